@@ -31,7 +31,7 @@ bool compresses_answers(const Parameters& parameters) { return direction_choice.
 
 namespace {
 
-/// Where q is infinite or no number, nothing of it is left: an error must not stay forever.
+/// If q is infinite or NaN, the residual is 0: an error must not stay forever.
 void apply_residual(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
                     float* out) {
   const float* const v = inputs[0];
@@ -47,7 +47,7 @@ void apply_residual(const Kernels& kernels, const Extent& extent, const std::vec
   if (v != out) std::copy_n(v + extent.own, extent.registers, out + extent.own);
 }
 
-// Inputs v, q and, from the second message on, e. Where a gradient overflowed, what was left before remains.
+// Inputs: v, q and, from the second message on, e. If a gradient overflowed, the residual keeps its old value.
 const Register<ElementwiseEntry> residual_entry({.name = "residual",
                                                  .summary = "what a compressed gradient leaves out",
                                                  .parameters = {},

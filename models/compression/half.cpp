@@ -1,5 +1,5 @@
-// Gradients in sixteen bits: each value is rounded to the nearest number of the format, ties to even. 2 d bytes; sums stay in the format,
-// so an all-reduce sums. fp16 is IEEE 754's binary16, bf16 the upper half of an fp32 number.
+// 16-bit gradients: each value is rounded to the nearest number of the format, ties to even. 2 d bytes; sums stay in the format, so an
+// all-reduce sums. fp16 is IEEE 754's binary16, bf16 the upper half of an fp32 number.
 #include "models/compression/parts.hpp"
 #include "models/kernels/precision.hpp"
 #include "sim/base/registry.hpp"

@@ -1,6 +1,6 @@
-// Eight bits a value: of each tensor, with m its largest magnitude,
+// Eight bits per value. For each tensor, with m its largest magnitude,
 //   C(v)_i = l_i m / 127,   l_i = v_i / (m / 127) to the nearest integer, ties to even.
-// A message has the levels l_i, a byte each, and m for each tensor: d + 4 T bytes. What is infinite or no number arrives as no number.
+// A message has the levels l_i, one byte each, and m for each tensor: d + 4 T bytes. Infinity and NaN arrive as NaN.
 // |C(v)_i - v_i| ≤ m / 254. Dettmers, 8-Bit Approximations for Parallelism in Deep Learning, ICLR 2016.
 #include "models/compression/parts.hpp"
 #include "sim/base/registry.hpp"
@@ -12,13 +12,13 @@ const Rule int8_rule{"int8"};  // (v[, e]) -> C(v + e)
 
 constexpr std::int8_t top = 127, no_number = -128;
 
-/// What a level stands for. The top is m itself, which is how an encoder finds it.
+/// The value of a level. The top level is m itself, from which an encoder recovers m.
 float value_of(int level, float most, float unit) {
   if (level == no_number) return std::bit_cast<float>(quiet_nan);
   return level == top ? most : level == -top ? -most : static_cast<float>(level) * unit;
 }
 
-/// 0 where m is so small that its units are 0.
+/// 0 if m is so small that m / 127 rounds to 0.
 float unit_of(float most) { return most / static_cast<float>(top); }
 
 int level_of(float value, float unit) {

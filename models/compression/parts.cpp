@@ -4,7 +4,7 @@ namespace straggler::compression {
 
 namespace {
 
-/// Of bits without the sign: numbers are ordered as their bits are.
+/// On bits without the sign: floats are ordered as their bits are.
 STRAGGLER_LANES std::uint32_t largest_finite(const float* values, std::size_t count) {
   std::uint32_t most = 0;
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// What compressors' arithmetic and messages are made of.
+// Shared parts of the compressors' arithmetic and messages.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -13,7 +13,7 @@
 #include "models/compression/compressor.hpp"
 #include "models/optimizers/optimizer.hpp"
 
-// Loops over all parameters are compiled for what the processor has. They give the same bits on all: nothing is summed in them.
+// Loops over all parameters are compiled per instruction set. They give the same bits on all, because they sum nothing.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define STRAGGLER_LANES __attribute__((target_clones("default", "arch=x86-64-v3")))
 #else
@@ -22,7 +22,7 @@
 
 namespace straggler::compression {
 
-/// The rule's inputs (v) or (v, e): v or v + e in `out`, with v's registers.
+/// Writes v or v + e of the rule's inputs (v) or (v, e) to `out`, with v's registers.
 inline void take_inputs(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, float* out) {
   if (inputs.size() > 1) {
     const float ones[] = {1.0f, 1.0f};
@@ -33,28 +33,28 @@ inline void take_inputs(const Kernels& kernels, const Extent& extent, const std:
   std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
 }
 
-/// f(begin, end) of each tensor among n parameters; where none is named they are one.
+/// Calls f(begin, end) for each tensor among n parameters; without named tensors they form one.
 template <class F>
 void for_each_tensor(std::span<const TensorInfo> tensors, std::size_t n, F f) {
   if (tensors.empty()) return f(std::size_t{0}, n);
   for (std::size_t t = 0; t < tensors.size(); ++t) f(tensors[t].offset, t + 1 < tensors.size() ? tensors[t + 1].offset : n);
 }
 
-/// Of numbers without their sign, whose order is that of their bits: what is not finite lies from here on.
+/// In bits without the sign, whose order is that of the magnitudes: infinities and NaN start here.
 inline constexpr std::uint32_t not_finite = 0x7f800000u;
-/// What compressed vectors have for whatever is no number.
+/// The NaN that compressed vectors hold for any NaN.
 inline constexpr std::uint32_t quiet_nan = 0x7fc00000u;
 
 inline std::uint32_t magnitude_of(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu; }
 
-/// A mask: a branch in a loop would keep it from being done for many values at once.
+/// A mask: a branch would prevent vectorization of a loop.
 inline std::uint32_t all_if(bool holds) { return 0u - static_cast<std::uint32_t>(holds); }
 
-/// The largest magnitude among those that are finite; 0 if there are none.
+/// The largest finite magnitude; 0 if there is none.
 float largest(std::span<const float> values);
 
-/// Random bits of coordinate i in the draw of that number: a hash of both, so that they are found in any order. The finalizer is that of
-/// MurmurHash3 (Appleby), with one half of the number before each of two rounds.
+/// Random bits of coordinate i in the given draw: a hash of both, so that they are available in any order. The finalizer is that of
+/// MurmurHash3 (Appleby), with one half of the draw number before each of two rounds.
 struct DrawnBits {
   explicit DrawnBits(double number) {
     const auto whole = static_cast<std::uint64_t>(number);
@@ -79,12 +79,12 @@ struct DrawnBits {
 
 inline std::uint64_t bytes_of_bits(std::uint64_t bits) { return (bits + 7) / 8; }
 
-/// Codes of `bits` bits each, at most 16, one behind the other from the lowest bit on; what is left of the last byte is 0. `to` and `from`
-/// have bytes_of_bits(codes.size() * bits).
+/// Packed codes of `bits` bits each, at most 16, from the lowest bit on; the unused bits of the last byte are 0. `to` and `from` have
+/// bytes_of_bits(codes.size() * bits).
 void pack(std::span<const std::uint16_t> codes, unsigned bits, std::byte* to);
 void unpack(const std::byte* from, unsigned bits, std::span<std::uint16_t> codes);
 
-/// A message's parts, in order. Throws std::logic_error beyond its end.
+/// Reads a message's parts in order. Throws std::logic_error beyond its end.
 class Message {
  public:
   explicit Message(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -97,7 +97,7 @@ class Message {
     std::memcpy(&value, take(sizeof value), sizeof value);
     return value;
   }
-  /// Throws std::logic_error if something is left.
+  /// Throws std::logic_error if bytes remain.
   void end() const {
     if (at_ != bytes_.size()) throw std::logic_error("a compressed message that is longer than it must be");
   }
@@ -112,7 +112,7 @@ inline void put_float(std::vector<std::byte>& message, float value) {
   message.insert(message.end(), bytes, bytes + sizeof value);
 }
 
-/// What an encoder says of a value that its rule does not make.
+/// An encoder's error on a value that its rule cannot make.
 [[noreturn]] inline void refuse_value(const char* compressor, std::size_t at) {
   throw std::logic_error("parameter " + std::to_string(at) + " of a gradient has a value that " + compressor + " does not make");
 }

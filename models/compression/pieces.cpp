@@ -1,4 +1,4 @@
-// A compressor on pieces of a vector, each of which it takes for a vector of its own; elsewhere the result is zero.
+// Applies a compressor to pieces of a vector, each as a vector of its own; elsewhere the result is zero.
 #include <algorithm>
 #include <stdexcept>
 
@@ -73,7 +73,7 @@ void apply(const Kernels& kernels, const Extent& extent, const std::vector<const
     std::vector<const float*> from;
     for (const float* const input : inputs) from.push_back(input + begin);
     std::vector<double> own = pieces.own;
-    if (compressor.draws != Draws::none && i > 0) own.back() = draw_number(static_cast<std::uint64_t>(own.back()), i);  // each its own luck
+    if (compressor.draws != Draws::none && i > 0) own.back() = draw_number(static_cast<std::uint64_t>(own.back()), i);  // independent draws
     rule.apply(kernels, piece, from, own, out + begin);
   }
   std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);

@@ -1,8 +1,8 @@
-// PowerSGD: each tensor of two or more dimensions is a matrix M, n × m, its first dimension against the rest, and is sent as the product of
-// two factors with r columns, of one step of a power iteration that begins from the factor Q sent before:
-//   P ← M Q, the mean of all workers';   P ← its columns, orthogonalized;   Q ← Mᵀ P, the mean of all workers';   C(M) = P Qᵀ.
-// 4 r (n + m) bytes, or the tensor whole where r (n + m) ≥ n m; other tensors whole. For one worker C(M) = P Pᵀ M, a projection:
-// |C(M) - M|² = |M|² - |C(M)|². Orthogonal by Householder reflections, which are stable where columns depend on each other.
+// PowerSGD treats each tensor of two or more dimensions as a matrix M, n × m, its first dimension against the rest. It sends M as the
+// product of two factors with r columns, from one step of a power iteration that starts from the last factor Q:
+//   P ← M Q, averaged over workers;   P ← its columns, orthogonalized;   Q ← Mᵀ P, averaged over workers;   C(M) = P Qᵀ.
+// 4 r (n + m) bytes, or the whole tensor if r (n + m) ≥ n m; other tensors are sent whole. For one worker C(M) = P Pᵀ M, a projection:
+// |C(M) - M|² = |M|² - |C(M)|². Householder reflections orthogonalize; they are stable for dependent columns.
 // Vogels, Karimireddy & Jaggi, PowerSGD: Practical Low-Rank Gradient Compression for Distributed Optimization, NeurIPS 2019.
 #include <algorithm>
 #include <boost/random/normal_distribution.hpp>
@@ -21,12 +21,12 @@
 namespace straggler::compression::powersgd {
 namespace {
 
-const Rule powersgd_rule{"powersgd"};  // (v[, e]; rank, number of the draw) -> C(v + e), from a Q that is drawn
+const Rule powersgd_rule{"powersgd"};  // (v[, e]; rank, draw number) -> C(v + e), from a drawn Q
 const Rule left_rule{"powersgd_left"}, orthogonal_rule{"powersgd_orthogonal"};
 const Rule right_rule{"powersgd_right"}, product_rule{"powersgd_product"};
 constexpr FactorRules factor_rules{&left_rule, &orthogonal_rule, &right_rule, &product_rule};
 
-/// A tensor that is sent as factors: P, [rows][rank], then Q, [columns][rank], both in row-major order, at the beginning of its place.
+/// A tensor sent as factors: P, [rows][rank], then Q, [columns][rank], both row-major, at the tensor's offset.
 struct Matrix {
   std::size_t offset, rows, columns, rank;
   std::size_t size() const { return rows * columns; }
@@ -46,7 +46,7 @@ std::vector<Matrix> matrices_of(const std::vector<double>& scalars, std::span<co
   return all;
 }
 
-/// f(begin, end) of what lies between the matrices, then g(matrix), from left to right among n parameters.
+/// Calls f(begin, end) for each range between matrices and g(matrix) for each matrix, in order, among n parameters.
 template <class F, class G>
 void for_each_part(const std::vector<Matrix>& matrices, std::size_t n, F whole, G factored) {
   std::size_t at = 0;
@@ -64,7 +64,7 @@ void draw_right(const Matrix& matrix, double number, float* q) {
   for (std::size_t i = 0; i < matrix.right(); ++i) q[i] = normal(random);
 }
 
-/// What is no number would stay one forever: then Q is drawn again.
+/// A NaN in Q would persist forever, so Q is drawn again.
 bool all_finite(const float* values, std::size_t count) {
   return std::all_of(values, values + count, [](float value) { return std::isfinite(value); });
 }
@@ -124,7 +124,7 @@ void apply_product(const Kernels&, const Extent& extent, const std::vector<const
   copy_registers(extent, both, out);
 }
 
-/// All of it at once, for what has no factors of before.
+/// All steps at once, without earlier factors.
 void apply_powersgd(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
                     const std::vector<double>& scalars, float* out) {
   const std::size_t all = std::max(extent.n, extent.own + extent.registers);
@@ -158,7 +158,7 @@ std::uint64_t second_bytes(const std::vector<double>& scalars, const VectorLayou
   return sizeof(float) * floats;
 }
 
-/// P, Q of each matrix, and what is whole, in the order of tensors.
+/// P and Q of each matrix, and the whole tensors, in tensor order.
 std::vector<std::byte> encode(const std::vector<double>& scalars, const VectorLayout& layout, std::span<const float> both) {
   std::vector<std::byte> message(bytes(scalars, layout));
   std::size_t at = 0;
@@ -191,7 +191,7 @@ void decode(const std::vector<double>& scalars, const VectorLayout& layout, std:
       [&](const Matrix& matrix) { take(matrix.offset, matrix.left() + matrix.right()); });
 }
 
-/// P of each matrix, and what is whole; or Q of each matrix alone: what two all-reduces move. f(begin, count) of each piece.
+/// The contents of the two all-reduces: P of each matrix and the whole tensors; or Q of each matrix. f(begin, count) per piece.
 template <class F>
 void for_each_left(const std::vector<double>& scalars, const VectorLayout& layout, F f) {
   for_each_part(

@@ -1,9 +1,9 @@
-// QSGD: values are rounded at random to multiples of their bucket's norm by s. Of each bucket of consecutive values, with n its l2 norm,
-//   C(v)_i = sign(v_i) l_i n / s,   l_i = the integer below s |v_i| / n or the one above, so that its mean is right;   E C(v) = v,
+// QSGD rounds values at random to multiples of n / s, with n the l2 norm of their bucket of consecutive values:
+//   C(v)_i = sign(v_i) l_i n / s,   l_i = the integer below or above s |v_i| / n, drawn without bias;   E C(v) = v,
 //   E |C(v) - v|² ≤ min(b / s², √b / s) |v|² of a bucket of b values.
-// A message has a code of ⌈lg(2 s + 1)⌉ bits a value and n / s for each bucket. What is infinite or no number arrives as no number.
+// A message has a code of ⌈lg(2 s + 1)⌉ bits per value and n / s for each bucket. Infinity and NaN arrive as NaN.
 // Alistarh, Grubic, Li, Tomioka & Vojnovic, QSGD: Communication-Efficient SGD via Gradient Quantization and Encoding, NeurIPS 2017,
-// section 3.1 and (buckets) section 4; codes of one length stand for its Elias code.
+// section 3.1 and (buckets) section 4; fixed-length codes replace its Elias code.
 #include <limits>
 
 #include "models/compression/parts.hpp"
@@ -12,7 +12,7 @@
 namespace straggler::compression::qsgd {
 namespace {
 
-const Rule qsgd_rule{"qsgd"};  // (v[, e]; levels, bucket, number of the draw) -> C(v + e)
+const Rule qsgd_rule{"qsgd"};  // (v[, e]; levels, bucket, draw number) -> C(v + e)
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 const float no_number = std::bit_cast<float>(quiet_nan);
@@ -20,7 +20,7 @@ const float no_number = std::bit_cast<float>(quiet_nan);
 struct Shape {
   explicit Shape(const std::vector<double>& scalars)
       : levels(static_cast<std::uint32_t>(scalars.at(0))), bucket(static_cast<std::size_t>(scalars.at(1))) {}
-  /// The codes 0 .. 2 levels are l + levels, the next one is no number: there is room, since 2 levels + 1 is odd.
+  /// The codes 0 .. 2 levels are l + levels; the next one is NaN. It fits, since 2 levels + 1 is odd.
   unsigned bits() const { return static_cast<unsigned>(std::bit_width(2 * levels)); }
   std::uint64_t buckets(std::uint64_t parameters) const { return (parameters + bucket - 1) / bucket; }
   std::uint64_t bytes(std::uint64_t parameters) const { return bytes_of_bits(parameters * bits()) + 4 * buckets(parameters); }
@@ -28,7 +28,7 @@ struct Shape {
   std::size_t bucket;
 };
 
-/// Of those that are finite, in sixteen sums side by side.
+/// The norm of the finite values, in sixteen independent sums.
 STRAGGLER_LANES double sum_of_squares(const float* values, std::size_t count) {
   double sums[16] = {};
   std::size_t i = 0;
@@ -49,7 +49,7 @@ STRAGGLER_LANES double sum_of_squares(const float* values, std::size_t count) {
   return all;
 }
 
-/// n / s; infinite if the values, or its largest multiple, are too large.
+/// n / s; infinite if the values, or its largest multiple, overflow.
 float unit_of(const float* values, std::size_t count, std::uint32_t levels) {
   const double norm = std::sqrt(sum_of_squares(values, count));
   const float unit = norm > std::numeric_limits<float>::max() ? infinity : static_cast<float>(norm / levels);
@@ -86,7 +86,7 @@ void apply(const Kernels& kernels, const Extent& extent, const std::vector<const
   }
 }
 
-/// Whether all values are multiples of that unit, to the bit; then their codes.
+/// If all values are multiples of that unit, bit for bit, computes their codes.
 STRAGGLER_LANES bool find_codes(const float* q, std::size_t count, float unit, std::int32_t levels, std::uint16_t* codes) {
   std::uint32_t differences = 0;
   const auto most = static_cast<float>(levels);
@@ -104,18 +104,18 @@ STRAGGLER_LANES bool find_codes(const float* q, std::size_t count, float unit, s
   return differences == 0;
 }
 
-/// The least magnitude above 0; infinite if there is none.
+/// The smallest magnitude above 0; infinite if there is none.
 STRAGGLER_LANES float least_magnitude(const float* q, std::size_t count) {
   std::uint32_t least = not_finite - 1u;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t below = magnitude_of(q[i]) - 1u;  // of 0 the largest
+    const std::uint32_t below = magnitude_of(q[i]) - 1u;  // wraps to the maximum for 0
     least = below < least ? below : least;
   }
   return std::bit_cast<float>(least + 1u);
 }
 
-/// A unit of which all values of a bucket are multiples: it follows from the least of them, which is one of a few multiples itself, up to
-/// the rounding of the product. Another than the rule's serves as well if it leads to the same bits.
+/// A unit of which all values of a bucket are multiples. The smallest value is one of a few multiples itself, up to the rounding of the
+/// product, and yields the unit. A unit other than the rule's is valid if it leads to the same bits.
 float find_unit(const float* q, std::size_t count, std::uint32_t levels, std::uint16_t* codes, std::size_t place) {
   const float least = least_magnitude(q, count);
   const auto most = static_cast<std::int32_t>(levels);

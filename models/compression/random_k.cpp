@@ -1,8 +1,8 @@
-// Random-k: k of the d parameters, drawn from (seed, version of the weights), so that all workers send the same ones, without indices:
+// Random-k: k of the d parameters, drawn from (seed, version of the weights), so all workers send the same ones, without indices:
 //   C(v)_i = v_i if i is among them, else 0;   k = max(1, round(fraction d)).
-// Without error feedback times d / k: E C(v) = v, E |C(v) - v|² = (d/k - 1) |v|². With it unscaled: E |C(v) - v|² = (1 - k/d) |v|².
-// 4 k bytes; sums of them have the same places, so an all-reduce sums. Stich, Cordonnier & Jaggi, Sparsified SGD with Memory, NeurIPS
-// 2018; Konečný et al., Federated Learning: Strategies for Improving Communication Efficiency, 2016.
+// Without error feedback, scaled by d / k: E C(v) = v, E |C(v) - v|² = (d/k - 1) |v|². With it, unscaled: E |C(v) - v|² = (1 - k/d) |v|².
+// 4 k bytes; sums keep the same coordinates, so an all-reduce sums. Stich, Cordonnier & Jaggi, Sparsified SGD with Memory, NeurIPS 2018;
+// Konečný et al., Federated Learning: Strategies for Improving Communication Efficiency, 2016.
 #include "models/compression/parts.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
@@ -10,14 +10,14 @@
 namespace straggler::compression::random_k {
 namespace {
 
-const Rule random_k_rule{"random_k"};  // (v[, e]; fraction, scaled, number of the draw) -> C(v + e)
+const Rule random_k_rule{"random_k"};  // (v[, e]; fraction, scaled, draw number) -> C(v + e)
 
 std::uint64_t kept_of(const std::vector<double>& scalars, std::uint64_t parameters) {
   const auto rounded = static_cast<std::uint64_t>(std::llround(scalars.front() * static_cast<double>(parameters)));
   return std::min(std::max<std::uint64_t>(1, rounded), parameters);
 }
 
-/// f(i) of each parameter that is drawn, ascending: k of d, all sets of that size equally likely (Floyd's way).
+/// Calls f(i) for each drawn parameter, ascending: k of d, all sets of that size equally likely (Floyd's algorithm).
 template <class F>
 void for_each_kept(const std::vector<double>& scalars, std::size_t d, F f) {
   const std::size_t k = kept_of(scalars, d);

@@ -1,16 +1,15 @@
 // Signs: C(v)_i = sign(v_i), ⌈d / 8⌉ bytes (Bernstein et al., signSGD: Compressed Optimisation for Non-Convex Problems, ICML 2018).
 // With error feedback the scaled sign C(v)_i = sign(v_i) |v|₁ / d of each tensor of d values, and 4 T bytes more; then
 // |C(v) - v|² ≤ (1 - |v|₁² / (d |v|²)) |v|² (Karimireddy et al., Error Feedback Fixes SignSGD and other Gradient Compression Schemes, ICML
-// 2019). The sign of a zero is a bit drawn from (seed, version of the weights, coordinate), on every worker the same; so is that of what is
-// no number.
+// 2019). The sign of a zero or NaN is a bit drawn from (seed, version of the weights, coordinate), the same on every worker.
 #include "models/compression/parts.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler::compression::signsgd {
 namespace {
 
-const Rule vote_rule{"signsgd_vote"};  // (q_1, …, q_p; scaled, number of the draw) -> the sign of their sum
-const Rule signsgd_rule{"signsgd"};  // (v[, e]; scaled, number of the draw) -> C(v + e)
+const Rule vote_rule{"signsgd_vote"};  // (q_1, …, q_p; scaled, draw number) -> the sign of their sum
+const Rule signsgd_rule{"signsgd"};  // (v[, e]; scaled, draw number) -> C(v + e)
 
 bool is_scaled(const std::vector<double>& scalars) { return scalars.front() != 0; }
 
@@ -20,12 +19,12 @@ STRAGGLER_LANES void make_signs(float* values, std::size_t count, float scale, D
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t own = std::bit_cast<std::uint32_t>(values[i]), magnitude = own & 0x7fffffffu;
     const std::uint32_t drawn = bits(first + static_cast<std::uint32_t>(i));
-    const bool has_sign = magnitude - 1u < not_finite;  // neither zero nor no number
+    const bool has_sign = magnitude - 1u < not_finite;  // neither zero nor NaN
     values[i] = std::bit_cast<float>(((has_sign ? own : drawn) & 0x80000000u) | size);
   }
 }
 
-/// The mean magnitude of those that are finite, in eight sums side by side.
+/// The mean magnitude of the finite values, in eight independent sums.
 float mean_magnitude(std::span<const float> values) {
   double sums[8] = {};
   std::size_t i = 0;
@@ -48,7 +47,7 @@ void apply(const Kernels& kernels, const Extent& extent, const std::vector<const
   });
 }
 
-/// The majority of signs; of as many of both kinds the bit that is drawn for a zero.
+/// The majority of signs; a tie takes the bit drawn for a zero.
 void apply_vote(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                 float* out) {
   const std::vector<float> ones(inputs.size(), 1.0f);
@@ -57,7 +56,7 @@ void apply_vote(const Kernels& kernels, const Extent& extent, const std::vector<
   std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
 }
 
-/// Bit i of the message: whether q[i] is negative.
+/// Bit i of the message: 1 if q[i] is negative.
 STRAGGLER_LANES void pack_signs(const float* q, std::size_t count, std::byte* to) {
   for (std::size_t byte = 0; byte < count / 8; ++byte) {
     std::uint32_t bits = 0;
@@ -76,7 +75,7 @@ STRAGGLER_LANES std::uint32_t differ_in_magnitude(const float* q, std::size_t co
   return differences;
 }
 
-/// The scales, where there are some, then the signs.
+/// The scales, if any, then the signs.
 std::vector<std::byte> encode(const std::vector<double>& scalars, const VectorLayout& layout, std::span<const float> q) {
   std::vector<std::byte> message;
   const bool scaled = is_scaled(scalars);

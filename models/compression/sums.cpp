@@ -1,4 +1,4 @@
-// The mean of compressed vectors as an all-reduce makes it: of the numbers that it moves, summed in their type.
+// The mean of compressed vectors as an all-reduce computes it: from the transmitted numbers, summed in their type.
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -1,14 +1,14 @@
-// TernGrad: three levels a value. Of each tensor, with s its largest magnitude,
+// TernGrad: three levels per value. For each tensor, with s its largest magnitude,
 //   C(v)_i = s sign(v_i) b_i,   b_i = 1 with probability |v_i| / s, else 0;   E C(v) = v,   Var C(v)_i = s |v_i| - v_i².
-// A message has two bits a value, and s for each tensor: ⌈2 d / 8⌉ + 4 T bytes. Gradients are not clipped before. What is infinite or no
-// number arrives as no number. Wen et al., TernGrad: Ternary Gradients to Reduce Communication in Distributed Deep Learning, NeurIPS 2017.
+// A message has two bits per value, and s for each tensor: ⌈2 d / 8⌉ + 4 T bytes. Gradients are not clipped first. Infinity and NaN arrive
+// as NaN. Wen et al., TernGrad: Ternary Gradients to Reduce Communication in Distributed Deep Learning, NeurIPS 2017.
 #include "models/compression/parts.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler::compression::terngrad {
 namespace {
 
-const Rule terngrad_rule{"terngrad"};  // (v[, e]; number of the draw) -> C(v + e)
+const Rule terngrad_rule{"terngrad"};  // (v[, e]; draw number) -> C(v + e)
 
 enum Code : std::uint16_t { zero, plus, minus, no_number };
 
@@ -35,7 +35,7 @@ void apply(const Kernels& kernels, const Extent& extent, const std::vector<const
 
 std::uint64_t code_bytes(std::uint64_t parameters) { return bytes_of_bits(2 * parameters); }
 
-/// s of each tensor, as far as anything of it is there, then the codes.
+/// s of each tensor that is present, then the codes.
 std::vector<std::byte> encode(const std::vector<double>&, const VectorLayout& layout, std::span<const float> q) {
   std::vector<std::byte> message;
   message.reserve(code_bytes(q.size()) + 4 * layout.tensor_count());

@@ -1,6 +1,6 @@
-// Top-k: of the d parameters of a gradient only the k that are largest in magnitude are sent, each as its index and its value,
+// Top-k sends only the k of d gradient parameters that are largest in magnitude, each as its index and its value,
 //   C(v)_i = v_i if |v_i| is among the k largest, else 0;   k = max(1, round(fraction d)).
-// The whole vector is one; of equal magnitudes the first ones are sent; what is infinite or no number counts as larger than all numbers.
+// The selection spans the whole vector. Among equal magnitudes the first are sent; infinity and NaN rank above all numbers.
 // |C(v) - v|² ≤ (1 - k/d) |v|². Aji & Heafield, Sparse Communication for Distributed Gradient Descent, EMNLP 2017; with error feedback
 // Stich, Cordonnier & Jaggi, Sparsified SGD with Memory, NeurIPS 2018.
 #include <algorithm>
@@ -27,7 +27,7 @@ std::uint64_t kept_of(const std::vector<double>& scalars, std::uint64_t paramete
   return std::min(std::max<std::uint64_t>(1, rounded), parameters);
 }
 
-/// In the order of magnitudes; beyond those of all numbers if it is none.
+/// Bits that are ordered as magnitudes; NaN ranks above all numbers.
 std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu; }
 
 /// The k-th largest magnitude, and how many of that magnitude are among the k largest.
@@ -36,7 +36,7 @@ struct Threshold {
   std::size_t equal = 0;
 };
 
-/// By its upper half first, then by its lower half: two passes, whatever the values.
+/// Two passes, by upper and lower half of the bits, whatever the values.
 Threshold threshold_of(std::span<const float> values, std::size_t k) {
   std::vector<std::uint32_t> counts(1u << 16);
   std::size_t left = k;
@@ -56,7 +56,7 @@ Threshold threshold_of(std::span<const float> values, std::size_t k) {
 
 constexpr std::size_t sampled = 16384;
 
-/// A magnitude that a few more than k of the values reach, as a sample of them has it; 0: perhaps all.
+/// A magnitude, estimated from a sample, that a few more than k of the values reach; 0: possibly all do.
 std::uint32_t guess_least(std::span<const float> values, std::size_t k) {
   const std::size_t stride = values.size() / sampled;
   if (stride < 2) return 0;
@@ -79,11 +79,11 @@ std::vector<std::uint32_t> largest_of(const CodingKernels& coding, std::span<con
     std::vector<float> large(found);
     for (std::size_t i = 0; i < found; ++i) large[i] = values[indices[i]];
     threshold = threshold_of(large, k);
-  } else {  // the guess was bad
+  } else {  // the estimate was off
     threshold = threshold_of(values, k);
     indices.resize(std::max<std::size_t>(indices.size(), 1));
     found = coding.indices_of_large(values.size(), values.data(), threshold.magnitude, indices.size(), indices.data());
-    if (found > indices.size()) {  // of many equal ones
+    if (found > indices.size()) {  // many equal magnitudes
       indices.resize(found);
       coding.indices_of_large(values.size(), values.data(), threshold.magnitude, found, indices.data());
     }
@@ -101,7 +101,7 @@ std::vector<std::uint32_t> largest_of(const CodingKernels& coding, std::span<con
 
 void apply_top_k(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                  float* out) {
-  // v itself where nothing is added to it: it is read once.
+  // v itself if nothing is added to it: it is read once.
   std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
   if (inputs.size() > 1) take_inputs(kernels, extent, inputs, out);
   const std::span<const float> values(inputs.size() > 1 ? out : inputs[0], extent.n);
@@ -143,7 +143,7 @@ void decode(const std::vector<double>& scalars, const VectorLayout&, std::span<c
   }
 }
 
-// Out of place: after an overflow nothing is sent but that.
+// Out of place: after an overflow only that is sent.
 const Register<ElementwiseEntry> arithmetic({.name = "top_k",
                                              .summary = "the values of a gradient that are largest in magnitude",
                                              .parameters = {},

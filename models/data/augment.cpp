@@ -34,7 +34,7 @@ void Augmenter::copy(const float* image, std::uint64_t draw, float* out) const {
     right = static_cast<std::ptrdiff_t>(random.below(2 * what_.crop + 1)) - crop;
   }
   const bool flip = what_.flip && random.below(2) == 1;
-  const std::ptrdiff_t from = std::max<std::ptrdiff_t>(-right, 0), to = std::min(width - right, width);  // columns with image in them
+  const std::ptrdiff_t from = std::max<std::ptrdiff_t>(-right, 0), to = std::min(width - right, width);  // columns inside the image
   for (std::size_t c = 0; c < channels_; ++c)
     for (std::ptrdiff_t y = 0; y < height; ++y, out += width) {
       const std::ptrdiff_t row = y + down;

@@ -1,4 +1,4 @@
-// Work dealt to threads.
+// Work split into blocks for threads.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace straggler {
 
-/// 0: as many as this process may run at a time.
+/// 0: the number of threads that this process may run at a time.
 inline unsigned thread_count(unsigned asked) { return asked > 0 ? asked : usable_cores(); }
 
 /// Calls work(state, block, first, count) for blocks of `size` samples that cover `total`, in any order, on at most `threads` threads with
@@ -45,7 +45,7 @@ std::vector<State> for_blocks(std::size_t total, std::size_t size, unsigned thre
   return states;
 }
 
-/// What both give, side by side if there are two threads. Throws what the first throws, else what the second does.
+/// The results of both, run in parallel if there are two threads. Throws the first's exception, otherwise the second's.
 template <class First, class Second>
 auto both(const First& first, const Second& second, unsigned threads) {
   if (threads < 2) {

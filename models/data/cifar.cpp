@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t channels = 3, area = 32 * 32, pixel_bytes = channels * area;
 
-/// Images without their labels in between.
+/// Images without the labels between them.
 struct Half {
   std::vector<std::uint8_t> pixels, labels;
 };
@@ -34,7 +34,7 @@ fs::path folder_of(const CifarLayout& layout, const Parameters& parameters, cons
   throw DataError(fmt::format("{}: there is no {}; {}", folder.string(), layout.test_file, remedy));
 }
 
-/// Records of a file, by its size.
+/// Records in a file, by its size.
 std::size_t records(const CifarLayout& layout, const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error))

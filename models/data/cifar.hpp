@@ -1,5 +1,5 @@
 // The binary versions of CIFAR-10 and CIFAR-100 (Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009;
-// www.cs.toronto.edu/~kriz/cifar.html): records of one or two label bytes and 3,072 bytes of pixels, first all of red, then green, blue.
+// www.cs.toronto.edu/~kriz/cifar.html): records of one or two label bytes and 3,072 bytes of pixels: all of red, then green, then blue.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,17 +10,17 @@ namespace straggler {
 
 struct CifarLayout {
   std::string name;    // "CIFAR-10"
-  std::string folder;  // that the archive unpacks to
+  std::string folder;  // name of the unpacked folder
   std::vector<std::string> train_files;
   std::string test_file;
   std::size_t label_bytes = 1, label_at = 0, classes = 10;
 };
 
-/// Looks at the sizes of the files. Throws DataError.
+/// Checks the sizes of the files. Throws DataError.
 DataInfo inspect_cifar(const CifarLayout& layout, const Parameters& parameters, const std::filesystem::path& base);
 Dataset load_cifar(const CifarLayout& layout, const Parameters& parameters, const std::filesystem::path& base, unsigned threads);
 std::vector<std::filesystem::path> cifar_files(const CifarLayout& layout, const Parameters& parameters, const std::filesystem::path& base);
-/// `path`, and what all sets of images have.
+/// `path`, and the parameters common to all image sets.
 std::vector<Parameter> cifar_parameters(const CifarLayout& layout);
 
 }  // namespace straggler

@@ -1,4 +1,4 @@
-// CIFAR-100: the same sizes in 100 classes, by its fine labels, which follow the coarse ones in each record.
+// CIFAR-100: 50,000 training and 10,000 test images in 100 classes. Uses the fine labels, which follow the coarse ones in each record.
 #include "models/data/cifar.hpp"
 #include "sim/base/registry.hpp"
 

@@ -1,9 +1,9 @@
-// Points of the plane on four interleaved spiral arms, one class an arm, blurred by Gaussian noise. No line separates them;
-// a small network learns them clearly but not at once (2-128-4, SGD at rate 0.1 and batch 64: about 86 % after one epoch of
-// 40,000 points, 96 % after four; the best possible classifier has 98 %).
+// Points of the plane on four interleaved spiral arms, one class per arm, blurred by Gaussian noise. No line separates them. A small
+// network learns them well but not at once (2-128-4, SGD at rate 0.1 and batch 64: about 86 % after one epoch of 40,000 points, 96 % after
+// four; the best possible classifier has 98 %).
 //
-// Sample i belongs to class i mod 4 and lies at radius 2 sqrt(u), u uniform in [0, 1), so that a disc is filled evenly, at
-// angle 2 pi (class / 4 + turns * radius / 2), plus noise of standard deviation 2 * `noise` in both coordinates.
+// Sample i belongs to class i mod 4 and lies at radius 2 sqrt(u), u uniform in [0, 1), which fills a disc evenly, at angle 2 pi (class / 4
+// + turns * radius / 2), plus noise of standard deviation 2 * `noise` in both coordinates.
 #include <cmath>
 #include <numbers>
 

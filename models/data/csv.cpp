@@ -1,4 +1,4 @@
-// Tables of numbers with one column of labels. Training and test rows come from one file, divided at random by the seed, or from two.
+// Tables of numbers with one column of labels. Training and test rows come from one file, split at random by the seed, or from two.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,9 +23,9 @@ constexpr double usual_test_share = 0.2;
 struct Table {
   fs::path path;
   std::vector<std::string> names;       // of all columns; empty: no header
-  std::size_t columns = 0, label = 0;   // in all; which of them
+  std::size_t columns = 0, label = 0;   // total; index of the label
   std::vector<float> inputs;            // [rows, columns - 1]
-  std::vector<std::string> labels;      // [rows], as they stand there
+  std::vector<std::string> labels;      // [rows], as in the file
   std::vector<std::size_t> label_line;  // [rows]
   std::size_t rows() const { return labels.size(); }
 };
@@ -74,7 +74,7 @@ class Reader {
   Table take() && { return std::move(made_); }
 
  private:
-  /// From the first line. True if it names the columns.
+  /// Parses the first line. True if it names the columns.
   bool open(std::size_t line) {
     const std::vector<CsvField>& fields = splitter_.fields();
     made_.columns = fields.size();
@@ -142,7 +142,7 @@ class Reader {
 
 constexpr const char* label_remedy = "name a column of classes by `label` (regression is not among what models learn)";
 
-/// Many different numbers are a quantity and no classes, if some have fractions or hardly two rows have the same.
+/// Many distinct numbers are a quantity rather than classes if some have fractions or almost all rows differ.
 void refuse_quantities(const Table& table, const std::map<std::string, std::int32_t>& classes) {
   const auto number = [](const auto& label) { return as_number(label.first).has_value(); };
   if (classes.size() <= few_classes || !std::all_of(classes.begin(), classes.end(), number)) return;
@@ -157,7 +157,7 @@ void refuse_quantities(const Table& table, const std::map<std::string, std::int3
                                 classes.size(), table.label + 1, table.rows(), label_remedy));
 }
 
-/// Labels that are all whole numbers by size, others by their letters.
+/// Labels that are all integers sort by value, others alphabetically.
 std::map<std::string, std::int32_t> classes_of(const Table& table) {
   std::map<std::string, std::int32_t> classes;
   for (const std::string& label : table.labels) {
@@ -223,7 +223,7 @@ void append(const Source& source, const Table& table, std::size_t row, DataSplit
   split.labels.push_back(source.classes.at(table.labels[row]));
 }
 
-/// Column by column of the training rows: to 0 … 1, or to mean 0 and standard deviation 1. Columns that are constant become 0.
+/// Scales each column by its training rows: to 0 … 1, or to mean 0 and standard deviation 1. Constant columns become 0.
 void normalize(Normalization how, std::size_t features, DataSplit& train, DataSplit& test) {
   if (how == Normalization::none) return;
   for (std::size_t c = 0; c < features; ++c) {

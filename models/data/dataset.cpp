@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 18, lanes = 4;
 
-/// In lanes whose words do not wait for each other.
+/// In independent lanes, whose words do not wait for each other.
 Key hash_block(const char* bytes, std::size_t count) {
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);
   const std::size_t words = count / word_bytes / lanes, done = words * lanes * word_bytes;

@@ -17,19 +17,19 @@ namespace straggler {
 
 struct WordList;
 
-/// What is known of a data set without reading its samples.
+/// Properties of a data set that are known without reading its samples.
 struct DataInfo {
   std::size_t features = 0;        // numbers per sample
   std::vector<std::size_t> shape;  // e.g. {1, 28, 28}: channels, height, width
   std::size_t classes = 0;
   std::size_t train = 0, test = 0;  // numbers of samples
   bool synthetic = false;
-  std::string origin;  // one phrase: where it comes from
-  /// Of a text, whose samples are pairs of words: the input is the number of one, the label that of the other. Null for other data.
+  std::string origin;  // one phrase: its source
+  /// Of a text, whose samples are pairs of words: the input is one word's number, the label the other's. Null for other data.
   std::shared_ptr<const WordList> vocabulary;
 };
 
-/// resize() leaves new ones as they are.
+/// resize() leaves new elements uninitialized.
 using SampleFloats = std::vector<float, Unfilled<float>>;
 
 struct DataSplit {
@@ -41,11 +41,11 @@ struct DataSplit {
 struct Dataset {
   DataInfo info;
   DataSplit train, test, validation;  // validation: empty unless held out
-  std::vector<float> black;           // [channels], of images: what is beside one when it is moved; empty: 0
-  Augmentation augment;               // of training samples, whenever they are drawn
+  std::vector<float> black;           // [channels], of images: the value outside the image when it is shifted; empty: 0
+  Augmentation augment;               // of training samples, at each draw
 };
 
-/// A file that is missing, truncated or not what it says. what() = "PATH: what is wrong; what would be right".
+/// A missing, truncated or invalid file. what() = "PATH: what is wrong; what would be right".
 struct DataError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -54,19 +54,19 @@ struct DataError : std::runtime_error {
 struct DataEntry {
   std::string name, summary;
   std::vector<Parameter> parameters;
-  /// Sizes. With a `path` it looks at the files' headers (throws DataError), without it needs no files.
+  /// Sizes. With a `path` it reads the files' headers (throws DataError); without one it needs no files.
   std::function<DataInfo(const Parameters&, const std::filesystem::path& base)> inspect;
-  /// Everything. `base`: folder that relative paths start from; `threads`: at most this many, to the same bits. Throws DataError.
+  /// Everything. `base`: root of relative paths; `threads`: the maximum, with the same bits for any number. Throws DataError.
   std::function<Dataset(const Parameters&, const std::filesystem::path& base, std::uint64_t seed, unsigned threads)> load;
-  /// In place of `inspect` where sizes follow from the seed, too.
+  /// Replaces `inspect` if sizes depend on the seed, too.
   std::function<DataInfo(const Parameters&, const std::filesystem::path& base, std::uint64_t seed)> inspect_seeded = {};
-  bool seeded = true;  // false: `load` gives the same whatever the seed
+  bool seeded = true;  // false: `load` ignores the seed
   /// All files that `load` reads; empty: none. Throws DataError if one is missing.
   std::function<std::vector<std::filesystem::path>(const Parameters&, const std::filesystem::path& base)> files = {};
 };
 
-/// Names what `load` would give, without loading it: by the files' bytes as they lie, the parameters but for paths, and, where it matters,
-/// the seed. What is equal but lies in other files (compressed, say) may have another name. Throws DataError.
+/// Identifies the result of `load` without loading it: by the bytes of the files, the parameters except paths, and, if it matters, the
+/// seed. Equal data in other files (compressed, say) may have another key. Throws DataError.
 Key content_of(const DataEntry& entry, const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed);
 
 /// Moves a random `fraction` of the training samples (chosen by the seed) into `validation`.

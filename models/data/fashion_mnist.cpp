@@ -1,6 +1,6 @@
 // Fashion-MNIST (Xiao, Rasul, Vollgraf: "Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning Algorithms",
-// arXiv:1708.07747) from Debian's package dataset-fashion-mnist, or a data set of its layout, sizes and number of classes: a
-// folder with four IDX files, among them MNIST itself. Data kind `idx` takes any others.
+// arXiv:1708.07747) from Debian's package dataset-fashion-mnist, or a data set of the same layout, sizes and number of classes in a folder
+// with four IDX files, MNIST itself included. Data kind `idx` reads any others.
 #include <fmt/format.h>
 
 #include "models/data/blocks.hpp"
@@ -26,7 +26,7 @@ Folder folder_of(const Parameters& parameters, const fs::path& base) {
   return {packaged, false};
 }
 
-/// The file of one part ("train-images", "idx3"), under any of the names that are in use.
+/// The file of one part ("train-images", "idx3"), under any of its common names.
 fs::path find_file(const Folder& folder, const std::string& part, const std::string& type) {
   const char* const remedy =
       "the folder must hold the four files of Fashion-MNIST or MNIST, plain or .gz: train-images-idx3-ubyte, "
@@ -46,7 +46,7 @@ fs::path find_file(const Folder& folder, const std::string& part, const std::str
   throw DataError(fmt::format("{}: there is no {}-{}-ubyte nor {}-{}-ubyte.gz; {}", folder.path.string(), part, type, part, type, remedy));
 }
 
-/// One half of the data set, as it is in the files.
+/// One half of the data set, as stored in the files.
 struct Half {
   fs::path images_path, labels_path;
   Idx images, labels;

@@ -1,6 +1,6 @@
-// Clouds of normally distributed points, one around the centre of each class, for theory: the noise at every point is standard normal
-// in every direction, and the centres are normal themselves, so that any two are `separation` apart in the root mean square. The best
-// possible classifier of two classes errs with probability Φ(-distance / 2).
+// Normally distributed points around one centre per class, for theory. The noise at every point is standard normal in every direction. The
+// centres are normal themselves, with a root mean square distance of `separation` between any two. The best possible classifier of two
+// classes errs with probability Φ(-distance / 2).
 #include <cmath>
 #include <numbers>
 

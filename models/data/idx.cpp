@@ -17,7 +17,7 @@
 namespace straggler {
 namespace {
 
-// Deflate packs at most 1032 bytes into one (zlib's technical notes), so a header cannot promise more than that.
+// Deflate compresses at most 1032 : 1 (zlib's technical notes), which bounds the size that a header may promise.
 constexpr std::uintmax_t most_expansion = 1032;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& sentence) {
@@ -42,7 +42,7 @@ class GzipFile {
   GzipFile(const GzipFile&) = delete;
   GzipFile& operator=(const GzipFile&) = delete;
 
-  /// Bytes read, fewer than `count` only at the end.
+  /// The number of bytes read, below `count` only at the end.
   std::size_t read(void* out, std::size_t count) {
     std::size_t done = 0;
     while (done < count) {
@@ -59,7 +59,7 @@ class GzipFile {
     }
     return done;
   }
-  /// Throws if the end of a compressed stream was never reached.
+  /// Throws if a compressed stream ended early.
   void close() {
     const int result = gzclose_r(std::exchange(file_, nullptr));
     if (result == Z_BUF_ERROR) fail(path_, "the compressed stream is cut off; get the whole file");
@@ -124,8 +124,8 @@ struct FreeDecompressor {
   void operator()(libdeflate_decompressor* one) const { libdeflate_free_decompressor(one); }
 };
 
-/// Unpacks a file at once, three times as fast as zlib streams it. False if it is not one undamaged compressed stream of exactly the
-/// size of `out`: zlib then reads it, or says what is wrong.
+/// Decompresses a file at once, three times as fast as zlib streams it. False unless it is a single intact compressed stream of exactly the
+/// size of `out`: zlib then reads it or reports the error.
 bool unpack(const std::filesystem::path& path, std::uintmax_t size, Bytes& out) {
   Bytes packed(static_cast<std::size_t>(size));
   if (!std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(packed.data()), static_cast<std::streamsize>(size))) return false;

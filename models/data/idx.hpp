@@ -1,4 +1,4 @@
-// IDX, the file format of MNIST and its kin (LeCun, Cortes, Burges: "The MNIST database", yann.lecun.com/exdb/mnist):
+// IDX, the file format of MNIST and related sets (LeCun, Cortes, Burges: "The MNIST database", yann.lecun.com/exdb/mnist):
 // two zero bytes, a type (8: unsigned byte), the number of dimensions, one big-endian 32-bit size per dimension, the items.
 #pragma once
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace straggler {
 struct Idx {
   std::vector<std::size_t> dimensions;                                            // outermost first: {items, rows, columns} or {items}
   std::span<const std::uint8_t> bytes;                                            // the product of the dimensions; row-major
-  std::shared_ptr<const std::vector<std::uint8_t, Unfilled<std::uint8_t>>> file;  // whose bytes these are, header and all
+  std::shared_ptr<const std::vector<std::uint8_t, Unfilled<std::uint8_t>>> file;  // owner of these bytes, header included
 };
 
-/// Reads the header of a file of unsigned bytes with `dimensions` dimensions, plain or compressed by gzip, and checks it
-/// against the size of the file as far as that is possible without decompressing. Throws DataError.
+/// Reads the header of a file of unsigned bytes with `dimensions` dimensions, plain or gzipped. Checks it against the size of the file as
+/// far as possible without decompressing. Throws DataError.
 Idx read_idx_header(const std::filesystem::path& path, std::size_t dimensions);
 
-/// Dimensions that a file says it has; 0 if it is no IDX file. Throws DataError if it cannot be read.
+/// The number of dimensions in a file's header; 0 if it is not an IDX file. Throws DataError if it cannot be read.
 std::size_t idx_dimensions(const std::filesystem::path& path);
 
 /// Reads the whole file, which must be exactly as long as its header says. Throws DataError.

@@ -1,5 +1,5 @@
-// Any data set of images in IDX files (idx.hpp): grey, {images, height, width}, or in colour, {images, channels, height, width}; labels
-// from 0. A folder with the names that MNIST's files have, or four files by name.
+// Any image data set in IDX files (idx.hpp): grey, {images, height, width}, or in colour, {images, channels, height, width}; labels from 0.
+// A folder with MNIST's file names, or four named files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A parameter, and how its file is called in a folder.
+/// A parameter, and the file name it has in a folder.
 struct Role {
   const char* parameter;
   const char* meaning;
@@ -34,7 +34,7 @@ fs::path in_folder(const fs::path& folder, const Role& role) {
   for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
     std::string name = file.path().filename().string();
     if (name.ends_with(".gz")) name.resize(name.size() - 3);
-    // As it is, "train-images-idx3-ubyte", or behind a prefix, as EMNIST has: "emnist-letters-train-images-idx3-ubyte".
+    // Plain, "train-images-idx3-ubyte", or with a prefix, as in EMNIST: "emnist-letters-train-images-idx3-ubyte".
     for (const char* part : role.names)
       for (const char* separator : {"-idx", ".idx"})
         if (const std::size_t at = name.find(std::string(part) + separator); at != std::string::npos && (at == 0 || name[at - 1] == '-'))
@@ -55,7 +55,7 @@ fs::path file_of(const Parameters& parameters, const fs::path& base, const Role&
   throw DataError(fmt::format("there is no file of the {}; give `{}`, or `path`, a folder of all four", role.meaning, role.parameter));
 }
 
-/// One half of the data set. Images: the header alone, unless `whole`.
+/// One half of the data set. Images: only the header, unless `whole`.
 struct Half {
   fs::path images_path, labels_path;
   Idx images, labels;

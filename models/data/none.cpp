@@ -1,11 +1,11 @@
-// No data: for timing alone, where only the number of samples in an epoch matters, if that.
+// No data: for timing alone, which needs at most the number of samples per epoch.
 #include "models/data/dataset.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler::data::none {
 namespace {
 
-/// Without features: nothing can be learned. `train` is 0 if nobody asks how much an epoch is.
+/// Without features: nothing can be learned. `train` is 0 if nothing needs the length of an epoch.
 DataInfo inspect(const Parameters& parameters, const std::filesystem::path& /*base*/) {
   DataInfo info;
   if (parameters.has("samples")) info.train = static_cast<std::size_t>(parameters.count("samples"));

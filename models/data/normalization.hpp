@@ -5,7 +5,7 @@
 namespace straggler {
 
 enum class Normalization {
-  none,     // as they are in the file
+  none,     // as in the file
   unit,     // to 0 … 1
   standard  // to mean 0 and standard deviation 1
 };

@@ -1,5 +1,5 @@
-// Parts as a file says: either one worker a line, line k for training sample k, or a line `worker, first, count` for each range of
-// samples. `#` starts a comment; a first line of column names is passed over. Every training sample belongs to exactly one worker.
+// Parts from a file: either one worker per line, line k for training sample k, or a line `worker, first, count` for each range of samples.
+// `#` starts a comment; a first line of column names is skipped. Every training sample belongs to exactly one worker.
 #include <fmt/format.h>
 
 #include <limits>
@@ -21,7 +21,7 @@ std::string contents(const std::string& path) {
   try {
     return read_text(path, "give a file of one worker a training sample, or of lines `worker, first, count`");
   } catch (const DataError& wrong) {
-    throw std::invalid_argument(wrong.what());  // what partitions throw
+    throw std::invalid_argument(wrong.what());  // the type that partitions throw
   }
 }
 
@@ -37,13 +37,13 @@ class Assignment {
     for (std::string_view line; lines.next(line); first = false) {
       line_ = lines.number();
       if (!splitter.split(line)) fail("a quote that is not closed; write plain numbers");
-      if (first && !as_integer(splitter.fields()[0].text)) continue;  // names of columns
+      if (first && !as_integer(splitter.fields()[0].text)) continue;  // column names
       take(splitter.fields());
     }
     check_complete();
   }
 
-  /// Takes what was read along.
+  /// Takes the result of reading the sizes.
   StreamSizes sizes() && {
     StreamSizes sizes;
     sizes.total = request_.samples;

@@ -1,11 +1,10 @@
 // Parts with unlike mixes of classes (Hsu, Qi, Brown: "Measuring the Effects of Non-Identical Data Distribution for Federated Visual
-// Classification", arXiv:1909.06335, 2019): every worker has as many samples as any other, and draws its mix of classes from a Dirichlet
-// distribution with parameters alpha p, where p are the shares of the classes in the training set. As alpha grows every mix comes
-// closer to p; as it falls each worker has one class. Large alpha here is `classes` times as much as where each class has a parameter of
-// its own.
+// Classification", arXiv:1909.06335, 2019): every worker has the same number of samples, and draws its mix of classes from a Dirichlet
+// distribution with parameters alpha p, where p are the shares of the classes in the training set. As alpha grows every mix approaches p;
+// as it falls each worker approaches one class. Alpha here is `classes` times the alpha of the convention with one parameter per class.
 //
-// Workers choose one after another, without replacement: a class that has run out leaves a mix, and the rest is scaled up. Parts are
-// equal whatever the labels are, so that timing alone knows them; nobody is left without samples.
+// Workers choose in sequence, without replacement: an exhausted class leaves the mix, and the rest is scaled up. Parts are equal whatever
+// the labels, so the timing plane knows their sizes; every worker has samples.
 #include <algorithm>
 #include <boost/random/gamma_distribution.hpp>
 #include <cmath>
@@ -19,14 +18,14 @@
 namespace straggler::data::partition_dirichlet {
 namespace {
 
-/// The logarithm of a draw from Gamma(shape, 1), which may be too small for a double itself: with G of shape + 1 and U uniform,
+/// The logarithm of a draw from Gamma(shape, 1), which may underflow as a double: with G of shape + 1 and U uniform,
 /// G U^(1/shape) is one (Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables", ACM TOMS 26(3), 2000).
 double log_gamma_draw(double shape, RandomStream& random) {
   const double above = boost::random::gamma_distribution<double>(shape + 1, 1)(random);
   return std::log(above) + std::log(1 - random.uniform()) / shape;
 }
 
-/// What is left of the training set, class by class.
+/// The remaining training set, class by class.
 class Stock {
  public:
   explicit Stock(const PartitionRequest& request) : by_class_(samples_by_class(request)) {
@@ -45,7 +44,7 @@ class Stock {
   std::vector<std::vector<std::uint32_t>> by_class_;
 };
 
-/// Sums of the mix over the classes that are still there, scaled by the largest. `logs`: -infinity for classes that never were.
+/// Cumulative mix over the remaining classes, scaled by the largest. `logs`: -infinity for classes without samples from the start.
 std::vector<double> cumulative(const Stock& stock, const std::vector<double>& logs) {
   double top = -std::numeric_limits<double>::infinity();
   for (std::size_t c = 0; c < logs.size(); ++c)

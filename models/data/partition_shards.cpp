@@ -1,6 +1,6 @@
 // Shards (McMahan, Moore, Ramage, Hampson, Agüera y Arcas: "Communication-Efficient Learning of Deep Networks from Decentralized Data",
-// AISTATS 2017): the training set is sorted by label and cut into `per_worker` times as many equal shards as there are workers, which
-// are dealt at random. With two shards each, most workers have two classes only.
+// AISTATS 2017): the training set is sorted by label and cut into `per_worker` equal shards per worker, which are dealt at random. With two
+// shards each, most workers have only two classes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace straggler::data::partition_shards {
 namespace {
 
-/// Who gets what: worker w has the shards dealt[w per_worker] … dealt[(w + 1) per_worker - 1]. Follows from the seed alone.
+/// Worker w has the shards dealt[w per_worker] … dealt[(w + 1) per_worker - 1]. Depends on the seed alone.
 struct Deal {
   std::uint64_t samples = 0;
   std::vector<std::uint32_t> dealt;

@@ -1,4 +1,4 @@
-// One pool for all: each batch is the next of the whole training set, for any worker that asks, so fast workers do more.
+// One pool for all workers: each request takes the next batch of the whole training set, so fast workers do more.
 #include <fmt/format.h>
 
 #include <numeric>

@@ -10,10 +10,10 @@
 
 namespace straggler {
 
-/// Shuffles by Fisher and Yates; every order is equally likely.
+/// Fisher-Yates shuffle; every order is equally likely.
 template <class T>
 void shuffle(std::vector<T>& items, RandomStream random) {
-  // Places are drawn some at a time, so that memory has been asked for when they are exchanged.
+  // Indices are drawn in groups, so that their memory is prefetched before the swaps.
   std::array<std::size_t, 32> drawn;
   for (std::size_t left = items.size(); left > 1;) {
     const std::size_t count = std::min(drawn.size(), left - 1);

@@ -8,7 +8,7 @@
 namespace straggler {
 namespace {
 
-/// Bytes of images that a thread takes at a time: the first-level cache has no room for more than one, the second for a few.
+/// Bytes of images per thread and block: the first-level cache holds at most one image, the second a few.
 constexpr std::size_t image_bytes = std::size_t{1} << 18;
 
 std::size_t block_of(const Pixels& pixels) { return std::max<std::size_t>(image_bytes / pixels.sample(), 1); }
@@ -17,7 +17,7 @@ struct Sums {
   std::uint64_t pixels = 0, squares = 0;
 };
 
-/// Exact, hence the same in any order.
+/// Exact, hence independent of the order.
 std::vector<Sums> sums(const Pixels& pixels, unsigned threads) {
   const auto add = [&pixels](std::vector<Sums>& to, std::size_t, std::size_t first, std::size_t count) {
     for (std::size_t plane = first * pixels.channels; plane < (first + count) * pixels.channels; ++plane) {
@@ -53,7 +53,7 @@ PixelScale::PixelScale(Normalization normalize, const Pixels& training, unsigned
     if (normalize == Normalization::standard) {
       mean = static_cast<double>(found[c].pixels) / n;
       const double variance = static_cast<double>(found[c].squares) / n - mean * mean;
-      if (variance > 0) deviation = std::sqrt(variance);  // else all pixels are equal: nothing to scale
+      if (variance > 0) deviation = std::sqrt(variance);  // else all pixels are equal: no scaling
     }
     for (int pixel = 0; pixel < 256; ++pixel) tables_[c].values[pixel] = static_cast<float>((pixel - mean) / deviation);
   }

@@ -1,4 +1,4 @@
-// Images of bytes made floats: what all image files share. Results have the same bits on any number of threads.
+// Conversion of byte images to floats, shared by all image files. Results have the same bits on any number of threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,13 +18,13 @@ struct Pixels {
   std::size_t total() const { return count * sample(); }
 };
 
-/// What becomes of each byte, channel by channel: `none` keeps 0 to 255, `unit` divides by 255, `standard` takes the mean of all training
-/// pixels of the channel away and divides by their standard deviation.
+/// The map of each byte, per channel: `none` keeps 0 to 255; `unit` divides by 255; `standard` subtracts the mean of all training pixels of
+/// the channel and divides by their standard deviation.
 class PixelScale {
  public:
   PixelScale(Normalization normalize, const Pixels& training, unsigned threads);
   SampleFloats apply(const Pixels& pixels, unsigned threads) const;
-  /// What a byte 0 becomes, [channels].
+  /// The image of byte 0, [channels].
   std::vector<float> black() const;
 
  private:
@@ -35,9 +35,9 @@ class PixelScale {
   std::vector<Table> tables_;  // [channels]
 };
 
-/// The parameters `normalize`, `train_limit` and `test_limit` of a set of images.
+/// The parameters `normalize`, `train_limit` and `test_limit` of an image set.
 std::vector<Parameter> image_parameters();
-/// `count`, or the limit if it is given and less.
+/// `count`, or the limit if it is given and smaller.
 std::size_t limited(std::size_t count, const Parameters& parameters, const char* name);
 
 }  // namespace straggler

@@ -43,7 +43,7 @@ SampleOrder::Order SampleOrder::order(const Place& place) const {
       return at->second->order;
     }
   }
-  // Two threads may make the same order at the same time; both make the same, and one is kept.
+  // Two threads may compute the same order concurrently; the results are equal, and one is kept.
   Order made = make(place);
   const std::lock_guard lock(mutex_);
   if (found_.contains(place)) return made;

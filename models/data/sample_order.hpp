@@ -1,4 +1,4 @@
-// The order in which a stream draws its samples, epoch by epoch, remembered for the last few epochs.
+// The order in which a stream draws its samples per epoch, cached for the last few epochs.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace straggler {
 
-/// Turns batches into samples. Thread-safe; memory is bounded by about three epochs of the whole training set (but at least
-/// by four orders), however many streams there are.
+/// Maps batches to samples. Thread-safe; memory is bounded by about three epochs of the whole training set (but at least four orders),
+/// whatever the number of streams.
 class SampleOrder {
  public:
   /// Writes the samples of a stream in their basic order, as indices into the training split.
@@ -53,7 +53,7 @@ class SampleOrder {
   mutable std::uint64_t kept_ = 0;
 };
 
-/// Throws std::invalid_argument if indices of samples do not fit 32 bits or there are none.
+/// Throws std::invalid_argument if there are no samples or their indices do not fit 32 bits.
 void check_sample_count(std::size_t samples);
 
 }  // namespace straggler

@@ -1,13 +1,13 @@
-// Synthetic images of any size: stand-ins for photographs where there are none, which a network can learn but a mean image cannot.
+// Synthetic images of any size, as substitutes for photographs; a network can learn them, but a mean image cannot classify them.
 //
 // A class has a few patterns, each a sum of six plane waves of low frequency with amplitudes for every channel. An image is one of its
-// class's patterns, moved around the torus by up to a quarter of the image in both directions, in a random contrast; plus `difficulty`
-// times a moved pattern of another class, and noise of standard deviation 2 * `difficulty` at every pixel. Pixels are then scaled to
-// variance 1. What moves has no mean image, so that a linear model finds little in it.
+// class's patterns, shifted around the torus by up to a quarter of the image in both directions, in a random contrast; plus `difficulty`
+// times a shifted pattern of another class, and noise of standard deviation 2 * `difficulty` at every pixel. Pixels are then scaled to
+// variance 1. Shifted patterns average out, so a linear model learns little from them.
 //
-// Measured with 20,000 training images of 3x32x32 in 10 classes after three epochs (SGD, batch 64, momentum 0.9), test accuracy at
+// Test accuracy, measured with 20,000 training images of 3x32x32 in 10 classes after three epochs (SGD, batch 64, momentum 0.9), at
 // difficulty 0.25, 0.5 and 1: softmax regression (rate 0.005) 57, 42 and 27 %; MLP with two layers of 200 (0.005) 100, 96 and 60 %; LeNet-5
-// of three channels, by PyTorch (0.02), 92 % at 0.5, 51 % at 1 and 21 % after two epochs at 2.
+// with three channels, by PyTorch (0.02), 92 % at 0.5, 51 % at 1 and 21 % after two epochs at 2.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -21,7 +21,7 @@ namespace straggler::data::synthetic_images {
 namespace {
 
 constexpr std::size_t waves = 6, patterns_per_class = 3;
-constexpr std::int64_t most_cycles = 3;  // of a wave, over the image
+constexpr std::int64_t most_cycles = 3;  // per wave, over the image
 
 struct Shape {
   std::size_t channels, height, width;
@@ -67,7 +67,7 @@ std::vector<float> pattern(const Shape& shape, RandomStream random) {
   return made;
 }
 
-/// out += amount * the pattern, moved around the torus.
+/// out += amount * the pattern, shifted around the torus.
 void add_moved(const std::vector<float>& pattern, const Shape& shape, std::size_t down, std::size_t right, float amount, float* out) {
   for (std::size_t c = 0; c < shape.channels; ++c)
     for (std::size_t y = 0; y < shape.height; ++y, out += shape.width) {

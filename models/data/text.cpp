@@ -1,13 +1,13 @@
-// Pairs of words that stand near each other in a text, for skip-gram (Mikolov et al., Distributed Representations of Words and Phrases
-// and their Compositionality, 2013), as the word2vec program makes them:
-//  - The vocabulary are the words that occur at least `min_count` times; the others are left out as if they were not there.
-//  - What is left is cut into sentences of 1,000 words, whatever the lines.
-//  - A word of share f of the text is kept with probability sqrt(t / f), t = `subsample` (equation 5 there; the program itself keeps a
-//    little more, sqrt(t / f) + t / f).
-//  - Each kept word is a centre; R is drawn from 1 .. `window`, and the R kept words on either side, inside the sentence, are its
-//    contexts. So the nearest are in every window and the farthest in one of `window`.
-// A share of the sentences, drawn by the seed, is held out: its pairs are the test samples. All is drawn once, when the data is read: an
-// epoch is one pass over the same pairs. A pair takes 8 bytes.
+// Pairs of neighbouring words in a text, for skip-gram (Mikolov et al., Distributed Representations of Words and Phrases and their
+// Compositionality, 2013), as the word2vec program makes them:
+//  - The vocabulary contains the words with at least `min_count` occurrences; other words are removed first.
+//  - The rest is cut into sentences of 1,000 words, regardless of line ends.
+//  - A word of share f of the text is kept with probability sqrt(t / f), t = `subsample` (equation 5 there; the program itself keeps
+//    slightly more, sqrt(t / f) + t / f).
+//  - Each kept word is a centre; R is drawn from 1 .. `window`, and the R kept words on either side, inside the sentence, are its contexts.
+//    So the nearest words are in every window and the farthest in one of `window`.
+// A share of the sentences, drawn by the seed, is held out: its pairs are the test samples. All draws happen once, when the data is read:
+// every epoch is a pass over the same pairs. A pair takes 8 bytes.
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -31,13 +31,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t sentence_words = 1000;
-constexpr std::size_t most_words = std::size_t{1} << 24;  // numbers of words are exact as floats up to there
+constexpr std::size_t most_words = std::size_t{1} << 24;  // floats represent word numbers exactly up to here
 
 [[noreturn]] void fail(const fs::path& path, const std::string& sentence) {
   throw DataError(fmt::format("{}: {}", path.string(), sentence));
 }
 
-/// A file, plain or compressed by gzip, piece by piece.
+/// A file, plain or gzipped, read in pieces.
 class TextFile {
  public:
   explicit TextFile(const fs::path& path) : path_(path) {
@@ -75,7 +75,7 @@ class TextFile {
   std::vector<char> buffer_ = std::vector<char>(1 << 20);
 };
 
-/// Words of a text as they come, numbered in the order in which they first occur.
+/// Words of a text, numbered in the order of first occurrence.
 class WordCounter {
  public:
   void add(std::string_view word) {
@@ -99,7 +99,7 @@ class WordCounter {
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
   };
   std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> numbers_;
-  std::vector<std::string_view> words_;  // keys of numbers_, which stay where they are
+  std::vector<std::string_view> words_;  // keys of numbers_, whose addresses are stable
   std::vector<std::uint64_t> counts_;
   std::vector<std::uint32_t> text_;
 };
@@ -120,7 +120,7 @@ struct Options {
   double subsample, test_share;
 };
 
-/// The letter as a word has it, or 0 where a word ends.
+/// The letter as stored in a word, or 0 at the end of a word.
 char letter_of(char c, bool letters) {
   if (letters) {
     if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
@@ -147,7 +147,7 @@ WordCounter read_words(const fs::path& path, const Options& options) {
   return words;
 }
 
-/// A text as numbers of words of its vocabulary.
+/// A text as vocabulary numbers.
 struct Text {
   std::shared_ptr<const WordList> vocabulary;
   std::vector<std::uint32_t> words;
@@ -183,7 +183,7 @@ Text read_text(const fs::path& path, const Options& options) {
   return text;
 }
 
-/// Calls train(centre, context) or test(centre, context) for every pair, in the order of the text.
+/// Calls train(centre, context) or test(centre, context) for every pair, in text order.
 template <class Train, class Test>
 void for_pairs(const Text& text, const Options& options, std::uint64_t seed, const Train& train, const Test& test) {
   std::vector<double> keep(text.vocabulary->size(), 1);

@@ -1,4 +1,4 @@
-// Text files of fields, for data sets and partitions: read whole, with the line that each field stands on.
+// Text files of fields, for data sets and partitions: read whole, with the line number of each field.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -9,16 +9,16 @@
 
 namespace straggler {
 
-/// A whole file. Throws DataError, with `remedy` ("give …"), if there is none or it cannot be read.
+/// A whole file. Throws DataError, with `remedy` ("give …"), if it is missing or unreadable.
 std::string read_text(const std::filesystem::path& path, std::string_view remedy);
 
-/// Goes through the lines that hold something, without `#` comments (`comments`) and without the blanks around them.
+/// Iterates over the non-empty lines, without `#` comments (`comments`) and surrounding blanks.
 class FilledLines {
  public:
   FilledLines(std::string_view text, bool comments) : lines_(text), comments_(comments) {}
   /// False at the end.
   bool next(std::string_view& line);
-  std::size_t number() const { return lines_.number(); }  // of the line that came last, from 1
+  std::size_t number() const { return lines_.number(); }  // of the last line, from 1
 
  private:
   TextLines lines_;

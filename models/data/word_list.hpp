@@ -1,4 +1,4 @@
-// The words of a text, most frequent first, and how often each occurs.
+// The words of a text, most frequent first, and their numbers of occurrences.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -8,7 +8,7 @@
 namespace straggler {
 
 struct WordList {
-  std::vector<std::string> words;     // by falling count, equal ones by the alphabet
+  std::vector<std::string> words;     // by falling count, then alphabetically
   std::vector<std::uint64_t> counts;  // [words]
   std::size_t size() const { return words.size(); }
 };

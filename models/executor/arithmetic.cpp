@@ -71,7 +71,7 @@ std::size_t Arithmetic::samples(const Formula& formula) {
 }
 
 std::size_t Arithmetic::parts(const Formula& formula) const {
-  // Where a layer couples the samples of a batch, each batch is one call, whatever its size.
+  // Where a layer couples the samples of a batch, each batch is one call of any size.
   if (couples_) return formula.batches.size();
   return (samples(formula) + rows_a_part - 1) / rows_a_part;
 }
@@ -122,7 +122,7 @@ void Arithmetic::combine(const ElementwiseEntry& entry, const std::vector<const 
                          float* out) const {
   const bool dynamic = numerics_.dynamic();
   if (entry.statistics == StatisticsRule::combine) {
-    // First: `out` may be an input, and no rule touches these.
+    // First: `out` may be an input, and no rule touches the statistics.
     if (dynamic) combine_scaling(inputs, out);
     return entry.apply(kernels_, extent(scaling()), inputs, scalars, out);
   }
@@ -161,7 +161,7 @@ void Arithmetic::combine_scaling(const std::vector<const float*>& inputs, float*
 }
 
 void Arithmetic::advance_scaling(const float* before, bool finite, float* out) const {
-  // As PyTorch's GradScaler; it has no bounds, which only keep a scale that never stops changing a power of two.
+  // As PyTorch's GradScaler, without its bounds, which only keep a scale that never stops changing a power of two.
   constexpr float smallest = 0x1p-60f, largest = 0x1p60f;
   const float scale = before[0], good = finite ? before[1] + 1 : 0;
   const bool grow = good >= static_cast<float>(numerics_.growth_every);
@@ -198,7 +198,7 @@ void Arithmetic::combine_keeping_statistics(const ElementwiseEntry& entry, const
                                             Scratch& scratch) const {
   const float* const first = scratch.operands[0];
   if (entry.statistics == StatisticsRule::combine)
-    scratch.statistics.assign(first + parameters_, first + model_length_);  // `out` may be it
+    scratch.statistics.assign(first + parameters_, first + model_length_);  // `out` may alias it
   combine(entry, scratch.operands, scalars, out);
   if (entry.statistics == StatisticsRule::combine) std::copy(scratch.statistics.begin(), scratch.statistics.end(), out + parameters_);
 }
@@ -210,7 +210,7 @@ void Arithmetic::lane(const Formula& formula, InputValues inputs, std::size_t la
   std::optional<GradientRows> rows;
   if (row_floats_ > 0) {
     scratch.slots.resize(model_length_ / row_floats_);
-    // Lanes are added up, into rows that are written out.
+    // Sums the lanes into dense rows.
     rows.emplace(rows_of(out), scratch.slots, model_.row_pattern(), lanes == 1 ? samples(formula) : 0);
   }
   for (std::size_t i = first; i < last; ++i) part(formula, i, all, i != first, out, rows ? &*rows : nullptr, scratch);
@@ -240,8 +240,8 @@ void Arithmetic::part(const Formula& formula, std::size_t part, std::size_t part
   }
 }
 
-/// Rows [from, to) of the formula's batches laid end to end. Each batch counts alike in the mean, and each sample of a batch
-/// alike in the batch's own.
+/// Rows [from, to) of the formula's concatenated batches. Each batch has equal weight in the mean, and each sample equal weight in its
+/// batch.
 Rows Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to, Scratch& scratch) const {
   const std::size_t count = to - from;
   if (scratch.gathered < gathered_floats(count)) {
@@ -252,7 +252,7 @@ Rows Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to
   scratch.labels.resize(count);
   scratch.scale.resize(count);
   if (draws_) scratch.draws.resize(count);
-  std::size_t begin = 0, row = 0;  // where the batch begins, and the row of the scratch to fill next
+  std::size_t begin = 0, row = 0;  // start of the batch, and the next row of the scratch
   for (const Batch& batch : formula.batches) {
     const std::size_t end = begin + batch.size, low = std::max(begin, from), high = std::min(end, to);
     if (low < high) {
@@ -264,7 +264,7 @@ Rows Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to
           loss_scale(scratch.operands.front()) * static_cast<float>(1 / (static_cast<double>(formula.batches.size()) * batch.size));
       for (std::size_t i = 0; draws_ && i < piece.size; ++i) scratch.draws[row + i] = draw(piece.stream, piece.position + i);
       for (std::size_t i = 0; i < piece.size; ++i) {
-        constexpr std::size_t ahead = 16;  // samples lie anywhere in memory
+        constexpr std::size_t ahead = 16;  // samples are scattered in memory
         if (i + ahead < piece.size) {
           __builtin_prefetch(train_.inputs.data() + scratch.indices[i + ahead] * features_);
           __builtin_prefetch(train_.labels.data() + scratch.indices[i + ahead]);

@@ -15,18 +15,18 @@ constexpr std::size_t slab_bytes = 256 * 1024;  // small buffers are cut from sl
 
 AlignedFloats allocate_aligned(std::size_t count) {
   const std::size_t bytes = (std::max<std::size_t>(count, 1) * sizeof(float) + line - 1) / line * line;
-  // Rows of embeddings are touched in no order that a TLB could follow.
+  // Embedding rows are accessed in random order, which defeats the TLB.
   const bool large = bytes >= huge_page;
   const std::size_t alignment = large ? huge_page : line;
   AlignedFloats made(static_cast<float*>(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)));
   if (!made) throw std::bad_alloc();
-  if (large) ::madvise(made.get(), bytes / huge_page * huge_page, MADV_HUGEPAGE);  // refused: pages are small
+  if (large) ::madvise(made.get(), bytes / huge_page * huge_page, MADV_HUGEPAGE);  // if refused, pages stay small
   return made;
 }
 
 BufferPool::BufferPool(std::size_t length, std::size_t budget) : budget_(budget) {
   std::size_t bytes = (std::max<std::size_t>(length, 1) * sizeof(float) + line - 1) / line * line;
-  if (bytes % 4096 == 0) bytes += line;  // else the same element of all buffers would fall into one set of the cache
+  if (bytes % 4096 == 0) bytes += line;  // otherwise the same element of all buffers would map to one cache set
   stride_ = bytes / sizeof(float);
 }
 
@@ -45,7 +45,7 @@ float* BufferPool::take() {
 }
 
 void BufferPool::give(float* buffer) noexcept {
-  free_.push_back(buffer);  // never allocates: grow() made room for all buffers
+  free_.push_back(buffer);  // never allocates: grow() reserved space for all buffers
   --live_;
 }
 

@@ -1,4 +1,4 @@
-// Memory of the executor: buffers for values, all of one length, and the budget that they share with the workspaces.
+// Memory of the executor: equally long buffers for values, and the budget that they share with the workspaces.
 #pragma once
 #include <cstddef>
 #include <cstdlib>
@@ -14,10 +14,9 @@ struct FreeDeleter {
 using AlignedFloats = std::unique_ptr<float[], FreeDeleter>;
 AlignedFloats allocate_aligned(std::size_t count);
 
-/// Buffers are taken from the system once and used again: the last one given back is the next one taken, while it is warm.
-/// What is live and what is charged never exceed the budget; free buffers are returned to the system where charges need their
-/// room (small ones, of which a slab of 256 KiB holds several, are not).
-/// Not thread-safe: the executor calls it under its mutex.
+/// Buffers are reused; the last one returned is the next one taken, while it is warm in the cache. Live buffers and charges together never
+/// exceed the budget. Free buffers are returned to the system when charges need their space (small ones, several of which share a slab of
+/// 256 KiB, are not). Not thread-safe: the executor calls it under its mutex.
 class BufferPool {
  public:
   /// `length`: floats per buffer. `budget`: bytes that buffers and charges may reach together.
@@ -26,15 +25,15 @@ class BufferPool {
   /// 64-byte aligned, not initialized. Null if the budget does not allow one more.
   float* take();
   void give(float* buffer) noexcept;
-  /// Counts `bytes` of other memory against the budget. False, and nothing counted, if they do not fit.
+  /// Charges `bytes` of other memory to the budget. False, and nothing charged, if they do not fit.
   bool charge(std::size_t bytes) noexcept;
 
   std::size_t buffer_bytes() const { return stride_ * sizeof(float); }
-  std::size_t live() const { return live_; }  // buffers taken and not given back
-  std::size_t peak() const { return peak_; }  // the most that were live at once
+  std::size_t live() const { return live_; }  // buffers taken and not returned
+  std::size_t peak() const { return peak_; }  // the maximum of live()
   std::size_t charged_bytes() const { return charged_; }
   std::size_t budget() const { return budget_; }
-  /// True when more than half of the budget is in use: time to work towards fewer live values.
+  /// True when more than half of the budget is in use: time to reduce the number of live values.
   bool tight() const { return live_ * buffer_bytes() + charged_ > budget_ / 2; }
 
  private:

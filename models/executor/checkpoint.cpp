@@ -22,10 +22,10 @@ constexpr std::array<char, 16> mark = {'s', 't', 'r', 'a', 'g', 'g', 'l', 'e', '
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
 constexpr std::size_t buffer_bytes = 1 << 20;
 
-/// Floats lie in whole words.
+/// Floats are padded to whole words.
 std::size_t padded(std::size_t length) { return (length + 1) / 2 * 2; }
 
-/// A checkpoint that is being written.
+/// A checkpoint while it is written.
 class Words {
  public:
   explicit Words(const fs::path& target) : aside_(target), file_(std::fopen(aside_.path().c_str(), "wbe")) {
@@ -38,7 +38,7 @@ class Words {
   Words(const Words&) = delete;
   Words& operator=(const Words&) = delete;
 
-  /// Filled up to whole words with zeros.
+  /// Padded to whole words with zeros.
   void add(const void* data, std::size_t bytes) {
     constexpr char zeros[word_bytes] = {};
     put(data, bytes);
@@ -55,7 +55,7 @@ class Words {
     add(std::uint64_t{text.size()});
     add(text.data(), text.size());
   }
-  /// Closes it with its hash and puts it into place. Returns its size.
+  /// Appends the hash and moves the file into place. Returns its size.
   std::uint64_t commit() {
     const Key hash = hasher_.key();
     put(&hash.high, word_bytes);
@@ -165,7 +165,7 @@ std::string CheckpointFile::text() {
   return text;
 }
 
-/// The hash has shown that everything is there.
+/// Needs no bounds checks: the hash has verified the content.
 void CheckpointFile::read_head() {
   if (std::fseek(file_.get(), static_cast<long>(mark.size()), SEEK_SET) != 0) fail("cannot be read");
   const auto key = [this] {

@@ -1,7 +1,7 @@
-// A checkpoint on disk: what the math plane of a run had come to when a version was published.
+// A checkpoint on disk: the state of a run's math plane at the publication of a version.
 //
-// Little-endian words of 64 bits: a mark; who wrote it; the version; the log of what was asked for until then (checkpointing.hpp); then
-// every live value, key and floats; and a hash of all that. The file appears whole or not at all, and an older one goes only then.
+// Little-endian 64-bit words: a magic number; the identity; the version; the log of requests up to it (checkpointing.hpp); then every
+// live value, key and floats; and a hash of all that. The file appears atomically; an older one is kept until then.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -14,14 +14,14 @@
 
 namespace straggler {
 
-/// What must be the same for two runs to be one.
+/// Must be equal for a run to resume a checkpoint.
 struct CheckpointIdentity {
-  Key scenario;                // as it was understood, and the choices that were forced on it
+  Key scenario;                // as parsed, with the forced choices
   Key root;                    // of the lineage: data, model, seed
   std::string kernels, build;  // bits depend on both
 };
 
-/// One of the two is above 0; none: no checkpoints.
+/// One of the two is above 0; both 0: no checkpoints.
 struct CheckpointInterval {
   double seconds = 0;         // of wall-clock time
   std::uint64_t updates = 0;  // published versions
@@ -38,20 +38,20 @@ struct CheckpointHead {
   CheckpointIdentity identity;
   CheckpointInterval interval;
   std::uint64_t version = 0;
-  std::vector<std::uint64_t> forced;  // versions whose weights were evaluated for the sake of checkpoints; the last is `version`
+  std::vector<std::uint64_t> forced;  // versions whose weights were evaluated for checkpoints; the last is `version`
   std::vector<LoggedEvaluation> evaluations;
 };
 
 /// Throws DataError if none could be written there.
 void probe_checkpoint(const std::filesystem::path& file);
-/// Returns the size in bytes. Throws DataError; then what was there before is untouched.
+/// Returns the size in bytes. Throws DataError; the previous file is then untouched.
 std::uint64_t write_checkpoint(const std::filesystem::path& file, const CheckpointHead& head,
                                const std::vector<Executor::LiveValue>& values, std::size_t length);
 
-/// The values are read when they are asked for, from the file as it was when it was opened.
+/// The values are read on demand, from the file that was opened.
 class CheckpointFile {
  public:
-  /// Reads it through once. Throws DataError if it is no checkpoint, truncated or damaged.
+  /// Reads the file through once. Throws DataError if it is not a checkpoint, truncated or damaged.
   explicit CheckpointFile(const std::filesystem::path& file);
 
   const CheckpointHead& head() const { return head_; }

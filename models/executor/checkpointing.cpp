@@ -119,7 +119,7 @@ bool Checkpointing::due(std::uint64_t version) const {
   return std::chrono::duration<double>(Clock::now() - last_).count() >= options_.interval.seconds;
 }
 
-/// Evaluates what has gathered, and less or more of it next time if that took long or was done at once.
+/// Evaluates the pending nodes; halves or doubles the window if that took long or short.
 void Checkpointing::work_off(const Handle& weights, std::uint64_t version) {
   const Clock::time_point start = Clock::now();
   executor_.force(weights);

@@ -1,10 +1,9 @@
-// Saves what the math plane has come to, and goes on from there in another process.
+// Saves the state of the math plane, and resumes from it in another process.
 //
-// The timing plane is cheap and takes the same course every time, so a resumed run takes it again from the start; what is saved is the
-// math. Until the saved version is published, nothing is computed: evaluations are answered from the log, and what was evaluated then
-// counts as evaluated, without a value, so that the lineage stays as short as it was. Then the live nodes get the saved values, and
-// the run goes on as if nothing had happened. When something is evaluated never changes a value; that the same things are evaluated
-// before the saved version makes the live nodes the same, whose names are compared.
+// The timing plane is cheap and deterministic, so a resumed run repeats it from the start; only the math is saved. Until the saved version
+// is published, nothing is computed: evaluations are answered from the log, and nodes evaluated then count as evaluated, without a value,
+// so that the lineage stays equally short. Then the live nodes get the saved values, and the run continues normally. The time of an
+// evaluation never changes a value. The same evaluations before the saved version leave the same live nodes, whose keys are compared.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -14,33 +13,33 @@
 
 namespace straggler {
 
-/// What is reported about a checkpoint.
+/// A report about a checkpoint.
 struct CheckpointNote {
   enum class What {
-    found,     // the run goes on from it
-    none,      // there is none to go on from
-    reached,   // from here on it computes again
+    found,     // the run resumes from it
+    none,      // there is none to resume from
+    reached,   // the saved version: computing starts again
     replaced,  // an earlier run's will be replaced
     written,
     failed,  // could not be written; the run goes on
   } what;
   std::uint64_t version = 0, bytes = 0;
-  double seconds = 0;   // that writing took
+  double seconds = 0;   // of writing
   std::string problem;  // of What::failed
 };
 
 struct CheckpointOptions {
   std::filesystem::path file;
-  CheckpointInterval interval;  // none: that of the checkpoint the run goes on from
-  bool resume = false;          // goes on from `file`, if it is there
+  CheckpointInterval interval;  // none: that of the resumed checkpoint
+  bool resume = false;          // resumes from `file`, if it exists
   CheckpointIdentity identity;
   std::function<void(const CheckpointNote&)> tell;  // may be empty
 };
 
-/// Stands between the timing plane and the executor.
+/// Mediates between the timing plane and the executor.
 class Checkpointing final : public Evaluator {
  public:
-  /// Throws DataError: what is to be resumed is no checkpoint, damaged, or another run's; or none could be written there.
+  /// Throws DataError: the file to resume is not a checkpoint, damaged, or another run's; or none could be written there.
   Checkpointing(Executor& executor, const Lineage& lineage, CheckpointOptions options);
 
   Evaluation evaluate(const Handle& weights, EvaluationSet set) override;
@@ -50,7 +49,7 @@ class Checkpointing final : public Evaluator {
 
   /// The saved version has not been published yet.
   bool catching_up() const { return from_.has_value(); }
-  /// The run is over. Throws DataError if the saved version never came.
+  /// Call at the end of the run. Throws DataError if the saved version was never reached.
   void finish() const;
 
  private:
@@ -68,11 +67,11 @@ class Checkpointing final : public Evaluator {
   Executor& executor_;
   const Lineage& lineage_;
   CheckpointOptions options_;
-  std::optional<CheckpointFile> from_;  // what the run goes on from, until it is there
+  std::optional<CheckpointFile> from_;  // the resumed checkpoint, until its version is reached
   std::size_t next_forced_ = 0, next_evaluation_ = 0;
   CheckpointHead log_;
   Clock::time_point last_ = Clock::now();
-  std::size_t window_;  // by wall-clock time: live nodes without a value above which they are evaluated, so that checkpoints come in time
+  std::size_t window_;  // by wall-clock time: live nodes without a value above which they are evaluated, so that checkpoints are on time
 };
 
 }  // namespace straggler

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t chunk_rows = 1000;
 constexpr std::size_t remembered = 64;
 
-/// Chunks in any order on any thread; each leaves its sums in its own place.
+/// Chunks in any order on any thread; each stores its sums separately.
 class ChunkJob final : public Job {
  public:
   struct Sums {
@@ -40,7 +40,7 @@ class ChunkJob final : public Job {
     if (failure_ || next_ == sums_.size()) return false;
     try {
       if (!resources_.prepare(resources_.scratch(thread), std::min(count_, chunk_rows))) {
-        if (active_ > 0) return false;  // fewer threads at a time need less
+        if (active_ > 0) return false;  // fewer concurrent threads need less
         throw MemoryBudgetExceeded(resources_.refusal());
       }
     } catch (...) {
@@ -109,7 +109,7 @@ Evaluation Evaluations::evaluate(const Key& key, const float* weights, Evaluatio
   }
   const auto count = static_cast<double>(over.count);
   result.loss /= count;
-  // Scores that are no numbers have no largest one.
+  // NaN scores have no largest one.
   result.accuracy = std::isfinite(result.loss) ? static_cast<double>(correct) / count : std::numeric_limits<double>::quiet_NaN();
   remember(key, set, result);
   resources.count_evaluation();

@@ -1,4 +1,4 @@
-// Loss and accuracy of weights over a whole set, in chunks that are summed in order.
+// Loss and accuracy of weights over a whole set, in chunks summed in order.
 #pragma once
 #include <deque>
 #include <exception>
@@ -11,12 +11,12 @@
 
 namespace straggler {
 
-/// The sets that weights may be evaluated on, and the last few results.
+/// The sets on which weights may be evaluated, and a cache of the last few results.
 class Evaluations {
  public:
   Evaluations(const Dataset& data, std::size_t train_subset, std::uint64_t seed);
 
-  /// Null if this was not evaluated lately.
+  /// Null if it is not in the cache.
   const Evaluation* find(const Key& weights, EvaluationSet set) const;
   void remember(const Key& weights, EvaluationSet set, const Evaluation& result);
   /// Throws std::invalid_argument for a set without samples, MemoryBudgetExceeded.
@@ -39,7 +39,7 @@ class Evaluations {
   const Dataset& data_;
   const std::size_t train_subset_;
   const std::uint64_t seed_;
-  DataSplit subset_;  // gathered when it is first used
+  DataSplit subset_;  // gathered at first use
   std::deque<Known> known_;
 };
 

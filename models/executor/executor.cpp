@@ -46,8 +46,7 @@ struct Executor::Implementation {
 
   NodeState& state(const LineageNode& node) { return resources.states()[node]; }
 
-  /// Where memory is short, values that can be made again make room, one after the other; none of them is needed for `node`, so that this
-  /// ends.
+  /// If memory is short, sets values that can be recomputed aside, one by one. None of them is needed for `node`, so this terminates.
   void force(LineageNode& node) {
     for (;;) {
       try {
@@ -70,7 +69,7 @@ struct Executor::Implementation {
     if (job.failure()) std::rethrow_exception(job.failure());
   }
 
-  /// What was set aside is made again from its inputs, which are here.
+  /// A value that was set aside is recomputed from its inputs, which are in memory.
   bool take_one(LineageNode& node) {
     if (node.evaluated || !known->knows(node.key)) return false;
     float* const buffer = resources.fresh();
@@ -83,7 +82,7 @@ struct Executor::Implementation {
     return true;
   }
 
-  /// Unevaluated nodes that somebody beside other nodes holds.
+  /// Unevaluated nodes that are held by anything other than nodes.
   std::vector<LineageNode*> unevaluated_roots() const {
     std::unordered_map<const LineageNode*, std::uint32_t> held;
     lineage.each([&held](const LineageNode& node) {

@@ -1,4 +1,4 @@
-// Evaluates lineage on threads: each node once, when somebody looks.
+// Evaluates lineage on threads: each node once, on demand.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -27,29 +27,29 @@ class Executor final : public Evaluator, private ValueOwner {
   std::size_t model_length() const;
   /// Forces it. Valid while the handle lives and until the next call.
   std::span<const float> value(const Handle& handle);
-  /// What was computed elsewhere: the value of a leaf, or what another node would come to. Nothing if it has its value. Throws
+  /// Stores a value that was computed elsewhere: a leaf's, or any other node's. Does nothing if the node has its value. Throws
   /// MemoryBudgetExceeded.
   void give(const Handle& handle, std::span<const float> values);
   ExecutorStatistics statistics() const;
-  /// Takes all known values (ExecutorOptions::known) that stand between live handles and what is known or evaluated, so that nothing behind
-  /// them is held any more.
+  /// Takes all known values (ExecutorOptions::known) between live handles and known or evaluated nodes, so that their ancestors are
+  /// released.
   void take_known();
 
-  // For a run that goes on where another one stopped (checkpointing.hpp).
-  /// As `force`, without the arithmetic: what it would evaluate counts as evaluated, and has no value until `restore`.
+  // For a resumed run (checkpointing.hpp).
+  /// As `force`, without the arithmetic: the nodes count as evaluated, and have no value until `restore`.
   void pass_over(const Handle& value);
-  /// As `evaluate`, which came to `result`.
+  /// As `evaluate`, with the known `result`.
   void pass_over(const Handle& weights, EvaluationSet set, const Evaluation& result);
   struct LiveValue {
     Key key;
-    const float* values;  // [length()]; null: passed over, or set aside
+    const float* values;  // [length()]; null: skipped, or set aside
   };
-  /// Computes what was set aside. Throws MemoryBudgetExceeded.
+  /// Recomputes the values that were set aside. Throws MemoryBudgetExceeded.
   void bring_back();
-  /// Of all live nodes that have been evaluated, in the order of their keys.
+  /// All live evaluated nodes, in the order of their keys.
   std::vector<LiveValue> live_values() const;
   std::size_t length() const;
-  /// The value of a node that was passed over. False if there is none of that name. Throws MemoryBudgetExceeded.
+  /// Sets the value of a skipped node. False if no such key exists. Throws MemoryBudgetExceeded.
   bool restore(const Key& key, std::span<const float> values);
 
  private:

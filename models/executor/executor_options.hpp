@@ -1,4 +1,4 @@
-// What an executor is given, and what it counts.
+// The executor's options and counters.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace straggler {
 
-/// More memory would be needed than the budget allows: says how much, for what, and what to change.
+/// More memory is needed than the budget allows: states how much, for what, and which option to change.
 struct MemoryBudgetExceeded : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -21,16 +21,16 @@ struct ExecutorOptions {
   std::size_t train_subset = 10'000;  // samples of EvaluationSet::train_subset, chosen by the seed
   std::uint64_t seed = 1;
   Numerics numerics = {};
-  std::span<const float> initial_weights = {};  // used instead of the model's own; they outlive the executor
-  bool exchange_statistics = true;              // running statistics are averaged with the weights; false: the first one's count
-  KnownValues* known = nullptr;                 // outlives the executor; null: nothing is known from elsewhere
+  std::span<const float> initial_weights = {};  // replace the model's own; they outlive the executor
+  bool exchange_statistics = true;              // running statistics are averaged with the weights; false: the first one's are kept
+  KnownValues* known = nullptr;                 // outlives the executor; null: none
 };
 
 struct ExecutorStatistics {
   std::uint64_t nodes = 0, gradient_samples = 0, evaluations = 0;  // computed here
-  std::uint64_t taken = 0;                                         // values of nodes that were known from elsewhere
+  std::uint64_t taken = 0;                                         // node values taken from KnownValues
   std::size_t values = 0, peak_value_bytes = 0;
-  std::uint64_t set_aside = 0, remade = 0;  // values that made room for others, and those of them that were computed again
+  std::uint64_t set_aside = 0, remade = 0;  // values evicted to free memory, and those of them that were recomputed
 };
 
 }  // namespace straggler

@@ -6,7 +6,7 @@
 namespace straggler {
 namespace {
 
-/// Buffers that go back to the pool unless they are kept.
+/// Buffers that return to the pool unless they are kept.
 class Buffers {
  public:
   explicit Buffers(Resources& resources) : resources_(resources) {}
@@ -106,7 +106,7 @@ GraphJob::Item GraphJob::take_first() {
 
 bool GraphJob::step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept {
   if (failure_ || ready_.empty()) return false;
-  // With memory short only the first ready node may run, alone: that is the plan's order, which needs the least.
+  // If memory is short only the first ready node may run, alone: that is the plan's order, which needs the least memory.
   if (active_ > 0 && resources_.tight()) return false;
   float* buffer = nullptr;
   try {
@@ -158,7 +158,7 @@ void GraphJob::evaluate(const Item& item, float* buffer, std::unique_lock<std::m
 void GraphJob::finish_lane(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread) {
   Lanes& lanes = lanes_[item.position];
   lanes.buffers[item.lane] = buffer;
-  if (--lanes.missing == 0) {  // the last one adds them up
+  if (--lanes.missing == 0) {  // the last lane adds them up
     Scratch& scratch = resources_.scratch(thread);
     lock.unlock();
     arithmetic_.add_lanes(scratch.values, lanes.buffers, scratch);

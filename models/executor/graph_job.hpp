@@ -10,28 +10,28 @@
 
 namespace straggler {
 
-/// On this thread, in the plan's order, without locks. Throws what the arithmetic throws, or MemoryBudgetExceeded; what was
-/// evaluated until then stays.
+/// On this thread, in the plan's order, without locks. Throws the arithmetic's exceptions, or MemoryBudgetExceeded; nodes evaluated by then
+/// keep their values.
 void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& resources);
 
-/// Hands out the ready nodes of a plan, the earliest in its order first: a thread goes on along its chain, few values live,
-/// and where memory gets short the work falls back to the plan's own order.
+/// Hands out the ready nodes of a plan, the earliest in its order first: a thread continues along its chain, and few values are live. If
+/// memory is short the work falls back to the plan's own order.
 class GraphJob final : public Job {
  public:
   GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool);
   ~GraphJob();
   bool step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept override;
   bool done() const noexcept override { return active_ == 0 && (failure_ || finished_ == plan_.size()); }
-  /// Null if all went well.
+  /// Null on success.
   std::exception_ptr failure() const { return failure_; }
 
  private:
   struct Item {
     std::uint32_t position = 0, lane = 0;
   };
-  /// A large gradient that is being computed.
+  /// A large gradient in progress.
   struct Lanes {
-    std::vector<float*> buffers;  // null where a lane has not finished
+    std::vector<float*> buffers;  // null for an unfinished lane
     std::size_t missing = 0;
   };
   void add_ready(std::size_t position);
@@ -45,7 +45,7 @@ class GraphJob final : public Job {
   const Arithmetic& arithmetic_;
   Resources& resources_;
   ThreadPool& pool_;
-  std::vector<Item> ready_;  // a heap, the first in the plan's order on top
+  std::vector<Item> ready_;  // a heap ordered by the plan, the first on top
   std::unordered_map<std::uint32_t, Lanes> lanes_;
   std::size_t finished_ = 0, active_ = 0;
   std::exception_ptr failure_;

@@ -1,4 +1,4 @@
-// Values that somebody else has computed already, by the keys of their nodes.
+// Values that were computed elsewhere, by the keys of their nodes.
 #pragma once
 #include <span>
 
@@ -6,14 +6,13 @@
 
 namespace straggler {
 
-/// Asked while evaluation is planned, on the thread that asks for it. A key names a value to the bit, so that nothing depends on what is
-/// known but time.
+/// Asked during planning, on the evaluating thread. A key identifies a value bit for bit, so known values affect only the time.
 class KnownValues {
  public:
   virtual ~KnownValues() = default;
-  /// Cheap: asked for every node without a value.
+  /// Cheap: called for every node without a value.
   virtual bool knows(const Key& key) const = 0;
-  /// Writes the value. False if it is not to be had after all: then it is computed.
+  /// Writes the value. False if it is unavailable after all: then it is computed.
   virtual bool read(const Key& key, std::span<float> to) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What the executor knows of each node of its lineage, beside the lineage.
+// The executor's state of each node of its lineage.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,24 +11,24 @@ namespace straggler {
 enum class ValuePlace : std::uint8_t {
   none,        // not evaluated
   here,        // in memory
-  taken_over,  // a consumer writes to its buffer, until the node is released
-  elsewhere,   // evaluated in another life of this run, and not restored
-  set_aside,   // given up to make room; it can be made again
+  taken_over,  // a consumer writes to its buffer until the node is released
+  elsewhere,   // evaluated before this run was resumed, and not restored
+  set_aside,   // evicted to free memory; it can be recomputed
 };
 
 struct NodeState {
   float* value = nullptr;  // ValuePlace::here
-  std::uint32_t mark = 0;  // in a plan that is in force: the node's position plus one; else 0
+  std::uint32_t mark = 0;  // in an active plan: the node's position plus one; else 0
   ValuePlace place = ValuePlace::none;
   bool sparse = false;  // the value's form: SparseRows
 
-  /// False: it must be evaluated when somebody asks for it.
+  /// False: it must be evaluated on demand.
   bool evaluated() const { return place != ValuePlace::none && place != ValuePlace::set_aside; }
 };
 
 class NodeStates {
  public:
-  /// For all nodes of this lineage that there are now; before any is looked at, on one thread.
+  /// Covers all current nodes of this lineage; call it before any is looked up, on one thread.
   void make_room(const Lineage& lineage) {
     if (states_.size() < lineage.slots()) states_.resize(lineage.slots());
   }

@@ -1,4 +1,4 @@
-// What every vector of a run has behind parameters and running statistics, and in which format gradients are computed and sent.
+// The registers behind the parameters and running statistics of every vector, and the format in which gradients are computed and sent.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace straggler {
 
-/// The format that gradients are computed and sent in, and what stands in the registers at the end of every vector: first the
-/// optimizer's own (OptimizerEntry::registers), then, where the loss scale is dynamic, three of it. Those are, of weights, the
-/// scale, the number of good updates since it last changed, and that of the updates that were skipped on the way to them; of a gradient,
-/// whether all of it is finite (1 or 0), and zeros.
+/// The format in which gradients are computed and sent, and the registers at the end of every vector: first the optimizer's own
+/// (OptimizerEntry::registers), then, if the loss scale is dynamic, three of its own. For weights they hold the scale, the number of good
+/// updates since its last change, and the number of updates skipped so far; for a gradient, whether all of it is finite (1 or 0), and
+/// zeros.
 struct Numerics {
   Precision precision = Precision::fp32;
-  float loss_scale = 1;            // a power of two; at the start, where it is dynamic
+  float loss_scale = 1;            // a power of two; the initial value if dynamic
   std::uint32_t growth_every = 0;  // good updates after which a dynamic scale doubles; 0: the scale is fixed
   std::size_t optimizer_registers = 0;
   static constexpr std::size_t scaling_registers = 3;

@@ -13,14 +13,14 @@ constexpr std::uint32_t on_stack = std::numeric_limits<std::uint32_t>::max();
 Plan::Plan(LineageNode& target, NodeStates& states, const Take& take) : states_(states) {
   struct Visit {
     LineageNode* node;
-    std::size_t next;  // the input to look at next
+    std::size_t next;  // the next input to visit
   };
   std::vector<Visit> stack;
   const auto enter = [&](LineageNode& node) {
     states[node].mark = on_stack;
     stack.push_back({&node, 0});
   };
-  // Taking a node may end nodes above it; planned ones never, which a planned consumer or the asker holds.
+  // Taking a node may release its ancestors, but never planned nodes: a planned consumer or the caller holds them.
   const auto open = [&](LineageNode& node) { return !states[node].evaluated() && states[node].mark == 0 && !(take && take(node)); };
   if (open(target)) enter(target);
   while (!stack.empty()) {
@@ -50,7 +50,7 @@ void Plan::connect() {
     for (const LineageNode* input : order_[i]->inputs)
       if (!states_[*input].evaluated()) {
         ++waiting_[i];
-        ++first_consumer_[states_[*input].mark];  // of position mark - 1, counted one place further
+        ++first_consumer_[states_[*input].mark];  // of position mark - 1, counted at the next index
         ++edges;
       }
   for (std::size_t i = 1; i <= order_.size(); ++i) first_consumer_[i] += first_consumer_[i - 1];

@@ -48,7 +48,7 @@ float* Resources::begin(const LineageNode& node, Scratch& scratch) {
 }
 
 NodeState* Resources::owner_of(const LineageNode& node, const float* buffer) {
-  if (node.formula.kind != Formula::Kind::elementwise) return nullptr;  // no other takes over a buffer
+  if (node.formula.kind != Formula::Kind::elementwise) return nullptr;  // no other kind takes over a buffer
   for (const LineageNode* input : node.inputs)
     if (NodeState& state = states_[*input]; state.value == buffer) return &state;
   return nullptr;
@@ -101,7 +101,7 @@ void Resources::note_recipe(const LineageNode& node) noexcept {
     inputs.reserve(node.inputs.size());
     for (const LineageNode* input : node.inputs) inputs.push_back(input->key);
     recipes_[&node] = std::move(inputs);
-  } catch (const std::bad_alloc&) {  // then it stays
+  } catch (const std::bad_alloc&) {  // then the value stays in memory
   }
 }
 

@@ -1,4 +1,4 @@
-// One gradient at a time, outside of any lineage: for a thread of the caller's own, who may lose interest meanwhile.
+// Computes single gradients outside of any lineage, on the caller's own thread, with cancellation.
 #pragma once
 #include <atomic>
 #include <span>
@@ -15,14 +15,14 @@ class SingleGradient {
       : arithmetic_(model, data, partition, kernels, seed, numerics, false) {}
 
   std::size_t length() const { return arithmetic_.length(); }
-  /// The value of Lineage::gradient(weights, batch), bit for bit, into `out` of length(). Once `cancelled` is set it ends soon, and what
-  /// is in `out` is of no use.
+  /// Writes the value of Lineage::gradient(weights, batch), bit for bit, to `out` of length(). Once `cancelled` is set it returns soon, and
+  /// the content of `out` is invalid.
   void compute(const float* weights, const Batch& batch, const std::atomic<bool>& cancelled, float* out);
 
  private:
   Arithmetic arithmetic_;
   Scratch scratch_;
-  std::vector<AlignedFloats> lanes_;  // of gradients that are cut up
+  std::vector<AlignedFloats> lanes_;  // of large gradients
 };
 
 }  // namespace straggler

@@ -1,5 +1,4 @@
-// What the arithmetic does with values of which few rows are not zero. They come, bit for bit, to what they would written out in full: to
-// whatever reads it an absent row is a row of zeros.
+// Arithmetic on values with few nonzero rows. The results equal those of dense vectors bit for bit: an absent row reads as a row of zeros.
 #include <algorithm>
 #include <array>
 

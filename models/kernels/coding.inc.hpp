@@ -1,6 +1,5 @@
 // One set of coding kernels: compiled with STRAGGLER_CODING (a namespace) and STRAGGLER_CODING_NAME (a string) defined. Plain loops that
-// compilers turn into the set's instructions; all but the table has internal linkage, and no function of the standard library is used, as
-// in set.inc.hpp.
+// compilers vectorize for the set. All but the table has internal linkage, and no standard library function is used, as in set.inc.hpp.
 #include <cstddef>
 #include <cstdint>
 

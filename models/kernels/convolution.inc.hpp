@@ -1,12 +1,12 @@
 // Convolutions on panels, forward and backward by the input. Included by set.inc.hpp only.
 //
-// Lanes are samples, so that any number of channels fills the registers: a tile is one place of tile_rows result channels x
-// tile_vectors, and each tap of the window is a rank-1 update, a vector or two of the source times one broadcast weight for each
-// result channel. The weights are packed first, so that a tile reads its own in order. The gradient by the input is the same sum
-// with channels exchanged and the taps in turn: place i of the input meets output o at tap i + pad - stride o.
+// Lanes are samples, so any number of channels fills the registers. A tile is one place of tile_rows result channels x tile_vectors, and
+// each tap of the window is a rank-1 update: one or two vectors of the source times one broadcast weight per result channel. The weights
+// are packed first, so a tile reads its own sequentially. The gradient by the input is the same sum with channels exchanged and taps
+// reversed: place i of the input meets output o at tap i + pad - stride o.
 
-/// Along one axis, what one place of the result takes in: the taps first, first + step, …, `count` of them, from the places
-/// `source`, source + source_step, ….
+/// The contributions to one place of the result along one axis: the taps first, first + step, …, `count` of them, from the places `source`,
+/// source + source_step, ….
 struct Taps {
   std::size_t first, count, step, source;
   std::ptrdiff_t source_step;
@@ -50,7 +50,7 @@ struct Slide {
   }
 };
 
-/// Calls body.operator()<height>(row) for tiles of about the same height, at most tile_rows, that cover `rows` rows.
+/// Calls body.operator()<height>(row) for tiles of nearly equal height, at most tile_rows, that cover `rows` rows.
 template <class Body>
 STRAGGLER_INLINE void for_even_tiles(std::size_t rows, const Body& body) {
   const std::size_t tiles = quotient_up(rows, tile_rows);
@@ -100,7 +100,7 @@ template <int width>
 struct SlidePass {
   const Slide& slide;
   std::size_t at, first, count;
-  const float *x, *packed, *bias, *gate;  // x, gate, y: of the group, at the panel's lane; gate: null without
+  const float *x, *packed, *bias, *gate;  // x, gate, y: of the group, at the panel's lane; gate: null for none
   bool relu;
   float* y;
 

@@ -1,21 +1,21 @@
 // Convolutions on panels, backward by the weights. Included by set.inc.hpp only.
 //
-// dw[o][i][tap] = Σ over samples and places of dy[o][place] x[i][stride place + tap - pad]. A tile is some output channels x some
-// neighbouring taps of one window row, a register of partial sums (over lanes, which are samples) each, and each place and vector of
-// samples one step. The sums wait in memory while a few rows of dy, which fit the first-level cache, meet every row of the window.
+// dw[o][i][tap] = Σ over samples and places of dy[o][place] x[i][stride place + tap - pad]. A tile covers some output channels x some
+// neighbouring taps of one window row, with one register of partial sums (lanes are samples) each. A step handles one place and vector of
+// samples. The sums wait in memory while a few rows of dy, which fit the first-level cache, meet every row of the window.
 
 constexpr int registers = lanes == 16 ? 32 : 16;
 constexpr int most_taps = 5;  // columns of a tile
-/// Output channels of a tile with this many columns: registers for the sums, for one column of dy and for one vector of x.
+/// Output channels of a tile with this many columns; registers hold the sums, one column of dy and one vector of x.
 constexpr int weights_rows(int columns) { return (registers - 1) / (columns + 1) < 12 ? (registers - 1) / (columns + 1) : 12; }
 
-/// The first `valid` lanes of each of `places` panels' rows, the others zero.
+/// Copies the first `valid` lanes of each of `places` panel rows; the others are zero.
 STRAGGLER_INLINE void copy_valid(std::size_t places, std::size_t valid, const float* from, float* to) {
   for (std::size_t place = 0; place < places; ++place, from += panel_rows, to += panel_rows)
     for (std::size_t lane = 0; lane < valid; lane += lanes) store(to + lane, first(load(from + lane), valid - lane));
 }
 
-/// A plane with the zeros at the left and right of each row, and in the lanes without a sample.
+/// A plane zero-padded at the left and right of each row, and in the lanes without a sample.
 STRAGGLER_INLINE void pad_plane(const SlidingWindow& s, std::size_t valid, const float* x, float* padded) {
   const std::size_t edge = s.pad_width * panel_rows;
   for (std::size_t row = 0; row < s.in_height; ++row, x += s.in_width * panel_rows) {
@@ -28,7 +28,7 @@ STRAGGLER_INLINE void pad_plane(const SlidingWindow& s, std::size_t valid, const
   }
 }
 
-/// Rows of one input plane (padded) and of some output planes that meet at one row of the window.
+/// Rows of one padded input plane and of some output planes that meet at one row of the window.
 struct MeetingRows {
   std::size_t count, places, vectors;
   const float* x;
@@ -65,7 +65,7 @@ template <int columns>
 struct ConvWeightsPass {
   const SlidingWindow& s;
   std::size_t valid;
-  const float* x;  // the plane, padded; x_row floats a row
+  const float* x;  // the padded plane; x_row floats per row
   std::size_t x_row;
   const float* dy;  // of the panel and group
   bool accumulate;
@@ -139,7 +139,7 @@ void conv_weights_panel(const Convolution& conv, std::size_t valid, const float*
   const std::size_t x_row = (s.in_width + (copy ? 2 * s.pad_width : 0)) * panel_rows;
   float *const padded = scratch, *const rows = padded + s.in_height * (s.in_width + 2 * s.pad_width) * panel_rows,
                *const sums = rows + 12 * s.out_width * panel_rows + conv_block;
-  // As many output channels at a time as stay in a second-level cache while every input channel passes.
+  // The number of output channels that stay in a second-level cache while every input channel passes.
   const std::size_t together = 65536 / (s.outputs() * panel_rows) + weights_rows(columns), blocks = quotient_up(out, together);
   for (std::size_t block = 0; block < blocks; ++block)
     for (std::size_t channel = 0; channel < in; ++channel) {
@@ -154,7 +154,7 @@ void conv_weights_panel(const Convolution& conv, std::size_t valid, const float*
     }
 }
 
-/// Σ over samples and places of channel's plane, lane by lane.
+/// Σ over samples and places of the channel's plane, lane by lane.
 STRAGGLER_INLINE Vector plane_sum(std::size_t rows, std::size_t places, const float* plane, std::size_t panel) {
   Vector sum[4] = {};
   for (std::size_t p = 0; p < panels_of(rows); ++p, plane += panel) {
@@ -187,7 +187,7 @@ void conv_backward_weights(std::size_t rows, const Convolution& conv, const floa
     reduce_to(conv.out_channels, accumulate, db,
               [&](std::size_t channel) { return plane_sum(rows, places, dy + channel * plane, conv.out_channels * plane); });
   const std::size_t width = conv.slide.width;
-  switch (quotient_up(width, quotient_up(width, most_taps))) {  // the widest piece of a window's row
+  switch (quotient_up(width, quotient_up(width, most_taps))) {  // the widest piece of a window row
     case 1:
       return conv_weights<1>(rows, conv, x, dy, accumulate, dw, scratch);
     case 2:

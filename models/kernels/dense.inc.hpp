@@ -1,12 +1,12 @@
 // Dense layers on panels. Included by set.inc.hpp only.
 //
-// All three products are tiles of tile_rows x tile_vectors registers that take in one rank-1 update a step: a vector or two
-// of the right matrix, contiguous in a panel, times one broadcast number of the left matrix for each row. No matrix is
-// copied but the activations, transposed panel by panel for the weights' gradient.
+// All three products are tiles of tile_rows x tile_vectors registers that take one rank-1 update per step: one or two vectors of the right
+// matrix, contiguous in a panel, times one broadcast number of the left matrix per row. No matrix is copied except the activations,
+// transposed panel by panel for the weights' gradient.
 
 /// Steps of one pass over a panel: 256 x 32 floats fill a first-level cache of 32 KiB.
 constexpr std::size_t block_steps = 256;
-/// Panels whose samples one pass over the weights' gradient takes in: 4 x 4 KiB of transposed activations.
+/// Panels in one pass over the weights' gradient: 4 x 4 KiB of transposed activations.
 constexpr std::size_t group_panels = 4;
 
 constexpr std::size_t least(std::size_t a, std::size_t b) { return a < b ? a : b; }
@@ -14,7 +14,7 @@ constexpr std::size_t quotient_up(std::size_t a, std::size_t b) { return (a + b 
 constexpr std::size_t panels_of(std::size_t rows) { return quotient_up(rows, panel_rows); }
 constexpr std::size_t rows_in(std::size_t rows, std::size_t panel) { return least(panel_rows, rows - panel * panel_rows); }
 
-/// Calls body.operator()<r>(row) for tiles that cover `rows` rows, tile_rows at a time and the rest as one.
+/// Calls body.operator()<r>(row) for tiles that cover `rows` rows, tile_rows at a time, with one smaller last tile.
 template <int height = tile_rows, class Body>
 STRAGGLER_INLINE void last_tile(std::size_t rows, std::size_t row, const Body& body) {
   if constexpr (height > 0) {
@@ -227,7 +227,7 @@ void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, c
                                                          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   const std::size_t x_floats = in * panel_rows, dy_floats = out * panel_rows;
   reduce_to(out, accumulate, db, [&](std::size_t i) { return products(rows, dy + i * panel_rows, dy_floats, ones, 0); });
-  // So few inputs leave most lanes of a tile empty: let the lanes be samples, and sum over them.
+  // So few inputs leave most lanes of a tile empty: lanes become samples, and are summed.
   if (in * 4 <= lanes) {
     reduce_to(out * in, accumulate, dw,
               [&](std::size_t i) { return products(rows, dy + i / in * panel_rows, dy_floats, x + i % in * panel_rows, x_floats); });
@@ -238,7 +238,7 @@ void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, c
                            accumulate || p > 0, dw);
 }
 
-/// row_at(i): where row i < rows begins.
+/// row_at(i): the start of row i < rows.
 template <class RowAt>
 STRAGGLER_INLINE void to_panels_from(std::size_t rows, std::size_t features, const RowAt& row_at, float* panels) {
   for (std::size_t p = 0; p < panels_of(rows); ++p, panels += features * panel_rows)

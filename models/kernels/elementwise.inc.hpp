@@ -1,8 +1,8 @@
 // Arithmetic on parameter vectors: one pass over memory each. Included by set.inc.hpp only.
 //
-// `out` may be an input: every step loads all it needs of a position before it stores there.
+// `out` may be an input: every step loads all operands of a position before it stores there.
 
-/// Calls step(position, load, store) for whole vectors, then once for what is left, with loads and stores of that many floats.
+/// Calls step(position, load, store) for whole vectors, then once for the remainder, with loads and stores of that many floats.
 template <class Step>
 STRAGGLER_INLINE void for_positions(std::size_t n, const Step& step) {
   std::size_t i = 0;
@@ -49,14 +49,14 @@ void descend(std::size_t n, float rate, const float* w, const float* d, float* o
   for_positions(n, [&](const auto& get, const auto& put) { put(out, multiply_add(get(d), back, get(w))); });
 }
 
-/// Asks for a row that will be written.
+/// Prefetches a row that will be written.
 STRAGGLER_INLINE void ask_for(const float* row, std::size_t width) {
   constexpr std::size_t line = 16;  // floats of a cache line
   for (std::size_t i = 0; i < width; i += line) __builtin_prefetch(row + i, 1);
   __builtin_prefetch(row + width - 1, 1);
 }
 
-/// Rows that lie anywhere in memory are asked for this long before they are used.
+/// Prefetch distance of scattered rows.
 constexpr std::size_t rows_ahead = 8;
 
 void descend_rows(std::size_t count, std::size_t n, float rate, const float* const* d, float* const* w) {
@@ -66,7 +66,7 @@ void descend_rows(std::size_t count, std::size_t n, float rate, const float* con
   }
 }
 
-/// Calls use(d) for each position, where d(get) loads g + decay w, or g alone.
+/// Calls use(d) for each position; d(get) loads g + decay w, or g alone.
 template <class Use>
 STRAGGLER_INLINE void with_direction(float decay, const float* g, const float* w, const Use& use) {
   const Vector shrink = all(decay);

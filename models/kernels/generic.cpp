@@ -1,5 +1,5 @@
-// The kernels on Eigen, for any processor: what the sets for x86-64 compute, in a line or two of linear algebra each. They are
-// checked against these. Compiled, as product.cpp, for the baseline of the target.
+// The kernels on Eigen, for any processor: the functions of the x86-64 sets, in a line or two of linear algebra each. The sets are checked
+// against these. Compiled, as product.cpp, for the baseline of the target.
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
 #include <algorithm>
@@ -20,10 +20,10 @@ constexpr Index lanes = panel_rows;
 using Matrix = Eigen::Matrix<float, Dynamic, Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXf;
 using Panel = Eigen::Matrix<float, Dynamic, lanes, Eigen::RowMajor>;  // [features][samples]
-/// One number for each sample of a panel. Its size is fixed, so that no lane is left over to be computed in another way.
+/// One number per sample of a panel. Its size is fixed, so that all lanes are computed alike.
 using Lanes = Eigen::Array<float, 1, lanes>;
 
-/// Eigen sums a long product in blocks that fit the caches it finds. Bits must not depend on the machine: let it find these.
+/// Eigen blocks long products by the caches that it detects. Bits must not depend on the machine, so the sizes are fixed here.
 [[maybe_unused]] const bool same_blocks_everywhere = [] {
   Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 4 << 20);
   return true;
@@ -31,7 +31,7 @@ using Lanes = Eigen::Array<float, 1, lanes>;
 
 Index signed_size(std::size_t size) { return static_cast<Index>(size); }
 
-/// Panel p of a batch, and how many of its lanes are samples. Products touch no others: padding may hold NaN.
+/// Panel p of a batch, and its number of samples. Products touch no other lanes: padding may hold NaN.
 Map<const Panel> panel(const float* panels, std::size_t p, std::size_t features) {
   return {panels + p * features * panel_rows, signed_size(features), lanes};
 }
@@ -104,7 +104,7 @@ void dense_backward_input(std::size_t rows, std::size_t in, std::size_t out, con
   }
 }
 
-/// The largest score of each sample. Where a score is NaN it may be any: the sum of exponentials is NaN there.
+/// The largest score of each sample. For a NaN score any result is valid: the sum of exponentials is NaN there.
 Lanes largest(const Eigen::Ref<const Panel>& scores) {
   Lanes top = scores.row(0);
   for (Index c = 1; c < scores.rows(); ++c) top = top.max(scores.row(c).array());
@@ -148,7 +148,7 @@ double softmax_evaluate(std::size_t rows, std::size_t classes, const float* scor
     for (Index i = 0; i < samples_in(p, rows); ++i) {
       const double entropy = cross_entropy(sum[i], top[i], at(labels[i], i));
       Index winner = 0;
-      at.col(i).maxCoeff(&winner);  // the first of equals
+      at.col(i).maxCoeff(&winner);  // ties: the first
       if (winner == labels[i] && !std::isnan(entropy)) ++*correct;
       loss += entropy;
     }
@@ -157,10 +157,10 @@ double softmax_evaluate(std::size_t rows, std::size_t classes, const float* scor
 }
 
 using Numbers = Map<const Eigen::ArrayXf>;
-/// A piece of a vector that fits the first-level cache: a sum is finished in it before it is stored, as `out` may be an input.
+/// A piece of a vector that fits the first-level cache: its sum is finished before it is stored, as `out` may be an input.
 using Piece = Eigen::Array<float, Dynamic, 1, Eigen::ColMajor, 512, 1>;
 
-/// Calls sum_of(at, size) for each piece, and stores the Piece that it returns.
+/// Calls sum_of(at, size) for each piece, and stores the returned Piece.
 template <class SumOf>
 void for_pieces(std::size_t n, float* out, const SumOf& sum_of) {
   for (std::size_t at = 0; at < n; at += Piece::MaxSizeAtCompileTime) {
@@ -259,7 +259,7 @@ void descend_scaled(std::size_t n, const ScaledDescent& by, const float* w, cons
                                                              ((by.scale * Numbers(v, size) + by.shift).sqrt() + by.epsilon);
 }
 
-/// Not Eigen's: its order depends on how the memory is aligned.
+/// Not Eigen's: its order depends on the alignment.
 double squared_norm(std::size_t n, const float* x) {
   constexpr std::size_t piece = 1024;
   double norm = 0;
@@ -271,7 +271,7 @@ double squared_norm(std::size_t n, const float* x) {
   return norm;
 }
 
-/// As rounding.inc.hpp does it, on one number.
+/// Same rounding as rounding.inc.hpp, on one number.
 float rounded_to_fp16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t size = bits & 0x7FFFFFFFu, sign = bits & 0x80000000u;
@@ -306,7 +306,7 @@ bool round_numbers(Precision precision, std::size_t n, const float* x, float fac
   return infinite == 0;
 }
 
-/// The sum of the products of `width` pairs of numbers: in lanes of a fixed number, so that no order depends on how the rows are aligned.
+/// The sum of the products of `width` pairs of numbers, in a fixed number of lanes: the order does not depend on the alignment of rows.
 float product_of(std::size_t width, const float* a, const float* b) {
   using Few = Eigen::Array<float, 8, 1>;
   Few sum = Few::Zero();

@@ -10,7 +10,7 @@ constexpr std::size_t lanes = panel_rows;
 std::size_t panels_of(std::size_t rows) { return (rows + lanes - 1) / lanes; }
 std::size_t rows_in(std::size_t rows, std::size_t panel) { return std::min(lanes, rows - panel * lanes); }
 
-/// Calls body(out, in, tap) for every output place, the input places in its window, and their index there. Offsets in floats.
+/// Calls body(out, in, tap) for every output place, the input places in its window, and their index in it. Offsets in floats.
 template <class Body>
 void for_places(const SlidingWindow& s, const Body& body) {
   for (std::size_t row = 0; row < s.out_height; ++row)
@@ -99,7 +99,7 @@ void max_pool_forward(std::size_t rows, std::size_t channels, const SlidingWindo
   for (std::size_t i = 0; i < panels_of(rows) * channels; ++i) {
     const float* const plane = x + i * s.inputs() * lanes;
     const std::size_t to = i * s.outputs() * lanes;
-    std::size_t begun = static_cast<std::size_t>(-1);  // the output whose window is being looked at
+    std::size_t begun = static_cast<std::size_t>(-1);  // the output of the current window
     for_places(s, [&](std::size_t out, std::size_t in, std::size_t tap) {
       for (std::size_t lane = 0; lane < lanes; ++lane) {
         const float value = plane[in + lane];

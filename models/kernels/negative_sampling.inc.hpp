@@ -1,6 +1,6 @@
-// Skip-gram with negative sampling, some pairs at a time. Included by set.inc.hpp only.
+// Skip-gram with negative sampling, in blocks of pairs. Included by set.inc.hpp only.
 
-/// Targets whose products with the centre are taken side by side, a register each.
+/// Targets whose products with the centre are computed together, one register each.
 constexpr int most_height = lanes < 8 ? lanes : 8;
 /// Vectors of a centre that stay in registers while all its targets pass.
 constexpr int most_columns = lanes == 16 ? 8 : 4;
@@ -25,7 +25,7 @@ STRAGGLER_INLINE Vector products_with(std::size_t width, const float* u, const f
   return sums(partial);
 }
 
-/// Σ scale log(1 + e^s). log(1 + e^s) = max(s, 0) + log(1 + e^-|s|), and the logarithm is taken of the product of many of the latter.
+/// Σ scale log(1 + e^s). log(1 + e^s) = max(s, 0) + log(1 + e^-|s|); one logarithm covers the product of many of the latter.
 struct LogisticLoss {
   double total = 0, linear = 0, product = 1;
   float scale = 1;
@@ -35,7 +35,7 @@ struct LogisticLoss {
     linear = 0;
     product = 1;
   }
-  /// Before each pair, whose factors are at most 2^most_targets together.
+  /// Call before each pair, whose factors multiply to at most 2^most_targets.
   void use(float next) {
     if (next == scale && product < 1e250) return;
     flush();
@@ -52,9 +52,9 @@ struct LogisticLoss {
 /// quotient by half a unit each); e: e^-|s|.
 STRAGGLER_INLINE Vector sigmoid_of(Vector s, Vector e) { return (s < 0.0f ? e : all(1.0f)) / (e + 1.0f); }
 
-/// Pairs of which each stage is done together, so that none waits for another's: their products, all factors, their gradients.
+/// Pairs per stage, so that none waits for another's results: their products, all factors, their gradients.
 constexpr std::size_t pairs_at_once = 4;
-/// Of each target of these pairs, one after another.
+/// For each target of these pairs, consecutively.
 typedef float TargetValues[pairs_at_once * most_targets + lanes];
 
 /// scores[j] = u · v[j] for some targets of a pair.
@@ -66,7 +66,7 @@ struct Products {
 
   template <int height>
   void operator()(std::size_t first) const {
-    store(scores + first, products_with<height>(width, u, v + first));  // what is behind the last will be written next
+    store(scores + first, products_with<height>(width, u, v + first));  // lanes past the last are overwritten next
   }
 };
 
@@ -80,7 +80,7 @@ STRAGGLER_INLINE void last_targets(std::size_t count, std::size_t first, const B
   }
 }
 
-/// Some columns of a row: `vectors` registers, of the last only `kept` floats if partial.
+/// Some columns of a row: `vectors` registers; the last has only `kept` floats if partial.
 template <int vectors_, bool partial>
 struct Columns {
   static constexpr int vectors = vectors_;
@@ -167,7 +167,7 @@ struct SpreadPair {
   }
 };
 
-/// From the products of `count` pairs, what their gradients take of each row: scale (σ(u · v) - (v is the context)).
+/// From the products of `count` pairs, the factors of their gradients: scale (σ(u · v) - (v is the context)).
 void to_factors(const PairBlock& block, std::size_t from, std::size_t count, TargetValues& scores, LogisticLoss& loss,
                 TargetValues& factors) {
   const std::size_t targets = block.targets;
@@ -211,7 +211,7 @@ double negative_sampling(const PairBlock& block) {
   return loss.total;
 }
 
-/// One row as the sum of its terms: put(columns, i, sum) for each register of it.
+/// Computes one row as the sum of its terms: put(columns, i, sum) for each register of it.
 template <class Put>
 struct SumTerms {
   const RowTerms& terms;

@@ -3,14 +3,14 @@
 typedef std::uint8_t Bytes __attribute__((vector_size(lanes)));
 typedef std::uint8_t UnalignedBytes __attribute__((vector_size(lanes), aligned(1), may_alias));
 
-/// Calls body(offset) for the first float of every vector with samples in panels of this many features.
+/// Calls body(offset) for the first float of every vector with samples, in panels of this many features.
 template <class Body>
 STRAGGLER_INLINE void for_sample_vectors(std::size_t rows, const Body& body) {
   for (std::size_t p = 0; p < panels_of(rows); ++p)
     for (std::size_t lane = 0; lane < rows_in(rows, p); lane += lanes) body(p, lane);
 }
 
-/// Calls body(place, rows, columns) for each place of the output, with the taps of its window that lie in the plane.
+/// Calls body(place, rows, columns) for each place of the output, with the taps of its window inside the plane.
 template <class Body>
 STRAGGLER_INLINE void for_windows(const SlidingWindow& s, const Body& body) {
   for (std::size_t row = 0, place = 0; row < s.out_height; ++row)
@@ -44,7 +44,7 @@ void max_pool_forward(std::size_t rows, std::size_t channels, const SlidingWindo
 
 void max_pool_backward(std::size_t rows, std::size_t channels, const SlidingWindow& s, const float* dy, const std::uint8_t* winner,
                        float* dx) {
-  // Where windows tile the plane each place of it is written once, and needs no zero before.
+  // If windows tile the plane, each place is written once and needs no initial zero.
   const bool tiles = s.pad_height == 0 && s.pad_width == 0 && s.stride == s.height && s.stride == s.width &&
                      s.out_height * s.stride == s.in_height && s.out_width * s.stride == s.in_width;
   for_sample_vectors(rows, [&](std::size_t p, std::size_t lane) {

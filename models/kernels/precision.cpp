@@ -11,7 +11,7 @@ std::uint16_t to_fp16(float x) {
   const std::uint32_t size = bits & 0x7FFFFFFFu;
   if (size > 0x7F800000u) return static_cast<std::uint16_t>(sign | 0x7E00u | (size >> 13 & 0x3FFu));  // NaN: quiet, as processors do
   if (size >= 0x477FF000u) return static_cast<std::uint16_t>(sign | 0x7C00u);                         // 65,520 and more
-  // What is kept is `size` without its last `drop` bits; below 2^-14 a number loses a bit with each power of two.
+  // Keeps `size` without its last `drop` bits; below 2^-14 a number loses one more bit per power of two.
   std::uint32_t value = size - 0x38000000u, drop = 13;  // the exponents' biases differ by 112
   if (size < 0x38800000u) {
     drop = 126 - (size >> 23);
@@ -32,7 +32,7 @@ float from_fp16(std::uint16_t bits) {
 
 std::uint16_t to_bf16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
-  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);  // NaN stays one
+  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);  // NaN stays NaN
   return static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
 }
 

@@ -6,7 +6,7 @@
 namespace straggler {
 namespace {
 
-// generic.cpp sets the sizes of caches that Eigen cuts long products by, for all of the program.
+// generic.cpp fixes the cache sizes by which Eigen blocks long products, program-wide.
 using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 Eigen::Map<const Matrix> matrix(const float* data, std::size_t rows, std::size_t columns) {

@@ -1,4 +1,4 @@
-// Products of matrices, on Eigen, for any processor: what layers without a kernel of their own are computed by.
+// Matrix products on Eigen, for any processor: used by layers without a kernel of their own.
 #pragma once
 #include <cstddef>
 
@@ -10,7 +10,7 @@ struct Factor {
   bool transposed = false;
 };
 
-/// c[m][n] = a[m][k] · b[k][n], added to what is there if `accumulate`. A transposed factor lies in memory as [k][m] or [n][k].
+/// c[m][n] = a[m][k] · b[k][n], added to the old values if `accumulate`. A transposed factor is stored as [k][m] or [n][k].
 void multiply(std::size_t m, std::size_t n, std::size_t k, Factor a, Factor b, bool accumulate, float* c);
 
 }  // namespace straggler

@@ -1,8 +1,8 @@
 // Rounding to FP16 and bfloat16, to nearest with ties to even. Included by set.inc.hpp only.
 //
-// Where the set has F16C a number goes to binary16 and back. Elsewhere: a number of at least 2^-14 is rounded in its bits to the ten
-// that binary16 keeps of the fraction, and is infinite from 2^16 on; a smaller one is rounded to a multiple of 2^-24 by adding 1/2,
-// whose last place that is, and subtracting it again. NaN keeps its sign and the ten bits, and is quiet, as F16C has it.
+// With F16C a number is converted to binary16 and back. Otherwise a number of at least 2^-14 is rounded in its bits to binary16's ten
+// fraction bits, and is infinite from 2^16 on; a smaller one is rounded to a multiple of 2^-24 by adding 1/2, whose last place that is, and
+// subtracting it again. NaN keeps its sign and the ten bits, and is quiet, as in F16C.
 
 STRAGGLER_INLINE Vector chosen(Integers where, Integers x, Integers otherwise) {
   return reinterpret_cast<Vector>((x & where) | (otherwise & ~where));
@@ -28,7 +28,7 @@ STRAGGLER_INLINE Vector rounded_to_fp16(Vector x) {
 STRAGGLER_INLINE Vector rounded_to_bf16(Vector x) {
   const Integers bits = reinterpret_cast<Integers>(x), size = bits & 0x7FFFFFFF;
   const Integers number = reinterpret_cast<Integers>(chosen(size > 0x7F800000, Integers{}, bits));
-  // As two halves, so that no sum leaves the 32 bits: a carry out of the lower half goes to the upper one.
+  // In two halves, so that no sum leaves the 32 bits: a carry from the lower half goes to the upper one.
   const Integers carry = ((number & 0xFFFF) + 0x7FFF + ((number >> 16) & 1)) >> 16;
   const Integers nearest = (number & static_cast<std::int32_t>(0xFFFF0000u)) + (carry << 16);
   return chosen(size > 0x7F800000, (bits | 0x400000) & static_cast<std::int32_t>(0xFFFF0000u), nearest);

@@ -27,14 +27,14 @@ extern const Kernels table;
 namespace {
 
 #if defined(__x86_64__)
-/// Not every compiler's __builtin_cpu_supports knows it. Whoever has AVX2 saves the registers that it needs.
+/// Not every compiler's __builtin_cpu_supports knows it. A system with AVX2 saves the registers that it needs.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
 #endif
 
-/// What the processor (and the operating system, which must save the registers) can run, slowest first.
+/// The sets that the processor and the operating system (which must save the registers) support, slowest first.
 std::vector<const Kernels*> runnable() {
   std::vector<const Kernels*> sets = {&generic::table};
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
-// One set of kernels: compiled with STRAGGLER_KERNELS (a namespace) and STRAGGLER_KERNELS_NAME (a string) defined, and with
-// the compiler's flags for its instruction set. All but the table has internal linkage, and no function of the standard
-// library that the linker could merge with another set's is used: code for AVX-512 must never run on a machine without.
+// One set of kernels: compiled with STRAGGLER_KERNELS (a namespace) and STRAGGLER_KERNELS_NAME (a string) defined, and with the compiler's
+// flags for its instruction set. All but the table has internal linkage, and no standard library function that the linker could merge with
+// another set's is used: AVX-512 code must never run on a machine without it.
 #include <immintrin.h>
 
 #include <cmath>

@@ -10,7 +10,7 @@ STRAGGLER_INLINE Vector largest(std::size_t classes, const float* scores) {
   return top;
 }
 
-/// -log softmax at the label from the sum of exponentials: a NaN anywhere in the scores is one in the sum.
+/// -log softmax at the label from the sum of exponentials: any NaN score makes it NaN.
 STRAGGLER_INLINE double cross_entropy(double sum, float top, float score) {
   return ::log(sum) - (static_cast<double>(score) - static_cast<double>(top));
 }
@@ -46,7 +46,7 @@ double softmax_evaluate(std::size_t rows, std::size_t classes, const float* scor
     const std::size_t valid = least(lanes, rows - row);
     const Vector top = largest(classes, at);
     Vector sum{};
-    Integers winner = Integers{} - 1;  // the first class with the largest score; none if a score is NaN there
+    Integers winner = Integers{} - 1;  // the first class with the largest score; none for a NaN score
     for (std::size_t c = classes; c-- > 0;) {
       const Vector score = load(at + c * panel_rows);
       sum += exponential(score - top);

@@ -28,8 +28,7 @@ STRAGGLER_INLINE Vector load(const float* at) { return *reinterpret_cast<const U
 STRAGGLER_INLINE void store(float* at, Vector x) { *reinterpret_cast<Unaligned*>(at) = x; }
 STRAGGLER_INLINE Vector all(float x) { return x - Vector{}; }
 
-/// a b + c, with one rounding where the set has fused multiply-add: spelled out, so that a set's bits do not depend on what a
-/// compiler contracts.
+/// a b + c, with one rounding if the set has fused multiply-add: explicit, so that a set's bits do not depend on compiler contraction.
 STRAGGLER_INLINE Vector multiply_add(Vector a, Vector b, Vector c) {
 #if defined(__AVX512F__)
   return _mm512_fmadd_ps(a, b, c);
@@ -41,7 +40,7 @@ STRAGGLER_INLINE Vector multiply_add(Vector a, Vector b, Vector c) {
 }
 
 #if defined(__AVX512F__)
-/// For intrinsics in their masked form: g++ 12 warns of what its headers leave undefined in the plain one.
+/// For masked intrinsics: g++ 12 warns about undefined values in its headers' plain ones.
 constexpr __mmask16 every_lane = 0xFFFF;
 #endif
 
@@ -66,7 +65,7 @@ STRAGGLER_INLINE Integers numbered(Lanes<lane...>) {
 /// -1 in the first `count` lanes, 0 in the others.
 STRAGGLER_INLINE Integers first_lanes(std::size_t count) { return numbered(EveryLane()) < Integers{} + static_cast<std::int32_t>(count); }
 
-/// The first `count` lanes from memory, the others zero; `count` <= lanes. Touches no more memory than that.
+/// The first `count` lanes from memory, the others zero; `count` <= lanes. Reads no memory beyond them.
 STRAGGLER_INLINE Vector load_some(const float* at, std::size_t count) {
 #if defined(__AVX512F__)
   return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1u), at);
@@ -88,7 +87,7 @@ STRAGGLER_INLINE void store_some(float* at, Vector x, std::size_t count) {
 #endif
 }
 
-/// e^x for x <= 0 or NaN, within 1.01 units in the last place (all floats were tried); 0 below -87.33 (2^-126).
+/// e^x for x <= 0 or NaN, within 1.01 units in the last place (tested on all floats); 0 below -87.33 (2^-126).
 /// x = n ln 2 + r with |r| <= ln 2 / 2 (ln 2 in two parts, Cody & Waite 1980), e^r by the minimax polynomial of Cephes' expf
 /// (Moshier 1989), times 2^n through the exponent's bits. NaN makes r, hence the product, NaN.
 STRAGGLER_INLINE Vector exponential(Vector x) {
@@ -144,5 +143,5 @@ STRAGGLER_INLINE Vector sums(Vector (&rows)[lanes]) {
   return rows[0];
 }
 
-/// x in the first `count` lanes, zero in the others, whatever x holds there.
+/// x in the first `count` lanes, zero in the others, whatever their content.
 STRAGGLER_INLINE Vector first(Vector x, std::size_t count) { return first_lanes(count) != 0 ? x : Vector{}; }

@@ -1,4 +1,4 @@
-// The window of a convolution or a pool, and the plane of places that it slides over.
+// The window of a convolution or a pool, and the plane over which it slides.
 #pragma once
 #include <cstddef>
 

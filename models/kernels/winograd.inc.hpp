@@ -54,7 +54,7 @@ STRAGGLER_INLINE void transform_weights(const Vector (&w)[taps], Vector (&u)[til
 struct Winograd {
   bool backward;
   std::size_t sources, results, height, width, source_height, source_width, pad_height, pad_width;
-  std::size_t weight_stride, source_stride, result_stride;  // floats from one of the 36 places to the next; no powers of two
+  std::size_t weight_stride, source_stride, result_stride;  // floats between consecutive ones of the 36 places; not powers of two
   float *u, *v, *m;
 
   Winograd(const Convolution& conv, bool by_input, float* scratch)
@@ -110,13 +110,13 @@ struct TransformWeights {
   }
 };
 
-/// v at one vector of samples: the tile whose first place is (top, left) of the padded plane.
+/// v at one vector of samples: the tile that starts at (top, left) of the padded plane.
 STRAGGLER_INLINE void transform_tile(const Winograd& win, const float* x, std::size_t top, std::size_t left, int vector) {
   const std::size_t plane = win.source_height * win.source_width * panel_rows;
   for (std::size_t source = 0; source < win.sources; ++source, x += plane) {
     Vector half[tile_side][tile_side];  // d B, row by row
     for (std::size_t i = 0; i < tile_side; ++i) {
-      const std::size_t row = top + i - win.pad_height;  // beyond the plane if negative, as it is unsigned
+      const std::size_t row = top + i - win.pad_height;  // wraps (unsigned) beyond the plane if negative
       Vector line[tile_side] = {};
       if (row < win.source_height)
         for (std::size_t j = 0; j < tile_side; ++j) {
@@ -155,14 +155,14 @@ struct MultiplyPlace {
   }
 };
 
-/// Where results go, and what is done to them on the way.
+/// The destination of results, and their epilogue.
 struct WinogradResult {
   const float *bias, *gate;  // null: none; gate, y: of the group, at the panel's vector
   bool relu;
   float* y;
 };
 
-/// From m, at one vector of samples, to the places (top, left) and after of the result.
+/// From m, at one vector of samples, to the result's places from (top, left) on.
 template <int outputs>
 STRAGGLER_INLINE void give_results(const Winograd& win, const WinogradResult& to, std::size_t top, std::size_t left, int vector) {
   const std::size_t plane = win.height * win.width * panel_rows;

@@ -1,5 +1,5 @@
-// Convolution as matrix products, sample by sample: what reference_convolution.hpp says, fast enough to learn with. A dense layer is
-// one whose plane is a single place; then the whole batch is one product.
+// Convolution as matrix products, sample by sample: the formulas of reference_convolution.hpp, fast enough for training. A dense layer has
+// a plane of one place; then the whole batch is one product.
 #pragma once
 #include <cstddef>
 
@@ -18,7 +18,7 @@ class ConvolutionProducts {
                 layer.window.pad_width == 0),
         dense_(direct_ && layer.groups == 1 && layer.window.inputs() == 1) {}
 
-  /// Floats of `columns` below; may be none.
+  /// Floats of `columns` below; may be 0.
   std::size_t column_floats() const { return direct_ ? 0 : depth_ * layer_.window.outputs(); }
 
   /// b may be null.
@@ -54,7 +54,7 @@ class ConvolutionProducts {
   }
 
  private:
-  /// Calls visit(group, inputs, outputs) with the offsets of every group of channels of every row; not for a dense layer.
+  /// Calls visit(group, inputs, outputs) with the offsets of every channel group of every row; not for a dense layer.
   template <class Visit>
   void for_each_group(const Visit& visit) const {
     for (std::size_t row = 0; !dense_ && row < layer_.rows; ++row)

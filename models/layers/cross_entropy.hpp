@@ -14,7 +14,7 @@ struct SoftmaxCrossEntropy {
   double backward(const Kernels& kernels, std::size_t rows, float* scores, const std::int32_t* labels, const float* scale) const {
     return kernels.softmax_cross_entropy(rows, classes, scores, labels, scale);
   }
-  /// Σ loss; adds the rows whose largest score is their label's to `correct`.
+  /// Σ loss; adds to `correct` the number of rows with the largest score at their label.
   double evaluate(const Kernels& kernels, std::size_t rows, const float* scores, const std::int32_t* labels, std::uint64_t& correct) const {
     return kernels.softmax_evaluate(rows, classes, scores, labels, &correct);
   }

@@ -1,4 +1,4 @@
-// Which elements dropout keeps (Srivastava et al. 2014): a sample's own drawing, the same in every batch, on every rank.
+// Dropout's mask (Srivastava et al. 2014): drawn per sample, the same in every batch, on every rank.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace straggler {
 
-/// The elements of one sample in one layer, in order: element i has word i of the random stream that `draw` (Rows::draws) and the
-/// layer's index in its architecture name, and is kept if that is at least rate · 2^32.
+/// The elements of one sample in one layer, in order: element i has word i of the random stream with the key of `draw` (Rows::draws) and
+/// the layer's index in its architecture, and is kept if that is at least rate · 2^32.
 class DropoutMask {
  public:
   DropoutMask(std::uint64_t draw, std::size_t layer, double rate) : stream_(draw, layer), bound_(rate * 0x1p32) {}
-  /// Of the next element.
+  /// Whether to keep the next element.
   bool keeps() { return static_cast<double>(stream_()) >= bound_; }
 
  private:

@@ -7,11 +7,11 @@
 
 namespace straggler {
 
-/// Floats that begin at a cache line.
+/// Floats aligned to a cache line.
 class Floats {
  public:
   float* data() const { return data_.get(); }
-  /// Holds at least `count` floats from now on; those of a larger block than before are zeros.
+  /// Ensures space for at least `count` floats; a larger block than before is zero.
   void grow(std::size_t count) {
     if (count <= count_) return;
     data_.reset(static_cast<float*>(::operator new(count * sizeof(float), alignment)));

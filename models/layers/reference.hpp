@@ -1,8 +1,8 @@
-// Plain implementations of every layer: what the kernels must compute, in loops that can be read beside the formulas
-// (docs/model.md). Any scalar: in double they are checked against central differences, and everything fast against them.
+// Plain implementations of every layer, the reference of the kernels, in loops that match the formulas (docs/model.md). Any scalar: in
+// double they are checked against central differences, and all fast code against them.
 //
-// Activations are sample-major: [rows][channels][height][width]. What backward passes compute is added to what is there, so that
-// layers which feed several others need no special care; but for dense_backward_input, which assigns.
+// Activations are sample-major: [rows][channels][height][width]. Backward passes add to their outputs, so that layers which feed several
+// others need no special care; only dense_backward_input assigns.
 #pragma once
 #include "models/layers/reference_convolution.hpp"
 #include "models/layers/reference_dense.hpp"

@@ -12,7 +12,7 @@ struct Convolution {
   SlidingWindow window;
 
   std::size_t group_in() const { return in / groups; }
-  /// Where the weights of output o and the c-th channel of its group begin, and which channel that is.
+  /// The offset of the weights of output o and the c-th channel of its group, and that channel's index.
   std::size_t weight(std::size_t o, std::size_t c) const { return (o * group_in() + c) * window.places(); }
   std::size_t channel(std::size_t o, std::size_t c) const { return o / (out / groups) * group_in() + c; }
 };
@@ -63,8 +63,8 @@ void convolution_backward_input(const Convolution& layer, const Scalar* dy, cons
   });
 }
 
-/// The inputs that each output meets, as columns: columns[channels][places][outputs], zero where it meets padding; with which a
-/// convolution is a matrix product (Chellapilla, Puri, Simard 2006).
+/// im2col: columns[channels][places][outputs], the inputs that each output meets, zero at padding. With it a convolution is a matrix
+/// product (Chellapilla, Puri, Simard 2006).
 template <class Scalar>
 void to_columns(std::size_t channels, const SlidingWindow& window, const Scalar* x, Scalar* columns) {
   std::fill_n(columns, channels * window.places() * window.outputs(), Scalar(0));
@@ -74,7 +74,7 @@ void to_columns(std::size_t channels, const SlidingWindow& window, const Scalar*
     });
 }
 
-/// The transpose of that: adds each column's number to the input it came from.
+/// The transpose (col2im): adds each column's number to its input.
 template <class Scalar>
 void add_columns(std::size_t channels, const SlidingWindow& window, const Scalar* columns, Scalar* dx) {
   for (std::size_t c = 0; c < channels; ++c, dx += window.inputs(), columns += window.places() * window.outputs())

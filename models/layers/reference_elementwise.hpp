@@ -1,4 +1,4 @@
-// Layers that look at each number by itself, plainly.
+// Element-wise layers, plainly.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -35,7 +35,7 @@ void add(std::size_t count, const Scalar* x, Scalar* y) {
   for (std::size_t i = 0; i < count; ++i) y[i] += x[i];
 }
 
-/// y += x / (1 - rate) where the mask of the row's draw keeps it. With (dy, dx) for (x, y) this is backward, too.
+/// y += x / (1 - rate) where the mask of the row's draw keeps it. With (dy, dx) for (x, y) this is the backward pass, too.
 template <class Scalar>
 void dropout(std::size_t rows, std::size_t size, const std::uint64_t* draws, std::size_t layer, double rate, const Scalar* x, Scalar* y) {
   const auto scale = static_cast<Scalar>(1 / (1 - rate));

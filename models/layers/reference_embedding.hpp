@@ -6,7 +6,7 @@
 
 namespace straggler::reference {
 
-/// The token that a number of the input stands for. Throws std::invalid_argument if the table has no such row.
+/// Converts an input number to its token. Throws std::invalid_argument if the table has no such row.
 template <class Scalar>
 std::size_t token(Scalar x, std::size_t table_rows) {
   if (!(x >= 0 && x < static_cast<Scalar>(table_rows)) || x != static_cast<Scalar>(static_cast<std::size_t>(x)))

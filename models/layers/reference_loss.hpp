@@ -22,7 +22,7 @@ double softmax_cross_entropy(std::size_t rows, std::size_t classes, Scalar* scor
   return loss;
 }
 
-/// Σ cross entropy; adds to `correct` the rows whose largest score (of equals the first) is their label's.
+/// Σ cross entropy; adds to `correct` the number of rows with the largest score (ties: the first) at their label.
 template <class Scalar>
 double softmax_evaluate(std::size_t rows, std::size_t classes, const Scalar* scores, const std::int32_t* labels, std::uint64_t& correct) {
   double loss = 0;

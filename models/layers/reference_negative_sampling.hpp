@@ -1,4 +1,4 @@
-// Negative sampling as its formula has it, in any scalar: what the kernels must compute.
+// Negative sampling by its formula, in any scalar: the reference of the kernels.
 #pragma once
 #include <cmath>
 #include <cstddef>

@@ -43,7 +43,7 @@ Moments moments(const Normalized& set, const Scalar* x) {
   return of;
 }
 
-/// dx = (dz - mean(dz) - z mean(dz z)) / deviation over a set, where z = (x - mean) / deviation and dz(i) the derivative by z; added to dx.
+/// dx += (dz - mean(dz) - z mean(dz z)) / deviation over a set, where z = (x - mean) / deviation and dz(i) is the derivative by z.
 template <class Scalar, class Derivative>
 void normalize_backward(const Normalized& set, double mean, double deviation, const Scalar* x, const Derivative& dz, Scalar* dx) {
   const auto z = [&](std::size_t i) { return (static_cast<double>(x[i]) - mean) / deviation; };
@@ -57,8 +57,8 @@ void normalize_backward(const Normalized& set, double mean, double deviation, co
   set.each([&](std::size_t i) { dx[i] += static_cast<Scalar>((dz(i) - sum - z(i) * product) / deviation); });
 }
 
-/// Over a batch: also writes mean[channels] and variance[channels], the latter of Σ (x - mean)² / (count - 1), which is what a running
-/// variance follows (0 where there is one number only).
+/// Over a batch: also writes mean[channels] and variance[channels], the latter as Σ (x - mean)² / (count - 1), which running variances
+/// follow (0 if there is only one number).
 template <class Scalar>
 void batch_norm_forward(std::size_t rows, std::size_t channels, std::size_t places, const Scalar* x, const Scalar* gain, const Scalar* bias,
                         Scalar* y, Scalar* mean, Scalar* variance) {
@@ -73,7 +73,7 @@ void batch_norm_forward(std::size_t rows, std::size_t channels, std::size_t plac
   }
 }
 
-/// With the running statistics instead of the batch's.
+/// With the running statistics in the batch's role.
 template <class Scalar>
 void batch_norm_evaluate(std::size_t rows, std::size_t channels, std::size_t places, const Scalar* x, const Scalar* gain,
                          const Scalar* bias, const Scalar* mean, const Scalar* variance, Scalar* y) {

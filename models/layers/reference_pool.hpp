@@ -7,8 +7,8 @@
 
 namespace straggler::reference {
 
-/// y = the largest input that the window meets, and `winner` where in its plane that lies: of equals the first, NaN before all.
-/// Padding never wins; every window must meet some input.
+/// y = the largest input that the window meets, and `winner` its index in its plane: ties: the first; NaN ranks above all. Padding never
+/// wins; every window must meet some input.
 template <class Scalar>
 void max_pool_forward(std::size_t planes, const SlidingWindow& window, const Scalar* x, Scalar* y, std::uint32_t* winner) {
   constexpr std::uint32_t none = UINT32_MAX;

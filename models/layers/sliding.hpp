@@ -1,4 +1,4 @@
-// Which input each place of a sliding window meets.
+// The inputs that each place of a sliding window meets.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// Outputs [first, last) whose input at this place of the window is no padding; that of output o is o * stride + place - pad.
+/// Outputs [first, last) whose input at this place of the window is not padding; that of output o is o * stride + place - pad.
 struct Span {
   std::size_t first, last;
 };
@@ -17,8 +17,8 @@ inline Span outside_padding(std::size_t in, std::size_t out, std::size_t stride,
   return {first, std::max(first, last)};
 }
 
-/// Calls meet(place, output, input, count) for every place of the window and every row of outputs: outputs output, output + 1, …
-/// (count of them) meet the inputs input, input + stride, … there. What meets padding is left out.
+/// Calls meet(place, output, input, count) for every place of the window and every row of outputs: outputs output, output + 1, … (count of
+/// them) meet the inputs input, input + stride, … there. Padding is skipped.
 template <class Meet>
 void for_each_meeting(const SlidingWindow& window, const Meet& meet) {
   for (std::size_t ky = 0; ky < window.height; ++ky) {

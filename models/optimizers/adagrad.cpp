@@ -1,9 +1,9 @@
-// Adagrad (Duchi, Hazan & Singer, Adaptive Subgradient Methods for Online Learning and Stochastic Optimization, 2011), as
-// torch.optim.Adagrad has it:
+// Adagrad (Duchi, Hazan & Singer, Adaptive Subgradient Methods for Online Learning and Stochastic Optimization, 2011), as in
+// torch.optim.Adagrad:
 //   d = g + weight_decay w
 //   s = s + d²                                                    (at the start: initial)
 //   w = w - rate / (1 + (t - 1) rate_decay) d / (sqrt(s) + epsilon)   at step t
-// The state holds s - initial, so that it begins at 0, as every state does, and t in its register, which is averaged with it.
+// The state holds s - initial, so that it starts at 0, as every state does, and t in its register, which is averaged with it.
 #include <array>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Adam (Kingma & Ba, Adam: A Method for Stochastic Optimization, 2015), as torch.optim.Adam has it:
+// Adam (Kingma & Ba, Adam: A Method for Stochastic Optimization, 2015), as in torch.optim.Adam:
 //   d = g + weight_decay w
 //   m = beta1 m + (1 - beta1) d,   v = beta2 v + (1 - beta2) d²
 //   w = w - rate (m / c1) / (sqrt(v / c2) + epsilon),   c1 = 1 - beta1^t, c2 = 1 - beta2^t after t steps

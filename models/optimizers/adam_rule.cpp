@@ -1,8 +1,8 @@
-// The bias correction c = 1 - beta^t is itself such an average, that of a gradient which is always 1:
+// The bias correction c = 1 - beta^t is itself such an average, of a gradient that is always 1:
 //   c <- beta c + (1 - beta)      (at the start: 0)
-// So nobody counts steps: c stands in a register of the moment's vector and is treated as the moment is. A reset begins both anew;
-// where moments of workers are averaged that took different numbers of steps, m / c is the average of all the gradients in it with
-// the weights that they have there; an update that is skipped leaves both. Its rounding is that of the moment, too.
+// So no step counter is needed: c is in a register of the moment's vector and undergoes the same operations. A reset restarts both. If
+// averaged moments of workers took different numbers of steps, m / c is the average of all their gradients with their weights in it. A
+// skipped update keeps both. The rounding of c is that of the moment, too.
 #include "models/optimizers/adam_rule.hpp"
 
 #include <array>
@@ -73,7 +73,7 @@ class Adam final : public ScheduledRule {
 
  private:
   double beta1_, beta2_, epsilon_, decay_;
-  bool decoupled_;  // weights shrink by rate * weight_decay, instead of weight_decay w joining the gradient
+  bool decoupled_;  // weights shrink by rate * weight_decay; otherwise weight_decay w joins the gradient
 };
 
 const Register<ElementwiseEntry> first_entry({.name = "adam_first",

@@ -1,5 +1,4 @@
-// The moments that adam and adamw share: exponential averages of the gradient and of its square, each divided by the weight that it has
-// gathered so far.
+// The moments of adam and adamw: exponential averages of the gradient and of its square, each divided by its accumulated weight.
 #pragma once
 #include <memory>
 
@@ -7,9 +6,9 @@
 
 namespace straggler {
 
-/// `decoupled`: weights shrink by rate * weight_decay, instead of weight_decay w joining the gradient.
+/// `decoupled`: weights shrink by rate * weight_decay; otherwise weight_decay w joins the gradient.
 std::unique_ptr<UpdateRule> make_adam(const Parameters& parameters, Schedule schedule, bool decoupled);
-/// Of both optimizers, but for the weight decay.
+/// The parameters of both optimizers, except the weight decay.
 std::vector<Parameter> adam_parameters(Parameter weight_decay);
 
 }  // namespace straggler

@@ -1,4 +1,4 @@
-// Adam with decoupled weight decay (Loshchilov & Hutter, Decoupled Weight Decay Regularization, 2019), as torch.optim.AdamW has it:
+// Adam with decoupled weight decay (Loshchilov & Hutter, Decoupled Weight Decay Regularization, 2019), as in torch.optim.AdamW:
 //   w = (1 - rate weight_decay) w - rate (m / c1) / (sqrt(v / c2) + epsilon)
 // with adam's moments of g alone.
 #include "models/optimizers/adam_rule.hpp"

@@ -1,5 +1,5 @@
-// Adaptive steps without bias correction, whose squares begin at tau²: the servers of Reddi et al., Adaptive Federated Optimization, ICLR
-// 2021, Algorithm 2:
+// Adaptive steps without bias correction, whose second moment starts at tau²: the servers of Reddi et al., Adaptive Federated Optimization,
+// ICLR 2021, Algorithm 2:
 //   m = beta1 m + (1 - beta1) g                       (at the start: 0)
 //   adagrad: v = v + g²,   adam: v = beta2 v + (1 - beta2) g²,   yogi: v = v - (1 - beta2) g² sign(v - g²)   (at the start: tau²)
 //   w = w + rate m / (sqrt(v) + tau), with -g for g
@@ -23,7 +23,7 @@ const Rule first_rule{"adaptive_first"};      // (g, w[, m]; beta) -> beta m + (
 const Rule second_rule{"adaptive_second"};    // (g, w[, v]; beta, tau, squares) -> v
 const Rule descend_rule{"adaptive_descend"};  // (w, m, v; rate, tau) -> w - rate m / (sqrt(v) + tau)
 
-/// Another optimizer's registers, if vectors have any, stay as they are in `from`.
+/// Keeps another optimizer's registers, if vectors have any, as in `from`.
 void keep_registers(const Extent& extent, const float* from, float* out) {
   std::copy_n(from + extent.own, extent.registers, out + extent.own);
 }

@@ -18,7 +18,7 @@ struct Piece {
   std::size_t begin, end;
 };
 
-/// Equal pieces of the parameters; the last one takes what stands behind them too.
+/// Equal pieces of the parameters; the last one includes the numbers behind them.
 Piece piece_of(const Extent& extent, std::size_t index, std::size_t count) {
   const std::size_t parameters = std::min(extent.own, extent.n);
   return {parameters * index / count, index + 1 == count ? extent.n : parameters * (index + 1) / count};
@@ -39,9 +39,8 @@ void copy_registers(const Extent& extent, const float* from, float* out) {
   if (from != out) std::copy_n(from + extent.own, extent.registers, out + extent.own);
 }
 
-/// Chunk c of k is [n c / k, n (c + 1) / k). In a ring reduce-scatter it starts at rank c and each next rank adds its own, so
-/// it is summed in the order c, c + 1, …, k - 1, 0, …, c - 1 (Patarasuk & Yuan 2009). What is exchanged apart goes around a ring of its
-/// own.
+/// Chunk c of k is [n c / k, n (c + 1) / k). In a ring reduce-scatter it starts at rank c and each next rank adds its own, so it is summed
+/// in the order c, c + 1, …, k - 1, 0, …, c - 1 (Patarasuk & Yuan 2009). Separately exchanged numbers have a ring of their own.
 void apply_ring_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
                      const std::vector<double>& scalars, float* out) {
   const std::size_t ranks = inputs.size(), cut = extent.apart > 0 ? std::min(extent.apart, extent.n) : extent.n;
@@ -53,7 +52,7 @@ void apply_ring_mean(const Kernels& kernels, const Extent& extent, const std::ve
       kernels.mean(to - from, ranks, rotated.data(), out + from);
     }
   };
-  if (!scalars.empty()) {  // a fragment goes around alone
+  if (!scalars.empty()) {  // a fragment has its own ring
     const Piece piece = piece_of(extent, scalars);
     reduce(piece.begin, piece.end - piece.begin);
     return clear_outside(piece, extent.n, out);

@@ -16,9 +16,9 @@
 
 namespace straggler {
 
-/// How long the vectors are, and where each tensor lies in them (empty: as one tensor). `own`: where the optimizer's own registers lie,
-/// somewhere behind the n floats, and how many; a rule that does not combine must set those of its output. `apart`: where running
-/// statistics begin, which ranks exchange by a message of their own (0: there are none).
+/// The length of the vectors, and the offset of each tensor in them (empty: one tensor). `own`: offset, behind the n floats, and number of
+/// the optimizer's own registers; a rule that does not combine must set those of its output. `apart`: start of the running statistics,
+/// which ranks exchange in a separate message (0: there are none).
 struct Extent {
   std::size_t n = 0;
   std::span<const TensorInfo> tensors = {};
@@ -26,21 +26,21 @@ struct Extent {
   std::size_t apart = 0;
 };
 
-/// What a rule does with the running statistics behind the parameters (Model::statistics).
+/// A rule's treatment of the running statistics behind the parameters (Model::statistics).
 enum class StatisticsRule {
-  combine,  // as with the parameters: sums and means
-  carry,    // those of the input `gradient`, whatever the arithmetic: a direction made of that gradient
+  combine,  // as the parameters: sums and means
+  carry,    // those of the input `gradient`, whatever the arithmetic: a direction derived from that gradient
   advance,  // those of input 0, the weights, moved by `statistics_momentum` towards those of the input `gradient`
 };
 
-/// What a rule makes of inputs of which few rows are not zero.
+/// A rule's treatment of inputs with few nonzero rows.
 enum class SparseRule {
-  densify,  // nothing: they are written out in full for it
-  rows,     // element by element, zero where all inputs are: rows for rows, if all inputs are such
-  descend,  // element by element, input 0 where all others are zero: only rows that one of these has change
+  densify,  // none: the inputs are densified
+  rows,     // element-wise, zero where all inputs are: sparse output if all inputs are sparse
+  descend,  // element-wise, equal to input 0 where all others are zero: only rows present in one of these change
 };
 
-/// `count` rows of `width` floats: written out, or else rows of `terms` from `first` on.
+/// `count` rows of `width` floats: dense, or rows of `terms` from `first` on.
 struct RowDirections {
   std::size_t count = 0, width = 0;
   const float* const* values = nullptr;
@@ -48,12 +48,12 @@ struct RowDirections {
   std::size_t first = 0;
 };
 
-/// Which of these a rule does, as its scalars have it. What descends along rows says how.
+/// The treatment by a rule, depending on its scalars. A rule that descends along rows provides the function.
 class SparseForm {
  public:
-  /// Whether it does with these scalars; else it densifies.
+  /// Whether the treatment holds for these scalars; else the rule densifies.
   using Holds = bool (*)(const std::vector<double>& scalars);
-  /// The rule in place, for some rows of inputs 0 and 1. To the same bits as ElementwiseEntry::apply.
+  /// The rule in place, for some rows of inputs 0 and 1. Same bits as ElementwiseEntry::apply.
   using DescendRows = void (*)(const Kernels& kernels, const RowDirections& directions, const std::vector<double>& scalars,
                                float* const* rows);
 
@@ -80,14 +80,14 @@ class SparseForm {
 struct ElementwiseEntry {
   std::string name, summary;  // the name of the Rule
   std::vector<Parameter> parameters;
-  /// Of a rule that carries: the state before, which may not be there yet.
+  /// For a rule that carries: the input with the earlier state, which may be absent.
   int in_place = -1;
   StatisticsRule statistics = StatisticsRule::combine;
   int gradient = 0;  // the input whose statistics are carried or moved towards
   void (*apply)(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                 float* out);
   SparseForm sparse = {};
-  /// Only of one whose sparse form may descend.
+  /// Only for a rule whose sparse form may descend.
   void descend_rows(const Kernels& kernels, const RowDirections& directions, const std::vector<double>& scalars, float* const* rows) const {
     sparse.by_(kernels, directions, scalars, rows);
   }
@@ -96,14 +96,14 @@ struct ElementwiseEntry {
 struct OptimizerEntry {
   std::string name, summary;
   std::vector<Parameter> parameters;
-  /// Numbers that its state carries beside one for each parameter (how far bias correction is, …). Every vector of the run has room
-  /// for them behind the running statistics, so that they are averaged, sent, reset and replayed with the vector that they belong to.
+  /// Numbers in its state besides one per parameter (the progress of bias correction, …). Every vector of the run reserves space for them
+  /// behind the running statistics, so they are averaged, sent, reset and replayed with their vector.
   std::size_t registers = 0;
   /// `schedule`: learning rate as a function of (epochs, gradients averaged), starting from the optimizer's own `learning_rate`.
   std::function<std::unique_ptr<UpdateRule>(const Parameters&, class Schedule schedule)> make;
 };
 
-/// Learning rate over the run: base · scale(averaged) · kind(epochs), with a warmup in front.
+/// Learning rate over the run: base · scale(averaged) · kind(epochs), after a warmup.
 class Schedule {
  public:
   /// Multiplier of the rate at `epochs`, without warmup and scaling.
@@ -123,7 +123,7 @@ class Schedule {
 struct ScheduleEntry {
   std::string name, summary;
   std::vector<Parameter> parameters;  // the kind's own; warmup and scale_with_workers are common to all
-  /// `total_epochs`: when the run stops; infinite if it does not stop at an epoch.
+  /// `total_epochs`: the end of the run; infinite if it does not stop at an epoch.
   std::function<Schedule::Shape(const Parameters&, double total_epochs)> make;
 };
 

@@ -1,4 +1,4 @@
-// How a learning rate grows with the number of workers.
+// Scaling of the learning rate with the number of workers.
 #pragma once
 
 namespace straggler {

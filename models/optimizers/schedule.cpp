@@ -10,8 +10,7 @@ namespace straggler {
 
 namespace {
 
-/// Where a warmup starts that has no smaller rate of its own to start from, as a share of the full rate: not zero, so that the
-/// first update counts.
+/// Start of a warmup without a smaller rate of its own, as a fraction of the full rate: nonzero, so that the first update counts.
 constexpr double warmup_start = 0.01;
 
 double factor(Schedule::Scaling scaling, int averaged) {

@@ -1,4 +1,4 @@
-// What optimizers have in common: a learning rate on a schedule, and state that begins with the first step.
+// Common parts of optimizers: a scheduled learning rate, and state that begins with the first step.
 #pragma once
 #include <utility>
 #include <vector>
@@ -14,7 +14,7 @@ class ScheduledRule : public UpdateRule {
   double learning_rate(double epochs, int averaged) const final { return schedule_.rate(rate_, epochs, averaged); }
 
  protected:
-  /// Vector `index` of the state after this gradient: `rule` of gradient, weights and, but for the first time, the vector before.
+  /// Vector `index` of the state after this gradient: `rule` of gradient, weights and, after the first step, the previous vector.
   static Handle advanced(Lineage& lineage, const Rule& rule, const Handle& gradient, const Handle& weights,
                          const std::vector<Handle>& state, std::size_t index, std::vector<double> scalars) {
     std::vector<Handle> inputs{gradient, weights};

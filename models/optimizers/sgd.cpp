@@ -1,4 +1,4 @@
-// Stochastic gradient descent with momentum, as torch.optim.SGD has it (no dampening):
+// Stochastic gradient descent with momentum, as in torch.optim.SGD (no dampening):
 //   d = g + weight_decay w
 //   v = momentum v + d        (the first step: v = d)
 //   w = w - rate v,  or with Nesterov  w = w - rate (d + momentum v)
@@ -19,7 +19,7 @@ const Rule descend_rule{"sgd_descend"};    // (w, d; rate, decay) -> w - rate (d
 const Rule velocity_rule{"sgd_velocity"};  // (g, w[, v]; momentum, decay) -> momentum v + (g + decay w)
 const Rule nesterov_rule{"sgd_nesterov"};  // (w, g, v; rate, momentum, decay) -> w - rate (g + decay w + momentum v)
 
-/// Floats of a direction that is needed in passing: it stays in the first-level cache.
+/// Floats of a temporary direction: it stays in the first-level cache.
 constexpr std::size_t piece = 2048;
 
 /// out = w - rate direction(from, count, d), where `direction` writes `count` floats of d beginning at `from`.

@@ -1,4 +1,4 @@
-// What the values of a network are on some samples: their ranges and histograms, from which grids are chosen.
+// The ranges and histograms of a network's values on some samples, from which grids are chosen.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@ struct Histogram {
   std::vector<std::uint64_t> counts;  // [bins]
 
   float edge(std::size_t bin) const;  // lower edge; edge(bins) is the upper end
-  /// What stands for a bin: its middle, or 0 where that lies in it (after a ReLU most numbers are 0).
+  /// The representative of a bin: its middle, or 0 if the bin contains it (after a ReLU most numbers are 0).
   std::vector<float> representatives() const;
   /// Neighbouring bins merged into this many; the number of bins is a multiple of it.
   Histogram coarser(std::size_t bins) const;
@@ -26,8 +26,8 @@ inline constexpr std::size_t fine_bins = 2048, shown_bins = 64;
 Interval range_of(std::span<const float> values);
 Histogram histogram_of(std::span<const float> values, std::size_t bins);
 
-/// Of every value of the network, over samples of the training data, in two passes: ranges first, then counts.
-/// Throws std::invalid_argument where a value is infinite or NaN.
+/// For every value of the network, over samples of the training data, in two passes: ranges first, then counts. Throws
+/// std::invalid_argument if a value is infinite or NaN.
 std::vector<Histogram> calibrate(const FloatInference& inference, std::span<const float> inputs, std::size_t samples, unsigned threads);
 
 }  // namespace straggler

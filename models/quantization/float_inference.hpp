@@ -11,7 +11,7 @@
 
 namespace straggler {
 
-/// What one thread works with: every value of the network for a block of samples, [samples][channels][height][width].
+/// The memory of one thread: every value of the network for a block of samples, [samples][channels][height][width].
 struct FloatValues {
   std::vector<std::vector<float>> of;  // [values]
   std::vector<float> padded, patches, sums;
@@ -19,7 +19,7 @@ struct FloatValues {
 
 class FloatInference {
  public:
-  /// `grids`: [values], none where a value stays as it is; empty: all stay. The network outlives this.
+  /// `grids`: [values], none if a value is not rounded; empty: none is. The network outlives this.
   FloatInference(const InferenceNetwork& network, const Kernels& kernels, std::vector<std::optional<Grid>> grids = {});
   /// Fills values.of from inputs[samples][features].
   void run(const float* inputs, std::size_t samples, FloatValues& values) const;
@@ -35,7 +35,7 @@ class FloatInference {
   std::vector<std::optional<Patches>> patches_;  // [steps], of products
 };
 
-/// -log softmax at the label, summed; and how many rows have their largest score at their label (ties: the first).
+/// -log softmax at the label, summed; and the number of rows with the largest score at their label (ties: the first).
 struct Score {
   double loss = 0;
   std::uint64_t correct = 0;
@@ -43,7 +43,7 @@ struct Score {
 /// scores[samples][classes]; `predicted`, if not null: [samples], the class with the largest score.
 Score score(const float* scores, std::size_t samples, std::size_t classes, const std::int32_t* labels, std::int32_t* predicted = nullptr);
 
-/// Samples that go through a network together: as many as fill the panels of small layers, in 32 MiB.
+/// Samples per pass through a network: enough to fill the panels of small layers, within 32 MiB.
 std::size_t block_samples(const InferenceNetwork& network);
 
 }  // namespace straggler

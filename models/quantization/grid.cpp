@@ -7,7 +7,7 @@
 namespace straggler {
 namespace {
 
-/// Ranges below this are taken for 0: their inverse scale would not be a number.
+/// Ranges below this count as 0: their inverse scale would overflow.
 constexpr float no_extent = 1e-30f;
 
 Grid symmetric_grid(float reach, int bits, bool both_signs, GridRole role) {
@@ -53,7 +53,7 @@ double squared_error(const Grid& grid, const Weighted& seen) {
 }
 
 Interval least_error(const RangeChoice& choice, const Interval& all, const Weighted& seen) {
-  constexpr int parts = 100, fewest = 10;  // ends at 100 %, 99 %, … 10 % of the range that was seen
+  constexpr int parts = 100, fewest = 10;  // ends at 100 %, 99 %, … 10 % of the observed range
   Interval best = all;
   double least = -1;
   for (int part = parts; part >= fewest; --part) {

@@ -1,6 +1,6 @@
 // Numbers on a grid: real = scale (q - zero), q an integer of `bits` bits (Jacob et al., Quantization and Training of Neural Networks
-// for Efficient Integer-Arithmetic-Only Inference, CVPR 2018, equation 1). A real number becomes the nearest point, ties to the even
-// multiple of the scale, and the ends of the grid stand for all beyond them.
+// for Efficient Integer-Arithmetic-Only Inference, CVPR 2018, equation 1). A real number is rounded to the nearest point, ties to the even
+// multiple of the scale, and is clamped to the ends of the grid.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -52,15 +52,15 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-/// The grid of this many bits that covers the range (and 0, as padding and ReLU need it: equation 1 has 0 exact): any x in it lies at most
-/// scale / 2 from its point. A range without extent gets scale 1.
+/// The grid of this many bits that covers the range (and 0, as padding and ReLU need it: equation 1 represents 0 exactly): any x in it lies
+/// at most scale / 2 from its point. A range of zero width gets scale 1.
 Grid grid_over(const Interval& range, int bits, GridScheme scheme, GridRole role);
 
-/// Which part of what was seen a grid covers.
+/// The part of the observed range that a grid covers.
 enum class RangeRule {
   min_max,     // all of it
-  percentile,  // all but a share of the numbers at either end
-  mse,         // the part whose grid has the least mean squared error, cut off and rounding together
+  percentile,  // all except a share of the numbers at either end
+  mse,         // the part whose grid has the least mean squared error of clipping and rounding
 };
 
 struct RangeChoice {

@@ -40,7 +40,7 @@ class Translation {
  private:
   ValueIndex value(LayerIndex layer) const { return layer == network_input ? 0 : value_of_[layer]; }
 
-  /// The step that makes this layer's only input, if nothing else reads that.
+  /// The step that makes this layer's only input, if nothing else reads its output.
   InferenceStep* sole_source(const LayerSpec& layer) {
     const LayerIndex from = layer.inputs[0];
     if (from == network_input || readers_[from] != 1 || value_of_[from] == 0) return nullptr;
@@ -66,7 +66,7 @@ class Translation {
         return append(Kind::average_pool, layer);
       case LayerKind::add:
         return append(Kind::add, layer);
-      case LayerKind::flatten:  // channels, height, width lie in this order already
+      case LayerKind::flatten:  // channels, height, width are already in this order
       case LayerKind::dropout:  // does nothing in inference
         return value(layer.inputs[0]);
       default:

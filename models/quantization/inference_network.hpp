@@ -1,5 +1,5 @@
-// A trained network as inference sees it: convolutions and linear layers alike are products with a weight matrix over patches of their
-// input, batch norm is folded into them, a ReLU that alone reads a product or a sum belongs to it, dropout and flatten are gone.
+// A trained network in inference form: convolutions and linear layers are products of a weight matrix with patches of their input, batch
+// norm is folded into them, a ReLU that is the only reader of a product or a sum is part of it, and dropout and flatten are removed.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace straggler {
 
-/// Value 0 is what the network is given; value i + 1 is the output of step i.
+/// Value 0 is the network's input; value i + 1 is the output of step i.
 using ValueIndex = std::size_t;
 
 struct InferenceStep {
   enum class Kind { product, relu, max_pool, average_pool, add } kind = Kind::product;
   std::string name;     // of the layer, for tables
-  std::string tensors;  // what stands before ".weight" in the names of its tensors; products only
+  std::string tensors;  // prefix of its tensors' names before ".weight"; products only
   std::vector<ValueIndex> inputs;
   Shape in, out;                    // in: of the first input
   Window window;                    // of products and pools; 1 x 1 for linear layers
@@ -38,7 +38,7 @@ struct InferenceNetwork {
   const Shape& shape(ValueIndex value) const { return value == 0 ? input : steps[value - 1].out; }
   /// How many steps read a value; the output counts as read once more.
   std::vector<std::size_t> readers() const;
-  /// The step whose output is the network's, if that is a product that nothing else reads: its sums are the scores.
+  /// The step whose output is the network's, if it is a product that nothing else reads: its sums are the scores.
   const InferenceStep* scores() const;
 };
 

@@ -31,7 +31,7 @@ std::int64_t largest_sum(const InferenceStep& step, const QuantizedProduct& prod
   return largest;
 }
 
-/// Bits behind the point that scores may have: channels of finer scales keep some of theirs.
+/// Fraction bits that scores may have: channels of finer scales keep some of theirs.
 int score_bits(std::int64_t largest) {
   constexpr int most = 16;
   int bits = 0;

@@ -25,10 +25,10 @@ struct QuantizedProduct {
   const Grid& grid(std::size_t channel) const { return grids[grids.size() == 1 ? 0 : channel]; }
 };
 
-/// What one thread works with.
+/// The memory of one thread.
 struct IntegerValues {
   std::vector<std::vector<std::uint8_t>> of;  // [values]; not of the scores
-  std::vector<std::int32_t> scores;           // [samples][classes], if the network's output are a product's sums
+  std::vector<std::int32_t> scores;           // [samples][classes], if the network's output is a product's sums
   std::vector<std::int16_t> padded, patches;
   std::vector<std::int32_t> sums;
 };
@@ -42,21 +42,21 @@ class IntegerInference {
   void run(const float* inputs, std::size_t samples, IntegerValues& values) const;
   /// The network's output as real numbers, [samples][output]: for a loss.
   void output(const IntegerValues& values, std::size_t samples, std::vector<float>& real) const;
-  /// What a score is worth.
+  /// The real value of one unit of a score.
   double score_scale() const { return score_scale_; }
-  /// One step by itself: values.of of its inputs to that of its output.
+  /// One step alone: from values.of of its inputs to that of its output.
   void step(std::size_t index, std::size_t samples, IntegerValues& values) const;
 
  private:
   struct Made {
     std::optional<Patches> patches;
-    std::vector<std::int16_t> weights;    // [out.channels][pairs][2], their zero points taken off
+    std::vector<std::int16_t> weights;    // [out.channels][pairs][2], with zero points subtracted
     std::vector<std::int32_t> biases;     // [out.channels]
     std::vector<Multiplier> multipliers;  // product: [out.channels]; average pool: one
     std::vector<std::int64_t> factors;    // sum: [inputs], all of the same shift
     int shift = 1;
     bool makes_scores = false;
-    std::int32_t zero = 0, least = 0, most = 0;  // of the output's grid; least: as the ReLU wants it
+    std::int32_t zero = 0, least = 0, most = 0;  // of the output's grid; least: raised by a ReLU
   };
   Made make_product(const InferenceStep& step, const QuantizedProduct& product);
   void make_sum(const InferenceStep& step, ValueIndex value, Made& made) const;

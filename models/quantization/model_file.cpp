@@ -28,7 +28,7 @@ std::vector<std::size_t> weight_shape(const InferenceStep& step) {
   return {step.out.channels, inputs, step.window.height, step.window.width};
 }
 
-/// Wide numbers before bytes, so that all lie at multiples of their size.
+/// Wide numbers before bytes, so that all are aligned to their size.
 void order(std::vector<TypedTensor>& tensors) {
   std::stable_sort(tensors.begin(), tensors.end(),
                    [](const TypedTensor& a, const TypedTensor& b) { return size_of(a.type) > size_of(b.type); });

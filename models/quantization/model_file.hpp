@@ -1,4 +1,4 @@
-// Model files of quantization: the trained one read, the quantized one written.
+// Model files of quantization: reads the trained one, writes the quantized one.
 #pragma once
 #include <filesystem>
 #include <string>

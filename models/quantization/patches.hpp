@@ -1,5 +1,5 @@
-// The inputs of a product, gathered for 32 of its outputs at a time: what im2col is, in the panels of the kernels (kernels.hpp). Outputs
-// are numbered sample by sample, place by place.
+// im2col in the panels of the kernels (kernels.hpp): the inputs of a product, gathered for 32 of its outputs at a time. Outputs are
+// numbered sample by sample, place by place.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -42,11 +42,11 @@ class Patches {
     }
   }
 
-  /// Of a panel: where each output's patch begins in the padded input, and where its first channel lies in the output.
+  /// For a panel: the offset of each output's patch in the padded input, and of its first channel in the output.
   struct Panel {
     std::size_t count = 0;
     std::array<std::size_t, panel_rows> from, to;
-    bool contiguous = false;  // the patches begin one after another
+    bool contiguous = false;  // the patches are adjacent
   };
   /// Outputs first .. first + 31 of `total`; lanes beyond repeat the last one.
   Panel panel(std::size_t first, std::size_t total) const {
@@ -110,7 +110,7 @@ class Patches {
   Shape in_, out_;
   Window window_;
   std::size_t group_channels_;
-  std::vector<std::size_t> offsets_;  // [size()]: of a patch's inputs from where it begins
+  std::vector<std::size_t> offsets_;  // [size()]: of a patch's inputs from its start
 };
 
 /// Calls visit for every output of a pool over one plane, with the places of the input in its window that are

@@ -21,10 +21,10 @@ struct StepResult {
   std::string step;  // "fp32", "folded", "weights", "activations", "biases", "integer"
   double loss = 0, accuracy = 0;
   std::uint64_t bytes = 0;    // of the model's parameters
-  std::uint64_t changed = 0;  // test samples whose predicted class is another than in the step before
+  std::uint64_t changed = 0;  // test samples whose predicted class differs from the step before
 };
 
-/// The trained network and what calibration saw of it: what every choice of bits starts from.
+/// The trained network and its calibration: the start of every choice of bits.
 class PostTraining {
  public:
   struct Setting {
@@ -64,7 +64,7 @@ class PostTraining {
   std::vector<std::int32_t> folded_classes_;
 };
 
-/// Loss and accuracy of the model as it is, by its own engine.
+/// Loss and accuracy of the unquantized model, by its own engine.
 StepResult evaluate_model(const Model& model, const float* weights, const DataSplit& test, unsigned threads);
 
 }  // namespace straggler

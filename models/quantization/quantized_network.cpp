@@ -11,7 +11,7 @@ using Kind = InferenceStep::Kind;
 
 constexpr double most_bias_steps = 0x1p30;
 
-/// The smallest scale of weights at which none of the biases takes more steps than that.
+/// The smallest scale of weights at which no bias exceeds that number of steps.
 double least_scale(std::span<const float> biases, double input_scale) {
   double largest = 0;
   for (const float bias : biases) largest = std::max(largest, std::abs(static_cast<double>(bias)));
@@ -26,7 +26,7 @@ ChosenGrid weight_grid(std::vector<float> weights, std::span<const float> biases
   const Interval covered = choose_range(range, chosen.seen, weights);
   chosen.grid = grid_over(covered, choice.weight_bits, choice.scheme, GridRole::weights);
   const double least = least_scale(biases, input_scale);
-  // Upwards, so that the bias keeps its bound in spite of the rounding to float.
+  // Upwards, so that the bias keeps its bound despite the rounding to float.
   const float coarse = std::nextafter(static_cast<float>(least), std::numeric_limits<float>::infinity());
   const bool all_zero = chosen.seen.low == 0 && chosen.seen.high == 0;
   if (least > 0 && (all_zero || coarse > chosen.grid.scale)) chosen.grid.scale = coarse;

@@ -1,4 +1,4 @@
-// A network with everything on its grid: what post-training quantization makes of a trained one and what it saw of its values.
+// A network with everything on its grid: post-training quantization of a trained one and its observed values.
 #pragma once
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ struct QuantizationChoice {
   double percentile = 99.99;
 };
 
-/// A grid and what it was made for.
+/// A grid and its source.
 struct ChosenGrid {
   Interval seen;  // smallest and largest number
   Grid grid;
@@ -35,7 +35,7 @@ struct QuantizedNetwork {
 /// steps; where it would take more, the channel's weights get a coarser grid.
 QuantizedNetwork quantize(const InferenceNetwork& network, const std::vector<Histogram>& seen, const QuantizationChoice& choice);
 
-/// The network with weights, or biases, or both where their grids put them: the simulation's.
+/// The network with weights, or biases, or both rounded to their grids: for the simulation.
 InferenceNetwork on_grids(const InferenceNetwork& network, const QuantizedNetwork& quantized, bool weights, bool biases);
 
 /// Bytes of parameters: weights of `bits` packed without gaps with a scale (4 bytes) and, if affine, a zero point (1 byte) a grid, or in

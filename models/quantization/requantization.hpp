@@ -15,8 +15,8 @@ struct Multiplier {
   double value() const { return std::ldexp(static_cast<double>(factor), -shift); }
 };
 
-/// The nearest one to `real` >= 0: off by a share of 2^-31 at most. Below 2^-32 it is 0, as every 32-bit number times `real` rounds to
-/// 0 then. Throws std::invalid_argument from 2^29 on.
+/// The nearest one to `real` >= 0: relative error at most 2^-31. Below 2^-32 it is 0, as every 32-bit number times `real` then rounds to 0.
+/// Throws std::invalid_argument from 2^29 on.
 inline Multiplier multiplier_of(double real) {
   if (!(real >= 0 && real < 0x1p29))
     throw std::invalid_argument("a factor of " + std::to_string(real) + " between two scales is too large");

@@ -1,4 +1,4 @@
-// What a quantization leaves behind, as CSV.
+// The results of a quantization, as CSV.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace straggler {
 
-/// One choice of bits and what came of it.
+/// One choice of bits and its result.
 struct QuantizationRun {
-  int bits = 8;  // as asked for; weights or activations may have others
+  int bits = 8;  // as requested; weights or activations may have others
   QuantizationChoice choice;
   PostTraining::Outcome outcome;
 };

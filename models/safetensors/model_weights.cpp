@@ -24,7 +24,7 @@ class Tensors {
     for (const TypedTensor& tensor : file_.tensors) named_.emplace(tensor.name, &tensor);
   }
 
-  /// False: it is not there.
+  /// False: the tensor is absent.
   bool copy(const TensorInfo& wanted, std::vector<float>& weights) const {
     const auto at = named_.find(wanted.name);
     if (at == named_.end()) return false;
@@ -42,7 +42,7 @@ class Tensors {
     return true;
   }
 
-  /// Of a variance that was read: a root is taken of it.
+  /// For a variance from a file: its root is taken.
   void refuse_negative(const TensorInfo& variance, const std::vector<float>& weights) const {
     const auto from = weights.begin() + static_cast<std::ptrdiff_t>(variance.offset);
     if (std::any_of(from, from + static_cast<std::ptrdiff_t>(variance.shape.at(0)), [](float x) { return x < 0; }))

@@ -1,4 +1,4 @@
-// How a model file is refused.
+// Rejection of a model file.
 #pragma once
 #include <filesystem>
 #include <string>

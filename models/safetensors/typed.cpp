@@ -47,7 +47,7 @@ TypedTensor made(std::string name, NumberType type, std::vector<std::size_t> sha
   return {std::move(name), type, std::move(shape), {reinterpret_cast<const char*>(values.data()), values.size_bytes()}};
 }
 
-/// A tensor of the header, and where its bytes lie.
+/// A tensor of the header, and the location of its bytes.
 struct Entry {
   TypedTensor tensor;
   std::size_t begin = 0, end = 0;
@@ -73,7 +73,7 @@ Entry entry_at(const fs::path& path, const std::string& name, const Json& json, 
   if (!json.is_object() || !json.contains("dtype") || !is_list("shape") || !is_list("data_offsets") || json["data_offsets"].size() != 2)
     refuse(path, fmt::format("tensor '{}' lacks dtype, shape or data_offsets; get an undamaged safetensors file", name));
   Entry entry{{name, type_at(path, name, json["dtype"]), {}, {}}, 0, 0};
-  std::size_t count = 1;  // never more than there are bytes: no product below overflows
+  std::size_t count = 1;  // never above the number of bytes: no product below overflows
   for (const Json& size : json["shape"]) {
     entry.tensor.shape.push_back(count_at(path, name, size));
     if (entry.tensor.shape.back() != 0 && count > data_bytes / entry.tensor.shape.back())

@@ -11,7 +11,7 @@ namespace straggler {
 
 enum class NumberType { f32, f16, bf16, i8, u8, i32, i64 };
 
-/// "F32", "I8", …, as the format calls it.
+/// "F32", "I8", …: the format's names.
 const char* name_of(NumberType type);
 std::size_t size_of(NumberType type);
 
@@ -31,11 +31,11 @@ TypedTensor tensor_of(std::string name, std::vector<std::size_t> shape, std::spa
 TypedTensor tensor_of(std::string name, std::vector<std::size_t> shape, std::span<const std::int32_t> values);
 
 struct TypedFile {
-  std::vector<TypedTensor> tensors;  // as they lie in the file
+  std::vector<TypedTensor> tensors;  // in file order
   std::map<std::string, std::string> metadata;
 };
 
-/// PyTorch counts the batches that a batch norm has seen, as an int64 that nobody needs: "bn1.num_batches_tracked".
+/// PyTorch counts a batch norm's batches in an unused int64: "bn1.num_batches_tracked".
 bool is_counter(const TypedTensor& tensor);
 
 /// A whole file. Throws std::logic_error where a tensor's bytes do not fit its shape or two share a name.

@@ -1,5 +1,5 @@
-// What a network is made of: its layers, what feeds them, and the names and shapes of their tensors. What a layer costs stands in
-// cost_model.hpp; how it is computed, nowhere here.
+// The structure of a network: its layers, their inputs, and the names and shapes of their tensors. cost_model.hpp derives the costs; the
+// engines compute it.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace straggler {
 
-/// One sample between two layers: `channels` features at each of height x width places. A sequence of n tokens has height n, width 1.
+/// The activation of one sample: `channels` features at each of height x width places. A sequence of n tokens has height n, width 1.
 struct Shape {
   std::size_t channels = 0, height = 1, width = 1;
   std::size_t size() const { return channels * height * width; }
@@ -20,8 +20,8 @@ struct Shape {
 enum class LayerKind {
   conv,        // weight [out, in / groups, height, width], bias [out] if it has one
   batch_norm,  // weight, bias [channels]; running statistics are state, not parameters
-  linear,      // of the channels at each place; weight [out, in], bias [out]
-  embedding,   // of the one channel, whose numbers are tokens 0, 1, …: their rows; weight [rows, channels]
+  linear,      // over the channels of each place; weight [out, in], bias [out]
+  embedding,   // looks up the rows of the tokens 0, 1, … in the one channel; weight [rows, channels]
   layer_norm,  // over the channels of each place; weight, bias [channels]
   relu,
   gelu,
@@ -38,7 +38,7 @@ enum class LayerKind {
   attention_context,  // of (scores, values): for each head and place, the values weighted by their scores
 };
 
-/// Index of a layer in its architecture; `network_input`: what the network is given.
+/// Index of a layer in its architecture; `network_input`: the network's input.
 using LayerIndex = std::size_t;
 constexpr LayerIndex network_input = static_cast<LayerIndex>(-1);
 
@@ -50,25 +50,25 @@ struct TensorSpec {
 struct LayerSpec {
   LayerKind kind = LayerKind::conv;
   std::string name;
-  std::vector<LayerIndex> inputs;  // each before this layer
+  std::vector<LayerIndex> inputs;  // each precedes this layer
   Shape in, out;                   // in: of the first input
   Window window;                   // conv and pools
   std::size_t heads = 1;           // attention
   std::vector<TensorSpec> tensors;
-  std::size_t groups = 1;     // conv: channels fall into as many groups, each computed from its own
-  double dropout_rate = 0.5;  // dropout: the share that is set to zero
+  std::size_t groups = 1;     // conv: the channels form this many groups, each computed from its own
+  double dropout_rate = 0.5;  // dropout: the fraction set to zero
 
   /// The window over one channel of the input; conv and pools.
   SlidingWindow sliding() const { return {window, in.height, in.width, out.height, out.width}; }
 };
 
-/// In forward order, which is the order in which the framework registers the tensors.
+/// In forward order, in which the framework registers the tensors.
 struct Architecture {
   Shape input;
   std::vector<LayerSpec> layers;
 };
 
-/// What a layer is called in tables, and what stands before ".weight" in its tensors' names; mostly the same.
+/// A layer's name in tables, and the prefix of its tensors' names before ".weight"; usually equal.
 struct LayerName {
   std::string layer, tensors;
   LayerName(const char* both) : layer(both), tensors(both) {}
@@ -76,7 +76,7 @@ struct LayerName {
   LayerName(std::string table, std::string framework) : layer(std::move(table)), tensors(std::move(framework)) {}
 };
 
-/// Appends layers. Each call returns the layer's index and throws std::invalid_argument on inputs that do not fit it.
+/// Appends layers. Each call returns the layer's index and throws std::invalid_argument on unsuitable inputs.
 class ArchitectureBuilder {
  public:
   explicit ArchitectureBuilder(Shape input) : made_{input, {}} {}

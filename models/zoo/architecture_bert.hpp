@@ -1,4 +1,4 @@
-// Encoders of text: Devlin, Chang, Lee, Toutanova, BERT: Pre-training of Deep Bidirectional Transformers, NAACL 2019.
+// Text encoders: Devlin, Chang, Lee, Toutanova, BERT: Pre-training of Deep Bidirectional Transformers, NAACL 2019.
 #pragma once
 #include "models/zoo/architecture.hpp"
 
@@ -8,8 +8,8 @@ struct BertSize {
   std::size_t layers, features, heads;
 };
 
-/// The encoder with its pooler, without a task's head, for `sequence` tokens (1 to 512): vocabulary 30,522 (uncased), feed-forward of
-/// 4 x features. Tensors are named as in Hugging Face's BertModel.
+/// The encoder with its pooler, without a task's head, for `sequence` tokens (1 to 512): vocabulary 30,522 (uncased), feed-forward width 4
+/// x features. Tensor names follow Hugging Face's BertModel.
 Architecture bert(const BertSize& size, std::size_t sequence);
 
 }  // namespace straggler

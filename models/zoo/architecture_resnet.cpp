@@ -59,7 +59,7 @@ class ResNet {
   ArchitectureBuilder build_;
   ResidualBlock block_;
   std::vector<std::size_t> channels_;  // of the stages
-  const char* shortcut_;               // what the framework calls it
+  const char* shortcut_;               // the framework's name for it
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// BERT-base (uncased), by its layers.
+// BERT-base (uncased), layer by layer.
 #include "models/zoo/architecture_bert.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"

@@ -1,4 +1,4 @@
-// BERT-large (uncased), by its layers.
+// BERT-large (uncased), layer by layer.
 #include "models/zoo/architecture_bert.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"

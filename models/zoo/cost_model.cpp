@@ -10,7 +10,7 @@ namespace {
 
 constexpr double float_bytes = sizeof(float);
 
-/// Of one sample, forward; biases are additions and not counted.
+/// FLOPs of one sample, forward; the additions of biases are not counted.
 double multiply_adds(const LayerSpec& layer) {
   const double outputs = static_cast<double>(layer.out.size());
   switch (layer.kind) {
@@ -45,7 +45,7 @@ bool backward_reads_inputs(LayerKind kind) {
 
 bool backward_reads_output(LayerKind kind) { return kind == LayerKind::relu || kind == LayerKind::tanh || kind == LayerKind::softmax; }
 
-/// Which outputs the backward pass reads. A flattened tensor is the tensor itself, so it passes the need on.
+/// The outputs that the backward pass reads. A flattened tensor is its input tensor, so flatten passes the need on.
 std::vector<bool> kept_outputs(const std::vector<LayerSpec>& layers) {
   std::vector<bool> kept(layers.size(), false);
   if (!layers.empty()) kept.back() = true;
@@ -61,7 +61,7 @@ std::vector<bool> kept_outputs(const std::vector<LayerSpec>& layers) {
   return kept;
 }
 
-/// The tensors of the next layer, which has `parameters` of them: from tensors[next] on, in order.
+/// The tensors of the next layer, which has `parameters` of them, in order from tensors[next] on.
 std::vector<TensorInfo> take(const std::vector<TensorInfo>& tensors, std::size_t& next, const LayerCost& layer) {
   std::vector<TensorInfo> taken;
   std::size_t count = 0;

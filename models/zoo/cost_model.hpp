@@ -1,4 +1,4 @@
-// What a model costs, layer by layer, whether or not it can be trained here.
+// The costs of a model per layer, whether or not it can be trained here.
 #pragma once
 #include <functional>
 #include <string>
@@ -13,7 +13,7 @@ struct CostLayer {
   std::string name;
   double forward_flops = 0;
   double activation_bytes = 0;      // fp32, output kept for backward
-  std::vector<TensorInfo> tensors;  // in the order in which the framework registers them (weight, then bias); offsets over the model
+  std::vector<TensorInfo> tensors;  // in the framework's order of registration (weight, then bias); offsets over the model
   std::size_t parameters() const;
 };
 
@@ -29,7 +29,7 @@ struct CostTable {
   double activation_bytes() const;  // of one sample
 };
 
-/// Models that are known by their layers only. `workload.cost` takes these and every ModelEntry; `workload.model` only the latter.
+/// Models that are known only by their layers. `workload.cost` takes these and every ModelEntry; `workload.model` only the latter.
 struct CostModelEntry {
   std::string name, summary, reference;
   std::vector<Parameter> parameters;
@@ -39,23 +39,23 @@ struct CostModelEntry {
 /// Numbers in a tensor.
 std::size_t elements(const std::vector<std::size_t>& shape);
 
-/// The table of a model that can be trained.
+/// The table of a trainable model.
 CostTable cost_table(const Model& model);
 
 /// The table of a definition: a row for each layer with tensors or multiply-adds. FLOPs are those of convolutions, linear layers and
-/// attention's products; element-wise layers (norms, activations, pools) have none, they show in the bytes. `activation_bytes` are the
-/// fp32 outputs that the backward pass reads again: the inputs of convolutions, linear layers, norms, GELUs, max pools and attention's
-/// products, the outputs of ReLU, tanh and softmax, and the network's own output; each once. What a layer without a row
-/// keeps counts with the row before it. The network's input, dropout's masks and max pool's indices are not counted.
+/// attention's products; element-wise layers (norms, activations, pools) have none, but count in the bytes. `activation_bytes` are the fp32
+/// outputs that the backward pass reads again: the inputs of convolutions, linear layers, norms, GELUs, max pools and attention's products,
+/// the outputs of ReLU, tanh and softmax, and the network's own output; each once. Outputs kept by a layer without a row count in the row
+/// before it. The network's input, dropout's masks and max pool's indices are not counted.
 struct Architecture;
 CostTable cost_table(const Architecture& architecture);
 
-/// What one step of training costs a device. FLOPs: forward, and twice as many backward (by the inputs and by the weights). Bytes of
-/// device memory moved: weights are read forward, read backward, and their gradient is written; an activation is written forward,
-/// and backward it is read and its gradient written.
+/// The device cost of one training step. FLOPs: forward, and twice as many backward (by the inputs and by the weights). Bytes of device
+/// memory moved: weights are read forward, read backward, and their gradient is written; an activation is written forward, and backward it
+/// is read and its gradient written.
 struct TrainingCost {
   double flops_per_sample = 0;  // 3 x forward
-  double fixed_bytes = 0;       // 3 x 4 bytes x parameters, whatever the batch
+  double fixed_bytes = 0;       // 3 x 4 bytes x parameters, independent of the batch
   double bytes_per_sample = 0;  // 3 x activation_bytes
 };
 TrainingCost training_cost(const CostTable& table);

@@ -1,4 +1,4 @@
-// The engine "reference": every layer that learns, on any processor, plainly and slowly.
+// The engine "reference": every trainable layer, on any processor, plainly and slowly.
 #include <stdexcept>
 
 #include "models/zoo/reference_network.hpp"

@@ -1,4 +1,4 @@
-// Networks for images: what their entries have in common.
+// Common parts of the entries of image networks.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,12 +11,11 @@ namespace straggler {
 
 struct ImageNetwork {
   std::string name, summary;
-  std::size_t least_side = 1;  // of the images that it takes
+  std::size_t least_side = 1;  // of accepted images
   std::function<Architecture(const Shape& image, std::size_t classes)> architecture;
 };
 
-/// Takes the images of the data set, of whatever shape. Parameters `engine`: who computes it;
-/// `convolution`: how.
+/// Accepts the images of the data set, of any shape. Parameters `engine`: the engine that computes it; `convolution`: the algorithm.
 ModelEntry image_network_entry(ImageNetwork network);
 
 }  // namespace straggler

@@ -1,4 +1,4 @@
-// Inception-v3 for 299x299 images, by its layers, as in torchvision, whose names the tensors have.
+// Inception-v3 for 299x299 images, layer by layer, as in torchvision, whose tensor names it uses.
 #include "models/zoo/architecture.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"
@@ -6,7 +6,7 @@
 namespace straggler::zoo::inception_v3 {
 namespace {
 
-/// Convolutions along one direction, 7 or 3 wide, that keep the size.
+/// Convolutions along one axis, 7 or 3 wide, that keep the size.
 Window row(std::size_t width) { return {1, width, 1, 0, width / 2}; }
 Window column(std::size_t height) { return {height, 1, 1, height / 2, 0}; }
 
@@ -49,7 +49,7 @@ class Inception {
     return build_.max_pool(x, Window::square(3, 2));
   }
 
-  /// Figure 5 of the paper: 35x35, with a 5x5 and two 3x3 in a row.
+  /// Figure 5 of the paper: 35x35, with a 5x5 and two successive 3x3.
   LayerIndex block_a(LayerIndex x, const std::string& name, std::size_t pool_channels) {
     const LayerIndex one = conv(x, name + ".branch1x1", 64, Window::square(1));
     LayerIndex five = conv(x, name + ".branch5x5_1", 48, Window::square(1));
@@ -69,7 +69,7 @@ class Inception {
     return build_.concat({three, twice, build_.max_pool(x, Window::square(3, 2))});
   }
 
-  /// Figure 6: 17x17, with 7x7 as rows and columns; `inner` channels between them.
+  /// Figure 6: 17x17, with 7x7 split into rows and columns; `inner` channels between them.
   LayerIndex block_c(LayerIndex x, const std::string& name, std::size_t inner) {
     const LayerIndex one = conv(x, name + ".branch1x1", 192, Window::square(1));
     LayerIndex seven = conv(x, name + ".branch7x7_1", inner, Window::square(1));
@@ -94,7 +94,7 @@ class Inception {
     return build_.concat({three, seven, build_.max_pool(x, Window::square(3, 2))});
   }
 
-  /// Figure 7: 8x8, with rows and columns side by side.
+  /// Figure 7: 8x8, with parallel rows and columns.
   LayerIndex block_e(LayerIndex x, const std::string& name) {
     const LayerIndex one = conv(x, name + ".branch1x1", 320, Window::square(1));
     const LayerIndex three = conv(x, name + ".branch3x3_1", 384, Window::square(1));
@@ -108,7 +108,7 @@ class Inception {
         {one, build_.concat({three_row, three_column}), build_.concat({twice_row, twice_column}), pooled_branch(x, name, 192)});
   }
 
-  /// The auxiliary classifier, which only training has.
+  /// The auxiliary classifier, used only in training.
   void head(LayerIndex x, std::size_t classes) {
     x = build_.average_pool(x, Window::square(5, 3));
     x = conv(x, "AuxLogits.conv0", 128, Window::square(1));

@@ -1,7 +1,7 @@
-// LeNet-5 as it is mostly trained today: 61,706 parameters on one channel of 28x28, which are padded to 32x32 as LeCun, Bottou,
-// Bengio, Haffner, Gradient-Based Learning Applied to Document Recognition, 1998, padded them. Theirs had scaled tanh, average pools
-// with a weight each, a second convolution that joined chosen channels only, and RBF outputs; this has ReLU, max pools, full
-// convolutions and softmax. Larger images are taken as they are.
+// LeNet-5 as it is commonly trained today: 61,706 parameters on one channel of 28x28, padded to 32x32 as in LeCun, Bottou, Bengio, Haffner,
+// Gradient-Based Learning Applied to Document Recognition, 1998. Theirs had scaled tanh, average pools with a weight each, a second
+// convolution that joined selected channels only, and RBF outputs; this has ReLU, max pools, full convolutions and softmax. Larger images
+// are not padded.
 #include "models/zoo/image_network.hpp"
 #include "sim/base/registry.hpp"
 

@@ -1,4 +1,4 @@
-// A model: parameters in one flat vector, a loss, its gradient, and what a sample costs.
+// A model: parameters in one flat vector, a loss, its gradient, and its cost per sample.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -23,10 +23,10 @@ struct Rows {
   const float* inputs = nullptr;  // [count, features], row-major; null if they are in panels
   const std::int32_t* labels = nullptr;
   const float* scale = nullptr;  // [count], the weight of each sample's loss in the sum; null when evaluating
-  /// [count]: a random 64-bit key of each sample's drawing (seed, stream, position), from which what is random in a layer draws
-  /// (dropout, negative samples); null when evaluating, or where the model has no use for them (`Model::draws`).
+  /// [count]: a random 64-bit key per sample (from seed, stream, position) for the random draws of layers (dropout, negative samples); null
+  /// when evaluating, or if the model draws nothing (`Model::draws`).
   const std::uint64_t* draws = nullptr;
-  const float* panels = nullptr;  // the inputs in panels (models/kernels/kernels.hpp), for models that take them (`Model::takes_panels`)
+  const float* panels = nullptr;  // the inputs in panels (models/kernels/kernels.hpp), for models with `Model::takes_panels`
 };
 
 struct TensorInfo {
@@ -43,11 +43,11 @@ struct LayerCost {
   double activation_bytes = 0;  // output kept for backward
 };
 
-/// Scratch memory of one thread; may be used again for any call of the same model.
+/// Scratch memory of one thread; reusable for any call of the same model.
 class Workspace {
  public:
   virtual ~Workspace() = default;
-  /// Set while somebody may lose interest in what is computed: looked at between layers. What comes of it then is of no use.
+  /// Set when the result is no longer needed; checked between layers. The result is then invalid.
   const std::atomic<bool>* cancelled = nullptr;
   bool called_off() const { return cancelled && cancelled->load(std::memory_order_relaxed); }
 };
@@ -60,49 +60,49 @@ class Model {
   virtual ~Model() = default;
   virtual std::size_t parameters() const = 0;
   virtual std::vector<TensorInfo> tensors() const = 0;
-  /// Running statistics (batch norm), in floats: they stand after the parameters in a vector of weights, where `gradient` puts the
-  /// statistics of the batch in their place. Layers name them in `buffers`, with offsets from the start of the vector.
+  /// Running statistics (batch norm), in floats. They follow the parameters in a vector of weights; `gradient` puts the batch's statistics
+  /// there. Layers name them in `buffers`, with offsets from the start of the vector.
   virtual std::size_t statistics() const { return 0; }
   virtual std::vector<TensorInfo> buffers() const { return {}; }
   /// Floats of a vector of weights.
   std::size_t length() const { return parameters() + statistics(); }
-  /// Whether `gradient` wants Rows::draws.
+  /// Whether `gradient` needs Rows::draws.
   virtual bool draws() const { return false; }
-  /// Whether `gradient` also takes Rows::panels, which spares it a copy.
+  /// Whether `gradient` also accepts Rows::panels, which saves a copy.
   virtual bool takes_panels() const { return false; }
   virtual std::vector<LayerCost> cost() const = 0;
   /// Bytes of scratch for `rows` samples at a time.
   virtual std::size_t workspace_bytes(std::size_t rows) const = 0;
   virtual void initialize(std::uint64_t seed, float* weights) const = 0;
   virtual std::unique_ptr<Workspace> workspace() const = 0;
-  /// gradient[length] = Σ_i scale_i ∂loss_i/∂weights, and Σ_i scale_i times the batch's statistics; added to what is there if
+  /// gradient[length] = Σ_i scale_i ∂loss_i/∂weights, and Σ_i scale_i times the batch's statistics; added to the old values if
   /// `accumulate`. Returns Σ scale_i loss_i.
   virtual double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const = 0;
-  /// Where it has rows (embeddings), `sparse_gradient` is there too: the same as `gradient` with `accumulate`, into the rows that it
-  /// touches, bit for bit, without the loss.
+  /// A model with rows (embeddings) has `sparse_gradient` too: the same as `gradient` with `accumulate`, into the touched rows, bit for
+  /// bit, without the loss.
   virtual GradientPattern row_pattern() const { return {}; }
   virtual void sparse_gradient(const float* /*weights*/, const Rows& /*rows*/, GradientRows& /*gradient*/, Workspace&) const {
     throw std::logic_error("a model without a row pattern has no sparse gradients");
   }
   /// Σ loss over the rows; adds the number of correct rows to `correct`.
   virtual double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const = 0;
-  /// True where some layer couples the samples of a batch (batch norm): such gradients may not be fused.
+  /// True if some layer couples the samples of a batch (batch norm): such gradients may not be fused.
   virtual bool couples_samples() const { return false; }
-  /// What it computes, layer by layer, with its tensors in the order of `tensors`; null where it is no such network, or does not say.
+  /// The layers, with their tensors in the order of `tensors`; null if it is not such a network, or does not expose it.
   virtual const Architecture* architecture() const { return nullptr; }
 };
 
-/// Each step moves a running statistic by this share of the way to the batch's (PyTorch's default for batch norm).
+/// Fraction by which each step moves a running statistic towards the batch's (PyTorch's default for batch norm).
 inline constexpr float statistics_momentum = 0.1f;
 
-/// How convolutions are computed, where an engine has the choice.
+/// Algorithm of convolutions, if an engine has the choice.
 enum class ConvolutionRule {
   automatic,  // the fastest
-  direct,     // sums of products, as they are defined
-  winograd,   // Lavin & Gray 2016, where there is one: faster for 3x3 windows, and coarser in the last digits
+  direct,     // sums of products, by definition
+  winograd,   // Lavin & Gray 2016, if available: faster for 3x3 windows, and less exact in the last digits
 };
 
-/// What every model is made for.
+/// The arguments of every model's factory.
 struct ModelSetting {
   const Kernels& kernels;
   Precision precision = Precision::fp32;
@@ -114,7 +114,7 @@ struct ModelEntry {
   std::vector<Parameter> parameters;
   /// Throws std::invalid_argument if the model does not fit the data's shape.
   std::function<std::unique_ptr<Model>(const Parameters&, const DataInfo&, const ModelSetting&)> make;
-  /// It learns from pairs of words, which no other model does.
+  /// True: it learns from pairs of words, as no other model does.
   bool words = false;
 };
 

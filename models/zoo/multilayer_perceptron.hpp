@@ -9,7 +9,7 @@ namespace straggler {
 
 /// Linear layers with ReLUs between them. `widths`: features, hidden layers, classes. Names as in the state_dict of PyTorch's
 /// nn.Sequential(Linear, ReLU, Linear, …): "0.weight", "0.bias", "2.weight", … Throws std::invalid_argument unless there are at least two
-/// widths, none of them 0.
+/// widths, all nonzero.
 Architecture multilayer_perceptron(const std::vector<std::size_t>& widths);
 
 }  // namespace straggler

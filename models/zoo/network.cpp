@@ -103,8 +103,8 @@ const NetworkEngine& choose_engine(const Architecture& architecture, const Model
       throw std::invalid_argument("the engine '" + engine + "' does not compute all layers of this network with these kernels; take auto");
     return asked;
   }
-  // `panels` fills its lanes with samples whatever the layer, which is faster than all but the multiplications that Winograd's algorithm
-  // saves oneDNN where channels are many.
+  // `panels` fills its lanes with samples for any layer, which is faster than oneDNN except where Winograd's algorithm saves
+  // multiplications on many channels.
   const bool many_channels = std::any_of(architecture.layers.begin(), architecture.layers.end(),
                                          [](const LayerSpec& layer) { return layer.kind == LayerKind::conv && layer.in.channels > 64; });
   const std::array<const char*, 3> fastest_first = {many_channels ? "onednn" : "panels", many_channels ? "panels" : "onednn", "reference"};

@@ -1,5 +1,5 @@
-// A network that learns, made of an architecture: where its numbers lie, how it begins, and the engines that compute it. The loss is
-// softmax cross entropy of the last layer's output.
+// A trainable network built from an architecture: its vector layout, initialization, and engines. The loss is softmax cross entropy of the
+// last layer's output.
 #pragma once
 #include <functional>
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace straggler {
 
-/// Where a layer's tensors lie in the flat vector, in floats: parameters in the architecture's order; behind all of them the running
-/// statistics, for each batch norm mean[channels], then variance[channels].
+/// Offsets of a layer's tensors in the flat vector, in floats: parameters in the architecture's order, followed by all running statistics:
+/// for each batch norm mean[channels], then variance[channels].
 struct NetworkLayout {
   explicit NetworkLayout(const Architecture& architecture);
   std::vector<std::vector<std::size_t>> tensors;  // [layers][tensors of the layer]: offsets
@@ -28,21 +28,21 @@ std::vector<TensorInfo> buffers_of(const Architecture& architecture);
 /// normal; running means 0 and variances 1. Tensor NAME draws from the stream "model/NAME".
 void initialize(const Architecture& architecture, std::uint64_t seed, float* weights);
 
-/// Rows of LayerCost by the definitions of cost_model.hpp.
+/// Rows of LayerCost, as cost_model.hpp defines them.
 std::vector<LayerCost> cost_of(const Architecture& architecture);
 
-/// Computes architectures forward and backward. The models that it makes tell their architecture.
+/// Computes architectures forward and backward. Its models expose their architecture.
 struct NetworkEngine {
   std::string name, summary;
-  /// Whether it has all layers of the architecture, with these kernels on this processor.
+  /// Whether it supports all layers of the architecture, with these kernels on this processor.
   std::function<bool(const Architecture&, const ModelSetting&)> computes;
   std::function<std::unique_ptr<Model>(Architecture, const ModelSetting&)> make;
 };
 
-/// `engine`: a name, or "auto" for the fastest that computes the network. Throws std::invalid_argument if there is no such engine, or if
-/// it does not compute the network.
+/// `engine`: a name, or "auto" for the fastest that supports the network. Throws std::invalid_argument if there is no such engine, or if it
+/// does not support the network.
 const NetworkEngine& choose_engine(const Architecture& architecture, const ModelSetting& setting, const std::string& engine);
-/// The network, computed by the engine that choose_engine takes.
+/// The network, computed by the engine that choose_engine returns.
 std::unique_ptr<Model> make_network(Architecture architecture, const ModelSetting& setting, const std::string& engine = "auto");
 
 }  // namespace straggler

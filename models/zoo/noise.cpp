@@ -8,7 +8,7 @@ namespace straggler {
 
 AliasTable::AliasTable(std::span<const double> weights) : cells_(weights.size()) {
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-  std::vector<double> share(weights.size());  // of a cell
+  std::vector<double> share(weights.size());  // of one cell
   std::vector<std::uint32_t> small, large;
   for (std::uint32_t i = 0; i < weights.size(); ++i) {
     share[i] = weights[i] / total * static_cast<double>(weights.size());
@@ -26,7 +26,7 @@ AliasTable::AliasTable(std::span<const double> weights) : cells_(weights.size())
     large.pop_back();
     small.push_back(giver);
   }
-  // What is left is full, but for rounding.
+  // The remaining cells are full, up to rounding.
   for (const auto* rest : {&small, &large})
     for (const std::uint32_t cell : *rest) set(cell, 1, cell);
 }

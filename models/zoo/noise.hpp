@@ -1,4 +1,4 @@
-// Words drawn with probability proportional to count^0.75 (Mikolov et al. 2013), by an alias table: one table look-up a word.
+// Words drawn with probability proportional to count^0.75 (Mikolov et al. 2013), by an alias table: one look-up per word.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -6,8 +6,8 @@
 
 namespace straggler {
 
-/// Draws from a discrete distribution in constant time (Walker 1977; the table as Vose builds it, 1991). Probabilities are exact to 2^-32
-/// of 1 / size.
+/// Draws from a discrete distribution in constant time (Walker 1977; the table as in Vose 1991). Probabilities are exact to 2^-32 of 1 /
+/// size.
 class AliasTable {
  public:
   /// Weights: at least one, none negative, not all zero.
@@ -21,7 +21,7 @@ class AliasTable {
 
  private:
   struct Cell {
-    std::uint32_t below = 0, alias = 0;  // the cell's own where 32 random bits are below, else the alias
+    std::uint32_t below = 0, alias = 0;  // the cell's own value if 32 random bits are below, else the alias
   };
   std::vector<Cell> cells_;
 };
@@ -29,7 +29,7 @@ class AliasTable {
 class Noise {
  public:
   explicit Noise(std::span<const std::uint64_t> counts);
-  /// Negative number `index` of the sample whose drawing has this key (Rows::draws). Words of SplitMix64 (Steele et al. 2014).
+  /// Negative number `index` of the sample with this draw key (Rows::draws). Words of SplitMix64 (Steele et al. 2014).
   std::uint32_t draw(std::uint64_t key, std::uint64_t index) const {
     std::uint64_t x = key + (index + 1) * 0x9E3779B97F4A7C15u;
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;

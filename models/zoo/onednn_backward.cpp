@@ -30,7 +30,7 @@ void Planner::backward(LayerIndex layer) {
   }
 }
 
-/// Nothing that the loss depends on comes of this layer.
+/// The loss does not depend on this layer.
 void Planner::no_gradient(LayerIndex layer) {
   std::vector<LayerIndex> parts = {layer};
   for (const NormGroup& group : groups_)
@@ -62,7 +62,7 @@ void Planner::conv_backward(LayerIndex layer) {
 
   if (from == network_input) return;
   Convolution by_source_shape = c;
-  // oneDNN's Winograd is slower than its direct kernels there: 512 channels of 4x4, 216 against 277 GFLOP/s on a Zen 5 core.
+  // oneDNN's Winograd is slower than its direct kernels here: 512 channels of 4x4, 216 against 277 GFLOP/s on a Zen 5 core.
   if (setting_.convolution == ConvolutionRule::automatic && c.slide.inputs() <= 16) by_source_shape.algorithm = Algorithm::direct;
   const Operator by_source = convolution_by_source(by_source_shape);
   const Place result = fresh(by_source.layout(2));
@@ -112,7 +112,7 @@ void Planner::max_pool_backward(LayerIndex layer) {
   contribute(from, dx, value(from).layout);
 }
 
-/// ∂bias = Σ d, ∂weight = Σ d (x - mean) / σ; what comes back to x: weight / σ (d - mean(d) - (x - mean) mean(d (x - mean)) / σ²).
+/// ∂bias = Σ d, ∂weight = Σ d (x - mean) / σ, ∂x = weight / σ (d - mean(d) - (x - mean) mean(d (x - mean)) / σ²).
 void Planner::norm_parameters(const NormGroup& group, const Place& sums) {
   const Maps maps = input(group.norm).maps;
   const Place numbers = group.numbers;

@@ -13,7 +13,7 @@ struct NormNumbers {
       : mean(numbers), variance(numbers + padded), factor(numbers + 2 * padded), shift(numbers + 3 * padded) {}
 };
 
-/// factor = weight / sqrt(variance + ε), shift = bias; zeros past the last channel, so that what lies there stays zero.
+/// factor = weight / sqrt(variance + ε), shift = bias; zeros past the last channel keep the padding channels zero.
 void set_factors(const Maps& maps, const float* weight, const float* bias, const NormNumbers& numbers) {
   for (std::size_t c = 0; c < maps.padded(); ++c) {
     const bool real = c < maps.channels;
@@ -44,12 +44,12 @@ void Planner::find_groups() {
   for (LayerIndex l = 0; l < layers.size(); ++l)
     for (const LayerIndex from : layers[l].inputs)
       if (from != network_input && consumers_[from] == 1) consumer[from] = l;
-  const auto followed_by = [&](LayerIndex l, LayerKind kind) {  // and the follower is free to be part of l's pass
+  const auto followed_by = [&](LayerIndex l, LayerKind kind) {  // and the follower can be fused into l's pass
     const LayerIndex next = consumer[l];
     return setting_.precision == Precision::fp32 && next != network_input &&
-           layers[next].kind == kind;  // else what lies between is rounded
+           layers[next].kind == kind;  // else the intermediate value is rounded
   };
-  std::vector<bool> taken(layers.size(), false);  // sums that are part of some norm's pass
+  std::vector<bool> taken(layers.size(), false);  // sums that are fused into some norm's pass
   for (LayerIndex l = 0; l < layers.size(); ++l) {
     if (layers[l].kind != LayerKind::batch_norm) continue;
     NormGroup group{l, l, {}, false, {}};
@@ -77,7 +77,7 @@ void Planner::forward(LayerIndex layer) {
     values_[layer] = {fresh(from.layout), from.layout, from.maps, true};
     normalize(group, values_[layer].place);
     rounded(values_[layer].place, from.layout.floats());
-    // Computed again backward: where only convolutions and sums read it, of which the former need it then.
+    // Recomputed backward if only convolutions, which need it then, and sums read it.
     values_[layer].kept = !(setting_.training && setting_.precision == Precision::fp32 && group.relu && !group.residual);
     return;
   }
@@ -183,7 +183,7 @@ void Planner::normalize(const NormGroup& group, const Place& out) {
   });
 }
 
-/// In place where nobody else reads what comes in, now or backward.
+/// In place if nothing else reads the input, forward or backward.
 void Planner::relu(LayerIndex layer) {
   const LayerIndex from = spec(layer).inputs[0];
   values_[layer] = value(from);

@@ -1,4 +1,4 @@
-// The engine `onednn`: convolutional networks on oneDNN (github.com/oneapi-src/oneDNN), with passes of our own between its operators.
+// The engine `onednn`: convolutional networks on oneDNN (github.com/oneapi-src/oneDNN), with our own passes between its operators.
 #include <algorithm>
 #include <list>
 #include <mutex>
@@ -15,7 +15,7 @@ namespace {
 using onednn::Call;
 using onednn::Plan;
 
-/// Plans kept: one for each number of rows that calls come with.
+/// Cached plans: one per number of rows in a call.
 constexpr std::size_t most_plans = 32;
 
 struct Scratch final : Workspace {
@@ -127,7 +127,7 @@ class OneDnnNetwork final : public Model {
   const onednn::MapKernels& maps_;
   bool couples_ = false;
   mutable std::mutex mutex_;
-  mutable std::list<Known> plans_;  // the last used first
+  mutable std::list<Known> plans_;  // most recently used first
 };
 
 const Register<NetworkEngine> engine({

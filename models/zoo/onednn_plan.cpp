@@ -44,7 +44,7 @@ float* Plan::at(const Place& place, const Call& call) const {
   return reinterpret_cast<float*>(call.arena + buffers_[place.at].offset);
 }
 
-/// Largest first, each at the lowest offset where it meets none of those that live with it.
+/// Largest first, each at the lowest offset without overlap with a concurrently live buffer.
 void Plan::pack() {
   std::vector<std::size_t> order(buffers_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

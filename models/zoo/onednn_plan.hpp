@@ -1,5 +1,5 @@
-// What the engine `onednn` does for one architecture and number of rows: a list of steps over buffers of one arena. A buffer lives from
-// the first step that touches it to the last; buffers that do not live together share memory.
+// The engine `onednn`'s plan for one architecture and number of rows: a list of steps over buffers of one arena. A buffer lives from its
+// first to its last step; buffers with disjoint lifetimes share memory.
 #pragma once
 #include <functional>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace straggler::onednn {
 
-/// What a plan is made for. All outlive it.
+/// The inputs of planning. All outlive the plan.
 struct PlanSetting {
   const Architecture& architecture;
   const NetworkLayout& layout;
@@ -22,7 +22,7 @@ struct PlanSetting {
   bool training;  // forward with the batch's statistics, and backward; else forward with running statistics
 };
 
-/// Of one run of a plan.
+/// The arguments of one run of a plan.
 struct Call {
   const float* weights;
   Rows rows;
@@ -34,11 +34,11 @@ struct Call {
   std::uint64_t correct = 0;
 };
 
-/// Where numbers lie during a call.
+/// Location of numbers during a call.
 struct Place {
   enum class Kind { arena, weights, inputs, gradient } kind = Kind::arena;
   std::size_t at = 0;      // arena: number of the buffer, after `pack` its offset in bytes; weights, gradient: offset in floats
-  std::size_t buffer = 0;  // gradient: what takes the place while the call adds to the gradient; none: `nowhere`
+  std::size_t buffer = 0;  // gradient: the substitute buffer while the call accumulates; none: `nowhere`
 };
 inline constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
@@ -50,11 +50,11 @@ class Plan {
 
   float* at(const Place& place, const Call& call) const;
 
-  // While it is made:
+  // During planning:
   Place fresh(std::size_t bytes);
   /// `touched`: all places that the step reads or writes.
   void step(const std::vector<Place>& touched, Step step);
-  /// Gives each buffer its place in the arena; nothing is added afterwards.
+  /// Assigns each buffer its offset in the arena; nothing may be added afterwards.
   void pack();
 
  private:
@@ -70,7 +70,7 @@ class Plan {
 
 Plan make_plan(const PlanSetting& setting);
 
-/// Whether there is a step for every layer.
+/// Whether every layer has a step.
 bool plannable(const Architecture& architecture);
 
 }  // namespace straggler::onednn

@@ -1,6 +1,6 @@
 // Makes a plan (onednn_plan.hpp): forward through the layers, the loss, backward. A batch norm is one pass with the sum and the ReLU that
-// follow it; what such a pass gave before a convolution is not kept but computed again backward, which takes less time than its memory
-// is worth.
+// follow it. The output of such a pass before a convolution is not kept but recomputed backward: recomputing costs less than the
+// memory.
 #pragma once
 #include <optional>
 #include <vector>
@@ -15,12 +15,12 @@ struct OutputValue {
   Place place;
   Layout layout;
   Maps maps;
-  bool kept = true;  // false: backward it is computed again
+  bool kept = true;  // false: recomputed backward
 };
 
-/// A batch norm with what follows it, as long as nobody else looks at what lies between.
+/// A batch norm fused with the following layers, if nothing else reads the intermediate values.
 struct NormGroup {
-  LayerIndex norm = 0, last = 0;       // last: the layer whose output the pass gives
+  LayerIndex norm = 0, last = 0;       // last: the layer whose output the pass produces
   std::optional<LayerIndex> residual;  // the other input of the sum
   bool relu = false;
   Place numbers;  // per channel, [padded] each: mean, variance, factor, shift, constant, slope
@@ -71,18 +71,18 @@ class Planner {
   Place fresh(const Layout& layout) { return plan_.fresh(layout.bytes()); }
   void run(const Operator& made, std::vector<Place> arguments);
   Place in_layout(const Place& place, const Layout& is, const Layout& wanted);
-  /// The layer's tensor as it is used: rounded, in that layout.
+  /// The layer's tensor as used: rounded, in that layout.
   Place weight(LayerIndex layer, std::size_t tensor, const Layout& plain, const Layout& wanted);
   Place parameter(LayerIndex layer, std::size_t tensor, std::size_t floats);
-  /// Where an operator puts a tensor's gradient, and the steps that bring it from there to the flat vector.
+  /// The destination of an operator's tensor gradient, and the steps that bring it to the flat vector.
   Place gradient_place(LayerIndex layer, std::size_t tensor, const Layout& plain, const Layout& made);
   void gradient_store(LayerIndex layer, std::size_t tensor, const Layout& plain, const Layout& made, const Place& place);
   void rounded(const Place& place, std::size_t floats);
-  /// A layer's output in that layout, which gets the layout of maps if it has another.
+  /// A layer's output in that layout; in another layout it is first converted to that of maps.
   void set_maps(LayerIndex layer, Place place, Layout layout);
   /// The layer's output as backward steps read it.
   Place kept(LayerIndex layer);
-  /// The gradients of a layer's output that are to be added up, at most this many; rounded: the one sum.
+  /// The gradients of a layer's output to be summed, at most this many; rounded: a single sum.
   std::vector<Place> arriving_at(LayerIndex layer, std::size_t most);
   void contribute(LayerIndex to, const Place& place, const Layout& layout);
 
@@ -90,9 +90,9 @@ class Planner {
   Plan plan_;
   OutputValue network_;
   std::vector<OutputValue> values_;
-  std::vector<std::vector<Place>> arriving_;  // gradients of a layer's output, in its layout, to be added up
+  std::vector<std::vector<Place>> arriving_;  // gradients of a layer's output, in its layout, to be summed
   std::vector<NormGroup> groups_;
-  std::vector<bool> swallowed_;  // a later layer's pass includes it
+  std::vector<bool> swallowed_;  // fused into a later layer's pass
   std::vector<std::size_t> consumers_;
 };
 

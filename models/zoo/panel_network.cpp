@@ -20,10 +20,10 @@ std::size_t panels_of(std::size_t rows) { return (rows + panel_rows - 1) / panel
 
 struct PanelNetwork::Scratch final : Workspace {
   const float* inputs = nullptr;                   // panels, of the first step
-  std::vector<Floats> activations;                 // panels: [0] the inputs where they are copied, [s + 1] the output of step s
+  std::vector<Floats> activations;                 // panels: [0] the inputs if they are copied, [s + 1] the output of step s
   std::vector<std::vector<std::uint8_t>> winners;  // [steps]: of max pools
   Floats errors[2];                                // derivatives by a step's input, alternating
-  Floats conv_output;                              // of one panel, where a pool follows; then the derivative by it
+  Floats conv_output;                              // of one panel, if a pool follows; then the derivative by it
   Floats conv_scratch, weights;
   const float* input(std::size_t step) const { return step == 0 ? inputs : activations[step].data(); }
 };
@@ -171,7 +171,7 @@ void PanelNetwork::backward(std::size_t s, const float* weights, std::size_t row
       if (dx) kernels_.average_pool_backward(rows, step.channels, step.pool, dy, x, step.rectified_input, dx);
       break;
     case Kind::relu:
-      if (dx) std::copy_n(dy, panel_floats(rows, step.out), dx);  // the step above has looked at the output
+      if (dx) std::copy_n(dy, panel_floats(rows, step.out), dx);  // the step above has applied the ReLU
       break;
   }
   if (dx) round(panel_floats(rows, step.in), dx);

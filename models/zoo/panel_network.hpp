@@ -1,9 +1,9 @@
 // A chain of convolutions, pools, ReLUs and dense layers, computed in panels (models/kernels/kernels.hpp) by this project's own
 // kernels: the engine `panels`.
 //
-// A ReLU is computed by the layer before it. Its derivative is applied where the derivative by its output is made, from that output:
-// by the layer above. A max pool passes both through: what it gives is rectified if what it takes is. A max pool right after a
-// convolution follows it panel by panel, so that the convolution's own output is kept nowhere but for one panel.
+// The layer before a ReLU computes it. The layer above computes the derivative by the ReLU's output and applies the ReLU's derivative
+// there, from that output. A max pool preserves both: its output is rectified if its input is. A max pool right after a convolution runs
+// panel by panel, so that only one panel of the convolution's own output is kept.
 #pragma once
 #include <memory>
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace straggler {
 
-/// One or more layers that are computed together.
+/// One or more fused layers.
 struct PanelStep {
   enum class Kind { conv, dense, max_pool, average_pool, relu };
   Kind kind = Kind::relu;
@@ -31,7 +31,7 @@ struct PanelStep {
   std::size_t conv_out() const { return conv.out_channels * conv.slide.outputs(); }
 };
 
-/// Empty where the architecture is no chain of such layers.
+/// Empty if the architecture is not a chain of such layers.
 std::vector<PanelStep> panel_steps(const Architecture& architecture);
 
 class PanelNetwork final : public Model {
@@ -52,10 +52,10 @@ class PanelNetwork final : public Model {
  private:
   struct Scratch;
 
-  /// The weights as the layers read them.
+  /// The weights in the form that the layers read.
   const float* rounded(const float* weights, Scratch& scratch) const;
   void round(std::size_t count, float* x) const;
-  /// Of `count` rows from row `at` on, as the first step reads them: in panels, rounded.
+  /// `count` rows from row `at` on, as the first step reads them: in panels, rounded.
   const float* inputs_of(const Rows& rows, std::size_t at, std::size_t count, Scratch& scratch) const;
   void forward(const float* weights, std::size_t rows, const float* inputs, Scratch& scratch) const;
   void forward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, float* y, std::uint8_t* winner,

@@ -1,4 +1,4 @@
-// Which architectures the engine `panels` computes, and in what steps.
+// The architectures that the engine `panels` supports, and their steps.
 #include <optional>
 #include <utility>
 
@@ -14,7 +14,7 @@ Convolution convolution(const LayerSpec& layer) {
   return {layer.sliding(), layer.in.channels, layer.out.channels, layer.in.channels / layer.tensors.at(0).shape.at(1)};
 }
 
-/// A window that always holds a place of the plane, and whose places a byte counts.
+/// A window that always holds a place of the plane, and whose size fits a byte.
 bool pools(const LayerSpec& layer) {
   const SlidingWindow s = layer.sliding();
   return s.places() <= most_pooled && 2 * s.pad_height <= s.height && 2 * s.pad_width <= s.width;
@@ -32,10 +32,10 @@ class Steps {
  public:
   explicit Steps(const Architecture& architecture) : layout_(architecture) {}
 
-  /// False where the layer is none of this engine's.
+  /// False if this engine lacks the layer.
   bool add(const LayerSpec& layer, std::size_t index) {
     switch (layer.kind) {
-      case LayerKind::flatten:  // as it lies
+      case LayerKind::flatten:  // same memory layout
         return true;
       case LayerKind::conv:
         return add_weighted(layer, index, Kind::conv);
@@ -54,7 +54,7 @@ class Steps {
         return false;
     }
   }
-  /// Empty where nothing above the last ReLU would apply its derivative.
+  /// Empty if no layer above the last ReLU would apply its derivative.
   std::vector<PanelStep> take() && { return rectified_ ? std::vector<PanelStep>() : std::move(steps_); }
 
  private:
@@ -83,7 +83,7 @@ class Steps {
   }
 
   bool add_relu(const LayerSpec& layer) {
-    if (rectified_) return true;  // nothing is left to rectify
+    if (rectified_) return true;  // already rectified
     const bool fuses = !steps_.empty() && !steps_.back().pooled && (steps_.back().kind == Kind::conv || steps_.back().kind == Kind::dense);
     if (fuses)
       steps_.back().relu = true;
@@ -106,7 +106,7 @@ class Steps {
 
   NetworkLayout layout_;
   std::vector<PanelStep> steps_;
-  bool rectified_ = false;  // what the last step gives
+  bool rectified_ = false;  // whether the last step's output is
 };
 
 const Register<NetworkEngine> engine({

@@ -1,8 +1,8 @@
-// A quadratic bowl whose optimum and curvature are known, to hold schemes against theory: the loss of sample x at weights w is
+// A quadratic bowl with known optimum and curvature, to check schemes against theory: the loss of sample x at weights w is
 //   1/2 (w - x)' A (w - x),  A = diag(a_1 … a_d),  a_j = condition^(-(j-1)/(d-1)): from 1 down to 1/condition.
-// Over a set it is least at the mean of the samples, where it is 1/2 Σ a_j var_j; labels play no part. Along coordinate j gradient
-// descent shrinks the distance to the optimum by 1 - lr a_j a step, and SGD on batches of b independent samples of variance v_j ends with
-// variance lr a_j v_j / (b (2 - lr a_j)) around it. Nothing is classified: its accuracy is always 0.
+// Over a set the minimum lies at the mean of the samples, with loss 1/2 Σ a_j var_j; labels are ignored. Along coordinate j gradient
+// descent shrinks the distance to the optimum by 1 - lr a_j per step, and SGD on batches of b independent samples of variance v_j converges
+// to variance lr a_j v_j / (b (2 - lr a_j)) around it. Nothing is classified: its accuracy is always 0.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -23,7 +23,7 @@ class Quadratic final : public Model {
   }
   std::size_t parameters() const override { return curvature_.size(); }
   std::vector<TensorInfo> tensors() const override { return {{"weight", {parameters()}, 0}}; }
-  /// A difference, its square, and its product with the curvature, added up.
+  /// Sums a difference, its square, and its product with the curvature.
   std::vector<LayerCost> cost() const override {
     return {{"quadratic", parameters(), 4 * static_cast<double>(parameters()), static_cast<double>(parameters()) * sizeof(float)}};
   }

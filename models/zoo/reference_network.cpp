@@ -63,16 +63,16 @@ bool computed(LayerKind kind) {
 
 }  // namespace
 
-/// One call: what the layers read and write.
+/// One call: the inputs and outputs of the layers.
 template <class Scalar>
 struct ReferenceNetwork<Scalar>::Pass {
   const Scalar* weights;     // the parameters as used
-  const Scalar* statistics;  // the running ones
+  const Scalar* statistics;  // the running statistics
   const Batch& batch;
   const Scalar* inputs;  // as used
   bool training;
   Memory& memory;
-  std::vector<bool> touched;  // backward: whether a derivative has been begun
+  std::vector<bool> touched;  // backward: whether a derivative has its first term
 
   const Scalar* output(LayerIndex layer) const { return layer == network_input ? inputs : memory.outputs[layer].data(); }
 };
@@ -108,7 +108,7 @@ ReferenceNetwork<Scalar>::ReferenceNetwork(Architecture architecture, Precision 
         column_floats_ = std::max(column_floats_, ConvolutionProducts(convolution(layer, 1)).column_floats());
 }
 
-/// A derivative lives from the last layer that reads an output back to the layer that made it. Slots are handed on as backward goes.
+/// A derivative lives from the last reader of an output back to the layer that made it. Slots are reused as backward proceeds.
 template <class Scalar>
 void ReferenceNetwork<Scalar>::plan_derivatives() {
   constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -116,7 +116,7 @@ void ReferenceNetwork<Scalar>::plan_derivatives() {
   slot_.assign(layers.size(), none);
   std::vector<std::size_t> free;
   const auto take = [&](std::size_t floats) {
-    // The smallest that is large enough, else the largest, which grows.
+    // The smallest sufficient slot, else the largest, which grows.
     auto best = free.end();
     for (auto slot = free.begin(); slot != free.end(); ++slot) {
       if (best == free.end()) best = slot;
@@ -157,7 +157,7 @@ typename ReferenceNetwork<Scalar>::Memory ReferenceNetwork<Scalar>::memory() con
 
 template <class Scalar>
 std::size_t ReferenceNetwork<Scalar>::memory_bytes(std::size_t rows) const {
-  std::size_t floats = 0, winners = 0;  // of a row
+  std::size_t floats = 0, winners = 0;  // per row
   for (const LayerSpec& layer : architecture_.layers) {
     floats += layer.out.size();
     if (layer.kind == LayerKind::max_pool) winners += layer.out.size();
@@ -300,7 +300,7 @@ void ReferenceNetwork<Scalar>::backward(Pass& pass, Scalar* gradient) const {
   }
 }
 
-/// Where to add the derivative by a layer's output; zero at first. Null for the network's input, which has none.
+/// The destination of a derivative by a layer's output; zero at first. Null for the network's input, which has none.
 template <class Scalar>
 Scalar* ReferenceNetwork<Scalar>::derivative(Pass& pass, LayerIndex layer) const {
   if (layer == network_input) return nullptr;

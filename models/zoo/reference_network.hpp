@@ -1,5 +1,5 @@
-// A network computed layer by layer with the plain implementations of models/layers: in double what everything else is tested
-// against, in float (convolutions and dense layers as matrix products) what computes where no faster engine can.
+// A network computed layer by layer with the plain implementations of models/layers: in double the reference of all tests, in float
+// (convolutions and dense layers as matrix products) the fallback for networks that no faster engine supports.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace straggler {
 
-/// Memory that grows to what was asked for most, begins at a cache line, and is zero at first.
+/// Memory that grows to the largest request, is aligned to a cache line, and is zero at first.
 template <class Scalar>
 class GrowingBuffer {
  public:
@@ -41,9 +41,9 @@ class GrowingBuffer {
 template <class Scalar>
 class ReferenceNetwork {
  public:
-  /// What it lacks to compute this architecture, as a sentence; empty: nothing.
+  /// The missing feature for this architecture, as a sentence; empty: none.
   static std::string lacks(const Architecture& architecture);
-  /// Throws std::invalid_argument where it lacks something.
+  /// Throws std::invalid_argument if a feature is missing.
   explicit ReferenceNetwork(Architecture architecture, Precision precision = Precision::fp32);
 
   struct Batch {  // as Rows
@@ -51,11 +51,11 @@ class ReferenceNetwork {
     const Scalar* inputs = nullptr;
     const std::int32_t* labels = nullptr;
     const Scalar* scale = nullptr;
-    const std::uint64_t* draws = nullptr;  // of each row, where some layer drops out
+    const std::uint64_t* draws = nullptr;  // of each row, if a layer drops out
   };
   /// Scratch of one thread.
   struct Memory {
-    std::vector<GrowingBuffer<Scalar>> outputs, derivatives;  // of layers; slots, each used for one layer after another
+    std::vector<GrowingBuffer<Scalar>> outputs, derivatives;  // of layers; slots, reused across layers
     std::vector<GrowingBuffer<std::uint32_t>> winners;        // of max pools
     GrowingBuffer<Scalar> weights, inputs, statistics, columns;
     const std::atomic<bool>* cancelled = nullptr;
@@ -64,7 +64,7 @@ class ReferenceNetwork {
   Memory memory() const;
   std::size_t memory_bytes(std::size_t rows) const;
 
-  /// As Model::gradient and Model::evaluate. Throws std::invalid_argument on a token that an embedding does not have.
+  /// As Model::gradient and Model::evaluate. Throws std::invalid_argument on a token outside an embedding's table.
   double gradient(const Scalar* weights, const Batch& batch, bool accumulate, Scalar* gradient, Memory& memory) const;
   double evaluate(const Scalar* weights, const Batch& batch, std::uint64_t& correct, Memory& memory) const;
 
@@ -90,8 +90,8 @@ class ReferenceNetwork {
   Architecture architecture_;
   Precision precision_;
   NetworkLayout layout_;
-  std::vector<std::size_t> slot_;         // [layers]: which of Memory::derivatives holds the derivative by its output
-  std::vector<std::size_t> slot_floats_;  // [slots]: of one row
+  std::vector<std::size_t> slot_;         // [layers]: its slot in Memory::derivatives
+  std::vector<std::size_t> slot_floats_;  // [slots]: per row
   std::size_t column_floats_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// ResNets for small images: ResNet-18 and ResNet-50 by their layers in github.com/kuangliu/pytorch-cifar, models/resnet.py; ResNet-8 of
-// the paper's own kind for CIFAR-10.
+// ResNets for small images: ResNet-18 and ResNet-50, layer by layer, from github.com/kuangliu/pytorch-cifar, models/resnet.py; ResNet-8 in
+// the paper's own variant for CIFAR-10.
 #include <stdexcept>
 
 #include "models/zoo/architecture_resnet.hpp"
@@ -17,7 +17,7 @@ Architecture resnet8_of(std::size_t classes, Shape input) { return resnet_narrow
 Architecture resnet18_of(std::size_t classes, Shape input) { return resnet_32x32(ResidualBlock::basic, {2, 2, 2, 2}, classes, input); }
 Architecture resnet50_of(std::size_t classes, Shape input) { return resnet_32x32(ResidualBlock::bottleneck, {3, 4, 6, 3}, classes, input); }
 
-/// What it costs: on 32x32 images of three channels, whatever the data.
+/// Its cost, always on 32x32 images of three channels.
 CostModelEntry cost(const char* name, const char* summary, const Define& define) {
   return {.name = name,
           .summary = summary,

@@ -1,5 +1,5 @@
-// ResNet-50 for 224x224 images, by its layers, as in torchvision: the 3x3 convolution of a block carries its stride ("v1.5"; the paper
-// has it in the 1x1 before, which takes 6 % fewer multiply-adds and the same parameters).
+// ResNet-50 for 224x224 images, layer by layer, as in torchvision: a block's 3x3 convolution has its stride ("v1.5"; in the paper the 1x1
+// before it has the stride, with 6 % fewer multiply-adds and the same parameters).
 #include "models/zoo/architecture_resnet.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"

@@ -1,11 +1,11 @@
 // Skip-gram with negative sampling (Mikolov et al., Distributed Representations of Words and Phrases and their Compositionality, 2013,
-// equation 4). Each word w has an input vector u_w and an output vector v_w; of a centre c with context o and negatives n_1 … n_k
+// equation 4). Each word w has an input vector u_w and an output vector v_w; for a centre c with context o and negatives n_1 … n_k
 //   loss = -log σ(u_c · v_o) - Σ log σ(-u_c · v_n)
-// The negatives are drawn with probability proportional to count^0.75. One may be the context itself, as the equation has it (the word2vec
-// program leaves such out). All pairs of a batch see the same weights, where word2vec steps pair by pair.
+// The negatives are drawn with probability proportional to count^0.75. A negative may equal the context, as in the equation (the word2vec
+// program skips those). All pairs of a batch see the same weights, whereas word2vec steps pair by pair.
 //
-// Evaluation: the mean loss with negatives that depend on the pair alone, so that it is the same function of the weights every time. A
-// pair is correct if its context scores above all of its negatives that are other words.
+// Evaluation: the mean loss with negatives that depend on the pair alone, so that it is a fixed function of the weights. A pair is correct
+// if its context scores above all of its negatives that are other words.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 namespace straggler::zoo::skipgram {
 namespace {
 
-/// Pairs that the kernel gets at a time. Their rows lie anywhere in memory: they are asked for while the block before is computed, and
-/// still are in the first-level cache when their turn comes.
+/// Pairs per kernel call. Their rows are scattered in memory: they are prefetched while the block before is computed, and are still in the
+/// first-level cache at their turn.
 constexpr std::size_t block_pairs = 4;
 
 void ask_for(const float* row, std::size_t width) {
@@ -42,7 +42,7 @@ class SkipGram final : public Model {
   bool draws() const override { return true; }
   /// An output's gradient is a factor times the centre, for each of a pair's targets.
   GradientPattern row_pattern() const override { return {width_, targets_}; }
-  /// A pair takes one row of the inputs and a product with each of its targets' rows.
+  /// A pair reads one row of the inputs and computes a product with each of its targets' rows.
   std::vector<LayerCost> cost() const override {
     const double width = static_cast<double>(width_), targets = static_cast<double>(targets_);
     return {{"input", words_ * width_, 0, width * sizeof(float)},
@@ -87,7 +87,7 @@ class SkipGram final : public Model {
   }
 
  private:
-  /// Where the weights and gradients of some pairs are.
+  /// Pointers to the weights and gradients of a block of pairs.
   struct Block {
     explicit Block(std::size_t per_pair)
         : targets(block_pairs * per_pair),
@@ -106,7 +106,7 @@ class SkipGram final : public Model {
     std::vector<const float*> outputs_before;
     std::vector<float> scores;
   };
-  /// One that is computed, and the next.
+  /// The block being computed, and the next.
   struct Blocks final : Workspace {
     explicit Blocks(std::size_t per_pair) : blocks{Block(per_pair), Block(per_pair)} {}
     Block blocks[2];
@@ -154,7 +154,7 @@ class SkipGram final : public Model {
     ask_for(row.out, width_);
   }
 
-  /// `row_of`: where the gradient of a row of the weights is added, as a GradientRow.
+  /// `row_of`: the GradientRow that accumulates the gradient of a row of the weights.
   template <class RowOf>
   double add_gradient(const float* weights, const Rows& rows, bool loss, Workspace& workspace, const RowOf& row_of) const {
     return for_pairs(
@@ -178,7 +178,7 @@ class SkipGram final : public Model {
           return kernels_.negative_sampling(pairs);
         });
   }
-  /// The same, with the outputs' rows left as terms.
+  /// The same, but keeps the outputs' rows as terms.
   void add_terms(const float* weights, const Rows& rows, GradientRows& gradient, Workspace& workspace) const {
     for_pairs(
         rows, workspace,

@@ -1,4 +1,4 @@
-// A long vector seen as rows of which few are present and all others zero: the gradient of an embedding.
+// A long vector as rows of which few are present and all others zero: the gradient of an embedding.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,28 +9,27 @@
 
 namespace straggler {
 
-/// How a model's parameters fall into rows of `floats` each, of which the gradient of one sample touches few. 0: they do not.
+/// Partition of a model's parameters into rows of `floats` each, of which one sample's gradient touches few. 0: none.
 struct GradientPattern {
   std::size_t floats = 0;
-  /// Of these rows, those of one sample that are a factor times one row of the weights, alike for all of them (RowTerms); 0: none are.
+  /// The number of one sample's rows that are a factor times the same row of the weights (RowTerms); 0: none.
   std::size_t terms = 0;
 };
 
-/// The rows that are present, in the order in which they came, and the number of each: first those that are written out, then those that
-/// are kept as sums of terms, factor x source, which take a tenth of the memory and of the time to write it. A view of a buffer with room
-/// for all rows written out; what terms need is taken from that room, from `reserve` to `clear`:
+/// The present rows in the order of arrival, with their row numbers: first the dense rows, then those kept as sums of terms, factor x
+/// source, which need a tenth of the memory and of the time to write. A view of a buffer with space for all dense rows; terms use part of
+/// that space, from `reserve` to `clear`:
 ///
 ///   [rows * stride] floats    written rows | sources | factors of the terms, their sources, the next of each, first of each row
 ///   [rows]                    row numbers, of sums from the end
-///   [trailer]                 how many of each
+///   [trailer]                 the count of each
 class SparseRows {
  public:
   /// Floats of the buffer for a vector of `length` floats.
   static std::size_t buffer_floats(std::size_t length, std::size_t width) {
     return length / width * stride_of(width) + length / width + trailer;
   }
-  /// From the beginning of a row to that of the next: rows begin at cache lines, so that no load or store crosses one, where that costs
-  /// little memory.
+  /// The distance between rows: rows are aligned to cache lines if that costs little memory, so that no load or store crosses one.
   static std::size_t stride_of(std::size_t width) {
     constexpr std::size_t line = 16;
     const std::size_t padded = (width + line - 1) / line * line;
@@ -53,22 +52,22 @@ class SparseRows {
     const std::size_t out = written();
     return get(slot < out ? numbers_ + slot : trailer_ - 1 - (slot - out));
   }
-  /// Rows that are written out: slots [0, written).
+  /// Dense rows: slots [0, written).
   std::size_t written() const { return get(trailer_); }
-  /// Of a slot that is written out.
+  /// The row of a dense slot.
   float* values(std::size_t slot) const { return buffer_ + slot * stride_; }
-  /// Of any slot. A sum is written into `room`, stride_of(width) floats.
+  /// The row of any slot. A sum is written into `room`, stride_of(width) floats.
   const float* values(const Kernels& kernels, std::size_t slot, float* room) const {
     const std::size_t out = written();
     if (slot < out) return values(slot);
     kernels.sum_terms(1, terms(), slot - out, room);
     return room;
   }
-  /// Rows that are sums: slots [written, count).
+  /// Rows kept as sums: slots [written, count).
   std::size_t sums() const { return get(trailer_ + sum_count); }
   RowTerms terms() const { return terms_of(get(trailer_ + most_written), get(trailer_ + most_terms)); }
 
-  /// A row that was absent, not initialized; the slot that it got.
+  /// Adds an absent row, uninitialized; returns its slot.
   std::size_t append(std::size_t row) {
     const std::size_t slot = written();
     set(numbers_ + slot, static_cast<std::uint32_t>(row));
@@ -80,7 +79,7 @@ class SparseRows {
   friend class GradientRows;
   static constexpr std::size_t sum_count = 1, most_written = 2, most_terms = 3, trailer = 4;
 
-  /// Makes room for terms beside this many written rows and as many sources; false: there is none.
+  /// Reserves space for terms beside this many dense rows and as many sources; false: it does not fit.
   bool reserve(std::size_t rows, std::size_t terms) {
     if (2 * rows * stride_ + 4 * terms > rows_ * stride_) return false;
     set(trailer_ + most_written, static_cast<std::uint32_t>(rows));
@@ -92,7 +91,7 @@ class SparseRows {
     const auto numbers = [&](std::size_t array) { return reinterpret_cast<std::uint32_t*>(at + array * terms); };
     return {width_, stride_, buffer_ + rows * stride_, at, numbers(1), numbers(2), numbers(3)};
   }
-  // A float's bytes hold a whole number as they are: it is never looked at as a float.
+  // A float's bytes hold an integer's bits: they are never read as a float.
   std::uint32_t get(std::size_t at) const {
     std::uint32_t number = 0;
     std::memcpy(&number, buffer_ + at, sizeof number);
@@ -104,7 +103,7 @@ class SparseRows {
   std::size_t width_, stride_, rows_, numbers_, trailer_;
 };
 
-/// In which slot of sparse rows each row lies. All absent between uses.
+/// Maps each row to its slot in sparse rows. All absent between uses.
 class RowSlots {
  public:
   static constexpr std::int32_t absent = -1;
@@ -120,18 +119,18 @@ class RowSlots {
   std::vector<std::int32_t> slots_;
 };
 
-/// Where the gradient of a row is written, and what the first of it is added to: the same place, or zeros for a row that is new.
+/// The destination of a row's gradient, and the base of its first addition: the same place, or zeros for a new row.
 struct GradientRow {
   float* out;
   const float* before;
   std::uint32_t slot;
 };
 
-/// What a model adds its gradient to, row by row.
+/// Accumulates a model's gradient row by row.
 class GradientRows {
  public:
-  /// `slots` is borrowed, all absent, with room for every row. `samples`: how many will come in all, if that is known, for rows in terms;
-  /// 0: all rows are written out.
+  /// `slots` is borrowed, all absent, with space for every row. `samples`: the total number expected, for rows in terms; 0: unknown, all
+  /// rows are dense.
   GradientRows(SparseRows rows, RowSlots& slots, const GradientPattern& pattern, std::size_t samples)
       : rows_(rows), slots_(slots), zeros_(rows.width()) {
     rows_.clear();
@@ -146,8 +145,8 @@ class GradientRows {
   GradientRows(const GradientRows&) = delete;
   GradientRows& operator=(const GradientRows&) = delete;
 
-  /// Where the row lies, and stays. A new one holds nothing yet: who asks for it writes it, before anything reads it. That the rows of a
-  /// block are all asked for first and then written in the order of asking is allowed.
+  /// The row's stable address. A new row is uninitialized: the caller writes it before anything reads it. The caller may request all rows
+  /// of a block first and then write them in the same order.
   GradientRow row(std::size_t row) {
     std::int32_t& slot = slots_[row];
     const bool fresh = slot == RowSlots::absent;
@@ -156,11 +155,11 @@ class GradientRows {
     return {at, fresh ? zeros_.data() : at, static_cast<std::uint32_t>(slot)};
   }
 
-  /// Whether rows can be given as terms. A row is either given so, always, or written out.
+  /// Whether rows can be given as terms. A row is either always given so, or always dense.
   bool in_terms() const { return in_terms_; }
-  /// Of a row that is written out: where the values go that its terms take, to be filled by who adds the first.
+  /// A dense row's source: the values that its terms scale, to be filled in by the first caller.
   float* source(const GradientRow& of) { return into_.sources + of.slot * into_.stride; }
-  /// The next term, added to `row` after those that it has; its factor is to be filled in at the end of `factors`.
+  /// The next term of `row`, after its earlier ones; the caller fills in its factor at the end of `factors`.
   void add_term(std::size_t row, const GradientRow& source) {
     const std::uint32_t term = terms_++;
     into_.source[term] = source.slot;
@@ -174,7 +173,7 @@ class GradientRows {
     }
     last = static_cast<std::int32_t>(term);
   }
-  /// Of the terms that were added, in their order: the last `count` of them.
+  /// The last `count` added terms, in their order.
   float* factors(std::size_t count) { return into_.factors + terms_ - count; }
 
  private:

@@ -1,4 +1,4 @@
-// VGG-16 for 224x224 images, by its layers: five groups of 3x3 convolutions with a max pool after each, three dense layers. As in
+// VGG-16 for 224x224 images, layer by layer: five groups of 3x3 convolutions with a max pool after each, three dense layers. As in
 // torchvision: without batch norm, and with dropout in the classifier.
 #include "models/zoo/architecture.hpp"
 #include "models/zoo/cost_model.hpp"
@@ -10,7 +10,7 @@ namespace {
 Architecture vgg16(std::size_t classes) {
   ArchitectureBuilder build({3, 224, 224});
   LayerIndex x = network_input;
-  std::size_t place = 0;  // in torchvision's nn.Sequential, which counts ReLUs and pools
+  std::size_t place = 0;  // index in torchvision's nn.Sequential, which counts ReLUs and pools
   for (const std::vector<std::size_t>& group :
        std::vector<std::vector<std::size_t>>{{64, 64}, {128, 128}, {256, 256, 256}, {512, 512, 512}, {512, 512, 512}}) {
     for (const std::size_t channels : group) {

@@ -1,5 +1,5 @@
-// oneDNN's C++ interface, with the library loaded by the first call: a run of timing alone never loads it. Include this instead of
-// dnnl.hpp. The C++ interface is inline code over the C functions below; a function that is used but not listed is a linker error.
+// oneDNN's C++ interface, with the library loaded at the first call: a timing-only run never loads it. Include this instead of dnnl.hpp.
+// The C++ interface is inline code over the C functions below; calling an unlisted function is a linker error.
 #pragma once
 #include <oneapi/dnnl/dnnl.h>
 

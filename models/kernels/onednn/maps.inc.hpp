@@ -18,15 +18,15 @@ STRAGGLER_INLINE Vector rectified(Vector x) { return x <= Vector{} ? Vector{} : 
 /// x where y is not <= 0, else 0.
 STRAGGLER_INLINE Vector gated(Vector x, Vector y) { return y <= Vector{} ? Vector{} : x; }
 
-/// A strip: places of one row whose channels repeat with the lanes. Where a block holds more than one register, a strip is a register's
-/// share of it; where it holds less, a register holds several places.
+/// A strip: places of one row whose channels repeat with the lanes. If a block is wider than a register, a strip is one register's share of
+/// it; if narrower, a register holds several places.
 struct Strip {
   std::size_t offset;     // of its first float
   std::size_t channel;    // of its first lane
   std::size_t step;       // floats from one register to the next
   std::size_t registers;  // whole ones
   std::size_t left;       // floats after them
-  std::size_t channels;   // that its lanes repeat
+  std::size_t channels;   // channels that its lanes repeat
 };
 
 /// Calls each(strip) for all strips, rows outermost.
@@ -58,7 +58,7 @@ STRAGGLER_INLINE void gather(Vector sum, const Strip& strip, float* per_channel)
   for (std::size_t i = 0; i < strip.channels; ++i) per_channel[i] = all_lanes[i];
 }
 
-/// Calls step(at, load, store, mask, k) for each register of a strip, k counting modulo 4: several sums hide the latency of adding.
+/// Calls step(at, load, store, mask, k) for each register of a strip, k counting modulo 4: several sums hide the latency of addition.
 /// mask(x) is x with zeros past the strip's end.
 template <class Step>
 STRAGGLER_INLINE void for_registers(const Strip& strip, const Step& step) {
@@ -101,7 +101,7 @@ void statistics(const Maps& maps, const float* x, double* sums, float* mean, flo
             });
         float spread_out[width];
         gather((square[0] + square[1]) + (square[2] + square[3]), strip, spread_out);
-        const double before = static_cast<double>(strip.offset / a_row) * places;  // numbers of each channel so far
+        const double before = static_cast<double>(strip.offset / a_row) * places;  // numbers per channel so far
         for (std::size_t i = 0; i < strip.channels; ++i) {
           const double off = static_cast<double>(per_channel[i]) - means[strip.channel + i];
           means[strip.channel + i] += off * places / (before + places);
@@ -136,7 +136,7 @@ void normalize(const Maps& maps, const ChannelNorm& norm, const float* x, const 
     relu ? normalize_so<false, true>(maps, norm, x, residual, y) : normalize_so<false, false>(maps, norm, x, residual, y);
 }
 
-/// Calls use(gate, two) with the gate and whether two gradients arrive as constants.
+/// Calls use(gate, two) with the gate and the presence of a second gradient as constants.
 template <class Use>
 STRAGGLER_INLINE void with_kind(const Arriving& arriving, const Use& use) {
   const auto with_gate = [&]<Gate gate>(std::integral_constant<Gate, gate> constant) __attribute__((always_inline)) {
@@ -248,8 +248,8 @@ void relu_backward(std::size_t n, const float* y, const float* a, const float* b
   b ? relu_backward_so<true>(n, y, a, b, dx) : relu_backward_so<false>(n, y, a, b, dx);
 }
 
-/// Calls each(out, in, first) for all places of all windows, a window's places in order: offsets of the first lane of a block.
-/// begin(out) before a window.
+/// Calls each(out, in, first) for all places of all windows, a window's places in order: offsets of the first lane of a block. Calls
+/// begin(out) before each window.
 template <class Begin, class Each>
 STRAGGLER_INLINE void for_windows(const Maps& maps, const SlidingWindow& w, const Begin& begin, const Each& each) {
   const std::size_t planes = maps.rows * maps.blocks();
@@ -266,7 +266,7 @@ STRAGGLER_INLINE void for_windows(const Maps& maps, const SlidingWindow& w, cons
       }
 }
 
-/// Calls use(lanes of a register, its offset in the block) for the registers that a block takes.
+/// Calls use(lanes of a register, its offset in the block) for the registers of a block.
 template <class Use>
 STRAGGLER_INLINE void for_shares(const Maps& maps, const Use& use) {
   if (maps.block < width)
@@ -297,7 +297,7 @@ void max_pool(const Maps& maps, const SlidingWindow& windows, const float* x, fl
 void max_pool_backward(const Maps& maps, const SlidingWindow& windows, const float* x, const float* y, const float* dy, float* dx) {
   for (std::size_t i = 0; i < maps.floats(); ++i) dx[i] = 0;
   for_shares(maps, [&](auto load_at, auto store_at, std::size_t share) {
-    Vector largest{}, left{};  // left: what has not found its place yet
+    Vector largest{}, left{};  // left: gradients not yet assigned
     for_windows(
         maps, windows,
         [&](std::size_t out, std::size_t) {

@@ -8,7 +8,7 @@
 
 #include "models/kernels/onednn/late_dnnl.hpp"
 
-// Of the OpenMP runtime that oneDNN is linked with (g++'s header is not in every compiler's path).
+// From the OpenMP runtime that oneDNN links (some compilers lack g++'s header in their path).
 extern "C" {
 void omp_set_num_threads(int);
 int omp_get_max_threads(void);
@@ -22,7 +22,7 @@ using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
 constexpr auto fp32 = dnnl::memory::data_type::f32;
 
-/// oneDNN splits work over as many threads as OpenMP says the calling thread may have, when a primitive is made and when it runs.
+/// oneDNN splits work over the calling thread's OpenMP thread count, when a primitive is made and when it runs.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) {
@@ -78,7 +78,7 @@ struct Layout::Descriptor {
 
 struct Operator::Primitive {
   dnnl::primitive primitive;
-  std::vector<int> names;  // oneDNN's, of the arguments
+  std::vector<int> names;  // oneDNN's names of the arguments
   std::vector<Layout> layouts;
   Desc scratch;
   std::string implementation;
@@ -110,7 +110,7 @@ struct Access {
 
 namespace {
 
-/// The instruction set that the process has chosen for oneDNN; empty: none yet.
+/// The instruction set chosen for oneDNN in this process; empty: none yet.
 struct Confinement {
   std::mutex mutex;
   std::string told;
@@ -222,7 +222,7 @@ dnnl::convolution_forward::primitive_desc describe_forward(const Convolution& c,
   return Forward::primitive_desc(desc, own_scratch(), processor(), may_fail);
 }
 
-/// `describe(algorithm, may_fail)` by Winograd if that is asked for and there is one, else direct.
+/// `describe(algorithm, may_fail)` with Winograd if it is requested and available, else direct.
 template <class Describe>
 auto described(Algorithm algorithm, const Describe& describe) {
   if (algorithm == Algorithm::winograd)

@@ -1,5 +1,5 @@
 // oneDNN's operators (https://oneapi-src.github.io/oneDNN/v2.6/) on raw pointers: convolutions, linear layers, average pools and changes of
-// layout, forward and backward, fp32. The one door to oneDNN: no header of it is included outside this folder.
+// layout, forward and backward, fp32. Only files of this folder include oneDNN's headers.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -11,23 +11,23 @@
 
 namespace straggler::onednn {
 
-/// Makes oneDNN use no instructions beyond those of the kernels with that name ("x86-64-v3": AVX2). The library lets a process say so
-/// once: false if the process has chosen otherwise, or has no code for these kernels ("generic").
+/// Restricts oneDNN to the instructions of the kernels with that name ("x86-64-v3": AVX2). The library allows this once per process: false
+/// if the process has chosen otherwise, or oneDNN has no code for these kernels ("generic").
 bool confine(std::string_view kernels);
 /// Whether `confine` would succeed.
 bool confinable(std::string_view kernels);
 
-/// How the numbers of a tensor lie in memory.
+/// Memory layout of a tensor.
 class Layout {
  public:
   Layout() = default;
   /// Row-major.
   static Layout plain(const std::vector<std::size_t>& shape);
-  /// [rows, channels, height, width] as Maps has them in blocks of that many channels: 1, 4, 8 or 16.
+  /// [rows, channels, height, width] in the layout of Maps, in blocks of that many channels: 1, 4, 8 or 16.
   static Layout maps(const std::vector<std::size_t>& shape, std::size_t block);
-  std::size_t bytes() const;  // with what lies past the last channel
+  std::size_t bytes() const;  // including padding channels
   std::size_t floats() const { return bytes() / sizeof(float); }
-  /// Of maps [rows, channels, height, width]: `block` of Maps; 0 where it lies otherwise.
+  /// For maps [rows, channels, height, width]: `block` of Maps; 0 for any other layout.
   std::size_t block() const;
   bool operator==(const Layout& other) const;
 
@@ -37,15 +37,15 @@ class Layout {
   std::shared_ptr<const Descriptor> descriptor_;
 };
 
-/// One of oneDNN's primitives, made for one shape. Immutable; may run in several threads at once, each with memory of its own. Computes
-/// in the thread that calls it, whatever OpenMP is set to.
+/// One of oneDNN's primitives, made for one shape. Immutable; may run in several threads at once, each with its own memory. Computes in the
+/// calling thread, whatever OpenMP's settings.
 class Operator {
  public:
-  /// Of an argument, numbered as the functions below name them.
+  /// Layout of an argument, numbered as the functions below name them.
   const Layout& layout(std::size_t argument) const;
   std::size_t scratch_bytes() const;
-  std::string implementation() const;  // as oneDNN calls it: "jit_wino_4x3:avx512_core"
-  /// Scratch begins at a cache line. Throws std::runtime_error if oneDNN fails.
+  std::string implementation() const;  // oneDNN's name for it: "jit_wino_4x3:avx512_core"
+  /// Scratch is aligned to a cache line. Throws std::runtime_error if oneDNN fails.
   void run(const std::vector<const void*>& arguments, void* scratch) const;
 
  private:
@@ -54,8 +54,8 @@ class Operator {
   std::shared_ptr<const Primitive> primitive_;
 };
 
-/// How a convolution is computed. Winograd (Lavin & Gray 2016, F(4x4, 3x3)) takes up to four times fewer multiplications and rounds more
-/// coarsely; where oneDNN has none (all but stride 1, 3x3, AVX-512), it is direct.
+/// Algorithm of a convolution. Winograd (Lavin & Gray 2016, F(4x4, 3x3)) needs up to four times fewer multiplications and rounds more
+/// coarsely. Where oneDNN lacks it (anything but stride 1, 3x3, AVX-512), the convolution is direct.
 enum class Algorithm { direct, winograd };
 
 struct Convolution {
@@ -63,7 +63,7 @@ struct Convolution {
   SlidingWindow slide;
   bool bias;
   Algorithm algorithm = Algorithm::direct;
-  /// Row-major: [out, in / groups, height, width] for one group, else [groups, out / groups, …], which lies the same.
+  /// Row-major: [out, in / groups, height, width] for one group, else [groups, out / groups, …], with the same memory layout.
   Layout plain_weight() const;
 };
 
@@ -94,7 +94,7 @@ Operator average_pool(const Pool& pool, const Layout& source);
 /// gradient of the result, gradient of the source
 Operator average_pool_backward(const Pool& pool, const Layout& source);
 
-/// from, to; `add`: added to what is there.
+/// from, to; `add`: accumulates into the destination.
 Operator reorder(const Layout& from, const Layout& to, bool add = false);
 
 }  // namespace straggler::onednn
