@@ -34,12 +34,12 @@ void remove_state(const std::filesystem::path& folder, const char* state_file);
 /// The experiment that is about to run into a folder that may hold results.
 struct PlannedResults {
   std::filesystem::path folder;
-  const char* noun;  // what the folder holds
+  const char* noun;  // the kind of results in the folder
   Description description;
   std::function<bool()> goes_on;  // whether any of its points has finished
 };
-/// Records what it is, and says on standard error where that differs from before. Throws ResultsError, and changes nothing, where nothing
-/// would be left of the kind of results in the folder.
+/// Records the experiment's description and prints its differences from the previous one on standard error. Throws ResultsError, and
+/// changes nothing, if none of the folder's results would remain.
 void take_over(SweepState& state, const PlannedResults& now, const Common& common);
 
 /// "took 1.20 s; 40 of 80 evaluations came from the store", on standard error.
