@@ -14,7 +14,7 @@ struct TextKind {
   const char* beginning = "straggler: 1";
 };
 
-/// The path that stands for standard input, and the name of it in messages.
+/// The path of standard input, and its name in messages.
 inline constexpr const char* standard_input = "standard input";
 /// What an argument of the command line names: "-" is standard input, everything else a file.
 std::filesystem::path input_file(const std::string& argument);

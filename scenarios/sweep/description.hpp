@@ -9,7 +9,7 @@
 
 namespace straggler {
 
-/// What a fact is about.
+/// The subject of a fact.
 enum class Described : std::uint8_t {
   sweep,            // its name
   point_scenario,   // a line of the first point's scenario, as YAML

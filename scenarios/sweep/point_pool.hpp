@@ -1,9 +1,9 @@
-// The points of a sweep, a search or a race: which are finished (in the state), who works on which, what math is shared.
+// The points of a sweep, a search or a race: which are finished (in the state), who works on which, shared math.
 //
 // Invariants:
 //  - A point that the state has finished is not run again; one that another living process of this host works on is waited for.
 //  - Of points that need the same evaluations one runs the math; the others wait for it and take it from the store.
-//  - What comes out does not depend on the number of workers, nor on who was first.
+//  - Results do not depend on the number of workers or their order.
 #pragma once
 #include <atomic>
 #include <condition_variable>

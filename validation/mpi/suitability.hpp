@@ -10,7 +10,7 @@ int ranks_needed(const Scenario& scenario, const Blueprint& blueprint);
 /// uses the real ones.
 void refuse_what_is_simulated_only(const Scenario& scenario, const Blueprint& blueprint, bool emulated);
 
-/// If an all-reduce by `auto` uses a ring on real ranks, sets `ring` in the scenario. Returns the simulation's choice if it differs,
+/// If an all-reduce by `auto` uses a ring on real ranks, names that ring in the scenario. Returns the simulation's choice if it differs,
 /// otherwise nothing.
 std::string name_the_ring(Scenario& scenario, const Blueprint& blueprint);
 
