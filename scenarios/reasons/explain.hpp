@@ -41,7 +41,7 @@ struct Explained {
   std::string name, scheme;
   bool timing_only = false;
   bool by_target = false;      // compared by the time to the target; else by the seconds of the run
-  std::string work;            // a sentence: what all rows do alike
+  std::string work;            // a sentence: the work that all rows share
   std::vector<CauseRow> rows;  // in the order of `Cause`
   std::vector<ChangeRow> changes;
   Slowdowns slowdowns;                      // ExplainOptions::slowdowns

@@ -46,7 +46,7 @@ RunResult read_run_result(const std::filesystem::path& folder);
 /// A run of real ranks, whose times are measured. Throws ResultsError if its run.json is not readable.
 bool is_real_run(const std::filesystem::path& folder);
 
-/// What the path holds, if it is a result of another command than `run`: "holds a sweep (straggler report shows it)", "is a checkpoint".
+/// The kind of result at the path, if another command than `run` made it: "holds a sweep (straggler report shows it)", "is a checkpoint".
 /// Empty: a run, or nothing that is known.
 std::string results_of_another_command(const std::filesystem::path& path);
 

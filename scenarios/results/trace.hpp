@@ -63,7 +63,7 @@ class TraceSampler {
     std::uint64_t number, value;
     Time time;
   };
-  /// True: what comes now is kept; it takes so many events.
+  /// True: the current item is kept; it takes this many events.
   bool keeps(std::size_t events);
   void halve();
   void write_names(OutFile& file, const RunRecord* record) const;

@@ -36,7 +36,7 @@ struct DescribedFact {
   Described about = Described::other;
   std::string text;
   auto operator<=>(const DescribedFact&) const = default;
-  /// "axis PATH: YAML": what people read.
+  /// "axis PATH: YAML", for users.
   std::string line() const;
 };
 

@@ -62,7 +62,7 @@ class PointPool final : public PointDesk {
   /// Called for each request that has ended, with its index: further requests, whose indices go on. One call at a time.
   using More = std::function<std::vector<PointRequest>(std::size_t index, const PointOutcome& outcome)>;
   /// Outcomes in the order of the requests. All scenarios are read first, so that the errors of one (ScenarioErrors) are reported before
-  /// anything is run. May be called again: what the data sets and the store hold stays.
+  /// anything is run. May be called again: data sets and the store are kept.
   std::vector<PointOutcome> run(std::vector<PointRequest> requests, const More& more = {});
   std::vector<PointOutcome> run(std::size_t count, const std::function<PointRequest(std::size_t)>& request, const More& more = {});
 
