@@ -1,5 +1,5 @@
-# straggler_late_library(target LIBRARY path NAME macro): the target does not link that shared library; it is given the name under which
-# the dynamic linker finds it, as a string in `macro` (sim/base/late_library.hpp).
+# straggler_late_library(target LIBRARY path NAME macro): the target does not link that shared library. `macro` holds the name by which the
+# dynamic linker finds it, as a string (sim/base/late_library.hpp).
 function(straggler_late_library target)
   cmake_parse_arguments(L "" "LIBRARY;NAME" "" ${ARGN})
   file(REAL_PATH ${L_LIBRARY} file)

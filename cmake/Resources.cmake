@@ -1,5 +1,5 @@
-# straggler_resource(target name file): the target carries the bytes of `file`, as `std::string_view straggler::resources::name()`. A file that
-# is an empty string, or is not there, is empty text. The object is made again when the file changes.
+# straggler_resource(target name file): the target carries the bytes of `file`, as `std::string_view straggler::resources::name()`. An empty
+# file name or a missing file gives empty text. The object is rebuilt when the file changes.
 function(straggler_resource target name file)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/resource_${name}.cpp)
   set(script ${PROJECT_SOURCE_DIR}/cmake/write_resource.cmake)
@@ -12,8 +12,8 @@ function(straggler_resource target name file)
   target_sources(${target} PRIVATE ${source})
 endfunction()
 
-# straggler_npm(FOLDER folder RESULT variable): the packages of the folder's lock file, installed below the build folder without running
-# any of their scripts; `variable` is their node_modules, or empty where there is no npm, or it fails. CI must have them.
+# straggler_npm(FOLDER folder RESULT variable): installs the packages of the folder's lock file below the build folder without running their
+# scripts. `variable` is their node_modules; it is empty without npm or if npm fails. CI must have them.
 function(straggler_npm)
   cmake_parse_arguments(N "" "FOLDER;RESULT" "" ${ARGN})
   set(place ${CMAKE_CURRENT_BINARY_DIR}/npm)

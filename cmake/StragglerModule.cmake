@@ -2,7 +2,8 @@
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # What was included it reads from the compiler's dependency file: else it would preprocess each new file first, a sixth of all time.
+  # ccache reads the included files from the compiler's dependency file: preprocessing each new file first would take a sixth of the total
+  # time.
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1 ${CCACHE})
 endif()
 
@@ -11,23 +12,25 @@ target_include_directories(straggler_flags INTERFACE ${PROJECT_SOURCE_DIR})
 # No contraction: simulated times must not depend on which instructions the compiler picks.
 target_compile_options(straggler_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ 12 sees impossible overlaps, overflows and overreads in inlined std::string and boost::small_vector code (GCC bugs 105329, 105651).
+  # g++ 12 warns of impossible overlaps, overflows and overreads in inlined std::string and boost::small_vector code (GCC bugs 105329,
+  # 105651).
   target_compile_options(straggler_flags INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 if(STRAGGLER_SANITIZE)
-  # Not what AddressSanitizer (or the processor) catches anyway: these checks stand at every access, and are a third of the compiler's time.
+  # Without the checks that AddressSanitizer (or the processor) duplicates: they instrument every access and take a third of the compile
+  # time.
   target_compile_options(straggler_flags INTERFACE -fsanitize=address,undefined -fno-sanitize=null,vptr,alignment,object-size
     -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(straggler_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
-# straggler_together(target sources...): eight files are compiled as one, which parses headers once; the preset `dev` sees to it that
-# each stands alone. Files that register themselves share names like `entry`: they stay apart unless they have a namespace of their own.
+# straggler_together(target sources...): eight files are compiled as one, which parses headers once; the preset `dev` checks that each
+# compiles alone. Files that register themselves share names like `entry`: they are compiled separately unless each has its own namespace.
 function(straggler_together target)
   if(NOT STRAGGLER_TOGETHER)
     return()
   endif()
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})  # one may begin to register itself
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})  # a file may start to register itself
   foreach(source ${ARGN})
     file(STRINGS ${source} registers REGEX "Register<[A-Za-z]+> " LIMIT_COUNT 1)
     file(STRINGS ${source} namespace REGEX "^namespace straggler::" LIMIT_COUNT 1)
@@ -36,13 +39,13 @@ function(straggler_together target)
     endif()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  # g++ takes a file that is included for a header, whose unnamed types others would see.
+  # g++ treats an included file as a header and warns that its unnamed types are visible to other files.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-# straggler_module(name FOLDER folder [LINKS targets...] [NOT_SANITIZED patterns...]): all .cpp files of the folder (not of those
-# below it), as an object library, so that entries which register themselves are never dropped by the linker; under sanitizers without
-# those of the patterns, which no test that runs there calls.
+# straggler_module(name FOLDER folder [LINKS targets...] [NOT_SANITIZED patterns...]): all .cpp files of the folder (not of its subfolders),
+# as an object library, so that the linker never drops entries that register themselves. Sanitizer builds leave out files that match the
+# patterns: no test that runs there calls them.
 function(straggler_module name)
   cmake_parse_arguments(M "" "FOLDER" "LINKS;NOT_SANITIZED" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${M_FOLDER}/*.cpp)

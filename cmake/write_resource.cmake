@@ -1,5 +1,5 @@
-# Writes SOURCE: C++ with the bytes of FILE as straggler::resources::NAME(). The assembler takes them in, which takes no time however many
-# they are; the hash tells a compiler cache that they are other ones.
+# Writes SOURCE: C++ with the bytes of FILE as straggler::resources::NAME(). The assembler includes them (.incbin), which takes no time at
+# any size; the hash tells a compiler cache when they change.
 if(NOT FILE)
   file(WRITE ${SOURCE} "#include <string_view>\nnamespace straggler::resources {\nstd::string_view ${NAME}();\nstd::string_view ${NAME}() { return {}; }\n}\n")
   return()

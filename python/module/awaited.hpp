@@ -1,4 +1,4 @@
-// What a generator waits for.
+// Awaitables of a generator.
 #pragma once
 #include <coroutine>
 #include <memory>
@@ -25,9 +25,9 @@ class Awaited {
   virtual ~Awaited() = default;
   virtual bool await_ready() { return false; }
   virtual bool await_suspend(std::coroutine_handle<> waiter) = 0;
-  /// Called once, when it is over, with the lock held.
+  /// Called once, when it has ended, with the lock held.
   virtual py::object result(Scope& scope) = 0;
-  /// Null if it is none, or cannot be part of another.
+  /// Null if it is not an operation, or cannot be part of another.
   virtual Operation* operation() { return nullptr; }
   virtual Subroutine* subroutine() { return nullptr; }
   virtual void subroutine_over(std::unique_ptr<SubroutineValue>) {}

@@ -1,4 +1,4 @@
-// Checks scenarios, and lists the names that one may use.
+// Checks scenarios and lists the known names.
 #include <pybind11/stl.h>
 
 #include "models/data/dataset.hpp"
@@ -34,7 +34,7 @@ py::dict check(const py::dict& given) {
   return out;
 }
 
-/// {causes, elasticities, text, warnings}: CSV and words.
+/// {causes, elasticities, text, warnings}: CSV and sentences.
 py::dict explain_run(const py::dict& given, const py::dict& how, const py::object& tell) {
   const RegistryInUse in_use;
   const Source source = source_of(given);
@@ -55,7 +55,7 @@ py::dict explain_run(const py::dict& given, const py::dict& how, const py::objec
       [&] {
         try {
           explained = explain(read(source), options);
-        } catch (const ExplainInterrupted&) {  // the watch says why
+        } catch (const ExplainInterrupted&) {  // the watch has the reason
         }
       });
   py::dict out;

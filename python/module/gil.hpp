@@ -6,7 +6,7 @@ namespace straggler::python {
 
 namespace py = pybind11;
 
-/// Holds the lock. The first one on a thread unknown to Python registers the thread until it ends, so that later ones need not.
+/// Holds the lock. The first instance on a thread unknown to Python registers the thread until it ends, so that later ones need not.
 class Gil {
  public:
   Gil() : state_(entered()) {}
@@ -32,7 +32,7 @@ class Gil {
   PyGILState_STATE state_;
 };
 
-/// An object that lives where the lock is not held.
+/// A reference that is kept where the lock is not held.
 class Kept {
  public:
   Kept() = default;

@@ -14,7 +14,7 @@ namespace {
 
 using Op = std::unique_ptr<OperationObject>;
 
-/// Where a message goes: a rank, or the life that a payload came from.
+/// Destination of a message: a rank, or the life that sent a payload.
 struct Address {
   Peer to;
   bool of_life;
@@ -31,7 +31,7 @@ Address address_of(const NodeObject& node, py::handle to) {
   return {peer, true};
 }
 
-/// act(payload) of what Python sends.
+/// act(payload) for a Python payload.
 template <class Act>
 auto with_payload(const NodeObject& node, py::handle what, const Act& act) {
   const py::handle type = reinterpret_cast<PyObject*>(Py_TYPE(what.ptr()));
@@ -59,7 +59,7 @@ Op with_type(py::handle type, const Act& act, bool notices = true) {
   if (notices && type.is(types.notice)) return act(Chosen<MembershipNotice>());
   throw py::type_error("name what is received: straggler.Weights, Gradient, Token, Samples or MembershipNotice");
 }
-/// The same of what is contributed.
+/// The same for a contribution.
 template <class Act>
 Op with_contribution(py::handle type, const Act& act) {
   if (type.is(payload_types().gradient)) return act(Chosen<Gradient>());
@@ -173,7 +173,7 @@ GatherUntil until_of(const std::string& until) {
   throw std::invalid_argument("until is one_at_least, nobody_left or first_lives, not '" + until + "'");
 }
 
-/// Calls Python at once for a contribution that is late.
+/// Calls Python at once for a late contribution.
 template <class T>
 Task<std::vector<From<T>>> first_of_version(Node& node, std::shared_ptr<Scope> scope, std::uint64_t version, std::int64_t count,
                                             std::shared_ptr<Kept> late) {

@@ -1,4 +1,4 @@
-// The Python module: Python's names of what a session needs (python/straggler has the rest).
+// The extension module: Python bindings of a session (python/straggler has the rest).
 #include "python/module/node_binding.hpp"
 #include "python/module/rules.hpp"
 #include "python/module/runs.hpp"

@@ -1,4 +1,4 @@
-// The Node surface in Python (sim/training/node.hpp): what it checks here is what a C++ compiler checks of C++ schemes, and ranks.
+// The Node surface in Python (sim/training/node.hpp): it checks ranks, and everything that the C++ compiler checks in C++ schemes.
 #include "python/module/node_binding.hpp"
 
 #include <pybind11/stl.h>

@@ -4,7 +4,7 @@
 
 namespace straggler::python {
 
-/// The value. Throws std::runtime_error if it is not of the node's own run.
+/// The value. Throws std::runtime_error if it belongs to another run.
 template <class T>
 const T& value_in(const NodeObject& node, const Held<T>& held) {
   if (&held.scope() != &node.scope()) throw std::runtime_error("this belongs to another run than the node");
@@ -18,7 +18,7 @@ Rank worker_rank(const NodeObject& node, Rank rank);
 /// Throws std::invalid_argument: "server 0 DOES; only workers do".
 void require_worker(const NodeObject& node, const char* does);
 
-/// Seconds, or a text such as '50ms'. Throws std::invalid_argument if it is negative or no time.
+/// Seconds, or a text such as '50ms'. Throws std::invalid_argument if it is negative or not a time.
 Time time_of(py::handle time);
 
 void define_node(py::module_& module);

@@ -13,7 +13,7 @@ const char* role_method(Life::Role role) {
   return role == Life::Role::worker ? "worker" : role == Life::Role::server ? "server" : "aggregator";
 }
 
-/// The first of two operations; the second one is its own, the first one too unless it stays in flight.
+/// The first of two operations to end. Owns the second one, and the first one unless it stays in flight.
 class AwaitedFirst final : public Awaited, private FirstOfTwo {
  public:
   AwaitedFirst(Kept in_flight, std::unique_ptr<Awaited> own, Awaited& a, std::unique_ptr<Awaited> b)
@@ -22,7 +22,7 @@ class AwaitedFirst final : public Awaited, private FirstOfTwo {
   py::object result(Scope& scope) override {
     if (second_has_won()) return py::make_tuple(1, b_->result(scope));
     py::object first = a_.result(scope);
-    if (in_flight_) in_flight_.get().cast<OperationObject&>().take();  // it is over
+    if (in_flight_) in_flight_.get().cast<OperationObject&>().take();  // it has ended
     return py::make_tuple(0, std::move(first));
   }
 
@@ -36,7 +36,7 @@ class AwaitedFirst final : public Awaited, private FirstOfTwo {
   std::unique_ptr<Awaited> b_;
 };
 
-/// Awaits what a life waits for.
+/// Awaits a life's current awaitable.
 class Next {
  public:
   explicit Next(Awaited& what) : what_(what) {}
@@ -109,7 +109,7 @@ Life::Life(Node& node, std::shared_ptr<Scope> scope, Role role) : node_(node), s
 
 Life::~Life() {
   const Gil gil;
-  // A pending exception is somebody else's.
+  // A pending exception belongs to other code.
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   if (object_) object_.get().cast<NodeObject&>().end();
@@ -118,7 +118,7 @@ Life::~Life() {
   scope_->clean_up();
   current_ = Kept();
   if (generator_) {
-    // Raises GeneratorExit where it waits; it cannot use the node any more.
+    // Raises GeneratorExit at its `yield`; it can no longer use the node.
     PyObject* const closed = PyObject_CallMethod(generator_.get().ptr(), "close", nullptr);
     if (closed)
       Py_DECREF(closed);
@@ -137,7 +137,7 @@ py::object Life::take_result() {
   return over->result(*scope_);
 }
 
-/// Raises in the generator, where it yields, so that the trace shows the line.
+/// Raises in the generator at its `yield`, so that the traceback shows the line.
 void Life::refuse(const std::string& text) {
   py::object error = py::reinterpret_borrow<py::object>(PyExc_TypeError)(text);
   const auto ignored = py::reinterpret_steal<py::object>(PyObject_CallMethod(generator_.get().ptr(), "throw", "O", error.ptr()));

@@ -1,4 +1,4 @@
-// What a generator yields, and the coroutine that awaits it: a process that is a Python generator.
+// Operations that a generator yields, and the coroutine that awaits them: a process written as a Python generator.
 #pragma once
 #include <coroutine>
 #include <memory>
@@ -59,24 +59,24 @@ class AwaitedSubroutine final : public Awaited {
   std::unique_ptr<SubroutineValue> outcome_;
 };
 
-/// An operation as a Python object: of one life, awaited once.
+/// An operation as a Python object. Belongs to one life and is awaited once.
 class OperationObject final : public Linked {
  public:
   OperationObject(Life& life, std::unique_ptr<Awaited> what);
   ~OperationObject();
-  /// Throws std::runtime_error if it is over, or of another node's life than `life`.
+  /// Throws std::runtime_error if it has ended or belongs to another life than `life`.
   Awaited& awaited(const Life& life) const;
   Life* life() const { return life_; }
   std::unique_ptr<Awaited> take();
   /// The life is over.
   void drop();
-  /// It begins now, and is awaited later. Throws std::invalid_argument if it cannot be in flight.
+  /// Starts it now, to be awaited later. Throws std::invalid_argument if it cannot be in flight.
   void begin();
   bool begun() const { return begun_; }
   void may_begin() { may_begin_ = true; }
 
  private:
-  Life* life_;  // null: it was awaited, or the life is over
+  Life* life_;  // null: it was awaited, or the life has ended
   std::unique_ptr<Awaited> what_;
   bool may_begin_ = false, begun_ = false;
 };
@@ -95,9 +95,9 @@ class Life {
   std::shared_ptr<Scope> shared_scope() const { return scope_; }
   Linked& operations() { return operations_; }
   Linked& push_weights() { return push_weights_; }
-  /// An operation was dropped that has neither begun nor been awaited: a `yield` is missing.
+  /// An operation was dropped before it began or was awaited: a `yield` is missing.
   void note_forgotten() { forgotten_ = true; }
-  /// Sends the generator what it waited for; returns what it waits for next. Throws py::error_already_set.
+  /// Sends the generator the awaited result; returns its next awaitable. Throws py::error_already_set.
   Awaited& next();
 
  private:
@@ -128,8 +128,8 @@ class NodeObject {
   Life* life_;
 };
 
-/// A share of push-sum weights as a Python object, of one life: what its variables hold of it goes back to the run's pool when the life is
-/// over, whenever Python drops the variables.
+/// A share of push-sum weights as a Python object of one life. When the life ends, its shares return to the run's pool, even if Python
+/// still holds the variables.
 class PushWeightObject final : public Linked {
  public:
   PushWeightObject(Life& life, PushWeight&& share) : life_(&life), share_(std::make_unique<PushWeight>(std::move(share))) {
@@ -171,10 +171,10 @@ std::unique_ptr<OperationObject> operation(NodeObject& node, Task<T> task) {
   return std::make_unique<OperationObject>(node.life(), std::make_unique<AwaitedSubroutine<T>>(std::move(task)));
 }
 
-/// Of two operations of one life. `keeps_first`: it stays in flight if it loses; it is an operation that has begun.
+/// Races two operations of one life. `keeps_first`: the first one, which has begun, stays in flight if it loses.
 std::unique_ptr<OperationObject> first_of_two(const py::object& a, const py::object& b, bool keeps_first);
 
-/// The coroutine of a process whose life is a generator.
+/// The coroutine of a process written as a generator.
 Process drive(Node& node, std::shared_ptr<Scope> scope, Life::Role role);
 
 void define_operations(py::module_& module);

@@ -80,7 +80,7 @@ py::dict out_of(const Files& files, const std::string& text, const std::vector<s
   return out;
 }
 
-/// `name`: of the table.
+/// `name`: the table's.
 template <class Outcome, class Csv, class Text>
 void finish_search(const SearchFile& search, Points& points, Outcome& found, const std::string& name, Csv csv, Text words, Files& files,
                    std::string& text, std::vector<std::string>& failures) {

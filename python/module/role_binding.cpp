@@ -1,4 +1,4 @@
-// Roles beside a worker's and a server's own work: votes, invited clients, aggregators, one process that drives all, and push-sum.
+// Further roles: votes, invited clients, aggregators, one process that drives all, and push-sum.
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
@@ -98,7 +98,7 @@ void define_clients(py::class_<NodeObject>& node) {
       py::arg("worker"), py::arg("sent"), "The weights as that worker holds them to whom they were sent last: compressed, or rounded.");
 }
 
-/// `weights` as what a group has contributed to the version of `start`, in several rounds of which `means` were made: one row a worker.
+/// `weights` as a group's contribution to the version of `start`, from several rounds with the means `means`: one row per worker.
 Weights contribution_of(const Weights& start, Weights weights, const std::vector<Weights>& means) {
   Contributions made;
   std::uint64_t samples = 0;

@@ -20,15 +20,15 @@ namespace straggler::python {
 
 namespace {
 
-/// Functions by their ids, and rules, which stay.
+/// Functions by their ids, and rules; neither is ever removed.
 struct Functions {
   std::mutex mutex;
   std::map<double, std::shared_ptr<const Kept>> by_id;
-  std::deque<std::pair<std::string, Rule>> rules;  // names lie beside what views them
+  std::deque<std::pair<std::string, Rule>> rules;  // names beside the rules that view them
 };
 
 Functions& functions() {
-  static Functions& all = *new Functions;  // never destroyed: the interpreter ends before
+  static Functions& all = *new Functions;  // never destroyed: the interpreter ends earlier
   return all;
 }
 
@@ -53,7 +53,7 @@ std::shared_ptr<const Kept> function_of(double id) {
   return all.by_id.at(id);
 }
 
-/// The arithmetic of all numpy rules: scalars are (id, output, given...). Arrays are copies, so that a function may keep them.
+/// The arithmetic of all numpy rules: scalars are (id, output, given...). Arrays are copies, so that a function can keep them.
 void apply(const Kernels&, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars, float* out) {
   const Gil gil;
   const auto n = static_cast<py::ssize_t>(extent.n);

@@ -1,4 +1,4 @@
-// Arithmetic in numpy: rules over vectors, and optimizers made of them.
+// Arithmetic in numpy: rules over vectors, and optimizers built from them.
 #pragma once
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace straggler::python {
 /// A rule whose arithmetic is a Python function. Its key is the author's name and version, with the scalars.
 struct NumpyRule {
   const Rule* rule = nullptr;
-  double id = 0;  // the first scalar, by which the function is found
+  double id = 0;  // the first scalar: key of the function
 
   /// The scalars of one of its outputs.
   std::vector<double> scalars(std::size_t output, const std::vector<double>& given) const;

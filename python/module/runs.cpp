@@ -39,7 +39,7 @@ Scenario read(const Source& source) {
 
 namespace {
 
-/// Data sets stay from run to run of a session.
+/// Data sets are kept between runs of a session.
 DataCache& session_data() {
   static DataCache cache;
   return cache;

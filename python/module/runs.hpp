@@ -13,9 +13,9 @@
 
 namespace straggler::python {
 
-/// A scenario as Python gives it: a file, or a text with a name for messages, and changes.
+/// A scenario from Python: a file, or a text with a name for messages, and changes.
 struct Source {
-  std::string path, text, name;  // a path, or else a text
+  std::string path, text, name;  // a path or a text
   std::vector<std::string> sets;
   std::optional<std::uint64_t> seed;
   bool timing_only = false;
@@ -24,12 +24,12 @@ Source source_of(const py::dict& given);
 /// Throws ScenarioErrors. The lock need not be held.
 Scenario read(const Source& source);
 
-/// Checks now and then whether Python wants to interrupt (Ctrl-C), and reports progress to it.
+/// Polls Python for interrupts (Ctrl-C), and reports progress to it.
 class Watch {
  public:
   /// `tell`: a function, or None. With the lock held.
   explicit Watch(const py::object& tell) : tell_(tell.is_none() ? Kept() : Kept(tell)) {}
-  /// True: stop. `arguments()` makes what `tell` is called with. On any thread, without the lock; one thread at a time.
+  /// True: stop. `arguments()` makes the arguments of `tell`. On any thread, without the lock; one thread at a time.
   template <class Arguments>
   bool look(const Arguments& arguments) {
     const auto now = std::chrono::steady_clock::now();
@@ -47,7 +47,7 @@ class Watch {
     }
     return failure_ != nullptr;
   }
-  /// Throws what stopped it, if anything.
+  /// Throws the exception that stopped it, if any.
   void raise() const {
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -58,8 +58,8 @@ class Watch {
   std::chrono::steady_clock::time_point next_look_{}, next_tell_{};
 };
 
-/// Runs `body` on a thread of its own, while this one heeds Ctrl-C: then `stop` is true, and `body` is to end soon. `arguments()` makes
-/// what the watch tells. Called and left with the lock held. Throws what stopped it, or what `body` throws.
+/// Runs `body` on a thread of its own, while this thread handles Ctrl-C: it sets `stop`, and `body` must end soon. `arguments()` makes the
+/// watch's progress report. The lock is held on entry and return. Throws the exception that stopped it, or that of `body`.
 template <class Arguments, class Body>
 void run_beside(Watch& watch, std::atomic<bool>& stop, const Arguments& arguments, const Body& body) {
   std::exception_ptr failure;

@@ -76,7 +76,7 @@ class PythonScheme final : public Scheme {
   mutable std::weak_ptr<Scope> scope_;
 };
 
-/// A fact that the author states, as a value or as a function of the scheme's parameters.
+/// A fact stated by the author, as a value or a function of the scheme's parameters.
 class Spec {
  public:
   explicit Spec(py::dict given) : given_(std::move(given)) {}
@@ -85,7 +85,7 @@ class Spec {
   std::string text(const char* name) const { return has(name) ? get(name).cast<std::string>() : std::string(); }
   bool flag(const char* name, bool fallback) const { return has(name) ? get(name).cast<bool>() : fallback; }
 
-  /// convert(what the author's function returns, or the value, which is tried at once). Called without the lock.
+  /// convert() of the author's value, which is checked at once, or of the function's result. Called without the lock.
   template <class Convert>
   auto setting(const char* name, Convert convert) const {
     auto kept = std::make_shared<const Kept>(get(name));
@@ -229,7 +229,7 @@ std::optional<std::int64_t> count_or_none(const py::object& what) {
   return what.is_none() ? std::optional<std::int64_t>() : std::optional<std::int64_t>(what.cast<std::int64_t>());
 }
 
-/// Bytes of a worker in Python beside those of one in C++: its generator, node and operation; measured with 21,000 workers of asgd.
+/// Bytes of a Python worker beyond those of a C++ one: its generator, node and operation. Measured with 21,000 workers of asgd.
 constexpr std::size_t python_bytes = 1'000;
 
 SchemeEntry entry_of(const Spec& spec, const Shared& type) {

@@ -1,10 +1,9 @@
-// Which parts of a simulation Python's objects hold, and for how long.
-//
-// A simulation lives on one thread, and its values have counters that no other thread may touch. Python's objects live as long as
-// somebody refers to them, and die on any thread that holds the interpreter's lock. Invariants:
-//  - All that an object holds of a simulation is dropped when the simulation's processes have gone, on its thread. The object stays, empty.
-//  - An object that dies on another thread leaves what it holds to the simulation's thread.
-//  - Lists of objects are touched with the interpreter's lock held; values on the simulation's thread alone.
+// Lifetimes of the parts of a simulation that Python's objects hold.
+//  A simulation lives on one thread, and its values have counters that no other thread may touch. Python's objects live while they are
+// referenced, and die on any thread that holds the interpreter's lock. Invariants:
+//  - When the simulation's processes have ended, everything that objects hold of it is dropped, on its thread. The objects remain, empty.
+//  - An object that dies on another thread hands its value to the simulation's thread.
+//  - Lists of objects are touched with the interpreter's lock held; values only on the simulation's thread.
 #pragma once
 #include <pthread.h>
 
@@ -44,14 +43,14 @@ class Linked {
   Linked *next_ = nullptr, *previous_ = nullptr;
 };
 
-/// What can be left to the simulation's thread.
+/// Values that can be handed to the simulation's thread.
 using Remains = std::variant<Weights, Gradient, Handle, std::shared_ptr<Optimizer>, std::unique_ptr<Awaited>, std::unique_ptr<PushWeight>>;
 
-/// A value of a simulation, as a Python object holds it.
+/// A value of a simulation, held by a Python object.
 class HeldBase : public Linked {
  public:
   bool alive() const { return scope_ != nullptr; }
-  /// Throws std::runtime_error if its simulation is over, or runs on another thread.
+  /// Throws std::runtime_error if its simulation has ended or runs on another thread.
   Scope& scope() const;
 
  protected:
@@ -76,12 +75,12 @@ class Scope {
   bool is_here() const { return pthread_equal(thread_, pthread_self()); }
   py::handle instance() const { return instance_.get(); }
   Rank ranks() const { return ranks_; }
-  /// Drops what objects have left that died on other threads. On the simulation's thread, with the lock held.
+  /// Drops the values of objects that died on other threads. On the simulation's thread, with the lock held.
   void clean_up() {
     if (!left_.empty()) left_.clear();
   }
   void leave(Remains what) { left_.push_back(std::move(what)); }
-  /// True once: so many steps and nothing published, as if the scheme's author did not know that only updates end a run.
+  /// True once: many steps and nothing published, a likely mistake, since only updates end a run.
   bool steps_for_nothing() { return ++unpublished_steps_ == 10'000; }
   void published() { unpublished_steps_ = 10'000; }
 
@@ -111,7 +110,7 @@ class Held final : public HeldBase {
     scope();
     return value_;
   }
-  Peer sender;  // of a payload that was received; else anyone
+  Peer sender;  // of a received payload; otherwise anyone
 
  private:
   static void drop(HeldBase& self) { static_cast<Held&>(self).value_ = T(); }
@@ -123,7 +122,7 @@ using GradientObject = Held<Gradient>;
 using VectorObject = Held<Handle>;
 using OptimizerObject = Held<std::shared_ptr<Optimizer>>;
 
-/// What carries no value of a simulation.
+/// Objects without a value of a simulation.
 struct TokenObject {
   Token token;
   Peer sender = Peer(anyone, Peer::any_life);
@@ -142,7 +141,7 @@ struct SamplesObject {
   }
 };
 
-/// The Python type of a payload's class: what node.receive is given.
+/// The Python type of a payload's class: the argument of node.receive.
 struct PayloadTypes {
   py::handle weights, gradient, token, samples, notice;
 };

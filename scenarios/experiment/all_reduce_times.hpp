@@ -23,12 +23,12 @@ class AllReduceTimes {
   /// Between the first rank and the first on another host; inside the first host.
   const UniformLinks& links() const;
   std::size_t hosts() const;
-  /// Message by message; else as one flow.
+  /// Message by message; false: as one flow.
   bool stepwise() const;
   /// From the start until the last rank is done. The entry fits the shape; its parameters are the scenario's if that names it, else the
   /// defaults.
   Time time(const CollectiveEntry& entry, std::uint64_t bytes) const;
-  /// What a library takes for such a message; empty: the entry is none.
+  /// A library's choice for such a message; empty: the entry is not a library.
   std::string choice(const CollectiveEntry& entry, std::uint64_t bytes) const;
 
  private:

@@ -1,5 +1,5 @@
-// A scenario resolved: every name looked up, every size known. No data is read yet. In three layers, each of which builds on the one before
-// it: what is computed (workload_blueprint.hpp), how it is trained (training_blueprint.hpp), and here on which cluster.
+// A scenario resolved: every name looked up, every size known. No data is read yet. In three layers, each built on the previous one: the
+// workload (workload_blueprint.hpp), its training (training_blueprint.hpp), and here the cluster.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -39,7 +39,7 @@ struct Blueprint : TrainingBlueprint {
 
   /// All-reduces are all-gathers of compressed gradients.
   bool gathers() const { return all_reduce && compression && compression->gathered; }
-  /// The all-reduce's name, and what a library takes for each bucket: "nccl: ring, Simple (2 buckets); tree, LL128 (1 bucket)".
+  /// The all-reduce's name, and a library's choice for each bucket: "nccl: ring, Simple (2 buckets); tree, LL128 (1 bucket)".
   std::string described_collective(const Scenario& scenario) const;
   /// As Experiment::collective_times.
   std::vector<CollectiveTime> collective_times(const Scenario& scenario) const;

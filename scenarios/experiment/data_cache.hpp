@@ -29,7 +29,7 @@ class DataCache {
     std::filesystem::path base;
     std::optional<std::uint64_t> seed;  // none: it does not matter
     EvaluateSpec::Split split;
-    Key files;  // what the system says of them: another when one was written or replaced
+    Key files;  // hash of the system's file facts: changes when a file is written or replaced
     bool operator==(const Source&) const = default;
   };
   struct Set {

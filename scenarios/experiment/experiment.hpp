@@ -17,7 +17,7 @@
 
 namespace straggler {
 
-/// How far a run is; called from the simulation every few thousand events and at each update.
+/// Progress of a run; called from the simulation every few thousand events and at each update.
 class ProgressListener {
  public:
   virtual ~ProgressListener() = default;
@@ -40,7 +40,7 @@ struct RunFailed : std::runtime_error {
 
 class Experiment {
  public:
-  /// Reads what the run needs. Throws ScenarioErrors or DataError on what is wrong with it.
+  /// Reads the run's inputs. Throws ScenarioErrors or DataError if they are wrong.
   Experiment(const Scenario& scenario, const RunOptions& options);
   ~Experiment();
   /// Runs to the stop. `sink` may be null. Throws RunFailed, MemoryBudgetExceeded.
@@ -58,7 +58,7 @@ class Experiment {
   std::vector<TensorInfo> tensors() const;
   /// After run(): values that were computed again because the memory budget had no room to keep them.
   std::uint64_t recomputed() const;
-  /// After run(): what the math plane did.
+  /// After run(): statistics of the math plane.
   const ExecutorStatistics& computed() const;
   /// Of the words whose vectors the weights are; null for other data.
   const WordList* vocabulary() const;

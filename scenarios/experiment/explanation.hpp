@@ -1,4 +1,4 @@
-// What a scenario comes to before it runs: what `straggler check` prints.
+// Figures of a scenario before it runs, for `straggler check`.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,11 +14,11 @@ namespace straggler {
 
 struct Blueprint;
 
-/// What an all-reduce by an algorithm takes.
+/// The time of an all-reduce by an algorithm.
 struct CollectiveTime {
   std::string name;
   double seconds = 0;
-  std::string choice;  // of a library: what it takes for this message ("tree, LL128"); else empty
+  std::string choice;  // a library's choice for this message ("tree, LL128"); otherwise empty
 };
 
 struct Explanation {
@@ -37,8 +37,8 @@ struct Explanation {
   std::string scheme, scheme_summary, topology, route_example, data_origin, collective;
   std::uint64_t reduced_bytes = 0;   // of the largest message that is all-reduced; 0: none is
   std::string aggregators;           // how many, for whom and where; empty: none
-  std::string compression;           // what a message does to gradients and weights; empty: nothing
-  std::size_t compressed_bytes = 0;  // of a worker's message, beside message_bytes of what is sent whole
+  std::string compression;           // the compression of gradients and weights; empty: none
+  std::size_t compressed_bytes = 0;  // of a worker's message; message_bytes: of a message sent whole
   bool compresses_answers = false;
   std::size_t parameters = 0, message_bytes = 0, train_samples = 0, test_samples = 0;
   std::int64_t batch_per_worker = 0;
@@ -48,7 +48,7 @@ struct Explanation {
   std::size_t timing_bytes = 0;  // of which timing alone takes these
   std::vector<LayerCost> layers;
   std::vector<std::string> warnings;
-  std::string cost_model;  // whose times and bytes count; empty: the model that learns
+  std::string cost_model;  // source of times and bytes; empty: the trained model
   std::size_t cost_parameters = 0;
   std::vector<std::uint64_t> bucket_bytes;
   TopologyFacts facts;

@@ -12,7 +12,7 @@
 
 namespace straggler {
 
-/// What the folder of a run on real ranks says of it.
+/// Facts of a run on real ranks, from its folder.
 struct RealRun {
   std::uint64_t updates = 0;  // published
   std::string weights_key;    // of the last one
@@ -33,11 +33,11 @@ struct Replay {
   std::optional<EarlierEnd> simulated;             // none: the run was real, or has no summary
 };
 
-/// Names the data of a blueprint; none: by what the scenario says of them.
+/// Names the data of a blueprint; none: by the scenario's description.
 using ContentOf = std::function<std::optional<Key>(const WorkloadBlueprint&, const Scenario&)>;
 
-/// Reads a result folder: choices.csv, and what else a replay must follow. Throws DataError if the folder holds no such run, or one of
-/// another scenario (only what decides times may differ: cluster and stop), or of another kernel set.
+/// Reads a result folder: choices.csv, and the other facts that a replay must follow. Throws DataError if the folder holds no such run, or
+/// one of another scenario (only what decides times may differ: cluster and stop), or of another kernel set.
 Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario, const Blueprint& blueprint, const ContentOf& content);
 
 }  // namespace straggler

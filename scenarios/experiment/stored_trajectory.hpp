@@ -1,4 +1,4 @@
-// Between a run and the trajectory store: evaluations that are known, values that training goes on from, and what is saved for others.
+// Connects a run to the trajectory store: known evaluations, values from which training resumes, and values saved for other runs.
 //
 // A run's values at a version (its weights, and all that is live beside them: momentum, older weights that gradients in flight refer to)
 // are a place from which every run that began alike goes on. Such places are saved at intervals and at the end; which ones only affects the
@@ -31,8 +31,8 @@ class StoredValues final : public KnownValues {
   std::unordered_set<Key, KeyHash> known_;
 };
 
-/// Answers from a store alone. What is not known reads as no progress (accuracy 0, loss 0) and is noted. `dynamic`: whether weights have a
-/// loss scale of their own.
+/// Answers from a store alone. An unknown evaluation reads as no progress (accuracy 0, loss 0) and is noted. `dynamic`: whether weights
+/// have a loss scale of their own.
 class KnownEvaluations final : public Evaluator {
  public:
   KnownEvaluations(TrajectoryStore& store, const StoredValues& values, std::size_t train_subset, bool dynamic)
@@ -63,7 +63,7 @@ class KnownEvaluations final : public Evaluator {
   std::uint64_t known_version_ = 0;
 };
 
-/// Decides what is saved, by an estimate of times from counts, so that it does not depend on the machine's load.
+/// Decides which versions are saved. Estimates times from counts, so that the choice does not depend on the machine's load.
 class SavePoints {
  public:
   /// `sample_flops`: of the gradient of one sample. `from`: the version that training goes on from.
@@ -96,7 +96,7 @@ class SavePoints {
   std::unordered_set<Key, KeyHash> own_;  // saved by this run
 };
 
-/// Asks another evaluator only where the store does not know, and tells the store.
+/// Asks another evaluator only for evaluations that the store lacks, and stores them.
 class StoringEvaluator final : public Evaluator {
  public:
   /// Up to `known_version` the store has values to go on from: until then nothing is evaluated for the sake of a short lineage.

@@ -11,7 +11,7 @@
 
 namespace straggler {
 
-/// Hash of the sources that compute numbers: what another program computed is not ours.
+/// Hash of the sources that compute numbers: results of another program version are not used.
 Key math_stamp();
 /// Names an evaluation: the weights, the samples they were evaluated on, and the program's math (`stamp`).
 Key evaluation_key(const Key& weights, EvaluationSet set, std::size_t train_subset, const Key& stamp);
@@ -20,15 +20,15 @@ Key loss_scale_key(const Key& weights, const Key& stamp);
 /// Names all values that follow from a lineage's root by the program's math.
 Key value_root(const Key& root, const Key& stamp);
 
-/// A cache: what it forgets is computed again. Safe to use from several threads.
+/// A cache: dropped values are computed again. Safe to use from several threads.
 class TrajectoryStore {
  public:
   virtual ~TrajectoryStore() = default;
   virtual std::optional<Evaluation> find(const Key& evaluation) = 0;
   virtual void keep(const Key& evaluation, const Evaluation& value) = 0;
 
-  // Values of lineage nodes, by their keys: weights, and what else training goes on from (momentum, older weights that gradients are under
-  // way for). A store that keeps none still serves evaluations.
+  // Values of lineage nodes, by their keys: weights, and the rest of the training state (momentum, older weights of gradients in flight). A
+  // store that keeps none still serves evaluations.
   /// The keys of all that are kept below this root (value_root).
   virtual std::vector<Key> values(const Key& /*root*/) { return {}; }
   /// False: it is not kept, or not of this length.

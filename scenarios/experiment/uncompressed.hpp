@@ -3,7 +3,7 @@
 
 namespace straggler {
 
-/// The scenario without compression, and without what its scheme takes only with it.
+/// The scenario without compression, and without the scheme's parameters that require it.
 Scenario uncompressed(Scenario scenario);
 
 }  // namespace straggler

@@ -8,8 +8,8 @@
 
 namespace straggler {
 
-/// Two runs of the timing alone, of which one is the beginning of the other. What lies between their ends are updates of a cluster that is in
-/// step: the first ones, which come before it is, are in neither.
+/// Two runs of the timing alone, one a prefix of the other. The updates between their ends are of the steady state: the difference leaves
+/// out the warm-up.
 struct TimedUpdates {
   RunRecord begun, gone_on;
   /// False: a time limit of the scenario ended both alike, and the longer one counts as a whole.
@@ -22,7 +22,7 @@ struct TimedUpdates {
 /// Whatever the scenario's stop is. None: there are more than 4,096 workers, or the runs take more wall-clock time than that.
 std::optional<TimedUpdates> timed_updates(const Scenario& scenario, const WhatIf& what_if, double most_wall_seconds);
 
-/// Seconds an update.
+/// Seconds per update.
 struct UpdateTimes {
   double compressed = 0, whole = 0;
 };

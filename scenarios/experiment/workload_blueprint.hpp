@@ -1,4 +1,4 @@
-// What a run computes, resolved: data, partition, model, number format, and what the model costs. All that the names of values follow from
+// The workload of a run, resolved: data, partition, model, number format, and the model's cost. Determines the keys of all values
 // (root_key). No data is read yet.
 #pragma once
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace straggler {
 
-/// A part of the root key, and what a user calls it.
+/// A part of the root key, and its name for users.
 struct RootPart {
   const char* place = nullptr;
   Key key;
@@ -32,14 +32,14 @@ struct WorkloadBlueprint {
   const Kernels* kernels = nullptr;
   std::filesystem::path base;  // where relative paths start
 
-  DataInfo data;  // the training size without what is held out
+  DataInfo data;  // the training size without the held-out samples
   Augmentation augment;
   StreamSizes streams;
   Numerics numerics;
-  std::unique_ptr<Model> model;        // null: there is no data, so that nothing learns
+  std::unique_ptr<Model> model;        // null: there is no data, so there is no training
   ModelWeights start;                  // from workload.model.weights; empty: from the seed
   std::string start_note;              // a sentence for the user; empty: all was there
-  CostTable cost;                      // of what is priced: the model, or another one; no layers if just bytes are
+  CostTable cost;                      // of the model, or of the cost model; no layers if only bytes are given
   std::uint64_t model_bytes = 0;       // on the wire
   std::uint64_t statistics_bytes = 0;  // of running statistics beside each gradient or model; 0: they do not travel
 
@@ -50,14 +50,14 @@ struct WorkloadBlueprint {
   bool has_data() const { return data_entry->name != no_data; }
   /// Bytes of a number that is computed with or sent.
   std::uint64_t number_bytes() const { return numerics.precision == Precision::fp32 ? 4 : 2; }
-  /// Parameters of what is priced.
+  /// Parameters of the model whose cost counts.
   std::uint64_t priced_parameters() const { return model_bytes / number_bytes(); }
   /// The data with its validation split, if one is held out; read on at most this many threads. Throws ScenarioErrors where its files are
   /// wrong.
   Dataset load_data(const Scenario& scenario, unsigned threads) const;
   /// Those that load_data reads; empty: none. Throws ScenarioErrors if one is missing.
   std::vector<std::filesystem::path> data_files(const Scenario& scenario) const;
-  /// Names what load_data gives, without loading it.
+  /// Names the result of load_data, without loading it.
   Key data_content(const Scenario& scenario) const;
   PartitionRequest partition_request(const Scenario& scenario) const;
   /// Root of all keys: data (its content if known), partition, model, seed, kernel set.

@@ -52,7 +52,7 @@ Entrant entrant_of_yaml(const std::string& text);
 /// Throws std::invalid_argument: fewer than two entrants, two of one name, a setting both given and tuned.
 void check_entrants(const Race& race);
 
-/// A finish line: what times are taken at.
+/// A finish line, at which times are taken.
 struct Finish {
   std::string name;        // "0.85"; timing alone: "epoch"
   std::string field;       // of a finished point; empty: seconds an epoch
@@ -66,7 +66,7 @@ class RaceReader {
   /// Reads every entrant's, so that errors are reported at once. Throws ScenarioErrors.
   explicit RaceReader(const Race& race);
 
-  /// Run `number` of an entrant in the race, with what its tuning chose ([tuning.paths]; empty: not tuned).
+  /// Run `number` of an entrant in the race, with the values chosen by its tuning ([tuning.paths]; empty: not tuned).
   Scenario racing(std::size_t entrant, const std::vector<std::string>& chosen, std::size_t number) const;
   /// Run `number` of a candidate.
   Scenario tuning(std::size_t entrant, const std::vector<std::string>& candidate, std::size_t number) const;
@@ -75,9 +75,9 @@ class RaceReader {
   std::uint64_t tuning_seed(std::size_t number) const;
   /// The scenario's.
   const std::string& name() const { return name_; }
-  /// Ascending; what the race is about.
+  /// Ascending; the thresholds of the race.
   const std::vector<Finish>& finishes() const { return finishes_; }
-  /// Ascending; what candidates are judged by: up to the target, or all where there is none.
+  /// Ascending; the levels by which candidates are judged: up to the target, or all if there is none.
   const std::vector<Finish>& levels() const { return levels_; }
   /// Sentences about what the race leaves out.
   const std::vector<std::string>& notes() const { return notes_; }

@@ -23,7 +23,7 @@ struct RaceOutcome {
   std::vector<Verdict> verdicts;           // [finishes]
   std::vector<std::string> failures;       // runs of the race that failed; they count as missed
   std::vector<std::string> failed_candidates;
-  bool interrupted = false;  // what there is of the above is empty
+  bool interrupted = false;  // all of the above are empty
 
   /// [entrants]
   std::vector<RunValues> times(const Finish& finish) const;

@@ -41,14 +41,14 @@ struct Explained {
   std::string name, scheme;
   bool timing_only = false;
   bool by_target = false;      // compared by the time to the target; else by the seconds of the run
-  std::string work;            // a sentence: what all rows do alike
+  std::string work;            // a sentence: the work that all rows share
   std::vector<CauseRow> rows;  // in the order of `Cause`
   std::vector<ChangeRow> changes;
   Slowdowns slowdowns;                      // ExplainOptions::slowdowns
   std::vector<std::string> slowdown_words;  // empty: not asked for
   std::vector<std::string> warnings;
   const CauseRow& row(Cause cause) const { return rows[static_cast<std::size_t>(cause)]; }
-  /// What the rows' savings are shares of.
+  /// The base of the rows' shares.
   double seconds() const;
 };
 
@@ -67,7 +67,7 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options);
 /// The files explain.csv and elasticities.csv. Times in seconds; an empty cell: there is no such number.
 std::string explain_csv(const Explained& explained);
 std::string elasticities_csv(const Explained& explained);
-/// What is printed: the two tables, then the sentences of explain_words().
+/// The printed text: the two tables, then the sentences of explain_words().
 std::string explain_text(const Explained& explained);
 /// The same as one JSON object.
 std::string explain_json(const Explained& explained, const std::string& out);
@@ -79,7 +79,7 @@ std::vector<const CauseRow*> ranked_causes(const Explained& explained);
 /// The first of them, if it costs at least 1 % of the time; null: computing is the bottleneck.
 const CauseRow* bottleneck(const Explained& explained);
 
-/// Sentences: the bottleneck, what would help most, and what would not help.
+/// Sentences: the bottleneck, the most effective change, and ineffective ones.
 std::vector<std::string> explain_words(const Explained& explained);
 
 }  // namespace straggler

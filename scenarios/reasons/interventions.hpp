@@ -1,5 +1,5 @@
-// Causes of lost time, and what each of them removed would be: typed edits of a scenario and of what its run is to have otherwise (WhatIf),
-// one place each, for every scheme, topology and kind of device.
+// Causes of lost time, and how each is removed: typed edits of a scenario and of its run (WhatIf), in one place each, for every scheme,
+// topology and kind of device.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ enum class Cause { nothing, jitter, slow_workers, bandwidth, latency, contention
 /// As tables and files call it: "slow_workers".
 const char* name_of(Cause cause);
 
-/// What is run: a scenario, and what its run has other than the scenario says.
+/// A scenario, and changes of its run that the scenario cannot express.
 struct Counterfactual {
   Scenario scenario;
   WhatIf what_if;

@@ -21,13 +21,13 @@ enum class WorkKind : std::uint8_t { computing, loading, communicating };
 inline constexpr std::array all_work_kinds = {WorkKind::computing, WorkKind::loading, WorkKind::communicating};
 const char* name_of(WorkKind kind);
 
-/// What stays uneven.
+/// The workers and kinds of work that stay uneven.
 struct Uneven {
   std::vector<WorkKind> kinds;  // of every worker
   std::vector<Rank> workers;    // in every kind; ascending
 };
-/// The scenario with even workers, but for `kept`. `batch_seconds`: what a batch takes on every even worker. Crashes, joins and
-/// leaves stay.
+/// The scenario with even workers, but for `kept`. `batch_seconds`: the time of a batch on every even worker. Crashes, joins and leaves
+/// stay.
 Scenario evened(const Scenario& scenario, const Blueprint& blueprint, double batch_seconds, const Uneven& kept);
 
 struct Slowdowns {

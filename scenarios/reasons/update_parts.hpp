@@ -18,7 +18,7 @@ struct UpdateParts {
   Rank worker = 0;
   bool own_cycle = false;                   // asynchronous: the phases add up to a cycle of that worker, else to `seconds`
   std::array<double, phase_count> phases{};
-  Cause bound = Cause::nothing;             // what costs most; `nothing`: computing
+  Cause bound = Cause::nothing;             // the most expensive cause; `nothing`: computing
   std::vector<std::size_t> slow_groups;     // whose batches take longer than the median worker's
   double without = 0;                       // an update without that cause
 };

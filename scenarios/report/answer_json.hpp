@@ -31,7 +31,7 @@ Answer read_answer_text(const char* kind, const std::string& text) {
                      (kind == std::string_view("race") ? "race" : "sweep") + " command again: finished runs are not repeated");
 }
 
-/// What a state keeps. Throws ResultsError, with the place, if it is nothing, or not of what was run last.
+/// The answer that a state keeps. Throws ResultsError, with the place, if there is none or it is not of the last run.
 template <class Answer>
 Answer kept_answer_of(const char* kind, SweepState& state, const std::string& place) {
   const std::string text = state.answer(), again = std::string("; run the ") + kind + " again: finished points are kept";

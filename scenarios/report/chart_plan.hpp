@@ -24,7 +24,7 @@ ChartPlan plan_of(const SweepView& view);
 /// Where no words are compared, the values of another axis of numbers are.
 std::vector<ChartPlan> curve_plans(const SweepView& view, const ChartPlan& plan);
 
-/// Values that stand for an axis: at most `most` of numbers, evenly spread by rank with both ends; all of words.
+/// Representative values of an axis: at most `most` of numbers, evenly spread by rank with both ends; all of words.
 std::vector<std::size_t> chosen_values(const ReportAxis& axis, std::size_t most = 3);
 
 /// Those of facets_of() whose numbers are chosen ones: the smallest, the middle and the largest.

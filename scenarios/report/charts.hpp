@@ -98,7 +98,7 @@ struct LearningChart {
   std::optional<double> target;  // a broken line
   std::string target_name = {};
 };
-/// One picture an axis, "LABEL over AXIS".
+/// One picture per axis, "LABEL over AXIS".
 std::vector<SvgPicture> draw(const LearningChart& chart);
 
 /// Parts of a whole, row by row.
@@ -144,7 +144,7 @@ struct HeatChart {
   std::string label, x_title, y_title, title;   // title: of the values
   std::vector<std::string> x_labels, y_labels;  // y from above
   std::vector<std::vector<double>> values;      // [y][x]
-  double least = 0;                             // what has no colour
+  double least = 0;                             // the value without colour
   NumberText text = nullptr;
 };
 SvgPicture draw(const HeatChart& chart);

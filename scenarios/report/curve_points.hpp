@@ -32,7 +32,7 @@ inline std::vector<std::size_t> thinned(const std::vector<double>& values, std::
   return kept;
 }
 
-/// What curves are drawn over: columns of curve.csv.
+/// The axes of curves: columns of curve.csv.
 struct CurveAxis {
   const char *column, *title;
   NumberText text;

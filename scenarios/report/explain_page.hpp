@@ -1,4 +1,4 @@
-// report.html of `straggler explain`: the bottleneck first, what each cause costs, and who slows the others down, update by update.
+// report.html of `straggler explain`: the bottleneck first, the cost of each cause, and the workers that slow the others down, by update.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// A chart of a page: what its script draws, and the picture that stands there without scripts and in print.
+// A chart of a page: the data for its script, and the picture that is shown without scripts and in print.
 #pragma once
 #include <string>
 #include <utility>

@@ -9,7 +9,7 @@ namespace straggler {
 
 /// The whole document around `body`, which is HTML. `served`: by a server of our own, which its scripts may ask; else it asks nobody.
 std::string html_page(std::string_view title, std::string_view body, bool served = false);
-/// What makes a page move: script elements, with ECharts and its licences if it has `charts`.
+/// The script elements of an interactive page, with ECharts and its licences if it has `charts`.
 std::string page_scripts(bool charts);
 /// The program carries ECharts.
 bool charts_move();
@@ -22,7 +22,7 @@ std::string html_details(std::string_view title, const std::vector<std::string>&
 /// "Tables: a.csv, b.csv", links to files in `folder`, as seen from the page; empty: beside it.
 std::string html_tables(const std::vector<std::string>& files, std::string_view folder);
 
-/// What intervals and counts on every page mean.
+/// The meaning of intervals and counts, for every page.
 inline constexpr const char* interval_words =
     "Times are simulated. Intervals are 95 % confidence intervals of the mean over seeds; \u201c3 of 5\u201d: three of five runs reached "
     "it, and the mean is over these.";

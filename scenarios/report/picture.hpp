@@ -8,7 +8,7 @@
 
 namespace straggler {
 
-/// CSS custom properties, light, and dark where the reader prefers it, then what the classes of pictures look like.
+/// CSS custom properties, light, and dark where the reader prefers it, then the styles of the pictures' classes.
 std::string picture_style();
 
 inline constexpr std::size_t series_colours = 8;  // classes s0 ... s7
@@ -36,9 +36,9 @@ class Scale {
 
 class SvgPicture {
  public:
-  /// `label`: what it shows, for those who do not see it.
+  /// `label`: description for screen readers.
   SvgPicture(double width, double height, std::string label);
-  /// CSS for what only this picture has, beside picture_style().
+  /// CSS of this picture only, in addition to picture_style().
   void style(std::string_view rules);
   enum class Anchor { start, middle, end };
   void text(double x, double y, std::string_view text, Anchor anchor = Anchor::start, std::string_view classes = {});

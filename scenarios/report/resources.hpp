@@ -6,7 +6,7 @@ namespace straggler::resources {
 
 /// Apache ECharts, minified; empty where the program was built without npm: charts stay still then.
 std::string_view echarts();
-/// Licences and notices of ECharts and of what is inside of it; empty without it.
+/// Licences and notices of ECharts and its bundled parts; empty without it.
 std::string_view echarts_licences();
 /// Our own, in the order in which they run.
 std::string_view format_script(), table_script(), chart_script(), kinds_script(), cells_script(), timeline_script(), page_script();

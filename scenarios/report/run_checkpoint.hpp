@@ -1,4 +1,4 @@
-// Checkpoints of a run beside its results: where they are, what asks for them, what is said of them.
+// Checkpoints of a run beside its results: their folder, their options, their messages.
 #pragma once
 #include <filesystem>
 #include <string>

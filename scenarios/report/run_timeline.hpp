@@ -1,4 +1,4 @@
-// The timeline of a finished run: its timing is simulated again, which takes milliseconds, and what happened is kept where it is shown.
+// The timeline of a finished run: its timing is simulated again, which takes milliseconds, and the events are kept for the stretches shown.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace straggler {
 
-/// What is known of the run that the timeline must fit.
+/// Known facts of the run, which the timeline must match.
 struct FinishedRun {
   double seconds = 0;
   std::uint64_t updates = 0;
@@ -29,7 +29,7 @@ struct RunTimeline {
 /// than 200,000 events the first stretch alone. A run that comes out otherwise than `run` has no figure.
 RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run);
 
-/// What is drawn of a run: some workers of each group, servers, aggregators, all-reduces, and the busiest links.
+/// The lanes of a run: some workers of each group, servers, aggregators, all-reduces, and the busiest links.
 std::vector<TimelineLane> timeline_lanes(const Scenario& scenario, const RunRecord& record);
 
 }  // namespace straggler

@@ -1,4 +1,4 @@
-// report.html of a search: what was asked, the answer, what was tried.
+// report.html of a search: the question, the answer, the trials.
 #pragma once
 #include <string>
 #include <string_view>

@@ -27,8 +27,8 @@ struct TimelineLane {
 struct TimelineStretch {
   std::string name;  // "first", "worst"
   Time from, to;
-  bool whole = false;  // of the run: what links carry is kept to its end, though other things are not
-  bool full = false;  // it ends early: what can be drawn is used up
+  bool whole = false;  // of the run: link loads are kept to its end, other events are not
+  bool full = false;  // it ends early: the limit of events is reached
 
   struct Span {
     std::size_t lane;
@@ -105,7 +105,7 @@ class StretchSink final : public RecordSink {
 };
 
 /// The data of the timeline for the script of pages. `exact`: the stretch that is the whole run, if all of it is kept; else its bins are
-/// given. `label`: what it shows.
+/// given. `label`: its description.
 std::string timeline_data(const StretchSink& sink, const std::string& label, bool exact);
 
 }  // namespace straggler

@@ -24,7 +24,7 @@ struct ReportAxis {
   bool workload = false;            // a workload: its values do not compete
 };
 
-/// What settings are compared by.
+/// The metric by which settings are compared.
 struct ReportMetric {
   std::string key;    // a scalar of the tables
   std::string title;  // "time to 0.8 test accuracy"

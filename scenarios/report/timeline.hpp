@@ -9,7 +9,7 @@
 
 namespace straggler {
 
-/// Keeps the spans of the first workers of a run up to a time; what the run does later is of use only to know which work was dropped.
+/// Keeps the spans of the first workers of a run up to a time; later events only tell which work was dropped.
 class Timeline final : public RecordSink {
  public:
   Timeline(Rank workers, Time until) : until_(until), spans_(index_of(workers)), computed_(index_of(workers)) {}
@@ -41,7 +41,7 @@ class Timeline final : public RecordSink {
   std::vector<Update> updates_;
 };
 
-/// One row a worker, named by `names`, from time 0 on; a line at every update with a mark at each worker whose work is in it.
+/// One row per worker, named by `names`, from time 0 on; a line at every update with a mark at each worker whose work is in it.
 SvgPicture draw(const Timeline& timeline, const std::vector<std::string>& names, const std::string& label);
 
 }  // namespace straggler

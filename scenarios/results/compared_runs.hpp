@@ -23,7 +23,7 @@ struct Comparison {
   bool mixed = false;              // measured runs and simulated ones: no winner among all, see predictions.hpp
   std::string different;           // the data of the runs that have accuracies, if these do not compare: "mnist (a), blobs (b)"
   std::string verdict;             // one sentence: who wins and why
-  std::vector<std::string> notes;  // what makes the runs hard to compare
+  std::vector<std::string> notes;  // reasons why the runs are hard to compare
 };
 
 /// Run without the math: it has no accuracies, and says nothing of them.

@@ -13,10 +13,10 @@ Comparison compare(std::vector<RunResult> runs);
 /// Plain ASCII, at most `width` columns where names allow; runs that do not fit side by side come below.
 std::string comparison_table(const Comparison& comparison, std::size_t width = 140);
 
-/// The same, a row each run below what its cells are called; the first cell is the run's label.
+/// The same, one row per run below a header; the first cell is the run's label.
 std::vector<std::vector<std::string>> comparison_cells(const Comparison& comparison);
 
-/// What the table and the lines below it hold, typed, with all scalars of each run. `left_out`: folders that are no runs, and why.
+/// The contents of the table and the lines below it, typed, with all scalars of each run. `left_out`: folders that are no runs, and why.
 std::string comparison_json(const Comparison& comparison, const std::vector<std::string>& left_out);
 
 }  // namespace straggler

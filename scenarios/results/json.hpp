@@ -1,4 +1,4 @@
-// What commands print with --json: numbers are numbers, null where there is none, times in seconds under keys that end in `_s`.
+// The output of commands with --json: numbers are numbers, null where there is none, times in seconds under keys that end in `_s`.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -29,7 +29,7 @@ Json json_of(const std::vector<SummaryField>& fields);
 /// A YAML scalar: a plain number as a number, anything else (a unit, a word, a block) as its text.
 Json json_of_yaml(const std::string& yaml);
 
-/// The document as it is printed: indented, with a line end. What is not UTF-8 is replaced.
+/// The document as it is printed: indented, with a line end. Invalid UTF-8 is replaced.
 std::string json_document(const Json& json);
 
 }  // namespace straggler

@@ -6,9 +6,10 @@
 
 namespace straggler {
 
-/// For every simulated run and every measured one of the same scheme, workers, data and model (as far as known): what the one says and the
-/// other measured, as a clause each. They are compared by the time to what decides, if both got there; else by the time of the whole run,
-/// if both made as many updates; else by samples per second. Of a comparison that is mixed, with all but `verdict` and `notes` filled in.
+/// For every simulated run and every measured one of the same scheme, workers, data and model (as far as known): the predicted and the
+/// measured value, as a clause each. They are compared by the time to the deciding accuracy if both reached it; otherwise by the time of
+/// the whole run if both made equally many updates; otherwise by samples per second. Of a comparison that is mixed, with all but `verdict`
+/// and `notes` filled in.
 std::string predictions(const Comparison& comparison);
 
 }  // namespace straggler

@@ -17,14 +17,14 @@ struct ThresholdResult {
   std::optional<double> seconds, last_below_seconds, updates, epochs, samples, bytes;
 };
 
-/// What comparisons take from a result folder. Counts are doubles: they only meet ratios.
+/// The data that comparisons read from a result folder. Counts are doubles: they only meet ratios.
 struct RunResult {
   std::filesystem::path folder;
   std::string name, scheme;
   Outcome outcome = Outcome::completed;
   bool real = false;        // of real ranks: its times are measured
   bool with_math = false;   // its curve has losses, even if they are no numbers
-  std::string data, model;  // what was learnt, as scenario.yaml has it, without the path; empty if it cannot be read
+  std::string data, model;  // the workload's data and model in scenario.yaml, without the path; empty if it cannot be read
   std::string data_path;    // where it was; empty if that was not said
   double workers = 0, simulated_seconds = 0 /* or measured */, updates = 0, samples = 0, bytes_sent = 0;
   std::optional<double> epochs, samples_per_second, final_test_accuracy, target_accuracy;
@@ -46,7 +46,7 @@ RunResult read_run_result(const std::filesystem::path& folder);
 /// A run of real ranks, whose times are measured. Throws ResultsError if its run.json is not readable.
 bool is_real_run(const std::filesystem::path& folder);
 
-/// What the path holds, if it is a result of another command than `run`: "holds a sweep (straggler report shows it)", "is a checkpoint".
+/// The kind of result at the path, if another command than `run` made it: "holds a sweep (straggler report shows it)", "is a checkpoint".
 /// Empty: a run, or nothing that is known.
 std::string results_of_another_command(const std::filesystem::path& path);
 

@@ -11,7 +11,7 @@
 namespace straggler {
 
 /// Writes order.csv and choices.csv as the run goes, and trace.json at the end, where they are asked for. It is called from within the
-/// simulation and therefore never throws: the first error is kept, what follows is dropped, and finish() throws it.
+/// simulation and therefore never throws: the first error is kept, later output is dropped, and finish() throws the error.
 class Recorder final : public RecordSink {
  public:
   Recorder(const ResultFolder& folder, bool order, bool trace);

@@ -19,7 +19,7 @@ void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tens
 
 /// Which of the tables that grow with the cluster or the run are written. All others always are.
 struct KeptTables {
-  bool order = true;  // order.csv and choices.csv: a row an update
+  bool order = true;  // order.csv and choices.csv: a row per update
   bool workers = true, links = true, staleness = true;
   bool page = true;  // report.html, for which the timing is simulated again
 };

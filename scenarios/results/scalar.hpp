@@ -41,7 +41,7 @@ class Scalar {
   std::string written() const;
   /// As written, in JSON: a text in quotes, null for none.
   std::string json() const;
-  /// What `written` and `kind` were made of. Throws std::invalid_argument.
+  /// The inverse of `written` and `kind`. Throws std::invalid_argument.
   static Scalar read(Kind kind, std::string_view written);
 
  private:
@@ -53,7 +53,7 @@ const char* name_of(Scalar::Kind kind);
 /// Nothing for another name.
 std::optional<Scalar::Kind> scalar_kind(std::string_view name);
 
-/// The double nearest to the time in seconds: what its exact text reads as. (Time::seconds() rounds twice beyond 9007 s.)
+/// The double nearest to the time in seconds: the value of its exact text. (Time::seconds() rounds twice beyond 9007 s.)
 double nearest_seconds(Time time);
 
 }  // namespace straggler

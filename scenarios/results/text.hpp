@@ -44,7 +44,7 @@ char* write_decimal(char* at, std::int64_t units);
 /// Seconds of a time, exact to the tick. At most 34 bytes.
 inline char* write_seconds(char* at, Time time) { return write_decimal<12>(at, time.ticks()); }
 
-/// What number_text() returns. At most 32 bytes.
+/// The text of number_text(). At most 32 bytes.
 char* write_number(char* at, double value);
 
 std::string seconds_text(Time time);

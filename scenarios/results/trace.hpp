@@ -10,9 +10,9 @@
 
 namespace straggler {
 
-/// Keeps at most `limit` events, by a rule that depends on nothing but their order: what happens is numbered as it comes, `window`
-/// consecutive numbers make a window, and every k-th window is kept whole, k being the smallest power of two that suffices.
-/// Whole windows, because what the workers did at the same time is what a trace is read for.
+/// Keeps at most `limit` events, by a rule that depends on nothing but their order: events are numbered in order, `window` consecutive
+/// numbers make a window, and every k-th window is kept whole, k being the smallest power of two that suffices. Whole windows, because a
+/// trace is read for the simultaneous activities of workers.
 class TraceSampler {
  public:
   static constexpr std::size_t most_events = 1'000'000;  // beside those of counters
@@ -29,11 +29,11 @@ class TraceSampler {
   void add_staleness(Time time, std::uint64_t staleness);
   void add_links(Time now, std::size_t count, const std::function<double(std::size_t)>& bytes_of) { links_.add(now, count, bytes_of); }
 
-  /// Spans of workers, messages, collectives, spans of servers and contributions, so many as came and so many as are kept.
+  /// Spans of workers, messages, collectives, spans of servers and contributions, numbers of events in total and of kept ones.
   std::uint64_t seen() const { return seen_; }
   std::size_t kept() const;
   std::uint64_t stride() const { return stride_; }
-  /// trace.json: times in microseconds, exact. Process 0: a thread each worker and server; 1: messages; 2: collectives; 3: counters.
+  /// trace.json: times in microseconds, exact. Process 0: a thread per worker and server; 1: messages; 2: collectives; 3: counters.
   /// `record` may be null: without it there are no counters of accuracy and of links, and a server is named like a worker.
   void write(OutFile& file, std::string_view name, const RunRecord* record = nullptr) const;
 
@@ -63,7 +63,7 @@ class TraceSampler {
     std::uint64_t number, value;
     Time time;
   };
-  /// True: what comes now is kept; it takes so many events.
+  /// True: the current item is kept; it takes this many events.
   bool keeps(std::size_t events);
   void halve();
   void write_names(OutFile& file, const RunRecord* record) const;

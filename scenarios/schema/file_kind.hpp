@@ -1,4 +1,4 @@
-// What a YAML file of this program is, which a key of its own says: a scenario, a sweep, a claim.
+// The kind of a YAML file of this program, told by a key of its own: a scenario, a sweep, a claim.
 #pragma once
 #include <cstdint>
 #include <filesystem>

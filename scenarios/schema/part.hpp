@@ -42,7 +42,7 @@ std::string text_of_value(ValueType type, const Value& value);
 template <class Spec>
 struct Field {
   ScenarioKey key;
-  /// What is absent, or wrong, leaves the spec as it is.
+  /// An absent or wrong value leaves the spec unchanged.
   std::function<void(Section&, Spec&)> read;
   /// Appends nothing where the value is absent.
   std::function<void(Texts&, const Spec&, const WriteContext&)> write;
@@ -116,7 +116,7 @@ inline bool any_required(const std::vector<ScenarioKey>& keys) {
   return false;
 }
 
-/// Its key says what a fresh spec holds.
+/// Its key documents the value of a fresh spec.
 template <class Spec>
 Field<Spec> with_fallback(Field<Spec> made) {
   if (made.key.required || !made.key.otherwise.empty()) return made;
@@ -253,7 +253,7 @@ Field<Spec> within(Inner Spec::*member, Field<Inner> inner) {
   return made;
 }
 
-/// Says what is wrong between the keys of a map, after finish().
+/// Reports inconsistencies between the keys of a map, after finish().
 template <class Spec>
 using CheckOf = std::function<void(Section&, Spec&)>;
 
@@ -312,7 +312,7 @@ Field<Spec> map(Member Spec::*member, ScenarioKey key, const Part<typename part:
   }
 }
 
-/// What stands between one item of a list and the others: `before` is called ahead of reading item i of n, `check` after finish().
+/// Checks between one item of a list and the others: `before` is called ahead of reading item i of n, `check` after finish().
 template <class Item>
 struct ListChecks {
   std::function<void(Section&, std::size_t i, std::size_t n)> before = {};

@@ -9,8 +9,8 @@ namespace straggler {
 
 struct ReadOptions {
   const Vocabulary* vocabulary = nullptr;  // null: Vocabulary::from_registries()
-  std::uint64_t memory = 0;                // bytes that a run may fill; 0: what this machine has
-  std::uint64_t bytes_per_worker = 1024;   // what a worker takes at least, timing alone
+  std::uint64_t memory = 0;                // bytes that a run may use; 0: this machine's memory
+  std::uint64_t bytes_per_worker = 1024;   // least memory of a worker, timing alone
   // The first `sets_of_file` sets are from a file in that folder (a sweep's): relative paths in them start there.
   int sets_of_file = 0;
   std::filesystem::path sets_folder = {};

@@ -1,4 +1,4 @@
-// The parts of a scenario, one reader each. Problems go to the context; what could not be read keeps its default.
+// The parts of a scenario, one reader each. Problems go to the context; unreadable values keep their defaults.
 #pragma once
 #include "scenarios/schema/part.hpp"
 #include "scenarios/schema/read_options.hpp"
@@ -12,7 +12,7 @@ std::map<std::string, DeviceSpec> read_devices(Section devices);
 /// A built-in device as it is; nothing if there is none of that name.
 std::optional<DeviceSpec> built_in_device(ReadContext& context, const std::string& name);
 
-/// Without `devices_given` any name of a device will do, since the caller says what is missing.
+/// Without `devices_given` any device name is accepted: the caller reports the missing section.
 ClusterSpec read_cluster(Section cluster);
 /// The `link` of `owner`, on top of the network's; nothing if it has none.
 std::optional<LinkSpec> read_link_override(Section& owner, const NetworkSpec& network);
@@ -41,11 +41,11 @@ struct LinkRates {
   bool any() const { return both || up || down; }
   /// Over what `link` has.
   void apply(LinkSpec& link) const;
-  /// What is wrong with them together, over `link`; empty: nothing.
+  /// The problem of their combination, over `link`; empty: none.
   std::string conflict(const LinkSpec& link, bool half_duplex) const;
 };
 
-/// What a row of a population file stands on.
+/// Defaults of a row of a population file.
 struct PopulationBase {
   ComputeSpec compute;       // of the group's device
   LinkSpec link;             // of the group

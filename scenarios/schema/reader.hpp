@@ -39,7 +39,7 @@ inline Scenario read_scenario_text(std::string text, const std::filesystem::path
   return ScenarioText(std::move(text), file).read(sets, options);
 }
 
-/// What only the data can tell: throws ScenarioErrors if a batch is larger than the data.
+/// Checks against the data: throws ScenarioErrors if a batch is larger than the data.
 void check_against_data(const Scenario& scenario, const DataInfo& data);
 
 /// One error about `path` of the scenario, at the place where it was written.

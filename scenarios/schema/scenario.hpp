@@ -24,7 +24,7 @@ struct Kind {
   bool operator==(const Kind&) const = default;
 };
 
-/// What is computed and sent in. mixed: FP16 with dynamic loss scaling.
+/// The number format of computing and sending. mixed: FP16 with dynamic loss scaling.
 enum class NumberFormat { fp32, fp16, bf16, mixed };
 inline constexpr ChoiceTable<NumberFormat> precision_choice("precision", {{NumberFormat::fp32, "fp32"},
                                                                           {NumberFormat::fp16, "fp16"},
@@ -104,7 +104,7 @@ struct WorkerGroup {
   double slowdown = 1;                         // factor by which they are slower than the device
   std::optional<LinkSpec> link;                // overrides the network's
   std::int64_t per_host = 1;                   // workers that share a host and its NIC
-  std::optional<std::int64_t> cores_per_host;  // none: one a worker
+  std::optional<std::int64_t> cores_per_host;  // none: one per worker
   bool busy_waiting = false;                   // a worker that waits occupies a core (`waiting: busy`)
   double neighbours = 0;                       // each other worker of its host that is active: share of a worker's time on top
   bool same_host = false;                      // begins on the last host of the group before; its link, per_host and cores hold here too
@@ -127,7 +127,7 @@ struct ServerSpec {
 
 /// Of schemes with aggregators, which handle messages and step as fast as a server.
 struct AggregatorSpec {
-  /// Of their own, or that of the first worker of its group; automatic: the latter if there is one a rack.
+  /// Of their own, or that of the first worker of its group; automatic: the latter if there is one per rack.
   enum class Host { automatic, own, first_worker } host = Host::automatic;
   std::optional<LinkSpec> link;  // of hosts of their own; none: the servers'
   bool operator==(const AggregatorSpec&) const = default;
@@ -179,7 +179,7 @@ struct BackgroundSpec {
   bool operator==(const BackgroundSpec&) const = default;
 };
 
-/// A level inside a host: groups of so many neighbouring workers, and what joins them.
+/// A level inside a host: groups of `workers` neighbouring workers, and their link.
 struct LevelSpec {
   std::int64_t workers = 1;  // of a group
   double bandwidth = 0;      // bytes per second, of each direction
@@ -258,7 +258,7 @@ struct EvaluateSpec {
   bool operator==(const EvaluateSpec&) const = default;
 };
 
-/// What goes wrong. Times in seconds of simulated time.
+/// A fault. Times in seconds of simulated time.
 struct FaultSpec {
   enum class Kind { crash, slow, link, join, leave, none } kind = Kind::none;  // none: not read
   std::int64_t worker = -1;             // the worker that it hits; -1: none (of Kind::link: a server's link, or a named one)

@@ -31,8 +31,8 @@ std::string plain_text(const std::string& markdown);
 /// As a table of Markdown, header included.
 std::string key_table(const std::vector<KeyRow>& rows);
 
-/// The JSON Schema (draft 7) of a file of these keys: what an editor may complete and check. What several keys say together only the
-/// command that reads the file tells.
+/// The JSON Schema (draft 7) of a file of these keys: for completion and checks in an editor. Only the command that reads the file checks
+/// several keys together.
 nlohmann::ordered_json json_schema(const std::string& title, const std::vector<ScenarioKey>& keys,
                                    const Vocabulary& vocabulary = Vocabulary::from_registries());
 

@@ -32,7 +32,7 @@ struct ReadContext {
   // The first --sets, this many, are from a file in that folder; relative paths in the others start from the current one.
   int sets_of_file = 0;
   std::filesystem::path sets_folder = {};
-  // What workers and servers stand on, once it has been read.
+  // Defaults of workers and servers, once read.
   std::map<std::string, DeviceSpec>* devices = nullptr;  // those that workers may name; built-in ones that they name are added
   bool devices_given = false;
   const NetworkSpec* network = nullptr;
@@ -40,10 +40,10 @@ struct ReadContext {
   std::uint64_t bytes_per_worker = 0;  // at least
 };
 
-/// "a number", "a list", "a map", "empty": what stands there, for messages.
+/// "a number", "a list", "a map", "empty": description of a node, for messages.
 std::string what_stands(const YamlNode& node);
 
-/// What a value of that parameter looks like, for "write …": "a rate such as 1Gbps or 125MB/s".
+/// Description of a parameter's value, for "write …": "a rate such as 1Gbps or 125MB/s".
 std::string example(const Parameter& parameter);
 
 /// The value of a scalar (or, for ValueType::counts, of a list); nothing and a problem at its place if it is not of that type.

@@ -8,15 +8,15 @@
 
 namespace straggler {
 
-/// What the file is to be, for messages: a "scenario" begins with "straggler: 1".
+/// The expected kind of file, for messages: a "scenario" begins with "straggler: 1".
 struct TextKind {
   const char* noun = "scenario";
   const char* beginning = "straggler: 1";
 };
 
-/// The path that stands for standard input, and the name of it in messages.
+/// The path of standard input, and its name in messages.
 inline constexpr const char* standard_input = "standard input";
-/// What an argument of the command line names: "-" is standard input, everything else a file.
+/// The source named by an argument of the command line: "-" is standard input, everything else a file.
 std::filesystem::path input_file(const std::string& argument);
 
 /// Reads the file, or standard input. Adds a problem and returns nothing if it cannot be read, is a folder, is longer than YamlLimits::bytes, or is not

@@ -15,7 +15,7 @@ namespace straggler {
 struct DeviceSpec;
 struct IntraSpec;
 
-/// `cost_model`: what `workload.cost.model` takes; `device`, `machine`: built-in ones.
+/// `cost_model`: values of `workload.cost.model`; `device`, `machine`: built-in ones.
 enum class KindGroup {
   scheme,
   collective,

@@ -1,4 +1,4 @@
-// A Scenario as YAML again: what was understood, with every default written out.
+// A Scenario as YAML, with every default written out.
 #pragma once
 #include <string>
 

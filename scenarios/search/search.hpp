@@ -40,7 +40,7 @@ struct SearchFile {
   bool searches() const { return find || crossover; }
 };
 
-/// What may stand in a sweep file, its search included.
+/// The keys of a sweep file, its search included.
 std::vector<ScenarioKey> search_file_keys();
 
 /// Reads a sweep file, with a search in it or without. Throws ScenarioErrors with all that is wrong.

@@ -33,7 +33,7 @@ class Trials {
   void check(const std::vector<Trial>& trials);
   /// Whether any of these is finished already, in any repeat. After check().
   bool any_finished(const std::vector<Trial>& trials) const;
-  /// Every trial in every repeat. After interrupted() what comes is not to be used.
+  /// Every trial in every repeat. After interrupted() the results must not be used.
   std::vector<Measured> run(const std::vector<Trial>& trials);
 
   const Metric& metric() const { return metric_; }
@@ -50,7 +50,7 @@ class Trials {
   SweepGroup group_of(const Trial& trial) const;
   void settle_metric(const Scenario& scenario);
   [[noreturn]] void refuse_metric(const std::string& what) const;
-  /// Math changes nothing that the metric is made of.
+  /// Math does not affect the metric.
   bool timing_alone(const Scenario& scenario) const;
   PointRequest request(const Trial& trial, std::int64_t repeat) const;
   /// The metric is of the timing, and no seed changes it.

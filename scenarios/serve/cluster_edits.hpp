@@ -1,4 +1,4 @@
-// What the sliders of a cluster do to a scenario, one function a slider.
+// Effects of a cluster's sliders on a scenario, one function per slider.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Answers requests about one folder of results: what each address means, without any HTTP.
+// Answers requests about one folder of results: maps addresses to replies, without HTTP.
 #pragma once
 #include <array>
 #include <chrono>

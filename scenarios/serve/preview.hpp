@@ -15,7 +15,7 @@
 
 namespace straggler {
 
-/// What a run of the timing says, up to the end or up to where it was cut. Times in simulated seconds.
+/// Results of a timing run, up to its end or its cut. Times in simulated seconds.
 struct Preview {
   bool complete = false;      // false: cut by wall time
   bool superseded = false;    // cut because nobody waits for it any more; the rest is not filled in

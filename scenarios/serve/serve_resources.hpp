@@ -4,7 +4,7 @@
 
 namespace straggler::resources {
 
-/// "%TOKEN%", "%FOLDER%" and "%LICENCES%" stand for what is filled in.
+/// "%TOKEN%", "%FOLDER%" and "%LICENCES%" are placeholders.
 std::string_view serve_page_html();
 std::string_view serve_page_css(), serve_page_js();
 

@@ -9,7 +9,7 @@
 // Two questions have two families of comparisons:
 //  - who of a few rivals is better than whom: all pairs, with Holm's correction (races, cells of a sweep, crossovers);
 //  - which of many settings is the best: the one that is ahead against each other one, with Bonferroni's correction. The chance that the
-//    true best is found worse than the one ahead is at most 5 %: for each setting that could be ahead in its place it is at most
+//    true best is found worse than the one ahead is at most 5 %: for each setting that could be ahead instead it is at most
 //    5 % / (n - 1). Holm's steps would not keep to that, since the data choose the one that is ahead.
 #pragma once
 #include <cstddef>
@@ -70,8 +70,8 @@ Verdict judge(const std::vector<Contender>& contenders, const RunDesign& design,
 /// [contenders][runs]
 Verdict judge(const std::vector<RunValues>& values, const RunDesign& design);
 
-/// The smallest number of runs of each with which the rank test tells a contender that never misses from one that always does, among so
-/// many rivals, whatever the other pairs are like.
+/// The smallest number of runs of each with which the rank test tells a contender that never misses from one that always does, among this
+/// number of rivals, independent of the other pairs.
 std::size_t runs_that_tell(std::size_t rivals);
 
 /// "asgd wins"; "no difference"; "too few seeds to tell"; "no difference between asgd and fedavg; too few seeds to tell asgd from local;

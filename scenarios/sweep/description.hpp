@@ -9,7 +9,7 @@
 
 namespace straggler {
 
-/// What a fact is about.
+/// The subject of a fact.
 enum class Described : std::uint8_t {
   sweep,            // its name
   point_scenario,   // a line of the first point's scenario, as YAML
@@ -36,7 +36,7 @@ struct DescribedFact {
   Described about = Described::other;
   std::string text;
   auto operator<=>(const DescribedFact&) const = default;
-  /// "axis PATH: YAML": what people read.
+  /// "axis PATH: YAML", for users.
   std::string line() const;
 };
 

@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  - A key holds the hash of the program's math (math_stamp), so that numbers of another version are never served; they age out.
-//  - Each row holds a checksum: what a damaged disk returns is never served.
+//  - Each row holds a checksum: data from a damaged disk is never served.
 //  - Several processes of one host may use the file at once. What a process found is written in transactions (`flush`), now and then and at
 //    the end; a killed process loses what it had not flushed, nothing else.
 //  - The file stays below its cap with any number of writers: each transaction first makes room, and what was used longest ago goes

@@ -30,7 +30,7 @@ class PointDesk {
   virtual ~PointDesk() = default;
   /// The next point; waits for one. None: nothing is left, or the sweep was ended.
   virtual std::optional<PointWork> next() = 0;
-  /// What is known of weights. Null: nothing is kept.
+  /// The trajectory store. Null: nothing is kept.
   virtual TrajectoryStore* store() = 0;
   /// Before math is run for it: the evaluations that its run will bring. False: another run will bring them; the point goes back to the
   /// desk, which hands it out again once they are there.

@@ -1,9 +1,9 @@
-// The points of a sweep, a search or a race: which are finished (in the state), who works on which, what math is shared.
+// The points of a sweep, a search or a race: which are finished (in the state), who works on which, shared math.
 //
 // Invariants:
 //  - A point that the state has finished is not run again; one that another living process of this host works on is waited for.
 //  - Of points that need the same evaluations one runs the math; the others wait for it and take it from the store.
-//  - What comes out does not depend on the number of workers, nor on who was first.
+//  - Results do not depend on the number of workers or their order.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -62,7 +62,7 @@ class PointPool final : public PointDesk {
   /// Called for each request that has ended, with its index: further requests, whose indices go on. One call at a time.
   using More = std::function<std::vector<PointRequest>(std::size_t index, const PointOutcome& outcome)>;
   /// Outcomes in the order of the requests. All scenarios are read first, so that the errors of one (ScenarioErrors) are reported before
-  /// anything is run. May be called again: what the data sets and the store hold stays.
+  /// anything is run. May be called again: data sets and the store are kept.
   std::vector<PointOutcome> run(std::vector<PointRequest> requests, const More& more = {});
   std::vector<PointOutcome> run(std::size_t count, const std::function<PointRequest(std::size_t)>& request, const More& more = {});
 

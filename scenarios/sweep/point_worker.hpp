@@ -12,12 +12,12 @@ struct WorkerOptions {
   std::string kernels = "auto";
 };
 
-/// Timing first: math is run only for evaluations that the desk's store does not know. What is wrong with one point fails that point;
-/// ResultsError (the desk's files cannot be written) is thrown on.
+/// Timing first: math is run only for evaluations that the desk's store does not know. An error in one point fails that point; ResultsError
+/// (the desk's files cannot be written) is thrown on.
 void work_at(PointDesk& desk, const WorkerOptions& options, DataCache& data);
 
-/// What is recorded of a run (with `final_validation_loss` where the split is validation): the scalars of summary.json, then for each of
-/// its thresholds X `time_to_X_s`, none where it was missed.
+/// The recorded scalars of a run (with `final_validation_loss` where the split is validation): the scalars of summary.json, then for each
+/// of its thresholds X `time_to_X_s`, none where it was missed.
 std::vector<SummaryField> point_fields(const RunRecord& record);
 
 }  // namespace straggler

@@ -27,10 +27,10 @@ std::string out_of_span(const RangeEnd& end);
 /// rounded to four digits). `whole: true` rounds each, and leaves out what repeats. Nothing, and problems at their places, if it is
 /// wrong.
 std::vector<std::string> read_range(Section range);
-/// What may stand in it.
+/// The keys of a range.
 std::vector<ScenarioKey> range_keys();
 
-/// What to add to a line about this value where a range gave it and the scenario wants a whole number; else nothing.
+/// A hint for an error about this value, if it came from a range and the scenario requires a whole number; otherwise empty.
 std::string hint_at_whole(const std::string& value, const std::string& line);
 
 }  // namespace straggler

@@ -31,7 +31,7 @@ struct DatabaseWait {
   std::function<bool()> give_up;                 // asked now and then; then WaitInterrupted is thrown
 };
 
-/// What a database is to its user.
+/// A database's settings.
 struct DatabaseUse {
   std::string noun;         // for messages: "the store"
   int patience_ms = 60000;  // how long one process waits for another's write

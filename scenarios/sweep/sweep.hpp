@@ -54,10 +54,10 @@ class Section;
 /// Reads further keys of a sweep file after the others.
 using MoreKeys = std::function<void(Section& top, Sweep& sweep)>;
 
-/// What may stand in a sweep file, but for its search.
+/// The keys of a sweep file, except its search.
 std::vector<ScenarioKey> sweep_keys();
 
-/// Reads a sweep file. Throws ScenarioErrors with all that is wrong with it.
+/// Reads a sweep file. Throws ScenarioErrors with all its problems.
 Sweep read_sweep(const std::filesystem::path& file, const MoreKeys& more = {});
 
 /// A scenario of the sweep, to be run once for every repeat.

@@ -1,4 +1,4 @@
-// What a sweep has finished, in sweep.sqlite of its folder.
+// The finished points of a sweep, in sweep.sqlite of its folder.
 //
 // Invariants:
 //  - A point is either finished and recorded, with all its scalars, or not there.
@@ -61,7 +61,7 @@ class SweepState {
   /// The finished points of the sweep as it is now, in its order.
   void place(const std::vector<PlacedPoint>& points);
   std::vector<PlacedPoint> placed();
-  /// What a search or a race came to, as its page wants it; empty: it was not run to its end.
+  /// The answer of a search or a race, for its page; empty: it was not run to its end.
   void keep_answer(const std::string& answer);
   std::string answer();
 

@@ -1,4 +1,4 @@
-// What a sweep's finished groups say about its axes: which columns vary, which vary together, which value each group has.
+// The axes of a sweep, derived from its finished groups: which columns vary, which vary together, which value each group has.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -1,5 +1,5 @@
-// Gigabytes of gradient a second of each compressor: its arithmetic (rule), writing a message (encode), both as one (sent) and reading
-// one (decode), on one core, ten million values as gradients have them. Bytes are those of the uncompressed vector.
+// Gigabytes of gradient per second of each compressor: its arithmetic (rule), writing a message (encode), both as one (sent) and reading
+// one (decode), on one core, ten million values distributed like gradients. Bytes are those of the uncompressed vector.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ const std::vector<float>& gradient() {
   return made;
 }
 
-/// Sixty tensors, as a network of a few ten layers has.
+/// Sixty tensors, like a network of a few tens of layers.
 const std::vector<TensorInfo>& tensors() {
   static const std::vector<TensorInfo> made = [] {
     std::vector<TensorInfo> all;
@@ -49,7 +49,7 @@ struct Case {
     message = entry.encode(scalars, layout(), q);
   }
   VectorLayout layout() const { return {values, tensors()}; }
-  /// What a message holds: q, or the factors whose product it is.
+  /// Contents of a message: q, or its factors.
   void apply() {
     if (!entry.factors) return run(*entry.rule, {gradient().data()}, q);
     left.resize(values);

@@ -1,5 +1,5 @@
 // The engine under training's traffic, without schemes, lineage, accounts or result files: the cases of simgrid/workload.hpp as coroutines
-// that do what simgrid_bench's actors do, and all-reduces by themselves. Prints what Meter prints.
+// that do the same as simgrid_bench's actors, and all-reduces alone. Meter prints the results.
 //
 //   engine_bench parameter_server|fat_tree|ring|fluid_ring [key=value ...]
 //
@@ -108,10 +108,10 @@ class Take final : public Awaiter, private Box::Receiver {
   std::optional<std::uint32_t> item_;
 };
 
-/// A message. It can be sent again once it has arrived.
+/// A message. Reusable once it has arrived.
 class Parcel final : public Arrival {
  public:
-  /// It carries its sender's number, for `box` if there is one. Its sender is resumed if it waits, else the parcel goes to `idle`.
+  /// It carries its sender's number, for `box` if there is one. If its sender waits, it is resumed; otherwise the parcel goes to `idle`.
   struct Way {
     std::uint32_t from, to;
     double bytes;
@@ -166,7 +166,7 @@ class ParameterServer {
 
  private:
   Process work(std::uint32_t self) {
-    Parcel whole;  // in the frame: what a worker touches lies together
+    Parcel whole;  // in the frame: a worker's data is contiguous
     const auto several = case_.servers == 1 ? nullptr : std::make_unique<Parcel[]>(case_.servers);
     Parcel* const shards = several ? several.get() : &whole;
     Arrivals sent(world_, case_.servers);
@@ -229,7 +229,7 @@ void fat_tree(const Case& of, World& world) {
   world.simulation.kill_all();
 }
 
-/// All-reduces one after another: each starts when all ranks are done with the one before.
+/// All-reduces one after another: each starts when all ranks have finished the previous one.
 class AllReduces final : private Arrival, private Event {
  public:
   AllReduces(const Case& of, World& world, bool fluid)
@@ -274,7 +274,7 @@ class AllReduces final : private Arrival, private Event {
   std::unique_ptr<CollectiveSchedule> schedule_;
   FluidPlan plan_;
   std::uint32_t ranks_, ranks_running_ = 0, left_;
-  std::uint64_t counted_ = 0;  // messages of those that are done
+  std::uint64_t counted_ = 0;  // messages of finished all-reduces
   bool fluid_;
 };
 

@@ -1,6 +1,6 @@
-// The event queue in the hold model (Jones, An empirical comparison of priority-queue implementations, 1986): take the earliest
-// of n pending events and schedule one a random delay later. Beside it the bare heaps that bound it: they only order keys,
-// call nobody, and cannot cancel.
+// The event queue in the hold model (Jones, An empirical comparison of priority-queue implementations, 1986): take the earliest of n
+// pending events and schedule one a random delay later. The bare heaps beside it are a bound: they only order keys, without callbacks or
+// cancellation.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -94,7 +94,7 @@ void event_queue_same_instant(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 
-/// Every event is cancelled and scheduled anew once before it fires, as a flow does whose rate changes.
+/// Every event is cancelled and rescheduled once before it fires, like the end of a flow whose rate changes.
 void event_queue_cancel(benchmark::State& state) {
   EventQueue queue;
   Delays delays;

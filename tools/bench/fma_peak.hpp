@@ -1,11 +1,11 @@
-// What one core does at most: single-precision FLOPs of fused multiply-adds on registers alone, of the widest vectors it has.
+// Peak of one core: single-precision FLOPs of fused multiply-adds on registers only, with the widest vectors.
 #pragma once
 #include <cstdint>
 
 namespace straggler {
 
-/// Does `steps` (at least 1) times twelve multiply-adds that do not wait for each other, more than two units with a latency of four
-/// keep busy, and returns their FLOPs; 0 where the core has no fused multiply-add. In assembly, so that no compiler leaves a part out.
+/// Does `steps` (at least 1) times twelve multiply-adds that do not wait for each other, more than two units with a latency of four keep
+/// busy, and returns their FLOPs; 0 where the core has no fused multiply-add. In assembly, so that no compiler removes a part.
 inline double fma_flops(std::int64_t steps) {
 #if defined(__x86_64__)
   const double operations = 12 * 2 * static_cast<double>(steps);

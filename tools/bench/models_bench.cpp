@@ -1,8 +1,8 @@
-// Training steps of the gradient math, one thread: forward, backward, and SGD with momentum in the two passes that the executor
-// makes of it. Items are samples. Perceptrons with every set of kernels that this processor runs (x86-64-v4/784-200-200-10/batch:32),
-// networks of the zoo by their names with the fastest, and once more by each engine that computes them (x86-64-v4/lenet5:panels/batch:32):
-// the one that `auto` takes should be the fastest of these. "peak" is what the core can do at most: its items are FLOPs.
-// tools/bench/compare_pytorch compares them with PyTorch.
+// Training steps of the gradient math, one thread: forward, backward, and SGD with momentum in two passes, as in the executor. Items are
+// samples. Perceptrons with every set of kernels that this processor runs (x86-64-v4/784-200-200-10/batch:32), networks of the zoo by their
+// names with the fastest, and once more by each engine that computes them (x86-64-v4/lenet5:panels/batch:32): the choice of `auto` should
+// be the fastest of these. "peak" is the peak rate of the core: its items are FLOPs. tools/bench/compare_pytorch compares them with
+// PyTorch.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 namespace straggler {
 namespace {
 
-/// Zeros that begin at a cache line, as the executor's buffers do.
+/// Zeros aligned to a cache line, like the executor's buffers.
 class Floats {
  public:
   explicit Floats(std::size_t count) : data_(new (std::align_val_t{64}) float[count]()) {}
@@ -120,7 +120,7 @@ void peak(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(flops));
 }
 
-/// All but the reference: its speed does not matter.
+/// All sets except the reference, whose speed does not matter.
 std::vector<std::string> able_engines(Case one) {
   std::vector<std::string> able;
   for (const NetworkEngine& engine : Registry<NetworkEngine>::instance().entries()) {
@@ -129,7 +129,7 @@ std::vector<std::string> able_engines(Case one) {
     try {
       make(one, select_kernels("auto"));
       able.push_back(engine.name);
-    } catch (const std::invalid_argument&) {  // it does not compute all layers of this network
+    } catch (const std::invalid_argument&) {  // this engine lacks a layer of the network
     }
   }
   return able;

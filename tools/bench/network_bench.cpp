@@ -32,7 +32,7 @@ std::uint32_t scrambled(std::uint64_t x) {
   return static_cast<std::uint32_t>(x ^ x >> 33);
 }
 
-/// Messages that bring about the next ones, forever, on hosts with one link up (even) and one down (odd) each.
+/// Messages that trigger the next ones, endlessly, on hosts with one up-link (even) and one down-link (odd) each.
 struct Traffic {
   explicit Traffic(std::uint32_t hosts) {
     for (std::uint32_t i = 0; i < 2 * hosts; ++i) network.add_link(bytes_per_second);
@@ -43,7 +43,7 @@ struct Traffic {
 
   EventQueue queue;
   Network network{queue};
-  std::uint64_t messages = 0;  // that have arrived
+  std::uint64_t messages = 0;  // arrived
 };
 
 /// Numbered ranks of `owner`, all started.

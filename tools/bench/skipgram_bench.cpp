@@ -1,5 +1,5 @@
 // Training steps of skip-gram as a run makes them: batches drawn from a partition, gradients and steps of SGD as nodes of the lineage, the
-// executor on one thread. Pairs a second for every set of kernels: "KERNELS PAIRS_PER_SECOND", by processor time.
+// executor on one thread. Pairs per second for every set of kernels: "KERNELS PAIRS_PER_SECOND", by processor time.
 // tools/bench/compare_skipgram compares them with PyTorch. Usage: skipgram_bench [SECONDS [WORDS DIMENSION NEGATIVES BATCH [KERNELS]]]
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ struct Case {
   std::size_t words = 20'000, dimension = 100, negatives = 5, batch = 1024;
 };
 
-/// Pairs of words drawn alike, and all words equally frequent: the least that caches can help.
+/// Uniformly random pairs of equally frequent words: the worst case for caches.
 Dataset random_pairs(const Case& one) {
   constexpr std::size_t pairs = 1 << 20;
   auto vocabulary = std::make_shared<WordList>();

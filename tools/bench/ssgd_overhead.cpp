@@ -1,6 +1,6 @@
-// What simulating costs: the whole of a synchronous 8-worker run with math, against a plain loop that trains the same samples
-// in the same batches with the same layers, and evaluates as often. One thread each, data loading included on both sides;
-// the two alternate. Prints CPU seconds and their ratio, and checks that both end at the same loss.
+// The cost of simulating: a whole synchronous 8-worker run with math, against a plain loop that trains the same samples in the same batches
+// with the same layers, and evaluates as often. One thread each, data loading included on both sides; the two alternate. Prints CPU seconds
+// and their ratio, and checks that both end at the same loss.
 //
 // Usage: ssgd_overhead [SCENARIO.yaml [ROUNDS [PATH=VALUE]...]]
 #include <fmt/core.h>
@@ -102,7 +102,7 @@ double simulated(const Scenario& scenario) {
 int main(int count, char** arguments) try {
   const std::string file = count > 1 ? arguments[1] : "scenarios/quickstart.yaml";
   const int rounds = count > 2 ? std::atoi(arguments[2]) : 5;
-  // No scaling of the rate, and no evaluation but the final one on the full sets: what the plain loop does.
+  // Like the plain loop: no scaling of the rate, and only the final evaluation, on the full sets.
   std::vector<std::string> sets = {"training.schedule=constant", "training.stop={epochs: 5}", "training.evaluate={train_samples: 1}",
                                    "training.scheme=ssgd"};
   for (int i = 3; i < count; ++i) sets.push_back(arguments[i]);

@@ -1,4 +1,4 @@
-// SimGrid's answer to a case (format: see lv08 beside this file): completion time of every flow, one a line, in seconds.
+// SimGrid's answer to a case (format: see lv08 beside this file): completion time of every flow, one per line, in seconds.
 #include <cstdio>
 #include <iostream>
 #include <simgrid/s4u.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 struct Flow {
   double start = 0, bytes = 0;
-  std::vector<std::pair<std::size_t, bool>> route;  // link and whether along it
+  std::vector<std::pair<std::size_t, bool>> route;  // link, and whether in its direction
   double end = -1;
 };
 

@@ -1,4 +1,4 @@
-// Our answer to a case (format: see lv08 beside this file) under sharing model `lv08`: completion time of every flow, one a line, in
+// Our answer to a case (format: see lv08 beside this file) under sharing model `lv08`: completion time of every flow, one per line, in
 // seconds.
 #include <cstdio>
 #include <deque>

@@ -60,7 +60,7 @@ Sizes sizes_of(const std::string& text) {
   return sizes;
 }
 
-/// What is left of the scenario is its network; nothing learns, and nothing fails.
+/// Keeps the scenario's network only: no training and no faults.
 std::vector<std::string> sets_of(const Arguments& arguments) {
   std::vector<std::string> sets;
   if (arguments.has("set")) sets = arguments.get<std::vector<std::string>>("set");
@@ -112,7 +112,7 @@ std::vector<const CollectiveEntry*> algorithms_of(const Arguments& arguments, co
   return all;
 }
 
-/// As nccl-tests prints microseconds.
+/// In microseconds, formatted like nccl-tests.
 std::string microseconds(double value) { return fmt::format("{:.{}f}", value, value >= 10'000 ? 0 : value >= 100 ? 1 : 2); }
 
 struct Row {
@@ -120,7 +120,7 @@ struct Row {
   std::vector<Time> times;  // [algorithms]
 };
 
-/// Bandwidths in 1e9 bytes a second; busbw is the definition of nccl-tests' doc/PERFORMANCE.md.
+/// Bandwidths in 1e9 bytes per second; busbw is the definition of nccl-tests' doc/PERFORMANCE.md.
 void print_table(const std::vector<const CollectiveEntry*>& algorithms, const std::vector<Row>& rows, std::size_t first, std::size_t last,
                  double ranks) {
   std::string names = fmt::format("#{:>13} {:>13}", "", ""), titles = fmt::format("#{:>13} {:>13}", "size", "count"),
@@ -161,7 +161,7 @@ void print_left_out(const AllReduceTimes& times) {
     if (const std::string lacks = entry.unfit(times.shape()); !lacks.empty()) fmt::print("# left out: {}, which {}\n", entry.name, lacks);
 }
 
-/// From which size on a library takes what.
+/// The message size from which a library makes each choice.
 void print_choices(const AllReduceTimes& times, const std::vector<const CollectiveEntry*>& algorithms, const std::vector<Row>& rows) {
   for (const CollectiveEntry* entry : algorithms) {
     if (!entry->library) continue;

@@ -1,4 +1,4 @@
-// What `straggler check --json` prints.
+// The output of `straggler check --json`.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace straggler::cli {
 
-/// What `check` prints as lines and tables, typed: times in seconds, sizes in bytes, rates in bytes per second.
+/// The lines and tables of `check`, typed: times in seconds, sizes in bytes, rates in bytes per second.
 std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
                        const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
                        const std::vector<std::string>& warnings);

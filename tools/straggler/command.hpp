@@ -1,4 +1,4 @@
-// What every subcommand of `straggler` shares: options, help, exit codes.
+// Shared by every subcommand of `straggler`: options, help, exit codes.
 #pragma once
 #include <boost/program_options.hpp>
 #include <filesystem>
@@ -58,7 +58,7 @@ class Arguments {
   }
   /// A whole number of at least `least`. Throws UsageError.
   std::uint64_t count(const char* name, std::uint64_t least) const;
-  /// The name of a file that may be made in a folder that is there. Throws UsageError.
+  /// The name of a file that can be created in an existing folder. Throws UsageError.
   std::filesystem::path file(const char* name) const;
 
  private:
@@ -75,7 +75,7 @@ class Arguments {
 
 std::string version_line();
 
-/// "a,b" as an option gives a list; nothing between commas is no entry.
+/// A list option such as "a,b"; empty items are dropped.
 std::vector<std::string> split_at_commas(const std::string& text);
 
 }  // namespace straggler::cli

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// DIR/report.html. A folder that holds results of another command has a report.html of its own.
+/// DIR/report.html. A folder with results of another command already has a report.html.
 fs::path write_page(const Comparison& comparison, const fs::path& folder) {
   const std::string held = fs::exists(folder / "summary.json") ? "holds a run" : results_of_another_command(folder);
   if (!held.empty())

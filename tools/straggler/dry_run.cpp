@@ -16,12 +16,12 @@ std::string many(std::size_t count, const char* what) { return fmt::format("{} {
 
 /// The cost of one run, as far as its scenario gives it.
 struct Cost {
-  double samples = 0, flops = 0;  // to train on at most: a target may end it earlier
-  bool open = false;              // the scenario bounds simulated time alone
+  double samples = 0, flops = 0;  // upper bound: a target may end training earlier
+  bool open = false;              // the scenario bounds only simulated time
   std::size_t memory = 0;         // bytes
 };
 
-/// Three times the forward pass's FLOPs a sample (docs/model.md).
+/// Three times the forward pass's FLOPs per sample (docs/model.md).
 Cost cost_of(const Scenario& scenario, bool timing_only, const std::string& kernels) {
   RunOptions options;
   options.timing_only = timing_only;

@@ -1,4 +1,4 @@
-// `sweep --dry-run`: what would be run, without running or writing anything.
+// `sweep --dry-run`: lists the runs without running or writing anything.
 #pragma once
 #include <filesystem>
 
@@ -7,9 +7,8 @@
 
 namespace straggler::cli {
 
-/// Prints every point with its seed and whether `state_file` has it, then counts and what is known of the cost: samples, arithmetic,
-/// memory, and seconds where the state has finished points. Of a search, how many points it may take. Throws ScenarioErrors where a point
-/// is wrong.
+/// Prints every point with its seed and whether `state_file` has it, then counts and the known cost: samples, arithmetic, memory, and
+/// seconds if the state has finished points. For a search, prints the largest number of points. Throws ScenarioErrors if a point is wrong.
 void print_dry_run(const SearchFile& search, const SweepOptions& options, const PoolOptions& pool, const std::filesystem::path& state_file);
 
 }  // namespace straggler::cli

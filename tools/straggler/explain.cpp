@@ -31,7 +31,7 @@ po::options_description explain_options() {
   return options;
 }
 
-/// A folder must be new, empty, or hold files of this command.
+/// A folder must be new, be empty or hold files of this command.
 void refuse_foreign_folder(const fs::path& out, bool force) {
   if (out.empty()) throw UsageError("--out is empty; name a folder");
   std::error_code error;

@@ -9,7 +9,7 @@ namespace straggler::cli {
 
 namespace {
 
-std::atomic<std::int64_t> first{0};  // when the first came, in ns of the monotonic clock; 0: none has
+std::atomic<std::int64_t> first{0};  // time of the first signal, in ns of the monotonic clock; 0: none
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
 std::int64_t now() {

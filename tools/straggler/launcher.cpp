@@ -19,10 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Set by the launcher in each process that it starts; the nearest to MPI first, and the first that is set counts: mpirun within a Slurm
-/// job inherits Slurm's. Of Slurm only what srun sets in the tasks of a step: SLURM_NTASKS and SLURM_PROCID are there in a batch script,
-/// too, which is one process. (Open MPI's manual of mpirun, "Exported environment variables"; MPICH's PMI; srun(1), "Output environment
-/// variables".)
+/// Set by the launcher in each process that it starts. Those nearest to MPI come first, and the first that is set counts: mpirun within a
+/// Slurm job inherits Slurm's. Of Slurm, only variables that srun sets in the tasks of a step: a batch script, which is one process, has
+/// SLURM_NTASKS and SLURM_PROCID, too. (Open MPI's manual of mpirun, "Exported environment variables"; MPICH's PMI; srun(1), "Output
+/// environment variables".)
 constexpr const char* sizes[] = {"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
 
 constexpr std::string_view shared[] = {"sweep", "race"};

@@ -1,18 +1,18 @@
-// Who started this process: a launcher that started several (mpirun, srun), or not.
+// Whether a launcher (mpirun, srun) started this process and several others.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace straggler::cli {
 
-/// How many processes the launcher started together, by the environment that it gave them; 1 without one.
+/// The number of processes that the launcher started together, from its environment variables; 1 without a launcher.
 unsigned launched_processes();
 
 /// Whether ranks can share the work of this command.
 bool is_shared_by_ranks(const std::string& command);
 
 /// Replaces this process by straggler-mpi, which lies beside it, if its command is one that ranks share and a launcher started several.
-/// Returns if not; throws UsageError if straggler-mpi cannot be started.
+/// Otherwise returns; throws UsageError if straggler-mpi cannot be started.
 void hand_over_to_ranks(const std::vector<std::string>& arguments);
 
 }  // namespace straggler::cli

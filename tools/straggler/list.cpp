@@ -27,7 +27,7 @@ struct Entry {
   std::vector<Parameter> parameters;
   std::vector<std::pair<std::string, std::string>> figures = {};  // of devices
   bool cost_only = false;                                         // models that workload.cost knows and workload.model does not
-  const SchemeEntry* scheme = nullptr;                            // of schemes: what else the registry states
+  const SchemeEntry* scheme = nullptr;                            // of schemes: the other facts of the registry
 };
 
 /// One group of `list`: entries of a registry.
@@ -56,7 +56,7 @@ const std::vector<Group>& groups() {
   return all;
 }
 
-/// As a scenario has it under `fp16`.
+/// Rates as a scenario writes them under `fp16`.
 std::string half_rates(const DeviceProfile& device) {
   if (device.half_peak_flops <= 0) return "none";
   return fmt::format("{{peak: {}, efficiency: {}, launch: {}}}", format_quantity(device.half_peak_flops, Dimension::compute),
@@ -74,7 +74,7 @@ std::vector<std::pair<std::string, std::string>> figures_of(const DeviceProfile&
           {"host_to_device", device.host_to_device > 0 ? format_quantity(device.host_to_device, Dimension::rate) : "none"}};
 }
 
-/// Of four workers in one rack; 0: it has no such role.
+/// For four workers in one rack; 0: it has no such role.
 Rank aggregators_of_four(const SchemeVariant& variant) {
   TrainingPlan plan;
   plan.workers = 4;
@@ -232,7 +232,7 @@ nlohmann::ordered_json json_of(const ParameterTexts& texts) {
   return json;
 }
 
-/// Those of 2 to 8 workers with which it cannot run.
+/// The worker counts from 2 to 8 with which it cannot run.
 std::vector<Rank> unfit_workers(const SchemeVariant& variant) {
   std::vector<Rank> unfit;
   for (Rank workers = 2; workers <= 8; ++workers) {
@@ -243,7 +243,7 @@ std::vector<Rank> unfit_workers(const SchemeVariant& variant) {
   return unfit;
 }
 
-/// The facts with the defaults (required parameters as in the first example), and the other variants that tests of all schemes try.
+/// The facts with the defaults (required parameters as in the first example), and the other variants that the tests of all schemes use.
 void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   const std::vector<SchemeVariant> variants = variants_of(scheme);
   json["family"] = family_choice.name_of(scheme.family);
@@ -293,7 +293,7 @@ nlohmann::ordered_json json_of(const Group& group) {
   return all;
 }
 
-/// The keys of a part of the scenario, or of a sweep or a claim, one a line.
+/// The keys of a part of the scenario, or of a sweep or a claim, one per line.
 int list_keys(const std::string& part, const Arguments& arguments) {
   std::vector<KeyRow> rows;
   try {

@@ -19,36 +19,36 @@ namespace straggler::cli {
 void add_pool_options(boost::program_options::options_description_easy_init& add);
 /// Throws UsageError.
 PoolOptions read_pool_options(const Arguments& arguments);
-/// A cache: if it cannot be used there is a warning, and the command continues without it.
+/// A cache: if it cannot be used, the command warns and continues without it.
 std::unique_ptr<EvaluationFile> open_store(const Arguments& arguments);
 
-/// A folder of results is new, empty, or holds a `noun`, that is its state file; or --force. Throws ResultsError.
+/// Requires a results folder that is new, is empty or holds a `noun`, i.e. its state file, unless --force. Throws ResultsError.
 void open_results(const std::filesystem::path& folder, const char* state_file, const char* noun, bool force);
 
 /// Waits for a locked state, with a message, until the user interrupts.
 DatabaseWait wait_for_others(const Common& common);
 
-/// Takes away the state of a folder.
+/// Removes the state of a folder.
 void remove_state(const std::filesystem::path& folder, const char* state_file);
 
 /// The experiment that is about to run into a folder that may hold results.
 struct PlannedResults {
   std::filesystem::path folder;
-  const char* noun;  // what the folder holds
+  const char* noun;  // the kind of results in the folder
   Description description;
-  std::function<bool()> goes_on;  // whether any of its points is finished already
+  std::function<bool()> goes_on;  // whether any of its points has finished
 };
-/// Records what it is, and says on standard error where that differs from before. Throws ResultsError, and changes nothing, where nothing
-/// would be left of what the folder holds.
+/// Records the experiment's description and prints its differences from the previous one on standard error. Throws ResultsError, and
+/// changes nothing, if none of the folder's results would remain.
 void take_over(SweepState& state, const PlannedResults& now, const Common& common);
 
 /// "took 1.20 s; 40 of 80 evaluations came from the store", on standard error.
 void say_how_it_went(const SweepProgress& progress, double wall_seconds, const Common& common);
 
-/// How far things are, on standard error.
+/// Progress, on standard error.
 class PointsLine {
  public:
-  /// `open_end`: the results of the first points may add more.
+  /// `open_end`: the results of the first points may add points.
   PointsLine(const Common& common, bool open_end)
       : open_end_(open_end),
         shown_(!common.quiet && common.progress != ProgressStyle::none),

@@ -42,7 +42,7 @@ void print_overview(std::FILE* to) {
              "finished is written).\n");
 }
 
-std::string written_results;  // where they are; empty: nowhere yet
+std::string written_results;  // their path; empty: not written yet
 
 std::string output_problem(const std::string& why) {
   return fmt::format("standard output cannot be written: {}{}", why,
@@ -116,10 +116,10 @@ int guarded(const std::vector<std::string>& arguments, const std::function<int()
 }
 
 void prepare_process() {
-  // A write beyond a file size limit is to be an error like a full disk, not the end of the process.
+  // A write beyond a file size limit must be an error, like a full disk, and not kill the process.
   std::signal(SIGXFSZ, SIG_IGN);
 #ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 1 << 22);  // large arrays go back to the system when they are dropped, always
+  mallopt(M_MMAP_THRESHOLD, 1 << 22);  // large arrays always go back to the system when freed
 #endif
 }
 

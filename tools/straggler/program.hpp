@@ -1,4 +1,4 @@
-// The program around its commands: which one is run, and what is said of errors.
+// The program around its commands: dispatch and error messages.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -7,16 +7,16 @@
 
 namespace straggler::cli {
 
-/// Settings of the process; once, before anything else.
+/// Settings of the process. Called once, first.
 void prepare_process();
 
-/// To be said from now on if standard output cannot be written: what the command is for is in this file or folder.
+/// From now on, a failed write to standard output adds that the results are in this file or folder.
 void results_are_in(const std::filesystem::path& place);
 
-/// Runs the command that the arguments name. Returns the exit code; what went wrong is said on standard error.
+/// Runs the command that the arguments name. Returns the exit code; errors go to standard error.
 int run_program(const std::vector<std::string>& arguments);
 
-/// Runs `body`. Returns its exit code; prints what it throws and returns the code for that. `arguments`: the program's, for hints.
+/// Runs `body`. Returns its exit code. Prints the exception it throws and returns the code for it. `arguments`: the program's, for hints.
 int guarded(const std::vector<std::string>& arguments, const std::function<int()>& body);
 
 }  // namespace straggler::cli

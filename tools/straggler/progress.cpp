@@ -76,7 +76,7 @@ void Progress::draw(const State& state, double wall_seconds) {
 }
 
 std::string Progress::line(const State& state, double wall_seconds) const {
-  // What matters most comes first: a narrow terminal cuts the end off.
+  // The most important figures come first: a narrow terminal cuts off the end.
   std::string text = fmt::format("simulated {}", readable_seconds(state.time.seconds()));
   if (!std::isnan(state.epochs)) text += fmt::format("  epoch {:.2f}", state.epochs);
   if (state.fraction > 0)

@@ -1,4 +1,4 @@
-// How far a run is, on standard error.
+// Progress of a run, on standard error.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -18,7 +18,7 @@ class Progress final : public ProgressListener {
   ~Progress() override { clear(); }
   void progress(const State& state) override;
   bool interrupted() override;
-  /// Takes the bar off the terminal.
+  /// Erases the bar from the terminal.
   void clear();
 
  private:

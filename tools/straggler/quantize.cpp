@@ -55,7 +55,7 @@ po::options_description quantize_options() {
   return options;
 }
 
-/// The place of the given word among `words`.
+/// Index of the given word in `words`.
 std::size_t choice_of(const Arguments& arguments, const char* option, const std::vector<std::string>& words) {
   if (!arguments.has(option)) return 0;
   const std::string& given = arguments.get<std::string>(option);
@@ -164,7 +164,7 @@ class Quantization {
   }
 
  private:
-  /// What cannot be computed with these weights is said of their file: the scenario describes the model well.
+  /// Errors of computing with these weights name the weights' file: the scenario itself is valid.
   template <class Work>
   void of_model(const Work& work) const {
     try {
@@ -232,7 +232,7 @@ class Quantization {
     results_are_in(out_);
   }
 
-  /// Of an earlier quantization into the same folder, with other bits.
+  /// Files of an earlier quantization into the same folder, with other bits.
   void remove_earlier_models(const std::vector<std::pair<std::string, std::string>>& written) const {
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(out_, error)) {

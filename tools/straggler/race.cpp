@@ -105,7 +105,7 @@ void write_tables(const fs::path& out, const Race& race, const RaceReader& reade
   if (race.tuning)
     files.emplace_back("tuning.csv", tuning_csv(race, reader, outcome));
   else
-    fs::remove(out / "tuning.csv");  // of a race before this one
+    fs::remove(out / "tuning.csv");  // of an earlier race
   try {
     write_whole_files(out, files);
   } catch (const DiskError& error) {
@@ -125,7 +125,7 @@ int execute_race(const std::vector<std::string>& given) {
   open_results(out, race_file, "race", arguments.flag("force"));
   if (arguments.flag("force")) {
     SweepState nothing(":memory:");
-    race_goes_on(race, reader, PointPool(options, nothing, nullptr, {}));  // reads all that is to be run: it throws before anything is lost
+    race_goes_on(race, reader, PointPool(options, nothing, nullptr, {}));  // reads every scenario first: throws before anything is lost
     remove_state(out, race_file);
   }
   catch_interrupts();

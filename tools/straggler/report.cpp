@@ -20,9 +20,9 @@ namespace {
 
 using Files = std::vector<std::pair<std::string, std::string>>;
 
-/// `folder` as links on a page in `page_folder` name it; empty: they are the same.
+/// `folder` relative to a page in `page_folder`; empty: they are the same.
 std::string seen_from(const fs::path& page_folder, const fs::path& folder) {
-  // Made absolute first: of a folder that is not there yet the rest would stay as it is.
+  // Made absolute first: the missing part of a path that does not exist yet would stay unresolved.
   const fs::path way = fs::relative(fs::absolute(folder), fs::absolute(page_folder.empty() ? fs::path(".") : page_folder));
   return way == "." ? std::string() : way.generic_string();
 }
@@ -50,7 +50,7 @@ Files files_of(const fs::path& folder, const fs::path& page_folder) {
       "{}: holds no summary.json of a run, sweep.sqlite of a sweep or race.sqlite of a race; name a result folder", folder.string()));
 }
 
-/// Of several runs: one page that compares them.
+/// One page that compares several runs.
 Files compared_files(const std::vector<std::string>& folders, const fs::path& page_folder) {
   std::vector<RunResult> runs;
   for (const std::string& folder : folders) {

@@ -135,7 +135,7 @@ std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, 
   return request;
 }
 
-/// What the run needs and what it leaves, in the order in which things may be refused.
+/// Inputs and outputs of the run, in the order in which they are checked.
 class Run {
  public:
   explicit Run(const Arguments& arguments) : options_(run_options(arguments)), kept_(kept_tables(arguments)), common_(arguments.common()) {
@@ -214,7 +214,7 @@ class Run {
   Common common_;
   Scenario scenario_;
   ResultFolder::Request request_;
-  Progress* progress_ = nullptr;  // while it runs
+  Progress* progress_ = nullptr;  // during the run
 };
 
 int execute_run(const std::vector<std::string>& given) {

@@ -20,7 +20,7 @@ class Lines {
   void add(const std::string& label, const std::string& value) { all_.emplace_back(label, value); }
   std::string text() const {
     std::size_t width = 16;
-    for (std::size_t i = 1; i < all_.size(); ++i) width = std::max(width, all_[i].first.size());  // the first is a name of any length
+    for (std::size_t i = 1; i < all_.size(); ++i) width = std::max(width, all_[i].first.size());  // the first is a name of unlimited length
     std::string out;
     for (const auto& [label, value] : all_) out += fmt::format("{:<{}}  {}\n", label, width, value);
     return out;
@@ -79,7 +79,7 @@ std::string where_time_went(const RunRecord& record) {
   return text.empty() ? "no time passed" : text;
 }
 
-/// [groups]; -1: no worker of it lived.
+/// [groups]; -1: none of its workers lived.
 std::vector<double> idle_of_groups(const RunRecord& record) {
   std::vector<std::vector<WorkerRecord>> groups(record.group_devices.size());
   for (std::size_t worker = 0; worker < record.worker_groups.size(); ++worker)

@@ -1,4 +1,4 @@
-// What `run` prints when it is done.
+// The final output of `run`.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace straggler::cli {
 
-/// A page of lines, plain ASCII; the same for the same record. `scenario`: the run's, for the names of its workers.
+/// A page of lines, plain ASCII; equal for equal records. `scenario`: the run's, for the names of its workers.
 std::string run_report(const Scenario& scenario, const RunRecord& record, const std::filesystem::path& folder);
 
 }  // namespace straggler::cli

@@ -1,4 +1,4 @@
-// Options of the commands that run a scenario: what is changed in it, and how it is run.
+// Options of the commands that run a scenario: its changes, and how it is run.
 #pragma once
 #include "scenarios/schema/scenario.hpp"
 #include "tools/straggler/command.hpp"
@@ -9,7 +9,7 @@ namespace straggler::cli {
 void add_scenario_options(boost::program_options::options_description_easy_init& add);
 /// The first positional argument, changed by --set and --seed. Throws ScenarioErrors, UsageError.
 Scenario read_given_scenario(const Arguments& arguments);
-/// The name of a set that is there; "auto" if none is given. Throws UsageError.
+/// The name of an available kernel set; "auto" if none is given. Throws UsageError.
 std::string given_kernels(const Arguments& arguments);
 
 }  // namespace straggler::cli

@@ -10,7 +10,7 @@ namespace straggler::cli {
 
 namespace {
 
-/// "`k` (required), `via` (`all_reduce`, or `server`)"; what is optional has no default.
+/// "`k` (required), `via` (`all_reduce`, or `server`)"; optional parameters have no default.
 std::string parameters_text(const SchemeEntry& scheme) {
   std::vector<std::string> all;
   for (const Parameter& parameter : scheme.parameters) {
@@ -25,7 +25,7 @@ std::string parameters_text(const SchemeEntry& scheme) {
   return all.empty() ? "none" : fmt::format("{}", fmt::join(all, ", "));
 }
 
-/// "a server", "messages between workers", …, and how many workers where that is fixed.
+/// "a server", "messages between workers", …, and the number of workers if that is fixed.
 std::string needs_text(const SchemeEntry& scheme) {
   std::string text = either(variants_of(scheme), [](const SchemeVariant& variant) -> std::string {
     if (variant.one_host()) return "one host";

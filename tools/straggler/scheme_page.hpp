@@ -1,4 +1,4 @@
-// All schemes as a page, made from what their entries state.
+// All schemes as a page, generated from their entries.
 #pragma once
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ std::string either(const std::vector<SchemeVariant>& variants, const Fact& fact)
   return fmt::format("{}", fmt::join(all, " or "));
 }
 
-/// As Markdown: what users compare schemes by, and a section for each with its rule and its picture, images/schemes/NAME.svg.
+/// As Markdown: a comparison table, and a section for each scheme with its rule and its picture, images/schemes/NAME.svg.
 void print_scheme_page();
 
 }  // namespace straggler::cli

@@ -74,7 +74,7 @@ UntilInterval until_of(const std::string& text) {
   throw UsageError(fmt::format("--until-ci is {}; write a share such as 2%, above 0% and at most 100%", in_quotes(text)));
 }
 
-/// Takes away the state of a folder, and the folder if it was not there before, unless a point is finished in it.
+/// Removes the state of a folder, and the folder if it is new, unless one of its points has finished.
 void take_away(const fs::path& folder, bool folder_was_there) {
   const fs::path file = folder / sweep_file;
   std::error_code ignored;
@@ -93,7 +93,7 @@ bool is_table(const std::string& name) {
   return std::regex_match(name, tables);
 }
 
-/// Refuses a folder that is named twice, and one of something that has no shards. Returns the states in them.
+/// Refuses a folder that is named twice, and results that have no shards. Returns the states in them.
 std::vector<fs::path> states_of_shards(const std::vector<std::string>& folders) {
   std::map<fs::path, std::string> seen;
   std::vector<fs::path> states;
@@ -185,7 +185,7 @@ class SweepCommand {
     open_folder([&] {
       SweepState nothing(":memory:");
       PointPool pool(pool_, nothing, nullptr, {});
-      return !goes_on(search, pool);  // reads all that is to be run
+      return !goes_on(search, pool);  // reads every scenario first
     });
     catch_interrupts();
     SweepState state(out_ / sweep_file, wait_for_others(common_));
@@ -218,8 +218,8 @@ class SweepCommand {
       throw UsageError("--until-ci works with axes only; write the number of repeats into the search, as repeats: 5");
   }
 
-  /// A folder of results that is new, or goes on. With --force what it holds is forgotten if `may_go` says so, which throws if something is
-  /// wrong with what comes in its place.
+  /// A results folder that is new or is resumed. With --force its results are discarded if `may_go` allows it; `may_go` throws if something
+  /// is wrong with the new ones.
   void open_folder(const std::function<bool()>& may_go) {
     const bool force = arguments_.flag("force");
     open_results(out_, sweep_file, "sweep", force);
@@ -237,7 +237,7 @@ class SweepCommand {
     return sweep_goes_on(search.sweep, options_, pool);
   }
 
-  /// Writes its table and says what it found; the outcome has no rows.
+  /// Writes its table and prints its answer; the outcome has no rows.
   SweepOutcome run_search(const SearchFile& search, SweepState& state, PointPool& pool, const PointsLine& line) const {
     const Trials::Options options = trial_options(search);
     SweepOutcome outcome;
@@ -291,7 +291,7 @@ class SweepCommand {
                out_.string());
   }
 
-  /// Replaces those of the earlier results in the folder.
+  /// Replaces the files of earlier results in the folder.
   void write_tables(const std::vector<std::pair<std::string, std::string>>& files) const {
     try {
       write_whole_files(out_, files);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_rows = 32;
 
-/// "worker 3", and how much slower it is than its device.
+/// "worker 3", and its slowdown relative to its device.
 std::vector<std::string> names_of(const Scenario& scenario, std::size_t most) {
   std::vector<std::string> names;
   for (const WorkerGroup& group : scenario.cluster.workers)
@@ -29,7 +29,7 @@ std::vector<std::string> names_of(const Scenario& scenario, std::size_t most) {
   return names;
 }
 
-/// Ends the run when nothing that it does can change the picture any more: work that was done in it is dropped soon or never.
+/// Ends the run once it can no longer change the picture: work shown there is dropped soon or never.
 class UntilTwice final : public ProgressListener {
  public:
   explicit UntilTwice(Time until) : end_(until + until) {}

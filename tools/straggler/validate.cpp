@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Every claim read and checked before the first one runs: all that is wrong is said at once, and nothing is written.
+/// Reads and checks every claim before the first one runs: all problems are reported at once, and nothing is written.
 std::vector<Claim> read_claims(const std::vector<std::string>& files) {
   std::vector<Claim> claims;
   std::vector<Problem> problems;
@@ -32,7 +32,7 @@ std::vector<Claim> read_claims(const std::vector<std::string>& files) {
   return claims;
 }
 
-/// As `run` has it: a folder is new, empty, or holds what this command wrote.
+/// As for `run`: a folder must be new, be empty or hold output of this command.
 void refuse_foreign_folder(const fs::path& out, bool force) {
   std::error_code error;
   if (!fs::exists(out, error)) return;

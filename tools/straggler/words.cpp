@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Beside its place first: it appears whole or not at all.
+/// Written under a temporary name first, so that it appears whole or not at all.
 void write_vectors(const WordVectors& vectors, const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) throw ResultsError(fmt::format("{}: is a folder; name a file with --out", path.string()));

@@ -94,7 +94,7 @@ RealOptions options_of(const po::variables_map& values, const std::vector<std::s
   return options;
 }
 
-/// None: help or version was asked for, and printed.
+/// None: help or version was printed.
 std::optional<RealOptions> parse(const std::vector<std::string>& arguments, bool prints) {
   const po::options_description visible = visible_options();
   po::options_description all;

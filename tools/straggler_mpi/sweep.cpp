@@ -20,7 +20,7 @@
 namespace straggler::cli {
 namespace {
 
-/// Rank 0 as the command sees it.
+/// Rank 0, as seen by the command.
 class ServedRanks final : public Ranks {
  public:
   ServedRanks(SweepServer& server, unsigned cores) : server_(server), cores_(cores) {}
@@ -38,7 +38,7 @@ class ServedRanks final : public Ranks {
   const unsigned cores_;
 };
 
-/// MPI's own end waits for all ranks, for those that are not there any more as well.
+/// MPI_Finalize waits for all ranks, including lost ones.
 int end(int code, bool all_there) {
   std::fflush(nullptr);
   if (!all_there) ::_exit(code);

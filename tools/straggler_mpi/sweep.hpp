@@ -1,4 +1,4 @@
-// A command whose points ranks share: rank 0 runs it as `straggler` does, the others work for it.
+// A command whose points the ranks share: rank 0 runs it like `straggler`, the others compute points for it.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace straggler::cli {
 
-/// All ranks call it. Returns the exit code, the same on all.
+/// All ranks call it. Returns the same exit code on all ranks.
 int sweep_on_ranks(const Mpi& mpi, const std::vector<std::string>& arguments);
 
 }  // namespace straggler::cli

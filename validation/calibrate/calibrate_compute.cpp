@@ -14,7 +14,7 @@ namespace straggler {
 
 namespace {
 
-/// An affine time that misses a batch size by more gives way to a table.
+/// If an affine time misses a batch size by more, a table is used.
 constexpr double affine_tolerance = 0.05;
 using ByBatch = std::map<std::int64_t, std::vector<const BatchTimes::Sample*>>;
 
@@ -25,7 +25,7 @@ std::vector<double> seconds_of(const std::vector<const BatchTimes::Sample*>& sam
 }
 
 /// Standard deviation of log(seconds): pooled over the batch sizes that were measured more than once, else from the interquartile ranges,
-/// which are 2 · median · sinh(quartile · sigma) for a lognormal time. None: there is nothing to tell it from.
+/// which are 2 · median · sinh(quartile · sigma) for a lognormal time. None: the data does not determine it.
 std::optional<double> sigma_of(const ByBatch& batches) {
   double squares = 0, degrees = 0;
   std::vector<double> from_ranges;
@@ -42,7 +42,7 @@ std::optional<double> sigma_of(const ByBatch& batches) {
   return from_ranges.empty() ? std::nullopt : std::optional(std::min(median(from_ranges), largest_sigma));
 }
 
-/// What a table without point `left_out` says there: a line through its neighbours.
+/// Prediction at point `left_out` by a table without it: a line through its neighbours.
 double from_neighbours(const std::vector<TimedSize>& points, std::size_t left_out) {
   const TimedSize &a = points[left_out - 1], &b = points[left_out + 1];
   return a.seconds + (b.seconds - a.seconds) * (points[left_out].size - a.size) / (b.size - a.size);

@@ -19,14 +19,14 @@ namespace {
 
 /// A single line that misses a point by more gets segments.
 constexpr double piece_tolerance = 0.03;
-/// What a scenario takes at most for a factor of bandwidth; a piece that is flat has no bandwidth of its own.
+/// Largest bandwidth factor that a scenario accepts; a flat piece has no bandwidth of its own.
 constexpr double most_factor = 1e6;
 
 struct Link {
   double latency_total = 0, bandwidth = 0;  // of the whole path, seconds; bytes per second
 };
 
-/// Latency from the small messages, bandwidth from the large ones: what the segments' factors refer to.
+/// Latency from the small messages, bandwidth from the large ones: the reference of the segments' factors.
 Link link_of(const std::vector<Piece>& pieces) {
   Link link{pieces.front().line.start, 1 / pieces.back().line.slope};
   for (const Piece& piece : pieces)
@@ -48,7 +48,7 @@ std::string segments_text(const std::vector<Piece>& pieces, const std::vector<Ti
   return out;
 }
 
-/// `scale`: what the error is to be compared with. Below a millionth of it, it is that of the arithmetic.
+/// `scale`: reference of the error. An error below a millionth of it is rounding error.
 std::string with_error(double value, const std::optional<double>& error, double scale, std::string (*readable)(double)) {
   constexpr double rounding = 1e-6;
   if (!error) return readable(value);
@@ -81,9 +81,9 @@ std::string point_table(const std::vector<Piece>& pieces, const std::vector<Time
   return aligned(rows, 0);
 }
 
-/// Measurements that no network would give, or that these entries would predict badly.
+/// Measurements that no network gives, or that these entries predict badly.
 std::vector<std::string> warnings_of(const Link& link, const std::vector<Piece>& pieces, const std::vector<TimedSize>& points) {
-  constexpr double slowest = 1, narrowest = 1000, furthest = 0.2;  // seconds; bytes a second; share
+  constexpr double slowest = 1, narrowest = 1000, furthest = 0.2;  // seconds; bytes per second; share
   std::vector<std::string> warnings;
   if (link.latency_total > slowest)
     warnings.push_back(

@@ -9,10 +9,10 @@
 namespace straggler {
 
 struct Calibration {
-  std::string found;                  // what the file is
+  std::string found;                  // kind of the file
   std::string entries;                // YAML: `devices:` or `network:`
-  std::string table;                  // what was measured, what the entries say of it, and how far apart they are
-  std::vector<std::string> warnings;  // what may be wrong with the file
+  std::string table;                  // measured and predicted times, and their errors
+  std::vector<std::string> warnings;  // possible mistakes in the file
 };
 
 /// Throws ScenarioErrors: too few sizes, times that do not grow with them. `file` names the table in messages.
@@ -21,7 +21,7 @@ Calibration calibrate(const BatchTimes& times);
 
 /// The entries with the table and the source as comments: pastes into a scenario.
 std::string calibration_yaml(const Calibration& calibration, const std::filesystem::path& file);
-/// The first words of such a text.
+/// The first words of that text.
 inline constexpr const char* calibration_mark = "# Calibrated by straggler";
 
 }  // namespace straggler

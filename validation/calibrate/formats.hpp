@@ -1,4 +1,4 @@
-// One reader a format.
+// One reader per format.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace straggler {
 
-/// `bytes,seconds`: half the round trip of a ping-pong, several rows a size or one. With a column `mode`, only the rows of `ping_pong` are
+/// `bytes,seconds`: half the round trip of a ping-pong, one or more rows per size. With a column `mode`, only rows with `ping_pong` are
 /// times of one message (others: one way in a row, both ways at once).
 MessageTimes read_ping_pong(const CsvTable& table);
-/// `batch,seconds`, and if they are there `device,model,precision,iqr_s,memory_bytes`.
+/// `batch,seconds`, and optionally `device,model,precision,iqr_s,memory_bytes`.
 BatchTimes read_batch_times(const CsvTable& table);
 
 bool is_nccl_tests(const std::string& text);

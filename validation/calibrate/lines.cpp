@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t least_points = 3, most_pieces = 6;
 
-/// The best multiple of `column` (one value a point, already divided by the time) for a right side of ones.
+/// The best multiple of `column` (one value per point, already divided by the time) for a right side of ones.
 double best_multiple(std::span<const TimedSize> points, auto column) {
   double with_one = 0, with_itself = 0;
   for (const TimedSize& point : points) {
@@ -32,7 +32,7 @@ void score(std::span<const TimedSize> points, Line& line) {
   }
 }
 
-/// best[k][j]: least sum of squares of k pieces over the first j points, and where the last of them starts.
+/// best[k][j]: least sum of squares of k pieces over the first j points, and the start of the last piece.
 struct Split {
   double squares = std::numeric_limits<double>::infinity();
   std::size_t last_first = 0;
@@ -99,7 +99,7 @@ std::vector<Piece> fit_pieces(std::span<const TimedSize> points, double toleranc
   for (std::size_t k = 1; k <= most; ++k) {
     std::vector<Piece> pieces = pieces_of(points, best, k);
     if (std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.line.largest <= tolerance; })) return pieces;
-    // Two numbers a line, and where it ends.
+    // Two numbers per line, and its end.
     const double count = static_cast<double>(n), parameters = 3 * static_cast<double>(k) - 1;
     const double criterion = count * std::log(std::max(best[k][n].squares, 1e-300) / count) + parameters * std::log(count);
     if (criterion < least) {

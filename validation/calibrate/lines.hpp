@@ -24,14 +24,14 @@ struct Line {
 /// Minimizes Σ((start + slope · size) / seconds - 1)² with start, slope ≥ 0. At least two points.
 Line fit_line(std::span<const TimedSize> points);
 
-/// Lines side by side: from point `first` on, up to the next piece's.
+/// Piecewise lines: each from point `first` up to the next piece's.
 struct Piece {
   std::size_t first = 0, count = 0;
   Line line;
 };
 
-/// The fewest pieces (of at least three points each, at most six) that miss no point by more than `tolerance`; if none do, those with the
-/// least Bayesian information criterion (Schwarz 1978). Which points make a piece is exact, by dynamic programming (Bellman 1961).
+/// The fewest pieces (of at least three points each, at most six) that miss no point by more than `tolerance`; if there are none, those
+/// with the least Bayesian information criterion (Schwarz 1978). The split into pieces is optimal, by dynamic programming (Bellman 1961).
 std::vector<Piece> fit_pieces(std::span<const TimedSize> points, double tolerance);
 
 }  // namespace straggler

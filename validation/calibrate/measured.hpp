@@ -11,16 +11,16 @@ namespace straggler {
 
 /// The distance of a normal distribution's quartile from its mean, in standard deviations.
 inline constexpr double quartile = 0.6744897501960817;
-/// Of a lognormal jitter: what a scenario takes at most.
+/// Largest sigma of a lognormal jitter that a scenario accepts.
 inline constexpr double largest_sigma = 5;
 
-/// Every size has one time or more.
+/// Every size has at least one time.
 struct MessageTimes {
   struct Sample {
     double bytes = 0, seconds = 0;  // of one message, one way
   };
   std::string found;    // "OSU latency: 23 sizes"
-  std::string meaning;  // how seconds came from what the file says
+  std::string meaning;  // how seconds were derived from the file
   bool within_host = false;
   std::vector<Sample> samples;
 };
@@ -29,7 +29,7 @@ struct BatchTimes {
   struct Sample {
     std::int64_t batch = 0;
     double seconds = 0;
-    std::optional<double> iqr;           // seconds: spread of the repeats that this is the median of
+    std::optional<double> iqr;           // seconds: spread of the repeats; `seconds` is their median
     std::optional<double> memory_bytes;  // at its peak
   };
   struct Device {
@@ -43,7 +43,7 @@ struct BatchTimes {
 using Measurements = std::variant<MessageTimes, BatchTimes>;
 
 /// Recognizes the format by the file's contents: our own tables (`bytes,seconds` and `batch,seconds`), nccl-tests, OSU latency. Throws
-/// ScenarioErrors with all that is wrong.
+/// ScenarioErrors with all problems.
 Measurements read_measured(const std::filesystem::path& file);
 
 }  // namespace straggler

@@ -1,4 +1,4 @@
-// The output of others' benchmarks: columns separated by blanks, everything else after '#'.
+// Output of other benchmarks: columns separated by blanks, everything else after '#'.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Rows {
  public:
   explicit Rows(const std::filesystem::path& file) : file_(file) {}
   void problem(int line, const std::string& what) { problems_.emplace_back(Place{0, line, 1}, file_.string(), "", what); }
-  /// None, and a problem, if a word is not a number.
+  /// None and a problem if a word is not a number.
   std::optional<double> number(int line, const std::string& word, const char* column) {
     try {
       return parse_number(word);
@@ -50,7 +50,7 @@ class Rows {
   std::vector<Problem> problems_;
 };
 
-/// The words of nccl-tests' header line, without the '#' in front; empty if the line is another one.
+/// The words of nccl-tests' header line, without the '#' in front; empty for any other line.
 std::vector<std::string> nccl_header(std::string_view line) {
   std::vector<std::string> words = words_of(line);
   if (!words.empty() && words.front() == "#") words.erase(words.begin());
@@ -87,7 +87,7 @@ class NcclReader {
     if (std::vector<std::string> header = nccl_header(line); !header.empty()) header_ = std::move(header);
     const std::vector<std::string> words = words_of(line);
     if (header_.empty() || words.empty() || words.front().front() == '#') return;
-    if (!std::isdigit(static_cast<unsigned char>(words.front().front()))) return;  // logs of other programs in between
+    if (!std::isdigit(static_cast<unsigned char>(words.front().front()))) return;  // log lines of other programs
     if (words.size() != header_.size()) {
       rows_.problem(number, fmt::format("has {} fields and the header {} columns; give the whole output (is the file cut off?)",
                                         words.size(), header_.size()));

@@ -29,7 +29,7 @@ class Cells {
     }
     return 1;
   }
-  /// In seconds. A value that a scenario cannot take is a mistake.
+  /// In seconds. A value outside a scenario's limits is a mistake.
   double time(const CsvRow& row, std::size_t column, bool may_be_zero) {
     const double value = number(row, column, may_be_zero);
     if (value <= Time::limit().seconds()) return value;

@@ -1,4 +1,4 @@
-// Numbers fit to be pasted.
+// Numbers to be pasted into scenarios.
 #pragma once
 #include <algorithm>
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// To five digits: timings resolve no more.
+/// To five digits, the resolution of timings.
 inline double rounded(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4e", value);

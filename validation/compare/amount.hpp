@@ -1,4 +1,4 @@
-// Numbers with or without a unit, as claims write them.
+// Numbers of claims, with or without a unit.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace straggler {
 
-/// A value in SI and what it measures; no dimension: a plain number or a share.
+/// A value in SI and its dimension; no dimension: a plain number or a share.
 struct Amount {
   double value = 0;
   std::optional<Dimension> dimension;
@@ -16,14 +16,14 @@ struct Amount {
 
 /// "50us", "1Gbps", "25MiB", "0.5", "2%". Throws std::invalid_argument.
 Amount parse_amount(std::string_view text);
-/// As a scenario takes it: the shortest text that reads back as exactly this value.
+/// In a scenario's syntax: the shortest text that reads back as exactly this value.
 std::string format_amount(double value, std::optional<Dimension> dimension);
 /// For people: three or four digits and a unit.
 std::string readable_amount(double value, std::optional<Dimension> dimension);
 
-/// How much one `unit` is in SI: 1e-3 for "ms", 0.01 for "%", 1 for "". Throws std::invalid_argument.
+/// One `unit` in SI: 1e-3 for "ms", 0.01 for "%", 1 for "". Throws std::invalid_argument.
 double unit_factor(std::string_view unit);
-/// What a known unit measures; none: "%", and "".
+/// The dimension of a known unit; none: "%", and "".
 std::optional<Dimension> unit_dimension(std::string_view unit);
 /// "a time", "a size", "a rate", "a compute rate", "a plain number".
 std::string noun_of(std::optional<Dimension> dimension);

@@ -1,4 +1,4 @@
-// A claim: a measured table, the scenario that is to predict it, what may be fitted on which rows, and how large the other errors may be.
+// A claim: a measured table, the scenario that must predict it, parameters and rows of the fit, and bounds of the held-out errors.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -23,14 +23,14 @@ struct Condition {
   std::optional<double> above = {}, below = {};  // ends of a range, excluded
   Place place = {};
 };
-/// All of them; empty: every row.
+/// All must hold; empty: every row.
 struct RowPattern {
   std::vector<Condition> conditions;
   Place place;
   std::string path;  // in the claim, for messages
 };
 
-/// Paths of the scenario that take one value of a cell.
+/// Paths of the scenario that are set to the value of a cell.
 struct BindTarget {
   std::vector<std::string> paths;
   std::string unit;                                         // written behind the cell
@@ -49,7 +49,7 @@ struct Bind {
 /// A fixed change of the scenario.
 struct FixedSet {
   std::string path, yaml;
-  std::string source;  // who says that it is so; empty: nobody
+  std::string source;  // origin of the value; empty: none given
   Place place;
 };
 
@@ -60,15 +60,15 @@ struct Compared {
   double scale = 1;
   std::optional<RowPattern> relative_to;
   std::string deviation;             // the column of the standard deviation of the repeats; in `unit`
-  std::string repeats_column;        // of how many repeats the measured value is the mean
+  std::string repeats_column;        // number of repeats averaged in the measured value
   std::optional<double> repeats;     // the same, one number for all rows
-  std::string rank_column;           // the worker whose metric is meant; the metric is then a number of workers.csv
+  std::string rank_column;           // the worker whose metric is compared; the metric is then a column of workers.csv
   std::optional<std::int64_t> rank;  // the same, one worker for all rows
   bool of_a_worker() const { return !rank_column.empty() || rank; }
   Place place;
 };
 
-/// One number that the optimizer may choose, and every path that takes it.
+/// One fitted number, and every path that is set to it.
 struct FitParameter {
   std::vector<std::string> paths;
   std::optional<Dimension> dimension;
@@ -80,39 +80,39 @@ struct FitParameter {
 struct Fit {
   std::vector<FitParameter> parameters;
   std::vector<RowPattern> rows;
-  bool log_errors = true;  // squares of log(predicted / measured); else of predicted / measured - 1
+  bool log_errors = true;  // squares of log(predicted / measured); false: of predicted / measured - 1
 };
 
 struct Claim {
   std::filesystem::path file, scenario, measured;
-  Place scenario_place, measured_place;  // where the claim names them
+  Place scenario_place, measured_place;  // where the claim mentions them
   std::string title, source;
   std::int64_t attempt = 1;  // number of versions of the claim or of its model that were tested on these rows, this one included
   std::vector<FixedSet> set;
   std::vector<Bind> bind;
-  std::vector<RowPattern> where;  // one of them; empty: every row
+  std::vector<RowPattern> where;  // at least one must match; empty: every row
   Compared compare;
   std::optional<Fit> fit;
   std::optional<double> bound_mape, bound_max;  // shares; at least one
-  std::optional<bool> timing_only;              // none: as the metric needs
+  std::optional<bool> timing_only;              // none: the metric decides
   std::shared_ptr<const Places> places;
 };
 
-/// What may stand in a claim.
+/// The keys of a claim.
 std::vector<ScenarioKey> claim_keys();
 
-/// Throws ScenarioErrors with all that is wrong.
+/// Throws ScenarioErrors with all problems.
 Claim read_claim(const std::filesystem::path& file);
 
-/// The errors of reading a file that the claim names under `key`; if it is no file at all, at that place of the claim.
+/// Errors of reading a file given in the claim under `key`; if it is not a file, at that place of the claim.
 ScenarioErrors named_by_claim(const Claim& claim, Place place, const char* key, const std::filesystem::path& file,
                               const ScenarioErrors& errors);
 
-/// What `compare.metric` may be: the numbers of summary.json, update_seconds and blocked_seconds_per_update.
+/// Values of `compare.metric`: the numbers of summary.json, update_seconds and blocked_seconds_per_update.
 const std::vector<std::string>& metric_names();
-/// What it may be with `compare.rank`: the numbers of a worker in workers.csv.
+/// Its values with `compare.rank`: the numbers of a worker in workers.csv.
 const std::vector<std::string>& worker_metric_names();
-/// What a metric is: a time, bytes, or a plain number (counts, shares, losses, samples a second).
+/// The dimension of a metric: a time, bytes, or a plain number (counts, shares, losses, samples per second).
 std::optional<Dimension> metric_dimension(const std::string& metric);
 
 }  // namespace straggler

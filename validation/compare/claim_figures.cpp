@@ -13,17 +13,17 @@
 namespace straggler {
 namespace {
 
-constexpr double near = 0.05;  // the band around what was measured
+constexpr double near = 0.05;  // the band around the measured value
 constexpr std::size_t held_out_look = 0, fitted_look = 1, band_look = 7, band_points = 24;
 
 constexpr const char* interval_name = "90 % interval of the prediction";
 
-/// Wider ones say nothing that a picture could show.
+/// Wider intervals are not drawn.
 constexpr double widest = 2;  // times the prediction
 bool is_drawn(const RowResult& row) { return row.low && row.high && *row.high <= widest * row.predicted; }
 std::optional<double> drawn(const RowResult& row, const std::optional<double>& end) { return is_drawn(row) ? end : std::nullopt; }
 
-/// What the bars are, where there are some.
+/// The legend of the bars, if any.
 std::string bands_text(const ClaimResult& result) {
   if (!result.no_band.empty()) return " There are no intervals: " + result.no_band + ".";
   const auto left_out = std::ranges::count_if(result.rows, [](const RowResult& row) { return row.low && !is_drawn(row); });
@@ -32,10 +32,10 @@ std::string bands_text(const ClaimResult& result) {
   return text;
 }
 
-/// An end of the row's interval as an error; without one, the error itself.
+/// An end of the row's interval as an error; without an interval, the error itself.
 double relative(const RowResult& row, const std::optional<double>& end) { return end ? *end / row.measured - 1 : row.error; }
 
-/// Measured to the right, predicted upwards, by logarithms where nothing is below 0; on the broken line they agree.
+/// x: measured, y: predicted, logarithmic if no value is negative; on the dashed line they agree.
 Figure agreement(const ClaimResult& result) {
   LineChart chart;
   double low = std::numeric_limits<double>::infinity(), high = -low;

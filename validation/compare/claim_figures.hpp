@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// ", ms"; for ratios, ", ratio"; else "".
+/// ", ms"; for ratios, ", ratio"; otherwise "".
 std::string unit_of(const Claim& claim);
 std::vector<Figure> claim_figures(const ClaimResult& result);
 

@@ -13,7 +13,7 @@ namespace {
 
 using Shape = ScenarioKey::Shape;
 
-/// The items of a list, or the single value instead of one.
+/// The items of a list, or a single value.
 std::vector<const YamlNode*> one_or_more(const YamlNode& node) {
   std::vector<const YamlNode*> all;
   if (node.type != YamlNode::Type::sequence) return {&node};
@@ -25,7 +25,7 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// A worker's metric may be divided by one of the run, so that a share of the whole can be compared.
+/// A worker's metric may be divided by one of the run, to compare a share of the whole.
 std::vector<std::string> known_metrics(const Compared& spec, bool divisor) {
   if (!spec.of_a_worker()) return metric_names();
   std::vector<std::string> names = worker_metric_names();
@@ -85,7 +85,7 @@ void read_rank(Section& compare, Compared& spec) {
     compare.problem("rank", "is not the number of a worker; write 0, 1, 2, …, or the name of the column that has them");
 }
 
-/// The unit must measure what the metric is. Where no unit of ours does (a count a second), the column has none.
+/// The unit must have the metric's dimension. Where no known unit has it (counts per second), the column has none.
 void check_unit(Section& compare, const Compared& spec) {
   const std::optional<Dimension> of_unit = unit_dimension(spec.unit), by = metric_dimension(spec.divide_by);
   std::optional<Dimension> is = metric_dimension(spec.metric);

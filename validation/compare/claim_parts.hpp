@@ -1,4 +1,4 @@
-// The parts of a claim and how they are read; for reading it only.
+// Readers of a claim's parts; only for reading claims.
 #pragma once
 #include <string>
 #include <vector>
@@ -19,12 +19,12 @@ std::vector<ScenarioKey> one_or_more_texts();
 RowPattern read_pattern(ReadContext& context, const YamlNode* node, const std::string& path);
 /// One such map, or a list of them.
 std::vector<RowPattern> read_patterns(ReadContext& context, const YamlNode* node, const std::string& path);
-/// What a column may be given: a value, a list, a condition.
+/// The forms of a column's condition: a value, a list, a range.
 std::vector<ScenarioKey> pattern_forms();
-/// The same as one key, whose parts no document lists again.
+/// The same as one key, whose parts are documented elsewhere.
 inline ScenarioKey pattern_form() { return {.name = "COLUMN", .shape = ScenarioKey::Shape::one_of, .keys = pattern_forms()}; }
 
-/// What `path` and `paths` say: at least one.
+/// The paths in `path` and `paths`: at least one.
 std::vector<std::string> read_paths(Section& section);
 template <class Spec>
 std::vector<Field<Spec>> path_fields() {

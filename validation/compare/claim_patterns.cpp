@@ -1,4 +1,4 @@
-// Which rows of a table are meant: values of columns, values that are not, ranges, and several such patterns.
+// Patterns that select rows of a table: included and excluded values of columns, ranges, and lists of patterns.
 #include <stdexcept>
 
 #include "scenarios/schema/yaml_tree.hpp"
@@ -36,7 +36,7 @@ Part<Condition> condition_part() {
   });
 }
 
-/// A range that holds no number matches nothing, which must be a mistake.
+/// An empty range matches nothing, so it must be a mistake.
 void check_range(Section& section, const Condition& condition) {
   if (condition.from && condition.above) section.problem("above", "is there beside from; keep one of the two");
   if (condition.to && condition.below) section.problem("below", "is there beside to; keep one of the two");

@@ -21,15 +21,15 @@ std::vector<std::string> claim_warnings(const ClaimResult& result);
 std::string claims_summary(const std::vector<ClaimResult>& results);
 /// claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit,low,high,outside
 std::string validation_csv(const std::vector<ClaimResult>& results);
-/// What tables and lines hold, typed: rows in the unit of the measured column, errors and scores as shares, fitted values in SI.
-/// `not_tried`: claims that an interruption left out.
+/// The contents of tables and lines, typed: rows in the unit of the measured column, errors and scores as shares, fitted values in SI.
+/// `not_tried`: claims skipped by an interruption.
 std::string validation_json(const std::vector<ClaimResult>& results, std::size_t not_tried);
 /// One page that needs no network.
 std::string validation_html(const std::vector<ClaimResult>& results);
 
 /// "holds" or "MISSED" and the bounds: "MAPE at most 2 %, largest at most 4 %".
 std::string bound_text(const Claim& claim);
-/// Why a claim is missed, each as what misses: "held out: MAPE 3 % (bound 2 %)", "cluster.… at the end of its range". Empty: it holds.
+/// Reasons why a claim is missed: "held out: MAPE 3 % (bound 2 %)", "cluster.… at the end of its range". Empty: it holds.
 std::vector<std::string> misses(const ClaimResult& result);
 /// "34 of 60 held-out rows lie inside the 90 % interval"; or "-, since …".
 std::string inside_text(const ClaimResult& result);

@@ -16,7 +16,7 @@ struct PlacedSet {
   std::string who;  // "bind.nodes"
 };
 
-/// `reference`: measured and predicted are 1 by definition (`relative_to`), so that it says nothing.
+/// `reference`: measured and predicted are 1 by definition (`relative_to`), so that it carries no information.
 enum class RowUse { fitted, held_out, reference };
 
 /// A cell of the measured table.

@@ -30,7 +30,7 @@ std::string row_table(const ClaimResult& result) {
   if (bands) rows.front().insert(rows.front().end(), {"low", "high"});
   if (result.interpolation) rows.front().emplace_back(ruler(result));
   if (result.outside > 0) rows.front().emplace_back("outside of what was fitted");
-  // Fitted rows are listed apart from those that test the claim.
+  // Fitted rows are listed separately from those that test the claim.
   for (const RowUse use : {RowUse::reference, RowUse::fitted, RowUse::held_out}) {
     for (const RowResult& row : result.rows) {
       if (row.row.use != use) continue;
@@ -44,7 +44,7 @@ std::string row_table(const ClaimResult& result) {
   return aligned(rows, 2);
 }
 
-/// Who says that the fixed values are so.
+/// Sources of the fixed values.
 std::string sets_text(const Claim& claim) {
   std::string out;
   for (const FixedSet& set : claim.set)
@@ -100,7 +100,7 @@ std::string fitted_text(const FittedValue& value) {
   std::string paths;
   for (const std::string& path : value.paths) paths += (paths.empty() ? "" : ", ") + path;
   std::string text = paths + " = " + readable_amount(value.value, value.dimension);
-  constexpr double rounding = 1e-6;  // the search goes no further than 1e-8 of a residual
+  constexpr double rounding = 1e-6;  // the search stops at residuals of 1e-8
   if (!value.uncertainty)
     text += ", uncertainty not determined";
   else if (*value.uncertainty < rounding * std::abs(value.value))

@@ -1,4 +1,4 @@
-// What a reader of "holds" or "MISSED" should know before believing it.
+// Caveats of "holds" and "MISSED".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace straggler {
 
 namespace {
 
-/// A number without a source may have been chosen so that the claim holds.
+/// A number without a source may have been chosen to make the claim hold.
 void add_sources(const ClaimResult& result, std::vector<std::string>& warnings) {
   for (const FixedSet& set : result.claim.set)
     if (set.source.empty())

@@ -14,7 +14,7 @@ namespace straggler {
 
 namespace {
 
-/// The optimizer sees every parameter from 0 to 1: by logarithms, or linearly.
+/// The optimizer sees every parameter scaled to [0, 1], logarithmically or linearly.
 double from_unit(const FitParameter& parameter, double unit) {
   if (unit <= 0) return parameter.from;
   if (unit >= 1) return parameter.to;
@@ -55,7 +55,7 @@ class Fitter {
   }
 
  private:
-  /// Other values leave residuals that cannot be told from the best ones'.
+  /// Other values whose residuals are indistinguishable from the best ones'.
   static bool as_good(const Minimum& other, const Minimum& best) {
     constexpr double no_difference = 1e-10, same_place = 0.01;
     if (other.value > best.value * 1.01 + no_difference) return false;
@@ -64,24 +64,24 @@ class Fitter {
     return false;
   }
 
-  static constexpr double no_error = 1e-16;  // residuals of 1e-8: no table is that fine
+  static constexpr double no_error = 1e-16;  // residuals of 1e-8: finer than any table
 
-  /// Down by derivatives, which takes few runs where the model is smooth.
+  /// Gradient descent, which takes few runs if the model is smooth.
   Minimum descend(const std::vector<double>& start) {
     const auto residuals_of = [&](const Matrix& points) { return weighted_residuals(points); };
     Minimum found{least_squares_in_cube(residuals_of, start, no_error), 0, true};
     found.value = sum_of_squares(found.at);
-    const double at_start = sum_of_squares(start);  // a kink may have sent it astray
+    const double at_start = sum_of_squares(start);  // a kink may have misled it
     return at_start < found.value ? Minimum{start, at_start, true} : found;
   }
 
-  /// Without derivatives, widely and then closely: where rows are not met exactly, the squares may have steps and kinks, in which descend()
-  /// gets stuck.
+  /// Derivative-free, coarse and then fine: unless rows are met exactly, the squares may have steps and kinks, in which descend() gets
+  /// stuck.
   Minimum polish(const Minimum& from, const std::vector<double>& own) {
     constexpr double met = 1e-12;  // residuals of 1e-6: times are rounded to ticks
     if (from.value <= met) return from;
     constexpr double coarse = 1e-3;
-    constexpr int rounds = 1;  // where the squares have steps, more find a luckier one and nothing better
+    constexpr int rounds = 1;  // where the squares have steps, more rounds only find a luckier step
     return minimize([&](const std::vector<double>& at) { return sum_of_squares(at); }, {from.at, own}, no_error, coarse, rounds);
   }
 
@@ -93,7 +93,7 @@ class Fitter {
 
   double residual(std::size_t index, const std::vector<PlacedSet>& sets) {
     const auto [measured, predicted] = compare_row(rows_, index, predictor_, sets);
-    constexpr double nothing = 1e-30;  // a prediction of 0 has no logarithm, and is far off all the same
+    constexpr double nothing = 1e-30;  // a prediction of 0 has no logarithm, but still counts as far off
     return fit_.log_errors ? std::log(std::max(predicted, nothing) / measured) : predicted / measured - 1;
   }
 
@@ -112,7 +112,7 @@ class Fitter {
         std::vector<double> row;
         for (const std::size_t index : fitted_) row.push_back(std::sqrt(rows_[index].weight) * residual(index, sets));
         out.push_back(std::move(row));
-      } catch (const RunFailed&) {  // such values are not the ones
+      } catch (const RunFailed&) {  // reject these values
         out.emplace_back(fitted_.size(), 1e3);
       }
     }
@@ -126,7 +126,7 @@ class Fitter {
     return sum;
   }
 
-  /// Points a little below and above the minimum in each parameter, and how far they are apart.
+  /// Points slightly below and above the minimum in each parameter, and their distance.
   struct Neighbours {
     std::vector<std::vector<PlacedSet>> below, above;
     std::vector<double> apart;
@@ -181,7 +181,7 @@ class Fitter {
     add_bands(spread, neighbours, result);
   }
 
-  /// Of the parameters, by what is known of the noise of the fitted rows.
+  /// Of the parameters, from the known noise of the fitted rows.
   std::optional<Matrix> covariance_of_noise(Matrix jacobian) const {
     for (std::size_t r = 0; r < fitted_.size(); ++r) {
       if (!rows_[fitted_[r]].noise) return std::nullopt;

@@ -1,4 +1,4 @@
-// The values of a claim's parameters that bring the fitted rows nearest, and how well these rows determine them.
+// The values of a claim's parameters that fit the fitted rows best, and their uncertainty.
 #pragma once
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ struct FittedValue {
 struct FitResult {
   std::vector<double> values;  // [parameters]: SI
   std::vector<FittedValue> described;
-  std::vector<double> other_values;  // elsewhere in the ranges, and as good; empty: the search found none
+  std::vector<double> other_values;  // equally good values elsewhere in the ranges; empty: the search found none
   bool converged = false;
   std::vector<std::optional<double>> half_widths;  // [rows of the claim]: of the interval of log(measured / predicted); none: not known
   std::string no_band;                             // why there are none
@@ -29,18 +29,17 @@ struct FitResult {
 
 /// Minimizes the weighted sum of squared errors over the fitted rows only, from two starts: no other row is run before that. Standard
 /// errors are from the covariance s² (J'WJ)^-1, with J the residuals' derivatives by central differences and s² the residual variance;
-/// without a degree of freedom, and where the noise of the fitted rows is known, that noise takes the place of s². Throws as
-/// Predictor::predict does.
+/// without a degree of freedom, and where the noise of the fitted rows is known, that noise replaces s². Throws as Predictor::predict does.
 FitResult fit_parameters(const Claim& claim, const std::vector<ClaimRow>& rows, Predictor& predictor);
 
 /// The changes that put `values` at the parameters' paths.
 std::vector<PlacedSet> sets_of(const Fit& fit, const std::vector<double>& values);
 
-/// Predicted and measured of row `index`: SI, or both as ratios to the row that it is relative to.
+/// Predicted and measured value of row `index`: SI, or both as ratios to its reference row.
 struct Pair {
   double measured, predicted;
 };
-/// Runs what compare_row() will ask for, on all cores: these rows under each of these changes.
+/// Runs in advance, on all cores, the cases that compare_row() needs: these rows under each of these changes.
 void prepare_rows(const std::vector<ClaimRow>& rows, const std::vector<std::size_t>& indices, Predictor& predictor,
                   const std::vector<std::vector<PlacedSet>>& changes);
 Pair compare_row(const std::vector<ClaimRow>& rows, std::size_t index, Predictor& predictor, const std::vector<PlacedSet>& more);

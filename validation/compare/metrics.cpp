@@ -24,7 +24,7 @@ std::optional<double> blocked_seconds_per_update(const Fields& fields) {
   return (*sends + *waits) * *seconds / *updates;
 }
 
-/// Times that summary.json has not.
+/// Times that summary.json lacks.
 struct DerivedMetric {
   const char* name;
   std::optional<double> (*of)(const Fields&);
@@ -38,7 +38,7 @@ const DerivedMetric* find_derived(const std::string& metric) {
   return at == std::end(derived_metrics) ? nullptr : at;
 }
 
-/// The columns of workers.csv that are numbers, as that file names them.
+/// The numeric columns of workers.csv, by their names there.
 struct WorkerMetric {
   const char* name;
   std::optional<double> (*of)(const WorkerRecord&);

@@ -11,7 +11,7 @@ namespace straggler {
 /// One of metric_names(); none: it has no value in this run.
 std::optional<double> metric_of(const RunRecord& record, const std::string& metric);
 
-/// One of worker_metric_names(), else one of the run. `rank` is below the number of workers.
+/// One of worker_metric_names(), or one of the run. `rank` is below the number of workers.
 std::optional<double> worker_metric_of(const RunRecord& record, std::size_t rank, const std::string& metric);
 
 }  // namespace straggler

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int evaluations_per_dimension = 250;
 
-/// Keeps the best point itself: NLopt's is lost where it stops by an exception.
+/// Keeps the best point itself: NLopt loses its own when it stops by an exception.
 class Search {
  public:
   Search(const std::function<double(const std::vector<double>&)>& function, std::size_t dimensions, double good_enough)
@@ -32,7 +32,7 @@ class Search {
     try {
       return method.optimize(from, value) != nlopt::MAXEVAL_REACHED;
     } catch (const nlopt::roundoff_limited&) {
-      return true;  // cannot be told apart any more
+      return true;  // no longer distinguishable
     } catch (const nlopt::forced_stop&) {
       std::rethrow_exception(thrown_);
     }

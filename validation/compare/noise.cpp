@@ -16,7 +16,7 @@ std::string key_of(const ClaimRow& row) {
   return key;
 }
 
-/// Standard deviation of log(measured) among rows that are set up alike; none: no two are.
+/// Standard deviation of log(measured) among rows with equal settings; none: no two rows are equal.
 std::optional<double> pooled_deviation(const std::vector<ClaimRow>& rows) {
   std::map<std::string, std::vector<double>> groups;
   for (const ClaimRow& row : rows) groups[key_of(row)].push_back(std::log(row.measured));

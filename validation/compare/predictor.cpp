@@ -37,12 +37,12 @@ class Watch final : public ProgressListener {
   std::mutex& asking_;
 };
 
-/// Its times come from the gradients, too.
+/// Its times depend on the gradients, too.
 bool stops_at_accuracy(const Scenario& scenario) {
   return scenario.training.stop.target_accuracy && scenario.training.stop.on_target == StopSpec::OnTarget::stop;
 }
 
-/// "devices.NAME.…"; empty if it is not.
+/// NAME of "devices.NAME.…"; empty for other paths.
 std::string device_in(const std::string& path) {
   const std::string start = "devices.";
   if (!path.starts_with(start)) return {};
@@ -120,7 +120,7 @@ void Predictor::check_devices() const {
 Scenario Predictor::read(const std::vector<PlacedSet>& sets) const {
   std::vector<std::string> texts;
   for (const PlacedSet& set : sets) texts.push_back(set.text);
-  ReadOptions options;  // a path that a claim sets starts from the claim's folder, wherever the program is started
+  ReadOptions options;  // paths set by a claim are relative to the claim's folder
   options.sets_of_file = static_cast<int>(sets.size());
   options.sets_folder = std::filesystem::absolute(claim_.file).parent_path();
   return text_->read(texts, options);

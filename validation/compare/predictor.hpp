@@ -1,4 +1,4 @@
-// What the simulator says of a row: the scenario with the row's changes, run, and the metric of it.
+// The simulator's prediction of a row: runs the scenario with the row's changes and takes the metric.
 #pragma once
 #include <functional>
 #include <map>
@@ -26,7 +26,7 @@ struct Interrupted : std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
-/// A row under these changes beside its own.
+/// A row under these changes, in addition to its own.
 struct Wanted {
   const ClaimRow* row;
   const std::vector<PlacedSet>* more;
@@ -34,23 +34,23 @@ struct Wanted {
 
 class Predictor {
  public:
-  /// Reads the scenario alone. Throws ScenarioErrors; also if a bind or a fitted path names a device that the scenario does not have, which
-  /// would change nothing.
+  /// Reads only the scenario. Throws ScenarioErrors; also if a bind or a fitted path names a device that the scenario lacks, which would
+  /// have no effect.
   Predictor(const Claim& claim, const PredictOptions& options);
-  /// The metric in SI; each set of changes is run once only. Throws ScenarioErrors (at the place in the claim that asks for the change),
+  /// The metric in SI; each set of changes is run only once. Throws ScenarioErrors (at the place in the claim that asks for the change),
   /// RunFailed naming the row, Interrupted.
   double predict(const ClaimRow& row, const std::vector<PlacedSet>& more);
-  /// Runs what predict() will be asked for and has not run yet, on all cores where only times are simulated. Throws as predict(): of
-  /// several failures the first one's in the order of `wanted`.
+  /// Runs in advance the cases that predict() needs and has not run yet; on all cores if only times are simulated. Throws like predict():
+  /// of several failures the first in the order of `wanted`.
   void prepare(const std::vector<Wanted>& wanted);
-  /// A problem. A mistake in the claim may show in every row, and is reported once.
+  /// A problem. A mistake in the claim may appear in every row; it is reported once.
   struct Told {
     Problem mistake, problem;  // at the place in the claim: without the row, and with it
   };
-  /// Reads the row's scenario without running it, and adds what is wrong with it and not yet told to `wrong`.
+  /// Reads the row's scenario without running it, and adds its problems that are not yet reported to `wrong`.
   void check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<Told>& wrong) const;
   std::size_t runs() const { return known_.size(); }
-  /// The number that stands at `path` of the scenario with the claim's fixed changes, defaults included; none: no number does.
+  /// The number at `path` of the scenario with the claim's fixed changes, defaults included; none: not a number.
   std::optional<double> given_value(const std::string& path, std::optional<Dimension> dimension) const;
 
  private:
@@ -63,7 +63,7 @@ class Predictor {
   Values values_of(const RunRecord& record) const;
   double value_for(const ClaimRow& row, const Values& values) const;
   Scenario read(const std::vector<PlacedSet>& sets) const;
-  /// What --set would have to answer for, the place in the claim does.
+  /// Errors of a --set are reported at their place in the claim.
   std::vector<Told> told_by_claim(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const;
   [[noreturn]] void raise(const ScenarioErrors& errors, const std::vector<PlacedSet>& sets, const std::string& label) const;
   void check_devices() const;

@@ -63,7 +63,7 @@ BindTarget read_target(ReadContext& context, const YamlNode& node, const std::st
   return target;
 }
 
-/// A path or map; a list of paths; or a list in which each item is one of these, for paths that take the cell in different ways.
+/// A path or map; a list of paths; or a list of these, for paths that convert the cell differently.
 Bind read_bind(ReadContext& context, const YamlNode& node, const std::string& column, const std::string& path, Place place) {
   Bind bind{column, {}, place};
   const auto is_map = [](const YamlNode& item) { return item.type == YamlNode::Type::map; };
@@ -138,7 +138,7 @@ void read_sets(Section& top, Claim& claim) {
   for (std::size_t i = 0; i < node->items.size(); ++i)
     claim.set.push_back(read_set(top.context(), node->items[i], node->keys[i].name, node->keys[i].place));
 }
-/// Above 1 only with %: `5` may be meant as 5 %, and would be 500 %.
+/// Above 1 only with %: `5` may mean 5 %, but would be 500 %.
 std::optional<double> read_share(Section& section, const char* key) {
   const std::optional<double> share = section.measure(key, ValueType::fraction, Range::above(0));
   if (!share || *share <= 1) return share;
@@ -180,12 +180,12 @@ std::filesystem::path read_path(Section& top, const char* key, const char* remed
   return value ? std::get<std::string>(*value) : std::string();
 }
 
-/// `later` replaces what `earlier` has set: the same path, or one above it.
+/// `later` overrides `earlier`: the same path, or one above it.
 bool replaces(const std::string& later, const std::string& earlier) {
   return earlier.starts_with(later) && (earlier.size() == later.size() || earlier[later.size()] == '.' || earlier[later.size()] == '[');
 }
 
-/// A change that a later one replaces does nothing, though the claim says that it does.
+/// A change that a later one overrides has no effect, contrary to the claim.
 void check_replaced(Section& top, const Claim& claim) {
   struct Change {
     std::string path, who;

@@ -87,7 +87,7 @@ class RowReader {
     if (!problems_.empty()) throw ScenarioErrors(std::exchange(problems_, {}));
   }
 
-  /// "nodes has 1, 2, 4": what the columns of `pattern` hold in `rows`, eight values of each.
+  /// "nodes has 1, 2, 4": the values in `rows` of the columns of `pattern`, at most eight of each.
   std::string values_there(const RowPattern& pattern, const std::vector<const CsvRow*>& rows) const {
     constexpr std::size_t most = 8;
     std::string text;
@@ -107,7 +107,7 @@ class RowReader {
     return text;
   }
 
-  /// A pattern that matches nothing is a mistake, also beside others that match.
+  /// A pattern that matches nothing is a mistake, even if others match.
   void check_where() {
     std::vector<const CsvRow*> all;
     for (const CsvRow& row : table_.rows()) all.push_back(&row);
@@ -187,7 +187,7 @@ class RowReader {
     return out;
   }
 
-  /// The number in a cell; none, and a problem: it is none, or not as `wrong` ("is not above 0; …") asks.
+  /// The number in a cell; none and a problem if it is not a number or violates the condition of `wrong` ("is not above 0; …").
   std::optional<double> number_in(const CsvRow& row, const std::string& name, const std::function<bool(double)>& right, const char* wrong) {
     const std::size_t column = *table_.find(name);
     try {
@@ -228,7 +228,7 @@ class RowReader {
     repeats_.push_back(repeats);
   }
 
-  /// By the bound columns that vary; by the line too where that leaves two rows alike.
+  /// From the bound columns that vary; with the line if two rows would have the same label.
   void name_rows() {
     std::set<std::string> seen;
     std::vector<ClaimRow*> twins;
@@ -243,7 +243,7 @@ class RowReader {
     for (ClaimRow* row : twins) row->label += (row->label.empty() ? "" : ", ") + std::string("line ") + std::to_string(row->line);
   }
 
-  /// The row that matches `pattern` and is bound like this one in every column that the pattern does not name.
+  /// The row that matches `pattern` and equals this one in every bound column that the pattern does not name.
   void find_references(const RowPattern& pattern) {
     const auto named = [&](const std::string& column) {
       return std::any_of(pattern.conditions.begin(), pattern.conditions.end(), [&](const Condition& c) { return c.column == column; });
@@ -281,7 +281,7 @@ class RowReader {
     }
   }
 
-  /// What is predicted of a row that is set up like a fitted one was fitted.
+  /// A held-out row with the settings of a fitted row is not a prediction.
   void check_apart() {
     const auto alike = [](const ClaimRow& a, const ClaimRow& b) {
       return a.rank == b.rank && std::equal(a.sets.begin(), a.sets.end(), b.sets.begin(), b.sets.end(),

@@ -7,8 +7,8 @@
 
 namespace straggler {
 
-/// Throws ScenarioErrors with all that is wrong: the table, columns that it does not have, cells that are no numbers, patterns that match
-/// nothing, no held-out row, more parameters than fitted rows.
+/// Throws ScenarioErrors with all problems: an invalid table, missing columns, cells that are not numbers, patterns that match nothing, no
+/// held-out row, more parameters than fitted rows.
 std::vector<ClaimRow> read_rows(const Claim& claim);
 
 }  // namespace straggler

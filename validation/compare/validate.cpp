@@ -52,7 +52,7 @@ std::optional<double> interpolated(const std::vector<RowResult>& rows, const std
   return interpolate_logs(std::move(points), xs[at].front());
 }
 
-/// The columns that vary do not among the fitted rows: these are one row, perhaps measured several times.
+/// The varying columns are constant among the fitted rows: these are one row, perhaps measured several times.
 bool alike_where_fitted(const std::vector<RowResult>& rows, const std::vector<std::vector<double>>& xs) {
   const std::vector<double>* first = nullptr;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -63,7 +63,7 @@ bool alike_where_fitted(const std::vector<RowResult>& rows, const std::vector<st
   return true;
 }
 
-/// From the one fitted row (the geometric mean of several) to the held-out ones. False: it cannot be.
+/// From the one fitted row (the geometric mean of several) to the held-out ones. False: impossible.
 bool lay_linear_scaling(ClaimResult& result, const std::vector<std::vector<double>>& xs, std::vector<std::optional<double>>& values) {
   const std::vector<double>* x = nullptr;
   double logs = 0;
@@ -88,7 +88,7 @@ bool lay_linear_scaling(ClaimResult& result, const std::vector<std::vector<doubl
   return true;
 }
 
-/// Lays the ruler; returns why that cannot be done, or "".
+/// Interpolates; returns why that is impossible, or "".
 std::string interpolate(ClaimResult& result) {
   const std::vector<std::size_t> columns = varying_columns(result.claim, result.rows);
   if (result.fitted.rows == 0) return "no row is fitted";
@@ -129,7 +129,7 @@ std::vector<double> errors_of(const std::vector<RowResult>& rows, RowUse use) {
   return errors;
 }
 
-/// What of a held-out row lies beyond the fitted ones: a number above or below all of theirs, a word that none of them has.
+/// Extrapolated columns of a held-out row: a number above or below those of all fitted rows, or a word that none of them has.
 std::vector<std::string> beyond_fitted(const Claim& claim, const std::vector<ClaimRow>& rows, const ClaimRow& row) {
   std::vector<std::string> beyond;
   for (std::size_t b = 0; b < claim.bind.size(); ++b) {
@@ -165,7 +165,7 @@ void add_bands(ClaimResult& result, const std::vector<std::optional<double>>& ha
   }
 }
 
-/// Fitted rows are held to the same bound, and fitted values to lie inside their ranges: what misses these has not been fitted.
+/// Fitted rows must meet the same bound, and fitted values must lie inside their ranges: otherwise the fit failed.
 void judge(ClaimResult& result) {
   const Claim& claim = result.claim;
   const auto within = [](double value, std::optional<double> bound) { return !bound || value <= *bound; };
@@ -176,7 +176,7 @@ void judge(ClaimResult& result) {
       std::none_of(result.fitted_values.begin(), result.fitted_values.end(), [](const FittedValue& value) { return value.at_bound; });
 }
 
-/// What is fitted must have values between the ends of its range: a count has none in small steps.
+/// A fitted parameter must be continuous within its range, which a count is not.
 void check_continuous(const Claim& claim, const Predictor& predictor, const ClaimRow& row) {
   constexpr double inside = 0.6180339887498949;
   const Fit& fit = *claim.fit;

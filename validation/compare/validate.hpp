@@ -1,4 +1,4 @@
-// A claim put to the test: fitted where it may be, predicted where it must be.
+// Tests a claim: fits the fitted rows, predicts the held-out ones.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ struct RowResult {
   double error = 0;                           // predicted / measured - 1
   std::optional<double> interpolated = {};    // of held-out rows
   std::optional<double> low = {}, high = {};  // ends of the interval (90 %) for the measured value; none: not known
-  std::vector<std::string> outside = {};      // of held-out rows, what lies beyond the fitted ones: "gpus 32 above 8"
+  std::vector<std::string> outside = {};      // of held-out rows, columns beyond the fitted ones: "gpus 32 above 8"
   /// None without an interval.
   std::optional<bool> inside() const { return low ? std::optional(measured >= *low && measured <= *high) : std::nullopt; }
 };
@@ -35,17 +35,17 @@ struct ClaimResult {
   Claim claim;
   std::vector<RowResult> rows;
   std::vector<FittedValue> fitted_values;
-  std::vector<double> other_values;  // [fitted_values]: others that fit as well, SI; empty: the search found none
+  std::vector<double> other_values;  // [fitted_values]: equally good values, SI; empty: the search found none
   int degrees_of_freedom = 0;        // fitted rows less parameters
   bool converged = true;
   Scores fitted, held_out;
   std::optional<Scores> interpolation;  // of the held-out rows
   std::string no_interpolation;         // why there is none
-  bool linear_scaling = false;          // `interpolation` is that of one fitted row
+  bool linear_scaling = false;          // `interpolation` scales one fitted row
   std::size_t inside = 0;               // held-out rows whose measured value lies in its interval
   std::size_t outside = 0;              // held-out rows that lie beyond the fitted ones
   std::string no_band;                  // why there are no intervals
-  std::optional<double> noise_floor;    // mean error that a perfect prediction of the held-out rows has
+  std::optional<double> noise_floor;    // mean error of a perfect prediction of the held-out rows
   std::size_t runs = 0;
   bool mape_holds = true, max_holds = true;
   bool fitted_hold = true;   // the fitted rows are within the bound of the held-out ones
@@ -56,7 +56,7 @@ struct ClaimResult {
 /// Throws ScenarioErrors, DataError, RunFailed, Interrupted.
 ClaimResult validate(const Claim& claim, const PredictOptions& options);
 
-/// As validate() first does, running nothing: throws ScenarioErrors.
+/// The checks of validate(), without running anything: throws ScenarioErrors.
 void check_claim(const Claim& claim);
 
 }  // namespace straggler

@@ -20,7 +20,7 @@ std::int64_t steady_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Waits without burning a core, which a blocking call of MPI would.
+/// Waits without busy-waiting, unlike a blocking call of MPI.
 void wait(MPI_Request& request) {
   for (int done = 0;;) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
@@ -125,7 +125,7 @@ bool Channel::progress(ChannelUser& user) {
     const auto also_for_it = [&](const Pending& pending) { return pending.operation == operation; };
     if (operation && std::none_of(outgoing_.begin(), outgoing_.end(), also_for_it)) user.left(*operation);
   }
-  for (int found = 1; found != 0;) {  // a matched probe and a receive of its own: what comes may be of any length
+  for (int found = 1; found != 0;) {  // a matched probe and a receive of its own: incoming messages have any length
     MPI_Message message;
     MPI_Status status;
     MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, mpi_->group, &found, &message, &status);
@@ -161,7 +161,7 @@ std::vector<Bytes> Channel::gather(const Bytes& mine, Rank root) {
   MPI_Request request;
   MPI_Iallgather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, mpi_->group, &request);
   wait(request);
-  if (*std::max_element(sizes.begin(), sizes.end()) > most_bytes)  // the same verdict on all: none waits for one that has thrown
+  if (*std::max_element(sizes.begin(), sizes.end()) > most_bytes)  // same decision on all ranks: none waits for one that has thrown
     throw std::length_error("a rank has more to report than MPI takes at once, 2 GiB; take fewer updates");
   std::vector<Bytes> all(self_ == root ? sizes.size() : 0);
   if (self_ != root) {
@@ -193,7 +193,7 @@ Bytes Channel::share(Bytes mine, Rank root) {
   return mine;
 }
 
-/// What to add to rank 0's clock to get one's own, from the fastest of some round trips (Cristian 1989).
+/// Offset from rank 0's clock to this rank's, from the fastest of several round trips (Cristian 1989).
 std::int64_t Channel::clock_offset() {
   constexpr int rounds = 30;
   const std::uint64_t boot = number_of_this_boot();

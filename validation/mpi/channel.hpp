@@ -1,7 +1,6 @@
-// Messages between ranks over MPI, without ever blocking: a long message must not stop a rank's timers, nor a rank that waits burn a core.
-//
-// Ranks are those of the scheme: workers 0 .. p-1, then the server. MPI's rank 0 is the one that publishes, and so the one that writes
-// the results: the server where there is one, else worker 0.
+// Messages between ranks over MPI, without blocking: a long message must not stop a rank's timers, and a waiting rank must not busy-wait.
+//  Ranks are those of the scheme: workers 0 .. p-1, then the server. MPI's rank 0 publishes, and therefore writes the results: it is the
+// server if there is one, otherwise worker 0.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,7 +15,7 @@ namespace straggler {
 
 class Operation;
 
-/// What a message is: its MPI tag.
+/// The kind of a message: its MPI tag.
 enum class MessageKind : std::uint8_t {
   payload,     // of a scheme
   statistics,  // right behind a payload: the running statistics of its vectors
@@ -24,8 +23,8 @@ enum class MessageKind : std::uint8_t {
   signal,      // a number
   published,   // to the rank that publishes: a worker's next weights, without their value
   averaged,    // to it: a worker has averaged its weights with another's
-  forget,      // from it: the value of such weights will not be asked for
-  stop,        // the run ends; with text: because something went wrong
+  forget,      // from it: the value of such weights will not be needed
+  stop,        // the run ends; with text: because of an error
   bye,         // the sender's last
   sweep,       // of a sweep (validation/sweep_ranks)
 };
@@ -35,14 +34,14 @@ class ChannelUser {
  public:
   /// In the order of sending, for each sender.
   virtual void arrived(Rank from, MessageKind kind, Bytes bytes) = 0;
-  /// The last byte of a message that `operation` waits for has left (as far as MPI can tell: a small one has when it is buffered).
+  /// The last byte of a message that `operation` waits for has left (as far as MPI can tell: a small message has left once it is buffered).
   virtual void left(Operation& operation) = 0;
 
  protected:
   ~ChannelUser() = default;
 };
 
-/// MPI from its beginning to its end. Only the thread that made it calls it. Whatever fails in MPI ends all ranks (its default handler).
+/// MPI from MPI_Init to MPI_Finalize. Only the thread that made it calls it. Any MPI error ends all ranks (its default handler).
 class Mpi {
  public:
   Mpi(int& count, char**& arguments);
@@ -51,7 +50,7 @@ class Mpi {
   Mpi& operator=(const Mpi&) = delete;
   int size() const { return size_; }
   bool first() const { return rank_ == 0; }
-  /// How it went, the same on all ranks: the MPI rank of the first that has another code than 0, and that code. Waits for all, napping.
+  /// The outcome, the same on all ranks: the first MPI rank with a nonzero code, and that code. Waits for all, sleeping.
   struct Verdict {
     int rank = -1, code = 0;
   };
@@ -64,8 +63,8 @@ class Mpi {
 
 class Channel {
  public:
-  /// `server`: the scheme's rank that MPI's rank 0 has, so that the first rank publishes; the others follow in MPI's order. None: ranks are
-  /// MPI's own.
+  /// `server`: the scheme's rank of MPI's rank 0, so that the first rank publishes; the others follow in MPI's order. None: ranks are MPI's
+  /// own.
   Channel(const Mpi& mpi, std::optional<Rank> server);
   ~Channel();
   Channel(const Channel&) = delete;
@@ -73,18 +72,18 @@ class Channel {
 
   Rank self() const { return self_; }
   Rank ranks() const { return ranks_; }
-  /// The longest message that MPI takes.
+  /// The longest message that MPI accepts.
   static constexpr std::uint64_t most_bytes = 0x7fffffff;
 
   /// `operation`, if not null, is completed when the message and everything else sent for it have left. Throws std::length_error beyond
   /// most_bytes.
   void send(Rank to, MessageKind kind, std::shared_ptr<const Bytes> bytes, Operation* operation);
-  /// It is not waited for any more; its bytes still leave.
+  /// It is no longer awaited; its bytes still leave.
   void forget(const Operation& operation) noexcept;
-  /// Moves on what can be moved on, and tells. True: something has happened.
+  /// Advances all pending messages, and notifies. True: something has happened.
   bool progress(ChannelUser& user);
   bool all_left() const { return outgoing_.empty(); }
-  /// Nothing is on its way to or from this rank, as far as it knows.
+  /// No message is in flight to or from this rank, as far as it knows.
   bool quiet() const;
 
   /// On the rank `root`: everybody's bytes, by rank; elsewhere nothing. All ranks call it, when no message is in flight. Throws
@@ -92,7 +91,8 @@ class Channel {
   std::vector<Bytes> gather(const Bytes& mine, Rank root);
   /// The bytes of `root`, on all ranks.
   Bytes share(Bytes mine, Rank root);
-  /// A moment that is near and the same for all, on the steady clock of each, in ns. Clocks of different machines are compared first.
+  /// A moment in the near future, the same for all ranks, on each rank's steady clock, in ns. Clocks of different machines are compared
+  /// first.
   std::int64_t agree_on_start();
 
  private:
@@ -105,7 +105,7 @@ class Channel {
   std::vector<Pending> outgoing_;
 };
 
-/// Lets others run for so long; ends within microseconds of it.
+/// Lets others run for this long, to within microseconds.
 void nap(std::int64_t nanoseconds);
 
 }  // namespace straggler

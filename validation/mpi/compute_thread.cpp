@@ -22,7 +22,7 @@ ComputeThread::~ComputeThread() {
 std::shared_ptr<ComputeThread::Job> ComputeThread::start(std::span<const float> weights, const Batch& batch) {
   std::shared_ptr<Job> job;
   {
-    const std::lock_guard lock(mutex_);  // under which the thread lets go of one
+    const std::lock_guard lock(mutex_);  // under which the thread releases a job
     for (std::shared_ptr<Job>& spare : spare_) {
       if (!spare) spare = std::make_shared<Job>(gradient_.length());
       if (spare.use_count() == 1) job = spare;

@@ -1,4 +1,4 @@
-// Computes gradients beside the loop that talks to others, so that a computation can be interrupted.
+// Computes gradients beside the communication loop, so that a computation can be interrupted.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -16,7 +16,7 @@ namespace straggler {
 
 class ComputeThread {
  public:
-  /// Shared by both threads: who waits for a computation may be gone before it ends.
+  /// Shared by both threads: the waiting process may end before the computation.
   struct Job {
     explicit Job(std::size_t length) : weights(allocate_aligned(length)), gradient(allocate_aligned(length)) {}
     AlignedFloats weights, gradient;
@@ -30,7 +30,7 @@ class ComputeThread {
   ComputeThread(const ComputeThread&) = delete;
   ComputeThread& operator=(const ComputeThread&) = delete;
 
-  /// One after another; what was cancelled ends at the next layer.
+  /// One after another; a cancelled one ends at the next layer.
   std::shared_ptr<Job> start(std::span<const float> weights, const Batch& batch);
   /// Waits until the job is done, at most this long.
   void wait(const Job& job, std::int64_t nanoseconds);
@@ -42,7 +42,7 @@ class ComputeThread {
   std::mutex mutex_;
   std::condition_variable begun_, ended_;
   std::deque<std::shared_ptr<Job>> jobs_;
-  std::shared_ptr<Job> spare_[2];  // used again when nobody else holds them
+  std::shared_ptr<Job> spare_[2];  // reused when nobody else holds them
   bool quit_ = false;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// Collectives of the real back end: what the rings of workers and of groups move, and what their results are called.
+// Collectives of the real back end: the contents of the rings of workers and groups, and the keys of their results.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,7 @@ namespace straggler {
 
 namespace {
 
-/// The same on all ranks of the group, without a word between them.
+/// The same on all ranks of the group, without communication.
 std::uint64_t number_of(const RankGroup& group) {
   if (!group) return 0;
   Hasher hasher;
@@ -40,11 +40,11 @@ MpiBackend::Ring& MpiBackend::ring_of(const RankGroup& group) {
   return *ring;
 }
 
-/// The ring's number follows the data that the ring moves.
+/// The ring's number comes after the data that the ring moves.
 void MpiBackend::send_right(const Ring& ring, RingMean::Outgoing out) {
   double spared = 0;
   if (const Payload& mine = *ring.reducing.front().payload; !out.behind && compressed_form(mine)) {
-    // To be reduced, p - 1 pieces of a p-th would have gone around twice; now p - 1 whole messages go around once.
+    // A reduction would send p - 1 pieces of 1/p twice around the ring; here p - 1 whole messages go around once.
     const auto bytes = static_cast<double>(value_bytes(mine, task_.cut));
     if (ring.sums_compressed())
       spared = spared_bytes(mine, task_.cut) / bytes * static_cast<double>(out.value_bytes);
@@ -93,7 +93,7 @@ Payload MpiBackend::gathered_mean(Ring& ring) {
   return node_.algebra().mean(parts, node_.algebra().all_reduce_rule());
 }
 
-/// The same algebra as in the simulation, over names; then the values are given.
+/// The same algebra as in the simulation, on names; the values are set afterwards.
 template <class T>
 Payload MpiBackend::ring_mean(Ring& ring) {
   voted_ = voted_ || ring.mean.vote();
@@ -118,7 +118,7 @@ Payload MpiBackend::ring_mean(Ring& ring) {
   return mean;
 }
 
-/// Votes go around the ring of all workers alone: those of a group would reach no other.
+/// Only the ring of all workers carries votes: those of a group's ring would reach no other group.
 bool MpiBackend::join_ring(Ring& ring, Operation& operation, Payload& payload) {
   if (ring.of_all() && task_.votes) {
     broken_off_ = broken_off_ || interrupted();

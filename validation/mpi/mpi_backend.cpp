@@ -12,8 +12,8 @@ std::int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// A nap is a small share of the time for which nothing has happened, so that it delays little what comes, and many ranks that wait for
-/// long leave the cores to those that work.
+/// A sleep is a small share of the time for which nothing has happened: it delays messages little, and ranks that wait long leave the cores
+/// to working ranks.
 std::int64_t nap_after(std::int64_t idle_ns, bool quiet) {
   return std::clamp<std::int64_t>(idle_ns / 32, 20'000, quiet ? 250'000 : 100'000);
 }
@@ -25,7 +25,7 @@ Bytes bytes_of(std::string_view text) {
 
 }  // namespace
 
-/// The stop by time, where no vote is taken.
+/// The stop by time, if no vote is taken.
 class MpiBackend::TimeLimit final : public Event {
  public:
   explicit TimeLimit(MpiBackend& backend) : backend_(backend) {}
@@ -49,7 +49,7 @@ MpiBackend::MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values
       publisher_(task_.has_server ? node_.server() : 0) {
   if (own_versions() && publishes()) own_.versions.emplace(task_.plan.versions, task_.plan.workers, node_.initial_weights());
   if (runs_free()) free_.values[node_.initial_weights()->value.key()] = node_.initial_weights()->value;
-  values_.of(node_.initial_weights()->value);  // before the clock starts, and while a failure leaves nobody waiting
+  values_.of(node_.initial_weights()->value);  // before the clock starts, while a failure leaves no rank waiting
 }
 
 MpiBackend::~MpiBackend() { process_.reset(); }
@@ -125,7 +125,7 @@ void MpiBackend::wait(std::int64_t idle_since) {
     nap(span);
 }
 
-/// After everybody's goodbye nothing is in flight: it is the last word between two ranks, and messages do not overtake each other.
+/// After every rank's goodbye nothing is in flight: it is the last message between two ranks, and messages do not overtake each other.
 void MpiBackend::drain() {
   draining_ = true;
   if (computing_.job) computing_.job->cancelled = true;
@@ -148,11 +148,11 @@ bool MpiBackend::start(Operation& operation) {
     case Operation::Kind::averaged_gradient:
       start_compute(static_cast<ComputeOperation&>(operation));
       return false;
-    case Operation::Kind::step:  // evaluated where its result is first looked at, which is at once
+    case Operation::Kind::step:  // evaluated when its result is first used, which is at once
     case Operation::Kind::proceed:
       return true;
     case Operation::Kind::timer:
-      if (const Time span = static_cast<TimerOperation&>(operation).span(); span < Time::limit() - now())  // else it never rings
+      if (const Time span = static_cast<TimerOperation&>(operation).span(); span < Time::limit() - now())  // otherwise it never fires
         queue_.at(now() + span, operation);
       return false;
     case Operation::Kind::send:
@@ -277,7 +277,7 @@ bool MpiBackend::stops_at(const Weights& weights) const {
   return task_.stop.epochs && static_cast<double>(weights->progress) / static_cast<double>(task_.plan.epoch_samples) >= *task_.stop.epochs;
 }
 
-/// In a scheme that reduces, every worker reaches the same verdict; otherwise a server sends it, or the first of workers with weights of
+/// If the scheme reduces, every worker reaches the same decision. Otherwise a server sends it, or the first of the workers with weights of
 /// their own.
 bool MpiBackend::start_publish(PublishOperation& operation) {
   values_.of(operation.weights()->value);
@@ -305,7 +305,7 @@ void MpiBackend::keep_publication(const Weights& weights, const Contributions& m
     WeightsState& state = publication.weights.edit();
     state.value = Handle(state.value.key());
   };
-  if (when >= next_evaluation_) {  // the version before this one was the latest then
+  if (when >= next_evaluation_) {  // the previous version was the latest then
     keep_last_ = true;
     while (next_evaluation_ <= when) next_evaluation_ += *task_.evaluation.every_time;
   }

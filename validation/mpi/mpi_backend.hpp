@@ -1,5 +1,5 @@
 // The real back end: one process of the scheme on this rank, driven by a loop over MPI, timers and a compute thread. Real time, real
-// messages, and values that are evaluated as they are made.
+// messages, and values that are evaluated at once.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -24,24 +24,24 @@
 
 namespace straggler {
 
-/// A rank has thrown, this one or another: what() says which, and what.
+/// This rank or another has thrown: what() names the rank and its error.
 struct RankFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What a rank is to do. Referred-to objects outlive the back end.
+/// The task of a rank. Referenced objects outlive the back end.
 struct RankTask {
   const TrainingPlan& plan;
   const Scheme& scheme;
   bool has_server = false;
   bool reduces = false;      // workers call collectives
   bool votes = false;        // they exchange by all-reduce: they stop together, by a vote that goes around their ring
-  bool emulated = true;      // a gradient takes as long as its draw; else as long as it takes
+  bool emulated = true;      // a gradient takes its drawn time; false: its real time
   ComputePlan compute = {};  // the draws
   StopRule stop = {};
   EvaluationRule evaluation = {};
   Cut cut = {};                                                   // of a vector
-  const std::atomic<bool>* interrupted = nullptr;                 // set: the run ends at the next chance; null: it cannot be
+  const std::atomic<bool>* interrupted = nullptr;                 // set: the run ends as soon as possible; null: it cannot be interrupted
   std::function<void(Time, const Weights&)> published = nullptr;  // called for every update, where they are published
 };
 
@@ -56,7 +56,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
 
   RankLog& log() { return log_; }
   bool publishes() const { return node_.self() == publisher_; }
-  /// Where it publishes: the course up to now, without the others' logs.
+  /// On the publishing rank: the course so far, without the other ranks' logs.
   RunCourse course() const;
   /// Where workers have weights of their own: makes the means that will be evaluated, on the rank that publishes. All ranks call it, after
   /// the run.
@@ -90,7 +90,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void process_ended(std::uint32_t id, std::exception_ptr failure) noexcept override;
 
   void start_compute(ComputeOperation& operation);
-  /// The gradient is there: its node gets the value. True: some was.
+  /// Gives nodes the values of finished gradients. True: at least one was finished.
   bool take_computed();
   void compute_due(ComputeOperation& operation);
   bool start_mail(MailOperation& operation);
@@ -112,11 +112,11 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void take_averaging(Rank from, const Bytes& bytes);
   /// A publication at that time comes after the end.
   bool is_late(Time when) const { return (task_.stop.simulated_time && when > *task_.stop.simulated_time) || (stopping_ && when > end_); }
-  /// The version before the latest will not be evaluated.
+  /// The version before the latest one will not be evaluated.
   void forget_own();
   void take_forget(const Bytes& bytes);
   void gather_lockstep();
-  /// Where they run free, on the rank that publishes: the parts of a version are needed, or not any more.
+  /// Where they run free, on the rank that publishes: the parts of a version are needed, or no longer needed.
   void need_parts(const std::vector<OwnVersions::Part>& parts);
   void forget_parts(const std::vector<OwnVersions::Part>& parts);
   void gather_free();
@@ -131,9 +131,9 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   struct Ring {
     Ring(MpiBackend& backend, RankGroup group, std::uint64_t number);
     bool of_all() const { return group == nullptr; }
-    /// The first of the collectives: an all-gather, or an all-reduce of what is compressed, which is gathered; all else is reduced.
+    /// The first of the collectives is an all-gather, or an all-reduce of compressed messages, which are gathered; all others are reduced.
     bool gathering() const { return all_gathers() || (compressed_form(*reducing.front().payload) && !sums_compressed()); }
-    /// The first of them sums what compressed messages carry: whole gradients, and differences of weights.
+    /// The first of them sums the contents of compressed messages: whole gradients, and differences of weights.
     bool sums_compressed() const {
       const Payload& payload = *reducing.front().payload;
       return sums && !all_gathers() && compressed_form(payload) && fragment_of(payload).whole();
@@ -158,7 +158,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   bool join_ring(Ring& ring, Operation& operation, Payload& payload);
   void begin_ring(Ring& ring);
   void send_right(const Ring& ring, RingMean::Outgoing out);
-  /// False: the right factors are still to be averaged.
+  /// False: the right factors are not yet averaged.
   bool take_result(Ring& ring);
   void begin_sum(Ring& ring, const Payload& payload);
   bool take_sum(Ring& ring);
@@ -187,7 +187,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   };
   Packed packed(const Payload& payload);
   void take_payload(Rank from, const Bytes& first, const Bytes& behind);
-  /// What this rank has sent to one below it is kept until something comes that builds on later weights.
+  /// Weights that this rank has sent to a lower one are kept until a message arrives that builds on later weights.
   void keep_sent(Rank to, const Payload& payload);
   void forget_sent(Rank from, const Payload& payload);
   void tell_all(MessageKind kind, Bytes bytes);
@@ -213,9 +213,9 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
     ComputeOperation* operation = nullptr;
     std::shared_ptr<ComputeThread::Job> job;  // null: computed, and waiting for its time
     Time start, end;
-    Handle gradient;  // keeps its value until the scheme has taken it
+    Handle gradient;  // keeps its value until the scheme takes it
   } computing_;
-  std::map<std::uint64_t, std::unique_ptr<Ring>> rings_;  // by number, that this rank has joined
+  std::map<std::uint64_t, std::unique_ptr<Ring>> rings_;  // by number: the rings that this rank has joined
   std::map<std::uint64_t, std::deque<Bytes>> early_;      // by ring: messages for which this rank is not ready
   struct {
     std::optional<std::uint64_t> highest;
@@ -235,7 +235,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
     std::map<std::uint64_t, Handle> values;  // of this rank's weights, by number; those that may be asked for
     std::optional<OwnVersions> versions;     // on the rank that publishes
     std::deque<std::uint64_t> numbers;       // there: of publications_
-    bool over = false;                       // there: the last version has come
+    bool over = false;                       // there: the last version has arrived
   } own_;
   struct {
     std::map<Key, Handle> values;  // of this rank's weights; those that may be asked for

@@ -1,7 +1,7 @@
-// Workers that publish weights of their own on real ranks. Nobody waits for anybody: each tells the rank that publishes, beside the
-// scheme's messages and in no account, what it has published and when; that rank finds the versions (OwnVersions), the stop, and which
-// versions will be evaluated. Where workers run free it finds the order of versions, which a replay forces: as it learns of them, but none
-// before what went into it. The weights stay where they are until the run is over; then their means are made.
+// Workers that publish weights of their own on real ranks. No rank waits for another: each reports its publications and their times to the
+// rank that publishes, beside the scheme's messages and in no account. That rank determines the versions (OwnVersions), the stop, and the
+// versions to evaluate. If workers run free it determines the order of versions, which a replay forces: the order of arrival, but no
+// version before its inputs. The weights stay on their ranks until the run ends; then their means are made.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -12,7 +12,7 @@ namespace straggler {
 
 namespace {
 
-/// Its value by name alone: another rank has it, or keeps it elsewhere.
+/// Its value by name only: another rank has it, or keeps it elsewhere.
 Weights by_name(Weights weights) {
   const Handle value(weights->value.key());
   weights.edit().value = value;
@@ -41,7 +41,7 @@ void MpiBackend::publish_own(const PublishOperation& operation, Time when) {
   channel_.send(publisher_, MessageKind::published, std::make_shared<const Bytes>(packer.take()), nullptr);
 }
 
-/// Until everybody has said goodbye: a run that stops at a moment may still get notice of versions from before.
+/// Until every rank has said goodbye: a run that stops at a time may still be notified of earlier versions.
 void MpiBackend::take_publication(Rank from, const Bytes& bytes) {
   Unpacker unpacker(bytes);
   const Time when = Time::from_ticks(unpacker.get<std::int64_t>());
@@ -51,7 +51,7 @@ void MpiBackend::take_publication(Rank from, const Bytes& bytes) {
   take_own_versions();
 }
 
-/// Who made the average keeps it: it counts for both from the next version on that either of them makes.
+/// The rank that made the average keeps it: it counts for both from the next version that either makes.
 void MpiBackend::averaged(Rank teller, const Averaging& averaging) {
   if (!runs_free()) return;
   values_.of(averaging.mixed->value);
@@ -104,7 +104,7 @@ void MpiBackend::take_own_versions() {
   }
 }
 
-/// Nothing is said after a goodbye: what is kept too long goes when the run is over.
+/// Nothing is sent after a goodbye: values that are kept too long are dropped when the run ends.
 void MpiBackend::forget_own() {
   const std::uint64_t number = std::exchange(own_.numbers.back(), 0);
   if (runs_free()) return forget_parts(std::exchange(free_.parts.back(), {}));
@@ -186,7 +186,7 @@ void MpiBackend::gather_lockstep() {
   own_.values.clear();
 }
 
-/// One version after the other: each rank sends what it holds of it.
+/// One version after the other: each rank sends its parts.
 void MpiBackend::gather_free() {
   Packer asked;
   for (const std::vector<OwnVersions::Part>& parts : free_.parts) {

@@ -1,5 +1,5 @@
-// All-reduces of what is compressed and adds up: what goes around the ring is what a message carries (SumCodec). Of factors the left ones
-// go around first; the right ones follow from their mean. Attached vectors and running statistics go with what comes first, uncompressed.
+// All-reduces of compressed messages that can be added: their contents go around the ring (SumCodec). Of factors the left ones go around
+// first; the right ones follow from their mean. Attached vectors and running statistics go with the first round, uncompressed.
 #include <algorithm>
 
 #include "sim/lineage/compressed_mean.hpp"
@@ -24,7 +24,7 @@ std::vector<Handle> attached_to(const Payload& payload) {
 
 const SumCodec& MpiBackend::sum_codec(const Ring& ring) const { return task_.cut.codec->entry->sums[ring.left.empty() ? 0 : 1]; }
 
-/// What this rank adds to the sum.
+/// This rank's addend.
 Handle MpiBackend::summed(const Ring& ring) const {
   const CompressedVector mine = compressed_part(*ring.reducing.front().payload);
   if (!mine.form->factors) return mine.value;
@@ -68,7 +68,7 @@ std::vector<T> MpiBackend::named_parts(const Ring& ring) {
   return parts;
 }
 
-/// The mean has the value that has come around; behind its parameters what is this rank's own, or the mean of statistics.
+/// The mean gets the value from the ring; behind its parameters stand this rank's own values, or the mean of the statistics.
 void MpiBackend::give_sum(const Ring& ring, const Handle& mean) {
   const Cut& cut = task_.cut;
   const SumCodec& codec = sum_codec(ring);
@@ -94,7 +94,7 @@ void MpiBackend::give_attached(const Ring& ring, const Payload& mean) {
   }
 }
 
-/// The same algebra as in the simulation, over names; then the values are given.
+/// The same algebra as in the simulation, on names; the values are set afterwards.
 template <class T>
 bool MpiBackend::take_sum(Ring& ring) {
   voted_ = voted_ || ring.mean.vote();

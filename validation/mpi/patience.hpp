@@ -1,5 +1,5 @@
-// How long to sleep before looking for messages again: a thirty-second of the time for which nothing has happened, so that an answer is
-// late by little and waiting takes no core.
+// How long to sleep before looking for messages again: 1/32 of the time for which nothing has happened, so that an answer is little delayed
+// and waiting does not occupy a core.
 #pragma once
 #include <algorithm>
 #include <chrono>

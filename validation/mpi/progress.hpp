@@ -1,4 +1,4 @@
-// How far a real run is: lines on standard error, beside whatever the rank is doing.
+// Progress of a real run: lines on standard error, concurrent with the rank's work.
 #pragma once
 #include <chrono>
 #include <condition_variable>

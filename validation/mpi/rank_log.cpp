@@ -58,8 +58,8 @@ struct Message {
   double spared = 0;
   bool statistics = false;
 };
-/// The k-th message from a to b is the k-th that b gets from a. Whatever the clocks say, it arrives no earlier than it was sent, and what a
-/// rank drops it drops no earlier than everything arrived that it had by then.
+/// The k-th message from a to b is the k-th that b receives from a. Despite clock errors, it is booked to arrive no earlier than it was
+/// sent, and a rank's drops no earlier than the arrivals before them.
 struct Messages {
   std::map<std::pair<Rank, Rank>, std::vector<Message>> ways;
   std::vector<std::int64_t> drops;  // rank by rank, in the order of their logs
@@ -98,8 +98,8 @@ struct Booking {
   std::vector<Contribution> made = {};  // dropped
 };
 
-/// What a rank has dropped, at the first of the moments `when`, which are used up: each contribution with the samples and the time that the
-/// entries behind it tell.
+/// A rank's drops, at the first of the times `when`, which are consumed: each contribution with the samples and the time from the entries
+/// behind it.
 void add_dropped(const RankLog& log, std::span<const std::int64_t>& when, std::vector<Booking>& all) {
   for (const LogEntry& entry : log.entries) {
     if (entry.kind == LogEntry::Kind::dropped) {

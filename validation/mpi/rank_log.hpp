@@ -1,5 +1,5 @@
-// What happened on a rank, and when: written down while the run goes on, booked after it by the recorder that the simulation uses, so
-// that a real run's accounts are those of docs/model.md.
+// A rank's timed events: logged during the run and booked after it by the simulation's recorder, so that a real run's accounts are those of
+// docs/model.md.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -24,7 +24,7 @@ struct LogEntry {
     dropped_time
   };
   std::int64_t ticks = 0;   // since the start
-  std::uint64_t bytes = 0;  // of values, in what was sent or dropped; of dropped_samples their number, of dropped_time ticks
+  std::uint64_t bytes = 0;  // bytes of values sent or dropped; of dropped_samples their number, of dropped_time ticks
   std::int32_t peer = 0;    // to whom, from whom, whose
   Kind kind = Kind::sent;
   double spared = 0;  // bytes that compression saved of what was sent
@@ -33,7 +33,7 @@ struct LogEntry {
 /// Gradients whose computation took longer than emulated: real time leaked into the run.
 struct Overruns {
   std::uint64_t gradients = 0, late = 0;
-  std::int64_t ticks = 0, worst = 0;  // of all of them, too late
+  std::int64_t ticks = 0, worst = 0;  // total and largest lateness
 };
 
 struct RankLog {
@@ -41,7 +41,7 @@ struct RankLog {
   std::vector<std::int32_t> choices;  // in program order
   std::uint64_t samples_drawn = 0, events = 0;
   Overruns overruns;
-  bool interrupted = false;  // this rank was asked to end the run, and did
+  bool interrupted = false;  // this rank was asked to end the run, and ended it
 };
 Bytes to_bytes(const RankLog& log);
 RankLog log_from(std::span<const std::byte> bytes);
@@ -49,7 +49,7 @@ RankLog log_from(std::span<const std::byte> bytes);
 /// A published version; kept by the rank that publishes.
 struct Publication {
   Time when;
-  Weights weights;  // their value only where it will be evaluated
+  Weights weights;  // with a value only if it will be evaluated
   Contributions made;
 };
 
@@ -60,8 +60,8 @@ struct RunCourse {
   std::vector<RankLog> logs;  // [ranks]: workers, then the server, then aggregators
   Time end;
 };
-/// Books everything up to `course.end`, in the order of time; a message arrives no earlier than it was sent, whatever the clocks say. The
-/// recorder evaluates what is due meanwhile, `evaluate_every` included.
+/// Books everything up to `course.end`, in the order of time; a message arrives no earlier than it was sent, despite clock errors.
+/// Meanwhile the recorder makes the evaluations that are due, `evaluate_every` included.
 void book(const RunCourse& course, std::optional<Time> evaluate_every, RunRecorder& recorder);
 
 }  // namespace straggler

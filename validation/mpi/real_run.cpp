@@ -95,7 +95,7 @@ class RankRun {
   RankRun(const Mpi& mpi, const RealOptions& options)
       : mpi_(mpi), options_(options), progress_(mpi.first() && options.progress && !options.quiet) {}
 
-  /// Everything that concerns nobody else: reads, checks, loads; where results are written, claims their folder.
+  /// The work that concerns only this rank: reads, checks, loads; on the rank that writes results, claims their folder.
   void prepare() {
     scenario_ = read_scenario(options_.scenario, options_.sets);
     if (options_.seed) scenario_.seed = *options_.seed;
@@ -112,7 +112,7 @@ class RankRun {
     progress_.stage("waiting for the other ranks");
   }
 
-  /// Where the scenario leaves the algorithm open, another may be predicted than is run.
+  /// If the scenario leaves the algorithm open, the predicted one may differ from the one that runs.
   void say_the_ring() const {
     if (!chosen_.empty() && !options_.quiet && mpi_.first())
       fmt::print(stderr,
@@ -127,7 +127,7 @@ class RankRun {
     root_ = blueprint_->root_key(scenario_, blueprint_->data_content(scenario_));
     Hasher hasher;
     hasher.add(root_).add(write_scenario(scenario_)).add(version()).add(compiler()).add(std::uint64_t{options_.emulated});
-    // Files are files everywhere; what is generated may differ where the processor or the C library does.
+    // Files are equal everywhere; generated data may differ with the processor or the C library.
     if (!blueprint_->data_entry->files)
       for (const DataSplit* split : {&math_->data->train, &math_->data->test})
         hasher.add_bytes(split->inputs.data(), split->inputs.size() * sizeof(float));
@@ -153,7 +153,7 @@ class RankRun {
     wall_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
-  /// The first rank books what all have written down.
+  /// The first rank books the logs of all ranks.
   void finish() {
     progress_.stage("evaluating");
     backend_->gather_own_versions();

@@ -22,11 +22,11 @@ struct RealOptions {
   bool progress = true;  // lines on standard error, unless quiet
 };
 
-/// Every rank calls it with the same options. Returns the exit code, the same on all; what went wrong is said once.
+/// Every rank calls it with the same options. Returns the exit code, the same on all; errors are printed once.
 int real_run(const Mpi& mpi, const RealOptions& options);
 
-/// Runs `part` on this rank and agrees with the others on how it went. What was thrown is said by the first rank on which it was. Returns
-/// the exit code: 0 if it went well everywhere.
+/// Runs `part` on this rank and agrees with the others on the outcome. The first rank that threw prints its error. Returns the exit code: 0
+/// if all ranks succeeded.
 int together(const Mpi& mpi, const std::function<void()>& part);
 
 /// Wrong arguments: exit code 2.

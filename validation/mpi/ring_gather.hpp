@@ -1,6 +1,6 @@
-// All-gather around a ring: in p - 1 steps each rank passes on to its right neighbour what it got last from the left, its own part first
-// (Thakur, Rabenseifner & Gropp, Optimization of Collective Communication Operations in MPICH, 2005). So do compressed gradients travel,
-// whose sums are not compressed. Running statistics go around afterwards, whole. What a rank says beside its part is in the part.
+// All-gather around a ring: in p - 1 steps each rank passes the last part received from the left on to its right neighbour, starting with
+// its own part (Thakur, Rabenseifner & Gropp, Optimization of Collective Communication Operations in MPICH, 2005). Used for compressed
+// gradients, whose sums are not compressed. Running statistics go around afterwards, whole. A rank's extra bytes are in its part.
 #pragma once
 #include <functional>
 #include <span>
@@ -13,14 +13,14 @@ namespace straggler {
 /// One rank's view of it. Knows no MPI: messages leave by a function, and come in by `arrived`.
 class RingGather {
  public:
-  /// What a rank brings: bytes, and how many of them are values; then what follows, empty where nothing does.
+  /// A rank's part: bytes, and how many of them are values; then the bytes for the second round, empty if there are none.
   struct Part {
     Bytes first, behind;
     std::uint64_t first_values = 0, behind_values = 0;
   };
   RingGather(Rank self, Rank ranks, std::function<void(RingMean::Outgoing)> to_right);
 
-  /// `two`: a second time around, with what follows. The same on all ranks.
+  /// `two`: with a second round. The same on all ranks.
   void begin(Part mine, bool two, bool vote);
   /// The next message from the left. Only while not done.
   void arrived(std::span<const std::byte> message);

@@ -1,10 +1,9 @@
 // The mean over all ranks by a ring all-reduce (Patarasuk & Yuan, Bandwidth optimal all-reduce algorithms, 2009): p - 1 steps of
 // reduce-scatter, p - 1 of all-gather, each rank sending to its right neighbour only.
-//
-// A vector of n floats is cut into p chunks, c being [n c / p, n (c + 1) / p). Chunk c starts at rank c, and each next rank adds its own:
+//  A vector of n floats is cut into p chunks, c being [n c / p, n (c + 1) / p). Chunk c starts at rank c, and each next rank adds its own:
 // the sum's order is that of rules::ring_mean, whose bits this has. Running statistics, which a vector ends in, are cut likewise and go
-// around afterwards. While they first reduce, ranks also pass on what they say beside their vectors, so that at the end each knows what all
-// have said, and whether anybody voted for the stop.
+// around afterwards. In the first reduce-scatter, ranks also pass on extra bytes beside their vectors, so that at the end each has those of
+// all ranks, and knows whether any voted for the stop.
 #pragma once
 #include <functional>
 #include <span>
@@ -41,7 +40,7 @@ class RingMean {
   /// The segments of a vector that begins there.
   static void add_segments(std::vector<Segment>& segments, std::size_t begin, Cut cut, Precision numbers = Precision::fp32);
 
-  /// Once done: the means, where `mine` was, and by rank what was said beside.
+  /// Once done: the means, in the place of `mine`, and the extra bytes by rank.
   std::span<const float> means() const { return values_; }
   std::size_t first_length() const { return segments_.front().length; }
   std::span<const float> mean(std::size_t vector) const { return std::span(values_).subspan(vector * length_, length_); }

@@ -45,7 +45,7 @@ class WithValues {
     to.put_floats(all.first(cut_.first));
     if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
   }
-  /// What follows the parameters is sent uncompressed.
+  /// Values behind the parameters are sent uncompressed.
   void pack_compressed(const Handle& handle, const CompressedForm& form, const Fragment& fragment, Packer& to) const {
     const Written written(cut_, fragment);
     const bool product = form.factors != nullptr;
@@ -193,7 +193,7 @@ void unpack_contributions(Contributions& made, Unpacker& from) {
   for (auto count = from.get<std::uint64_t>(); count > 0; --count) made.push_back(unpack_contribution(from));
 }
 
-/// How far weights are, without what they are.
+/// The version facts of weights, without their values.
 void pack_standing(const WeightsState& state, Packer& to) {
   to.put(std::int64_t{state.participants});
   to.put(std::uint64_t{state.version});
@@ -257,7 +257,7 @@ void pack_weights(const WeightsState& state, const Vectors& vectors, Packer& to)
   if (state.push_weight()) to.put(state.push_weight()->amount());
 }
 
-/// This rank holds the base, too: that is what makes it one.
+/// Only weights that this rank also holds can be a base.
 template <class Vectors>
 void unpack_difference(WeightsState& state, Vectors& vectors, Unpacker& from) {
   WeightsDifference difference;

@@ -16,7 +16,7 @@ namespace straggler {
 
 using Bytes = std::vector<std::byte>;
 
-/// What a rank has instead of an executor's promise: the numbers.
+/// A rank's values: numbers instead of an executor's promises.
 class Values {
  public:
   /// Evaluated here if need be. Valid while the handle lives and until the next call.
@@ -55,7 +55,7 @@ struct Cut {
   std::size_t end_of(const Fragment& fragment) const {
     return fragment.index + 1 == fragment.count ? length : parameters * (fragment.index + 1) / fragment.count;
   }
-  /// What travels of a payload that is this fragment.
+  /// The transmitted part of a payload that is this fragment.
   Cut of(const Fragment& fragment) const {
     if (fragment.whole()) return *this;
     const std::size_t floats = end_of(fragment) - begin_of(fragment);
@@ -134,7 +134,7 @@ Fragment fragment_of(const Payload& payload);
 /// Bytes that a payload moves: of its vectors, or of a token, without the running statistics that follow.
 std::uint64_t value_bytes(const Payload& payload, Cut cut);
 std::uint64_t statistics_bytes(const Payload& payload, Cut cut);
-/// What compression has taken off value_bytes; negative: it has added some.
+/// Bytes that compression has removed from value_bytes; negative: it has added some.
 double spared_bytes(const Payload& payload, Cut cut);
 
 }  // namespace straggler

@@ -1,4 +1,4 @@
-// What a payload weighs between real ranks.
+// Sizes of payloads between real ranks.
 #include "validation/mpi/wire.hpp"
 
 namespace straggler {

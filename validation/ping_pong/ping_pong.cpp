@@ -1,4 +1,4 @@
-// ping-pong: what a message between two MPI processes costs, by its size. Ranks 0 and 1 measure, others wait.
+// ping-pong: the cost of a message between two MPI processes, by its size. Ranks 0 and 1 measure, others wait.
 //   ping_pong  there and back, one message at a time: half of the round trip
 //   stream     from rank 0 to rank 1, one after another, until rank 1 confirms: time per message
 //   exchange   both ways at once (MPI_Sendrecv): time of the exchange

@@ -1,7 +1,7 @@
-// What the ranks of a sweep say to each other. Rank 0 has the points; the others ask it for them, and for what is known of weights.
+// Messages between the ranks of a sweep. Rank 0 has the points; the others ask it for points and for known evaluations.
 //
 // Invariants:
-//  - A rank speaks first only by what it wants, reports or keeps; what it wants has a number, which comes back with the answer.
+//  - A rank initiates only requests, reports and kept values; a request has a number, which the answer repeats.
 //  - Rank 0 answers `want` when there is a point, everything else at once.
 //  - Messages of one rank are read in the order in which they were sent.
 #pragma once
@@ -34,7 +34,7 @@ enum class Talk : std::uint8_t {
   fail,       // ticket, what went wrong
   give_up,    // ticket
   broken,     // what went wrong with the rank itself
-  interrupt,  // somebody wants the sweep to end
+  interrupt,  // this rank was asked to end the sweep
   alive,      // both ways, every second or so
   bye,        // the last
 };
@@ -46,7 +46,7 @@ struct RankSetup {
   bool store = false;              // whether rank 0 keeps evaluations
 };
 
-/// A message that begins with that word.
+/// A message that starts with that word.
 inline Packer message(Talk what) {
   Packer packer;
   packer.put(static_cast<std::uint8_t>(what));

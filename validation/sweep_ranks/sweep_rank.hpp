@@ -1,4 +1,5 @@
-// A rank of a sweep other than the first: works on the points that rank 0 hands out. Its threads compute; the one that made it talks MPI.
+// A rank of a sweep other than the first: works on the points that rank 0 hands out. Its threads compute; the thread that made it calls
+// MPI.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -58,7 +59,7 @@ class SweepRank final : public PointDesk, private TrajectoryStore, private Chann
   void set_up(Unpacker& message);
   void work();
   void post(Packer message);
-  /// What rank 0 answers; empty if the sweep is over.
+  /// Rank 0's answer; empty if the sweep has ended.
   Bytes ask(Talk what, const std::function<void(Packer&)>& rest);
   void send_all();
   void tell_rank_0();

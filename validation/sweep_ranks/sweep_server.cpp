@@ -181,7 +181,7 @@ void SweepServer::keep(Unpacker& message) {
   });
 }
 
-/// Ignores the result of a rank that was thought lost: another rank has its point.
+/// Ignores the result of a rank that counted as lost: another rank has its point.
 void SweepServer::end_point(Rank from, Talk how, Unpacker& message) {
   const auto ticket = message.get<std::uint64_t>();
   if (!pool_ || peer(from).tickets.erase(ticket) == 0) return;

@@ -20,7 +20,7 @@
 
 namespace straggler {
 
-/// What must be the same on all ranks.
+/// Values that must be equal on all ranks.
 struct RankIdentity {
   Key arguments, build;
 };

@@ -70,7 +70,7 @@ std::optional<std::vector<double>> inverse_normal_diagonal(const Matrix& jacobia
 
 namespace {
 
-/// What Eigen's Levenberg-Marquardt needs, in angles.
+/// The functor for Eigen's Levenberg-Marquardt, in angles.
 class AngleFunctor {
  public:
   using Scalar = double;
@@ -126,7 +126,7 @@ std::vector<double> least_squares_in_cube(const ResidualsAt& residuals, const st
   AngleFunctor functor(residuals, start.size());
   functor.set_values(static_cast<Eigen::Index>(residuals({AngleFunctor::point(angles)}).front().size()));
   Eigen::LevenbergMarquardt<AngleFunctor> method(functor);
-  // Convergence is quadratic where the residuals can vanish, so that these stop only what cannot go much further.
+  // Convergence is quadratic where the residuals can vanish, so that these limits end only searches that have almost converged.
   method.parameters.xtol = 1e-7;
   method.parameters.ftol = 1e-2;
   method.parameters.factor = 1;  // first steps of the size of the angles: models bend

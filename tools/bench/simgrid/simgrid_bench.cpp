@@ -1,10 +1,9 @@
-// The cases of workload.hpp as SimGrid (S4U) simulates them. tools/bench/against_simgrid builds and runs it, and documents the options
-// of SimGrid. Prints what Meter prints.
+// The cases of workload.hpp as SimGrid (S4U) simulates them. tools/bench/against_simgrid builds and runs it, and documents the options of
+// SimGrid. Meter prints the results.
 //
 //   simgrid_bench parameter_server|ring|fat_tree [key=value ...] [--cfg=... of SimGrid]
-//
-// Mailboxes are eager: each has a receiver (Mailbox::set_receiver), so that a message flows when it is sent, whether its receiver asks for
-// it or not; else the server's inbound NIC would never be shared.
+//  Mailboxes are eager: each has a receiver (Mailbox::set_receiver), so that a message flows when it is sent, before its receiver asks for
+// it. Otherwise the server's inbound NIC would never be shared.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -25,7 +24,7 @@ void count(std::uint64_t messages) {
   if (!meter.count(messages)) return;
   meter.print(sg4::Engine::get_clock());
   std::fflush(stdout);
-  std::_Exit(0);  // the actors would go on forever
+  std::_Exit(0);  // the actors never end
 }
 
 /// A switch that never limits, and an up-link and a down-link for every rank.

@@ -1,5 +1,5 @@
-// What both sides simulate: engine_bench and simgrid_bench take the same command line and ask here for every number, so that a case is
-// the same case. Plain C++17, since SimGrid's headers want no more.
+// The workload of both sides: engine_bench and simgrid_bench take the same command line and get every number here, so that cases are
+// identical. Plain C++17, as SimGrid's headers require.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,15 +27,15 @@ struct Case {
   std::uint32_t workers = 64;  // ring: ranks
   std::uint32_t servers = 1;   // a message goes to all of them in equal parts
   std::uint32_t rounds = 1;    // on average, of a worker; ring: steps, or whole all-reduces; fat_tree: flows of a host
-  std::uint32_t warmup = 0;    // how many of these are not measured
-  bool jitter = false;         // compute drawn anew each round, else a worker's is always the same
+  std::uint32_t warmup = 0;    // rounds that are not measured
+  bool jitter = false;         // compute drawn each round; false: constant for each worker
   bool unequal = false;        // NICs of one to five fifths
   bool waiting = true;         // a server takes the next message when its answer has arrived
   double server_gbps = 1;      // of a server's NIC, each way
 };
 
-/// Counts messages, and the CPU time of the process (user and system) between two of them. Closed loops go on until it has counted all: so
-/// the last one is counted amid traffic like the first.
+/// Counts messages, and the CPU time of the process (user and system) between two of them. Closed loops run until it has counted all of
+/// them, so that the last message is counted amid the same traffic as the first.
 class Meter {
  public:
   /// `each`: messages of a round.
