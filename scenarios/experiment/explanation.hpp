@@ -1,4 +1,4 @@
-// What a scenario comes to before it runs: what `straggler check` prints.
+// A scenario's derived figures before it runs: the output of `straggler check`.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ struct Blueprint;
 struct CollectiveTime {
   std::string name;
   double seconds = 0;
-  std::string choice;  // of a library: what it takes for this message ("tree, LL128"); else empty
+  std::string choice;  // a library's choice for this message ("tree, LL128"); otherwise empty
 };
 
 struct Explanation {
@@ -37,7 +37,7 @@ struct Explanation {
   std::string scheme, scheme_summary, topology, route_example, data_origin, collective;
   std::uint64_t reduced_bytes = 0;   // of the largest message that is all-reduced; 0: none is
   std::string aggregators;           // how many, for whom and where; empty: none
-  std::string compression;           // what a message does to gradients and weights; empty: nothing
+  std::string compression;           // effect of a message on gradients and weights; empty: nothing
   std::size_t compressed_bytes = 0;  // of a worker's message, beside message_bytes of what is sent whole
   bool compresses_answers = false;
   std::size_t parameters = 0, message_bytes = 0, train_samples = 0, test_samples = 0;

@@ -33,7 +33,7 @@ struct Replay {
   std::optional<EarlierEnd> simulated;             // none: the run was real, or has no summary
 };
 
-/// Names the data of a blueprint; none: by what the scenario says of them.
+/// Names the data of a blueprint; none: by the scenario's description of them.
 using ContentOf = std::function<std::optional<Key>(const WorkloadBlueprint&, const Scenario&)>;
 
 /// Reads a result folder: choices.csv, and what else a replay must follow. Throws DataError if the folder holds no such run, or one of

@@ -32,7 +32,7 @@ struct WorkloadBlueprint {
   const Kernels* kernels = nullptr;
   std::filesystem::path base;  // where relative paths start
 
-  DataInfo data;  // the training size without what is held out
+  DataInfo data;  // the training size without held-out samples
   Augmentation augment;
   StreamSizes streams;
   Numerics numerics;

@@ -1,4 +1,4 @@
-// Ends a run as soon as somebody says so.
+// Ends a run on request.
 #pragma once
 #include <functional>
 

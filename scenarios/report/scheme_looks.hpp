@@ -1,4 +1,4 @@
-// Which colour stands for which scheme, the same on all pages.
+// The colour of each scheme, the same on all pages.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -1,4 +1,4 @@
-// The pictures of a search: what was tried, with its results; for a crossover both curves and their crossings.
+// The pictures of a search: its trials, with their results; for a crossover both curves and their crossings.
 #pragma once
 #include <vector>
 

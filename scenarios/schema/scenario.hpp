@@ -104,7 +104,7 @@ struct WorkerGroup {
   double slowdown = 1;                         // factor by which they are slower than the device
   std::optional<LinkSpec> link;                // overrides the network's
   std::int64_t per_host = 1;                   // workers that share a host and its NIC
-  std::optional<std::int64_t> cores_per_host;  // none: one a worker
+  std::optional<std::int64_t> cores_per_host;  // none: one per worker
   bool busy_waiting = false;                   // a worker that waits occupies a core (`waiting: busy`)
   double neighbours = 0;                       // each other worker of its host that is active: share of a worker's time on top
   bool same_host = false;                      // begins on the last host of the group before; its link, per_host and cores hold here too
@@ -169,7 +169,7 @@ struct ProtocolSpec {
   bool operator==(const ProtocolSpec&) const = default;
 };
 
-/// A flow that is on for a while and off for a while, between two end points, sharing links with everything else.
+/// A flow between two end points that is on for a while and off for a while, and shares links with all other traffic.
 struct BackgroundSpec {
   std::string from, to;        // worker/N, server/N
   double on = 0, off = 0;      // seconds
@@ -179,7 +179,7 @@ struct BackgroundSpec {
   bool operator==(const BackgroundSpec&) const = default;
 };
 
-/// A level inside a host: groups of so many neighbouring workers, and what joins them.
+/// A level inside a host: groups of that number of neighbouring workers, and the links that join them.
 struct LevelSpec {
   std::int64_t workers = 1;  // of a group
   double bandwidth = 0;      // bytes per second, of each direction
@@ -202,7 +202,7 @@ struct IntraSpec : LinkSpec {
   std::optional<LevelSpec> pcie_switch;  // a switch, with a way up; none: all workers are on one
   std::optional<LevelSpec> socket;       // several switches, with a way to the others
   std::optional<LevelSpec> nvlink;       // groups whose members reach each other directly
-  std::optional<CardSpec> card;          // several network cards; none: one a host, beside the inside
+  std::optional<CardSpec> card;          // several network cards; none: one per host, beside the inside
   bool operator==(const IntraSpec&) const = default;
 };
 
