@@ -9,7 +9,7 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, co
   resolve_cluster(scenario);
   resolve_collective(scenario);
   check_memory(scenario, *this);
-  faults(scenario);  // these throw on what is wrong with them
+  faults(scenario);  // these throw on errors in them
   token_buckets(scenario);
   background(scenario);
 }

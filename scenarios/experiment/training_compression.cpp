@@ -1,4 +1,4 @@
-// The blueprint's part that compresses: what a message does to gradients and weights, and whose.
+// The blueprint's compression: its effect on messages with gradients and weights, and whose messages it compresses.
 #include "scenarios/experiment/training_blueprint.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
@@ -19,7 +19,7 @@ void check_parameters(const Scenario& scenario, const SchemeEntry& entry, bool c
 
 }  // namespace
 
-/// Prices come from one model, and what is learned may be another: where either has a matrix to factor, all messages are of factors.
+/// Prices come from one model, and another may be trained: if either has a matrix to factor, all messages are of factors.
 void TrainingBlueprint::resolve_factors(const Scenario& scenario, const VectorLayout& priced) {
   if (!compressor->factors) return;
   if (priced.tensors.empty())

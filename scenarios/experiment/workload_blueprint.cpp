@@ -205,7 +205,7 @@ void WorkloadBlueprint::for_root(const Scenario& scenario, const std::optional<K
   part("workload.data.augment", [&](Hasher& to) {
     if (augment.any()) to.add("augment").add(std::uint64_t{augment.crop}).add(std::uint64_t{augment.flip});
   });
-  // Nothing of these in fp32, so that keys stay what they were.
+  // fp32 adds none of these, so that its keys stay the same.
   const bool narrow = numerics.precision != Precision::fp32;
   part("workload.precision", [&](Hasher& to) {
     if (narrow) to.add(precision_choice.name_of(spec.precision));

@@ -35,7 +35,7 @@ struct Tuned {
   std::vector<Criterion> criteria;  // [candidates]
   std::vector<std::size_t> ranks;   // [candidates], from 1; of equals the first is better
   std::size_t best = 0;
-  /// Sentences: the best lies on the edge of what was tried; none of the candidates came anywhere.
+  /// Sentences: the best lies on the edge of the range tried; no candidate made progress.
   std::vector<std::string> warnings;
 };
 

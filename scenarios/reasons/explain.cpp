@@ -95,7 +95,7 @@ std::string first_line_of(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
-/// The same work for every row: what a scenario's stop becomes, and why.
+/// The common work of all rows: a scenario's new stop, and the reason.
 class Work {
  public:
   Work(const Scenario& scenario, bool timing_only) : scenario_(scenario), timing_only_(timing_only) {}

@@ -154,7 +154,7 @@ std::string described_precision(const Scenario& scenario) {
   return text;
 }
 
-/// The bytes of a message, and what they do to an update's time.
+/// The bytes of a message, and their effect on an update's time.
 void add_compression(std::string& out, const Explanation& explanation, const std::optional<UpdateTimes>& times) {
   if (explanation.compression.empty()) return;
   const auto before = static_cast<double>(explanation.message_bytes), after = static_cast<double>(explanation.compressed_bytes);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double interval_pitch = 26, title_height = 30, interval_head = 6;
 
-/// Pixels that names, and what is said at the end of rows, take.
+/// Pixels for names, and for the text at the end of rows.
 struct Columns {
   double names = 0, texts = 0;
 };

@@ -111,7 +111,7 @@ SvgPicture draw(const LineChart& chart) {
   const bool legend = names.size() > 1;
   const double head = (legend ? SvgPicture::legend_height(chart_width - left, names) : 0) + (named_bands ? band_name : 0) + top_gap,
                base = head + plot_height;
-  // Crosses of what was missed have rows of their own, above the curves.
+  // Crosses of missed targets have rows of their own, above the curves.
   const double crosses_height = crosses ? 16 + 12 * static_cast<double>(std::min(chart.curves.size(), series_colours)) : 0;
   SvgPicture drawing(chart_width, base + below_lines, chart.label);
   if (legend) drawing.legend(left, 4, names, looks, chart.marks);

@@ -9,7 +9,7 @@
 namespace straggler {
 namespace {
 
-/// Nothing from elsewhere, whatever a page holds; of a served page, what its own server gives.
+/// A page loads no outside content; a served page may load its own server's.
 std::string policy(bool served) {
   const char* const own = served ? " 'self'" : "";
   return fmt::format(
@@ -34,7 +34,7 @@ std::string percent_encoded(std::string_view path) {
 
 }  // namespace
 
-/// Below the page, folded: whoever passes a page on passes them on.
+/// Below the page, folded, so that they travel with the page.
 static std::string html_licences() {
   return fmt::format(
       "<footer><details class=\"licences\"><summary>Charts by Apache ECharts: licences</summary>\n<pre>{}</pre></details></footer>\n",

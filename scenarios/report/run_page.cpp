@@ -178,7 +178,7 @@ class RunPage {
     body_ += "</ul>\n";
   }
 
-  /// Whom the others waited for, and which link is busiest; what is not known is not said.
+  /// The worker that the others waited for, and the busiest link; unknown facts are left out.
   std::vector<std::string> reasons() const {
     std::vector<std::string> said;
     try {
@@ -295,7 +295,7 @@ class RunPage {
     chart.title = "simulated time";
     chart.text = readable_seconds;
     for (const TimeShare& share : time_shares) chart.parts.push_back({share.word, share.word});
-    // Workers of a group are equal: where they are many, their means are told.
+    // Workers of a group are equal: of large groups the page shows means.
     const bool groups = workers.rows() > most_workers;
     std::map<std::string, std::size_t> place;
     std::vector<double> counts;

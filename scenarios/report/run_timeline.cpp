@@ -41,7 +41,7 @@ class PublishingTimes final : public RecordSink {
   std::uint64_t contributions_ = 0;
 };
 
-/// Ends the run at a time, or after so many looks at it.
+/// Ends the run at a time, or after that number of polls.
 class Until final : public ProgressListener {
  public:
   Until(Time end, std::function<bool()> stop) : end_(end), stop_(std::move(stop)) {}
@@ -124,7 +124,7 @@ std::vector<TimelineStretch> chosen_stretches(const std::vector<Time>& times, st
   return chosen;
 }
 
-/// Whether the simulation did what the run did.
+/// Whether the simulation reproduced the run.
 bool fits(const FinishedRun& run, const PublishingTimes& published) {
   const std::vector<Time>& times = published.times();
   if (times.size() < run.updates) return false;
@@ -151,7 +151,7 @@ Pass simulate(const Scenario& scenario, RecordSink& sink, bool trace, Time end, 
   return pass;
 }
 
-/// Looks come every so many events (Experiment).
+/// Experiment polls after a fixed number of events.
 std::function<bool()> after(std::uint64_t events, std::uint64_t each) {
   return [left = events / each]() mutable { return left-- == 0; };
 }

@@ -185,7 +185,7 @@ class SearchFigures {
     };
     const auto low = at(from), high = at(to);
     if (!low || !high) return;
-    // Crossings close to each other may share what is unclear around them.
+    // Crossings close to each other may share the uncertain region around them.
     if (name.empty() && !chart.bands.empty() && *low <= chart.bands.back().to)
       chart.bands.back().to = std::max(chart.bands.back().to, *high);
     else

@@ -36,7 +36,7 @@ void StretchSink::in_stretches(Time start, Time end, const Add& add) {
   for (std::size_t i = 0; i < stretches_.size(); ++i) {
     TimelineStretch& stretch = stretches_[i];
     if (stretch.full || end <= stretch.from || start >= stretch.to) continue;
-    if (stretch.events == most_[i]) {  // things are told when they end: all that ended before `end` is there
+    if (stretch.events == most_[i]) {  // stretches are reported when they end: all that ended before `end` are there
       stretch.full = true;
       stretch.to = std::min(stretch.to, end);
       continue;

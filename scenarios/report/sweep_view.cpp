@@ -29,7 +29,7 @@ std::vector<double> numbers_of(const std::vector<std::string>& labels) {
   return numbers;
 }
 
-/// Precision and what goes with it are ways to train, not what is trained.
+/// Precision and its options are ways to train, not the thing trained.
 bool is_workload(const std::string& path) {
   return (path == "workload" || path.starts_with("workload.")) && !path.starts_with("workload.precision") &&
          !path.starts_with("workload.loss_scale");

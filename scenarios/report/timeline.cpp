@@ -45,12 +45,12 @@ namespace {
 
 constexpr double row_pitch = 34, block_height = 20, axis_height = 30, number_strip = 20;
 
-/// How a phase looks: its colour and its shape, so that it is told apart without colours too.
+/// A phase's colour and shape; the shape distinguishes phases without colours.
 struct Look {
   Phase phase;
   const char* meaning;
   const char* group;   // class of the colour
-  const char* shapes;  // class of what is drawn
+  const char* shapes;  // class of the drawn shapes
 };
 constexpr Look looks[] = {{Phase::compute, "computes", "s0", "block"},      {Phase::wasted, "dropped work", "s1", "hollow"},
                           {Phase::loading, "loads a batch", "s4", "block"}, {Phase::communication, "sends or receives", "s2", "thick"},

@@ -15,7 +15,7 @@ constexpr std::size_t most_link_points = 400;
 
 class StretchJson {
  public:
-  /// `end`: of the stretch, or of the run where it stands for all of it.
+  /// `end`: of the stretch, or of the run if the stretch covers all of it.
   StretchJson(const StretchSink& sink, const TimelineStretch& stretch, Time end) : sink_(sink), stretch_(stretch), end_(end) {
     for (std::size_t lane = 0; lane < sink.lanes().size(); ++lane)
       if (sink.lanes()[lane].kind == LaneKind::worker || sink.lanes()[lane].kind == LaneKind::server) lane_of_[sink.lanes()[lane].rank] = lane;
@@ -81,7 +81,7 @@ class StretchJson {
                              each.bytes, each.version ? number(*each.version) : std::int64_t{-1}, each.lost ? 1 : 0});
   }
 
-  /// [lane, times, shares of what the link could carry since the time before].
+  /// [lane, times, shares of the link's capacity used since the time before].
   ChartJson links() const {
     ChartJson all = ChartJson::array();
     const std::vector<Time>& times = stretch_.links.times();

@@ -139,7 +139,7 @@ void note_short_runs(Comparison& comparison) {
 
 /// "'a', 'b' were not asked for 0.9; 'c' was not asked for 0.8, 0.9". What the sentence says is not said again.
 void note_not_asked(Comparison& comparison) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // what was not asked for, of whom
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // accuracies that were not asked for, and the runs concerned
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const RunResult& run = comparison.runs[i];
     if (timing_alone(run)) continue;

@@ -33,7 +33,7 @@ class LinkSamples {
   std::vector<std::vector<double>> bytes_;
 };
 
-/// The links that carried the largest share of what they could, busiest first, at most `most`.
+/// The links with the highest utilization, busiest first, at most `most`.
 std::vector<std::size_t> busiest_links(const LinkTable& links, Time end, std::size_t most);
 
 }  // namespace straggler

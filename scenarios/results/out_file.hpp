@@ -30,7 +30,7 @@ class OutFile {
   explicit OutFile(const std::filesystem::path& path, std::string shown = {}, std::string_view header = {});
   OutFile(const OutFile&) = delete;
   OutFile& operator=(const OutFile&) = delete;
-  /// Closes; what was not flushed by close() is lost.
+  /// Closes; data that close() did not flush are lost.
   ~OutFile();
 
   void write(std::string_view text);

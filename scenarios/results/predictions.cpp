@@ -18,7 +18,7 @@ bool predicts(const RunResult& simulated, const RunResult& real) {
          same(simulated.data, real.data) && same(simulated.model, real.model);
 }
 
-/// "14 % too slow", in percent of what was measured..
+/// "14 % too slow", in percent of the measured value.
 std::string error_text(double predicted, double measured, bool more_is_slower) {
   if (measured <= 0) return "there is no measured run to compare it with";
   const double percent = 100 * std::abs(predicted / measured - 1);

@@ -38,7 +38,7 @@ constexpr const char* hidden_mark = ".straggler-";
 
 std::string hidden_prefix(const std::string& scenario_name) { return fmt::format(".{}{}", scenario_name, hidden_mark); }
 
-/// A descriptor that holds the lock of `folder` until it is closed; -1 if somebody else does, or locks do not work here.
+/// A descriptor that holds the lock of `folder` until it is closed; -1 if another process holds it, or locks do not work here.
 int lock_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
@@ -124,7 +124,7 @@ void ResultFolder::refuse_what_is_not_ours(const Request& request) const {
   }
 
   const std::optional<std::string> holder = scenario_name_in(target_);
-  // A lone scenario.yaml is more likely somebody's scenario than a result.
+  // A lone scenario.yaml is more likely a user's scenario than a result.
   const bool results = fs::exists(target_ / "order.csv", error) || fs::exists(target_ / "summary.json", error);
   if (holder && results && *holder == request.scenario_name) return;
   if (holder && results)

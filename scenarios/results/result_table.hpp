@@ -22,7 +22,7 @@ class ResultTable {
   std::string place(std::size_t row) const;
   /// Throws ResultsError if there is no such column.
   const std::string& text(std::size_t row, const std::string& column) const;
-  /// None for an empty cell and for what is not finite. Throws ResultsError for what is no number.
+  /// None for an empty cell and for values that are not finite. Throws ResultsError for text that is no number.
   std::optional<double> number(std::size_t row, const std::string& column) const;
 
  private:

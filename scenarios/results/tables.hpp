@@ -11,7 +11,7 @@ void write_thresholds(const RunRecord& record, OutFile& file);
 void write_staleness(const RunRecord& record, OutFile& file);
 void write_epochs(const RunRecord& record, OutFile& file);
 void write_workers(const RunRecord& record, OutFile& file);
-/// `utilization`: bytes carried / what the link could have carried in the whole simulated time.
+/// `utilization`: bytes carried / the link's capacity in bytes over the whole simulated time.
 void write_links(const RunRecord& record, OutFile& file);
 
 }  // namespace straggler

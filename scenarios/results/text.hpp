@@ -48,11 +48,11 @@ inline char* write_seconds(char* at, Time time) { return write_decimal<12>(at, t
 char* write_number(char* at, double value);
 
 std::string seconds_text(Time time);
-/// Shortest text that reads back as exactly this double; "nan", "inf" and "-inf" for what is not finite.
+/// Shortest text that reads back as exactly this double; "nan", "inf" and "-inf" for values that are not finite.
 std::string number_text(double value);
 
 /// A JSON string, quotes included.
 std::string json_text(std::string_view text);
-/// A JSON number; null for what is not finite.
+/// A JSON number; null for values that are not finite.
 std::string json_number(double value);
 }  // namespace straggler

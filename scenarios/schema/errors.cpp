@@ -62,7 +62,7 @@ Places::Places(std::vector<std::string> sources) : sources_(std::move(sources)) 
 
 namespace {
 
-/// The value below `node` that `path` leads to first; `path` is what is left of it then. Null: none.
+/// The value below `node` that `path` leads to first; `path` then holds the rest. Null: none.
 const YamlNode* step(const YamlNode& node, std::string_view& path) {
   if (path.starts_with('[')) {
     std::size_t index = 0;

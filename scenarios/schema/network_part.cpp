@@ -53,7 +53,7 @@ Part<LinkSpec> link_keys(const std::string& otherwise) {
               [](Texts& out, const LinkSpec& spec, const WriteContext&) {
                 out.emplace_back("latency", text_of_value(ValueType::time, spec.latency));
               }),
-      // On top of the network's link: what it has not, but that has, is written too.
+      // In addition to the network's link: fields that only that one has are written too.
       by_hand({.name = "burst",
                .type = ValueType::bytes,
                .range = Range::between(0, 1e15),
@@ -78,7 +78,7 @@ std::optional<double> link_value(Section& link, const char* name) {
   return value ? std::optional(std::get<double>(*value)) : std::nullopt;
 }
 
-/// `base`: what a link takes from the network's where it says nothing itself; null: it is the network's.
+/// `base`: the link's defaults for fields that it does not give; null: it is the network's.
 void read_rates(Section& link, const LinkSpec* base, LinkRates& rates) {
   if (base == nullptr && !link.has("up") && !link.has("down")) link.require("bandwidth", "write a rate such as 1Gbps");
   if (base == nullptr && !link.has("bandwidth") && link.has("up") != link.has("down"))

@@ -133,7 +133,7 @@ void read_rows(Section& group, WorkerGroup& spec) {
   spec.rows = read_population(group.context(), *group.find("population"), group.path_of("population"), spec.population, base);
 }
 
-/// With `same_host` the link, the number of workers and the cores of a host are those of the group before, whatever is left out here.
+/// With `same_host` the link, the number of workers and the cores of a host are those of the group before if left out here.
 /// `before`: null for the first group.
 void share_host(Section& group, WorkerGroup& spec, const WorkerGroup* before) {
   if (!spec.same_host) return;

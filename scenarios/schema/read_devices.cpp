@@ -98,7 +98,7 @@ Part<HalfRates> half_part() {
   });
 }
 
-/// What `key` (fp16 or bf16) says over what the spec has. Efficiency and launch are the roofline's where nothing says otherwise.
+/// The values of `key` (fp16 or bf16), over those of the spec. Efficiency and launch default to the roofline's.
 Field<ComputeSpec> half_field(const char* key, const char* when, std::optional<HalfRates> ComputeSpec::*member) {
   Field<ComputeSpec> made = map(member, {.name = key, .meaning = when, .otherwise = "the profile's, or none"}, half_part());
   made.read = [key, member](Section& roofline, ComputeSpec& whole) {
@@ -156,7 +156,7 @@ ComputeSpec read_roofline(Section roofline, const ComputeSpec* base) {
   return compute;
 }
 
-/// Its keys and its text. Which of the three forms stands there, and what a profile gives, is read by hand.
+/// Its keys and its text. The choice of the three forms, and the values from a profile, are read by hand.
 Part<ComputeSpec> compute_part() {
   const auto form = [](ComputeSpec::Form form) { return [form](const ComputeSpec& spec) { return spec.form == form; }; };
   Field<ComputeSpec> table;
@@ -289,7 +289,7 @@ Part<LoaderSpec> loader_part() {
   });
 }
 
-/// Fills in what the device has from its profile. False: it names none that is known.
+/// Fills in the device's values from its profile. False: the profile is unknown.
 bool read_profile(Section& device, DeviceSpec& spec) {
   const YamlNode* node = device.find("profile");
   if (node == nullptr) return false;
@@ -327,7 +327,7 @@ DeviceSpec read_device(Section device) {
 
 }  // namespace
 
-/// `profile` and `compute` are read around it: one gives what the others stand on, the other needs all of them.
+/// `profile` and `compute` are read separately: the other keys build on `profile`, and `compute` needs all of them.
 const Part<DeviceSpec>& device_part() {
   static const Part<DeviceSpec> part = [] {
     Field<DeviceSpec> profile =

@@ -1,4 +1,4 @@
-// Population files: comma-separated values, '#' comments, a header of column names, one device a row.
+// Population files: comma-separated values, '#' comments, a header of column names, one device per row.
 #include <algorithm>
 #include <cerrno>
 #include <system_error>

@@ -169,7 +169,7 @@ struct ProtocolSpec {
   bool operator==(const ProtocolSpec&) const = default;
 };
 
-/// A flow that is on for a while and off for a while, between two end points, sharing links with everything else.
+/// A flow between two end points that is on for a while and off for a while, and shares links with all other traffic.
 struct BackgroundSpec {
   std::string from, to;        // worker/N, server/N
   double on = 0, off = 0;      // seconds
@@ -202,7 +202,7 @@ struct IntraSpec : LinkSpec {
   std::optional<LevelSpec> pcie_switch;  // a switch, with a way up; none: all workers are on one
   std::optional<LevelSpec> socket;       // several switches, with a way to the others
   std::optional<LevelSpec> nvlink;       // groups whose members reach each other directly
-  std::optional<CardSpec> card;          // several network cards; none: one a host, beside the inside
+  std::optional<CardSpec> card;          // several network cards; none: one per host, beside the inside
   bool operator==(const IntraSpec&) const = default;
 };
 

@@ -312,7 +312,7 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
   const Word* word = context.vocabulary.find(group, kind.name);
   if (word != nullptr) {
     std::map<std::string, Section> maps;  // of parameters with a dot
-    std::set<std::string> named_alone;    // of those, whose `kind` alone may stand for the map
+    std::set<std::string> named_alone;    // of those, maps that may be written as their `kind` alone
     for (const Parameter& parameter : word->parameters) {
       const std::size_t dot = parameter.name.find('.');
       Section* holder = &section;

@@ -86,7 +86,7 @@ std::vector<Word> machines() {
   return words;
 }
 
-/// Models that are known by their layers, and models that can be trained; a name that is both is the former, whatever the data.
+/// Models that are known by their layers, and models that can be trained; a name that is both is the former, with any data.
 std::vector<Word> cost_models() {
   std::vector<Word> words = words_of<CostModelEntry>();
   for (Word& word : words_of<ModelEntry>())

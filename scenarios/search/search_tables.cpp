@@ -24,7 +24,7 @@ std::string cells(const std::vector<std::string>& labels) {
   return text;
 }
 
-/// "axis=value, …: " before what is said of a group; empty without axes.
+/// "axis=value, …: " before the text of a group; empty without axes.
 std::string group_name(const Sweep& sweep, const std::vector<std::string>& labels) {
   std::string text;
   const std::vector<std::string> columns = sweep.columns();

@@ -10,7 +10,7 @@ namespace straggler {
 /// Swept paths, the settings, `batch`, then METRIC_mean, _sd, _ci95 and _count (of how many repeats), `repeats`, `best`; a row for each
 /// setting that was tried, in that order.
 std::string find_csv(const SearchFile& search, const FindOutcome& outcome);
-/// The best setting of each group, its interval, how flat it is around, and whether it lies on the edge of what was tried.
+/// The best setting of each group, its interval, its flat neighbourhood, and whether it lies on the edge of the settings tried.
 std::string find_text(const SearchFile& search, const FindOutcome& outcome);
 
 /// Swept paths, the path along which, then of each of the two `NAME_mean`, `_ci95` and `_count`, `difference` (first minus second, mean of

@@ -39,7 +39,7 @@ class Trials {
   const Metric& metric() const { return metric_; }
   const std::vector<SweepGroup>& groups() const { return groups_; }
   const Sweep& sweep() const { return sweep_; }
-  /// The seed of the scenario, for what a search draws.
+  /// The scenario's seed, for the search's random draws.
   std::uint64_t seed() const { return seed_; }
   bool interrupted() const { return pool_.interrupted(); }
   const std::vector<std::string>& failures() const { return failures_; }

@@ -61,7 +61,7 @@ double usual(ValueType type) {
   }
 }
 
-/// Around `reference`, within what the parameter allows.
+/// Around `reference`, within the parameter's bounds.
 Span span_of(const Parameter& parameter, double reference) {
   const Range& range = parameter.range;
   Span span{0, 1, false};

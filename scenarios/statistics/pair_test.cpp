@@ -122,7 +122,7 @@ PairTest rank_sum(const RunValues& a, const RunValues& b, bool maximize) {
   return test;
 }
 
-/// The first run of each: what was seen, and certainty only where the seed changes nothing.
+/// The first run of each: the observed values, which are certain only if the seed changes nothing.
 PairTest single(const RunValues& a, const RunValues& b, const RunDesign& design) {
   PairTest test{TestKind::untested, a.size()};
   if (a.empty()) return test;

@@ -90,7 +90,7 @@ struct EvaluationFile::Open {
   }
   static void make_tables(Database& database) {
     Transaction transaction(database);
-    const std::int64_t found = layout_of(database);  // somebody else may have been first
+    const std::int64_t found = layout_of(database);  // another process may have been first
     if (found == layout) return;
     if (others(database) > 0)
       throw ResultsError(database.file().string() + ": is a database, but not a store; name another file with --store");

@@ -46,7 +46,7 @@ class EvaluationFile final : public TrajectoryStore {
   void keep_value(const Key& root, const Key& value, std::span<const float> floats) override;
   void forget_value(const Key& root, const Key& value) override;
   std::uint64_t value_budget() const override { return cap_ / 16; }
-  /// Writes what is new and what was used. Throws ResultsError; then everything stays in memory.
+  /// Writes new and recently used rows. Throws ResultsError; then everything stays in memory.
   void flush();
   void clear();
 
@@ -74,7 +74,7 @@ class EvaluationFile final : public TrajectoryStore {
   void go_without(const std::string& why);
   void remove_value(const Key& root, const Key& value);
   void write(bool values);
-  /// Marks what was used, so that it does not go.
+  /// Marks used rows, so that they are kept.
   void touch_evaluations();
   void touch_values();
   /// Bytes of the file that are in use.
@@ -82,7 +82,7 @@ class EvaluationFile final : public TrajectoryStore {
   /// Bytes that `write` may add, at most.
   std::uint64_t incoming_bytes(bool values) const;
   void make_room(std::uint64_t incoming);
-  /// Removes what was used longest ago, about this many bytes. False: there is nothing to remove.
+  /// Removes the least recently used rows, about this many bytes. False: there is nothing to remove.
   bool drop_oldest(std::uint64_t bytes);
   /// They stop where the file would grow beyond its cap.
   void write_evaluations();

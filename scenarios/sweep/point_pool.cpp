@@ -96,7 +96,7 @@ void PointPool::add(PointRequest request) {
   }
 }
 
-/// Tells `more_` of what has ended, and of what it asked for and was found at once.
+/// Notifies `more_` of ended points, and of requested points that were found at once.
 void PointPool::settle() {
   if (settling_) return;
   settling_ = true;
@@ -166,7 +166,7 @@ PointPool::Turn PointPool::take(std::optional<PointWork>& work) {
         std::find_if(queue_.begin(), queue_.end(), [&](const Point& each) { return !each.awaits || !promised_.contains(*each.awaits); });
     if (found == queue_.end()) {
       if (idle()) return Turn::over;
-      if (under_way_.empty()) {  // nothing of our own to wait for: look again what the other processes have finished
+      if (under_way_.empty()) {  // nothing of our own to wait for: check for results of the other processes again
         std::move(held_elsewhere_.begin(), held_elsewhere_.end(), std::back_inserter(queue_));
         held_elsewhere_.clear();
       }

@@ -52,7 +52,7 @@ bool covers(std::string_view whole, std::string_view path) {
   return path.starts_with(whole) && (path.size() == whole.size() || path[whole.size()] == '.' || path[whole.size()] == '[');
 }
 
-/// A set that comes last would make all points alike in what they are to differ in.
+/// A set that is applied last would remove the differences between points.
 void refuse_to_undo(const Sweep& sweep, const SweepGroup& group, const std::vector<std::string>& more) {
   for (const std::string& set : more)
     for (std::size_t varied = sweep.set.size(); varied < group.set.size(); ++varied)

@@ -18,7 +18,7 @@ struct CsvField {
 /// Cuts line after line, always in the same memory.
 class CsvSplitter {
  public:
-  /// ' ' stands for any number of blanks and tabs.
+  /// ' ' means any number of blanks and tabs.
   explicit CsvSplitter(char separator = ',') : separator_(separator) {}
 
   /// A field in double quotes may hold separators, and "" for a quote; it ends on its line. False if a quote is wrong: see fault().

@@ -1,4 +1,4 @@
-// Large arrays on huge pages where the kernel has them: a million workers' state is touched in no order that a TLB could follow.
+// Large arrays on huge pages where the kernel has them: a million workers' state is accessed in an order that no TLB could follow.
 #pragma once
 #include <sys/mman.h>
 
@@ -36,7 +36,7 @@ struct HugePages {
   }
 };
 
-/// The same for vectors that are filled after they are resized, by several threads say: what resizing adds is left as it is.
+/// The same for vectors that are filled after they are resized, for example by several threads: new elements stay uninitialized.
 template <class T>
 struct Unfilled : HugePages<T> {
   Unfilled() = default;

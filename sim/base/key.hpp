@@ -12,7 +12,7 @@ struct Key {
   std::uint64_t high = 0, low = 0;
   bool operator==(const Key&) const = default;
   auto operator<=>(const Key&) const = default;
-  /// 32 hexadecimal digits.
+  /// As 32 hexadecimal digits.
   std::string text() const;
 };
 

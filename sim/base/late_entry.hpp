@@ -6,7 +6,7 @@
 
 namespace straggler {
 
-/// The entry takes the place of that of its name, if there is one. Entries move: no pointer to one may be in use.
+/// The entry replaces one of the same name, if any. Entries move: no pointer to one may be in use.
 template <class Entry>
 void register_or_replace(Entry entry) {
   Registry<Entry>& registry = Registry<Entry>::instance();

@@ -86,7 +86,7 @@ std::vector<Mount> mounts(const fs::path& root) {
   return all;
 }
 
-/// From the process's group up to what is mounted. In a container the mount may show a part of the tree, and the path start at its root.
+/// From the process's group up to the mount. In a container the mount may show a part of the tree, and the path start at its root.
 void limit_by_groups(GroupLimits& limits, const fs::path& root, const Mount& mount, const std::string& group) {
   const fs::path point = root / fs::path(mount.point).relative_path();
   fs::path below = fs::path(group).lexically_relative(mount.root);

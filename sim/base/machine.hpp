@@ -7,20 +7,20 @@
 
 namespace straggler {
 
-/// What control groups allow a process: the least of its own group and of those above it that are mounted.
+/// The limits of control groups on a process: the least of its own group and of those above it that are mounted.
 struct GroupLimits {
   std::optional<double> cores;         // processor time per time; none: no limit
   std::optional<std::uint64_t> bytes;  // of memory; none: no limit
 };
-/// Of this process, by proc/self/cgroup, proc/self/mountinfo and the groups' files below `root`. What cannot be read limits nothing.
+/// For this process, by proc/self/cgroup, proc/self/mountinfo and the groups' files below `root`. Unreadable files set no limit.
 /// (Linux: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/, proc(5).)
 GroupLimits group_limits(const std::filesystem::path& root = "/");
 
-/// Cores that control groups allow, rounded up, at least 1; the largest number if nothing limits them. Asked for once.
+/// Cores that control groups allow, rounded up, at least 1; the largest number if nothing limits them. Cached.
 unsigned core_quota();
 /// Threads of this process that can run at a time: its affinity's processors, at most core_quota(). At least 1.
 unsigned usable_cores();
-/// Bytes of memory: the machine's, or less where control groups say so. Asked for once.
+/// Bytes of memory: the machine's, or less if control groups limit it. Cached.
 std::uint64_t usable_memory();
 
 }  // namespace straggler

@@ -85,7 +85,7 @@ bool is_measure(ValueType type) {
          type == ValueType::rate || type == ValueType::flops;
 }
 
-/// A value given by the program, checked as parse_value checks text; whole numbers may stand for numbers.
+/// A value given by the program, checked as parse_value checks text; whole numbers are accepted as numbers.
 Value checked(const Parameter& parameter, Value value) {
   if (is_measure(parameter.type)) {
     if (const auto* whole = std::get_if<std::int64_t>(&value)) value = static_cast<double>(*whole);

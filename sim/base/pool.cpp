@@ -55,7 +55,7 @@ bool inherit(std::size_t k) {
 
 char* largest_chunk_of_region() {
   if (own_region == own_region_end) {
-    own_region = HugePages<char>().allocate(region);  // what is never touched takes no memory
+    own_region = HugePages<char>().allocate(region);  // untouched pages take no memory
     own_region_end = own_region + region;
   }
   return std::exchange(own_region, own_region + largest_chunk);

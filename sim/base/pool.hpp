@@ -1,8 +1,8 @@
 // Memory for the many small objects of a simulated cluster: coroutine frames, states of weights and gradients, messages.
 //
-// A million workers have millions of them, of few sizes, and make or drop one with every event. Each size has a list of free pieces;
-// pieces are cut from chunks that the kernel may back by huge pages, without a header each. Each thread has lists of its own (a
-// simulation lives on one thread); a thread that ends leaves them to others. Chunks are kept for the life of the program.
+// A million workers have millions of them, of few sizes, and make or drop one with every event. Each size has a list of free pieces; pieces
+// are cut, without headers, from chunks that the kernel may back by huge pages. Each thread has lists of its own (a simulation runs on one
+// thread); a thread that ends leaves them to others. Chunks are kept for the life of the program.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace straggler::pool {
 
-inline constexpr std::size_t largest = 512;  // bytes; what is larger is the general allocator's
+inline constexpr std::size_t largest = 512;  // bytes; larger objects use the general allocator
 
 namespace inside {
 
@@ -69,7 +69,7 @@ struct Pooled {
   static void operator delete(void* piece, std::size_t bytes) noexcept { release(piece, bytes); }
 };
 
-/// Base of promises whose coroutine frames do.
+/// Base of promises whose coroutine frames lie in the pool.
 struct PooledFrame {
   static void* operator new(std::size_t bytes) { return allocate((bytes + 15) & ~std::size_t{15}); }
   static void operator delete(void* frame, std::size_t bytes) noexcept { release(frame, (bytes + 15) & ~std::size_t{15}); }

@@ -1,4 +1,4 @@
-// Quantities as scenarios write them ("50us", "1Gbps", "25MiB", "2%") and the SI values they stand for, both ways exactly.
+// Quantities in scenarios ("50us", "1Gbps", "25MiB", "2%") and their SI values, both ways exactly.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// What a unit measures. SI inside: seconds, bytes, bytes per second, floating-point operations per second.
+/// The dimension of a unit. SI inside: seconds, bytes, bytes per second, floating-point operations per second.
 enum class Dimension { time, bytes, rate, compute };
 
 /// The units a dimension may be written in, in the order in which messages offer them.

@@ -1,5 +1,5 @@
-// Named random streams. The stream of "worker/3/compute" follows from the scenario's seed and that name alone, so a
-// worker meets the same stragglers under every scheme (common random numbers) and adding a worker changes nobody's luck.
+// Named random streams. The stream of "worker/3/compute" follows only from the scenario's seed and that name, so a worker has the same
+// delays under every scheme (common random numbers), and adding a worker changes no other worker's draws.
 #pragma once
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,4 @@
-// Who takes part in training: the one type for a worker or a server, in every module.
+// The participants of training: the one type for a worker or a server, in every module.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace straggler {
 using Rank = std::int32_t;  // workers 0 .. p-1, then servers, then aggregators
 inline constexpr Rank anyone = -1;
 
-/// Where a vector [workers] or [ranks] holds what is the rank's. `rank` >= 0.
+/// The index of the rank in a vector [workers] or [ranks]. `rank` >= 0.
 constexpr std::size_t index_of(Rank rank) { return static_cast<std::size_t>(rank); }
 
 }  // namespace straggler

@@ -1,4 +1,4 @@
-// Messages about names that are not known: which known name was probably meant, and what there is.
+// Messages about unknown names: the closest known name, and the list of known names.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@ namespace straggler {
 /// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`: optimal string alignment distance.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The known name nearest to `name`, case aside; empty if none is near enough to be a slip of the pen. The first of equals.
+/// The known name nearest to `name`, ignoring case; empty if none is near enough to be a typing error. The first of equals.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
 
 /// "unknown WHAT 'bandwith'; did you mean 'bandwidth'? known: bandwidth, latency".

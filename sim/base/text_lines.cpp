@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::size_t block_bytes = 1 << 16;
 
-/// A line without what is no part of it.
+/// A line without its byte order mark and carriage return.
 std::string_view bare(std::string_view line, std::size_t number) {
   if (number == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
   if (line.ends_with('\r')) line.remove_suffix(1);

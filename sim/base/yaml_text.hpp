@@ -1,4 +1,4 @@
-// Text as YAML takes it.
+// Text escaped for YAML.
 #pragma once
 #include <string>
 #include <string_view>

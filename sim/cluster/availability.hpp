@@ -19,7 +19,7 @@ struct Attendant {
   std::uint64_t stream = 0;  // RandomStream::stream_key of the worker
 };
 
-/// A span of time in which a worker is present throughout, or absent throughout.
+/// A span of time in which a worker is either present or absent throughout.
 struct Spell {
   Time until;  // first tick after it; never(): it has no end
   bool present = true;
@@ -29,8 +29,7 @@ struct Spell {
 class Availability {
  public:
   virtual ~Availability() = default;
-  /// The k-th spell of that worker, which begins at `begin`, where the one before ended; the first one (0) begins at 0. Spells take turns:
-  /// after one in which the worker is present comes one in which it is absent.
+  /// Spell k of that worker, which begins at `begin`, the end of the one before; spell 0 begins at 0. Present and absent spells alternate.
   virtual Spell spell(const Attendant& worker, std::uint64_t k, Time begin) const = 0;
   /// Share of all time in which a worker is expected to be present, over the workers of the group.
   virtual double share() const = 0;

@@ -9,9 +9,9 @@ namespace straggler {
 
 struct LinkChange {
   double bandwidth_factor = 1;  // of every link; infinity: unlimited
-  bool no_latency = false;      // of every link; routes stay what they are
+  bool no_latency = false;      // of every link; routes stay the same
   bool any() const { return bandwidth_factor != 1 || no_latency; }
-  /// Bytes per second of a link that has `given`: finite and positive.
+  /// The changed bandwidth, in bytes per second, of a link with `given`: finite and positive.
   double bandwidth(double given) const;
   Time latency(Time given) const { return no_latency ? Time() : given; }
 };
@@ -22,7 +22,7 @@ inline constexpr double unlimited_bytes_per_second = 1e30;
 /// The same topology with other links: same names, routes and numbers.
 TopologyEntry with_changed_links(const TopologyEntry& entry, const LinkChange& change);
 
-/// The same model on links that each flow has for itself.
+/// The same model without contention: each flow has its links for itself.
 std::unique_ptr<SharingModel> without_contention(std::unique_ptr<SharingModel> model);
 
 }  // namespace straggler

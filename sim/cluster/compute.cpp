@@ -17,7 +17,7 @@ constexpr std::int64_t most_windows = 10'000'000;
 /// Nearest whole tick; a sum of durations beyond the limit is caught by the callers.
 std::int64_t to_ticks(double ticks) {
   if (!(ticks <= static_cast<double>(Time::limit().ticks()))) throw TimeOverflow("a computation takes longer than 100 days");
-  // std::llround of what is not negative, without a call: the fraction is exact, halves go up.
+  // std::llround for values that are not negative, without a call: the fraction is exact, halves go up.
   const auto whole = static_cast<std::int64_t>(ticks);
   return ticks >= 0 ? whole + (ticks - static_cast<double>(whole) >= 0.5) : std::llround(ticks);
 }

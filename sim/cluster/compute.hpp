@@ -33,9 +33,9 @@ std::unique_ptr<ComputeTime> affine_time(double overhead, double per_sample);
 /// So t(b) > 0 everywhere. Throws std::invalid_argument unless sizes are at least 1 and ascend, and seconds are positive.
 std::unique_ptr<ComputeTime> table_time(std::vector<std::pair<std::int64_t, double>> points, double launch);
 
-/// launch + max(b · flops_per_sample / (peak · efficiency), (fixed_bytes + b · bytes_per_sample) / memory_bandwidth), in seconds
-/// (Williams, Waterman & Patterson, Roofline, 2009); overhead is launch plus what does not grow with b. FLOPs are of training (forward
-/// and backward). Throws std::invalid_argument on what is negative, not finite, or no rate.
+/// launch + max(b · flops_per_sample / (peak · efficiency), (fixed_bytes + b · bytes_per_sample) / memory_bandwidth), in seconds (Williams,
+/// Waterman & Patterson, Roofline, 2009); overhead is launch plus the part that does not grow with b. FLOPs are of training (forward and
+/// backward). Throws std::invalid_argument on values that are negative, not finite, or no rate.
 struct Roofline {
   double launch = 0, flops_per_sample = 0, peak = 0, efficiency = 1, fixed_bytes = 0, bytes_per_sample = 0, memory_bandwidth = 0;
 };
@@ -67,9 +67,9 @@ struct JitterEntry {
   }
 };
 
-/// How much work shares one factor: a batch (quantum k is the worker's k-th), `samples` of the worker's own sequence (quantum k is
-/// [k·samples, (k+1)·samples), wherever batches end), a `span` of simulated time (quantum k is [k·span, (k+1)·span): a process of speeds,
-/// whatever the work), or one call (k is its number).
+/// The amount of work that shares one factor: a batch (quantum k is the worker's k-th), `samples` of the worker's own sequence (quantum k
+/// is [k·samples, (k+1)·samples), wherever batches end), a `span` of simulated time (quantum k is [k·span, (k+1)·span): a process of
+/// speeds, independent of the work), or one call (k is its number).
 struct Quantum {
   enum class Unit : std::uint8_t { batch, samples, time, call } unit = Unit::batch;
   std::int64_t samples = 1;
@@ -80,7 +80,7 @@ struct Quantum {
 struct WorkPiece {
   std::uint64_t first = 0;  // in the worker's own sequence of samples
   std::int64_t samples = 0;
-  std::uint32_t batch = 0, offset = 0;  // the number of the worker's batch to which they belong, and how many samples of it precede them
+  std::uint32_t batch = 0, offset = 0;  // number of the worker's batch with these samples, and the samples of it before them
 };
 
 /// The compute of one worker. Jitter belongs to work, not to calls: a batch takes as long in one piece as in many, to the tick
@@ -92,7 +92,7 @@ class WorkerCompute {
   /// are positive.
   WorkerCompute(const ComputeTime& time, double slowdown, std::unique_ptr<Jitter> jitter, Quantum quantum, std::uint64_t seed, Rank worker);
   /// Duration of computing `piece`, the `call`-th computation, from `start` on. No samples take no time. With a quantum of time, a piece
-  /// cut in two ends where it would have ended whole, but for the rounding of the cut to a tick. Throws TimeOverflow if it would end after
+  /// cut in two ends when the whole would have ended, up to the rounding of the cut to a tick. Throws TimeOverflow if it would end after
   /// Time::limit().
   Time duration(const WorkPiece& piece, std::uint64_t call, Time start);
 

@@ -7,13 +7,13 @@
 
 namespace straggler {
 
-/// First come, first served: work goes to the core that has been free for the shortest time when it may begin, or else to the one that is
-/// free first, and keeps it to its end.
+/// First come, first served: work goes to the core that has been free for the shortest time when it may begin; if none is free, to the one
+/// that is free first. Work keeps its core to its end.
 class CorePool {
  public:
   /// At least one.
   explicit CorePool(std::size_t cores) : free_(cores) {}
-  /// Work of `span` that may begin at `ready`: when it ends. O(cores).
+  /// Returns the end of work of `span` that may begin at `ready`. O(cores).
   Time run(Time ready, Time span) {
     std::size_t best = 0;
     for (std::size_t core = 1; core < free_.size(); ++core) {

@@ -2,7 +2,7 @@
 //
 // Measured: epochs of ResNet-18 on CIFAR-10 (50,000 samples) on one L4, PyTorch 2.8, synchronized, means of three runs (github.com/
 // CatalinMoldova/Parallel-Deep-Learning-and-GPU-Benchmarking): 20.054 s at 32 a batch (1563 batches), 17.705 s at 128 (391).
-// launch: (20.054 - 17.705) s / (1563 - 391) = 2.0 ms a batch.
+//  launch: (20.054 - 17.705) s / (1563 - 391) = 2.0 ms per batch.
 // efficiency: (17.705 s - 391 x 2.0 ms) / 50,000 = 0.3385 ms for 3.3325 GFLOP is 9.846 TFLOP/s, 0.164 of the peak. At 512 a batch the
 //   same card is slower than this says (19.73 s, not 17.12 s).
 // 16 bits: no training was measured. The share of the peak is the one above times 0.886, by which it falls from TF32 to FP16 on an RTX

@@ -11,10 +11,10 @@ namespace straggler {
 
 struct DeviceProfile {
   std::string name, summary;
-  double peak_flops = 0;        // FLOP per second on fp32 tensors: by TF32 tensor cores where frameworks use them for that
+  double peak_flops = 0;        // FLOP per second on fp32 tensors: by TF32 tensor cores where frameworks use them for those
   double efficiency = 1;        // share of the peak that training reaches on one model; others differ, up to 3 times
   double memory_bandwidth = 0;  // bytes per second
-  double launch = 0;            // seconds a mini-batch costs whatever its size
+  double launch = 0;            // seconds per mini-batch, independent of its size
   double memory = 0;            // bytes
   double host_to_device = 0;    // bytes per second; 0: there is no copy
   // In 16 bits, weights in fp32 (mixed precision). The peak: dense, by tensor cores, sums in fp32. 0: no such units, or no source.
@@ -22,7 +22,7 @@ struct DeviceProfile {
   double half_efficiency = 0;              // share of that peak
   std::optional<double> half_launch = {};  // seconds; none: `launch`
   bool bfloat16 = false;                   // the three hold for bfloat16 as for FP16; false: it has no units for bfloat16
-  std::string source;                      // where each of these is from
+  std::string source;                      // of each of these figures
   std::vector<Parameter> parameters = {};  // none: for the registry
 };
 

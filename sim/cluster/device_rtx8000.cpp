@@ -3,7 +3,7 @@
 // Measured: ResNet-18 on CIFAR-10, fp32, one GPU, by a student's course reports (github.com/karanvora2599/ECE-GY-9143, Assignment 6
 // OutputQ1.txt and Assignment 2 KaranC5.out).
 // launch: second epochs of 50,000 samples take 43.42 s at 32 a batch (1563 batches) and 36.85 s at 128 (391); loading there is
-//   serial and per sample, so (43.42 - 36.85) s / (1563 - 391) = 5.6 ms a batch. It includes what loading costs a batch.
+//  serial and per sample, so (43.42 - 36.85) s / (1563 - 391) = 5.6 ms per batch. It includes the loading cost per batch.
 // efficiency: the batches of epochs 1 to 4 take 19.651 s at 128: (19.651 s - 391 x 5.6 ms) / 50,000 = 0.3492 ms for 3.3325 GFLOP is
 //   9.543 TFLOP/s, 0.585 of the peak.
 // 16 bits: 651 images/s of ResNet-50 at 928 a batch with AMP (github.com/lambdal/deeplearning-benchmark,

@@ -1,4 +1,4 @@
-// The network as ranks see it: ranks live on hosts, hosts are the end points of a topology.
+// The network as ranks see it: ranks are on hosts, hosts are the end points of a topology.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,14 +20,14 @@ struct Placement {
     double bytes_per_second = 0;
     Time latency;
   };
-  /// Between ranks of one host: each has a way onto the host's bus and one off it, with this bandwidth; `latency` is of the whole path.
-  /// With `pcie_switch` the bus is that of a switch, which has a way up and one down; a message between two switches crosses both, and
-  /// `latency` of that level comes on top. Several switches are attached to a `socket` likewise. Members of one `nvlink` group have ways of
-  /// their own to each other. Ranks that are no workers sit above all switches.
+  /// Between ranks of one host: each has a link onto the host's bus and one off it, with this bandwidth; `latency` is of the whole path.
+  /// With `pcie_switch` the bus is that of a switch, which has an uplink and a downlink; a message between two switches crosses both, and
+  /// that level's `latency` is added. Several switches are attached to a `socket` likewise. Members of one `nvlink` group have separate
+  /// links to each other. Ranks that are no workers sit above all switches.
   ///
-  /// `card.workers` neighbours have a network card of their own, each like the host's `nics`; 0: the host has one. A rank's messages leave
-  /// and come by its card; ranks that are no workers use the first. Where a card sits on a switch or on the bus, messages of workers cross
-  /// the ways between, with the latency of the levels that they leave. A card on a switch is one of its workers alone.
+  /// Each group of `card.workers` neighbours has a network card of its own, like the host's `nics`; 0: the host has one. A rank's messages
+  /// leave and arrive by its card; ranks that are no workers use the first. If a card sits on a switch or on the bus, messages of workers
+  /// cross the links between, with the latency of the levels that they leave. A card on a switch serves only that switch's workers.
   struct Cards {
     std::size_t workers = 0;
     CardPlace place = CardPlace::beside;
@@ -41,18 +41,17 @@ struct Placement {
   std::size_t workers = 1, servers = 0, aggregators = 0;
   std::vector<std::uint32_t> host_of;  // [ranks], hosts; empty: rank r is alone on host r
   std::vector<Nic> nics;               // [hosts]
-  std::optional<Intra> intra;          // none: inside a host messages cross no link and have no latency
+  std::optional<Intra> intra;          // none: messages inside a host cross no link and have no latency
   bool half_duplex = false;            // both directions of a cable are one link
 };
 
-/// Routes between ranks over one numbering of links: those of the topology (one a cable if half duplex), then two a rank for the
-/// inside of hosts (rank r: onto the bus, off the bus), if hosts have several ranks and `intra` is given; behind them two a rank for
-/// NVLink, and two for each switch and socket (up, down), where these are given. The topology's end points are network cards: one a host,
-/// or several. Constant.
+/// Routes between ranks over one numbering of links: those of the topology (one per cable if half duplex), then two per rank for the inside
+/// of hosts (rank r: onto the bus, off the bus), if hosts have several ranks and `intra` is given; then two per rank for NVLink, and two
+/// per switch and socket (up, down), where given. The topology's end points are network cards: one per host, or several. Constant.
 class Fabric {
  public:
-  /// Nodes are called worker/N, server/N and aggregator/N where each rank has a host of its own, else host/N (for a host without workers:
-  /// by its first rank); of several cards of a host NODE/card/K.
+  /// Nodes are called worker/N, server/N and aggregator/N where each rank has a host of its own, otherwise host/N (a host without workers:
+  /// by its first rank); several cards of a host NODE/card/K.
   /// `core`: bandwidth and latency of links between switches. Throws what TopologyEntry::make throws.
   Fabric(const TopologyEntry& entry, const Parameters& parameters, Placement placement, double core_bytes_per_second, Time core_latency);
 
@@ -75,7 +74,7 @@ class Fabric {
   void route(Rank from, Rank to, Route& out) const;
   /// The rank's own two links: its card. For faults.
   std::vector<LinkId> nic_links(Rank rank) const;
-  /// The rank's ways inside its host: onto the bus and off it, and those of NVLink; empty without `intra`.
+  /// The rank's links inside its host: onto the bus and off it, and those of NVLink; empty without `intra`.
   std::vector<LinkId> inside_links(Rank rank) const;
   bool is_inside(LinkId link) const;
   /// [racks]: the first worker of each, where the topology has racks (Topology::rack).
@@ -91,8 +90,8 @@ class Fabric {
 /// Adds every link of `fabric` to an empty network, so that both number them alike. Throws std::logic_error if it was not empty.
 void build_links(const Fabric& fabric, Network& network);
 
-/// Writes hosts, switches and cables as GraphML (`.graphml`) or DOT (`.dot`): what topology `file` reads back.
-/// Throws std::invalid_argument on another ending, std::runtime_error if it cannot be written.
+/// Writes hosts, switches and cables as GraphML (`.graphml`) or DOT (`.dot`); topology `file` reads it back. Throws std::invalid_argument
+/// on another extension, std::runtime_error if it cannot be written.
 void write_graph(const Topology& topology, const std::string& path);
 
 }  // namespace straggler

@@ -31,11 +31,11 @@ struct NetworkGraph {
   std::vector<std::uint32_t> hosts;
 };
 
-/// Reads GraphML (.graphml) or DOT (.dot). Nodes have a `name` (default: their id), a `kind`, host or switch, and hosts may have a `rank`;
-/// edges have a `bandwidth` and a `latency`, as scenarios write them or plain numbers in bytes per second and seconds, and may have a
-/// `name`. A cable is an undirected edge, whose directions are called name:up (from its source) and name:down, or a pair of directed ones.
-/// Bandwidths are positive, latencies not negative, names unique, all nodes connected. Throws std::invalid_argument ("PATH: what is wrong;
-/// what would be right") where that is not so, or where the file is not what its ending says.
+/// Reads GraphML (.graphml) or DOT (.dot). Nodes have a `name` (default: their id), a `kind`, host or switch; hosts may have a `rank`.
+/// Edges have a `bandwidth` and a `latency`, in scenario units or plain numbers in bytes per second and seconds, and may have a `name`. A
+/// cable is an undirected edge, whose directions are called name:up (from its source) and name:down, or a pair of directed ones. Bandwidths
+/// are positive, latencies not negative, names unique, all nodes connected. Throws std::invalid_argument ("PATH: what is wrong; what would
+/// be right") otherwise, or if the file does not match its extension.
 NetworkGraph read_network_graph(const std::string& path);
 
 /// Runs of digits compare as numbers: node2 before node10.

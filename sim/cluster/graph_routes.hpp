@@ -1,4 +1,4 @@
-// Shortest ways through any graph: by latency, then hops, then the graph's own order of preference among equals.
+// Shortest routes through any graph: by latency, then hops, then the graph's own order of preference among equals.
 #pragma once
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace straggler {
 
-/// Edsger W. Dijkstra, A note on two problems in connexion with graphs, 1959, from each destination backwards, when it is first asked for.
-/// The trees of the destinations used last are kept, as many as fit into the memory given. May be called from several threads.
+/// Edsger W. Dijkstra, A note on two problems in connexion with graphs, 1959, backwards from each destination, on first use. Keeps the
+/// trees of the most recently used destinations, as many as fit into the memory given. May be called from several threads.
 class GraphRoutes {
  public:
   struct Edge {
@@ -30,7 +30,7 @@ class GraphRoutes {
   /// Time::limit() at most. `multipath`: any of the equals may be taken.
   GraphRoutes(std::size_t nodes, std::vector<Edge> edges, bool multipath, std::size_t memory_bytes = std::size_t{64} << 20);
 
-  /// Appends the links of the way and adds its latency. `choice` decides between equals.
+  /// Appends the links of the route and adds its latency. `choice` decides between equals.
   void append(std::uint32_t from, std::uint32_t to, std::uint64_t choice, Route& out) const;
   /// Of every node to this one.
   std::vector<Distance> distances_to(std::uint32_t to) const;
@@ -38,7 +38,7 @@ class GraphRoutes {
   std::size_t trees() const;
 
  private:
-  /// next[first[n]] .. next[first[n + 1] - 1]: the edges that begin a shortest way from n. Without multipath, next[n] alone.
+  /// next[first[n]] .. next[first[n + 1] - 1]: the edges that begin a shortest route from n. Without multipath, only next[n].
   struct Tree {
     std::vector<std::uint32_t> first, next;
   };
@@ -50,7 +50,7 @@ class GraphRoutes {
 
   std::vector<Edge> edges_;            // by `from`, in order of preference
   std::vector<std::uint32_t> out_of_;  // [nodes + 1]: where a node's edges begin
-  Backwards backwards_;                // every edge turned round, with its place in edges_
+  Backwards backwards_;                // every edge reversed, with its place in edges_
   bool multipath_;
   std::size_t most_trees_;
 
@@ -60,7 +60,7 @@ class GraphRoutes {
     std::list<std::uint32_t>::iterator used;
   };
   mutable std::vector<Kept> kept_;              // [nodes]
-  mutable std::list<std::uint32_t> last_used_;  // the latest first
+  mutable std::list<std::uint32_t> last_used_;  // most recent first
 };
 
 }  // namespace straggler

@@ -20,8 +20,8 @@ struct GraphText {
   std::vector<EdgeText> edges;  // in the order of the file
 };
 
-/// By the ending of its name, .graphml or .dot. Throws std::invalid_argument ("PATH: what is wrong; what would be right") on another
-/// ending, a file that cannot be read, or one that is not what its ending says. Never crashes, whatever the file holds.
+/// Chosen by the extension, .graphml or .dot. Throws std::invalid_argument ("PATH: what is wrong; what would be right") on another
+/// extension, a file that cannot be read, or one that does not match its extension. Never crashes, on any file content.
 GraphText read_graph_text(const std::string& path);
 
 }  // namespace straggler

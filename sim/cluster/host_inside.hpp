@@ -1,4 +1,4 @@
-// The inside of hosts: each rank's ways onto its bus and off it, switches and sockets above them, and NVLink beside them.
+// The inside of hosts: each rank's links onto its bus and off it, switches and sockets above them, and NVLink beside them.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct HostLevel {
 /// on the bus above all switches.
 enum class CardPlace : std::uint8_t { beside, pcie_switch, bus };
 
-/// Of each rank's own way, and of what is above it and beside it (Placement::Intra).
+/// Of each rank's own links, and of the levels above and beside them (Placement::Intra).
 struct HostLevels {
   double bytes_per_second = 0;
   Time latency;
@@ -44,11 +44,11 @@ class HostInside {
                        const std::function<std::string(std::uint32_t)>& host_name) const;
   /// From one rank to another of its host; overwrites `out`.
   void route(Rank from, Rank to, Route& out) const;
-  /// The way of a message to another host, from the rank to its card: is put behind `out`. With the latency of the levels that it leaves.
+  /// The route of a message to another host, from the rank to its card: appended to `out`. With the latency of the levels that it leaves.
   void to_card(Rank from, Route& out) const;
   /// The same from the card to the rank.
   void from_card(Rank to, Route& out) const;
-  /// A rank's own ways.
+  /// A rank's own links.
   std::vector<LinkId> own(Rank rank) const;
 
  private:
@@ -59,14 +59,14 @@ class HostInside {
   };
   const HostLevel& level(std::size_t which) const { return which == 0 ? intra_.pcie_switch : intra_.socket; }
   std::uint32_t group(std::size_t which, Rank rank) const { return group_of_[which].empty() ? none : group_of_[which][index_of(rank)]; }
-  /// What the ranks, or the groups of that level, are attached to: "switch/1", "socket/0" or "bus", in their host.
+  /// The attachment point of the ranks, or of the groups of that level: "switch/1", "socket/0" or "bus", in their host.
   std::string above_rank(Rank rank) const;
   std::string above_group(std::size_t which, std::size_t group) const;
 
   HostLevels intra_;
   std::vector<std::uint32_t> host_of_;                       // [ranks]
   std::size_t first_nvlink_ = 0;                             // link
-  std::array<std::size_t, levels + 1> first_switch_{};       // link, by level; the last: how many links there are
+  std::array<std::size_t, levels + 1> first_switch_{};       // first link, by level; the last: the number of links
   std::array<std::vector<std::uint32_t>, levels> group_of_;  // [ranks]; none: above it; empty: there is no such level
   std::array<std::vector<Group>, levels> groups_;
   std::vector<std::uint32_t> nvlink_of_;  // [ranks] a number in its host; none: in no group; empty: there is no NVLink

@@ -1,4 +1,4 @@
-// Built-in machines: the inside of known hosts, each figure with its source. One file each.
+// Built-in machines: the inside of known hosts, each figure with its source. One file per machine.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,9 +16,9 @@ struct HostMachine {
     double latency = 0;    // seconds
   };
   std::string name, summary;
-  double bandwidth = 0;        // bytes per second: of a worker's own way
+  double bandwidth = 0;        // bytes per second: of a worker's own links
   double latency = 0;          // seconds, between two workers of one switch
-  double while_computing = 1;  // share of a worker's own way that is left while it computes
+  double while_computing = 1;  // share of a worker's own links that is left while it computes
   Level pcie_switch = {}, socket = {}, nvlink = {};
   std::string source;
   std::vector<Parameter> parameters = {};  // none: for the registry

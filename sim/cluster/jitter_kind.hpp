@@ -1,4 +1,4 @@
-// What the kinds of jitter share: one file a kind, which registers itself.
+// The common part of the kinds of jitter: one file per kind, which registers itself.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace straggler {
 
-/// Smallest factor a kind returns: some distributions can draw exactly 0. Far below anything that shows in a time.
+/// Smallest factor a kind returns: some distributions can draw exactly 0. Far too small to show in a time.
 constexpr double smallest_factor = 1e-12;
 
-/// Factors that are independent of each other: `Draw` is double(RandomStream&), given the draws of one quantum.
+/// Independent factors: `Draw` is double(RandomStream&), given the draws of one quantum.
 template <class Draw>
 class IndependentJitter final : public Jitter {
  public:

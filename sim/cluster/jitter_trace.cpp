@@ -106,7 +106,7 @@ class TraceReader {
   Trace trace_;
 };
 
-/// Read once for all jitters that are alive together: a run's workers, whatever their number.
+/// Read once for all jitters that are alive together: a run's workers, regardless of their number.
 std::shared_ptr<const Trace> shared_trace(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<const Trace>> known;

@@ -10,7 +10,7 @@
 
 namespace straggler {
 
-/// How often a rate, in bytes per second, occurs.
+/// How often each rate, in bytes per second, occurs.
 using RateCounts = std::map<double, std::size_t>;
 /// Of the `count` smallest.
 double smallest_sum(const RateCounts& rates, std::size_t count);
@@ -45,8 +45,8 @@ class Nics {
   bool equal_rates() const { return least().up == most().up && least().down == most().down; }
   Time slowest() const;  // the largest latency of a card
 
-  /// Least bandwidth between two halves of the end points if nothing but the cards limits: some half sends all it can, or receives
-  /// all it can, and the smallest ⌊n/2⌋ cards make the least of that.
+  /// Least bandwidth between two halves of the end points if only the cards limit it: some half sends or receives at full rate, and the
+  /// smallest ⌊n/2⌋ cards make the least of that.
   double halves() const;
 
  private:

@@ -1,4 +1,4 @@
-// A constant sequence of which many neighbours are equal: a million equal values take one record.
+// A constant sequence with many equal neighbours: a million equal values take one record.
 #pragma once
 #include <algorithm>
 #include <cstddef>

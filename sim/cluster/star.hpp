@@ -1,4 +1,4 @@
-// One switch, which never limits, and everyone's NIC on it: the kinds `star` and `hosts`.
+// One switch, which never limits, and all NICs on it: the kinds `star` and `hosts`.
 #pragma once
 #include <memory>
 

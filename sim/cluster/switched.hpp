@@ -15,11 +15,11 @@ struct Core {
   double bytes_per_second = 0;
   Time latency;
 };
-/// The parameters `bandwidth` and `latency`, which stand for the request's.
+/// The parameters `bandwidth` and `latency`, which override the request's.
 std::vector<Parameter> with_core(std::vector<Parameter> parameters);
 /// Throws std::invalid_argument if the bandwidth is not above 0 or the latency negative.
 Core core_of(const Parameters& parameters, const TopologyRequest& request);
-/// Throws std::invalid_argument unless the kind's `limit` end points hold those of the request.
+/// Throws std::invalid_argument if the request has more end points than the kind's `limit`.
 void require_room(const std::string& what, std::size_t limit, std::size_t endpoints, const std::string& remedy);
 
 class SwitchedTopology : public Topology {
@@ -55,7 +55,7 @@ class SwitchedTopology : public Topology {
   /// Throws std::invalid_argument if links cannot be numbered or a route takes longer than Time::limit().
   void set_core(std::size_t switches, std::size_t cables, Way longest);
 
-  /// The switch that the end point is attached to. Switches of ascending end points come one after another.
+  /// The switch of the end point. Switches of ascending end points are consecutive.
   virtual std::size_t home(std::size_t endpoint) const = 0;
   virtual std::string switch_name(std::size_t home) const = 0;
   virtual Cable cable(std::size_t index) const = 0;
@@ -69,9 +69,10 @@ class SwitchedTopology : public Topology {
   /// The link name:up of a cable; its :down is the next.
   LinkId core_link(std::size_t cable) const { return static_cast<LinkId>(2 * (nics_.size() + cable)); }
 
-  /// `upper` is some half's cut. If every end point sends alike to every other and some core cable of `core_bytes_per_second` carries the
-  /// traffic of `pairs` ordered pairs and none carries more, then no half's cut is below what the halves exchange: where both agree it
-  /// is the bisection (the embedding of a complete graph: Leighton, Introduction to Parallel Algorithms and Architectures, 1992, 1.9).
+  /// `upper` is the cut of some half. Suppose every end point sends equally to every other, some core cable of `core_bytes_per_second`
+  /// carries the traffic of `pairs` ordered pairs, and none carries more. Then no half's cut is below the traffic between halves: where
+  /// both agree it is the bisection (embedding of a complete graph: Leighton, Introduction to Parallel Algorithms and Architectures, 1992,
+  /// 1.9).
   Bisection bounded_below(double upper, double core_bytes_per_second, double pairs) const;
 
   Nics nics_;

@@ -30,14 +30,14 @@ struct Route {
   Time latency;               // the sum over its links
 };
 
-/// What `straggler check` prints of a topology.
+/// The properties of a topology that `straggler check` prints.
 struct TopologyFacts {
   std::size_t switches = 0, cables = 0;
   std::size_t diameter_hops = 0;  // links of the longest route between two end points
   Time diameter_latency;          // of the slowest one
   /// Least bandwidth, in bytes per second and one direction, between two halves of the end points.
   double bisection_bytes_per_second = 0;
-  bool bisection_is_bound = false;  // only known to be at most that
+  bool bisection_is_bound = false;  // an upper bound only
 };
 
 /// Built once, then constant. Memory does not grow with pairs of end points.
@@ -46,14 +46,14 @@ class Topology {
  public:
   virtual ~Topology() = default;
   virtual std::size_t endpoints() const = 0;
-  /// Every directed link, by LinkId: what the network is built from, and the rows of links.csv. May be computed on the fly.
+  /// Every directed link, by LinkId: the network's links, and the rows of links.csv. May be computed on the fly.
   virtual std::size_t links() const = 0;
   virtual LinkDescription link(LinkId id) const = 0;
   /// link(id).bytes_per_second, without its names.
   virtual double bytes_per_second(LinkId id) const = 0;
   /// The end point's name, as in link().from.
   virtual std::string name(std::uint32_t endpoint) const = 0;
-  /// Which rack the end point is in: hosts that are attached to one switch. Racks of ascending end points ascend. 0: there are none.
+  /// The rack of the end point: the hosts attached to one switch. Racks of ascending end points ascend. 0: there are none.
   virtual std::size_t rack(std::uint32_t /*endpoint*/) const { return 0; }
   /// Both directions of every cable that ends at the end point: of most kinds its NIC, 2 e (up) and 2 e + 1 (down).
   virtual std::vector<LinkId> own_links(std::uint32_t endpoint) const = 0;
@@ -75,8 +75,8 @@ struct TopologyRequest {
 struct TopologyEntry {
   std::string name, summary;
   std::vector<Parameter> parameters;
-  /// Throws std::invalid_argument ("what is wrong; what would be right") on what cannot be built, such as a number of end points that
-  /// does not fit, or a file that is not what it says.
+  /// Throws std::invalid_argument ("what is wrong; what would be right") on requests that cannot be built, such as a number of end points
+  /// that does not fit, or a file with the wrong content.
   std::function<std::unique_ptr<Topology>(const Parameters&, TopologyRequest)> make;
 };
 

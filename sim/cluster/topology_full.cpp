@@ -65,7 +65,7 @@ class Full final : public Topology {
       first = std::max(first, nics_[e].latency);
     }
     facts.diameter_latency = first + second;
-    // Equal cards: ⌊n/2⌋ ⌈n/2⌉ equal cables whatever the halves. Else some cuts: the narrow senders, or the narrow receivers, apart.
+    // Equal cards: ⌊n/2⌋ ⌈n/2⌉ equal cables for any halves. Otherwise some cuts: the narrow senders, or the narrow receivers, apart.
     facts.bisection_is_bound = !nics_.equal_rates();
     facts.bisection_bytes_per_second = std::numeric_limits<double>::infinity();
     for (const std::size_t half : {n / 2, n - n / 2})

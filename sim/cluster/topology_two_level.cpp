@@ -51,7 +51,7 @@ class TwoLevel final : public SwitchedTopology {
   Way between(std::size_t a, std::size_t b) const override { return a == b ? Way{} : Way{2, core_.latency + core_.latency}; }
 
   Bisection bisection() const override {
-    // Without oversubscription the racks' cables carry whatever the cards do.
+    // Without oversubscription the racks' cables carry the full rate of the cards.
     if (oversubscription_ == 1 || racks_ == 1) return {nics_.halves(), false};
     const std::size_t n = nics_.size();
     if (!nics_.equal_rates()) return {std::min(nics_.halves(), std::min(unequal_cut(n / 2), unequal_cut(n - n / 2))), true};

@@ -27,7 +27,7 @@ void check(const std::vector<ProtocolSegment>& segments) {
   }
 }
 
-/// The last one also for what is larger; one that changes nothing if there are none.
+/// The last one also applies to larger messages; without segments, one that changes nothing.
 ProtocolSegment segment_for(const std::vector<ProtocolSegment>& segments, double bytes) {
   if (segments.empty()) return {};
   for (const ProtocolSegment& segment : segments) {

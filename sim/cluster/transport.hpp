@@ -62,12 +62,12 @@ struct ProtocolSegment {
 
 class Transport {
  public:
-  /// `segments` ascend; beyond the last one its factors go on. `connection_bytes_per_second`: the most at which one message flows from one
-  /// host to another, above 0. All referred-to objects outlive it. Prepares the network.
+  /// `segments` ascend; beyond the last one its factors still apply. `connection_bytes_per_second`: the rate cap of one message between two
+  /// hosts, above 0. All referred-to objects outlive it. Prepares the network.
   Transport(const Fabric& fabric, Network& network, const SharingModel& sharing, std::vector<ProtocolSegment> segments,
             double connection_bytes_per_second = std::numeric_limits<double>::infinity());
   const Fabric& fabric() const { return fabric_; }
-  /// True: every message is its bytes over exactly its route, and has the route's latency.
+  /// True: every message is its bytes over exactly its route, with the route's latency.
   bool plain() const { return plain_ && segments_.empty() && connection_ == std::numeric_limits<double>::infinity(); }
   bool contention() const { return sharing_.contention(); }
   /// How `bytes` go from one rank to another.

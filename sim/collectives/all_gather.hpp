@@ -8,7 +8,7 @@
 
 namespace straggler {
 
-/// As a ring: in each of p - 1 steps a rank passes one block on to the next rank, its own first. For blocks of n bytes
+/// As a ring: in each of p - 1 steps a rank passes one block on to the next rank, starting with its own. For blocks of n bytes
 ///   T = (p - 1)(α + n β).
 /// `block_bytes`: by rank; they may differ. Thakur, Rabenseifner & Gropp, Optimization of Collective Communication Operations in MPICH,
 /// 2005.

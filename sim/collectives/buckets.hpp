@@ -17,7 +17,7 @@ struct Bucket {
   std::size_t tensors = 0;
   /// Share of backward's time after which the last of its gradients is ready, in [0, 1].
   double ready = 1;
-  /// Share of all parameters, where it is compressed; else 0.
+  /// Share of all parameters if it is compressed, otherwise 0.
   double compressed_share = 0;
 };
 

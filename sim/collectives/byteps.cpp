@@ -123,7 +123,7 @@ class BytePs final : public CollectiveSchedule {
     }
     return true;
   }
-  /// What a host's member carries of so many bytes.
+  /// A host member's share of that number of bytes.
   std::uint64_t carried(std::uint64_t bytes, const Place& place) const {
     return Chunks(bytes, hosts_[place.host].size()).size(place.member);
   }

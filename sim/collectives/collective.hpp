@@ -1,5 +1,5 @@
-// All-reduce algorithms: one file each. Each is a schedule, from which its two fidelities come: stepwise, where each message is a flow,
-// and fluid, where the whole collective is one. They must agree where nothing else is on the links.
+// All-reduce algorithms: one file each. Each is a schedule with two fidelities: stepwise, where each message is a flow, and fluid, where
+// the whole collective is one. They must agree without other traffic on the links.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,8 +17,8 @@ namespace straggler {
 struct CollectiveShape {
   std::size_t workers = 1, servers = 0;
   std::vector<std::uint32_t> host_of;  // [workers]; empty: each on a host of its own
-  std::size_t workers_per_card = 0;    // so many neighbours of a host have a network card of their own; 0: each host has one
-  /// What of its `on_host` workers' bytes, all alike, the fullest card carries.
+  std::size_t workers_per_card = 0;    // this many neighbours of a host share a network card; 0: each host has one
+  /// The share of the bytes of its `on_host` workers, all equal, that the fullest card carries.
   double card_share(std::size_t on_host) const {
     if (workers_per_card == 0 || workers_per_card >= on_host) return 1;
     return static_cast<double>(workers_per_card) / static_cast<double>(on_host);
@@ -26,7 +26,7 @@ struct CollectiveShape {
   std::uint32_t host(std::size_t worker) const { return host_of.empty() ? static_cast<std::uint32_t>(worker) : host_of[worker]; }
 };
 
-/// Uniform links without contention: seconds a message, a byte, a byte of arithmetic.
+/// Uniform links without contention: seconds per message, per byte, per byte of arithmetic.
 struct UniformLinks {
   double alpha = 0, beta = 0, gamma = 0;
   double intra_alpha = 0, intra_beta = 0;  // inside a host, where several ranks share its link
@@ -35,17 +35,17 @@ struct UniformLinks {
 struct CollectiveEntry {
   std::string name, summary, reference;
   std::vector<Parameter> parameters;
-  /// It stands for a library, which chooses among algorithms for each message: `auto` leaves it out.
+  /// It models a library, which chooses among algorithms for each message: `auto` leaves it out.
   bool library = false;
-  /// Of a library: what it takes for a message ("tree, LL128").
+  /// A library's choice for a message ("tree, LL128").
   std::function<std::string(double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters&)> choice = {};
   /// Seconds by the formula of docs/model.md.
   std::function<double(double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters&)> seconds;
-  /// Whether `seconds` is exact for this shape; else it is an approximation that stepwise need not meet.
+  /// Whether `seconds` is exact for this shape; otherwise it is an approximation that stepwise need not match.
   std::function<bool(const CollectiveShape& shape)> exact = [](const CollectiveShape&) { return true; };
   /// Empty: runs on any shape. Otherwise what is missing ("needs a parameter server; add cluster.servers: {count: 1}").
   std::function<std::string(const CollectiveShape& shape)> unfit = [](const CollectiveShape&) { return std::string(); };
-  /// `alpha`, `beta`: of the links at hand, for algorithms that choose a number of pieces by them; 0 if unknown.
+  /// `alpha`, `beta`: of these links, for algorithms that derive a number of pieces from them; 0 if unknown.
   std::function<std::unique_ptr<CollectiveSchedule>(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
                                                     const Parameters&)>
       make;

@@ -10,7 +10,7 @@ namespace straggler {
 
 struct CollectiveCosts {
   double reduce_seconds_per_byte = 0;  // γ
-  // Of processor time on each side, for a message and for each of its bytes; a rank's messages follow one another.
+  // Processor time on each side, per message and per byte; a rank handles its messages one after another.
   Time per_message;
   double per_byte = 0;        // seconds
   CorePool* cores = nullptr;  // that do this for all ranks; null: each has its own

@@ -9,9 +9,9 @@
 
 namespace straggler {
 
-/// Every rank has a clock: how long the longest chain of messages that it waited for is, and of what. Round by round, a message begins
-/// when both its ends are there; on a link it shares the capacity with the round's other messages (unless flows do not contend). Of a
-/// stretch of many rounds only the first few are looked at: until a round adds as much to the latest clock as the one before.
+/// Every rank has a clock: the length and composition of the longest chain of messages that it waited for. Round by round, a message begins
+/// when both its ends are there; on a link it shares the capacity with the round's other messages (unless flows do not contend). Only the
+/// first rounds of a long stretch are computed, until a round adds as much to the latest clock as the one before.
 class CriticalPath {
  public:
   /// `ranks`: of the fabric, by rank in the schedule; empty: the same. Referred-to objects outlive it.
@@ -31,7 +31,7 @@ class CriticalPath {
   struct LinkLoad {
     LinkId link;
     double bytes;
-    double rounding;  // how many of them the rounding of chunks may have added or left out
+    double rounding;  // number of rounds that the rounding of chunks may have added or left out
     double bytes_per_second;
   };
   /// Over all rounds; links that carry any bytes.

@@ -45,7 +45,7 @@ class DoubleTree {
 
  private:
   static std::size_t level(std::size_t node) { return static_cast<std::size_t>(std::countr_zero(node)); }
-  /// Of a node that is not the root: the nearest ancestor in the complete tree that is there.
+  /// For a node that is not the root: the nearest existing ancestor in the complete tree.
   std::size_t parent(std::size_t node) const {
     do {
       const std::size_t bit = node & -node;

@@ -13,9 +13,9 @@ namespace straggler {
 
 /// Starts at the last arrival; `latency` passes, then one flow, then `arithmetic`.
 ///
-/// The flow's bytes are those of the critical path: round after round, the slowest of the round's messages, given what the round's other
-/// messages take of its links. On a link it has the volume that the algorithm puts there, relative to these bytes, which is also the
-/// number of flows that the stepwise form has there on average; its rate never exceeds the one at which the critical path would run alone.
+/// The flow's bytes are those of the critical path: round after round, the slowest of the round's messages, given the other messages on its
+/// links. On a link it has the algorithm's volume there, relative to these bytes, which is also the average number of flows there in the
+/// stepwise form; its rate never exceeds that of the critical path alone.
 struct FluidPlan {
   Time latency, arithmetic;
   double bytes = 0;

@@ -49,7 +49,7 @@ class Fold {
   std::size_t levels_, extras_, single_;
 };
 
-/// A stretch for each of `rounds` rounds.
+/// One stretch for each of `rounds` rounds.
 inline std::vector<Stretch> each_round(std::size_t rounds) {
   std::vector<Stretch> all;
   for (std::size_t round = 0; round < rounds; ++round) all.push_back({round, 1});

@@ -365,7 +365,7 @@ struct MessageRun::Inside {
     if (!waits(rank) && !ends_round(rank)) go_on(rank);
   }
 
-  /// Its arithmetic and what the library spends; false: they take no time.
+  /// Its arithmetic and the library's time; false: both are zero.
   bool ends_round(Rank& rank) {
     Time span = rank.collective->has_round_costs ? rank.library : Time();
     if (costs.reduce_seconds_per_byte != 0 && rank.reduced_bytes != 0)

@@ -21,7 +21,7 @@ class CollectiveWatch {
   /// Handed to the network; its bytes may wait for those that the sender sent there before.
   virtual void posted(std::uint64_t /*collective*/, CollectiveRank /*from*/, CollectiveRank /*to*/, std::uint64_t /*bytes*/) {}
   virtual void arrived(CollectiveRank /*from*/, CollectiveRank /*to*/, std::uint64_t /*bytes*/) {}
-  /// The rank has done its last round; its last messages may still be leaving. A collective of which all ranks are done is forgotten.
+  /// The rank has done its last round; its last messages may still be leaving. A collective whose ranks are all done is forgotten.
   virtual void done(std::uint64_t collective, CollectiveRank rank) = 0;
 
  protected:
@@ -52,13 +52,13 @@ class MessageRun {
   /// A collective that no rank has begun; they are numbered from 0. `schedule` and `ranks` (of the fabric, by rank in the schedule; empty:
   /// the same) outlive it.
   std::uint64_t open(const CollectiveSchedule& schedule, std::span<const std::uint32_t> ranks);
-  /// The rank begins its part, once. It is never told to be done before this returns.
+  /// The rank begins its part, once. Its completion is never reported before this returns.
   void begin(std::uint64_t collective, CollectiveRank rank);
-  /// All ranks do, at this moment.
+  /// All ranks begin, at this moment.
   void begin_all(std::uint64_t collective);
   /// While nothing is in progress.
   void set_costs(const CollectiveCosts& costs);
-  /// Breaks off what is in progress.
+  /// Cancels the collectives in progress.
   void stop();
   bool running() const;
   std::uint64_t messages() const;  // posted since construction

@@ -1,4 +1,4 @@
-// NCCL's model of its own all-reduce: which algorithm and protocol it takes for a message, and what that costs beside the links.
+// NCCL's model of its own all-reduce: its algorithm and protocol for a message, and their cost in addition to the links.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -18,7 +18,7 @@ struct HostChains {
   std::size_t hosts() const { return first.size() - 1; }
   std::size_t size(std::size_t host) const { return first[host + 1] - first[host]; }
   std::size_t workers() const { return members.size(); }
-  /// Cards of every host: that many rings or trees run side by side, each over a share of the message.
+  /// Cards of every host: as many rings or trees run side by side, each over a share of the message.
   std::size_t channels() const { return cards; }
   /// The chains of a channel: each begins with the first worker of that card, by which the channel leaves its host and comes to it.
   HostChains of_channel(std::size_t channel) const;
@@ -36,13 +36,13 @@ struct NcclLine {
   NcclProtocol protocol;
   double start = 0;          // base latency
   double inside_round = 0;   // of the library, for a step inside a host
-  double between_round = 0;  // the same for a step between hosts, with the steps inside hosts that it brings with it
+  double between_round = 0;  // the same for a step between hosts, including its steps inside hosts
   double wire_factor = 1;
   double seconds = 0;        // on these links, with the arithmetic
   std::string name() const;  // "tree, LL128"
 };
 
-/// What the parameters of the collective `nccl` are.
+/// The parameters of the collective `nccl`.
 std::vector<Parameter> nccl_parameters();
 
 /// All lines that the shape, the links and the parameters allow, in the order of NCCL's table: at least one. Workers: at least 2.
@@ -51,7 +51,7 @@ std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const U
 /// The fastest; ties go to the first.
 NcclLine nccl_choice(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters);
 
-/// Of the double binary tree over hosts, in halves of the message: the most that a host sends, and the most that a host adds up.
+/// The double binary tree over hosts, in halves of the message: the most that a host sends, and the most that a host adds up.
 struct TreeLoad {
   std::size_t sent = 0, added = 0;
 };

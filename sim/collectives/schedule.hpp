@@ -13,16 +13,16 @@ namespace straggler {
 /// its runner maps them to Ranks.
 using CollectiveRank = std::uint32_t;
 
-/// What a rank does in one round: it starts all its sends, waits until they have arrived and until it has received its share of this
-/// round, spends the arithmetic, and goes on to the next round. A round without sends and receives is skipped in no time. A send
-/// leaves when its receiver has come to the round as well, as a rendezvous between two MPI ranks does.
+/// A rank's actions in one round: it starts all its sends, waits until they have arrived and until it has received its share of this round,
+/// spends the arithmetic, and continues with the next round. A round without sends and receives is skipped in no time. A send leaves when
+/// its receiver has come to the round as well, like a rendezvous between two MPI ranks.
 struct RoundPart {
   struct Send {
     CollectiveRank to;
     std::uint64_t bytes;
   };
   std::vector<Send> sends;
-  std::uint32_t receives = 0;        // messages sent to it in this round, by whomever
+  std::uint32_t receives = 0;        // messages sent to it in this round, by any rank
   std::uint64_t received_bytes = 0;  // in these
   std::uint64_t reduced_bytes = 0;   // of arithmetic after them
   void clear() {
@@ -48,8 +48,8 @@ class CollectiveSchedule {
   virtual void part(CollectiveRank rank, std::size_t round, RoundPart& out) const = 0;
   /// Covers all rounds, in order.
   virtual std::vector<Stretch> stretches() const = 0;
-  /// What a library spends of its own, on every rank alike: once, before a rank's first round; and in a round, after the messages of each
-  /// rank that has any in it. Rounds of one stretch cost the same.
+  /// A library's own time, equal on all ranks: once, before a rank's first round; and in a round, after the messages of each rank that has
+  /// any in it. Rounds of one stretch cost the same.
   virtual Time start_cost() const { return Time(); }
   virtual Time round_cost(std::size_t /*round*/) const { return Time(); }
   /// Bytes on the wire for each byte of payload: a library's flags, and the share of a link that it leaves unused.

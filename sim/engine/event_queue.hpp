@@ -1,9 +1,8 @@
-// The event queue: what happens next, in the total order (when, sequence number).
+// The event queue: pending events in the total order (when, sequence number).
 //
-// Events that are due later lie in a heap of 128-bit keys; those due at this very instant, the commonest of all, in a
-// plain first-in-first-out ring, or beside it where nothing else is due then (`soon_`); those whose delay repeats
-// (latencies, equal compute times) in a lane of their own, of which only the head is in the heap. See event_queue.cpp for
-// the invariants.
+// Later events are in a heap of 128-bit keys. Events due at this very instant, the commonest of all, are in a plain first-in-first-out
+// ring, or beside it if nothing else is due then (`soon_`). Events whose delay repeats (latencies, equal compute times) are in a lane of
+// their own; only its head is in the heap. See event_queue.cpp for the invariants.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -19,8 +18,8 @@ namespace straggler {
 
 class EventQueue;
 
-/// Something that can happen once at a time: embedded in the object that waits (an awaiter in a coroutine frame, a flow).
-/// Its destruction takes it out of the queue. Neither copied nor moved while scheduled.
+/// An event that can be scheduled once at a time: embedded in the waiting object (an awaiter in a coroutine frame, a flow). Its destruction
+/// takes it out of the queue. Neither copied nor moved while scheduled.
 class Event {
  public:
   Event(const Event&) = delete;
@@ -40,18 +39,18 @@ class Event {
   std::uint32_t place_ = 0;
 };
 
-/// Events of one instant happen in the order in which they were scheduled. A cancelled event is as if it had never been:
-/// it neither fires nor moves the clock, and memory is bounded by the largest number pending at once.
+/// Events of one instant happen in the order in which they were scheduled. A cancelled event neither fires nor moves the clock, and memory
+/// is bounded by the largest number pending at once.
 class EventQueue {
  public:
-  /// For mechanisms with many timers and no object each: what is called, with the timer's id.
+  /// For mechanisms with many timers and no object for each: the function called with the timer's id.
   using Handler = void (*)(void* context, std::uint32_t id);
   enum class Kind : std::uint32_t {};
-  /// Names a scheduled timer until it fires or is cancelled; used again afterwards.
+  /// Names a scheduled timer until it fires or is cancelled; reused afterwards.
   enum class Timer : std::uint32_t {};
 
-  /// Sequence numbers start at `first_sequence` (tests start near the end of the 32 bits that a key holds, to see them
-  /// renumbered there: the order is that of numbers without end).
+  /// Sequence numbers start at `first_sequence` (tests start near the end of the 32 bits that a key holds, to test renumbering: the order
+  /// is that of unbounded numbers).
   explicit EventQueue(std::uint32_t first_sequence = 0) : sequence_(first_sequence) {}
   EventQueue(const EventQueue&) = delete;
   EventQueue& operator=(const EventQueue&) = delete;
@@ -69,7 +68,7 @@ class EventQueue {
   bool empty() const { return !soon_ && instant_.empty() && heap_.empty(); }
   std::size_t pending() const { return instant_live_ + stored_ - dead_ + (soon_ ? 1 : 0); }
 
-  /// For runs that stop at Time::limit() or before: what is scheduled beyond it never happens, and is not refused.
+  /// For runs that stop at Time::limit() or before: events beyond it never happen, and are not refused.
   void stop_before_limit() { stops_before_limit_ = true; }
   bool stops_before_limit() const { return stops_before_limit_; }
   /// `ticks` rounded up, for a delay: as Time::round_up, but beyond Time::limit() where that is not refused.
@@ -89,16 +88,16 @@ class EventQueue {
     event.queue_ = this;
   }
 
-  /// `fetch`: is called with the next timer while something else happens, to fetch its data into the cache; may be null.
+  /// `fetch` is called with the next timer during another event, to prefetch its data; may be null.
   Kind register_handler(Handler handler, void* context, Handler fetch = nullptr);
   Timer at(Time when, Kind kind, std::uint32_t id);
   Timer after(Time delay, Kind kind, std::uint32_t id) { return at(later(delay), kind, id); }
   /// The timer must be scheduled.
   void cancel(Timer timer) noexcept { take_out(static_cast<std::uint32_t>(timer)); }
 
-  /// Moves the clock to next() and lets the earliest event happen. Throws std::logic_error if there is none.
+  /// Moves the clock to next() and fires the earliest event. Throws std::logic_error if there is none.
   void fire_next();
-  /// Lets the event happen that alone is next at this instant; false: there is no such, or it lies with the others.
+  /// Fires the only next event at this instant if it is beside the ring; false: there is none, or it is stored with the others.
   bool fire_soon() {
     Event* const event = soon_;
     if (!event) return false;
@@ -108,7 +107,7 @@ class EventQueue {
     event->happen();
     return true;
   }
-  /// Moves the clock to `time`, which lies between now() and next(), without any event: something else acts there.
+  /// Moves the clock to `time`, between now() and next(), without any event: the continuous part acts there.
   void advance(Time time);
 
  private:
@@ -122,10 +121,10 @@ class EventQueue {
     Time delay = Time::never();
     Ring<HeapKey> keys;
   };
-  static constexpr std::uint32_t soon_place = ~0u;  // of the event beside the ring; a ring never has so many
+  static constexpr std::uint32_t soon_place = ~0u;  // of the event beside the ring; a ring never has that many
   static constexpr int lane_bits = 6;
   static constexpr std::size_t look_ahead = 3;        // events
-  static constexpr std::size_t cached_events = 2048;  // what so few refer to is in the cache anyway
+  static constexpr std::size_t cached_events = 2048;  // with fewer, their data is in the cache anyway
 
   static Time time_of(HeapKey key) { return Time::from_ticks(static_cast<std::int64_t>(key >> 64)); }
   /// Of the moment behind all that happens; `what` is refused where runs may last so long.
@@ -153,9 +152,9 @@ class EventQueue {
   std::uint32_t sequence_;
   std::uint32_t vacant_ = ~0u;  // first of the list of vacant slots
   std::size_t stored_ = 0;      // entries in heap and lanes, dead ones included
-  std::size_t dead_ = 0;        // those of them that were cancelled
+  std::size_t dead_ = 0;        // cancelled ones among them
   std::size_t instant_live_ = 0;
-  Event* soon_ = nullptr;  // due now, before all of the ring; null: none
+  Event* soon_ = nullptr;  // due now, before the whole ring; null: none
   KeyHeap heap_;
   Ring<Target> instant_;
   std::vector<Target> slots_;

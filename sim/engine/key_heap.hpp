@@ -41,7 +41,7 @@ class KeyHeap {
 
   void replace_top(HeapKey key) { sift_down(root, key); }
 
-  /// visit(HeapKey&) may change keys as long as their order stays.
+  /// visit(HeapKey&) may change keys if their order stays.
   template <class Visit>
   void for_each(Visit visit) {
     for (std::size_t i = root; i < end_; ++i) visit(keys_.get()[i]);
@@ -68,7 +68,7 @@ class KeyHeap {
 
   void sift_down(std::size_t i, HeapKey key) {
     HeapKey* const keys = keys_.get();
-    const bool large = end_ > 8192;  // than the nearest cache: without branches to guess from, the processor fetches nothing ahead
+    const bool large = end_ > 8192;  // than the nearest cache: without branches to predict, the processor prefetches nothing
     for (;;) {
       const std::size_t child = 4 * (i - 2);
       std::size_t least = child;

@@ -9,12 +9,12 @@
 
 namespace straggler {
 
-/// Items are kept in the order of arrival. A receiver takes the oldest item that it wants; an item goes to the receiver that
-/// has waited longest among those that want it.
+/// Items are kept in order of arrival. A receiver takes the oldest item that it wants; an item goes to the receiver that has waited longest
+/// among those that want it.
 template <class T>
 class Mailbox {
  public:
-  /// One who waits: embedded in an awaiter; leaves when destroyed.
+  /// A waiting receiver: embedded in an awaiter; leaves when destroyed.
   class Receiver {
    public:
     Receiver() = default;
@@ -31,7 +31,7 @@ class Mailbox {
    private:
     friend class Mailbox;
     virtual bool wants(const T& item) const = 0;
-    /// Given the item, no longer waiting. Called from put(); not from receive(), which returns it.
+    /// Called with the item when the receiver no longer waits. Called from put(); not from receive(), which returns it.
     virtual void take(T item) = 0;
     Mailbox* mailbox_ = nullptr;
     Receiver* next_ = nullptr;
@@ -90,9 +90,9 @@ class Mailbox {
     while (*place != receiver) place = &(*place)->next_;
     return place;
   }
-  /// Items that came when nobody wanted them. Most mailboxes never have any.
+  /// Items that came when no receiver wanted them. Most mailboxes never have any.
   struct Kept {
-    std::vector<T> items;  // the first `taken` of them are gone: cleared away when they are half of all, or a quarter and room is short
+    std::vector<T> items;  // the first `taken` are gone: cleared when they are half of all, or a quarter if room is short
     std::size_t taken = 0;
 
     void add(T item) {
@@ -123,7 +123,7 @@ class Mailbox {
   };
 
   std::unique_ptr<Kept> kept_;  // null: none yet
-  Receiver* first_ = nullptr;   // who has waited longest
+  Receiver* first_ = nullptr;   // has waited longest
 };
 
 }  // namespace straggler

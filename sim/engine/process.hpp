@@ -1,7 +1,7 @@
-// Coroutines: a Process is a worker's or server's whole life, a Task<T> a subroutine of one.
+// Coroutines: a Process is the whole life of a worker or server, a Task<T> a subroutine of one.
 //
-// Destroying a Process or Task destroys its frame, and with it every operation that waits in it: an awaiter lives in the
-// awaiting frame and takes itself out of queues, mailboxes and the network when it dies. That is how a process is cancelled.
+// Destroying a Process or Task destroys its frame, and with it every operation that waits in it: an awaiter is part of the awaiting frame
+// and removes itself from queues, mailboxes and the network when it dies. This cancels a process.
 //
 // g++ 12 destroys capturing lambdas and aggregate temporaries inside a co_await expression twice: the operand of co_await is
 // one call whose arguments are named variables or values built by constructors (tools/check_coroutines looks for others).
@@ -16,7 +16,7 @@
 
 namespace straggler {
 
-/// Told when a process ended, by itself or by an exception. Called from inside the frame: it must not destroy it.
+/// Notified when a process ended, by itself or by an exception. Called from inside the frame: it must not destroy it.
 class ProcessWatcher {
  public:
   virtual void process_ended(std::uint32_t id, std::exception_ptr failure) noexcept = 0;
@@ -33,7 +33,7 @@ class [[nodiscard]] Process {
     bool started = false;
     Process get_return_object() { return Process(std::coroutine_handle<promise_type>::from_promise(*this)); }
     std::suspend_always initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }  // its owner destroys it: never from inside
+    std::suspend_always final_suspend() noexcept { return {}; }  // its owner destroys it, never from inside
     void return_void() noexcept {
       if (watcher) watcher->process_ended(id, nullptr);
     }
@@ -60,13 +60,13 @@ class [[nodiscard]] Process {
     handle_.promise().watcher = &watcher;
     handle_.promise().id = id;
   }
-  /// Nothing if it has been started.
+  /// No effect if it has been started.
   void start() {
     const auto handle = handle_;  // the process may be moved meanwhile
     if (!std::exchange(handle.promise().started, true)) handle.resume();
   }
   std::coroutine_handle<> handle() const { return handle_; }
-  /// Cancels it. The handle is null first: a destructor that looks sees it gone.
+  /// Cancels it. The handle is set to null first, so that destructors see no process.
   void reset() {
     if (auto handle = std::exchange(handle_, {})) handle.destroy();
   }

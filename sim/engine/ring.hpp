@@ -1,4 +1,5 @@
-// A first-in-first-out queue in one power-of-two buffer. Emptied, it gives back a large one: a burst of a million does not stay.
+// A first-in-first-out queue in one power-of-two buffer. When emptied it frees a large buffer: the memory of a burst of a million does not
+// stay.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace straggler {
 
-/// Every element has a position that counts up from 0 and stays its own until it is popped, through growth too.
+/// Every element has a position that counts up from 0 and stays the same until it is popped, also through growth.
 template <class T>
 class Ring {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -22,7 +23,7 @@ class Ring {
   const T& back() const { return at_position(tail_ - 1); }
   T& operator[](std::size_t i) { return at_position(head_ + i); }
   const T& operator[](std::size_t i) const { return at_position(head_ + i); }
-  /// Any number congruent to the position modulo a power of two not below the capacity will do.
+  /// Any number congruent to the position works, modulo a power of two that is at least the capacity.
   T& at_position(std::uint64_t position) { return buffer_[position & (capacity_ - 1)]; }
   const T& at_position(std::uint64_t position) const { return buffer_[position & (capacity_ - 1)]; }
 

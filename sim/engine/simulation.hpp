@@ -1,5 +1,4 @@
-// One simulated world: a clock, the events to come, the processes that live in it, and a continuous part. No globals: two
-// simulations may live side by side.
+// One simulated world: a clock, pending events, its processes, and a continuous part. No globals: two simulations may run side by side.
 #pragma once
 #include <coroutine>
 #include <cstdint>
@@ -15,12 +14,12 @@
 
 namespace straggler {
 
-/// Processes wait and no event is left that could wake them. what() says who waits for what, one line each.
+/// Processes wait and no event is left that could wake them. what() lists each waiting process and its reason, one per line.
 struct Deadlock : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Something processes wait at (a mailbox, an all-reduce): asked who waits there when nothing more can happen.
+/// A place where processes wait (a mailbox, an all-reduce): lists its waiters in a deadlock.
 class WaitingPlace {
  public:
   /// Appends sentences like "worker 3 waits for a message from server 0".
@@ -52,17 +51,17 @@ class Simulation final : private ProcessWatcher {
   void set_pulse(std::uint64_t events, std::function<void()> pulse);
 
   using ProcessId = std::size_t;
-  /// The process starts at this instant, through the queue. Its id may be given to another once it has ended.
+  /// The process starts at this instant, through the queue. Its id may be reused once it has ended.
   ProcessId spawn(Process process);
-  /// The same, but it starts before this returns: for the many that are there from the beginning.
+  /// The same, but it starts before this returns: for the many processes of the beginning.
   ProcessId spawn_now(Process process);
-  /// Cancels it: its frame dies, and with it all it waits in. Nothing if it has ended.
+  /// Cancels it: its frame dies, with all operations in it. No effect if it has ended.
   void kill(ProcessId id);
   void kill_all();
   std::size_t living() const { return living_; }
 
-  /// Runs until stop(), or until what comes next lies beyond `until`, or until nothing is left to happen; true if stopped.
-  /// Throws what a process threw, and Deadlock if processes wait although nothing is left to happen.
+  /// Runs until stop(), or until the next event lies beyond `until`, or until no event is left; true if stopped. Throws a process's
+  /// exception, and Deadlock if processes wait although no event is left.
   bool run(Time until = Time::never());
   void stop() { stopped_ = true; }
   std::uint64_t events() const { return queue_.fired() + continuous_acts_; }
@@ -108,7 +107,7 @@ class Simulation final : private ProcessWatcher {
   std::exception_ptr failure_;
   std::vector<ProcessId> ended_;
   EventQueue::Kind start_;          // timers that start processes
-  std::vector<Process> processes_;  // last: frames die first, while all they refer to lives
+  std::vector<Process> processes_;  // last: frames die first, before the objects they refer to
 };
 
 }  // namespace straggler

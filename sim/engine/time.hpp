@@ -13,7 +13,7 @@ class Time {
  public:
   constexpr Time() = default;
   static constexpr Time from_ticks(std::int64_t picoseconds) { return Time(picoseconds); }
-  /// The one place where floating-point seconds become ticks (nearest). Throws TimeOverflow beyond 100 days or if not finite.
+  /// The only conversion of floating-point seconds to ticks (nearest). Throws TimeOverflow beyond 100 days or if not finite.
   static Time from_seconds(double seconds);
   /// Smallest whole tick not before `picoseconds`, which may be off by rounding (a thousandth of a tick is forgiven).
   static Time round_up(double picoseconds);

@@ -1,4 +1,4 @@
-// The mean of compressed vectors as an all-reduce makes it of what it moves.
+// The mean of compressed vectors as an all-reduce computes it from its messages.
 #pragma once
 #include "sim/lineage/lineage.hpp"
 

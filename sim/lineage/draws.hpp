@@ -1,4 +1,4 @@
-// What rules draw at random: they get the number of a draw, so that a value follows from its formula.
+// Random draws of rules: a rule gets the number of a draw, so that a value follows from its formula.
 #pragma once
 #include <cstdint>
 
@@ -6,11 +6,11 @@
 
 namespace straggler {
 
-/// What the rule of a compressor draws at random.
+/// The scope of a compressor's random draw.
 enum class Draws : std::uint8_t {
   none,
   run,      // once, the same by all workers
-  message,  // anew for each message of each worker
+  message,  // a new draw for each message of each worker
   version   // the same by all workers whose gradients were taken at weights of the same version
 };
 

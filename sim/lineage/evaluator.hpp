@@ -1,4 +1,4 @@
-// How the math plane looks from the timing plane: somebody who can look at a handle's value.
+// The timing plane's view of the math plane: an object that evaluates handles.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@ struct Evaluation {
   double accuracy = 0;  // share of samples whose largest score is their label's
 };
 
-/// What dynamic loss scaling has come to in the history of weights (docs/model.md, Loss scale).
+/// The state of dynamic loss scaling in the history of weights (docs/model.md, Loss scale).
 struct LossScale {
   double scale = 1;
   std::uint64_t skipped = 0;  // updates, because a gradient overflowed
@@ -28,9 +28,9 @@ class Evaluator {
   virtual std::optional<LossScale> loss_scale(const Handle& /*weights*/) { return std::nullopt; }
   /// Evaluates all that `value` needs, so that the lineage does not grow without bound.
   virtual void force(const Handle& value) = 0;
-  /// A version was published; its stop has been looked at. Whoever saves what is known may do so now.
+  /// A version was published, and its stop rule has been checked. Saving known values is allowed now.
   virtual void published(const Handle& /*weights*/, std::uint64_t /*version*/) {}
-  /// The run came to its stop with these weights; all that it would have gone on with is still there.
+  /// The run came to its stop with these weights; the state needed to continue still exists.
   virtual void stopped(const Handle& /*weights*/, std::uint64_t /*version*/) {}
 };
 

@@ -4,12 +4,12 @@
 
 namespace straggler {
 
-/// Of vectors of full length, in which each tensor that is factored is a matrix M. A factor lies at the beginning of its tensor's place, the
-/// left one, P, first, then the right one, Q. What is not factored goes with P, and is zero beside Q. Running statistics go with P, too. All
-/// get the compressor's scalars.
+/// On vectors of full length, in which each factored tensor is a matrix M. A factor is stored at the beginning of its tensor's place: the
+/// left one, P, first, then the right one, Q. Unfactored parts are stored with P, and are zero beside Q. Running statistics are stored with
+/// P, too. All rules get the compressor's scalars.
 struct FactorRules {
-  const Rule* left;        // (M[, P and Q of before]) -> P = M Q; from the beginning Q is drawn
-  const Rule* orthogonal;  // (P) -> P, with columns of length 1 that are orthogonal to each other
+  const Rule* left;        // (M[, previous P and Q]) -> P = M Q; the first Q is drawn
+  const Rule* orthogonal;  // (P) -> P with orthonormal columns
   const Rule* right;       // (M, P) -> Q = M^T P
   const Rule* product;     // (P and Q) -> P Q^T
 };

@@ -1,8 +1,7 @@
-// Lineage: what must be computed, named by a 128-bit key, never its value.
+// Lineage: the computations of a run, each named by a 128-bit key, without values.
 //
-// A handle names a value ("the gradient of these weights on samples 512..543"). With Math::none a handle is its key and
-// nothing is stored. With Math::lazy handles refer to nodes in an arena, which an executor (models/executor) evaluates when
-// somebody looks.
+// A handle names a value ("the gradient of these weights on samples 512..543"). With Math::none a handle is its key and nothing is stored.
+// With Math::lazy handles refer to nodes in an arena; an executor (models/executor) evaluates them on demand.
 //
 // Invariants:
 //  - Keys are odd numbers. Equal keys are one node. A node's value depends on its formula and its inputs' values only.
@@ -47,15 +46,15 @@ extern const Rule difference;       // x_1 - x_2 in fragment (index, count), els
 extern const Rule blend;            // (1 - share) x_1 + share x_2 in fragment; scalars: share, index, count; else x_1
 extern const Rule mixture;          // chunk k of n, n = number of scalars, is that of x_{scalars[k]} (from 0)
 extern const Rule with_statistics;  // x_1, with the running statistics of x_2
-extern const Rule residual;         // x_1 + x_3 - x_2; without x_3 x_1 - x_2: what a compressed gradient x_2 leaves out of x_1
-extern const Rule as_fp16;        // x, rounded to what a message in FP16 carries
+extern const Rule residual;         // x_1 + x_3 - x_2; without x_3 x_1 - x_2: the part of x_1 that a compressed gradient x_2 leaves out
+extern const Rule as_fp16;        // x, rounded to FP16 as in a message
 extern const Rule as_bf16;        // likewise in bfloat16
 }  // namespace rules
 
 /// All that a value depends on besides its inputs.
 struct Formula {
   enum class Kind : std::uint8_t {
-    leaf,         // a value that came from elsewhere
+    leaf,         // a value from outside
     initial,      // the initial weights; follows from the root key
     gradient,     // input: weights. Mean over `batches` of the mean gradient of each batch's loss
     elementwise,  // `rule` applied to the inputs and `scalars`
@@ -139,13 +138,13 @@ class Lineage {
   Handle elementwise(const Rule& rule, std::span<const Handle> inputs, std::initializer_list<double> scalars) {
     return elementwise(rule, inputs, std::span(scalars.begin(), scalars.size()));
   }
-  /// Named by somebody else, who knows where it came from: the node of that name if there is one, else one whose value is to be given.
+  /// Named elsewhere, with a known origin: the node of that name if there is one, otherwise one whose value is to be given.
   Handle leaf(const Key& name);
 
   Math math() const { return math_; }
   const Key& root() const { return root_; }
   std::size_t live() const { return nodes_.size(); }
-  /// Live nodes without a value: what an executor may still have to do.
+  /// Live nodes without a value: possible work of an executor.
   std::size_t pending() const { return pending_; }
 
   // For the executor.
@@ -162,13 +161,13 @@ class Lineage {
   void set_owner(ValueOwner* owner) { owner_ = owner; }
   /// Slots that nodes have had so far.
   std::size_t slots() const { return arena_.size(); }
-  /// The node's value is known now: its inputs are let go.
+  /// The node's value is known now: its inputs are released.
   void evaluated(LineageNode& node) noexcept;
   /// The last reference is gone.
   void release(LineageNode* node) noexcept;
 
  private:
-  /// What a key hashes: a Formula without memory of its own.
+  /// The hashed part of a key: a Formula without memory of its own.
   struct View {
     Formula::Kind kind;
     const Rule* rule = nullptr;

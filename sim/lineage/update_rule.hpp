@@ -1,4 +1,4 @@
-// How an optimizer looks from the timing plane: it turns handles into handles.
+// The timing plane's view of an optimizer: it turns handles into handles.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace straggler {
 
-/// One optimizer with its schedule. Immutable: the state is the caller's (momentum buffers, one vector a node), as handles.
+/// One optimizer with its schedule. Immutable: the state is the caller's (momentum buffers, one vector per node), as handles.
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;

@@ -8,20 +8,19 @@
 
 namespace straggler::fluid {
 
-/// While it is open its link's capacity is `peak`, else `committed`. Tokens come at the committed rate, up to `burst`, and go at the rate
-/// at which the link carries bytes. It closes when the tokens are gone, by a timer for the present load, and opens again as soon as it
-/// holds `opening` of them. As that moment changes no rate (a link regains tokens only while it carries less than its committed
-/// rate), it is worked in when something next touches the link, and no event is spent on it. `opening` is what keeps buckets that pull
-/// at each other from opening and closing without end at one moment.
+/// While it is open its link's capacity is `peak`, otherwise `committed`. Tokens come at the committed rate, up to `burst`, and go at the
+/// rate at which the link carries bytes. It closes when the tokens are gone, by a timer for the present load, and opens again when it holds
+/// `opening` of them. That moment changes no rate (a link regains tokens only while it carries less than its committed rate), so it costs
+/// no event: it is applied at the next access to the link. `opening` keeps coupled buckets from opening and closing forever at one moment.
 ///
 /// Invariants
-///  - `load` is what the link has carried since `since`: every flow over it is the general tier's, which includes the link whenever it
-///    changes a rate on it.
-///  - Tokens stay between 0 and `burst`, but for what the rounding of the timer to a tick lets through.
+///  - `load` is the link's rate since `since`: every flow over it is the general tier's, which includes the link whenever it changes a rate
+///    on it.
+///  - Tokens stay between 0 and `burst`, up to the rounding of the timer to a tick.
 struct Bucket {
   double opening() const { return burst / 1024; }
 
-  /// Works in what has come and gone since `since`.
+  /// Applies the gains and losses since `since`.
   void advance(Time now) {
     if (now == since) return;
     const double before = tokens;
@@ -36,7 +35,7 @@ struct Bucket {
   double burst, tokens;    // bytes
   double load = 0;
   double regained = 0;  // in all, while idle
-  double closings = 0;  // how often: each may let a tick at the peak through
+  double closings = 0;  // number of times: each may let a tick at the peak through
   Time since;
   bool idle = true;  // there is no flow on the link
   bool open = true;

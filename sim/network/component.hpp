@@ -1,4 +1,4 @@
-// The general tier: progressive filling of a part of the network, proven by the test of a max-min allocation.
+// The general tier: progressive filling of a part of the network, verified by the max-min criterion.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,19 +10,19 @@ namespace straggler::fluid {
 
 class Sharing;
 
-/// The component starts with the flows that came at this instant and those bound to links that were disturbed. They are filled
-/// with everybody else's rates as constants. Then each link they touch is examined: bound flows need it to be saturated and
-/// no flow on it to have a higher level, and it must not carry more than its capacity. Flows outside the component that
-/// break this join it, and it is filled again. When all links pass, the allocation is the max-min one, since that is unique.
+/// The component starts with the flows that came at this instant and those bound to disturbed links. They are filled with all other rates
+/// as constants. Then each link they touch is examined: bound flows need it to be saturated and no flow on it to have a higher level, and
+/// it must not carry more than its capacity. Flows outside the component that violate this join it, and it is filled again. When all links
+/// pass, the allocation is the max-min one, since that is unique.
 ///
-/// A link with one flow only limits that flow by a constant: of those only the narrowest is looked at, and only if a shared
-/// link could not be tighter. Links with a token bucket are always among those touched, since every rate on them counts.
+/// A link with one flow only limits that flow by a constant: only the narrowest of those is examined, and only if a shared link could not
+/// be tighter. Links with a token bucket are always among those touched, since every rate on them counts.
 class Component {
  public:
   explicit Component(Sharing& sharing) : sharing_(sharing) {}
   /// A pending flow, on disturbed links; it may be gone again before solving.
   void add_newcomer(FlowIndex index);
-  /// Works in all disturbances. Levels, bindings and the flags of links are right afterwards; groups are marked as changed.
+  /// Applies all disturbances. Levels, bindings and the flags of links are right afterwards; groups are marked as changed.
   void solve();
 
  private:
@@ -50,8 +50,8 @@ class Component {
   std::vector<LinkId> links_;
   std::vector<std::uint32_t> number_of_link_;  // in links_; none for those outside
   std::vector<std::uint32_t> number_of_flow_;  // in flows_; valid if Flow::in_component
-  std::vector<double> bytes_;                  // what remains of each flow; negative: it keeps its tag
-  bool volumes_ = false, mosts_ = false;       // some flow has such
+  std::vector<double> bytes_;                  // remaining bytes of each flow; negative: it keeps its tag
+  bool volumes_ = false, mosts_ = false;       // some flow has volumes, or a most
   std::size_t filled_ = 0;                     // flows_ that the solver has given a level
   MaxMinProblem problem_;
   MaxMinSolver solver_;

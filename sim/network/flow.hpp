@@ -22,22 +22,23 @@ enum class FlowState : std::uint8_t {
   latent,   // its latency passes; then it flows
   empty,    // its latency passes; then it has arrived: no bytes or no route
   pending,  // on its links, at level 0 until this instant is settled
-  solo,     // it has a timer of its own: its rate is the capacity of the link it is bound to as long as it is bound to it, or its own
+  solo,     // it has a timer of its own: its rate is the capacity of the link it is bound to, or its own most
   grouped,  // bound to a link whose group finishes it
 };
 
-/// What few flows have: a route that is long, or what makes a flow *uneven*: volumes other than 1, or a rate that it never exceeds.
+/// The rare parts of a flow: a long route, or the properties of an *uneven* flow: volumes other than 1, or a most that its rate never
+/// exceeds.
 struct FarSide {
   std::vector<LinkId> links;    // ascending if there are volumes
   std::vector<double> volumes;  // of each link; empty: 1 on all
-  double most = 0;              // bytes per tick, infinite if it has no such rate; uneven flows only, as `rate` is
+  double most = 0;              // bytes per tick, infinite if there is no limit; uneven flows only, like `rate`
   double rate = 0;              // while solo
-  std::uint32_t cursor = 0;     // where the last look-up was: links are mostly asked for in their order
+  std::uint32_t cursor = 0;     // place of the last look-up: links are mostly looked up in order
 
   double volume_on(LinkId link);
 };
 
-/// One cache line. `bytes` is what remained at `since` if solo, the finish tag if grouped, what remains otherwise.
+/// One cache line. `bytes` is the remainder at `since` if solo, the finish tag if grouped, the remainder otherwise.
 struct alignas(64) Flow {
   static constexpr std::size_t inline_links = 6;
 
@@ -57,14 +58,14 @@ struct alignas(64) Flow {
   double bytes;
   Time since;
   double weight;
-  LinkId bound;              // bottleneck; none unless solo or grouped, and if solo at the most it may have
+  LinkId bound;              // bottleneck; none unless solo or grouped, and none for a solo flow at its most
   std::uint32_t generation;  // of this place in the table; a roster entry with another one is of a flow that left
   std::uint32_t stamp;       // of the latest binding; a tag with another one is stale
   std::uint8_t length;       // of the route; inline_links + 1 if it is on the far side
   FlowState state;
   bool in_component;  // the general solver is working on it
   bool uneven : 1;
-  bool general : 1;  // on its links, and of no use to the fast tiers: it is uneven, or crosses a token bucket, or there is no contention
+  bool general : 1;  // on its links, not for the fast tiers: it is uneven, or crosses a token bucket, or there is no contention
 };
 static_assert(sizeof(Flow) == 64);
 
@@ -77,7 +78,7 @@ inline double FarSide::volume_on(LinkId link) {
   return volumes[cursor];
 }
 
-/// What only the beginning and the end of a flow need.
+/// Data used only at the beginning and the end of a flow.
 struct Owner {
   Arrival* arrival;
   EventQueue::Timer timer;  // scheduled while latent, empty, or solo and `timed`
@@ -96,10 +97,10 @@ class FlowTable {
   Owner& owner(FlowIndex i) { return owners_[i]; }
   std::size_t places() const { return flows_.size(); }
   std::size_t size() const { return size_; }
-  std::uint64_t started() const { return started_; }  // ever
+  std::uint64_t started() const { return started_; }  // in total
 
   FlowId id(FlowIndex i) const { return FlowId{flows_[i].generation} << 32 | i; }
-  /// none if that flow is no more.
+  /// none if that flow has ended.
   FlowIndex find(FlowId id) const {
     const FlowIndex i = static_cast<FlowIndex>(id);
     return i < flows_.size() && flows_[i].generation == id >> 32 && flows_[i].state != FlowState::vacant ? i : none;
@@ -135,7 +136,7 @@ class FlowTable {
     return i;
   }
 
-  /// All rosters and tags that name it are stale from here on; its route stays until it is released.
+  /// All rosters and tags that name it are stale from now on; its route stays until it is released.
   void retire(FlowIndex i) {
     ++flows_[i].generation;
     ++flows_[i].stamp;
@@ -208,8 +209,8 @@ class FlowTable {
   std::vector<Flow, HugePages<Flow>> flows_;
   std::vector<Owner> owners_;
   std::vector<FlowIndex> vacant_;
-  std::vector<std::unique_ptr<FarSide>> far_sides_;  // as many as there ever were at once
-  std::vector<FarSide*> spare_;                      // those in no flow
+  std::vector<std::unique_ptr<FarSide>> far_sides_;  // as many as were ever in use at once
+  std::vector<FarSide*> spare_;                      // unused ones
   std::vector<std::pair<LinkId, double>> sorted_;    // scratch
   std::size_t size_ = 0;
   std::uint64_t started_ = 0;

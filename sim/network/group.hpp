@@ -14,16 +14,16 @@
 
 namespace straggler::fluid {
 
-/// All flows bound to a link have one level (rate per weight), so virtual time, which runs at that level, finishes them in the
-/// order of their finish tags: virtual time at binding + bytes / weight. A new level costs O(1) for all of them, and nobody
-/// keeps remaining bytes. (Virtual time as in weighted fair queueing: Demers, Keshav & Shenker, 1989; Parekh & Gallager, 1993.)
+/// All flows bound to a link have one level (rate per weight), so virtual time, which runs at that level, finishes them in the order of
+/// their finish tags: virtual time at binding + bytes / weight. A new level costs O(1) for all of them, and no remaining bytes are stored.
+/// (Virtual time as in weighted fair queueing: Demers, Keshav & Shenker, 1989; Parekh & Gallager, 1993.)
 ///
 /// Invariants
 ///  - `in_order` is sorted by finish; a tag that would come before its last one goes to the heap `others`.
-///  - A tag is live while its stamp is the flow's. Live ones: as many as the link's bound flows.
-///  - Virtual time starts again at 0 when the group has no tags, and is set back when it is large beside what the flows still
-///    have to run, so its last bit stays far below a byte.
-///  - No other link of a member has share() below `safe`: the level may rise to it and nothing else becomes a bottleneck.
+///  - A tag is live while its stamp is the flow's. There are as many live tags as bound flows of the link.
+///  - Virtual time restarts at 0 when the group has no tags, and is set back when it is large relative to the flows' remainders, so its
+///    last bit stays far below a byte.
+///  - No other link of a member has share() below `safe`: up to that level no other link becomes a bottleneck.
 struct Group {
   explicit Group(LinkId its_link) : link(its_link) {}
 
@@ -43,12 +43,12 @@ struct Group {
   }
   /// Drops the tag that first() has returned.
   void pop_first();
-  /// When the earliest flow will be done at this level, as done_at() has it; never() if there is none.
+  /// When the earliest flow will be done at this level, by done_at(); never() if there is none.
   Time completion(const FlowTable& flows);
   /// Whether the flow of first() is done by now, mostly without a division.
   bool is_due(const Tag& tag, Time now) const {
     const double bytes = tag.key - virtual_time;
-    if (bytes > level * static_cast<double>((now - since).ticks() + 1)) return false;  // a tick and more to go
+    if (bytes > level * static_cast<double>((now - since).ticks() + 1)) return false;  // more than a tick left
     return done_by(bytes, now);
   }
 
@@ -71,8 +71,8 @@ struct Group {
   void drop_stale(const FlowTable& flows);
 };
 
-/// The moment `bytes` are done at `rate` (bytes per tick), by one rule for scheduling and for asking whether it has come.
-/// never() at rate 0; a tick past Time::limit() if later than that.
+/// The moment `bytes` are done at `rate` (bytes per tick): one rule for scheduling and for the test of completion. never() at rate 0; a
+/// tick past Time::limit() if later than that.
 inline Time done_at(Time now, double bytes, double rate) {
   if (!(bytes > 0)) return now;
   if (!(rate > 0)) return Time::never();

@@ -49,7 +49,7 @@ class GroupHeap {
     heap_.pop_back();
     if (place < heap_.size()) restore(place, last);
   }
-  /// Puts the entry at the free place, or where it belongs above or below it.
+  /// Puts the entry at the free place, or at its proper place above or below it.
   void restore(std::size_t place, const Entry& entry) {
     while (place > 0 && entry.before(heap_[(place - 1) / 4])) {
       put(place, heap_[(place - 1) / 4]);

@@ -1,4 +1,4 @@
-// A hub: a shared link whose flows have no other shared link, each held back by at most a constant of its own.
+// A hub: a shared link whose flows have no other shared link; each is capped at most by a constant of its own.
 #pragma once
 #include <cmath>
 #include <vector>
@@ -15,7 +15,7 @@ class ExactSum {
   void subtract(double x) { units_ -= whole(x); }
   void clear() { units_ = 0; }
   double value() const { return std::ldexp(static_cast<double>(units_), -80); }
-  /// x less the sum, rounded once.
+  /// x minus the sum, rounded once.
   double below(double x) const { return std::ldexp(static_cast<double>(whole(x) - units_), -80); }
 
  private:
@@ -24,14 +24,14 @@ class ExactSum {
   Units units_ = 0;
 };
 
-/// A parameter server's link with workers behind links of unequal speed. A flow's cap is its narrowest other link: as those
-/// are the flow's own, its capacity is a constant. Flows whose cap is below the common level run at the cap, the others share
-/// what is left; once an instant the two sets are put right, O(log flows) a flow that changes sides.
+/// A parameter server's link with workers behind links of unequal speed. A flow's cap is its narrowest other link: that link carries no
+/// other flow, so its capacity is a constant. Flows whose cap is below the common level run at the cap; the others share the rest. Once per
+/// instant the two sets are corrected, O(log flows) for each flow that changes sides.
 ///
 /// Invariants while Link::hub
 ///  - Every flow on the link has a short route, is alone on its other links, and those are entangled, undisturbed, no hubs.
-///  - A capped flow is solo, bound to its narrowest other link, counted in `capped_rate`, and has a live tag in `capped`;
-///    any other one is grouped here, counted in `sharing_weight`, and has a live tag in `sharing` if it has another link.
+///  - A capped flow is solo, bound to its narrowest other link, counted in `capped_rate`, and has a live tag in `capped`; all others are
+///    grouped here, counted in `sharing_weight`, and have a live tag in `sharing` if they have another link.
 struct Hub {
   ExactSum capped_rate;  // bytes per tick
   ExactSum sharing_weight;

@@ -12,14 +12,14 @@ using FlowIndex = std::uint32_t;
 using GroupIndex = std::uint32_t;
 inline constexpr std::uint32_t none = ~0u;
 
-/// A flow that came over a link; it has left if the flow's generation is another now.
+/// A flow that came over a link; it has left if the flow's generation differs.
 struct RosterEntry {
   FlowIndex flow;
   std::uint32_t generation;
 };
 
-/// The flows on a link in the order of their coming, those that left since the last clean-up among them. One entry lies
-/// in place, more in a block of a power of two.
+/// The flows on a link in the order of arrival, including those that left since the last clean-up. One entry is stored in place, more in a
+/// block whose size is a power of two.
 class Roster {
  public:
   Roster() : one_{} {}
@@ -44,7 +44,7 @@ class Roster {
   const RosterEntry* end() const { return begin() + size_; }
 
   void truncate(std::uint32_t size) { size_ = size; }
-  /// This entry alone.
+  /// Only this entry.
   void restart(RosterEntry entry) {
     *begin() = entry;
     size_ = 1;
@@ -70,11 +70,11 @@ class Roster {
   std::uint8_t log2_ = 0;
 };
 
-/// What has changed on a link at this instant that only the general solver can work in.
+/// Changes on a link at this instant that only the general solver can apply.
 enum class Disturbance : std::uint8_t { none, flows, capacity };
 
 /// One direction of a wire: one cache line, because a million workers have two million of them.
-///
+/// `share()` is the level (rate per weight) at which its flows would fill it if it were the bottleneck of all of them.
 /// `share()` is the level (rate per weight) at which its flows would fill it if it were the bottleneck of all of them.
 struct alignas(64) Link {
   explicit Link(double bytes_per_tick) : capacity(bytes_per_tick) {}
@@ -82,21 +82,21 @@ struct alignas(64) Link {
   double share() const { return capacity / weight; }
 
   double capacity;        // bytes per tick; of a token bucket: at present
-  double weight = 0;      // of the flows on it, each times its volume, together
+  double weight = 0;      // sum over the flows on it of weight times volume
   double promised = 0;    // bytes of all flows that ever came, less what cancelled ones left; flows still owe what remains
-  std::int64_t busy = 0;  // ticks with a flow; while there is one, less the tick at which the first came
+  std::int64_t busy = 0;  // ticks with a flow; while there is one, minus the tick at which the first came
   Roster roster;
   std::uint32_t flows = 0;
   std::uint32_t bound = 0;  // flows whose bottleneck it is
   GroupIndex group = none;  // of the bound flows; kept once it exists
   std::uint8_t peak = 0;    // binary logarithm of the largest number of flows ever, rounded up: breaks ties between bottlenecks
   Disturbance disturbance = Disturbance::none;
-  bool entangled : 1 = false;  // what happens here may change the levels of flows bound elsewhere, or the other way round
+  bool entangled : 1 = false;  // changes here may change the levels of flows bound elsewhere, or the other way round
   bool exceeded : 1 = false;   // nothing is bound here, yet some flow has a level above share() (others have less)
   bool hub : 1 = false;        // see hub.hpp
   bool general : 1 = false;    // has a token bucket, or a flow that only the general tier may change; entangled then
   bool bucket : 1 = false;     // see bucket.hpp
-  bool unsteady : 1 = false;   // its capacity has changed while it was known: Sharing keeps an account of it
+  bool unsteady : 1 = false;   // its capacity has changed since it was added: Sharing keeps an account of it
 };
 static_assert(sizeof(Link) == 64);
 

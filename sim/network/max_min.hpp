@@ -8,8 +8,8 @@
 namespace straggler::fluid {
 
 /// Demands (flows) each cross some supplies (links). Demand d crosses crossed[first[d] .. first[d + 1]); at rate x it takes x times its
-/// volume of each. Every demand crosses at least one supply, none twice, or has a finite most; capacities are not negative, weights,
-/// volumes and mosts positive.
+/// volume on each. Every demand crosses at least one supply, none twice, or has a finite most. Capacities are not negative; weights,
+/// volumes and mosts are positive.
 struct MaxMinProblem {
   std::vector<double> capacity;         // of each supply
   std::vector<double> weight;           // of each demand
@@ -28,19 +28,19 @@ struct MaxMinProblem {
   }
 };
 
-/// Raise the levels (rate per weight) of all demands together; when a supply is full, its demands keep theirs, and so does a demand at
-/// its most; repeat with the others (Bertsekas & Gallager, Data Networks, 1992, 6.5.2; a most is a supply of the demand's own).
-/// O(crossings * log supplies + capped demands * log demands).
+/// Raise the levels (rate per weight) of all demands together. When a supply is full, its demands freeze; a demand at its most freezes too.
+/// Repeat with the others (Bertsekas & Gallager, Data Networks, 1992, 6.5.2; a most is a supply of the demand's own). O(crossings * log
+/// supplies + capped demands * log demands).
 class MaxMinSolver {
  public:
-  /// Stands for a demand's own most among bottlenecks.
+  /// Denotes a demand's own most among bottlenecks.
   static constexpr std::uint32_t own_most = ~0u - 1;
 
-  /// Fills level() and bottleneck(). Of two supplies that fill up together the one with the smaller index goes first, and a demand's
-  /// most before both.
+  /// Fills level() and bottleneck(). If two supplies fill up together, the one with the smaller index goes first; a demand's most goes
+  /// before both.
   void solve(const MaxMinProblem& problem);
   const std::vector<double>& level() const { return level_; }
-  /// The supply whose filling ended the demand's rise.
+  /// The supply that ended the demand's rise by filling up.
   const std::vector<std::uint32_t>& bottleneck() const { return bottleneck_; }
 
  private:

@@ -13,7 +13,7 @@
 namespace straggler {
 
 using LinkId = std::uint32_t;
-/// Names a flow forever: a later flow never has the same one. Never 0.
+/// Names a flow permanently: no later flow has the same name. Never 0.
 using FlowId = std::uint64_t;
 
 /// Notified when the last byte of a message has arrived. Called from the network, once; it may start and cancel flows.
@@ -26,19 +26,19 @@ class Arrival {
 };
 
 struct LinkUse {
-  double bytes = 0;           // carried up to now, those of unfinished flows included, each times the flow's volume
+  double bytes = 0;           // carried so far, including unfinished flows, each times the flow's volume
   Time busy;                  // time with at least one flow on it
-  double capacity_bytes = 0;  // that it could have carried while busy; with a bucket, and what that held beforehand or regained when not
+  double capacity_bytes = 0;  // bytes possible while busy; with a bucket, plus those it held beforehand or regained when not
 };
 
-/// A message, or a whole collective, as the network sees it. Plain ones (volume 1, no most) are served fastest by far.
+/// The network's view of a message or a whole collective. Plain ones (volume 1, no most) are served fastest by far.
 struct FlowRequest {
   std::span<const LinkId> route;         // no link twice
   std::span<const double> volumes = {};  // [route] bytes on that link for each byte of the flow, above 0; empty: 1 on every link
   double bytes = 0;
   Time latency = {};                                                       // passes first
-  double weight = 1;                                                       // of its share
-  double most_bytes_per_second = std::numeric_limits<double>::infinity();  // its rate is never above that
+  double weight = 1;                                                       // for its share
+  double most_bytes_per_second = std::numeric_limits<double>::infinity();  // rate cap
 };
 
 /// The peak that empties a full token bucket in 100 ns, on a link whose own capacity is `bytes_per_second`. It is finite so that a burst
@@ -56,19 +56,19 @@ class Network final : public ContinuousModel {
   Network& operator=(const Network&) = delete;
   ~Network();
 
-  /// Room for this many, before they are added.
+  /// Reserves room for this many before they are added.
   void expect_links(std::size_t count);
   /// Capacity in bytes per second, positive. Throws std::invalid_argument otherwise.
   LinkId add_link(double bytes_per_second);
   /// Capacity may change while flows are on it; 0 stops them.
   void set_capacity(LinkId link, double bytes_per_second);
-  /// A token bucket: while it holds tokens the link carries up to `peak` bytes per second; they drain by what it carries above its
-  /// capacity and come back, up to `burst` bytes, by what it carries below it. Full at first. Emptied, it is back at its peak when it
-  /// holds 1/1024 of the burst again. A later change of capacity changes the peak in proportion. Before the first flow. Throws
+  /// A token bucket: while it holds tokens the link carries up to `peak` bytes per second. Tokens drain by the bytes carried above its
+  /// capacity and return, up to `burst` bytes, by those carried below it. Full at first. Once emptied, it returns to its peak when it holds
+  /// 1/1024 of the burst again. A later change of capacity changes the peak in proportion. Call before the first flow. Throws
   /// std::invalid_argument unless the burst is positive and the peak above the capacity, both finite; std::logic_error without contention.
   void set_bucket(LinkId link, double burst_bytes, double peak_bytes_per_second);
-  /// False: every flow gets the whole of its narrowest link, whatever else is there. Before the first flow. Throws std::logic_error if
-  /// there are buckets: without contention nothing could drain them.
+  /// False: every flow gets the whole of its narrowest link, regardless of other flows. Call before the first flow. Throws std::logic_error
+  /// if there are buckets: without contention nothing could drain them.
   void set_contention(bool contention);
 
   /// A message: `latency` passes first, then `bytes` flow over all links of `route` at once (any length, no link twice),
@@ -76,25 +76,25 @@ class Network final : public ContinuousModel {
   /// Throws std::invalid_argument for an unknown or repeated link, bytes that are negative or not finite, a weight that is
   /// not positive and finite. A flow that would not be done within Time::limit() ends the run with TimeOverflow.
   FlowId start(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival, double weight = 1);
-  /// The same on a route that a topology gives, whose links are this network's, each once: it is not checked.
+  /// The same on a topology's route, whose links are this network's, each once: it is not checked.
   FlowId start_on_route(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival);
-  /// The same with volumes of its own on each link, and a rate of its own that it never exceeds. With volumes v_l, a flow of rate x
-  /// and weight w takes v_l x of link l; its level, which max-min makes fair, is x / w.
-  /// Throws std::invalid_argument also for volumes that are not as many as links, or not positive and finite, and for a most that is not
-  /// positive. Without a route, a flow with a most arrives `bytes / most` after its latency.
+  /// The same with a volume on each link, and a rate cap of its own. With volumes v_l, a flow of rate x and weight w takes v_l x of link l;
+  /// max-min equalizes its level x / w.
+  /// Throws std::invalid_argument also if there are not as many volumes as links, if volumes are not positive and finite, or if the most is
+  /// not positive. Without a route, a flow with a most arrives `bytes / most` after its latency.
   FlowId start(const FlowRequest& request, Arrival& arrival);
-  /// A flow will start on these links in a moment: their state is fetched into the cache meanwhile.
+  /// Prefetch: a flow will soon start on these links.
   void prefetch(std::span<const LinkId> route) const noexcept;
-  /// It never arrives. Nothing if it has arrived already.
+  /// Cancels the flow; nothing if it has arrived already.
   void cancel(FlowId flow) noexcept;
 
-  double rate(FlowId flow) const;  // bytes per second now, changes of this instant worked in; 0 during the latency
+  double rate(FlowId flow) const;  // bytes per second now, including changes of this instant; 0 during the latency
   LinkUse use(LinkId link) const;
   std::size_t flows() const;  // started, not arrived, not cancelled
   std::size_t links() const;
-  /// The largest share by which a link has carried more than it could (LinkUse), beyond the thousandth of a picosecond by which an
-  /// arrival may be rounded down and the picosecond by which a token bucket may close late; 0 if none has, and without contention. Above
-  /// about 1e-9 the simulation is wrong. O(links + flows).
+  /// The largest relative excess of a link's bytes over its capacity (LinkUse), beyond the thousandth of a picosecond by which an arrival
+  /// may be rounded down and the picosecond by which a token bucket may close late; 0 if there is none, and without contention. Above about
+  /// 1e-9 the simulation is wrong. O(links + flows).
   double worst_overload() const;
 
   Time next() const;       // moment().next, of what is settled

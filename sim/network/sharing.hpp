@@ -5,14 +5,14 @@
 //
 //  1. Solo. Every link of the route carries this flow only: its narrowest link binds it, and a timer of its own ends it.
 //  2. Pure. All flows on the bottleneck are bound to it, and no other link of theirs can come near to being one: levels there
-//     change together, O(1) a flow that comes or goes.                                                        (pure.cpp)
+//     change together, O(1) per flow that comes or goes.                                                      (pure.cpp)
 //  3. Hub. A shared link whose flows have no other shared one: O(log flows).                        (hub.hpp, hub.cpp)
-//  4. General. All other changes of an instant together, by progressive filling of as few flows as pass the test of a
-//     max-min allocation.                                                                     (component.hpp, .cpp)
+//  4. General. All other changes of an instant together, by progressive filling of as few flows as pass the
+//     max-min criterion.                                                                      (component.hpp, .cpp)
 //
-// Uneven flows (with volumes, or with a most that their rate never exceeds) are solo or the general tier's; those over a link with a
-// token bucket are always the general tier's, so that every change of the link's load is seen. The other tiers never meet them: their
-// links are entangled. Without contention every flow is solo.
+// Uneven flows (with volumes, or with a rate cap) are solo or in the general tier. Flows over a link with a token bucket are always in the
+// general tier, so that it sees every change of the link's load. The other tiers never meet them: their links are entangled. Without
+// contention every flow is solo.
 //
 // Invariants once settled (`level` of a flow: rate / weight if solo, its group's level if grouped)
 //  - A flow is on the roster of every link of its route, once; `flows`, `weight` and `bound` of a link count them.
@@ -59,20 +59,20 @@ class Sharing {
   void set_contention(bool contention) { contention_ = contention; }
   bool contention() const { return contention_; }
   bool has_buckets() const { return !buckets_.empty(); }
-  /// Its capacity, or what that is when its bucket is empty.
+  /// Its capacity, or its capacity with an empty bucket.
   double committed(LinkId l) const { return links_[l].bucket ? bucket(l).committed : links_[l].capacity; }
   std::size_t links() const { return links_.size(); }
   const Link& link(LinkId l) const { return links_[l]; }
 
   /// The flow, latent so far, comes onto its links.
   void join(FlowIndex index);
-  /// It leaves them, `unsent` bytes undone, and is retired.
+  /// It leaves them, with `unsent` bytes left, and is retired.
   void leave(FlowIndex index, double unsent);
-  /// The timer of a solo flow has come: the same as leave(index, 0).
+  /// The timer of a solo flow has fired: the same as leave(index, 0).
   void leave_done(FlowIndex index) {
     if (!leave_alone(index)) leave(index, 0);
   }
-  /// The timer of a solo flow says that it is done. False if it is only as far as Time::limit().
+  /// The timer of a solo flow reports completion. False if only Time::limit() is reached.
   bool is_done(FlowIndex index) const;
 
   double remaining(const Flow& flow) const;
@@ -84,11 +84,11 @@ class Sharing {
   /// Bytes that the flows now on the link still have to send.
   double owed(LinkId link) const;
   Time busy(LinkId link) const { return Time::from_ticks(busy_ticks(links_[link])); }
-  /// What it could have carried while it was busy; with a bucket, and all that this held beforehand or regained when it was not.
+  /// Its capacity while busy, in bytes; with a bucket, plus tokens held beforehand or regained when idle.
   double carriable(LinkId link) const;
   /// The largest rate it has ever had in an account of its capacity.
   double highest_capacity(LinkId link) const;
-  /// How often its bucket has closed, which may have been up to a tick late each time.
+  /// Number of times its bucket has closed; each may have been up to a tick late.
   double closings(LinkId l) const { return links_[l].bucket ? bucket(l).closings + 1 : 0; }
 
   bool unsettled() const { return moment_.unsettled; }
@@ -97,8 +97,8 @@ class Sharing {
   Time next() const { return heap_.next(); }
   /// The group that finishes a flow at next().
   GroupIndex first_group() const { return heap_.first(); }
-  /// Takes a flow out of the group that is done now, and lets it leave; none if there is no such (more). The place of the flow
-  /// is retired, not released.
+  /// Takes a flow out of the group that is done now, and lets it leave; none if there is no further one. The place of the flow is retired,
+  /// not released.
   FlowIndex take_done(GroupIndex group);
   /// After take_done() has returned none.
   void retime(GroupIndex group);
@@ -110,7 +110,7 @@ class Sharing {
 
   // sharing.cpp: who is where
   Time now() const { return queue_.now(); }
-  /// The commonest case, apart and short: two links that carry nothing else. False: it is another case, and nothing has been done.
+  /// The commonest case, inlined: two links without other flows. False: another case, and nothing has been done.
   bool join_alone(FlowIndex index);
   bool leave_alone(FlowIndex index);
   void enter(LinkId l, FlowIndex index, double weight, double bytes);
@@ -185,7 +185,7 @@ class Sharing {
   Hub& hub(LinkId l) { return *groups_[links_[l].group].hub; }
   bool hub_can_take(const Flow& flow, LinkId l) const;
   bool join_hub(FlowIndex index, LinkId l);
-  /// What a flow was that has left.
+  /// The properties of a flow that has left.
   struct Leaver {
     FlowState state;
     LinkId bound;
@@ -204,8 +204,8 @@ class Sharing {
   void mark_hub(LinkId l);
   void drop_stale(Hub& hub, std::size_t flows);
 
-  /// visit(index) for every flow on the link, in the order of their coming, until it returns true; whether it did. Flows must
-  /// neither come nor go meanwhile.
+  /// visit(index) for every flow on the link, in order of arrival, until it returns true; returns whether it did. Flows must neither come
+  /// nor go meanwhile.
   template <class Visit>
   bool any_flow(LinkId l, Visit visit) {
     if (links_[l].roster.size() > 2 * links_[l].flows + 8) clean_roster(l);
@@ -233,7 +233,7 @@ class Sharing {
   std::size_t hubs_ = 0;    // links that are hubs now
   ContinuousModel::Moment moment_;  // unsettled: one of the three lists above has something on it
   bool contention_ = true;
-  double last_bytes_ = 0, last_rate_ = 0;  // of the last solo flow, and how long that takes
+  double last_bytes_ = 0, last_rate_ = 0;  // of the last solo flow, and its duration
   Time last_span_;
   EventQueue::Kind bucket_kind_{};  // once there are buckets
   std::vector<Bucket> buckets_;

@@ -1,4 +1,4 @@
-// A flow's place in an order of its group, deleted lazily.
+// A flow's entry in a heap of its group, deleted lazily.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -36,7 +36,7 @@ void pop_tag(std::vector<Tag>& heap) {
   heap.pop_back();
 }
 
-/// Makes the top live, or the heap empty.
+/// Makes the top live, or empties the heap.
 template <class Order>
 void drop_stale_top(std::vector<Tag>& heap, const FlowTable& flows) {
   while (!heap.empty() && !is_live(flows, heap.front())) pop_tag<Order>(heap);

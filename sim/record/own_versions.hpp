@@ -1,19 +1,19 @@
-// The versions of a run whose workers publish weights of their own (Versions::lockstep and Versions::free_running): which versions there
-// are, what went into each, and from what a worker starts that comes later.
+// The versions of a run whose workers publish weights of their own (Versions::lockstep and Versions::free_running): the versions, their
+// contributions, and the starting weights of a worker that comes later.
 //
-// Lockstep. Version n is the mean, in rank order, of the n-th weights of all workers, and is published at the moment at which every
-// member has published its n-th. Where workers go and come:
+// Lockstep. Version n is the mean, in rank order, of the n-th weights of all workers, and is published when every member has published its
+// n-th. Where workers go and come:
 //  - What a worker published before it went still counts.
-//  - A worker that joins or comes back takes part from a number on that no worker has reached yet, so that all know it as a member at that
+//  - A worker that joins or comes back takes part from a number that no worker has reached yet, so that all know it as a member at that
 //    number. Its weights are those of the first member at that moment, under that number.
 //  - A number that nobody published is skipped: versions have no gap.
-// Free-running. Each publication of any worker makes the next version. Its value is the mean of the members' weights, and is computed only
-// on demand. These weights are those that each has published last, changed by the averages with others since then (Node::averaged_with):
-//  - An average counts from the next version that either of the two makes on, with all averages of the same worker before it. It counts for
-//    both at once, so that it keeps the mean.
-//  - So the order in which workers have made versions says what every version is. A replay forces it.
-//  - Reports that come out of order count in order: a publication waits for the averages that went into it, and these wait for the
-//    publications that they averaged.
+// Free-running. Each publication of any worker makes the next version. Its value is the mean of the members' weights, computed only on
+// demand: the weights that each published last, changed by the averages with others since then (Node::averaged_with):
+//  - An average counts from the next version that either of the two makes, with all earlier averages of the same worker. It counts for both
+//    at once, so that it keeps the mean.
+//  - So the order in which workers have made versions defines every version. A replay forces it.
+//  - Reports that come out of order count in order: a publication waits for the averages in it, and these wait for the publications that
+//    they averaged.
 //
 // A contribution to version n of a lockstep run was computed from version n - 1; in a free run, from the version that its worker published
 // before.
@@ -36,17 +36,17 @@ class OwnVersions {
     Weights weights;  // without a value: version and progress are those of the run
     Contributions made;
     std::uint64_t number = 0;    // among the publications of its workers
-    std::vector<Weights> parts;  // published: lockstep: whose mean it is; free-running: by one worker
+    std::vector<Weights> parts;  // published: lockstep: the inputs of the mean; free-running: by one worker
     Time when;                   // the latest of its publications
   };
 
   /// `rule` is not Versions::shared. All workers are in, and hold `initial`.
   OwnVersions(Versions rule, Rank workers, const Weights& initial);
 
-  /// Free-running: who makes the versions, in this order; free once it is used up, or when the next of them is out.
+  /// Free-running: the worker of each version, in order; free once it is used up, or when the next of them is out.
   void force_order(std::vector<Rank> workers) { forced_.assign(workers.begin(), workers.end()); }
 
-  /// Free-running: two workers have averaged their weights, says one of them.
+  /// Free-running: one of two workers reports that they have averaged their weights.
   void averaged(Rank teller, const Averaging& averaging);
   /// The worker's next weights: a PublishOperation's.
   void publish(Rank worker, const Weights& weights, const Contributions& made, Time when);
@@ -54,17 +54,17 @@ class OwnVersions {
   void went(Rank worker);
   /// It is in again, from `weights`. Returns them under the number at which it takes part.
   Weights comes(Rank worker, Weights weights);
-  /// The next version that is complete; to be asked until there is none.
+  /// The next complete version; call until there is none.
   std::optional<Version> next();
 
   /// A worker's latest weights.
   const Weights& current(Rank worker) const { return of(worker).current; }
-  /// One of those whose mean a version is, and the worker that has them for certain.
+  /// One input of a version's mean, and the worker that certainly has it.
   struct Part {
     Weights weights;
     Rank holder;
   };
-  /// Of the latest free-running version, in rank order: of all workers that are in; of all that were, if nobody is in.
+  /// For the latest free-running version, in rank order: of all workers that are in; if nobody is in, of all that were.
   std::vector<Part> parts() const;
   /// The same without the holders.
   std::vector<Weights> counted() const;
@@ -80,9 +80,9 @@ class OwnVersions {
     Contributions made;
     Time when;
     // Free-running:
-    bool average = false;      // it is none, but an average that this worker made with another
+    bool average = false;      // false: a publication; true: an average that this worker made with another
     Rank other = nobody;       // with whom; of a publication, by whom an average of these weights was made since the one before
-    std::uint64_t number = 0;  // of the weights that the other one, or this one, brought to that
+    std::uint64_t number = 0;  // of the weights that the other one, or this one, brought to it
   };
   struct Worker {
     Weights current;
@@ -105,11 +105,11 @@ class OwnVersions {
   std::optional<Version> next_free();
   std::optional<Rank> next_maker();
   bool ready(const Worker& maker) const;
-  /// Of the average in its log of what `with` brought; waiting.size(): it is not there.
+  /// Index of the average in its log of the weights that `with` brought; waiting.size(): it is not there.
   static std::size_t average_in(const Worker& worker, Rank with, std::uint64_t number);
-  /// Averages that nothing has counted yet are without effect.
+  /// Averages that no version has counted yet are undone.
   void forget_averages(Rank worker);
-  /// All before that place of the log counts: averages alone.
+  /// All log entries before that index count: only averages.
   void count_averages(Worker& worker, std::size_t count);
   void add(Version& version, Worker& from);
 
@@ -118,10 +118,10 @@ class OwnVersions {
   Weights latest_;             // of the run
   std::uint64_t number_ = 0;   // lockstep: of the latest version, among publications
   std::uint64_t highest_ = 0;  // that anybody has reached
-  std::size_t missing_;        // lockstep: workers that have yet to publish number_ + 1
+  std::size_t missing_;        // lockstep: workers that have not published number_ + 1 yet
   std::deque<Rank> order_;     // free-running: of publications that are in no version yet
   std::deque<Rank> forced_;    // of versions to come
-  Time last_;                  // when the latest version was there
+  Time last_;                  // time of the latest version
 };
 
 }  // namespace straggler

@@ -14,7 +14,7 @@
 
 namespace straggler {
 
-/// What a worker's time is split into, without gap or overlap (docs/model.md, Accounts).
+/// The phases of a worker's time, without gap or overlap (docs/model.md, Accounts).
 enum class Phase : std::uint8_t { compute, wasted, loading, communication, idle, down };
 inline constexpr std::size_t phase_count = 6;
 const char* name_of(Phase phase);
@@ -35,7 +35,7 @@ struct TimeSplit {
 
 struct WorkerRecord {
   TimeSplit split;
-  Time bytes_in_flight;       // all time in which its bytes are in flight, hidden behind compute or not
+  Time bytes_in_flight;       // all time with its bytes in flight, hidden behind compute or not
   Time overlapped;            // the part of it in which the worker was not blocked
   std::uint64_t samples = 0;  // in published contributions
   std::uint64_t updates = 0;  // published contributions
@@ -63,7 +63,7 @@ struct LinkRecord {
   Time busy;
 };
 
-/// Rows that are made when they are asked for: a million workers have two million links.
+/// Rows that are made on demand: a million workers have two million links.
 struct LinkTable {
   std::size_t size = 0;
   std::function<LinkRecord(std::size_t)> row;
@@ -74,13 +74,13 @@ enum class Outcome : std::uint8_t {
   target_reached,
   diverged,
   interrupted,
-  aborted,           // a worker failed, and the scheme was told to end then
+  aborted,           // a worker failed, and on_failure is abort
   all_workers_down,  // no member is left, and none will come back
   stalled,           // the others wait for a worker that will not come back
 };
 const char* name_of(Outcome outcome);
 
-/// When an accuracy was reached: the first evaluation from which it held for `sustain` evaluations. It may fall below it later.
+/// When an accuracy was reached: the first of `sustain` evaluations in a row at which it held. It may fall below it later.
 struct Reached {
   double accuracy = 0;
   std::optional<CurvePoint> at;    // none: never (censored)
@@ -99,7 +99,7 @@ struct RunRecord {
   double epochs = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0, bytes_lost = 0;
   std::uint64_t statistics_bytes = 0;          // of bytes_sent: batch norm's running statistics
-  double spared_bytes = 0;                     // that compression has taken off bytes_sent; negative: it has added some
+  double spared_bytes = 0;                     // bytes that compression has saved; negative: added
   std::optional<double> compression_ratio;     // bytes without compression / bytes_sent; none: nothing is compressed, or sent
   std::uint64_t bytes_up = 0, bytes_down = 0;  // towards and from servers; in an all-reduce, what workers sent and what they received
   struct {
@@ -132,13 +132,13 @@ struct RunRecord {
 /// Applies the rule of `Reached` to a curve (test accuracy, which is validation accuracy with that split).
 Reached reached(const std::vector<CurvePoint>& curve, double accuracy, std::int64_t sustain);
 
-/// A message that has arrived, or never will.
+/// A message that has arrived or was lost.
 struct MessageTrace {
   Rank from = 0, to = 0;
   const char* what = "";  // "weights", "gradient", "samples", "token"
   std::uint64_t bytes = 0;
-  std::optional<std::uint64_t> version;  // of the weights that it is, or that it was computed at
-  Time sent, left, arrived;  // its first byte leaves, its last one has left, it is there; `arrived` of a lost one: when it was lost
+  std::optional<std::uint64_t> version;  // of the weights in it, or at which it was computed
+  Time sent, left, arrived;  // first byte leaves, last byte has left, arrival; `arrived` of a lost one: when it was lost
   bool lost = false;
 };
 
@@ -148,10 +148,10 @@ struct CollectiveTrace {
   std::size_t piece = 0, pieces = 1, members = 0;
   std::uint64_t bytes = 0;  // of one member's vector
   Time start, end;
-  std::optional<Rank> waited_for;  // the last one to come; none: it began when the piece before it was through
+  std::optional<Rank> waited_for;  // the last arrival; none: it began when the piece before it was complete
 };
 
-/// Receives events that are too many to keep in memory, in the order in which they happen.
+/// Receives events that are too many for memory, in the order in which they happen.
 class RecordSink {
  public:
   virtual ~RecordSink() = default;
@@ -161,15 +161,15 @@ class RecordSink {
   /// One row of choices.csv: process is a rank (workers 0 .. p-1, then servers); what receive-from-anyone took (a rank), or
   /// which branch of a wait won (0 or 1).
   virtual void choice(Rank process, std::int32_t choice) = 0;
-  /// With `--trace` only: what a worker did from `start` to `end`.
+  /// With `--trace` only: a worker's activity from `start` to `end`.
   virtual void span(Rank worker, Phase phase, Time start, Time end) = 0;
-  /// With `--trace` only: this much time that was reported as computing was wasted, since its result was dropped.
+  /// With `--trace` only: this much time reported as computing was wasted, since its result was dropped.
   virtual void wasted(Rank, Time) {}
   virtual void message(const MessageTrace&) {}
   virtual void collective(const CollectiveTrace&) {}
   /// A server or aggregator is busy with `what`: "handles a message", "sends a message", "updates weights".
   virtual void served(Rank, const char*, Time, Time) {}
-  /// Every few events: what each of so many links has carried up to now, in bytes.
+  /// Every few events: the bytes that each link has carried so far. The size is the number of links.
   virtual void links(Time, std::size_t, const std::function<double(std::size_t)>&) {}
 };
 

@@ -176,7 +176,7 @@ void RunRecorder::warn() {
                                " evaluations, and there were " + std::to_string(record_.curve.size()) +
                                ": no target or threshold can be reached; set evaluate.every, or evaluate.sustain: 1");
   const auto wasteful = std::count_if(record_.workers.begin(), record_.workers.end(), [](const WorkerRecord& worker) {
-    // A crash wastes what was in progress, too, and says nothing about the scheme.
+    // A crash wastes the work in progress, too, and says nothing about the scheme.
     return worker.split[Phase::wasted] > worker.split[Phase::compute] && worker.split[Phase::down] == Time();
   });
   if (wasteful > 0)

@@ -29,14 +29,14 @@ struct EvaluationRule {
   std::optional<Time> every_time;
   std::vector<double> thresholds;
   std::int64_t sustain = 2;
-  EvaluationSet set = EvaluationSet::test;  // what `test` columns and the target refer to
+  EvaluationSet set = EvaluationSet::test;  // the set of the `test` columns and the target
 };
 
 /// Which published versions are evaluated. Evaluations by time are handled elsewhere.
 class EvaluationSchedule {
  public:
   explicit EvaluationSchedule(const EvaluationRule& rule) : every_epochs_(rule.every_epochs), every_updates_(rule.every_updates) {}
-  /// To be asked about each version once, in order.
+  /// Call it for each version once, in order.
   bool due(std::uint64_t version, double epochs);
 
  private:
@@ -45,12 +45,12 @@ class EvaluationSchedule {
   std::uint64_t next_ = 1;  // in units of every_epochs
 };
 
-/// Bytes as they stand, for rows of the record.
+/// Present byte counts, for rows of the record.
 struct ByteCounters {
   std::uint64_t sent = 0, received = 0;
   std::uint64_t statistics = 0;  // of those sent: running statistics
   std::uint64_t lost = 0;        // of messages that will not arrive; at the stop also of those in progress
-  double spared = 0;             // that compression has taken off those sent; negative: it has added some
+  double spared = 0;             // saved by compression, of those sent; negative: added
 };
 
 class RunRecorder {
@@ -67,15 +67,15 @@ class RunRecorder {
 
   /// The first curve point: the initial weights at time 0. True: the run stops here.
   bool begin(const Weights& initial);
-  /// A published version and what went into it. True: the run stops here. Weights without a value: `look_up` is asked where it is needed.
+  /// A published version and its contributions. True: the run stops here. Weights without a value: `look_up` is called where it is needed.
   bool published(const Weights& weights, const Contributions& made, Time now);
-  /// Who makes the value of the latest version where it came without.
+  /// Computes the value of the latest version if it came without one.
   void look_up_values(std::function<Handle()> look_up) { look_up_ = std::move(look_up); }
   /// Contributions that go into no version, and the bytes that brought them.
   void discarded(std::span<const Contribution> made, std::uint64_t bytes);
   /// An evaluation that is due by time. True: the run stops here.
   bool evaluate_now(Time now);
-  /// Closes all accounts at `now`. `failure`: why the run could not continue; none: it could.
+  /// Closes all accounts at `now`. `failure`: the reason why the run could not continue; none: it could.
   void finish(Time now, std::optional<Outcome> failure);
 
   std::uint64_t epochs_closed() const { return epochs_closed_; }
@@ -84,7 +84,7 @@ class RunRecorder {
   const Weights& latest_with_value();
   RunRecord& record() { return record_; }
   double fraction_done(Time now) const;
-  /// NaN if it is not known how many samples an epoch has.
+  /// NaN if the number of samples per epoch is unknown.
   double epochs() const;
 
  private:

@@ -8,8 +8,8 @@
 
 namespace straggler {
 
-/// At any instant a worker is down, or computes, or loads a batch, or is blocked: in communication while bytes of its own are in
-/// flight, else idle. A computation can be paused: the worker is idle then.
+/// At any instant a worker is down, or computes, or loads a batch, or is blocked: in communication while its bytes are in flight, otherwise
+/// idle. A computation can be paused: the worker is idle then.
 /// Invariants: after finish(t) each split sums to t, exactly; sums() is the sum over all workers' splits at any moment, at a cost
 /// that does not grow with their number.
 class TimeAccounts {
@@ -18,16 +18,16 @@ class TimeAccounts {
   TimeAccounts(std::vector<WorkerRecord>& records, RecordSink* trace);
 
   void begin_compute(Rank worker, Time now) { change(worker, now, computing, true); }
-  /// Returns what was booked as computing since it began.
+  /// Returns the time booked as computing since it began.
   Time end_compute(Rank worker, Time now) {
     change(worker, now, computing, false);
     return clocks_[index_of(worker)].computed;
   }
-  /// The computation that is in progress is cancelled: what it took is wasted.
+  /// The computation in progress is cancelled: its time is wasted.
   void discard_compute(Rank worker, Time now);
-  /// A computation that ended earlier turns out to be wasted: that much of the worker's computing time becomes wasted time.
+  /// A computation that ended earlier turns out to be wasted: that part of the worker's computing time becomes wasted time.
   void waste(Rank worker, Time spent);
-  /// It encodes or decodes messages, while it computes or not: that is computing too.
+  /// It encodes or decodes messages, during a computation or not: that counts as computing too.
   void set_coding(Rank worker, Time now, bool on) { change(worker, now, coding, on); }
   void set_loading(Rank worker, Time now, bool on) { change(worker, now, loading, on); }
   void set_down(Rank worker, Time now, bool on) { change(worker, now, down, on); }
@@ -55,7 +55,7 @@ class TimeAccounts {
     clock.flights = 0;
     recount(clock, now);
   }
-  /// The worker's account will soon change.
+  /// Prefetch: the worker's account will soon change.
   void prefetch(Rank worker) const noexcept {
     __builtin_prefetch(&clocks_[index_of(worker)], 1);
     __builtin_prefetch(&records_[index_of(worker)], 1);
@@ -63,7 +63,7 @@ class TimeAccounts {
   }
   /// Ticks of all workers together, by phase, as of `now`.
   std::array<WideTicks, phase_count> sums(Time now) const;
-  /// Brings all splits up to `now` and closes them: what happens later, as processes are taken down, is in no account.
+  /// Brings all splits up to `now` and closes them: later events, as processes are taken down, are in no account.
   void finish(Time now);
 
  private:
@@ -73,7 +73,7 @@ class TimeAccounts {
     Time computed;  // booked as compute since the computation in progress began
     std::uint32_t flights = 0;
     std::uint8_t flags = 0;
-    Phase counted = Phase::idle;  // as which the worker is in `count_`
+    Phase counted = Phase::idle;  // the worker's phase in `count_`
   };
   static constexpr Phase phase_of(unsigned flags, bool in_flight) {
     if (flags & down) return Phase::down;
@@ -120,11 +120,11 @@ class TimeAccounts {
     if (trace_) trace(worker, phase, clock.since, now);
     clock.since = now;
   }
-  /// Reports the span that ends now; while a computation is in progress it is kept, until it is known what becomes of that.
+  /// Reports the span that ends now. During a computation it is kept until the outcome of the computation is known.
   void trace(Rank worker, Phase phase, Time from, Time to);
   void trace_computed(Rank worker, Phase becomes);
-  /// After every change, with the worker advanced to now: a worker in phase k since tick s adds now - s to its sum, -s when it enters, the
-  /// rest by count.
+  /// After every change, with the worker advanced to now. A worker in phase k since tick s adds now - s to its sum: -s on entry, the rest
+  /// by count.
   void recount(Clock& clock, Time now) {
     const Phase phase = phase_of(clock), before = clock.counted;
     if (phase == before) return;

@@ -181,7 +181,7 @@ const Register<SchemeEntry> entry({
                  static_cast<double>(parameters.count("steps"));
         },
     .workers_hold = WorkersHold::own_weights,
-    .worker_vectors = 2,  // what it changed, in flight, and what that was taken from
+    .worker_vectors = 2,  // its change, in flight, and the weights that the change started from
     .worker_bytes = 3'000,
     .outer_optimizer = [](const Parameters& parameters) { return std::optional(outer_optimizer(parameters)); },
 });

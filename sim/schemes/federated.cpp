@@ -215,7 +215,7 @@ bool FederatedRounds::Server::is_awaited(const From<Weights>& part, const Weight
 
 void FederatedRounds::Server::note_round(bool empty) {
   if (!empty) empty_rounds_ = 0;
-  if (empty && (wanted_ > 0 || busy_.count() > 0)) ++empty_rounds_;  // somebody was asked
+  if (empty && (wanted_ > 0 || busy_.count() > 0)) ++empty_rounds_;  // some client was invited
   if (empty_rounds_ == most_empty_rounds)
     throw UnsupportedOperation("nobody answered in " + std::to_string(most_empty_rounds) + " rounds, one after another, within deadline.time, " +
                                readable_seconds(rounds_.deadline_->seconds()) + "; write a longer time, or late: partial");
@@ -229,7 +229,7 @@ Task<std::vector<Weights>> FederatedRounds::Server::of_those_invited(Weights wei
     ++draws_;
   }
   std::vector<From<Weights>> parts;
-  bool answered = false;  // by somebody of this round, be it without a step
+  bool answered = false;  // by a client of this round, even without a step
   forget_lost(weights);
   for (;;) {
     if (wanted_ > 0 && parts.size() >= wanted_) break;

@@ -111,7 +111,7 @@ class FederatedRounds {
       seen_ += batch.size;
       return batch;
     }
-    /// None: the deadline has come, and the client sends what it has.
+    /// None: the deadline has come, and the client sends its present result.
     LocalGradient gradient(const Weights& weights, const DrawnBatch& batch) {
       return LocalGradient(node_, timer_ ? &*timer_ : nullptr, weights, batch);
     }
@@ -152,7 +152,7 @@ class FederatedRounds {
     std::set<Rank> awaited_;  // of this round
     std::size_t wanted_ = 0;  // contributions that close this round
     std::uint64_t draws_ = 0;
-    int empty_rounds_ = 0;  // one after another, to which somebody was invited
+    int empty_rounds_ = 0;  // consecutive rounds without an answer to their invitations
   };
 
  private:
@@ -166,7 +166,7 @@ class FederatedRounds {
   std::int64_t local_epochs_;
   std::optional<std::int64_t> clients_, local_steps_;
   std::optional<Time> deadline_;
-  bool partial_ = false;  // at the deadline a client sends what it has
+  bool partial_ = false;  // at the deadline a client sends its present result
   double over_select_ = 1;
   bool waits_ = false;       // for clients that crash
   bool by_samples_ = false;  // clients are drawn in proportion to their samples

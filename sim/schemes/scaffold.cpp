@@ -66,7 +66,7 @@ class Scaffold final : public Scheme {
 
   Weights next_weights(Node& node, const Weights& weights, const std::vector<Weights>& parts) const {
     const Algebra& algebra = node.algebra();
-    const Weights average = node.mean(parts);  // of what is attached, too
+    const Weights average = node.mean(parts);  // of the attached vectors, too
     const double share = static_cast<double>(parts.size()) / node.workers();
     const Handle common =
         algebra.combination({{find_attached(weights->attached(), control), 1}, {find_attached(average->attached(), control), share}});

@@ -123,7 +123,7 @@ class Sgp final : public Scheme {
   /// Of its own history, with another value.
   static Weights times(Node& node, const Weights& weights, double factor) { return node.blend(weights, {weights}, {factor}); }
 
-  /// sum / weight; without weight what it was before.
+  /// sum / weight; without weight, the previous estimate.
   static Weights estimate_of(Node& node, const Weights& sum, double weight, const Weights& before) {
     return weight > 0 ? times(node, sum, 1 / weight) : node.blend(sum, {before}, {1});
   }

@@ -4,7 +4,7 @@
 
 namespace straggler {
 
-/// One worker, from when it is invited until what it sends has left; or, once it was lost, until it is present again.
+/// One worker, from its invitation until its reply has left; or, once it was lost, until it is present again.
 class Attendance::Story final : public Event {
  public:
   Story(Attendance& attendance, Rank worker) : attendance_(attendance), worker_(worker) {}
@@ -61,7 +61,7 @@ void Attendance::answered(Rank worker) {
   if (known != stories_.end() && !known->second->away) stories_.erase(known);
 }
 
-/// It is lost to the round: what it does is wasted, and what it sends breaks off.
+/// It is lost to the round: its work is wasted, and its sends break off.
 void Attendance::goes(Rank worker) {
   Story& story = *stories_.at(worker);
   story.away = true;

@@ -1,4 +1,4 @@
-// Workers that come and go: a worker that goes while it takes part in a round is lost to the round.
+// Workers that come and go: a worker that leaves during a round in which it takes part is lost to the round.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,16 +10,16 @@
 
 namespace straggler {
 
-/// A worker takes part from when it is sent something until what it sends has left, the first ones from the beginning. Only then is its
-/// departure an event; a worker that waits to be invited comes and goes without events (Presence).
+/// A worker takes part from the moment it is sent something until its reply has left; the first ones take part from the beginning. Only
+/// then is its departure an event; a worker that waits for an invitation comes and goes without events (Presence).
 class Attendance final : private InvitationWatch {
  public:
   /// All outlive this.
   Attendance(World& world, Books& books, Workers& workers, PostOffice& post_office, Computations& computations);
   ~Attendance();
-  /// Those who act before they are invited.
+  /// Workers that act before they are invited.
   void begin();
-  /// Members are told when the next worker comes that is absent now.
+  /// Members get a notice when the next absent worker arrives.
   void await_comers();
 
  private:

@@ -6,7 +6,7 @@
 
 namespace straggler {
 
-/// Ends by itself when no other events are left, so that endless traffic does not hide a deadlock.
+/// Ends when no other events are left, so that endless traffic does not hide a deadlock.
 class Background final {
  public:
   /// `world` outlives this.
@@ -15,7 +15,7 @@ class Background final {
   void begin();
 
  private:
-  /// A flow that is taken off before it could end.
+  /// A flow that is switched off before it could end.
   struct Endless final : Arrival {
     void arrived() override {}
   };

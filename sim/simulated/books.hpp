@@ -1,5 +1,4 @@
-// The accounts that messages and reductions keep: bytes, and the time for which a worker's bytes are in flight. Servers have none of
-// their own.
+// The accounts of messages and reductions: bytes, and the time for which a worker's bytes are in flight. Servers have none of their own.
 #pragma once
 #include <cstdint>
 
@@ -21,10 +20,10 @@ class Books {
     recorder_.bytes().received += bytes;
     if (world_.is_worker(rank)) recorder_.worker(rank).bytes_received += bytes;
   }
-  /// What compression has taken off those sent.
+  /// Bytes sent that compression has saved.
   void spared(double bytes) { recorder_.bytes().spared += bytes; }
   void lost(std::uint64_t bytes) { recorder_.bytes().lost += bytes; }
-  /// Of those sent: running statistics.
+  /// Of the bytes sent: running statistics.
   void statistics(std::uint64_t bytes) { recorder_.bytes().statistics += bytes; }
   void begin_flight(Rank rank) {
     if (world_.is_worker(rank)) times().begin_flight(rank, world_.now());
@@ -34,7 +33,7 @@ class Books {
   }
   TimeAccounts& times() { return recorder_.times(); }
   RunRecorder& recorder() { return recorder_; }
-  /// Told of everything that happens; null: not observed.
+  /// Notified of every event; null: not observed.
   RecordSink* trace() const { return recorder_.trace(); }
 
  private:

@@ -1,4 +1,4 @@
-// What timing decided: whom a receive-from-anyone took, which branch of a first_of won. Recorded, and forced in a replay.
+// Choices decided by timing: whom a receive-from-anyone took, which branch of a first_of won. Recorded, and forced in a replay.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@ class Choices {
   /// `sink` may be null; outlives this.
   explicit Choices(RecordSink* sink) : sink_(sink) {}
 
-  /// One sequence a rank, in its program order; free once they are used up.
+  /// One sequence per rank, in its program order; choices are free once they are used up.
   void force(std::vector<std::vector<std::int32_t>> choices) {
     forced_ = std::move(choices);
     used_.assign(forced_.size(), 0);

@@ -1,5 +1,5 @@
-// The time that it takes to encode and to decode compressed vectors. A rank does one after another, with its processor's other messages
-// (processors.hpp); a worker's account has it as computing.
+// The time to encode and to decode compressed vectors. A rank codes one vector after another, in turn with its processor's other messages
+// (processors.hpp); a worker's account books it as computing.
 #pragma once
 #include <vector>
 
@@ -18,20 +18,20 @@ class Coding {
 
   /// Share of all parameters that is compressed in the payload; 0: none.
   static double share_of(const Payload& payload);
-  /// In which that rank encodes or decodes such a share once.
+  /// The time in which that rank encodes or decodes such a share once.
   Time span(Rank rank, double share) const;
   Time span(Rank rank, const Payload& payload) const { return costs_ ? span(rank, share_of(payload)) : Time(); }
   /// The rank's processor is encoding or decoding until then.
   void note(Rank rank, Time until);
-  /// Encodes what goes into a collective, or decodes what came out of one, for so long: when that is done.
+  /// Encodes the input of a collective, or decodes its result, for that span: returns the end.
   Time run(Rank rank, Time span);
-  /// What runs before a collective that costs nothing must be done first.
+  /// Coding before a collective that costs nothing must be done first.
   bool busy(Rank rank) const { return costs_ && processors_.free_of(rank) > world_.now(); }
   /// That worker is no longer a member.
   void forget(Rank worker);
 
  private:
-  /// While a worker is at it.
+  /// While a worker is encoding or decoding.
   struct Period final : Event {
     void happen() override { coding->ended(*this); }
     Coding* coding = nullptr;
@@ -44,7 +44,7 @@ class Coding {
   World& world_;
   Books& books_;
   Processors& processors_;
-  bool costs_;                   // somewhere
+  bool costs_;                   // coding takes time somewhere
   std::vector<Period> periods_;  // [workers], if it costs anything
 };
 

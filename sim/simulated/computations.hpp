@@ -14,11 +14,11 @@
 
 namespace straggler {
 
-/// Processor sharing (Kleinrock 1967): where more workers want cores than there are, each gets an equal share of them. Neighbours that are
-/// active on a host may slow each other besides.
+/// Processor sharing (Kleinrock 1967): if more workers want cores than there are, each gets an equal share of them. In addition, active
+/// neighbours on a host may slow each other.
 ///
-/// A worker's computation is `span` of work; its event comes at each milestone, a share of that work, the last one at 1 (an averaged
-/// gradient has one a bucket, others have just the end). With constant speed the end is start + span. Otherwise (hosts are shared, or
+/// A worker's computation is `span` of work. Its event comes at each milestone, a share of that work; the last one is at 1 (an averaged
+/// gradient has one per bucket, others have just the end). With constant speed the end is start + span. Otherwise (hosts are shared, or
 /// speeds_change) the work done is updated at every change of speed.
 class Computations {
  public:
@@ -27,11 +27,11 @@ class Computations {
 
   /// The operation's event comes when the batch is loaded, if that takes time, and at each milestone.
   void start(ComputeOperation& operation, std::uint64_t call);
-  /// Its event has come. Returns how many milestones have been passed now; all of them: it is done.
+  /// Its event has come. Returns the number of milestones passed now; all of them: it is done.
   std::size_t due(ComputeOperation& operation);
-  /// It is cancelled: what was computed is wasted.
+  /// It is cancelled: its computing is wasted.
   void stop(ComputeOperation& operation) noexcept;
-  /// It does not load any more.
+  /// It stops loading.
   bool computes(const ComputeOperation& operation) const { return operation.milestone() != loading; }
 
   /// True: the samples are there.
@@ -41,12 +41,12 @@ class Computations {
   bool start_host_work(HostOperation& operation);
 
   std::span<const double> milestones(const ComputeOperation& operation) const;
-  /// The share of the operation's time at which that milestone is passed: a bucket is there, and encoded if that takes time.
+  /// The share of the operation's time at which it passes that milestone: a bucket is there, and encoded if that takes time.
   double share_until(const ComputeOperation& operation, std::size_t milestone) const;
   std::size_t class_number(Rank worker) const { return plan_.class_of[index_of(worker)]; }
-  /// A slow spell begins or ends: times slower than otherwise, all spells together.
+  /// A slow spell begins or ends; the argument is the slowdown factor of all spells together.
   void set_slowness(Rank worker, double times_slower);
-  /// It is down (its cores are free, its loader starts anew), or up again.
+  /// It is down (its cores are free, its loader restarts), or up again.
   void set_down(Rank worker, bool down);
   /// All computing stops from now on; computations in progress continue afterwards.
   void pause();
@@ -63,14 +63,14 @@ class Computations {
     std::uint32_t host = ~0u;
     bool down = false;
   };
-  /// Loader processes take turns; batch k waits for the process that prepared batch k - loaders, and for room: batch k - loaders · prefetch
+  /// Loader processes take turns. Batch k waits for the process that prepared batch k - loaders, and for room: batch k - loaders · prefetch
   /// must have been taken.
   struct Loader {
     std::vector<Time> ready, taken;  // rings: [loaders], [loaders · prefetch]
     std::uint64_t batches = 0;
     std::uint64_t work = ~std::uint64_t{0};  // the batch loaded last: one that was interrupted is neither loaded nor copied twice
-    Time last_ready;                         // when that lay on the device
-    Time stood;                              // `ready` and `taken` are this much behind the clock: the time for which it stood still
+    Time last_ready;                         // when that was on the device
+    Time stood;                              // `ready` and `taken` lag the clock by this: the time for which it stood still
     std::uint64_t epoch = 0;                 // for which its processes were started
   };
 
@@ -85,7 +85,7 @@ class Computations {
   void reschedule(Job& job);
   void change_host(const Job& job);
   double rate_of(const Job& job) const;
-  /// Its ways inside its host have only a share of their bandwidth while it computes.
+  /// Its links inside its host have only a share of their bandwidth while it computes.
   void set_computing(Rank worker, bool computes);
   /// The worker's loader prepares nothing for the next `span`.
   void stall_loader(Rank worker, Time span);
@@ -97,10 +97,10 @@ class Computations {
   ComputePlan plan_;
   bool managed_;  // speeds are not always 1
   bool paused_ = false;
-  Time host_free_;               // when the process that drives all workers was done with what they last waited for
+  Time host_free_;               // when the process that drives all workers finished the work that they last waited for
   std::vector<Job> jobs_;        // [workers]; empty if not managed
   std::vector<double> active_;   // [hosts]: workers that want a core
-  std::vector<Loader> loaders_;  // [workers]; empty if nobody loads
+  std::vector<Loader> loaders_;  // [workers]: empty if nobody loads
 };
 
 }  // namespace straggler

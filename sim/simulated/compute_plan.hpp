@@ -10,7 +10,7 @@
 
 namespace straggler {
 
-/// How a group's workers come by their batches, and what computing is like on their hosts.
+/// How a group's workers get their batches, and their hosts' compute model.
 struct ComputeClass {
   std::vector<double> milestones = {1};  // of an averaged gradient: shares of a batch's time at which its buckets are there; the last is 1
   double load_seconds_per_sample = 0;    // of one loader process; 0: batches are there at once
@@ -20,27 +20,27 @@ struct ComputeClass {
   double copy_seconds_per_sample = 0;       // host to device
 };
 
-/// Workers that share cores, or slow each other. All of them are on it.
+/// Workers that share cores, or slow each other: all workers of the host.
 struct SharedHost {
   double cores = 1;
-  double per_neighbour = 0;   // each other one that is active takes that share of a worker's time on top
-  bool busy_waiting = false;  // a worker that waits occupies a core, too
+  double per_neighbour = 0;   // each other active worker adds that share to a worker's time
+  bool busy_waiting = false;  // a waiting worker occupies a core, too
   std::vector<Rank> workers;
 };
 
 struct ComputePlan {
-  std::function<WorkerCompute(Rank)> make;  // a worker's, when it first computes; what it refers to outlives this
+  std::function<WorkerCompute(Rank)> make;  // builds a worker's model when it first computes; objects it refers to outlive this
   SparseArray<WorkerCompute> compute;       // [workers]
-  std::vector<Rank> compute_of;             // [workers]: whose it uses; workers that are equal and have no luck of their own share one
+  std::vector<Rank> compute_of;             // [workers]: index into compute; equal workers without random draws of their own share one
   std::vector<ComputeClass> classes;
   std::vector<std::uint32_t> class_of;  // [workers]
   std::vector<Time> encoding;           // [classes]: of an averaged gradient, on the same device, bucket by bucket; empty: free
   std::vector<double> encoded;          // [milestones of several]: share of the gradient that is encoded by then
-  std::vector<SharedHost> hosts;        // only those where cores may run short, or neighbours slow each other
+  std::vector<SharedHost> hosts;        // only hosts where cores may run short, or neighbours slow each other
   bool speeds_change = false;           // slow spells or pauses may come
-  bool load_apart = false;              // computations find their batch there: loading is an operation of its own
+  bool load_apart = false;              // computations find their batch ready: loading is a separate operation
 
-  /// How long `worker` computes `batch` from `start` on, in its `call`-th computation.
+  /// The duration of `worker`'s computation number `call`, on `batch`, started at `start`.
   Time duration(Rank worker, const DrawnBatch& batch, std::uint64_t call, Time start) {
     const Rank whose = compute_of[index_of(worker)];
     WorkerCompute* own = compute.find(index_of(whose));

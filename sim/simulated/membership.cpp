@@ -117,7 +117,7 @@ void Membership::take_out(Rank worker, State becomes) {
   workers_.set_state(worker, becomes);
   if (was_in) workers_.kill(worker);
   ready_.erase(std::remove(ready_.begin(), ready_.end(), worker), ready_.end());
-  // What it was sending breaks off, unless it leaves in good order; what has left arrives; what comes finds nobody.
+  // Its sends break off, unless it leaves in good order; bytes that have left arrive; later arrivals are lost.
   post_office_.worker_went(worker, becomes == State::crashed);
   if (was_up) {
     books_.times().set_down(worker, world_.now(), true);
@@ -126,7 +126,7 @@ void Membership::take_out(Rank worker, State becomes) {
   reductions_.membership_changed(worker);
   if (publications_.worker_went(worker)) return;
   post_office_.tell_of_members();
-  start_ready();  // what they waited for may have broken off
+  start_ready();  // the exchange that they waited for may have broken off
   const auto comes = [this](Rank rank) { return workers_.state(rank) == State::coming || to_come_[static_cast<std::size_t>(rank)]; };
   bool any = workers_.members() > 0;
   for (Rank rank = 0; rank < world_.workers && !any; ++rank) any = comes(rank);

@@ -33,7 +33,7 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
   /// travelling: the last byte is on its way.
   enum class Stage : std::uint8_t { handled, flowing, between, travelling } stage = Stage::handled;
   bool second : 1 = false;          // the running statistics have begun to leave
-  bool state_transfer : 1 = false;  // what a worker needs to start from: not for its mailbox
+  bool state_transfer : 1 = false;  // the state that a worker needs to start from: not for its mailbox
   bool sharded : 1 = false;         // to or from several servers
   bool waits : 1 = false;           // it is there, but what left before it is not
   std::uint32_t flows_left = 0;

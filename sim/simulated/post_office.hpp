@@ -36,7 +36,7 @@ class InvitationWatch {
  public:
   /// Something is sent to that worker.
   virtual void invited(Rank worker) = 0;
-  /// What it has sent has left.
+  /// Its reply has left.
   virtual void answered(Rank worker) = 0;
 
  protected:
@@ -51,9 +51,9 @@ class PostOffice {
   PostOffice(const PostOffice&) = delete;
   PostOffice& operator=(const PostOffice&) = delete;
 
-  /// `operation` waits until it has left; null: nobody does. To a worker that is not in, or to a life of it that is over, nothing is sent.
+  /// `operation` waits until it has left; null: no waiter. To a worker that is not in, or to a life of it that is over, nothing is sent.
   void dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation);
-  /// What `worker` needs to start from, from `source`; the watch is told when it has arrived or is lost.
+  /// The state that `worker` needs to start, from `source`; the watch is notified when it has arrived or is lost.
   void transfer_state(Rank source, Rank worker, Payload state);
   void watch_state_transfers(StateTransferWatch& watch) { state_watch_ = &watch; }
   void watch_invitations(InvitationWatch& watch) { invitation_watch_ = &watch; }
@@ -64,13 +64,13 @@ class PostOffice {
   /// Nobody waits for the message to have left any more.
   static void forget(SendOperation& operation) noexcept;
 
-  /// `worker` is no longer a member. Messages to it are lost; those from it too if it `crashed` before their last byte had left.
+  /// `worker` is no longer a member. Messages to it are lost; if it `crashed`, also those from it whose last byte had not left.
   void worker_went(Rank worker, bool crashed);
-  /// It is about to start again: nothing that it sent before is looked at any more.
+  /// It is about to restart: its earlier messages are ignored.
   void forget_former_life(Rank worker);
-  /// The life of `worker` that sent what `node` took last from it; any life if it has taken nothing.
+  /// The life of `worker` that sent the message `node` took last from it; any life if it has taken nothing.
   Peer last_heard(Rank node, Rank worker) const;
-  /// The server and the aggregators learn that members have changed; all members do where workers exchange with each other.
+  /// The server and the aggregators get notices of changed members; all members do where workers exchange with each other.
   void tell_of_members();
 
   SignalBoard& signals() { return signals_; }
@@ -80,32 +80,32 @@ class PostOffice {
   /// Sent, and neither received nor lost.
   std::uint64_t bytes_in_flight() const;
   void describe_waiting(std::vector<std::string>& who) const;
-  /// All messages go.
+  /// Drops all messages.
   void take_down();
 
  private:
   class Delivery;
   using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
 
-  /// True: whatever is sent is one flow to a rank that is in, handled in no time, and nobody is told of it.
+  /// True: each message is one flow to a rank that is in, handled in no time, and without observers.
   bool is_plain() const;
   void dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation);
   void let_flow(Delivery& delivery, std::uint64_t bytes);
   static std::uint64_t pair_of(Rank node, Rank worker) {
     return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(worker);
   }
-  /// Made when it is first asked for.
+  /// Made on first use.
   Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_.made(index_of(rank)); }
   /// Into its mailbox, which an idle worker opens now.
   void hand_over(MessagePointer message);
-  /// A message was given to a node's process, which sees it now or when its processor has handled it.
+  /// A node's process was given a message; it sees it now or when its processor has handled it.
   void taken(const MailOperation& operation);
   void take_at_newest(const MailOperation& operation) const;
   /// Handling a message that it was given, or decoding it.
   bool takes_time(const MailOperation& operation) const;
   /// The receive completes when its node's processor has handled the message.
   void handle(MailOperation& operation);
-  /// What has arrived from it and nobody has taken.
+  /// Messages from it that have arrived and were not taken.
   void forget_mail_from(Rank worker);
   void dispatch(std::unique_ptr<Delivery> message);
   void transmit(Delivery& delivery);
@@ -122,10 +122,10 @@ class PostOffice {
   /// With a trace: it has arrived or is lost.
   void tell(const Delivery& delivery, bool lost);
   void tell_server(Rank rank, const char* what, Time from, Time to) const;
-  /// What of it has begun to leave.
+  /// Bytes of it that have begun to leave.
   std::uint64_t sent_bytes(const Delivery& delivery) const;
 
-  // With many workers the data of one are out of the cache when its turn comes, so they are prefetched some events ahead.
+  // With many workers, one worker's data have left the cache when its turn comes, so they are prefetched some events ahead.
   static constexpr Rank many = 256;
   void prefetch_worker(Rank rank) noexcept;
   void prefetch_waiter(Rank rank) noexcept;
@@ -134,7 +134,7 @@ class PostOffice {
   World& world_;
   Books& books_;
   Workers& workers_;
-  RecordSink* const trace_;  // told of every message; null: not observed
+  RecordSink* const trace_;  // notified of every message; null: not observed
   WireBytes wire_bytes_;
   Processors processors_;
   Coding coding_;
@@ -147,7 +147,7 @@ class PostOffice {
   InFlight in_flight_;
   struct Whole {
     const Delivery* message = nullptr;
-    bool awaited = false;  // some are there that left later
+    bool awaited = false;  // some that left later wait for it
   };
   std::unordered_map<std::uint64_t, Whole> whole_;  // by sender and receiver: the latest that is in progress and may be overtaken
   SparseArray<Mailbox<MessagePointer>> mail_;       // [ranks]
@@ -156,7 +156,7 @@ class PostOffice {
   };
   std::unordered_map<const Message*, Left> left_;  // those in progress; empty without a trace
   // Where workers change:
-  bool workers_write_each_other_ = false;                   // and may lie in each other's mail
+  bool workers_write_each_other_ = false;                   // and may be in each other's mailboxes
   std::unordered_map<std::uint64_t, std::uint32_t> heard_;  // by node and worker: the life whose message the node took last
 };
 

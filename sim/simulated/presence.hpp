@@ -14,7 +14,7 @@ namespace straggler {
 
 class Presence {
  public:
-  /// `cluster` outlives this. Without patterns everybody is present, and nothing is kept.
+  /// `cluster` outlives this. Without patterns everybody is present, and no state is kept.
   explicit Presence(const SimulatedCluster& cluster) : cluster_(cluster) {
     if (changes()) spells_.resize(cluster.group_of.size());
   }
@@ -23,7 +23,7 @@ class Presence {
   bool is_present(Rank worker, Time now) { return !changes() || at(worker, now).present; }
   /// When its present state ends; never(): it does not.
   Time until(Rank worker, Time now) { return at(worker, now).until; }
-  /// Share of the time up to `end` in which a worker was present: the mean over the workers, of many over some thousands of them, evenly
+  /// Share of the time up to `end` in which a worker was present: the mean over the workers. With many workers: over some thousands, evenly
   /// spaced.
   double mean_share(Time end) const {
     const std::size_t workers = spells_.size(), step = workers / most_looked_at + 1;

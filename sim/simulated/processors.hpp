@@ -1,5 +1,5 @@
-// Processor time of messages: a rank handles one message at a time, the sender before it leaves, the receiver before it is read. Encoding
-// and decoding work the same way, if they take time.
+// Processor time of messages. A rank handles one message at a time: the sender before it leaves, the receiver before it is read. Encoding
+// and decoding occupy the processor likewise, if they take time.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,17 +21,17 @@ class Processors {
     return handling(rank) > Time() || seconds_per_byte(rank) > 0 ||
            ((codes_ || (server_may_be_held_ && !world_.is_worker(rank))) && free_[place_of(rank)] > world_.now());
   }
-  /// True: no message ever takes or waits for anybody's processor.
+  /// True: no message ever takes or waits for a processor.
   bool free() const {
     const SimulatedCluster& cluster = world_.cluster;
     return !codes_ && !server_may_be_held_ && cluster.per_message == Time() && cluster.handling_seconds_per_byte == 0 &&
            (cluster.free_servers || cluster.server_per_message == Time());
   }
-  /// The moment at which the rank's processor has handled a message of this many bytes too, and encoded or decoded it for so long.
+  /// The moment when the rank's processor has also handled a message of this many bytes, and coded for that span.
   Time handled(Rank rank, std::uint64_t bytes, Time coding = Time());
-  /// From when it can handle one more message.
+  /// The time from which it can handle one more message.
   Time free_from(Rank rank) const { return std::max(free_[place_of(rank)], world_.now()); }
-  /// Until when it is busy; an update or a collective's coding sets it. Of workers only where messages or coding take time.
+  /// The time until which it is busy; an update or a collective's coding sets it. Workers: only where messages or coding take time.
   Time& free_of(Rank rank) { return free_[place_of(rank)]; }
   /// Servers and aggregators neither receive nor send before `until`: the serial part of an epoch.
   void hold_servers(Time until);
@@ -45,7 +45,7 @@ class Processors {
     if (world_.is_worker(rank)) return index_of(rank) + 1 + aggregators;
     return aggregators > 0 && !world_.is_server(rank) ? index_of(rank - world_.cluster.first_aggregator) + 1 : 0;
   }
-  /// Of one message, beside that for its bytes: per_message of every rank, and that of a server or aggregator.
+  /// Per message, beside the time for its bytes: per_message of every rank, and that of a server or aggregator.
   Time handling(Rank rank) const {
     const SimulatedCluster& cluster = world_.cluster;
     if (world_.is_worker(rank)) return cluster.per_message;
@@ -58,7 +58,7 @@ class Processors {
   const World& world_;
   bool server_may_be_held_;  // and aggregators: by the serial part of an epoch
   bool codes_;               // encoding and decoding take time somewhere
-  std::vector<Time> free_;   // [server, aggregators, workers]: until when each is busy; workers only if messages or codes take time
+  std::vector<Time> free_;   // [server, aggregators, workers]: end of its present work; workers only if messages or coding take time
   std::unique_ptr<CorePool> shared_;
 };
 

@@ -25,7 +25,7 @@ class Publications::EvaluationClock final : public Event {
   Time every_;
 };
 
-/// The serial part of an epoch: until it is over nobody computes, and no server takes or sends a message.
+/// The serial part of an epoch: until it is over no worker computes, and no server takes or sends a message.
 class Publications::SerialPart final : public Event {
  public:
   SerialPart(World& world, RunRecorder& recorder, Computations& computations, Processors& processors)
@@ -82,7 +82,7 @@ void Publications::run_ended() {
 bool Publications::is_recorded(const PublishOperation& operation) const {
   const Rank rank = operation.node().self();
   if (world_.has_server()) return !world_.is_worker(rank);
-  if (workers_.plan().cell_chunks > 0) return true;  // each worker publishes what it added to shared memory
+  if (workers_.plan().cell_chunks > 0) return true;  // each worker publishes its additions to shared memory
   return workers_.change() ? operation.weights()->version > latest()->version : rank == 0;
 }
 

@@ -17,8 +17,8 @@ class Publications {
  public:
   /// Live nodes of lineage without a value above which the math plane is asked to catch up.
   static constexpr std::size_t lineage_window = 2048;
-  /// Updates by which a worker may be ahead of the order of versions in a replay where workers come and go: the worker that should make the
-  /// next version may wait forever.
+  /// Updates by which a worker may be ahead of the order of versions in a replay where workers come and go: the worker that should publish
+  /// the next version may never return.
   static constexpr std::size_t furthest_ahead = 10'000;
 
   /// All outlive this. `reduction` null: workers do not reduce; `evaluator` null: timing alone.
@@ -28,17 +28,17 @@ class Publications {
 
   enum class Result {
     recorded,  // a new version
-    known,     // one that somebody else has published, or will
+    known,     // known, published or to be published by another worker
     last,      // the run ends: the publisher waits forever
   };
-  /// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or whichever comes first where workers may fail. Of
-  /// workers with weights of their own each is recorded, in one version or another (OwnVersions); of workers that share memory each is.
+  /// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or the first one where workers may fail. If workers
+  /// have weights of their own, each call is recorded, in one version or another (OwnVersions); if they share memory, each call is.
   Result publish(const PublishOperation& operation);
-  /// Where workers run free: they have averaged their weights, one of the two says.
+  /// Where workers run free: one of two workers reports that they have averaged their weights.
   void averaged(Rank teller, const Averaging& averaging) {
     if (own_) own_->averaged(teller, averaging);
   }
-  /// Where workers run free: who makes the versions. Free once it is used up.
+  /// Where workers run free: the worker of each version. Free once it is used up.
   void force_order(std::vector<Rank> workers) {
     if (!own_) return;
     forced_ = !workers.empty();
@@ -48,15 +48,15 @@ class Publications {
 
   /// `worker` is no longer a member: versions may be complete without it. True: the run ends with one of them.
   bool worker_went(Rank worker);
-  /// What a worker starts from that is sent its state by `source`; by `anyone` if nobody is in.
+  /// The starting state of a worker that `source` sends its state; `anyone` if nobody is in.
   Weights state_of(Rank source) const;
-  /// `worker` is in, from that state. Returns what it starts from.
+  /// `worker` is in, from that state. Returns the weights that it starts from.
   Weights worker_comes(Rank worker, const Weights& state);
-  /// Number of the weights with which its present life began, where workers have their own; else 0.
+  /// Number of the weights with which its present life began, where workers have their own; otherwise 0.
   std::uint64_t first_version(Rank worker) const { return own_ ? own_->first(worker) : 0; }
   bool own_versions() const { return own_.has_value(); }
 
-  /// The run ends now, for a reason of its own.
+  /// The run ends now, for another reason than its stop rule.
   void end_run(Outcome failure);
   void note_failure(Outcome failure) { failure_ = failure; }
   /// After the record is closed: the evaluator learns where it ended.
@@ -68,7 +68,7 @@ class Publications {
   class EvaluationClock;
   class SerialPart;
   bool is_recorded(const PublishOperation& operation) const;
-  /// True: the run ends with it. `forced`: what the math plane computes when too much waits for it; with it all that leads to it.
+  /// True: the run ends with it. `forced`: the value that the math plane computes, with its inputs, when too much waits for it.
   bool record(const Weights& weights, const Contributions& made, const Handle& forced);
   bool record_own();
 
@@ -82,7 +82,7 @@ class Publications {
   bool lockstep_ = false, forced_ = false;
   std::unique_ptr<EvaluationClock> clock_;   // null: none by time
   std::unique_ptr<SerialPart> serial_part_;  // null: epochs have none
-  std::uint32_t reductions_ = 0;             // whose results the latest version holds
+  std::uint32_t reductions_ = 0;             // results that the latest version holds
   std::optional<Outcome> failure_;
 };
 

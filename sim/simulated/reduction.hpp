@@ -1,4 +1,4 @@
-// All-reduces and all-gathers in simulated time: what both ways of starting one have in common.
+// All-reduces and all-gathers in simulated time: the common part of both ways of starting one.
 #pragma once
 #include <memory>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace straggler {
 
-/// Every member contributes a payload; all get the mean. A payload goes in pieces (the buckets of a gradient), one after another.
+/// Every member contributes a payload; all get the mean. A payload is sent in pieces (the buckets of a gradient), one after another.
 ///
 /// A worker may join again before it has a result: its joins queue in order. The n-th joins of all workers are one all-reduce, and one
 /// all-reduce moves after the other. A join that is cancelled leaves the queue, and those behind it move up.
@@ -29,14 +29,14 @@ class Reduction {
   virtual void published(std::uint32_t reductions) = 0;
   /// A worker that joins or comes back may start from the latest version now. It may start at any publication, too.
   virtual bool may_start() const = 0;
-  /// `worker` starts from the latest version. How many all-reduces it has behind it: its first join belongs to the next one.
+  /// `worker` starts from the latest version. Returns the number of all-reduces before its first join.
   virtual std::uint32_t start(Rank worker) = 0;
-  /// Of the all-reduce before number `reductions` some ranks have the result, others not yet.
+  /// Some ranks have the result of the all-reduce before number `reductions`, others not yet.
   virtual bool finishing(std::uint32_t reductions) const = 0;
   /// No other update begins: the simulation stops when all ranks have the result of this one.
   void end_run_when_done() { run_ends_ = true; }
   bool run_ends() const { return run_ends_; }
-  /// Bytes that ranks have begun to send and not all received.
+  /// Bytes that ranks have begun to send and that are not all received.
   virtual std::uint64_t bytes_under_way() const = 0;
   virtual void describe_waiting(std::vector<std::string>& who) const = 0;
 
@@ -47,24 +47,24 @@ class Reduction {
   std::size_t pieces_of(const Operation& operation, const Payload& payload) const;
   bool is_statistics(const Operation& operation, const Payload& payload, std::size_t piece) const;
   std::uint64_t bytes_of_piece(const Operation& operation, const Payload& payload, std::size_t piece) const;
-  /// What compression takes off each byte that so many members send: an all-reduce of what is whole, around a ring, would have sent the
-  /// rest. 0: nothing is compressed.
+  /// The saving of compression per byte sent by that number of members: an uncompressed ring all-reduce would have sent the rest. 0:
+  /// nothing is compressed.
   double spared_per_byte(const Operation& operation, const Payload& payload, std::size_t piece, std::size_t members) const;
-  /// What share of all parameters is compressed in that piece; 0: none.
+  /// The share of all parameters that is compressed in that piece; 0: none.
   double coded_share(const Operation& operation, const Payload& payload, std::size_t piece) const;
   /// Of the fabric, by rank in the schedule: the members, then the servers.
   std::vector<std::uint32_t> ranks_of(const std::vector<Rank>& members) const;
   std::unique_ptr<CollectiveSchedule> make_schedule(std::uint64_t bytes, const std::vector<Rank>& members) const;
-  /// The mean of what they bring, in the order of ranks: for the first of them, with who contributed, and for the others.
+  /// The mean of the members' payloads, in the order of ranks: for the first of them, with the contributors, and for the others.
   std::pair<Payload, Payload> mean_of(const std::vector<const Payload*>& parts) const;
-  /// What arrives of each, with what it has contributed.
+  /// Each member's payload as it arrives, with its contributions.
   using Parts = std::shared_ptr<const std::vector<Payload>>;
   Parts gathered(const std::vector<const Payload*>& parts) const;
-  /// In which the operation's worker decodes what `members` workers have sent it of such a share.
+  /// The time in which the operation's worker decodes such a share from `members` workers.
   Time decoding(const Operation& operation, double share, std::size_t members) const;
-  /// A piece is there, and others are to come.
+  /// A piece is there, and others will follow.
   void decode(const Operation& operation, Time decoding);
-  /// The result is there: the operation takes it when its worker has decoded that, too.
+  /// The result is there: the operation takes it when its worker has decoded it, too.
   void hand_over(Operation& operation, Time decoding);
   void describe_waiting(const std::vector<bool>& waiting, const RankGroup& among, std::vector<std::string>& who) const;
 

@@ -28,7 +28,7 @@ bool ReductionGroup::join(Operation& operation, Payload& payload, std::size_t pi
     waiting_[place] = {&operation, &payload, pieces};
     return false;
   }
-  if (new_[place]) take_in(place);  // it takes no part in what was while it was away
+  if (new_[place]) take_in(place);  // it takes no part in collectives that began while it was away
   return ReductionTogether::join(operation, payload, pieces);
 }
 
@@ -57,7 +57,7 @@ void ReductionGroup::take_in(std::size_t place) {
   ++next_[place];
 }
 
-/// The first newcomer that is in, if there is nobody else.
+/// The first newcomer that is in, if only newcomers are.
 void ReductionGroup::take_in_first_if_alone() {
   if (reduces_all_) return;
   for (std::size_t place = 0; place < new_.size(); ++place)

@@ -4,17 +4,16 @@
 
 namespace straggler {
 
-/// The n-th collectives of the workers of the group belong together. The group does not wait for a worker that is down, whatever on_failure
+/// The n-th collectives of the group's workers belong together. The group does not wait for a worker that is down, whatever on_failure
 /// says: the others begin again.
 ///
-/// A worker that joins or comes back begins its program anew, and the group cannot know where in its sequence of collectives it belongs. So
-/// it is a newcomer, for which the others do not wait.
-///  - Its collective belongs to the next of the same kind that the others begin; from then on it is one of them. A scheme that calls each
-///    kind once a round has it in step then. If only newcomers are in, the first of them is none any more.
+/// A worker that joins or comes back restarts its program, and the group cannot know its position in the sequence of collectives. So it is
+/// a newcomer, for which the others do not wait.
+///  - Its collective belongs to the next of the same kind that the others begin; from then on it is a regular member. A scheme that calls
+///    each kind once per round has it in step then. If only newcomers are in, the first of them becomes regular.
 ///  - In a scheme whose versions come from all-reduces over all workers, the others wait for it there. So it does not wait for them here:
-///  it
-///    gets back what it brought at once, as if it were alone, until it has taken part in one of those all-reduces.
-/// So faults cause no deadlock, unless in the scheme others wait for a newcomer's actions after its collective.
+///    it gets its own payload back at once, as if it were alone, until it has taken part in one of those all-reduces.
+/// So faults cause no deadlock, unless the others in the scheme wait for a newcomer's actions after its collective.
 class ReductionGroup final : public ReductionTogether {
  public:
   /// `among` null: all workers. `reduces_all`: versions come from all-reduces over all workers.
@@ -38,7 +37,7 @@ class ReductionGroup final : public ReductionTogether {
   void take_in_first_if_alone();
 
   const bool reduces_all_;
-  std::vector<bool> new_;  // by place: it has come, and has not been taken in; empty: nobody ever comes
+  std::vector<bool> new_;  // by place: it has come, and is not yet a regular member; empty: no worker ever comes
   Slots waiting_;          // by place: of newcomers
 };
 

@@ -1,4 +1,4 @@
-// All-reduces that each worker begins when it comes and leaves when it has the result.
+// All-reduces that each worker begins on arrival and leaves when it has the result.
 #pragma once
 #include <deque>
 
@@ -7,8 +7,8 @@
 
 namespace straggler {
 
-/// A worker begins a piece as soon as it has it and is done with the previous one, whatever the others do. So at most two pieces are in
-/// progress at once: no worker is done before all have come.
+/// A worker begins a piece as soon as it has it and has finished the previous one, independently of the others. So at most two pieces are
+/// in progress at once: no worker finishes before all have come.
 ///
 /// A worker communicates while a message to or from it is in flight, and is idle while it waits otherwise. All workers are members at all
 /// times; the caller checks that.
@@ -31,17 +31,17 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   struct Slot {
     Operation* operation = nullptr;
     Payload* payload = nullptr;
-    std::size_t pieces = 0;   // that are there
+    std::size_t pieces = 0;   // available pieces
     std::size_t piece = 0;    // in progress, or next
-    bool running = false;     // that one is in progress
+    bool running = false;     // that piece is in progress
     std::uint64_t begun = 0;  // of all updates
   };
-  /// Under way, in the order of beginning: what all workers' n-th piece is.
+  /// In flight, in the order of beginning: entry n is all workers' n-th piece.
   struct Piece {
     bool last = false, statistics = false;
     double spared_per_byte = 0, coded_share = 0;
     std::size_t unfinished = 0;   // ranks, servers too
-    CollectiveTrace traced = {};  // waited_for: who came last
+    CollectiveTrace traced = {};  // waited_for: the last arrival
   };
 
   Slot& slot_for(Operation& operation);
@@ -61,15 +61,15 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   std::vector<std::uint32_t> ranks_;
   std::deque<Piece> pieces_;
   std::uint64_t opened_ = 0;        // pieces, those of pieces_ included
-  std::uint64_t averaged_ = 0;      // all-reduces of which somebody has the result
-  std::size_t without_result_ = 0;  // workers, of the update whose result some have
+  std::uint64_t averaged_ = 0;      // all-reduces of which some worker has the result
+  std::size_t without_result_ = 0;  // workers without the result, of the update whose result others have
   std::uint64_t under_way_ = 0;
   Payload result_, result_of_others_;
   struct Schedule {
     std::uint64_t bytes;
     std::unique_ptr<CollectiveSchedule> schedule;
   };
-  std::vector<Schedule> schedules_;  // the same sizes come again and again
+  std::vector<Schedule> schedules_;  // the same sizes recur
   MessageRun run_;                   // refers to schedules_
 };
 

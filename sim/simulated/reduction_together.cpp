@@ -96,7 +96,7 @@ void ReductionTogether::try_begin() {
   begin(joining_[place_of(members_.front())], next_piece_);
 }
 
-/// Who takes part in the next piece; false: somebody is still to come. Who takes part in an all-reduce's first piece does so in all.
+/// The participants of the next piece; false: some are still to come. The participants of an all-reduce's first piece are in all pieces.
 bool ReductionTogether::gather_members() {
   if (next_piece_ > 0) {
     return ready_ >= members_.size() &&
@@ -283,14 +283,14 @@ void ReductionTogether::give_result(Slot& slot, const Result& result) {
   hand_over(*waiting.operation, decoding);
 }
 
-/// Of the one that is over: for those who came while it moved without them, and those who are still to come to it.
+/// For the collective that is over: those who came while it moved without them, and those who are still to come to it.
 void ReductionTogether::keep_result() {
   if (!workers_.change()) return;
   for (Slot& late : running_) give_result(late, result_of_others_);
   kept_results_.push_back(result_of_others_);
 }
 
-/// Those which nobody comes to any more.
+/// Collectives that no worker comes to any more.
 void ReductionTogether::forget_results() {
   while (!kept_results_.empty()) {
     const auto first = completed() - static_cast<std::uint32_t>(kept_results_.size());
@@ -337,7 +337,7 @@ void ReductionTogether::went(Rank worker) {
     if (busy_)
       break_off();
     else
-      set_next_piece(0);  // of this update's pieces, those that are through hold what it contributed
+      set_next_piece(0);  // of this update's pieces, the completed ones hold its contribution
   } else {
     set_next_piece(next_piece_);  // it is no member that is ahead any more
   }

@@ -1,4 +1,4 @@
-// All-reduces one after another, each from the moment at which the last member has come.
+// All-reduces one after another, each starting when the last member has come.
 #pragma once
 #include <deque>
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace straggler {
 
-/// A piece begins as soon as all members have it and the one before is through.
+/// A piece begins when all members have it and the one before is complete.
 ///
-/// Ranks are idle until the last has arrived and communicate after, in both fidelities. A rank that is done with one all-reduce may
+/// Ranks are idle until the last arrival and communicate afterwards, in both fidelities. A rank that has finished one all-reduce may
 /// already wait in the next while others still run.
 ///
-/// If a member fails, what is in progress breaks off and its bytes are lost; it begins again with the first piece, without the member or
-/// when it is back. If some rank has its result already, the others get it from there at once. What is queued behind it stays queued.
+/// If a member fails, the collective in progress breaks off and its bytes are lost. It begins again with the first piece, without the
+/// member or when it is back. If some rank has its result already, the others get it from there at once. Queued collectives stay queued.
 ///
 /// All-reduces are numbered in the order in which they begin. A worker that joins or comes back starts from the latest version, and its
 /// first join belongs to the first all-reduce whose result that version does not hold. That one may be over, or in progress without the
@@ -25,7 +25,7 @@ namespace straggler {
 ///  - all members wait in an all-reduce for it alone.
 /// One of the three happens, since members that wait for nobody publish sooner or later.
 ///
-/// An all-gather is one of them, around a ring. What is said above of all-reduces holds for it.
+/// An all-gather is one of them, around a ring. The rules above for all-reduces hold for it.
 class ReductionTogether : public Reduction, private Arrival, private Event {
  public:
   /// `among`: the workers that take part; null: all.
@@ -45,7 +45,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   struct Slot {
     Operation* operation = nullptr;
     Payload* payload = nullptr;
-    std::size_t pieces = 0;  // that are there
+    std::size_t pieces = 0;  // available pieces
   };
   using Slots = std::vector<Slot>;  // by place
   /// The place of a worker among those that may take part.
@@ -53,10 +53,10 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   Rank rank_at(std::size_t place) const { return among_ ? (*among_)[place] : static_cast<Rank>(place); }
   /// The others wait for it.
   virtual bool awaits(std::size_t place) const { return workers_.awaits(rank_at(place)); }
-  /// At least so many are waited for.
+  /// At least this number of workers is waited for.
   virtual std::size_t awaited() const { return index_of(workers_.members()); }
   virtual void keep_result();
-  /// All who are waited for have come to the first piece.
+  /// All workers that are waited for have come to the first piece.
   virtual void about_to_begin() {}
   Slot* known_slot(const Operation& operation);
   void try_begin();
@@ -74,7 +74,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   double coded_share_ = 0;   // of all parameters, in that piece
 
  private:
-  /// What a piece of that size over those ranks takes; kept, since the same ones come again and again.
+  /// The time of a piece of that size over those ranks; cached, since the same ones recur.
   struct Plan {
     std::uint64_t bytes = 0;
     std::vector<std::uint64_t> blocks;  // [members] of an all-gather; empty: it is an all-reduce
@@ -116,7 +116,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   std::size_t ready_ = 0;            // slots of joining_ that have the next piece
   std::size_t ahead_ = 0;            // members that are ahead
   std::uint32_t in_latest_ = 0;      // all-reduces whose results the latest version holds
-  std::deque<Result> kept_results_;  // of the latest of those completed, for workers that come to them late
+  std::deque<Result> kept_results_;  // of the latest completed ones, for late workers
   bool last_ = false;
   bool any_gathered_ = false;  // some collective was an all-gather
   std::size_t unfinished_ = 0;
@@ -125,7 +125,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   Plan* plan_ = nullptr;
   std::unique_ptr<StepwiseRun> stepwise_;
   FlowId flow_ = 0;
-  std::optional<Rank> latest_;        // whose joining this moment is about
+  std::optional<Rank> latest_;        // the last joiner, while its joining is handled
   CollectiveTrace traced_;            // the piece in progress, with a trace
   Result result_, result_of_others_;  // contributions are recorded by the first member alone
 };

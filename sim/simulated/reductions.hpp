@@ -15,13 +15,13 @@ class Reductions {
   /// All outlive this.
   Reductions(World& world, Books& books, Workers& workers, PostOffice& post_office);
   ~Reductions();
-  /// Over all workers of a scheme that exchanges by all-reduce, whose versions hold the results; null: the scheme is none.
+  /// Over all workers of a scheme that exchanges by all-reduce and whose versions hold the results; null: the scheme is none.
   Reduction* of_versions() { return main_.get(); }
   /// Some worker may call a collective.
   bool any() const { return main_ || world_.cluster.reduces; }
-  /// That this operation belongs to. Throws UnsupportedOperation if it asks for what all-reduces that start as they come do not have.
+  /// The collective of this operation. Throws UnsupportedOperation if it needs a feature that as-they-come all-reduces lack.
   Reduction& of(const Operation& operation);
-  /// Joins; true: complete already. As Reduction has it.
+  /// Joins; true: complete already. As in Reduction.
   bool join(CollectiveOperation& operation) { return of(operation).join(operation, operation.payload); }
   void cancel(Operation& operation) noexcept;
   /// `worker` is no longer a member.

@@ -1,9 +1,9 @@
 // Weights that the workers of a host share in its memory: read and added to chunk by chunk, without locks.
 //
 // A read moves every byte once, an addition twice: it reads and writes each weight. Both pass the chunks in order, at a steady pace. All
-// additions take equally long, so none overtakes another: in every chunk they follow each other in the order in which they began, and
-// after the first i of them the cell holds the vector S_i. A read takes each chunk from some S_i. Several vectors are mixed only where
-// additions were in progress.
+// additions take equally long, so none overtakes another: in every chunk they follow each other in the order in which they began, and after
+// the first i of them the cell holds the vector S_i. A read takes each chunk from some S_i. It mixes several vectors only where additions
+// were in progress.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -21,16 +21,16 @@ class SharedCell {
 
   /// True: it takes no time.
   bool start(CellReadOperation& operation);
-  /// The step is computed; it is added now.
+  /// The step is computed; its addition begins now.
   bool start(CellStepOperation& operation);
   void due(CellReadOperation& operation);
   void due(CellStepOperation& operation);
   void cancel(const CellReadOperation& operation) noexcept;
-  /// The chunks that it has passed stay changed; it makes no version.
+  /// The chunks passed so far stay changed; it makes no version.
   void cancel(const CellStepOperation& operation) noexcept;
 
  private:
-  /// What is in the memory.
+  /// The content of the memory.
   struct Content {
     Handle value;
     std::vector<Handle> optimizer;  // its state
@@ -38,10 +38,10 @@ class SharedCell {
   struct Addition {
     const CellStepOperation* by;  // null: its worker has gone
     Gradient gradient;
-    double epochs;  // that schedules count: those of all additions begun before
+    double epochs;  // as schedules count them: including all additions begun before
     Time begin;
     std::uint64_t chunks;  // that it passes
-    Content after = {};    // without a value until somebody asks
+    Content after = {};    // without a value until it is needed
   };
 
   std::uint64_t chunks() const { return static_cast<std::uint64_t>(workers_.plan().cell_chunks); }
@@ -49,17 +49,17 @@ class SharedCell {
   Time scan() const { return Time::from_seconds(world_.cluster.memory_seconds_per_byte * static_cast<double>(bytes())); }
   Time read_time() const { return world_.cluster.memory_latency + scan(); }
   Time addition_time() const { return world_.cluster.memory_latency + scan() + scan(); }
-  /// How long a read has moved bytes when it comes to the end of this chunk. An addition takes twice as long.
+  /// The time that a read has moved bytes at the end of this chunk. An addition takes twice as long.
   Time to_end_of(std::uint64_t chunk) const;
   void read(CellReadOperation& operation, Time began);
   void added(CellStepOperation& operation);
-  /// After the first `count` of those in progress.
+  /// After the first `count` additions in progress.
   const Content& after(std::size_t count);
   Content after(const Content& before, const Addition& addition) const;
   Handle partly(const Handle& changed, const Handle& before, std::uint64_t chunks_changed) const;
   /// The oldest one in progress is over.
   void settle_first();
-  /// Those that were cancelled, and would be over now.
+  /// Cancelled additions that would be over now.
   void settle_abandoned();
   Weights weights_of(const Handle& value) const;
 

@@ -12,8 +12,8 @@
 
 namespace straggler {
 
-/// Each worker keeps the highest number that has reached it. A broadcast is one event for each distinct latency, not one a
-/// receiver: where all workers finish together, each of p broadcasts would otherwise be p - 1 messages.
+/// Each worker keeps the highest number that has reached it. A broadcast is one event per distinct latency, not one per receiver: where all
+/// workers finish together, each of p broadcasts would otherwise be p - 1 messages.
 class SignalBoard {
  public:
   SignalBoard(Simulation& simulation, const Fabric& fabric, Rank workers);

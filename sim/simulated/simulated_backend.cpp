@@ -196,7 +196,7 @@ void SimulatedBackend::due(Operation& operation) {
   }
 }
 
-/// A worker's collectives begin in its own order: one that has nothing to encode waits for what is being coded before it.
+/// A worker's collectives begin in its own order: one that has nothing to encode waits for the encoding before it.
 bool SimulatedBackend::encodes_first(CollectiveOperation& operation) {
   Coding& coding = post_office_.coding();
   const Rank rank = operation.node().self();

@@ -1,4 +1,4 @@
-// The simulated back end: the Node surface in simulated time, on a cluster of the description given. Composes the parts of this folder.
+// The simulated back end: the Node interface in simulated time, on a described cluster. Composes the parts of this folder.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,12 +23,12 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
                    Evaluator* evaluator);
   ~SimulatedBackend() override;
 
-  /// Choices to force, one sequence a rank, in its program order; free once they are used up.
+  /// Choices to force, one sequence per rank, in its program order; free once they are used up.
   void replay(std::vector<std::vector<std::int32_t>> choices) { choices_.force(std::move(choices)); }
-  /// The same of free-running versions: who made each.
+  /// The same for free-running versions: the worker of each.
   void replay_versions(std::vector<Rank> makers) { publications_.force_order(std::move(makers)); }
-  /// Runs to the stop, `until` at the latest, and closes the record. Throws Deadlock (unless a fault led to it: that is an outcome) and
-  /// what the scheme throws.
+  /// Runs to the stop, at the latest to `until`, and closes the record. Throws Deadlock (unless a fault led to it: that is an outcome) and
+  /// the scheme's exceptions.
   void run(std::optional<Time> until, std::optional<Time> evaluate_every);
   void interrupt() { publications_.end_run(Outcome::interrupted); }
 
@@ -61,7 +61,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   // WaitingPlace
   void describe_waiting(std::vector<std::string>& who) const override;
 
-  /// True: it joins when that is done.
+  /// True: it joins after coding.
   bool encodes_first(CollectiveOperation& operation);
   bool join(CollectiveOperation& operation);
   void join(AveragedGradientOperation& operation);
@@ -84,7 +84,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
     std::unique_ptr<Attendance> attendance;  // null: nobody comes and goes
     std::unique_ptr<Background> background;  // null: none
     std::unique_ptr<VaryingLinks> varying_links;  // null: none varies
-  } events_;                                 // what happens to the cluster, whatever training does
+  } events_;                                 // changes of the cluster, independent of training
 };
 
 }  // namespace straggler

@@ -17,7 +17,7 @@
 
 namespace straggler {
 
-/// What goes wrong, and when.
+/// A fault and its time.
 struct Fault {
   enum class Kind { crash, slow, link, join, leave } kind = Kind::crash;
   Rank worker = -1;                // the worker that it hits, except for Kind::link
@@ -41,7 +41,7 @@ struct TokenBucket {
   double burst_bytes = 0, peak_bytes_per_second = 0;
 };
 
-/// Of the bandwidth of hosts' own links: a factor for each link and span. Mean 1, of the time that a byte takes.
+/// Jitter of the bandwidth of hosts' own links: a factor per link and span. Mean 1, of the time per byte.
 struct LinkJitter {
   std::function<std::unique_ptr<Jitter>(Rank card)> make;  // null: bandwidths are constant
   Time every;
@@ -52,7 +52,7 @@ struct SimulatedCluster {
   const Fabric* fabric = nullptr;  // ranks: workers, then servers, then aggregators
   const SharingModel* sharing = nullptr;
   std::vector<ProtocolSegment> segments;
-  double connection_bytes_per_second = std::numeric_limits<double>::infinity();  // the most of a message between two hosts
+  double connection_bytes_per_second = std::numeric_limits<double>::infinity();  // the rate cap of a message between two hosts
   std::vector<TokenBucket> token_buckets;
   LinkJitter link_jitter;
   ComputePlan compute;
@@ -67,7 +67,7 @@ struct SimulatedCluster {
   double handling_seconds_per_byte = 0;  // the same, for each byte
   std::size_t message_cores = 0;         // that handle the messages of all ranks; 0: each rank has its own
 
-  double share_while_computing = 1;  // of a worker's ways inside its host, while it computes
+  double share_while_computing = 1;  // of a worker's links inside its host, while it computes
 
   double memory_seconds_per_byte = 0;  // of a host, for weights that its workers share
   Time memory_latency;                 // of each access
@@ -85,17 +85,17 @@ struct SimulatedCluster {
 
   bool reduces = false;                         // workers call collectives (SchemeEntry::all_reduces)
   const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
-  bool gathers = false;  // what the all-reduces average is compressed: each is an all-gather around a ring (Compression::gathered)
+  bool gathers = false;  // the all-reduces' inputs are compressed: each is an all-gather around a ring (Compression::gathered)
   Parameters all_reduce_parameters;
   CollectiveShape shape;
   UniformLinks uniform;
   bool stepwise = false;
-  bool as_they_come = false;                // stepwise, each rank from when it comes
+  bool as_they_come = false;                // stepwise; each rank begins on arrival
   std::optional<std::uint64_t> eager_most;  // bytes of a message that leaves before its receiver has come; none: any; as_they_come only
   double reduce_seconds_per_byte = 0;
   Time collective_launch;       // of each rank, before its part of a collective
   std::vector<Bucket> buckets;  // of a gradient; empty: one, all of it
-  bool overlap = false;         // a bucket leaves when backward has it
+  bool overlap = false;         // a bucket leaves when backward has finished it
 
   Time serial_per_epoch;  // pause of all computing at the end of an epoch
   std::vector<Fault> faults;

@@ -1,4 +1,4 @@
-// Optimizer steps: the time that they take on a worker or on the servers, and those on weights that workers share in memory.
+// Optimizer steps: their time on a worker or on the servers, and steps on weights that workers share in memory.
 #pragma once
 #include "sim/simulated/books.hpp"
 #include "sim/simulated/computations.hpp"

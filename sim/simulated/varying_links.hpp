@@ -1,4 +1,4 @@
-// Links whose bandwidth varies with time, as those of a shared network do.
+// Links whose bandwidth varies with time, as in a shared network.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace straggler {
 
-/// Each directed link of a host's card has a factor of its own for every span of `link_jitter.every`: its bandwidth is the cluster's over
-/// that factor. Ends by itself when nothing else is going to happen.
+/// Each directed link of a host's card has a factor for every span of `link_jitter.every`: its bandwidth is the cluster's divided by that
+/// factor. Ends when no other events are left.
 class VaryingLinks final {
  public:
   /// `world` outlives this.

@@ -11,10 +11,10 @@
 
 namespace straggler {
 
-/// Without faults every worker is in, always, and nothing is kept about it.
+/// Without faults every worker is always in, and no membership state is kept.
 ///
-/// Where workers act only when they are invited (TrainingPlan::invited), a worker that nobody has invited yet is idle: it is in, but it has
-/// no process and no node. It gets both just before its first message.
+/// Where workers act only when they are invited (TrainingPlan::invited), a worker without an invitation so far is idle: it is in, but it
+/// has no process and no node. It gets both just before its first message.
 class Workers {
  public:
   enum class State : std::uint8_t {
@@ -25,10 +25,10 @@ class Workers {
     gone,     // left for good
   };
 
-  /// All outlive this. `backend`: what nodes talk to.
+  /// All outlive this. `backend`: the back end of the nodes.
   Workers(World& world, Choices& choices, const Scheme& scheme, Backend& backend, Lineage& lineage, const TrainingPlan& plan);
 
-  /// Made when it is first asked for.
+  /// Made on first use.
   Node& node(Rank rank) { return nodes_.made(index_of(rank), context_, rank); }
   /// Null: it has none yet.
   const Node* find_node(Rank rank) const { return nodes_.find(index_of(rank)); }
@@ -41,7 +41,7 @@ class Workers {
   std::uint64_t drawn() const;
 
   void spawn_worker(Rank worker);
-  /// All that are in and act before they get a message.
+  /// Starts all workers that are in and act before they get a message.
   void spawn_first_workers();
   void spawn_server();
   void spawn_aggregators();
@@ -49,9 +49,9 @@ class Workers {
   void wake(Rank rank) {
     if (!idle_.empty() && world_.is_worker(rank) && idle_[index_of(rank)]) wake_worker(rank);
   }
-  /// Its process ends where it waits.
+  /// Its process ends at its present wait.
   void kill(Rank worker);
-  /// The same, and it is idle again: a new life of it begins with its next message.
+  /// The same, and it is idle again: its next message begins a new life.
   void rest(Rank worker);
   /// It has a process.
   bool has_begun(Rank worker) const { return idle_.empty() || !idle_[index_of(worker)]; }
@@ -65,7 +65,7 @@ class Workers {
   bool is_member(Rank worker) const { return state(worker) == State::member && presence_.is_present(worker, world_.now()); }
   Presence& presence() { return presence_; }
   bool is_up(Rank worker) const { return is_member(worker) || state(worker) == State::coming; }
-  /// It is in, and present where workers come and go; or it crashed and the others were told to wait for it.
+  /// It is in, and present where workers come and go; or it crashed and the others wait for it.
   bool awaits(Rank worker) const {
     return is_member(worker) || (waits_ && (state(worker) == State::crashed || state(worker) == State::coming));
   }
@@ -76,8 +76,8 @@ class Workers {
     ++lives_[index_of(worker)];
     out_of_step_[index_of(worker)] = true;
   }
-  /// It has been in from the beginning, or has since taken part in an all-reduce over all workers: it is where the others are in the
-  /// scheme's program.
+  /// It has been in from the beginning, or has since taken part in an all-reduce over all workers: it is at the same point of the scheme's
+  /// program as the others.
   bool in_step(Rank worker) const { return out_of_step_.empty() || !out_of_step_[index_of(worker)]; }
   void comes_in_step(Rank worker) {
     if (!out_of_step_.empty()) out_of_step_[index_of(worker)] = false;
@@ -97,7 +97,7 @@ class Workers {
   const Scheme& scheme_;
   NodeContext context_;
   SparseArray<Node> nodes_;                       // [ranks]
-  mutable Presence presence_;                     // keeps how far it has looked
+  mutable Presence presence_;                     // caches its progress
   std::vector<bool> idle_;                        // [workers]; empty unless workers act only when they are invited
   std::vector<Simulation::ProcessId> processes_;  // [workers]; empty unless workers change
   std::vector<State> states_;                     // likewise

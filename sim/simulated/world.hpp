@@ -1,4 +1,4 @@
-// Clock, events and network of a run, and how a message becomes flows.
+// Clock, events and network of a run, and the conversion of messages to flows.
 #pragma once
 #include <cstddef>
 #include <utility>
@@ -35,17 +35,17 @@ struct World {
     return index_of(cluster.aggregators > 0 ? cluster.first_aggregator + cluster.aggregators : workers + (has_server() ? 1 : 0));
   }
 
-  SimulatedCluster cluster;  // as it was described; `compute` moves on to Computations
+  SimulatedCluster cluster;  // as described; `compute` moves on to Computations
   const Rank workers;
   Simulation simulation;
   Network network;
   Transport transport;
   /// Events that do not depend on training: a run in which only these are left has stalled.
   struct {
-    std::size_t timers = 0, flows = 0;  // of background traffic, and of what varies
+    std::size_t timers = 0, flows = 0;  // of background traffic, and of varying links
     bool clock = false;                 // evaluations by time
   } bystanders;
-  /// Asked by one of the timers, which has just rung: nothing is going to happen but bystanders.
+  /// For a timer that has just fired: no events but bystanders are left.
   bool only_bystanders() {
     const std::size_t other_timers = bystanders.timers - 1 + (bystanders.clock ? 1 : 0);
     return simulation.queue().pending() <= other_timers && network.flows() <= bystanders.flows;

@@ -1,7 +1,7 @@
 // Arithmetic on the weights and gradients that workers contribute. Takes no time; back ends and nodes share it.
 //
-// Nothing is edited: each function derives a new value. A result carries what went into it: contributions are joined in the order given,
-// samples are added up.
+// Functions never modify their arguments: each derives a new value. A result joins the contributions of its inputs in the order given and
+// adds up their samples.
 #pragma once
 #include <initializer_list>
 #include <optional>
@@ -27,48 +27,48 @@ class Algebra {
 
   Gradient mean(const std::vector<Gradient>& parts, const Rule& rule = rules::mean) const;
   Weights mean(const std::vector<Weights>& parts, const Rule& rule = rules::mean) const;
-  /// Of compressed gradients, taken at the same weights: Compression::vote, in as many bytes as one of them.
+  /// A vote over compressed gradients taken at the same weights (Compression::vote). It has as many bytes as one of them.
   Gradient vote(const std::vector<Gradient>& parts) const;
   /// After an all-gather each rank sums by itself, in the order of ranks.
   const Rule& all_reduce_rule() const {
     const bool gathered = plan_.compression && plan_.compression->gathered;
     return plan_.ring_sums && !gathered ? rules::ring_mean : rules::mean;
   }
-  /// The same of parts like this one: where compressed ones are summed, of what their messages carry.
+  /// The same for parts like this one. Compressed parts are summed as their messages carry them.
   const Rule& all_reduce_rule(const Gradient& part) const;
   const Rule& all_reduce_rule(const Weights& part) const;
   /// Σ shares[i] parts[i].
   Weights weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) const;
-  /// Σ shares[i] parts[i] as the value of `mine`, all else of which stays: version, progress, contributions.
+  /// Σ shares[i] parts[i] as the value of `mine`; the version, progress and contributions of `mine` stay.
   Weights blend(const Weights& mine, const std::vector<Weights>& parts, const std::vector<double>& shares) const;
   Gradient weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares) const;
   Gradient add(const Gradient& sum, const Gradient& next) const;
 
-  /// Σ factor · vector, of vectors that are no payload of their own: control variates. Empty if all of them are.
+  /// Σ factor · vector, for vectors that travel as attachments: control variates. Empty if all of them are.
   Handle combination(const std::vector<Term>& terms) const;
-  /// to - from, with the running statistics of `to`: how weights have moved.
+  /// to - from, with the running statistics of `to`.
   Handle move(const Handle& from, const Handle& to) const;
-  /// The same move from there, with its running statistics: where move(from, to) leads from `from` is `to`, up to rounding.
+  /// The same displacement applied at `from`, with its running statistics: applying move(from, to) at `from` gives `to`, up to rounding.
   Handle moved(const Handle& from, const Handle& move) const;
-  /// The product of vectors, number by number.
+  /// The elementwise product of vectors.
   Handle product(const std::vector<Handle>& vectors) const;
   /// The gradient with another value: same weights, samples and contributions. Running statistics are the caller's.
   Gradient replaced(const Gradient& gradient, Handle value) const;
   /// gradient + Σ factor · vector. Running statistics remain the gradient's.
   Gradient corrected(const Gradient& gradient, const std::vector<Term>& terms) const;
-  /// factor · gradient, counted as before. Running statistics remain the gradient's.
+  /// factor · gradient, with the same counts. Running statistics remain the gradient's.
   Gradient scaled(const Gradient& gradient, double factor) const;
-  /// The same, counted as the mean of `workers` gradients by rules that scale the learning rate by them.
+  /// The same, counted as the mean of `workers` gradients by rules that scale the learning rate by their number.
   Gradient counted_as(const Gradient& gradient, std::int32_t workers) const;
-  /// from - to, in that fragment: the direction along which a step of rate 1 leads from `from` to `to`. It carries the contributions and
-  /// the running statistics of `to`.
+  /// from - to, in that fragment: a step of rate 1 along it leads from `from` to `to`. It carries the contributions and the running
+  /// statistics of `to`.
   Gradient difference(const Weights& from, const Weights& to, Fragment fragment = {}) const;
-  /// (1 - share) mine + share · other in that fragment; elsewhere mine. What has been contributed to it is mine; its version is `other`'s.
+  /// (1 - share) mine + share · other in that fragment; elsewhere mine. Its contributions are those of `mine`; its version is `other`'s.
   Weights blend(const Weights& mine, const Weights& other, double share, Fragment fragment = {}) const;
-  /// The vector of which chunk k is that of chunks[k], all of one length; the chunks are equal pieces. Each vector is one input, however
-  /// many chunks are its; if all are, the result is that vector. Not empty.
+  /// The vector whose chunk k is chunk k of chunks[k]. All vectors have one length, and the chunks are equal pieces. A vector that occurs
+  /// several times is one input; if only one vector occurs, the result is that vector. Not empty.
   Handle mixture(const std::vector<Handle>& chunks) const;
-  /// `stepped`, with the running statistics of `from`: for steps along a mean direction, whose statistics are a mean already.
+  /// `stepped`, with the running statistics of `from`: for steps along a mean direction, whose statistics are already averaged.
   Weights with_statistics(const Weights& stepped, const Gradient& from) const;
   /// The weights without their contributions, so that nothing counts twice.
   Weights without_contributions(Weights weights) const;
@@ -80,23 +80,23 @@ class Algebra {
   /// mean or sum of gradients of batches.
   std::optional<Gradient> retaken(const Gradient& gradient, const Weights& weights) const;
 
-  /// The payload as it arrives: a message carries weights in the precision of the run, and values derived from them. Gradients are already
+  /// The payload as it arrives. A message carries weights, and values derived from them, in the precision of the run. Gradients are already
   /// in that precision, attached vectors are always sent in full, and compressed values arrive unchanged.
   Weights as_sent(Weights weights) const;
   Gradient as_sent(Gradient gradient) const;
   Samples as_sent(Samples samples) const { return samples; }
   Token as_sent(Token token) const { return token; }
 
-  /// The mean as an all-reduce makes it of what messages carry.
+  /// The mean that an all-reduce computes from the messages' values.
   struct CompressedMean {
     Handle value;
     std::shared_ptr<const LowRank> product;  // of these factors; null: the compressor has none
   };
   CompressedMean compressed_mean(const std::vector<CompressedVector>& parts) const;
-  // The mean of vectors that are brought to all-reduces as factors: an all-reduce of the left ones, P, then one of the right ones.
+  // // The mean of vectors that all-reduces move as factors: an all-reduce of the left ones, P, then one of the right ones.
   Handle left_mean(const std::vector<CompressedVector>& parts) const;
   Handle orthogonal(const Handle& left, const std::vector<double>& scalars) const;
-  /// M^T P, of one worker, and the mean of all.
+  /// M^T P: one worker's, and the mean of all.
   Handle right_factor(const CompressedVector& part, const Handle& left) const;
   Handle right_mean(const std::vector<CompressedVector>& parts, const Handle& left) const;
 

@@ -1,4 +1,4 @@
-// What stands behind a Node: simulated time (sim/simulated) or real ranks (validation/mpi).
+// The interface behind a Node: simulated time (sim/simulated) or real ranks (validation/mpi).
 #pragma once
 #include <cstdint>
 
@@ -13,7 +13,7 @@ class MailOperation;
 struct Averaging {
   Rank at = 0, with = 0;
   std::uint64_t number = 0;  // version of the weights of `with`
-  Weights mixed;             // of the one who says so
+  Weights mixed;             // of the teller
 };
 
 /// Carries out operations. An operation that `start` does not complete at once is completed later, from an event or a message.
@@ -28,11 +28,11 @@ class Backend {
   virtual void due(Operation& operation) = 0;
   /// Resume the operation's coroutine from the queue at this instant: schedule its event now.
   virtual void wake(Operation& operation) = 0;
-  /// A waiting receive was given its message: it completes, now or after the receiver's handling time.
+  /// A waiting receive was given its message: it completes now, or after the receiver's handling time.
   virtual void received(MailOperation& operation) = 0;
-  /// A message whose departure nobody waits for.
+  /// A message without a waiter for its departure.
   virtual void post(Rank from, Peer to, Payload&& payload) = 0;
-  /// `node` drops what a worker sent it: its samples, the time spent on it and its bytes are wasted.
+  /// `node` drops a contribution: its samples, the time spent on it and its bytes are wasted.
   virtual void discarded(Rank node, const Payload& contribution) = 0;
   /// To every worker but `from`; each gets it one route latency later.
   virtual void signal_workers(Rank from, SyncSignal signal) = 0;
@@ -43,18 +43,18 @@ class Backend {
   /// The present life of that worker, or its last one if it is down.
   virtual Peer present(Rank worker) const = 0;
   virtual bool awaits(Rank worker) const = 0;
-  /// Where workers publish weights of their own: the version of those with which the present life of `worker` began.
+  /// Where workers publish weights of their own: the version of the weights from which the present life of `worker` began.
   virtual std::uint64_t first_version(Rank /*worker*/) const { return 0; }
-  /// Where workers publish weights of their own and run free: `teller`, one of the two, says that they have averaged.
+  /// Where workers publish weights of their own and run free: `teller`, one of the two, reports that they have averaged.
   virtual void averaged(Rank /*teller*/, const Averaging& /*averaging*/) {}
   /// Workers can all-reduce: the scheme's entry says so (SchemeEntry::all_reduces), or there is one worker and no server.
   virtual bool reduces() const = 0;
-  /// A process waits until an absent worker is present again (TrainingPlan::clients_come_and_go): everybody who gets a MembershipNotice
-  /// gets one when the next worker comes.
+  /// A process waits until an absent worker is present again (TrainingPlan::clients_come_and_go): when the next worker arrives, every node
+  /// that gets MembershipNotices gets one.
   virtual void await_comers() {}
   /// False: members are always all workers.
   virtual bool members_change() const = 0;
-  /// Everything that timing can decide passes here: whom a receive-from-anyone takes, which branch of first_of wins.
+  /// Every choice that depends on timing passes here: whom a receive-from-anyone takes, which branch of first_of wins.
   virtual std::int32_t forced_choice(Rank rank) = 0;  // -1: free
   virtual void chosen(Rank rank, std::int32_t choice) = 0;
 };

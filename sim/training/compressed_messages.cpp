@@ -267,7 +267,7 @@ bool Participant::knows_estimate(Rank rank) {
 }
 
 void Participant::note_received(Weights& weights, Rank from) {
-  if (is_worker() || from == server()) exchanged().received[from] = weights->value;  // what was sent to it, or an estimate
+  if (is_worker() || from == server()) exchanged().received[from] = weights->value;  // weights sent to it, or an estimate
   const WeightsDifference* const difference = weights->difference();
   if (!difference) return;
   // A server may drop what it has received, and counts its bytes then. Nobody else asks, so nothing needs to keep the base.

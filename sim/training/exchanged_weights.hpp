@@ -10,7 +10,7 @@
 
 namespace straggler {
 
-/// One vector for each group of workers, the group of all among them.
+/// One vector per group of workers; the group of all workers is one of them.
 class GroupVectors {
  public:
   /// Empty at first.
@@ -26,14 +26,14 @@ class GroupVectors {
   std::vector<std::pair<RankGroup, Handle>> groups_;
 };
 
-/// Of one life of a node. An empty handle: there is none yet.
+/// For one life of a node. An empty handle: there is none yet.
 struct ExchangedWeights {
   template <class T>
   using ByRank = boost::container::flat_map<Rank, T>;
 
   ByRank<Handle> received;  // the weights that came last from a server, an aggregator or a neighbour
-  GroupVectors of_groups;   // that an all-reduce gave; over all workers, or the version that was published since
-  Handle residual;          // what messages have left out of differences
+  GroupVectors of_groups;   // results of all-reduces; over all workers, or the version published since
+  Handle residual;          // the parts that messages have left out of differences
   Handle factors;           // of the last difference to a server (FactorRules)
   GroupVectors of_factors;  // of the last difference to an all-reduce
 
@@ -41,10 +41,10 @@ struct ExchangedWeights {
     std::uint32_t life = 0;
     Handle value;
   };
-  ByRank<Held> held;  // by whom it answers: the weights that it has sent to that life
+  ByRank<Held> held;  // of a node that answers: the weights that it has sent to that life
 
-  Handle estimate;                  // what its neighbours know of its own weights
-  ByRank<std::uint32_t> estimates;  // lives that were sent the estimate whole
+  Handle estimate;                  // its neighbours' estimate of its own weights
+  ByRank<std::uint32_t> estimates;  // lives that were sent the whole estimate
 
   Handle& of_group(const RankGroup& group) { return of_groups.of(group); }
 };

@@ -8,7 +8,7 @@
 
 namespace straggler {
 
-/// The rule of first_of, of any two operations that a derived class owns: waits for whichever completes first and cancels the other at
+/// The rule of first_of, for any two operations that a derived class owns: waits for whichever completes first and cancels the other at
 /// that instant. The second wins ties at the start. The choice is recorded; a replay forces it.
 class FirstOfTwo : OperationParent {
  public:
@@ -19,7 +19,7 @@ class FirstOfTwo : OperationParent {
  protected:
   FirstOfTwo() = default;
   ~FirstOfTwo() = default;
-  /// Records the winner. Called once, when it is over.
+  /// Records the winner. Called once, at the end.
   bool second_has_won();
 
  private:
@@ -35,8 +35,8 @@ class FirstOfTwo : OperationParent {
 };
 
 /// Waits for whichever of two operations completes first and cancels the other at that instant. The second wins ties at the
-/// start: put what interrupts there.
-/// Branch: Pending<A>, or Pending<A>& of an operation that has begun (Node::begin): that one is not given up but stays in flight.
+/// start: put the interrupting operation there.
+/// Branch: Pending<A>, or Pending<A>& of an operation that has begun (Node::begin): the latter is not cancelled but stays in flight.
 template <class A, class B, class Branch = Pending<A>>
 class FirstOf final : public FirstOfTwo {
  public:

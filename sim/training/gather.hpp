@@ -1,4 +1,4 @@
-// Collecting contributions of several workers, one each, while members may change.
+// Collecting one contribution from each of several workers, while members may change.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace straggler {
 
-/// One from each member among `from`, in rank order, whatever the order of arrival. Only contributions to `version` count: what a worker
-/// sent before it failed or joined, or sent twice, is dropped. Members may change meanwhile; the result has at least one part, unless the
-/// caller accepts none.
+/// One from each member among `from`, in rank order, whatever the order of arrival. Only contributions to `version` count: earlier ones,
+/// sent before the worker failed or joined, and repeated ones are dropped. Members may change meanwhile. The result has at least one part,
+/// unless the caller accepts none.
 enum class GatherUntil {
   one_at_least,  // members and workers whose return is awaited; if there are none, the first that comes
   nobody_left,   // the same, but an empty result is accepted
-  first_lives,   // those who have been members all the time; an empty result is accepted
+  first_lives,   // those that were members throughout; an empty result is accepted
 };
 
 inline std::uint64_t version_of(const Weights& weights) { return weights->version; }
@@ -59,7 +59,7 @@ class Gathering {
       if (!dead(i) && !parts_[i] && node_.awaits(from_[i])) return false;
     return true;
   }
-  /// A worker that was down in between is not waited for: its new life has not been asked.
+  /// A worker that was down in between is not waited for: its new life was not asked.
   void forget_the_dead() {
     dead_.resize(from_.size());
     for (std::size_t i = 0; i < from_.size(); ++i) {
@@ -90,7 +90,7 @@ class Gathering {
   std::vector<Rank> from_;  // ascending
   bool dead(std::size_t i) const { return i < dead_.size() && dead_[i]; }
   bool none_came() const { return missing_ == expected_ && others_.empty(); }
-  /// Its index in `from`; from.size(): it was not asked.
+  /// Its index in `from`; from.size() if it was not asked.
   std::size_t place_of(Rank sender) const {
     const auto guess = index_of(sender);
     if (guess < from_.size() && from_[guess] == sender) return guess;
@@ -100,7 +100,7 @@ class Gathering {
   std::vector<std::optional<T>> parts_;      // [from]
   std::vector<bool> dead_;                   // [from]: forgotten; empty: none
   std::map<Rank, std::optional<T>> others_;  // from workers that were not asked
-  std::size_t missing_, expected_;           // of `from`, but for the dead
+  std::size_t missing_, expected_;           // of `from`, without the dead
 };
 
 template <class T>
@@ -118,9 +118,9 @@ Task<std::vector<T>> gather(Node& node, std::uint64_t version, std::vector<Rank>
   co_return gathering.parts();
 }
 
-/// The first `count` contributions for which current(contribution) is true, each of another worker, or as many as there are workers whose
-/// return is awaited, at least one; in rank order. late(contribution) is called at once with each of the others, for the caller to drop and
-/// answer. If a worker contributes again, in another life, the first one counts, and `sender` is that other life.
+/// The first `count` contributions for which current(contribution) is true, from distinct workers, in rank order. If fewer workers
+/// are awaited, as many as those, at least one. late(contribution) is called at once with each of the others; the caller drops and answers
+/// it. If a worker contributes again, in another life, the first one counts, and `sender` is that other life.
 template <class T, class Current, class Late>
 Task<std::vector<From<T>>> gather_first_if(Node& node, std::int64_t count, Current current, Late late) {
   std::vector<From<T>> parts;
@@ -158,7 +158,7 @@ Task<std::vector<From<T>>> gather_first(Node& node, std::uint64_t version, std::
   co_return co_await gather_first_if<T>(node, count, current, late);
 }
 
-/// Whatever their versions.
+/// The first `count`, whatever their versions.
 template <class T>
 Task<std::vector<From<T>>> gather_first(Node& node, std::int64_t count) {
   const auto any = [](const From<T>&) { return true; };
@@ -166,7 +166,7 @@ Task<std::vector<From<T>>> gather_first(Node& node, std::int64_t count) {
   co_return co_await gather_first_if<T>(node, count, any, none_is_late);
 }
 
-/// Without who sent them.
+/// Without the senders.
 template <class T>
 std::vector<T> payloads(const std::vector<From<T>>& parts) {
   return std::vector<T>(parts.begin(), parts.end());

@@ -1,11 +1,12 @@
 // Messages between workers that step in lockstep, each with weights of its own (Versions::lockstep), while members may change.
 //
-// Weights are tagged by their version. A neighbour may be one step ahead; what one worker sends another arrives in order, and waits.
+// Weights are tagged by their version. A neighbour may be one step ahead. Messages from one worker to another arrive in order and are
+// buffered.
 //  - A worker posts its weights of version n to those neighbours that take part in version n.
 //  - It waits for those of a neighbour as long as they may still come (Node::awaits): not from one that has gone, nor from one whose life
 //    began with a later version.
 //  - Two members agree for every n whether they exchange: either both began by n, or one of them began later. So a symmetric matrix stays
-//    symmetric among members if each row moves the shares of neighbours without an answer to the diagonal.
+//    symmetric among members if each row adds the shares of neighbours without an answer to the diagonal.
 #pragma once
 #include <optional>
 

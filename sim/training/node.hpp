@@ -1,4 +1,4 @@
-// The Node interface: all that a scheme sees of the world. Two back ends implement it: simulated time (sim/simulated) and MPI.
+// The Node interface: a scheme's only access to the world. Two back ends implement it: simulated time (sim/simulated) and MPI.
 //
 // Rules that make one source run on both:
 //  - `co_await node.send` returns when the last byte has left; `post` does not wait; receives are buffered.
@@ -22,10 +22,10 @@
 
 namespace straggler {
 
-/// What one worker has drawn so far.
+/// A worker's draws so far.
 struct Drawing {
   SampleStream stream;                    // of its own part
-  std::uint64_t work = 0;                 // samples, whatever the stream
+  std::uint64_t work = 0;                 // samples drawn, from any stream
   std::uint32_t batches = 0, offset = 0;  // batches begun; samples of the latest
 };
 
@@ -34,12 +34,12 @@ class Node final : public Participant {
  public:
   using Participant::Participant;
 
-  /// Aggregators, beside the server (SchemeEntry::aggregators): their number, and the rank of one.
+  /// Aggregators, beside the server (SchemeEntry::aggregators): their number, and an aggregator's rank.
   Rank aggregators() const { return plan().aggregation.count(); }
   Rank aggregator(Rank k) const { return plan().aggregation.first_rank + k; }
   /// The rank of this worker's aggregator.
   Rank aggregator() const { return aggregator(plan().aggregation.number_of(self_)); }
-  /// This aggregator's workers, ascending; they follow one another.
+  /// This aggregator's workers, consecutive and ascending.
   std::vector<Rank> group() const;
 
   /// Samples of this worker's batch.
@@ -48,14 +48,14 @@ class Node final : public Participant {
   std::uint64_t part_samples(Rank worker) const { return plan().part_samples(worker); }
   /// `count` distinct workers, ascending, chosen by (seed, round): the same on every node, without a message.
   std::shared_ptr<const std::vector<Rank>> sample_workers(std::int64_t count, std::uint64_t round) const;
-  /// Workers that follow one another.
+  /// Consecutive workers.
   struct Pool {
     Rank first = 0, count = 0;
   };
-  /// `count` distinct workers of `pool` for which `may` holds, or all of these if they are fewer; ascending. Drawn as the plan's selection
-  /// says, by (seed, pool, round): where `may` holds for all workers of the run, they are those of sample_workers.
+  /// `count` distinct workers of `pool` for which `may` holds, or all of these if they are fewer; ascending. Drawn by the plan's selection
+  /// rule, by (seed, pool, round): where `may` holds for all workers of the run, they are those of sample_workers.
   std::vector<Rank> draw_clients(Pool pool, std::int64_t count, std::uint64_t round, const std::function<bool(Rank)>& may) const;
-  /// Those of round 0, drawn among the workers that are in at the beginning: the same on every node, whenever it asks.
+  /// The clients of round 0, drawn among the workers that are in at the beginning: the same on every node, at any time.
   std::shared_ptr<const std::vector<Rank>> first_clients(Pool pool, std::int64_t count) const;
 
   /// A new batch: the next `samples` of this worker's sequence; fewer at the end of a pass (TrainingPlan::pass_samples).
@@ -65,33 +65,34 @@ class Node final : public Participant {
   /// The same from another worker's sequence, for a process that draws for it; `drawing` is that worker's.
   DrawnBatch next_batch_of(Rank worker, Drawing& drawing, std::int64_t samples);
 
-  /// Mean gradient of the batch's loss. Takes the worker's time. If first_of interrupts it, it has had no effect.
+  /// Mean gradient of the batch's loss. Takes the worker's time. If first_of interrupts it, it has no effect.
   Pending<GradientOperation> gradient(const Weights& weights, const DrawnBatch& batch) {
     return Pending<GradientOperation>(slot_, *this, weights, batch);
   }
-  /// The mean over all workers of their gradients at their weights, known to all of them at the end: gradient, then all-reduce, or bucket
-  /// by bucket while backward still runs if the cluster overlaps them (collective.overlap). Every worker calls it.
+  /// The mean over all workers of their gradients at their weights, known to all of them at the end. The worker computes the gradient, then
+  /// all-reduces it; if the cluster overlaps them (collective.overlap), each bucket is reduced while backward still runs. Every worker
+  /// calls it.
   Pending<AveragedGradientOperation> averaged_gradient(const Weights& weights, const DrawnBatch& batch) {
     return Pending<AveragedGradientOperation>(slot_, *this, weights, batch);
   }
   /// One optimizer step. The state (momentum) is this node's; it changes only when the step completes.
   Pending<StepOperation> step(const Weights& weights, const Gradient& gradient) { return step(optimizer(), weights, gradient); }
-  /// The same by an optimizer that the coroutine holds.
+  /// The same, with an optimizer that the coroutine holds.
   Pending<StepOperation> step(Optimizer& optimizer, const Weights& weights, const Gradient& gradient) {
     return Pending<StepOperation>(slot_, *this, optimizer, weights, gradient);
   }
-  /// The weights that workers share in their host's memory, read without a lock: each chunk (SchemeEntry::cell_chunks) is as it is when the
-  /// read comes to it. Takes as long as the bytes do over network.intra. Their version is the latest one at the end of the read.
+  /// The weights that workers share in their host's memory, read without a lock: each chunk (SchemeEntry::cell_chunks) has the value it has
+  /// when the read reaches it. Takes the time of the bytes over network.intra. Their version is the latest one at the end of the read.
   Pending<CellReadOperation> read_cell() { return Pending<CellReadOperation>(slot_, *this); }
-  /// A step of the run's optimizer on these weights, whatever they are by then: computed by the worker, then added chunk by chunk, each of
-  /// them at once. The optimizer's state is shared like the weights. Returns the weights after this addition and all that began before it;
+  /// A step of the run's optimizer on these weights at their current value. The worker computes it, then adds it chunk by chunk, each chunk
+  /// at once. The optimizer's state is shared like the weights. Returns the weights after this addition and all that began before it;
   /// publish them next.
   Pending<CellStepOperation> step_cell(const Gradient& gradient) { return Pending<CellStepOperation>(slot_, *this, gradient); }
   /// A new outer optimizer (SchemeEntry::outer_optimizer). Throws std::logic_error if the entry names none.
   Optimizer outer_optimizer() const;
-  /// Of this node's optimizer, at these weights.
+  /// The state of this node's optimizer, at these weights.
   double learning_rate(const Weights& weights) const { return plan().optimizer->learning_rate(epochs_at(weights), 1); }
-  /// The operation begins now; it is awaited later, and meanwhile it is in flight. Of receives, only from a given rank.
+  /// The operation begins now and stays in flight until it is awaited later. Receives: only from a given rank.
   template <class T>
   Pending<T> begin(Pending<T> operation) {
     static_assert(may_be_in_flight<T>, "only exchanges, computations and timers can be in flight");
@@ -102,10 +103,10 @@ class Node final : public Participant {
   Pending<LoadOperation> load(const DrawnBatch& first, std::int64_t samples) {
     return Pending<LoadOperation>(slot_, *this, first, samples);
   }
-  /// Work of the process that drives this worker, which waits until it is done.
+  /// Work of the process that drives this worker; the worker waits until it is done.
   Pending<HostOperation> host_work(const HostWork& work) { return Pending<HostOperation>(slot_, *this, work); }
   void reset_optimizer() { optimizer_.reset(); }
-  /// Of push-sum: the part of all workers' weights that nobody holds and no message carries. All parts add up to workers().
+  /// Push-sum: the part of all workers' weights that nobody holds and no message carries. All parts add up to workers().
   const PushWeight::Pool& push_weights() const {
     if (!context_.push_weights) context_.push_weights = std::make_shared<double>(workers());
     return context_.push_weights;
@@ -114,7 +115,7 @@ class Node final : public Participant {
   void attach_optimizer(Weights& weights) const;
   void adopt_optimizer(const Weights& weights);
 
-  // Algebra (sim/training/algebra.hpp): takes no time. Summed in the order given.
+  // Algebra (sim/training/algebra.hpp): takes no time. Sums run in the order given.
   Gradient mean(const std::vector<Gradient>& parts) { return algebra().mean(parts); }
   Weights mean(const std::vector<Weights>& parts) { return algebra().mean(parts); }
   /// Σ shares[i] parts[i].
@@ -129,21 +130,21 @@ class Node final : public Participant {
     return algebra().weighted_sum(parts, shares);
   }
   Gradient add(const Gradient& sum, const Gradient& next) { return algebra().add(sum, next); }
-  /// A server may answer a vote over what workers have sent, as small as one of their messages, and they step by themselves. Not where
+  /// A server may answer with a vote over the workers' messages, as small as one of them; the workers then step by themselves. Not where
   /// workers fail, leave or join: they would not hold the server's weights and its optimizer's state.
   bool votes() const { return plan().compression && plan().compression->vote && !members_change(); }
-  /// Over gradients that were taken at the same weights. It tells workers what version the step leads to: `published`.
+  /// A vote over gradients taken at the same weights. It tells workers the version that the step leads to: `published`.
   Gradient vote(const std::vector<Gradient>& parts) const { return algebra().vote(parts); }
-  /// A vote as its server sends it, which has made this version with it.
+  /// A vote as its server sends it after it has published this version.
   Gradient leading_to(Gradient vote, const Weights& published) const;
-  /// This worker's weights, moved by such a vote, are of the server's version.
+  /// This worker's weights after the step of such a vote have the server's version.
   Weights of_version(Weights stepped, const Gradient& vote) const;
   /// Drops a contribution: it goes into no version, and the time spent on it is wasted.
   template <class T>
   void discard(const T& contribution) {
     backend().discarded(self_, Payload(contribution));
   }
-  /// τ, as far as the gradient's value goes: updates from the weights that it was taken at to these.
+  /// τ of the gradient's value: updates from the weights that it was taken at to these.
   static std::uint64_t staleness(const Weights& weights, const Gradient& gradient) {
     const bool newest = gradient->more.there() && gradient->more.get().newest;
     return newest ? 0 : weights->version - gradient->version();
@@ -151,9 +152,9 @@ class Node final : public Participant {
   /// The contribution of a worker that took no step: no value, zero steps.
   Gradient no_gradient(const Weights& weights) const;
 
-  /// From a worker, a send is a contribution: weights without steps count as one of zero steps, gradients are compressed where the run
-  /// compresses them (Participant::outgoing).
-  /// A server's send or post answers the last message that it received from that worker: if the life that sent it is over, the answer is
+  /// A worker's send is a contribution. Weights without steps count as one of zero steps. Gradients are compressed if the run compresses
+  /// them (Participant::outgoing).
+  /// A server's send or post answers the last message that it received from that worker. If the life that sent it is over, the answer is
   /// dropped.
   template <class T>
   Pending<SendOperation> send(Rank to, const T& payload) {
@@ -189,7 +190,7 @@ class Node final : public Participant {
   Pending<ReceiveOperation<T>> receive(Rank from = anyone) {
     return Pending<ReceiveOperation<T>>(slot_, *this, from);
   }
-  /// The next one from anyone, or nothing if a change of members comes first.
+  /// The next one from anyone, or nothing if members change first.
   template <class T>
   Pending<ArrivalOperation<T>> arrival() {
     return Pending<ArrivalOperation<T>>(slot_, *this);
@@ -200,17 +201,16 @@ class Node final : public Participant {
   Pending<ProceedOperation> proceed() { return Pending<ProceedOperation>(slot_, *this); }
   /// Completes after that time: begun before several computations (Node::begin), it is the deadline of all of them (first_of_in_flight).
   Pending<TimerOperation> timer(Time span) { return Pending<TimerOperation>(slot_, *this, span); }
-  /// Mean over all workers, known to all of them at the end. Every worker calls it. Only where the entry exchanges by all-reduce, or says
-  /// that it reduces as well (SchemeEntry::reduces). With a group, over its workers, who all call it; several groups may do so at once.
-  /// Collectives of a group follow one another: the n-th calls of its workers belong together. The others do not wait for a worker that
+  /// Mean over all workers, known to all of them at the end. Every worker calls it. Only if the entry exchanges by all-reduce, or says that
+  /// it reduces as well (SchemeEntry::reduces). With a group: the mean over its workers, who all call it. Several groups may reduce at
+  /// once. Collectives of a group are ordered: the n-th calls of its workers belong together. The others do not wait for a worker that
   /// fails; for one that comes back see sim/simulated/reduction_group.hpp.
   template <class T>
   Pending<AllReduceOperation<T>> all_reduce_mean(const T& mine, const RankGroup& group = nullptr) {
     return Pending<AllReduceOperation<T>>(slot_, *this, brought(mine, proper(group)), proper(group));
   }
-  /// An all-gather: every worker's payload, in rank order, known to all of them at the end. It queues like an all-reduce. Weights are
-  /// gathered with their contributions, and are not a contribution by themselves. Under faults the list has the payloads of those who took
-  /// part.
+  /// An all-gather: every worker's payload, in rank order, known to all of them at the end. It queues like an all-reduce. Gathered weights
+  /// carry their contributions and are not a contribution themselves. Under faults the list has the payloads of those who took part.
   template <class T>
   Pending<AllGatherOperation<T>> all_gather(const T& mine, const RankGroup& group = nullptr) {
     if constexpr (std::is_same_v<T, Weights>)
@@ -221,25 +221,25 @@ class Node final : public Participant {
   /// Counts one update and stamps it; at the stop it never returns.
   Pending<PublishOperation> publish(const Weights& weights) { return Pending<PublishOperation>(slot_, *this, weights); }
 
-  // Where workers run free (Versions::free_running), the record needs to know what changes their weights between two updates, so that the
-  // mean of all has both sides of an average, or neither. It takes no time and no bytes.
-  /// This worker has averaged its weights with those that it was sent: `mixed` is what both hold now.
+  // With free-running workers (Versions::free_running) the record needs every change of their weights between two updates, so that the mean
+  // of all has both sides of an average, or neither. The report takes no time and no bytes.
+  /// This worker has averaged its weights with those that it was sent: both hold `mixed` now.
   void averaged_with(const From<Weights>& theirs, const Weights& mixed) {
     backend().averaged(self_, {self_, theirs.sender.rank, theirs->version, mixed});
   }
-  /// The worker `at` has averaged its weights with `mine`, and has answered: `mixed`. To be said before the next publish.
+  /// The worker `at` has averaged its weights with `mine`, and has answered: `mixed`. Call it before the next publish.
   void averaged_at(Rank at, const Weights& mine, const Weights& mixed) { backend().averaged(self_, {at, self_, mine->version, mixed}); }
 
-  /// Workers fail, leave and join where the cluster has faults; a server is told by a MembershipNotice, and so is every member where
-  /// workers exchange with each other.
+  /// Workers fail, leave and join where the cluster has faults. A MembershipNotice informs the server, and every member where workers
+  /// exchange with each other.
   /// Servers and aggregators are always in.
   bool is_member(Rank worker) const { return backend().is_member(worker); }
   /// Members, and workers that are down but awaited (on_failure: wait).
   bool awaits(Rank worker) const { return backend().awaits(worker); }
   bool members_change() const { return backend().members_change(); }
-  /// The life of that worker that is in, or was in last.
+  /// The present life of that worker, or its last one.
   Peer present(Rank worker) const { return backend().present(worker); }
-  /// Where workers publish weights of their own: it is a member, and its present life began no later than with its weights of that version.
+  /// Where workers publish weights of their own: it is a member, and its present life began at or before its weights of that version.
   bool takes_part(Rank worker, std::uint64_t version) const { return is_member(worker) && backend().first_version(worker) <= version; }
   /// Its weights of that version may still come: it takes part, or it is down and the others wait for its return.
   bool awaits(Rank worker, std::uint64_t version) const { return is_member(worker) ? takes_part(worker, version) : awaits(worker); }
@@ -250,7 +250,7 @@ class Node final : public Participant {
     __builtin_prefetch(this, 1);
     __builtin_prefetch(reinterpret_cast<const char*>(this) + 64, 1);
   }
-  /// Samples that this node has drawn, for whomever.
+  /// Samples that this node has drawn, for any worker.
   std::uint64_t drawn() const { return own_.work; }
 
  private:
@@ -275,7 +275,7 @@ class Node final : public Participant {
     else
       return Payload(algebra().as_sent(as_contribution(payload)));
   }
-  /// None where each receiver gets weights of its own, as compressed answers are.
+  /// None where each receiver gets weights of its own, such as compressed answers.
   template <class T>
   std::optional<Payload> the_same_for_all(const T& payload) {
     if (std::is_same_v<T, Weights> && plan().compression && plan().compression->answers) return std::nullopt;

@@ -1,7 +1,7 @@
-// What a scheme awaits, and its ownership.
+// The operations that a scheme awaits, and their ownership.
 //
-// The awaiting coroutine's frame owns the operation, through a Pending; the node has room for one, where it lies beside what it works
-// on. When the frame dies, or when it loses a first_of, it takes itself out of whatever it waits in: nothing of it is left. A completed
+// The awaiting coroutine's frame owns the operation, through a Pending. The node has room for one, beside its own data. When the frame
+// dies, or when the operation loses a first_of, the operation removes itself from every queue: nothing refers to it afterwards. A completed
 // operation wakes its coroutine through the back end's queue.
 #pragma once
 #include <coroutine>
@@ -60,7 +60,7 @@ class Operation : public Event {
   inline void give_up() noexcept;
   /// For back ends: it is done; the waiter resumes through the queue at this instant.
   void complete();
-  /// The same by a back end that has the queue at hand.
+  /// The same for a back end that already holds the queue.
   void complete(EventQueue& queue) {
     settle();
     queue.at_once(*this);
@@ -100,16 +100,16 @@ class Operation : public Event {
     state_ = State::done;
     if (waiter_) waiter_.resume();  // this operation may be gone after it; without a waiter it was in flight
   }
-  /// Called before it starts, of kinds that have something to prepare: a forced choice is looked up here.
+  /// Called before it starts, for kinds that need preparation: a forced choice is looked up here.
   virtual void prepare() {}
 
-  Kind kind_;  // first: these lie in what Event leaves free at its end
+  Kind kind_;  // first: these fit in the padding at the end of Event
   State state_ : 4 = State::idle;
   bool unheard_ : 1 = false;
 
  protected:
   bool prepares_ : 1 = false;  // prepare() is to be called
-  std::uint16_t count_ = 0;  // for kinds that have something to count
+  std::uint16_t count_ = 0;  // for kinds that count something
 
  private:
   Participant* node_;
@@ -151,7 +151,7 @@ class OperationSlot {
 /// Of the operation's node.
 OperationSlot& slot_of(const Operation& operation);
 
-/// What a scheme awaits: owns the operation.
+/// A scheme awaits a Pending, which owns the operation.
 template <class T>
 class [[nodiscard]] Pending {
  public:

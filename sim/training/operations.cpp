@@ -30,7 +30,7 @@ Weights StepOperation::await_resume() {
     return std::move(weights_);
   }
   for (const Contribution& made : gradient_->made()) {
-    // A worker's local steps are one contribution; what a server applies are one each.
+    // A worker's local steps are one contribution; each contribution that a server applies counts as one.
     if (made.worker == here.self() && !all.empty() && all.back().worker == here.self()) {
       all.back().steps += made.steps;
       all.back().samples += made.samples;

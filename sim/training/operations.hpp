@@ -1,4 +1,4 @@
-// The operations that Node hands out: one class a kind.
+// The operations that Node hands out: one class per kind.
 #pragma once
 #include <coroutine>
 #include <cstddef>
@@ -22,12 +22,12 @@ class ComputeOperation : public Operation {
  public:
   const DrawnBatch& batch() const { return batch_; }
   const Weights& weights() const { return weights_; }
-  /// What has been computed.
+  /// The computed gradient.
   Gradient gradient() const;
-  /// The same as it is brought to an all-reduce. Once.
+  /// The same in the form that an all-reduce takes. Call it once.
   Gradient contribution() const { return node().outgoing(gradient(), nullptr); }
   // Back end's own, as is milestone().
-  Time span;  // at full speed; when it is done, what was booked as computing it
+  Time span;  // at full speed; after the end, the time booked as computing it
   std::uint16_t& milestone() { return count_; }
   std::uint16_t milestone() const { return count_; }
 
@@ -49,7 +49,7 @@ class GradientOperation final : public ComputeOperation {
   Gradient await_resume() { return gradient(); }
 };
 
-/// What a worker does with its compressed part of a collective before it joins, and with the others' when it has them.
+/// A worker's work on its compressed part of a collective before it joins, and on the others' parts when it has them.
 enum class CodingStage : std::uint8_t { none, encoding, decoding };
 
 class AveragedGradientOperation final : public ComputeOperation {
@@ -66,7 +66,7 @@ class AveragedGradientOperation final : public ComputeOperation {
     return mean;
   }
   // Back end's own.
-  /// This worker's part is known: payload. Once.
+  /// This worker's part is known: payload. Call it once.
   void bring() {
     Gradient mine = contribution();
     brought = mine->value();
@@ -74,7 +74,7 @@ class AveragedGradientOperation final : public ComputeOperation {
   }
   Payload payload;  // this worker's gradient, then the mean
   Handle brought;
-  bool computed = false;  // backward is through
+  bool computed = false;  // backward has finished
   CodingStage coding = CodingStage::none;
 
  private:
@@ -190,7 +190,7 @@ class SignalOperation final : public Operation {
   ~SignalOperation() { give_up(); }
   SyncSignal await_resume() const { return SyncSignal(number_); }
   std::uint64_t number() const { return number_; }
-  /// For back ends: this is the signal that came; its number is at least the one waited for.
+  /// For back ends: this signal came; its number is at least the one waited for.
   void came(std::uint64_t number) { number_ = number; }
   std::string describe() const;
 
@@ -206,7 +206,7 @@ class ProceedOperation final : public Operation {
   Proceed await_resume() const { return {}; }
 };
 
-/// Completes after that time. Whatever else ends at that very instant ends before.
+/// Completes after that time. Everything that ends at the same instant ends before it.
 class TimerOperation final : public Operation {
  public:
   TimerOperation(Participant& owner, Time span) : Operation(owner, Kind::timer), span_(span) {}
@@ -214,14 +214,14 @@ class TimerOperation final : public Operation {
   struct TimedOut {};
   TimedOut await_resume() const { return {}; }
   Time span() const { return span_; }
-  /// For back ends, when its event comes: true at the second time, which is to follow at the same instant.
+  /// For back ends, when its event comes: true at the second event, which must follow at the same instant.
   bool rings() { return count_++ > 0; }
 
  private:
   Time span_;
 };
 
-/// Waits until this worker's loader has prepared so many samples, of which `first` is a part, and they lie on its device.
+/// Waits until this worker's loader has prepared that number of samples, `first` among them, and they are on its device.
 class LoadOperation final : public Operation {
  public:
   LoadOperation(Participant& owner, const DrawnBatch& first, std::int64_t samples)
@@ -239,7 +239,7 @@ class LoadOperation final : public Operation {
 /// The process that drives this worker is busy with something other than computing.
 struct HostWork {
   Time span;
-  bool ahead = false;          // it began when the last such work was over that the worker has waited for, and the worker with it
+  bool ahead = false;          // it began when the last such work that the worker has waited for was over; the worker began with it
   bool loader_stands = false;  // it takes the core on which the loader would prepare batches
 };
 
@@ -259,7 +259,7 @@ class CellOperation : public Operation {
  public:
   CellOperation(Participant& owner, Kind what) : Operation(owner, what) { prepares_ = true; }
   Weights await_resume() { return std::move(weights); }
-  Weights weights;  // back end's own; out: what was read, or the weights of which this addition makes the next version
+  Weights weights;  // back end's own; out: the weights read, or the weights from which this addition makes the next version
 
  protected:
   ~CellOperation() = default;
@@ -280,7 +280,7 @@ class CellStepOperation final : public CellOperation {
   CellStepOperation(Participant& owner, const Gradient& gradient) : CellOperation(owner, Kind::cell_step), gradient_(gradient) {}
   ~CellStepOperation() { give_up(); }
   const Gradient& gradient() const { return gradient_; }
-  /// Back end's own: the step is computed, and is being added.
+  /// Back end's own: the step is computed, and its addition is in progress.
   bool is_adding() const { return count_ > 0; }
   void begin_adding() { count_ = 1; }
 
@@ -303,7 +303,8 @@ class CollectiveOperation : public Operation {
   ~CollectiveOperation() { give_up(); }
 
  private:
-  /// Throws UnsupportedOperation where the run has none, std::invalid_argument if the group is no list of ascending workers with this one.
+  /// Throws UnsupportedOperation where the run has none, std::invalid_argument if the group is not an ascending list that contains this
+  /// worker.
   void prepare() final;
   RankGroup group_;
 };
@@ -363,15 +364,15 @@ class PublishOperation final : public Operation {
   Weights await_resume();
   /// Stamped: version and progress are those of the new version.
   const Weights& weights() const { return weights_; }
-  /// What went into it.
+  /// The contributions in it.
   const Contributions& made() const { return before_->made(); }
 
  private:
   Weights before_, weights_;
 };
 
-/// Which operations may begin before they are awaited. Of receives only those from a given rank: whom a receive-from-anyone takes is a
-/// choice, and choices are made in program order.
+/// Which operations may begin before they are awaited. Receives: only those from a given rank, since a receive-from-anyone makes a choice,
+/// and choices are made in program order.
 template <class T>
 inline constexpr bool may_be_in_flight = false;
 template <>
@@ -387,12 +388,12 @@ inline constexpr bool may_be_in_flight<AllGatherOperation<T>> = true;
 template <class T>
 inline constexpr bool may_be_in_flight<ReceiveOperation<T>> = true;
 
-/// A replay's choices do not fit the scheme: they are of another run.
+/// A replay's choices do not fit the scheme: they come from another run.
 struct ReplayMismatch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A scheme uses something that this run does not have; the message says who, what, and what would be right.
+/// A scheme uses something that this run does not have; the message says who, what, and how to fix it.
 struct UnsupportedOperation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -15,7 +15,7 @@
 
 namespace straggler {
 
-/// Where a worker, or all of them together, stand in their sequence of samples.
+/// The position of one worker, or of all of them together, in their sequence of samples.
 struct SampleStream {
   std::uint64_t position = 0;
 };
@@ -28,17 +28,17 @@ struct NodeContext {
   Lineage& lineage;
   const TrainingPlan& plan;
   Algebra algebra;
-  /// What Node::sample_workers drew, for all nodes.
+  /// The draws of Node::sample_workers, for all nodes.
   struct SampledWorkers {
     std::int64_t count = -1;
     std::uint64_t round = 0;
     std::shared_ptr<const std::vector<Rank>> ranks;
   };
   std::array<SampledWorkers, 2> sampled;  // the one asked for last, and the one before: newcomers ask for the first round
-  std::map<Rank, std::shared_ptr<const std::vector<Rank>>> first_clients;  // by the first worker of whom they were drawn
+  std::map<Rank, std::shared_ptr<const std::vector<Rank>>> first_clients;  // by the first worker of the drawn pool
   SampleStream shared_stream;                                              // where plan.shared_stream
-  Weights initial;                                                         // made when first asked for
-  PushWeight::Pool push_weights;                                           // made when first asked for
+  Weights initial;                                                         // made on first use
+  PushWeight::Pool push_weights;                                           // made on first use
 };
 
 /// An optimizer: its rule and its state. A coroutine may hold several, inner and outer ones.
@@ -71,7 +71,7 @@ class Participant {
   bool is_server() const { return !is_worker() && !is_aggregator(); }
   const TrainingPlan& plan() const { return context_.plan; }
   std::string name() const { return name_of(self_); }
-  /// As messages call it: "worker 3", "server 0", "aggregator 1".
+  /// Name in messages: "worker 3", "server 0", "aggregator 1".
   std::string name_of(Rank rank) const;
 
   Backend& backend() const { return context_.backend; }
@@ -80,7 +80,7 @@ class Participant {
   OperationSlot& slot() { return slot_; }
   /// Passes over the training set, as schedules count them, at these weights.
   double epochs_at(const Weights& weights) const;
-  /// In which pass over the data that it is drawn from the batch lies.
+  /// The pass over its data in which the batch lies.
   std::uint64_t epoch_of(const DrawnBatch& batch) const {
     return batch.position / (plan().shared_stream ? plan().train_samples : plan().stream_samples[batch.stream]);
   }
@@ -89,25 +89,25 @@ class Participant {
     if (!optimizer_) optimizer_ = std::make_unique<Optimizer>(*plan().optimizer);
     return *optimizer_;
   }
-  /// What a server or an all-reduce gets of this worker's gradient: compressed, where the run compresses gradients. One worker alone brings
-  /// its gradient to an all-reduce whole.
+  /// This worker's gradient as a server or an all-reduce gets it: compressed, if the run compresses gradients. A single worker brings its
+  /// whole gradient to an all-reduce.
   Gradient outgoing(const Gradient& gradient);
-  /// The same as it is brought to an all-reduce of the group.
+  /// The same for an all-reduce of the group.
   Gradient outgoing(const Gradient& gradient, const RankGroup& group);
-  /// What a message to `to` carries of these weights: a difference where the run compresses, else the weights as messages carry them.
+  /// The payload of a message to `to` with these weights: a difference if the run compresses, otherwise the weights in message precision.
   Weights outgoing(Weights weights, Peer to);
-  /// What an all-reduce of the group gets of these weights. One worker alone brings them whole.
+  /// These weights as an all-reduce of the group gets them. A single worker brings them whole.
   Weights outgoing(Weights weights, const RankGroup& group);
-  /// What a worker's neighbours know of its weights: x̂ ← x̂ + q, q = C(weights - x̂). To send it is to send q. Its value is x̂. Only where
-  /// the run compresses.
+  /// The neighbours' estimate of a worker's weights: x̂ ← x̂ + q, q = C(weights - x̂). Sending it sends q. Its value is x̂. Only if the run
+  /// compresses.
   Weights estimate(const Weights& weights);
-  /// The weights as the node holds them to which they were sent last.
+  /// The weights as held by the node to which they were sent last.
   Weights as_held_by(Rank rank, const Weights& sent) const;
-  /// For operations: these have come, have been averaged, or are published.
+  /// For operations: these weights have arrived, have been averaged, or are published.
   void received(Weights& weights, Rank from) {
     if (sends_differences()) note_received(weights, from);
   }
-  // `mine` is what this worker has brought: of weights, the difference.
+  // `mine` is this worker's input: for weights, the difference.
   void averaged(Weights& mean, const Handle& mine, const RankGroup& group) {
     if (sends_differences()) note_averaged(mean, mine, group);
   }
@@ -117,25 +117,24 @@ class Participant {
   void published(const Weights& weights) {
     if (sends_differences() && plan().compression->common_versions) exchanged().of_group(nullptr) = weights->value;
   }
-  /// What training starts from here: known to every node from the seed, without time or bytes; for a worker that joins later or comes back
-  /// after a crash, the weights that it was sent.
+  /// The weights that training starts from here: known to every node from the seed, without time or bytes. For a worker that joins later or
+  /// comes back after a crash, the weights that it was sent.
   Weights initial_weights();
-  /// A life is over: residuals of its messages are lost, and so is its knowledge of others' weights.
+  /// A life is over: the residuals of its messages are lost, and so is its knowledge of others' weights.
   void forget_messages() {
     residual_.reset();
     factors_.reset();
     exchanged_.reset();
   }
-  /// What a client keeps on its device from one invitation to the next, also when it goes away in between; a crash empties it. It is empty
-  /// at first.
+  /// A client's state on its device between invitations, also while it is away; a crash empties it. It is empty at first.
   Handle& kept() {
     if (!kept_) kept_ = std::make_unique<Handle>();
     return *kept_;
   }
   void forget_kept() { kept_.reset(); }
-  /// Number of a computation that starts.
+  /// Number of the computation that starts.
   std::uint64_t next_call() { return calls_++; }
-  /// All-reduces over all workers whose results its process has taken, or holds in the weights that it started from.
+  /// All-reduces over all workers whose results its process has taken, or whose results its starting weights hold.
   std::uint32_t reductions_taken() const { return reductions_taken_; }
   void reduction_taken() { ++reductions_taken_; }
   /// A life begins from weights that hold the results of the first `count`.
@@ -153,7 +152,7 @@ class Participant {
   std::unique_ptr<Optimizer> optimizer_;  // null: none yet
   std::uint64_t messages_ = 0;            // that were compressed
   std::unique_ptr<Handle> kept_;          // null: nothing
-  std::unique_ptr<Handle> residual_;      // what messages have left out of gradients (Compression); null: nothing yet
+  std::unique_ptr<Handle> residual_;      // the part that messages have left out of gradients (Compression); null: nothing yet
   std::unique_ptr<GroupVectors> factors_;  // of its last gradients; null: none yet
   Weights start_;                         // of a worker that came later
 
@@ -163,23 +162,24 @@ class Participant {
     if (!exchanged_) exchanged_ = std::make_unique<ExchangedWeights>();
     return *exchanged_;
   }
-  /// Scalars of the compressor's rule for the next message, of what was made at weights of that version.
+  /// Scalars of the compressor's rule for the next message, for a vector made at weights of that version.
   std::vector<double> compression_scalars(const std::vector<double>& scalars, std::uint64_t version);
   /// The inputs of a compressor's rule, as one vector: v + e.
   Handle with_residual(const Handle& v, const Handle* residual);
-  /// The rule of a compressor that factors: q, and in `form` its factors. `last`: those sent before, and now; null: each begins anew.
+  /// The rule of a compressor that factors: q, and in `form` its factors. `last`: in: those sent before; out: those of now; null: no warm
+  /// start.
   Handle as_product(const Handle& v, CompressedForm& form, Handle* last);
   Handle left_factor(const Handle& v, const std::vector<double>& scalars, const Handle& last);
-  /// The weights as they are brought to an all-reduce of factors: the whole difference, and its left factor.
+  /// The weights as brought to an all-reduce of factors: the whole difference, and its left factor.
   Weights as_left_factor(const Weights& weights, const Handle& base, const RankGroup& group);
-  /// The weights as base + q. `residual` null: what q leaves out is in the next difference anyway.
+  /// The weights as base + q. `residual` null: the next difference contains the part that q leaves out anyway.
   Weights as_difference(const Weights& weights, const Handle& base, Handle* residual);
   Weights with_difference(Weights weights, const Handle& base, const Handle& change, CompressedForm form);
   Weights as_answer(Weights weights, Peer to);
   bool knows_estimate(Rank rank);
   void note_received(Weights& weights, Rank from);
   void note_averaged(Weights& mean, const Handle& mine, const RankGroup& group);
-  /// What the product of factors leaves out of `mine`, after the mean of them all: v - P Q^T with the common P and its own Q.
+  /// The part of `mine` that the product of factors leaves out, after the mean of all: v - P Q^T with the common P and its own Q.
   Handle left_out(const Handle& mine, const LowRank& of_all, std::uint64_t version);
   void note_averaged(Gradient& mean, const Handle& mine, const RankGroup& group);
 

@@ -1,4 +1,4 @@
-// What nodes send each other: weights, gradients, samples and control signals, all as handles with a little bookkeeping.
+// The payloads that nodes exchange: weights, gradients, samples and control signals, all as handles with some bookkeeping.
 #pragma once
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace straggler {
 
-/// A node, and which of its lives: a worker that restarts after a crash begins another. A message to a life that is over is dropped
+/// A node and one of its lives: a worker that restarts after a crash begins another life. A message to a life that is over is dropped
 /// (docs/decisions/007).
 struct Peer {
   static constexpr std::uint32_t any_life = 0xffffffff;  // whoever is in
@@ -30,13 +30,13 @@ struct Peer {
   std::uint32_t life;
 };
 
-/// Workers that exchange among themselves: ascending, and the same list on all of them. Null: all workers.
+/// A group of workers that exchange among themselves: ascending, and the same list on all of them. Null: all workers.
 using RankGroup = std::shared_ptr<const std::vector<Rank>>;
 
-/// A batch, or a mini-batch of it, and where its samples lie in the worker's own work, which jitter follows.
+/// A batch, or a mini-batch of it, and the position of its samples in the worker's own work; jitter depends on that position.
 struct DrawnBatch : Batch {
-  std::uint64_t work = 0;  // samples that the worker has drawn before, which is not `position` where workers draw from one pool
-  std::uint32_t number = 0, offset = 0;  // of the worker's batches; where in it a mini-batch begins
+  std::uint64_t work = 0;  // samples drawn by the worker before; differs from `position` where workers draw from one pool
+  std::uint32_t number = 0, offset = 0;  // index of the worker's batch; offset of a mini-batch in it
 };
 
 /// A worker's part in weights or a gradient since it last read a published version: a row of order.csv.
@@ -44,12 +44,12 @@ struct Contribution {
   Rank worker = 0;
   std::uint32_t steps = 0;
   std::uint64_t samples = 0, read_version = 0, first_position = 0;
-  Time spent;  // computing it
+  Time spent;  // on computing it
 };
 using Contributions = boost::container::small_vector<Contribution, 1>;
 
-/// A state that copies share until one of them is edited: a copy costs a pointer, and a million workers that hold the same weights hold
-/// one state. Not for several threads at once.
+/// A state that copies share until one of them is edited. A copy costs a pointer, and a million workers with the same weights hold one
+/// state. Not thread-safe.
 template <class State>
 class Shared {
  public:
@@ -62,12 +62,12 @@ class Shared {
     std::swap(state_, o.state_);
     return *this;
   }
-  // Called a dozen times for each message, nearly always without effect, so it must be inlined.
+  // Called a dozen times per message, nearly always without effect, so it must be inlined.
   [[gnu::always_inline]] ~Shared() {
     if (state_ && --state_->sharers == 0) destroy(state_);
   }
   const State* operator->() const { return state_ ? state_ : &initial(); }
-  /// To change it: nobody else sees the change.
+  /// For changes: no other copy sees them.
   State& edit() {
     if (!state_) {
       state_ = new State();
@@ -118,16 +118,16 @@ class Rarely {
   std::unique_ptr<T> value_;
 };
 
-/// A vector that travels with a payload's own, under a name: a control variate, optimizer state. It is sent in full precision.
+/// A named vector attached to a payload: a control variate, optimizer state. It is sent in full precision.
 struct AttachedVector {
   std::string name;
   Handle value;
 };
 using AttachedVectors = std::vector<AttachedVector>;
-/// Empty: none of that name.
+/// Empty: none with that name.
 Handle find_attached(const AttachedVectors& vectors, std::string_view name);
 
-/// One of `count` equal pieces of a vector. A payload that is a fragment moves its share of the bytes; elsewhere its vectors are zero.
+/// One of `count` equal pieces of a vector. A payload that is a fragment moves its share of the bytes; its vectors are zero elsewhere.
 struct Fragment {
   std::uint32_t index = 0, count = 1;
   bool whole() const { return count == 1; }
@@ -136,10 +136,10 @@ struct Fragment {
   bool operator==(const Fragment&) const = default;
 };
 
-/// The factors of a vector that is compressed to such (FactorRules).
+/// The factors of a compressed vector (FactorRules).
 struct LowRank {
   Handle left;  // P
-  Handle both;  // P and Q; empty for what is brought to an all-reduce: Q follows from the mean of all P, which are not orthogonal yet
+  Handle both;  // P and Q; empty for input of an all-reduce: Q follows from the mean of all P, which are not orthogonal yet
 };
 
 /// How a compressed vector travels.
@@ -147,19 +147,19 @@ struct CompressedForm {
   std::uint64_t bytes = 0;                           // on the wire
   std::vector<double> scalars;                       // of the compressor's rule, with the number of a draw
   std::shared_ptr<const LowRank> factors = nullptr;  // null: it is no product
-  std::uint64_t second = 0;                          // of the bytes, those of a second all-reduce, which follows the first
+  std::uint64_t second = 0;                          // of the bytes, those of a second all-reduce after the first
 };
 
 /// Weights that travel as a difference from others, which their receiver holds: they are base + change, and `change` is sent.
 struct WeightsDifference {
   Handle base, change;  // empty: it has arrived
   CompressedForm form;
-  Key of;  // of the value that it leads to
+  Key of;  // of the resulting value
 };
 
 struct WeightsState : pool::Pooled {
   std::uint32_t sharers = 0;
-  std::int32_t participants = 1;  // workers that take steps like this one's between two versions: schedules reckon with it
+  std::int32_t participants = 1;  // workers that take steps like this one's between two versions: schedules use it
   Handle value;
   std::uint64_t version = 0;        // the published version that these derive from
   std::uint64_t progress = 0;       // samples counted in that version; schedules read it
@@ -170,15 +170,15 @@ struct WeightsState : pool::Pooled {
     Fragment fragment;
     std::shared_ptr<PushWeight> push_weight;              // that travels with them; null: none
     std::shared_ptr<const WeightsDifference> difference;  // null: whole
-    std::shared_ptr<const LowRank> product;               // of the factors by which an all-reduce moved them; null: no factors
+    std::shared_ptr<const LowRank> product;               // of the factors that an all-reduce moved; null: no factors
   };
   Rarely<More> more;
   const Contributions& made() const { return more.get().made; }
   const AttachedVectors& attached() const { return more.get().attached; }
   const Fragment& fragment() const { return more.get().fragment; }
-  /// Of push-sum, for the one who receives it: taken out once. Null: none.
+  /// Of push-sum, for the receiver: taken out once. Null: none.
   PushWeight* push_weight() const { return more.get().push_weight.get(); }
-  /// How they travel, or have travelled; null: whole. What was derived from them since is no such message.
+  /// The form in which they travel, or have travelled; null: whole. Values derived from them since have no such form.
   const WeightsDifference* difference() const {
     const WeightsDifference* const own = more.get().difference.get();
     return own && own->of == value.key() ? own : nullptr;
@@ -188,11 +188,11 @@ struct WeightsState : pool::Pooled {
 /// Model parameters.
 struct Weights : Shared<WeightsState> {};
 
-/// One worker's gradient of one batch; a mean, a sum or anything derived from some has `more`.
+/// One worker's gradient of one batch; a mean, a sum or anything derived from gradients has `more`.
 class GradientState : public pool::Pooled {
  public:
   std::uint32_t sharers = 0;
-  std::int32_t averaged = 1;  // how many workers' gradients are averaged in it
+  std::int32_t averaged = 1;  // number of workers' gradients averaged in it
   Weights at;                 // the weights that it was taken at: staleness = server's version - version
   // Of one worker's:
   Rank worker = 0;
@@ -207,12 +207,12 @@ class GradientState : public pool::Pooled {
   Time spent;
   class More : public pool::Pooled {
    public:
-    std::uint64_t samples = 0;  // that were looked at, by all
+    std::uint64_t samples = 0;  // processed, by all workers
     Contributions made;
     AttachedVectors attached;
     Fragment fragment;
     std::optional<CompressedForm> compressed = std::nullopt;
-    bool of_weights = false;  // derived from weights, in full precision: a message carries it in the run's
+    bool of_weights = false;  // derived from weights, in full precision: a message carries it in the run's precision
     bool newest = false;      // its value was taken again at the newest weights when it arrived (TrainingPlan::newest_weights)
     std::shared_ptr<const LowRank> product = nullptr;  // of these factors, as the result of an all-reduce
 
@@ -232,7 +232,7 @@ class GradientState : public pool::Pooled {
     stream_ = batch.stream;
     steps = 1;
   }
-  /// Another value: it is no longer a mean over batches, and has no bytes of its own.
+  /// A new value: it is no longer a mean over batches, and has no byte count of its own.
   void derive(Handle value) {
     value_ = std::move(value);
     keep_all_samples();
@@ -241,25 +241,25 @@ class GradientState : public pool::Pooled {
     more.edit().batches_.clear();
     more.edit().derivation_ = More::Derivation::other;
   }
-  /// The mean over batches of the gradient at `at`. `fused`: computed as one large batch; else summed in an order of its own.
+  /// The mean over batches of the gradient at `at`. `fused`: computed as one large batch; otherwise summed in an order of its own.
   void mean_over(Handle value, std::vector<Batch> batches, bool fused) {
     derive(std::move(value));
     more.edit().batches_ = std::move(batches);
     more.edit().derivation_ = fused ? More::Derivation::one_batch : More::Derivation::mean_of_batches;
   }
-  /// The sum over batches of the gradient of each, each at weights of its own: it can be taken again as a sum, not as a mean.
+  /// The sum over batches of their gradients, each at weights of its own: it can be recomputed as a sum, not as a mean.
   void sum_over(Handle value, std::vector<Batch> batches) {
     derive(std::move(value));
     more.edit().batches_ = std::move(batches);
     more.edit().derivation_ = More::Derivation::sum_of_batches;
   }
-  /// The batches that it is the gradient of, or a sum over, one by one; empty: it is a mean, or follows otherwise.
+  /// The batches of this gradient, or of this sum of gradients, one by one; empty: it is a mean, or derived otherwise.
   std::vector<Batch> summed_batches() const {
     std::vector<Batch> batches;
     if (!more.there() || more.get().derivation_ == More::Derivation::sum_of_batches) add_all_batches(batches);
     return batches;
   }
-  /// It has been summed as several vectors, in an order that its key names: it is not one large batch any more.
+  /// It has been summed as several vectors, in an order that its key records: it no longer is one large batch.
   void summed_apart() {
     if (more.there() && fusible()) more.edit().derivation_ = More::Derivation::mean_of_batches;
   }
@@ -280,7 +280,7 @@ class GradientState : public pool::Pooled {
   const AttachedVectors& attached() const { return more.get().attached; }
   const Fragment& fragment() const { return more.get().fragment; }
   bool of_weights() const { return more.there() && more.get().of_weights; }
-  /// Appends the batches over which it is a mean, so that its derivation can be taken again at other weights. None if it is no such mean.
+  /// Appends the batches of this mean, so that it can be recomputed at other weights. None if it is not a mean of batches.
   void add_batches(std::vector<Batch>& to) const {
     if (!more.there() || more.get().derivation_ != More::Derivation::sum_of_batches) add_all_batches(to);
   }
@@ -294,7 +294,7 @@ class GradientState : public pool::Pooled {
     else if (steps > 0)
       to.push_back({first_position, stream_, batch_samples});
   }
-  /// What one worker's gradient says of itself moves to `more`.
+  /// The data of one worker's gradient moves to `more`.
   void keep_all_samples() {
     if (more.there()) return;
     more.edit().made.push_back({worker, steps, batch_samples, version(), first_position, spent});
@@ -305,7 +305,7 @@ class GradientState : public pool::Pooled {
 /// A gradient, or the mean or sum of several.
 struct Gradient : Shared<GradientState> {};
 
-/// A numbered control word; carries no bytes and is not a message: only the highest number that has come is kept.
+/// A numbered control word; carries no bytes and is not a message: only the highest number received is kept.
 struct SyncSignal {
   explicit SyncSignal(std::uint64_t n) : number(n) {}
   std::uint64_t number;
@@ -321,18 +321,18 @@ struct SamplesState {
   std::uint64_t bytes = 0;
 };
 
-/// A batch that one process draws for another: its inputs, or what the model made of them.
+/// A batch that one process draws for another: its inputs, or the model's outputs for them.
 struct Samples : Shared<SamplesState> {};
 
-/// A control word from one node to another, with bytes: a message like others. A request, a turn.
+/// A control word with bytes from one node to another: a message like others. A request, a turn.
 struct Token {
   std::uint32_t number = 0;
-  std::uint32_t bytes = 8;  // that it moves
+  std::uint32_t bytes = 8;  // bytes that it moves
 };
 
 using Payload = std::variant<Weights, Gradient, MembershipNotice, Samples, Token>;
 
-/// Its place among the alternatives of Payload.
+/// Its index among the alternatives of Payload.
 template <class T, std::size_t Index = 0>
 constexpr std::size_t payload_kind() {
   if constexpr (std::is_same_v<T, std::variant_alternative_t<Index, Payload>>)
@@ -341,10 +341,10 @@ constexpr std::size_t payload_kind() {
     return payload_kind<T, Index + 1>();
 }
 
-/// How the payload's vector travels if it is compressed; null: it is not.
+/// The compressed form of the payload's vector; null: it is not compressed.
 const CompressedForm* compressed_form(const Payload& payload);
 
-/// A vector that travels compressed: a gradient, or by how much weights differ from their base.
+/// A vector that travels compressed: a gradient, or the difference of weights from their base.
 struct CompressedVector {
   Handle value;
   const CompressedForm* form;  // part of the payload
@@ -363,7 +363,7 @@ struct From : T {
   Peer sender;
 };
 
-/// A message between two nodes. Back ends derive from it what they need to carry it.
+/// A message between two nodes. Back ends derive from it and add their transport data.
 struct Message : pool::Pooled {
   Message(Rank sender, Rank receiver, Payload&& what) : from(sender), to(receiver), payload(std::move(what)) {}
   Message(const Message&) = delete;

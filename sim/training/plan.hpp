@@ -14,10 +14,10 @@
 
 namespace straggler {
 
-/// Who aggregates for whom, beside the server: aggregator k is a process of its own, for consecutive workers.
+/// The assignment of workers to aggregators, beside the server: aggregator k is a process of its own, for consecutive workers.
 struct Aggregation {
   Rank first_rank = 0;             // of aggregator 0
-  std::vector<Rank> first_worker;  // [aggregators + 1]: those of k are first_worker[k] .. first_worker[k + 1] - 1; empty: no aggregators
+  std::vector<Rank> first_worker;  // [aggregators + 1]: aggregator k has first_worker[k] .. first_worker[k + 1] - 1; empty: no aggregators
   Rank count() const { return first_worker.empty() ? 0 : static_cast<Rank>(first_worker.size()) - 1; }
   bool has(Rank rank) const { return rank >= first_rank && rank < first_rank + count(); }
   /// The number, below count(), of a worker's aggregator.
@@ -26,16 +26,16 @@ struct Aggregation {
   }
 };
 
-/// What all nodes of a run share; outlives them.
+/// The data shared by all nodes of a run; outlives them.
 struct TrainingPlan {
   Rank workers = 1;
   std::int64_t batch = 1;           // per worker, before the remainder of a global batch
   std::int64_t larger_batches = 0;  // workers, the first ones, whose batch has one sample more
-  std::int64_t minibatch = 0;       // samples of the pieces in which a worker takes its batch; 0: it takes it whole
-  std::int64_t cell_chunks = 0;     // pieces of the weights that all workers share in their host's memory; 0: they share none
+  std::int64_t minibatch = 0;       // samples of the pieces in which a worker takes its batch; 0: one piece
+  std::int64_t cell_chunks = 0;     // pieces of the weights that all workers share in their host's memory; 0: not shared
   bool drop_last = false;
   Versions versions = Versions::shared;
-  Rank racks = 1;           // that the workers are in, where the topology has racks; set for schemes with aggregators
+  Rank racks = 1;           // racks of the workers, where the topology has racks; set for schemes with aggregators
   Aggregation aggregation;  // of those schemes
   bool ring_sums = false;   // an all-reduce sums in the order of a ring, as real ranks do; else in rank order
   bool fuse = true;         // same-weights gradients that are averaged are evaluated as one batch
@@ -44,10 +44,10 @@ struct TrainingPlan {
   /// beginning.
   std::optional<std::int64_t> invited;
   ClientSelection selection;
-  std::vector<float> client_seconds;          // [workers] where they are selected by speed: what a round is expected to take of each
-  bool clients_come_and_go = false;           // only those that are present are drawn (cluster.workers[i].availability)
+  std::vector<float> client_seconds;          // [workers] if selected by speed: the expected time of a round on each
+  bool clients_come_and_go = false;           // only present clients are drawn (cluster.workers[i].availability)
   std::uint64_t train_samples = 1;            // size of the training set
-  std::uint64_t epoch_samples = 1;            // of which one pass counts: pass_samples of all parts, or of the pool; 0: unknown
+  std::uint64_t epoch_samples = 1;            // samples of one pass: pass_samples of all parts, or of the pool; 0: unknown
   bool shared_stream = false;                 // all workers draw from one pool
   std::vector<std::uint64_t> stream_samples;  // [workers] samples of a worker's own part; empty if shared
   bool endless = false;                       // without data: no batch is cut where a pass over a part ends
@@ -55,22 +55,22 @@ struct TrainingPlan {
   const UpdateRule* optimizer = nullptr;
   const UpdateRule* outer_optimizer = nullptr;  // of SchemeEntry::outer_optimizer; none: the scheme has none
   bool statistics = false;                      // vectors end in running statistics, or in a dynamic loss scale
-  const Rule* rounding = nullptr;               // what a message does to weights; none: nothing
-  const Compression* compression = nullptr;     // what a message does to a worker's gradients; none: nothing
+  const Rule* rounding = nullptr;               // the effect of a message on weights; none: nothing
+  const Compression* compression = nullptr;     // the effect of a message on a worker's gradients; none: nothing
   /// For what-if runs without staleness: a server recomputes each arriving gradient at its newest version; their order does not change.
   bool newest_weights = false;
 
   /// Samples of a worker's batch, and of the pieces in which it takes it: at most the batch.
   std::int64_t batch_of(Rank worker) const { return EvenSplit<std::int64_t>{batch, larger_batches}.size(worker); }
   std::int64_t minibatch_of(Rank worker) const { return minibatch > 0 ? std::min(minibatch, batch_of(worker)) : batch_of(worker); }
-  /// The drawing rule of a pass over `samples`: all of them, or, with drop_last, as many as make whole mini-batches of the worker, or whole
-  /// batches where its last mini-batch is smaller than the others.
+  /// The drawing rule of a pass over `samples`: all of them. With drop_last, as many as make whole mini-batches of the worker, or whole
+  /// batches if its last mini-batch is smaller than the others.
   std::uint64_t drawn_of(Rank worker, std::uint64_t samples) const;
   /// Samples of a worker's own part of the data, n_k; of the pool's fair share if the partition is shared.
   std::uint64_t part_samples(Rank worker) const;
-  /// Samples that one pass over the worker's own part draws, or over the pool: there the smallest batch decides.
+  /// Samples that one pass draws over the worker's own part, or over the pool: there the smallest batch decides.
   std::uint64_t pass_samples(Rank worker) const;
-  /// Batches that all workers together draw in an epoch, the smaller last ones among them, if they draw equally often.
+  /// Batches that all workers together draw in an epoch, including smaller last ones, if they draw equally often.
   double batches_per_epoch() const;
 };
 

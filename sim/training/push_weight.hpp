@@ -1,8 +1,8 @@
-// The weights of push-sum. A worker holds a sum x and a weight w, and its estimate is x / w. With a share of its sum a worker gives away
-// the same share of its weight. The weights of p workers, those in messages included, add up to p.
+// The weights of push-sum. A worker holds a sum x and a weight w, and its estimate is x / w. A worker that gives away a share of its sum
+// gives away the same share of its weight. The weights of p workers, including those in messages, add up to p.
 //
-// Nothing of them is ever lost: what a worker held that has gone, and what was in a message that has not been taken, lies in the run's pool
-// from that instant on, until a worker draws it. So the pool, what workers hold, and what is in messages add up to p at every moment.
+// No weight is ever lost: the weight of a worker that has gone, or of a message that was not taken, returns to the run's pool at that
+// instant, until a worker draws it. So the pool, the workers' weights, and the weights in messages add up to p at every moment.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -10,16 +10,16 @@
 
 namespace straggler {
 
-/// A share of the p of a run. Moved, never copied; what is left of it at its end goes into the pool.
+/// A share of the p of a run. Moved, never copied; at its end the rest goes into the pool.
 class PushWeight {
  public:
   static constexpr unsigned wire_bytes = 8;  // on the wire: a double
   /// The part of the run's weights that nobody holds: p before the first draw.
   using Pool = std::shared_ptr<double>;
 
-  /// `amount` is from elsewhere: another process has sent it.
+  /// `amount` comes from another process, which has sent it.
   explicit PushWeight(double amount) : amount_(amount) {}
-  /// As much of `most` as is in the pool.
+  /// Draws at most `most`, as much as the pool has.
   PushWeight(Pool pool, double most) : pool_(std::move(pool)), amount_(std::min(most, *pool_)) { *pool_ -= amount_; }
   PushWeight(PushWeight&& other) noexcept : pool_(other.pool_), amount_(other.take()) {}
   PushWeight& operator=(PushWeight&&) = delete;
@@ -28,7 +28,7 @@ class PushWeight {
   }
 
   double amount() const { return amount_; }
-  /// Half of it leaves.
+  /// Splits off half of it.
   PushWeight half() {
     PushWeight other(pool_, amount_ / 2, Split());
     amount_ -= other.amount_;

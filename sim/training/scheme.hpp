@@ -1,4 +1,4 @@
-// A training scheme: one coroutine a worker and, where it has them, one for the parameter server and one an aggregator. One file a scheme.
+// A training scheme: one coroutine per worker, one for the parameter server and one per aggregator, if it has them. One file per scheme.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -33,7 +33,7 @@ class Scheme {
   virtual Process aggregator(Node& node) const;
 };
 
-/// What the others do when a worker crashes. A scheme declares which of these it can do, the first one being its default:
+/// The other workers' reaction to a crash. A scheme declares the reactions that it supports; the first one is its default:
 ///  - wait: they wait until it is back; it starts again from the latest version.
 ///  - drop: they continue without it; it takes part again when it is back.
 ///  - abort: the run ends.
@@ -41,10 +41,10 @@ class Scheme {
 enum class OnFailure { wait, drop, abort };
 inline constexpr ChoiceTable<OnFailure> failure_choice("on_failure",
                                                        {{OnFailure::wait, "wait"}, {OnFailure::drop, "drop"}, {OnFailure::abort, "abort"}});
-/// The parameter of a scheme that can do these.
+/// The parameter of a scheme that supports these.
 Parameter on_failure(std::initializer_list<OnFailure> choices, const std::string& meaning);
 
-/// How the workers of a scheme exchange what they have computed.
+/// How the workers of a scheme exchange their results.
 enum class Exchange {
   none,        // no messages: one worker alone, or workers that share their host's memory
   server,      // with a parameter server, which the cluster must have
@@ -69,8 +69,8 @@ inline constexpr ChoiceTable<Family> family_choice("family", {{Family::synchrono
                                                               {Family::gossip, "gossip"},
                                                               {Family::federated, "federated"}});
 
-/// Which weights a worker holds between two updates, as far as memory goes: those that all hold, a version that may be older than the
-/// others', or its own, with its optimizer's state, after local steps.
+/// The weights that a worker holds between two updates, for the memory estimate: those that all hold; a version that may be older than the
+/// others'; or its own, with its optimizer's state, after local steps.
 enum class WorkersHold { same_version, own_version, own_weights };
 
 /// An optimizer by its registered name.
@@ -83,7 +83,7 @@ struct OptimizerChoice {
 using ParameterTexts = std::map<std::string, std::string>;
 
 /// Bounds the staleness τ of every contribution to an update while no worker fails: updates published between reading the weights and the
-/// update that it is in, which does not count itself.
+/// update with the contribution, which is not counted itself.
 struct StalenessBound {
   std::string text = "0";  // as a formula
   /// None: there is no bound.
@@ -92,90 +92,89 @@ struct StalenessBound {
   };
 };
 
-/// Of schemes in which nobody waits for a slow worker, nor drops what it sends.
+/// For schemes in which nobody waits for a slow worker, nor drops its contributions.
 StalenessBound unbounded_staleness();
 
-/// Bytes that all messages of an update have, those of all workers together, in multiples of d, the bytes of the weights. An all-reduce is
-/// a ring; words that carry no vector are left out.
+/// Bytes of all messages of an update, over all workers, in multiples of d, the bytes of the weights. An all-reduce counts as a ring; words
+/// without a vector are left out.
 struct UpdateBytes {
-  double update = 0;   // of an update itself
-  double dropped = 0;  // and of each contribution that was dropped
+  double update = 0;   // per update
+  double dropped = 0;  // and per dropped contribution
 };
 struct UpdateTraffic {
   std::string text;  // as a formula in d
-  /// None: it follows from who happens to be where, not from the parameters.
+  /// None: it depends on timing, not on the parameters.
   std::function<std::optional<UpdateBytes>(const Parameters&, const TrainingPlan&)> bytes;
 };
-/// Of one exchange of all workers: 2 (p - 1) d in a ring, 2 p d by a server.
+/// One exchange of all workers: 2 (p - 1) d in a ring, 2 p d by a server.
 UpdateTraffic traffic_via();
 
-/// Everything that the rest of the program knows about a scheme. Facts that depend on its parameters are functions of them.
+/// The rest of the program knows a scheme by this entry. Facts that depend on its parameters are functions of them.
 struct SchemeEntry {
   std::string name, summary, reference;
   Family family = Family::synchronous;
-  std::string rule = {};       // the formula, in a line
+  std::string rule = {};       // the formula, in one line
   std::string paragraph = {};  // strengths and costs, in a few sentences
   std::string waits = {};      // who waits for whom
   StalenessBound staleness = {};
   UpdateTraffic traffic = {};
-  /// Parameters of the picture in docs/schemes.md (four workers, scenarios/examples/four_workers.yaml); those that it does not name are as
-  /// in variant_of().
+  /// Parameters of the picture in docs/schemes.md (four workers, scenarios/examples/four_workers.yaml); the others are as in variant_of().
   ParameterTexts picture = {};
   std::vector<Parameter> parameters = {};
-  /// Sets of parameters to try, beside the defaults and each choice alone. If parameters are required, the first set has them all, and the
-  /// other sets and choices take those that they do not name from it.
+  /// Sets of parameters to try, beside the defaults and each choice alone. If parameters are required, the first set has them all; the
+  /// other sets and choices take missing ones from it.
   std::vector<ParameterTexts> examples = {};
   std::function<std::unique_ptr<Scheme>(const Parameters&)> make;
   std::function<Exchange(const Parameters&)> exchange;
-  /// False: every contribution to an update was computed from the version before it, and no worker makes two of one update.
+  /// False: every contribution to an update was computed from the version before it, and no worker contributes twice to one update.
   std::function<bool(const Parameters&)> asynchronous = [](const Parameters&) { return false; };
-  /// Its workers all-reduce or all-gather beside what `exchange` says: beside a server, or among their messages.
+  /// Its workers all-reduce or all-gather in addition to `exchange`: beside a server, or among their messages.
   std::function<bool(const Parameters&)> reduces = [](const Parameters&) { return false; };
-  /// Whose weights the versions are. The scheme's code is the same: every worker publishes each of its updates.
+  /// Whose weights the versions are. The scheme's code is the same in each case: every worker publishes each of its updates.
   std::function<Versions(const Parameters&)> versions = [](const Parameters&) { return Versions::shared; };
-  /// True: what a worker is given next holds its last contribution, since an update comes between the two. False: it may go on before that.
+  /// True: a worker's next weights include its last contribution, since an update comes between. False: it may continue before that.
   bool answers_hold_own = true;
-  /// Sets of parameters (as in `examples`) under which one worker is plain SGD, bit for bit, where it takes its batch in one piece.
+  /// Sets of parameters (as in `examples`) under which one worker equals plain SGD, bit for bit, if it takes its batch in one piece.
   std::vector<ParameterTexts> plain_sgd_alone = {};
-  /// Published updates in one pass over the data, where that is fixed, from the plan's drawing rule.
+  /// Published updates in one pass over the data, if that number is fixed, from the plan's drawing rule.
   std::function<std::optional<double>(const Parameters&, const TrainingPlan&)> updates_per_epoch;
   /// Size of the pieces in which a worker takes its batch (TrainingPlan::minibatch); none: whole.
   std::function<std::optional<std::int64_t>(const Parameters&)> minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
-  /// Workers share weights in the memory of their one host, in so many pieces (Node::read_cell, Node::step_cell), and each publishes its
-  /// own additions. None: they do not.
+  /// Number of pieces of the weights that workers share in the memory of their one host (Node::read_cell, Node::step_cell); each worker
+  /// publishes its own additions. None: no shared weights.
   std::function<std::optional<std::int64_t>(const Parameters&)> cell_chunks = [](const Parameters&) {
     return std::optional<std::int64_t>();
   };
-  /// Why it cannot run with this number of workers, and what would be right; empty: it can.
+  /// The reason why it cannot run with this number of workers, and the right numbers; empty: it can.
   std::function<std::string(const Parameters&, const TrainingPlan&)> unfit = [](const Parameters&, const TrainingPlan&) {
     return std::string();
   };
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly this number of workers
-  /// True: what workers send, or bring to an all-reduce, are gradients; else it is weights, if it is anything. training.compression
-  /// compresses gradients as they are, and weights as what they differ by from those that both sides hold.
+  /// True: workers send gradients, or bring them to an all-reduce; false: weights, or nothing. training.compression compresses gradients as
+  /// they are, and weights as the difference from those that both sides hold.
   std::function<bool(const Parameters&)> sends_gradients = [](const Parameters&) { return false; };
-  /// Parameters that it needs where training.compression is set, and refuses elsewhere, each with a value to try.
+  /// Parameters that it requires with training.compression and refuses without, each with a value to try.
   ParameterTexts with_compression = {};
-  /// Why its messages cannot be compressed, and what would be right; empty: they can, if there are any.
+  /// The reason why its messages cannot be compressed, and the remedy; empty: they can, if there are any.
   std::string not_compressible = {};
-  /// How many of the plan's workers a server invites to a round. The others wait, and act only when a message reaches them; who is invited
-  /// to the first round follows from the seed (Node::first_clients). None: every worker acts from the beginning.
+  /// The number of the plan's workers that a server invites to a round. The others act only when a message reaches them. The seed decides
+  /// who is invited to the first round (Node::first_clients). None: every worker acts from the beginning.
   std::function<std::optional<std::int64_t>(const Parameters&, const TrainingPlan&)> invited = [](const Parameters&, const TrainingPlan&) {
     return std::optional<std::int64_t>();
   };
-  /// How its server draws whom it invites.
+  /// How its server draws the invited clients.
   std::function<ClientSelection(const Parameters&)> selection = [](const Parameters&) { return ClientSelection(); };
   /// Its workers are clients that act when invited, so they may come and go (cluster.workers[i].availability).
   bool invites = false;
-  /// Aggregators beside the server, each for a group of consecutive workers (Node::group): at least 1, at most one a worker. They are
-  /// placed by the racks of the topology if there are as many, which the plan knows. None: the scheme has no such role.
+  /// Aggregators beside the server, each for a group of consecutive workers (Node::group): at least 1, at most one per worker. They are
+  /// placed by the racks of the topology if there are as many (the plan has that number). None: the scheme has no such role.
   std::function<Rank(const Parameters&, const TrainingPlan&)> aggregators = {};
   bool real = true;          // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
   WorkersHold workers_hold = WorkersHold::same_version;
-  std::size_t worker_vectors = 0;    // as long as the weights, that a worker holds beside those
-  std::size_t idle_bytes = 300;      // measured, of this program for a worker that nobody has invited yet
-  std::size_t worker_bytes = 1'600;  // measured, of this program for a worker without math: node, frame, links, accounts, messages
+  std::size_t worker_vectors = 0;    // vectors of the length of the weights that a worker holds beside them
+  std::size_t idle_bytes = 300;      // measured: this program's memory per worker that was not invited yet
+  std::size_t worker_bytes = 1'600;  // measured: this program's memory per worker without math: node, frame, links, accounts, messages
   /// A second optimizer, which steps along the workers' common result: its kind and parameters, as in `training.optimizer`.
   std::function<std::optional<OptimizerChoice>(const Parameters&)> outer_optimizer = [](const Parameters&) {
     return std::optional<OptimizerChoice>();
@@ -203,12 +202,12 @@ struct SchemeVariant {
   std::string text() const;
 };
 
-/// `given`, with what is required and not given from the entry's first example. Throws std::invalid_argument as complete() does.
+/// `given`, plus missing required parameters from the entry's first example. Throws std::invalid_argument as complete() does.
 SchemeVariant variant_of(const SchemeEntry& entry, ParameterTexts given);
-/// What tests of all schemes run: the defaults, each choice of each parameter, and the entry's examples. Choices of on_failure are left
-/// out: they matter under faults only.
+/// The variants that tests of all schemes run: the defaults, each choice of each parameter, and the entry's examples. Choices of on_failure
+/// are left out: they matter under faults only.
 std::vector<SchemeVariant> variants_of(const SchemeEntry& entry);
-/// Those of every registered scheme.
+/// The variants of every registered scheme.
 std::vector<SchemeVariant> all_scheme_variants();
 /// The choices of on_failure.
 const std::vector<std::string>& failure_choices(const SchemeEntry& entry);

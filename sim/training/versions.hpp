@@ -1,4 +1,4 @@
-// What a published version is a version of.
+// The meaning of a published version.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace straggler {
 
 /// Whose weights the versions of a run are.
 enum class Versions : std::uint8_t {
-  shared,       // all workers have the same: one of them, or the server, publishes each version
+  shared,       // all workers have the same weights: one of them, or the server, publishes each version
   lockstep,     // each worker has its own: version n is the mean of all workers' n-th weights
   free_running  // each worker has its own: every update of any worker makes a version, the mean of the current weights of all
 };

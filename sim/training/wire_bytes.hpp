@@ -23,7 +23,7 @@ struct WireBytes {
     return statistics == 0 ? 0 : std::visit([this](const auto& what) { return behind(what); }, payload);
   }
   std::uint64_t all_of(const Payload& payload) const { return main_of(payload) + statistics_of(payload); }
-  /// What compression takes off main_of; negative: it adds something.
+  /// Bytes that compression takes off main_of; negative: it adds some.
   double spared_of(const Payload& payload) const {
     const CompressedForm* const form = compressed_form(payload);
     if (!form) return 0;
@@ -33,7 +33,7 @@ struct WireBytes {
   }
 
  private:
-  /// A contribution without steps has no vector: it costs its latency alone.
+  /// A contribution without steps has no vector: it costs only its latency.
   static bool has_vector(const Gradient& gradient) { return !gradient->value().empty(); }
 
   std::uint64_t main(const Weights& weights) const {
@@ -54,7 +54,7 @@ struct WireBytes {
   std::uint64_t main(const Token& token) const { return token.bytes; }
   std::uint64_t main(const MembershipNotice&) const { return 0; }
 
-  /// Every vector ends in them, attached ones too.
+  /// Every vector ends in them, also attached ones.
   std::uint64_t behind(const Weights& weights) const { return weights->fragment().share_of(statistics * (1 + weights->attached().size())); }
   std::uint64_t behind(const Gradient& gradient) const {
     return has_vector(gradient) ? gradient->fragment().share_of(statistics * (1 + gradient->attached().size())) : 0;
@@ -65,7 +65,7 @@ struct WireBytes {
   }
 };
 
-/// True: it goes in the buckets of a gradient, if the cluster cuts those; else it goes in one piece.
+/// True: it goes in the buckets of a gradient, if the cluster uses buckets; otherwise it goes in one piece.
 inline bool goes_in_buckets(const Payload& payload) {
   const auto* gradient = std::get_if<Gradient>(&payload);
   return gradient && (*gradient)->fragment().whole();
