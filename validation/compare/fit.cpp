@@ -66,7 +66,7 @@ class Fitter {
 
   static constexpr double no_error = 1e-16;  // residuals of 1e-8: finer than any table
 
-  /// Gradient descent, which takes few runs if the model is smooth.
+  /// Levenberg-Marquardt, which takes few runs if the model is smooth.
   Minimum descend(const std::vector<double>& start) {
     const auto residuals_of = [&](const Matrix& points) { return weighted_residuals(points); };
     Minimum found{least_squares_in_cube(residuals_of, start, no_error), 0, true};
