@@ -1,6 +1,6 @@
-// Topology `wan`: clients that reach the servers each by its own up- and down-link, which are mostly slow and unequal (the usual case of
-// federated learning). A star; `up` and `down` stand for the cards of workers and their hosts, not for those of servers. With `backbone`
-// the clients' switch and the servers' switch are two, and one cable between them is all that clients and servers have in common.
+// Topology `wan`: clients that reach the servers over their own up- and down-links, which are mostly slow and unequal (the usual case of
+// federated learning). It is a star; `up` and `down` set the cards of workers and their hosts, not those of servers. With `backbone` the
+// clients and the servers have a switch each, and one cable between the two carries all of their traffic.
 #include <algorithm>
 #include <stdexcept>
 

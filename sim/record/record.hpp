@@ -101,7 +101,7 @@ struct RunRecord {
   std::uint64_t statistics_bytes = 0;          // of bytes_sent: batch norm's running statistics
   double spared_bytes = 0;                     // bytes that compression has saved; negative: added
   std::optional<double> compression_ratio;     // bytes without compression / bytes_sent; none: nothing is compressed, or sent
-  std::uint64_t bytes_up = 0, bytes_down = 0;  // towards and from servers; in an all-reduce, what workers sent and what they received
+  std::uint64_t bytes_up = 0, bytes_down = 0;  // towards and from servers; in an all-reduce, bytes sent and received by workers
   struct {
     std::uint64_t contributions = 0, samples = 0, bytes = 0;
   } dropped;                        // contributions that arrived and went into no version

@@ -27,7 +27,7 @@ constexpr ChoiceTable<Staleness> staleness_choice("staleness", {{Staleness::none
 enum class Answers { in_turn, at_once };
 constexpr ChoiceTable<Answers> answers_choice("answers", {{Answers::in_turn, "in_turn"}, {Answers::at_once, "at_once"}});
 
-/// What each worker computes at, as the server has sent it.
+/// The weights at which each worker computes, as the server sent them.
 class ReadWeights {
  public:
   explicit ReadWeights(Node& node) : node_(node), read_(static_cast<std::size_t>(node.workers()), node.initial_weights()) {}

@@ -1,6 +1,6 @@
 // Synchronous SGD with b backup workers: all p start, the server steps on the mean of the first p - b gradients at its version,
 //   w ← w - lr (1/(p - b)) Σ_{i among the first} g_i(w).
-// Gradients that come later are dropped, and their workers answered with the current weights at once: nobody is interrupted.
+// Later gradients are dropped, and their workers get the current weights at once: no worker is interrupted.
 // Chen et al., Revisiting Distributed Synchronous SGD, 2016.
 #include "sim/training/gather.hpp"
 

@@ -1,4 +1,4 @@
-// DiLoCo: every worker takes H local steps from the global weights θ, then an outer optimizer steps on the mean of what they changed,
+// DiLoCo: every worker takes H local steps from the global weights θ, then an outer optimizer steps on the mean of their changes,
 //   Δ = θ - (1/p) Σ_i w_i,   θ ← Outer(θ, Δ),   w_i ← θ.
 // Douillard et al., DiLoCo: Distributed Low-Communication Training of Language Models, 2023: Outer is SGD with Nesterov's momentum.
 // Streaming DiLoCo (Douillard et al. 2025) cuts the weights into fragments that are synchronized in turn, H / fragments steps apart. With
@@ -30,11 +30,11 @@ struct DilocoOptions {
     return n / fragments * steps + ((n % fragments + 1) * steps + fragments - 1) / fragments;
   }
   Fragment fragment(std::int64_t n) const { return {static_cast<std::uint32_t>(n % fragments), static_cast<std::uint32_t>(fragments)}; }
-  /// Local steps behind a worker that starts from version n: as many as the others have made by then, minus at least one.
+  /// Local steps of a worker that starts from version n: as many as the others have taken by then, minus at least one.
   std::int64_t steps_before(std::int64_t n) const { return n == 0 ? 0 : std::min(leaves_after(n - 1) + delay, leaves_after(n) - 1); }
 };
 
-/// One for each fragment. What they remember travels with the global weights, for workers that come later.
+/// One for each fragment. Their state travels with the global weights, for workers that come later.
 class OuterOptimizers {
  public:
   OuterOptimizers(const Node& node, const Weights& global, std::int64_t fragments)

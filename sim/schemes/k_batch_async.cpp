@@ -1,4 +1,4 @@
-// K-batch asynchronous SGD: the server steps on the mean of the first k gradients from anybody, whatever their versions,
+// K-batch asynchronous SGD: the server steps on the mean of the first k gradients from any workers, of any versions,
 //   w ← w - lr (1/k) Σ g(w_read);
 // a worker that has sent its gradient gets the current weights and starts again at once.
 // Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.

@@ -1,4 +1,4 @@
-// K-batch-sync SGD: the server steps on the mean of the first k gradients at its version, from anybody,
+// K-batch-sync SGD: the server steps on the mean of the first k gradients at its version, from any workers,
 //   w ← w - lr (1/k) Σ g(w);
 // workers take one mini-batch after the other at these weights until the new ones interrupt them. Unfinished mini-batches are discarded:
 // each worker draws its next one. Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.

@@ -1,6 +1,6 @@
-// Rennala SGD: the server steps on the mean of the first B gradients at its version, from anybody,
+// Rennala SGD: the server steps on the mean of the first B gradients at its version, from any workers,
 //   w ← w - lr (1/B) Σ g(w);
-// gradients of older versions are dropped. Nobody is interrupted: who sends a gradient, dropped or not, is answered with the current
+// gradients of older versions are dropped. No worker is interrupted: each one that sends a gradient, dropped or not, gets the current
 // weights and starts again on them. Tyurin & Richtárik, Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed
 // Computation Model, 2023.
 #include <algorithm>

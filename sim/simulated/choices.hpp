@@ -1,4 +1,4 @@
-// Choices decided by timing: whom a receive-from-anyone took, which branch of a first_of won. Recorded, and forced in a replay.
+// Choices decided by timing: whose message a receive-from-anyone took, which branch of a first_of won. Recorded, and forced in a replay.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -12,9 +12,9 @@
 namespace straggler {
 
 /// A worker that joins or comes back is first sent the state it needs: the weights, by the server; without a server by the first member,
-/// with the optimizer's state of those weights. If nobody is left, it reads saved state, in no time. Where workers share their host's
-/// memory, all it needs is there. It starts from the version that is the latest when it starts; where workers have weights of their own,
-/// from that first member's latest ones; among workers that reduce together, at the moment that Reduction names.
+/// with the optimizer's state of those weights. If no member is left, it reads saved state, in no time. If workers share their host's
+/// memory, the state is there. A worker starts from the version that is the latest when it starts; if workers have their own weights, from
+/// that first member's latest ones; among workers that reduce together, at the moment that Reduction names.
 class Membership final : private StateTransferWatch {
  public:
   /// All outlive this.

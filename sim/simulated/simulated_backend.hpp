@@ -81,7 +81,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Publications publications_;
   struct {
     std::unique_ptr<Membership> membership;  // null: all workers are in, always
-    std::unique_ptr<Attendance> attendance;  // null: nobody comes and goes
+    std::unique_ptr<Attendance> attendance;  // null: no worker comes and goes
     std::unique_ptr<Background> background;  // null: none
     std::unique_ptr<VaryingLinks> varying_links;  // null: none varies
   } events_;                                 // changes of the cluster, independent of training

@@ -14,7 +14,7 @@ namespace {
 /// kept: time and memory go with the number of draws.
 template <class May>
 std::vector<Rank> sample(std::size_t count, std::size_t n, RandomStream draws, May may) {
-  std::unordered_map<std::size_t, Rank> moved;  // what lies at places where something else was
+  std::unordered_map<std::size_t, Rank> moved;  // the rank at each place whose content was replaced
   const auto at = [&moved](std::size_t i) {
     const auto found = moved.find(i);
     return found == moved.end() ? static_cast<Rank>(i) : found->second;
@@ -25,7 +25,7 @@ std::vector<Rank> sample(std::size_t count, std::size_t n, RandomStream draws, M
     const std::size_t j = i + draws.below(n - i);
     if (const Rank drawn = at(j); may(drawn)) ranks.push_back(drawn);
     moved[j] = at(i);
-    moved.erase(i);  // nobody looks there again
+    moved.erase(i);  // this place is not looked at again
   }
   return ranks;
 }
@@ -153,7 +153,7 @@ DrawnBatch Node::draw(Rank worker, Drawing& drawing, std::int64_t samples, bool 
     const std::uint64_t pass = plan().drop_last ? plan().pass_samples(worker) : epoch;
     std::uint64_t passed = stream.position % epoch;
     if (passed >= pass) {
-      stream.position += epoch - passed;  // what drop_last leaves out
+      stream.position += epoch - passed;  // skips the samples that drop_last leaves out
       passed = 0;
     }
     left = pass - passed;

@@ -23,7 +23,7 @@ namespace straggler {
 /// A node and one of its lives: a worker that restarts after a crash begins another life. A message to a life that is over is dropped
 /// (docs/decisions/007).
 struct Peer {
-  static constexpr std::uint32_t any_life = 0xffffffff;  // whoever is in
+  static constexpr std::uint32_t any_life = 0xffffffff;  // any life of the process
   Peer(Rank its_rank, std::uint32_t its_life) : rank(its_rank), life(its_life) {}
   operator Rank() const { return rank; }
   Rank rank;
@@ -353,7 +353,7 @@ struct CompressedVector {
 CompressedVector compressed_vector(const Gradient& gradient);
 CompressedVector compressed_vector(const Weights& weights);
 
-/// The maker of a worker's contribution; nobody if it is not a contribution.
+/// The maker of a worker's contribution; empty if it is not a contribution.
 Contributions made_of(const Payload& payload);
 
 /// A payload and its sender. To answer later, keep the sender and not only the rank: the answer is for that life.
