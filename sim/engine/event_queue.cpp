@@ -61,7 +61,8 @@ Time EventQueue::too_late() const { return beyond(beyond_limit); }
 }
 
 inline std::uint32_t EventQueue::put_in_heap(Time when, Target target) {
-  if (when < now_ || when > Time::limit() || vacant_ == ~0u || sequence_ == std::numeric_limits<std::uint32_t>::max()) when = make_ready(when);
+  if (when < now_ || when > Time::limit() || vacant_ == ~0u || sequence_ == std::numeric_limits<std::uint32_t>::max())
+    when = make_ready(when);
   const std::uint32_t slot = vacant_;
   vacant_ = slots_[slot].id;
   slots_[slot] = target;

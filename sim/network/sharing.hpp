@@ -99,7 +99,8 @@ class Sharing {
   Time next() const { return heap_.next(); }
   /// The group that finishes a flow at next().
   GroupIndex first_group() const { return heap_.first(); }
-  /// Once settled, at next(): takes the flow out of the first group that is due then, and lets it leave. Its place is retired, not released.
+  /// Once settled, at next(): takes the flow that is due then out of the first group, and lets it leave. Its place is retired, not
+  /// released.
   FlowIndex take_first(GroupIndex group) { return take(groups_[group], *groups_[group].first(flows_)); }
   /// The same for a further flow of the group that is done now; none if there is no such flow.
   FlowIndex take_done(GroupIndex group) {
