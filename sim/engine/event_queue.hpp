@@ -210,7 +210,7 @@ inline std::uint32_t EventQueue::pop_heap() {
     heap_.pop();
   } else {
     heap_.replace_top(with_who(keys.front(), head));
-    // In a lane it is known long before what comes: while this event happens, that is fetched from where the cache does not reach.
+    // A lane's order is known far ahead, so the data of later events that are out of the cache is fetched while this event happens.
     if (keys.size() > 2 * look_ahead && slots_.size() > cached_events) {
       __builtin_prefetch(&slots_[who(keys[2 * look_ahead])]);
       prefetch(slots_[who(keys[look_ahead])]);
