@@ -21,6 +21,7 @@
 #include "validation/mpi/rank_log.hpp"
 #include "validation/mpi/ring_gather.hpp"
 #include "validation/mpi/ring_mean.hpp"
+#include "validation/mpi/waiting.hpp"
 
 namespace straggler {
 
@@ -259,6 +260,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   NodeContext context_;
   Node node_;
   Rank publisher_;
+  SocketWait arrivals_;
   Mailbox<MessagePointer> mail_;
   Process process_;  // last: its frame dies first
 };

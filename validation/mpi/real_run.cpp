@@ -18,6 +18,7 @@
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/readable.hpp"
+#include "validation/mpi/freed_memory.hpp"
 #include "validation/mpi/mpi_backend.hpp"
 #include "validation/mpi/progress.hpp"
 #include "validation/mpi/suitability.hpp"
@@ -315,6 +316,7 @@ int together(const Mpi& mpi, const std::function<void()>& part) {
 }
 
 int real_run(const Mpi& mpi, const RealOptions& options) {
+  keep_freed_memory();
   RankRun run(mpi, options);
   if (const int code = together(mpi, [&] { run.prepare(); })) return code;
   if (const int code = together(mpi, [&] { run.meet(); })) return code;

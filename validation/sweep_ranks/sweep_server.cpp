@@ -7,6 +7,7 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "validation/mpi/real_run.hpp"
+#include "validation/mpi/waiting.hpp"
 
 namespace straggler {
 namespace {
