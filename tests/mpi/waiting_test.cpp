@@ -8,7 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 #include "validation/mpi/freed_memory.hpp"
@@ -69,6 +71,18 @@ TEST_CASE("a connection that is made after many waits is found") {
   bool found = false;
   for (int i = 0; i < 301 && !found; ++i) found = arrivals.wait(0, 1);  // looks are apart by as many waits as there were
   CHECK(found);
+}
+
+TEST_CASE("only the thread that asks for it goes behind messages") {
+  const auto niceness = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
+  const int before = niceness();
+  int behind = 0;
+  std::thread([&] {
+    go_behind_messages();
+    behind = niceness();
+  }).join();
+  CHECK(behind == std::min(before + 10, 19));
+  CHECK(niceness() == before);
 }
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)

@@ -24,8 +24,9 @@ class ComputeThread {
     std::exception_ptr failure;
     std::atomic<bool> cancelled{false}, done{false};
   };
-  /// `gradient` outlives it, and nobody else uses it.
-  explicit ComputeThread(SingleGradient& gradient);
+  /// `gradient` outlives it, and nobody else uses it. In the background: messages of all ranks on the machine go first. If compute is
+  /// emulated, a gradient need only be there at the end of its time.
+  ComputeThread(SingleGradient& gradient, bool in_background);
   ~ComputeThread();
   ComputeThread(const ComputeThread&) = delete;
   ComputeThread& operator=(const ComputeThread&) = delete;

@@ -1,7 +1,9 @@
 #include "validation/mpi/waiting.hpp"
 
 #include <dirent.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,6 +35,12 @@ bool is_tcp_connection(int descriptor) {
 void nap(std::int64_t nanoseconds) {
   const timespec span = timespec_of(nanoseconds);
   clock_nanosleep(CLOCK_MONOTONIC, 0, &span, nullptr);
+}
+
+void go_behind_messages() {
+  constexpr int nicer = 10, nicest = 19;
+  const auto self = static_cast<id_t>(gettid());
+  setpriority(PRIO_PROCESS, self, std::min(getpriority(PRIO_PROCESS, self) + nicer, nicest));
 }
 
 bool SocketWait::wait(std::int64_t least, std::int64_t most) {

@@ -10,6 +10,10 @@ namespace straggler {
 /// Lets others run for this long, to within microseconds.
 void nap(std::int64_t nanoseconds);
 
+/// Lowers the priority of this thread alone, by a niceness of 10, so that the threads of all ranks that handle messages run first. If it
+/// cannot be set, messages are handled later.
+void go_behind_messages();
+
 /// A sleep that ends early when bytes arrive on a TCP connection of this process; MPI's are among them. MPI itself can only be polled, and
 /// a message that arrives during a plain sleep waits for its end: up to 100 us in each step of a ring. Without connections (shared memory,
 /// other fabrics) it is a plain sleep.
