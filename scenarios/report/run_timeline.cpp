@@ -232,7 +232,8 @@ std::vector<TimelineLane> timeline_lanes(const Scenario& scenario, const RunReco
 RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
   std::int64_t workers = 0;
   for (const WorkerGroup& group : scenario.cluster.workers) workers += group.count;
-  if (workers > most_simulated_workers) return {{}, fmt::format("There is no timeline: it is drawn for at most {} workers.", most_simulated_workers)};
+  if (workers > most_simulated_workers)
+    return {{}, fmt::format("There is no timeline: it is drawn for at most {} workers.", most_simulated_workers)};
   if (!(run.seconds > 0) || run.updates == 0) return {{}, "There is no timeline of a run without an update."};
   try {
     const Time end = Time::from_seconds(run.seconds);

@@ -31,9 +31,7 @@ std::vector<std::size_t> scheme_looks(const std::vector<std::string>& names) {
   std::vector<std::size_t> looks(names.size());
   const auto take = [&](std::size_t i, std::size_t first) {
     // Eight colours from the first one on, around; then the same ones with other dashes.
-    const auto look = [first](std::size_t tries) {
-      return tries / series_colours * series_colours + (first + tries) % series_colours;
-    };
+    const auto look = [first](std::size_t tries) { return tries / series_colours * series_colours + (first + tries) % series_colours; };
     std::size_t tries = 0;
     while (taken.contains(look(tries))) ++tries;
     taken.insert(look(tries));

@@ -28,7 +28,7 @@ struct TimelineStretch {
   std::string name;  // "first", "worst"
   Time from, to;
   bool whole = false;  // of the run: link loads are kept to its end, other events are not
-  bool full = false;  // it ends early: the limit of events is reached
+  bool full = false;   // it ends early: the limit of events is reached
 
   struct Span {
     std::size_t lane;

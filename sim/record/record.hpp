@@ -138,7 +138,7 @@ struct MessageTrace {
   const char* what = "";  // "weights", "gradient", "samples", "token"
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> version;  // of the weights in it, or at which it was computed
-  Time sent, left, arrived;  // first byte leaves, last byte has left, arrival; `arrived` of a lost one: when it was lost
+  Time sent, left, arrived;              // first byte leaves, last byte has left, arrival; `arrived` of a lost one: when it was lost
   bool lost = false;
 };
 

@@ -84,7 +84,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
     std::unique_ptr<Attendance> attendance;  // null: no worker comes and goes
     std::unique_ptr<Background> background;  // null: none
     std::unique_ptr<VaryingLinks> varying_links;  // null: none varies
-  } events_;                                 // changes of the cluster, independent of training
+  } events_;                                      // changes of the cluster, independent of training
 };
 
 }  // namespace straggler
