@@ -16,8 +16,8 @@ namespace straggler {
 
 namespace {
 
-/// What decides which values are computed, in what order they are summed, and so on: all that is not in the root key, which is compared
-/// as a whole. Empty: nothing differs.
+/// The first difference in the settings that decide which values are computed, in what order they are summed, and so on: all that is not in
+/// the root key, which is compared as a whole. Empty: none.
 std::string difference(const Scenario& a, const Scenario& b) {
   if (a.workers() != b.workers()) return "number of workers";
   return deciding_difference(a, b);
@@ -40,7 +40,7 @@ nlohmann::json read_json(const std::filesystem::path& file) {
   }
 }
 
-/// What run.json says; a folder without it is of a simulation whose kernel set nobody knows.
+/// Reads run.json; a folder without it is of a simulation with an unknown kernel set.
 void read_run_info(const std::filesystem::path& folder, Replay& replay) {
   const std::filesystem::path file = folder / "run.json";
   if (!std::filesystem::exists(file)) return;
@@ -98,7 +98,7 @@ std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path&
   return choices;
 }
 
-/// Who made each version, where each is one worker's. Simulations may be replayed without it: then time decides.
+/// The maker of each version, if each version is one worker's. Simulations may be replayed without it: then time decides.
 std::vector<Rank> read_makers(const std::filesystem::path& file, Rank workers, bool needed) {
   FileLines lines(file);
   std::vector<Rank> makers;

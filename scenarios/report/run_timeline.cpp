@@ -29,7 +29,7 @@ class PublishingTimes final : public RecordSink {
 
  private:
   void contribution(std::uint64_t update, Time time, Rank, std::uint64_t, std::uint64_t, std::uint32_t, std::uint64_t) override {
-    times_.resize(std::max<std::size_t>(times_.size(), update), time);  // versions that nobody contributed to have the next one's
+    times_.resize(std::max<std::size_t>(times_.size(), update), time);  // a version without contributions has the next one's time
     contributed_.resize(times_.size());
     contributed_[update - 1] = true;
     ++contributions_;

@@ -12,7 +12,7 @@
 namespace straggler {
 namespace {
 
-/// By its place among all schemes, which a new one moves: what matters is that all pages of one version agree.
+/// By the scheme's place among all schemes. A new scheme may shift it; only pages of one version must agree.
 std::optional<std::size_t> look_of(const std::string& name) {
   const auto end = std::find_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_'; });
   const std::string first(name.begin(), end);

@@ -24,7 +24,7 @@ Part<LevelSpec> level_part(const char* workers, const char* bandwidth, const cha
   });
 }
 
-/// What stands there replaces single figures of the machine's.
+/// The given values replace single figures of the machine.
 Field<IntraSpec> level_field(std::optional<LevelSpec> IntraSpec::*member, ScenarioKey key, const Part<LevelSpec>& part) {
   key.otherwise = "none, or the machine's";
   Field<IntraSpec> made = map(member, key, part);
@@ -75,7 +75,7 @@ Part<IntraSpec> intra_part() {
     const YamlNode* node = intra.find("machine");
     if (node == nullptr) return;
     const std::string name = intra.word("machine");
-    if (node->type != YamlNode::Type::scalar) return;  // said
+    if (node->type != YamlNode::Type::scalar) return;  // reported already
     const Vocabulary& vocabulary = intra.context().vocabulary;
     if (const Word* known = vocabulary.find(KindGroup::machine, name); known != nullptr && known->fill_intra)
       known->fill_intra(spec);

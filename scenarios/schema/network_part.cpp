@@ -13,7 +13,7 @@ namespace {
 constexpr double mebi = 1 << 20;
 std::string rate(double bytes_per_second) { return format_quantity(bytes_per_second, Dimension::rate); }
 
-/// The keys of a link. What they say together is read by hand, since a link may stand on another one.
+/// The keys of a link. Their combination is checked by hand, since a link may build on another one.
 Part<LinkSpec> link_keys(const std::string& otherwise) {
   const auto rate_key = [&](const char* name, const char* meaning, const char* unless) {
     return ScenarioKey{.name = name,
@@ -53,7 +53,7 @@ Part<LinkSpec> link_keys(const std::string& otherwise) {
               [](Texts& out, const LinkSpec& spec, const WriteContext&) {
                 out.emplace_back("latency", text_of_value(ValueType::time, spec.latency));
               }),
-      // In addition to the network's link: fields that only that one has are written too.
+      // If only the network's link has a bucket, `burst: 0B` is written.
       by_hand({.name = "burst",
                .type = ValueType::bytes,
                .range = Range::between(0, 1e15),
@@ -88,7 +88,7 @@ void read_rates(Section& link, const LinkSpec* base, LinkRates& rates) {
   rates.down = link_value(link, "down");
 }
 
-/// A burst of its own comes with a peak of its own, or none. `burst: 0B`: no bucket. False: what stands there could not be read.
+/// A burst without a peak beside it has no peak. `burst: 0B`: no bucket. False: the value could not be read.
 bool read_burst(Section& link, LinkSpec& spec) {
   const std::optional<double> burst = link_value(link, "burst");
   const std::optional<double> peak = link_value(link, "peak");
@@ -158,7 +158,7 @@ Field<NetworkSpec> network_link_field() {
 
 /// One flow for the whole has one beginning.
 void check_start(Section& collective, const CollectiveSpec& spec) {
-  if (collective.context().problems.any()) return;  // what stands there may not have been read
+  if (collective.context().problems.any()) return;  // the values may not have been read
   const bool skewed = spec.start == CollectiveSpec::Start::as_they_come;
   if (skewed && spec.fidelity != CollectiveSpec::Fidelity::stepwise)
     collective.problem(
@@ -290,8 +290,8 @@ void check_merge(Section& collective, CollectiveSpec& spec) {
   if (!collective.has("bucket")) spec.bucket = 64 * mebi;
 }
 
-/// Where `overlap` alone is asked for, buckets are those of PyTorch's DistributedDataParallel (`bucket_cap_mb`, and
-/// `dist._DEFAULT_FIRST_BUCKET_BYTES`; Li et al., PyTorch Distributed, 2020).
+/// With `overlap` alone, buckets are those of PyTorch's DistributedDataParallel (`bucket_cap_mb`, and `dist._DEFAULT_FIRST_BUCKET_BYTES`;
+/// Li et al., PyTorch Distributed, 2020).
 void check_collective(Section& collective, CollectiveSpec& spec) {
   check_start(collective, spec);
   check_merge(collective, spec);

@@ -294,7 +294,7 @@ bool read_profile(Section& device, DeviceSpec& spec) {
   const YamlNode* node = device.find("profile");
   if (node == nullptr) return false;
   const std::string name = device.word("profile");
-  if (node->type != YamlNode::Type::scalar) return false;  // said
+  if (node->type != YamlNode::Type::scalar) return false;  // reported already
   const std::optional<DeviceSpec> built_in = built_in_device(device.context(), name);
   if (built_in)
     spec = *built_in;

@@ -24,7 +24,7 @@ void read_on_failure(Section& training, TrainingSpec& spec) {
   const YamlNode* node = training.find("on_failure");
   ReadContext& context = training.context();
   const Word* word = context.vocabulary.find(KindGroup::scheme, scheme.name);
-  if (node == nullptr || word == nullptr) return;  // an unknown scheme was said
+  if (node == nullptr || word == nullptr) return;  // an unknown scheme was reported
   const Parameter* parameter = find_on_failure(*word);
   if (parameter == nullptr) {
     std::vector<std::string> others;

@@ -9,7 +9,7 @@ namespace {
 
 bool has_data(const WorkloadSpec& spec) { return spec.data.name != no_data; }
 
-/// Timing alone needs neither data nor a model that learns: data of the kind `none`, or none at all where `cost` says what a step costs.
+/// Timing alone needs neither data nor a trainable model: data of the kind `none`, or none at all if `cost` gives the cost of a step.
 bool has_no_data(Section& workload) {
   const YamlNode* data = workload.find("data");
   if (data == nullptr) return workload.has("cost");
@@ -67,7 +67,7 @@ Field<WorkloadSpec> data_field() {
               beside);
 }
 
-/// What PyTorch's GradScaler starts from, and when it grows.
+/// Initial scale and growth interval of PyTorch's GradScaler.
 constexpr double default_scale = 65536;
 constexpr std::int64_t default_growth = 2000;
 

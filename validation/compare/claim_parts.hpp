@@ -11,7 +11,7 @@ namespace straggler {
 /// "rows[1]"
 std::string item_path(const std::string& list, std::size_t index);
 
-/// A scalar, or a list of scalars, each of which must say something. `remedy`: "write a path …".
+/// A scalar, or a list of scalars, none of them empty. `remedy`: "write a path …".
 std::vector<std::string> read_texts(ReadContext& context, const YamlNode* node, const std::string& path, const std::string& remedy);
 std::vector<ScenarioKey> one_or_more_texts();
 
