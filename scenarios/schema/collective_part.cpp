@@ -29,7 +29,7 @@ constexpr ChoiceTable<Merge> merge_choice("merge", {{Merge::size, "size"}, {Merg
 Field<CollectiveSpec> algorithm_field() {
   Field<CollectiveSpec> field;
   field.key = {.name = "algorithm",
-               .meaning = "of an all-reduce: `straggler list collectives`; `auto`: the fastest for the largest bucket",
+               .meaning = "algorithm of an all-reduce: `straggler list collectives`; `auto`: the fastest for the largest bucket",
                .fallback = "auto",
                .form = "`auto`, a name, or `{kind: NAME, …}` with its parameters",
                .choices = {"auto"},
@@ -66,13 +66,13 @@ Part<CollectiveSpec> collective_part() {
             {.meaning = "one flow for the whole, or a flow for every message (more events, and exact beside other traffic too)"}),
       written_if<CollectiveSpec>(stepwise,
                                  field(&CollectiveSpec::start, start_choice,
-                                       {.meaning = "with `stepwise`: all ranks begin when the last has come, or each when it comes "
+                                       {.meaning = "with `stepwise`: all ranks start when the last one is ready, or each when it is ready "
                                                    "([model.md](model.md#all-reduce))"})),
       field(&CollectiveSpec::eager_up_to,
             {.name = "eager_up_to",
              .type = ValueType::bytes,
              .range = Range::at_least(0),
-             .meaning = "with `as_they_come`: a message up to that size leaves although its receiver has not come",
+             .meaning = "with `as_they_come`: a message up to this size leaves even if its receiver has not started yet",
              .otherwise = "any size"}),
       field(&CollectiveSpec::reduce_rate, {.name = "reduce_rate",
                                            .type = ValueType::rate,
@@ -83,17 +83,17 @@ Part<CollectiveSpec> collective_part() {
                                  field(&CollectiveSpec::launch, {.name = "launch",
                                                                  .type = ValueType::time,
                                                                  .range = any_time(),
-                                                                 .meaning = "to start a collective, on each rank, once for every bucket "
+                                                                 .meaning = "time to start a collective, on each rank, once per bucket "
                                                                             "([model.md](model.md#all-reduce))"})),
       field(&CollectiveSpec::bucket, {.name = "bucket",
                                       .type = ValueType::bytes,
                                       .range = Range::between(1, 1e15),
-                                      .meaning = "gradients leave in buckets that are full at this size, last layers first",
+                                      .meaning = "gradients leave in buckets of this size, last layers first",
                                       .otherwise = "one bucket"}),
       field(&CollectiveSpec::first_bucket, {.name = "first_bucket",
                                             .type = ValueType::bytes,
                                             .range = Range::between(1, 1e15),
-                                            .meaning = "the same for the first one",
+                                            .meaning = "size of the first bucket",
                                             .otherwise = "as `bucket`"}),
       field(&CollectiveSpec::overlap,
             {.name = "overlap",
@@ -108,17 +108,17 @@ Part<CollectiveSpec> collective_part() {
                                  field(&CollectiveSpec::cycle, {.name = "cycle",
                                                                 .type = ValueType::time,
                                                                 .range = some_time(),
-                                                                .meaning = "with `merge: time`: between two ticks",
+                                                                .meaning = "with `merge: time`: time between two ticks",
                                                                 .otherwise = "`1ms`, as Horovod's"})),
       field(&CollectiveSpec::merge_start, {.name = "merge_start",
                                            .type = ValueType::time,
                                            .range = any_time(),
-                                           .meaning = "with `merge: mg_wfbp`: what the rule takes for the start of an all-reduce",
+                                           .meaning = "with `merge: mg_wfbp`: start-up time of an all-reduce in the rule",
                                            .otherwise = "the algorithm's on the idle network"}),
       field(&CollectiveSpec::merge_rate, {.name = "merge_rate",
                                           .type = ValueType::rate,
                                           .range = any_rate(),
-                                          .meaning = "likewise for its bytes a second",
+                                          .meaning = "with `merge: mg_wfbp`: bytes per second of an all-reduce in the rule",
                                           .otherwise = "the algorithm's on the idle network"}),
   });
 }
@@ -132,9 +132,9 @@ void check_merge(Section& collective, CollectiveSpec& spec) {
                        "chooses which gradients leave together during backward, but without overlap all leave after it; add overlap: true");
   for (const char* key : {"merge_start", "merge_rate"})
     if (spec.merge != Merge::mg_wfbp && collective.has(key))
-      collective.problem(key, "is what merge: mg_wfbp reckons with; write merge: mg_wfbp, or remove it");
+      collective.problem(key, "is used with merge: mg_wfbp only; write merge: mg_wfbp, or remove it");
   if (spec.merge != Merge::time && collective.has("cycle"))
-    collective.problem("cycle", "is that of merge: time; write merge: time, or remove it");
+    collective.problem("cycle", "is used with merge: time only; write merge: time, or remove it");
   for (const char* key : {"bucket", "first_bucket"})
     if (spec.merge == Merge::mg_wfbp && collective.has(key))
       collective.problem(key, "has no effect with merge: mg_wfbp, which finds its own sizes; remove it");

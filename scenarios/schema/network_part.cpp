@@ -32,22 +32,22 @@ Part<LinkSpec> link_keys(const std::string& otherwise) {
   };
   const auto rate_text = [](double value) { return text_of_value(ValueType::rate, value); };
   return Part<LinkSpec>({
-      by_hand(rate_key("bandwidth", "of each direction", "required, or `up` and `down`"),
+      by_hand(rate_key("bandwidth", "bandwidth of each direction", "required, or `up` and `down`"),
               [=](Texts& out, const LinkSpec& spec, const WriteContext&) {
                 if (spec.up == spec.down) out.emplace_back("bandwidth", rate_text(spec.up));
               }),
-      by_hand(rate_key("up", "of one direction: out of the host", "`bandwidth`"),
+      by_hand(rate_key("up", "bandwidth out of the host", "`bandwidth`"),
               [=](Texts& out, const LinkSpec& spec, const WriteContext&) {
                 if (spec.up != spec.down) out.emplace_back("up", rate_text(spec.up));
               }),
-      by_hand(rate_key("down", "of the other one: into the host", "`bandwidth`"),
+      by_hand(rate_key("down", "bandwidth into the host", "`bandwidth`"),
               [=](Texts& out, const LinkSpec& spec, const WriteContext&) {
                 if (spec.up != spec.down) out.emplace_back("down", rate_text(spec.down));
               }),
       by_hand({.name = "latency",
                .type = ValueType::time,
                .range = any_time(),
-               .meaning = "of one link; in a star a message crosses two, so it takes twice that",
+               .meaning = "latency of one link; in a star a message crosses two links, so it takes twice this time",
                .required = otherwise.empty(),
                .otherwise = otherwise},
               [](Texts& out, const LinkSpec& spec, const WriteContext&) {
@@ -214,11 +214,11 @@ Part<ProtocolSpec> protocol_part() {
             {.name = "connection",
              .type = ValueType::rate,
              .range = any_rate(),
-             .meaning = "that one message between two hosts reaches at most, as one TCP connection ([model.md](model.md#network))",
+             .meaning = "highest rate of one message between two hosts, as of one TCP connection ([model.md](model.md#network))",
              .otherwise = "its fair share"}),
       list(&ProtocolSpec::segments,
            {.name = "segments",
-            .meaning = "measured behaviour by size of message, below",
+            .meaning = "measured behaviour by message size, below",
             .remedy = "write a list such as [{up_to: 64KiB, bandwidth_factor: 0.8}]",
             .own_table = true},
            segment_part(), {.before = up_to_but_last, .check = check_segment}),
@@ -230,13 +230,13 @@ Part<BackgroundSpec> background_part() {
   return Part<BackgroundSpec>({
       field(&BackgroundSpec::from, {.name = "from",
                                     .type = ValueType::text,
-                                    .meaning = "an end point that the cluster has",
+                                    .meaning = "sender: an end point of the cluster",
                                     .required = true,
                                     .remedy = remedy,
                                     .form = "`worker/N` or `server/N`"}),
       field(&BackgroundSpec::to, {.name = "to",
                                   .type = ValueType::text,
-                                  .meaning = "another one",
+                                  .meaning = "receiver: another end point",
                                   .required = true,
                                   .remedy = remedy,
                                   .form = "`worker/N` or `server/N`"}),
@@ -247,10 +247,10 @@ Part<BackgroundSpec> background_part() {
                                   .required = true,
                                   .remedy = "write the duration of the flow, a time such as 2s"}),
       field(&BackgroundSpec::off, {.name = "off", .type = ValueType::time, .range = any_time(), .meaning = "pause between two flows"}),
-      field(&BackgroundSpec::start, {.name = "start", .type = ValueType::time, .range = any_time(), .meaning = "of the first"}),
+      field(&BackgroundSpec::start, {.name = "start", .type = ValueType::time, .range = any_time(), .meaning = "start of the first flow"}),
       field(&BackgroundSpec::random, {.name = "random", .meaning = "`on` and `off` are means of exponential distributions"}),
       field(&BackgroundSpec::rate,
-            {.name = "rate", .type = ValueType::rate, .range = any_rate(), .meaning = "at most that", .otherwise = "its fair share"}),
+            {.name = "rate", .type = ValueType::rate, .range = any_rate(), .meaning = "rate cap", .otherwise = "its fair share"}),
   });
 }
 
@@ -308,7 +308,7 @@ const Part<NetworkSpec>& network_part() {
           [](const NetworkSpec& spec) { return spec.jitter.name != "none"; },
           kind(&NetworkSpec::jitter,
                {.name = "jitter",
-                .meaning = "factor on the time of a byte on a host's link, of each link and span by itself: `straggler list jitter`",
+                .meaning = "factor on the time per byte on a host's link, drawn for each link and span: `straggler list jitter`",
                 .fallback = "none",
                 .kind = KindGroup::jitter,
                 .fallback_kind = "none"},

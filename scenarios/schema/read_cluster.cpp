@@ -228,7 +228,7 @@ Field<ClusterSpec> aggregators_field() {
       field(&AggregatorSpec::host, aggregator_hosts,
             {.meaning = "for schemes with [aggregators](model.md#aggregators): on hosts of their own, or each on that of the first worker "
                         "of its group; `auto`: the latter if there is one per rack"}),
-      link_field(&AggregatorSpec::link, "of their own hosts, as of a group", "the servers'"),
+      link_field(&AggregatorSpec::link, "link of their own hosts, as of a group", "the servers'"),
   });
   const auto check = [](Section& aggregators, AggregatorSpec& spec) {
     if (spec.host == AggregatorHost::first_worker && aggregators.has("link"))

@@ -61,10 +61,10 @@ struct WrittenSettings {
 std::vector<Field<WrittenSettings>> setting_fields(const std::string& usual_scale) {
   return {
       read_by<WrittenSettings>(
-          {.name = "from", .type = ValueType::text, .meaning = "the least", .required = true, .form = "number or quantity"},
+          {.name = "from", .type = ValueType::text, .meaning = "lower bound", .required = true, .form = "number or quantity"},
           [](Section& range, WrittenSettings& written) { written.range.from = read_end(range, "from", "begins"); }),
       read_by<WrittenSettings>(
-          {.name = "to", .type = ValueType::text, .meaning = "the greatest", .required = true, .form = "number or quantity"},
+          {.name = "to", .type = ValueType::text, .meaning = "upper bound", .required = true, .form = "number or quantity"},
           [](Section& range, WrittenSettings& written) { written.range.to = read_end(range, "to", "ends"); }),
       field(&WrittenSettings::scale, {.name = "scale",
                                       .type = ValueType::choice,

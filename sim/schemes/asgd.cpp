@@ -122,7 +122,7 @@ const Register<SchemeEntry> entry({
                         return parameters.has("max_delay") ? std::optional(static_cast<std::uint64_t>(parameters.count("max_delay")) - 1)
                                                            : std::nullopt;
                       }},
-    .traffic = {.text = "2 d, and 2 d a dropped gradient",
+    .traffic = {.text = "2 d, and 2 d per dropped gradient",
                 .bytes =
                     [](const Parameters&, const TrainingPlan&) {
                       return std::optional<UpdateBytes>({2, 2});

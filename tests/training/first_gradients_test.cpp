@@ -27,7 +27,7 @@ TEST_CASE("K-sync SGD: the new weights interrupt workers that have not finished,
   CHECK(cluster.dropped() == 0);
 }
 
-TEST_CASE("K-batch-sync SGD: workers compute on at one version until k gradients have come from anybody") {
+TEST_CASE("K-batch-sync SGD: workers compute on at one version until k gradients have arrived from any workers") {
   const auto scheme = scheme_of("k_batch_sync", {{"k", "3"}});
   FakeCluster cluster(*scheme, 3, true);
   cluster.finish(1);

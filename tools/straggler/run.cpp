@@ -52,7 +52,7 @@ po::options_description run_options() {
   add("keep", po::value<std::string>()->value_name("TABLES"),
       "what to write beside the summary, separated by commas: order (also choices.csv, which --replay reads), workers, links, staleness, "
       "page (report.html, which straggler report makes later, too); or all, or none (default: all)");
-  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "replays the choices of that run, and so its weights, whatever the times");
+  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "replays the choices of that run, and so its weights; times may differ");
   add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
       "saves the state in DIR.checkpoint, beside the results, for --resume: every INTERVAL of wall-clock time (10min) or every N updates "
       "(5000). It is removed when the run ends");
