@@ -1,4 +1,4 @@
-// Runs whose training leads nowhere: what is told of a loss that has become large, and of one that is no number any more.
+// Runs that fail to train: warnings about a loss that has become large, and about one that is nan.
 #include <doctest/doctest.h>
 
 #include <algorithm>
