@@ -71,7 +71,7 @@ class TraceSampler {
 
   std::size_t limit_, window_, events_ = 0;
   std::uint64_t stride_ = 1, seen_ = 0;
-  // Of whole windows 0, stride, 2 stride, …, and the current part of the last one:
+  // Of whole windows 0, stride, 2 stride, …, and the current one so far:
   std::vector<Span> spans_;
   std::vector<Message> messages_;
   std::vector<Collective> collectives_;

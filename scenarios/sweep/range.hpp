@@ -25,7 +25,7 @@ std::string out_of_span(const RangeEnd& end);
 
 /// The values of a range, as YAML scalars in the unit of its ends: geometric by `times`, arithmetic by `step`, or `steps` values, evenly
 /// spread (`scale: linear | log`; with log those between the ends are rounded to four digits). `whole: true` rounds each, and leaves out
-/// repeated ones. If the range is invalid, empty, with problems at their places.
+/// repeated ones. An invalid range has no values, and problems at their places.
 std::vector<std::string> read_range(Section range);
 /// The keys of a range.
 std::vector<ScenarioKey> range_keys();
