@@ -94,7 +94,7 @@ const Register<TopologyEntry> entry({"rails",
                                        ValueType::number,
                                        "1",
                                        false,
-                                       "a rail's cards together over its cable to the core",
+                                       "sum of the bandwidths of a rail's cards, divided by that of its cable to the core",
                                        Range::between(1, 1e9),
                                        {}}},
                                      [](const Parameters& parameters, TopologyRequest request) -> std::unique_ptr<Topology> {

@@ -195,7 +195,7 @@ CollectiveEntry entry() {
   made.parameters = {{.name = "partition",
                       .type = ValueType::bytes,
                       .fallback = "4096000B",
-                      .meaning = "bytes into which gradients are cut (BYTEPS_PARTITION_BYTES)",
+                      .meaning = "bytes of the pieces into which gradients are cut (BYTEPS_PARTITION_BYTES)",
                       .range = Range::between(1, 1e15)},
                      {.name = "pull",
                       .type = ValueType::choice,

@@ -138,7 +138,7 @@ const Register<SchemeEntry> entry({
           .range = Range::at_least(0)},
          {.name = "max_delay",
           .type = ValueType::count,
-          .meaning = "a gradient with τ of at least this is dropped; default: none is",
+          .meaning = "a gradient with τ of at least this is dropped; default: none",
           .range = Range::at_least(1)},
          answers_choice.parameter(
              Answers::in_turn,
