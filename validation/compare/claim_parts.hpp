@@ -29,14 +29,14 @@ std::vector<std::string> read_paths(Section& section);
 template <class Spec>
 std::vector<Field<Spec>> path_fields() {
   return {read_by<Spec>({.name = "path",
-                         .meaning = "path in the scenario that takes the value",
+                         .meaning = "path in the scenario that gets the value",
                          .otherwise = "required, unless there are `paths`",
                          .form = "path",
                          .shape = ScenarioKey::Shape::one_of,
                          .keys = one_or_more_texts()},
                         [](Section& section, Spec& spec) { spec.paths = read_paths(section); }),
           read_before<Spec>({.name = "paths",
-                             .meaning = "several paths that take the same value",
+                             .meaning = "several paths that get the same value",
                              .otherwise = "required, unless there is a `path`",
                              .form = "list of paths",
                              .shape = ScenarioKey::Shape::one_of,
