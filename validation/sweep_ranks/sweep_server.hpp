@@ -39,7 +39,8 @@ class SweepServer final : private ChannelUser {
 
   /// Serves the pool until it is over. The first call tells the ranks how to work, and throws BadUsage if one cannot.
   void serve(PointPool& pool, const RankSetup& setup);
-  /// Nothing more will come: every rank ends with this code. True: none is lost.
+  /// Nothing more will come: every rank ends with this code. Waits until all have stopped to work or are lost, and tells them to leave.
+  /// True: none is lost.
   bool close(int code);
 
  private:
