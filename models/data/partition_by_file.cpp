@@ -11,6 +11,7 @@
 #include "models/data/text_table.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/registry.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace straggler::data::partition_by_file {
 namespace {
@@ -66,7 +67,7 @@ class Assignment {
   std::uint64_t number(std::string_view field, const char* what, std::uint64_t most) const {
     const std::optional<std::int64_t> value = as_integer(field);
     if (!value || *value < 0 || static_cast<std::uint64_t>(*value) > most)
-      fail(fmt::format("'{}' is not a {}; write a whole number from 0 to {}", field, what, most));
+      fail(fmt::format("{} is not a {}; write a whole number from 0 to {}", in_quotes(field), what, most));
     return static_cast<std::uint64_t>(*value);
   }
 

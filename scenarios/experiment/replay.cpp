@@ -11,6 +11,8 @@
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/scenario_keys.hpp"
 #include "sim/base/csv.hpp"
+#include "sim/base/shown_text.hpp"
+#include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
 
 namespace straggler {
@@ -51,7 +53,7 @@ void read_run_info(const std::filesystem::path& folder, Replay& replay) {
     if (info.contains("kernels")) replay.kernels = info.at("kernels");
     if (!info.contains("real")) return;
     if (const std::string reduction = info.at("real").at("reduction"); reduction != "ring")
-      throw DataError(file.string() + ": real.reduction is '" + reduction + "'; a replay can follow 'ring'");
+      throw DataError(file.string() + ": real.reduction is " + in_quotes(reduction) + "; a replay can follow 'ring'");
     replay.kernels = info.at("kernels");
     const nlohmann::json summary = read_json(folder / "summary.json");
     replay.real = RealRun{summary.at("updates"), summary.at("weights_key")};
@@ -79,7 +81,7 @@ std::optional<std::size_t> index_in(const std::vector<CsvField>& cells, std::siz
 }
 
 [[noreturn]] void refuse_line(const std::filesystem::path& file, std::size_t number, std::string_view line, const std::string& what) {
-  throw DataError(file.string() + ":" + std::to_string(number) + ": '" + std::string(line) + "' " + what);
+  throw DataError(file.string() + ":" + std::to_string(number) + ": " + in_quotes(line) + " " + what);
 }
 
 /// Of the ranks, and, if there is a pool, of the draws of that many workers from it.
@@ -146,8 +148,8 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   replay.choices = read_choices(file, choices, blueprint.fabric->ranks(), blueprint.plan.shared_stream ? index_of(blueprint.plan.workers) : 0);
   read_run_info(folder, replay);
   if (replay.kernels.value_or(kernels) != kernels)
-    throw DataError((folder / "run.json").string() + ": was computed by the kernel set '" + *replay.kernels + "', this would be by '" +
-                    kernels + "', whose sums differ; add --kernels " + *replay.kernels);
+    throw DataError((folder / "run.json").string() + ": was computed by the kernel set " + in_quotes(*replay.kernels) +
+                    ", this would be by '" + kernels + "', whose sums differ; add --kernels " + shortened(*replay.kernels, 60));
   if (blueprint.plan.versions == Versions::free_running)
     replay.makers = read_makers(folder / "order.csv", static_cast<Rank>(scenario.workers()), replay.real.has_value());
   if (!replay.real) replay.simulated = read_end(folder);

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sim/base/shown_text.hpp"
+
 namespace straggler {
 
 using ChartJson = nlohmann::ordered_json;
@@ -20,7 +22,7 @@ inline ChartJson chart_number(double value) {
 
 /// In one line. No tag begins or ends in it, even if names contain one.
 inline std::string chart_text(const ChartJson& json) {
-  const std::string plain = json.dump(-1, ' ', false, ChartJson::error_handler_t::replace);
+  const std::string plain = page_text(json.dump(-1, ' ', false, ChartJson::error_handler_t::replace));
   std::string safe;
   safe.reserve(plain.size());
   for (const char c : plain)

@@ -12,6 +12,7 @@
 #include "scenarios/serve/knobs.hpp"
 #include "scenarios/serve/result_list.hpp"
 #include "scenarios/serve/serve_resources.hpp"
+#include "sim/base/shown_text.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {
@@ -30,14 +31,11 @@ constexpr const char* result_policy =
     "img-src "
     "data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-WebAnswer problem(unsigned status, const std::string& text) {
-  return {.status = status,
-          .body = nlohmann::ordered_json{{"problem", text}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+WebAnswer json_answer(const nlohmann::ordered_json& json, unsigned status = 200) {
+  return {.status = status, .body = page_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))};
 }
 
-WebAnswer json_answer(const nlohmann::ordered_json& json) {
-  return {.body = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
-}
+WebAnswer problem(unsigned status, const std::string& text) { return json_answer({{"problem", text}}, status); }
 
 std::string replaced(std::string text, std::string_view mark, std::string_view with) {
   for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size()))

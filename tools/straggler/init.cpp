@@ -85,12 +85,12 @@ int execute_init(const std::vector<std::string>& given) {
   Arguments arguments(init_command, boost::program_options::options_description());
   if (!arguments.parse(given, 0, 1)) return Exit::done;
   if (arguments.positional().empty() || arguments.positional().front() == "-") {
-    fmt::print("{}", first_scenario);
+    print_text("{}", first_scenario);
     return Exit::done;
   }
   const std::string& file = arguments.positional().front();
   write_new(file);
-  fmt::print("{0} is a scenario to start from: straggler check {0}\n", file);
+  print_text("{0} is a scenario to start from: straggler check {0}\n", file);
   return Exit::done;
 }
 

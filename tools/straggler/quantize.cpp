@@ -159,7 +159,7 @@ class Quantization {
       print(unquantized, runs);
     });
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (!arguments_.common().quiet) fmt::print(stderr, "took {:.2f} s\n", seconds);
+    if (!arguments_.common().quiet) print_text(stderr, "took {:.2f} s\n", seconds);
     return Exit::done;
   }
 
@@ -260,7 +260,7 @@ class Quantization {
                                    : fmt::format("{}/{}", choice.weight_bits, choice.activation_bits);
       for (const StepResult& step : run.outcome.steps) add(step, bits);
     }
-    fmt::print(
+    print_text(
         "{}\nchange: in percentage points, from the previous step; changed: test samples with another class than in that step\n"
         "results in {}\n",
         aligned(rows, 1), out_.string());

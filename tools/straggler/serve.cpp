@@ -40,10 +40,10 @@ int execute_serve(const std::vector<std::string>& given) {
     HttpServer server(wanted);
     const std::string token = new_token();
     Desk desk(folder, Gate(server.port(), token), arguments.common().threads);
-    fmt::print("http://127.0.0.1:{}/?token={}\n", server.port(), token);
+    print_text("http://127.0.0.1:{}/?token={}\n", server.port(), token);
     std::fflush(stdout);
     if (!arguments.common().quiet)
-      fmt::print(stderr, "serving {}; open the address in a browser on this machine, stop with Ctrl-C\n", folder.string());
+      print_text(stderr, "serving {}; open the address in a browser on this machine, stop with Ctrl-C\n", folder.string());
     server.run(desk, interrupt_requested);
   } catch (const PortTaken& problem) {
     throw UsageError(fmt::format("--port: {}; choose another, or 0 for a free one", problem.what()));

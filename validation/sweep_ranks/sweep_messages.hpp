@@ -23,7 +23,8 @@ enum class Talk : std::uint8_t {
   found,     // number, an evaluation or none
   promised,  // number, whether
   stop,      // runs in progress are cancelled
-  close,     // exit code, whether a rank is lost: nothing more will come
+  close,     // exit code: no more points will come
+  leave,     // whether all ranks are there: the last
   // to rank 0
   ready,      // the rank; the reason why it cannot take part, if any
   want,       // number: another point
@@ -36,7 +37,7 @@ enum class Talk : std::uint8_t {
   broken,     // the rank's own error
   interrupt,  // this rank was asked to end the sweep
   alive,      // both ways, every second or so
-  bye,        // the last
+  bye,        // it works no more, and waits to be told to leave
 };
 
 /// How a rank works.
