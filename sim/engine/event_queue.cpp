@@ -137,7 +137,7 @@ inline std::uint32_t EventQueue::pop_heap() {
     heap_.pop();
   } else {
     heap_.replace_top(with_who(keys.front(), head));
-    // In a lane it is known long before what comes: while this event happens, that is fetched from where the cache does not reach.
+    // A lane's order is known far ahead, so the data of later events that are out of the cache is fetched while this event happens.
     if (keys.size() > 2 * look_ahead && slots_.size() > cached_events) {
       __builtin_prefetch(&slots_[who(keys[2 * look_ahead])]);
       prefetch(slots_[who(keys[look_ahead])]);
@@ -146,7 +146,7 @@ inline std::uint32_t EventQueue::pop_heap() {
   return slot;
 }
 
-/// What happens next lies in some coroutine's frame, most likely out of the cache: it is fetched while this event happens.
+/// The next event's data is in some coroutine's frame, most likely out of the cache: it is fetched while this event happens.
 void EventQueue::prefetch(const Target& next) const {
   if (!next.event) {
     if (next.kind < handlers_.size() && handlers_[next.kind].fetch) handlers_[next.kind].fetch(handlers_[next.kind].context, next.id);

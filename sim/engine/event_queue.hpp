@@ -127,7 +127,7 @@ class EventQueue {
   static constexpr std::size_t cached_events = 2048;  // with fewer, their data is in the cache anyway
 
   static Time time_of(HeapKey key) { return Time::from_ticks(static_cast<std::int64_t>(key >> 64)); }
-  /// Of the moment behind all that happens; `what` is refused where runs may last so long.
+  /// A time after all events. Throws TimeOverflow(what) unless the run stops before the limit of time.
   Time beyond(const char* what) const;
   Time later(Time delay) const { return delay > Time::limit() - now_ ? too_late() : now_ + delay; }
   Time too_late() const;

@@ -209,7 +209,7 @@ class FlowTable {
   std::vector<Flow, HugePages<Flow>> flows_;
   std::vector<Owner> owners_;
   std::vector<FlowIndex> vacant_;
-  std::vector<std::unique_ptr<FarSide>> far_sides_;  // as many as were ever in use at once
+  std::vector<std::unique_ptr<FarSide>> far_sides_;  // the largest number that was ever in use at once
   std::vector<FarSide*> spare_;                      // unused ones
   std::vector<std::pair<LinkId, double>> sorted_;    // scratch
   std::size_t size_ = 0;

@@ -149,7 +149,7 @@ void Sharing::clean_roster(LinkId l) {
 }
 
 bool Sharing::is_done(FlowIndex index) const {
-  if (now() < Time::limit()) return true;  // the timer stands where done_at() said
+  if (now() < Time::limit()) return true;  // the timer is at the time that done_at() gave
   const Flow& flow = flows_[index];
   return done_at(flow.since, flow.bytes, solo_rate(flow)) <= now();
 }
@@ -205,7 +205,7 @@ Time Sharing::solo_done(double bytes, double rate) {
     last_bytes_ = bytes;
     last_rate_ = rate;
   }
-  // A span that is too long for the first moment is so for all; any other is rounded alike wherever it begins.
+  // If a span is too long at time 0, it is too long at any time; other spans are rounded alike wherever they begin.
   if (last_span_ > Time::limit() || last_span_ >= Time::limit() - now()) return done_at(now(), bytes, rate);
   return now() + last_span_;
 }

@@ -100,7 +100,7 @@ class Computations {
   Time host_free_;               // when the process that drives all workers finished the work that they last waited for
   std::vector<Job> jobs_;        // [workers]; empty if not managed
   std::vector<double> active_;   // [hosts]: workers that want a core
-  std::vector<Loader> loaders_;  // [workers]: empty if nobody loads
+  std::vector<Loader> loaders_;  // [workers]: empty if no worker loads
 };
 
 }  // namespace straggler

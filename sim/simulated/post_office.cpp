@@ -15,9 +15,9 @@ const WeightsDifference* difference_in(const Payload& payload) {
 }
 }  // namespace
 
-/// From dispatch until it lies in the receiver's mailbox. To and from a sharded server it is as many flows as there are servers, side
-/// by side; it has arrived when the last of them has. Running statistics are a second message, which leaves when the last byte of what
-/// they belong to has left; the two are handed over together.
+/// From dispatch until it is in the receiver's mailbox. To and from a sharded server it is one flow per server, side by side; it has
+/// arrived when the last flow has. Running statistics are a second message, which leaves after the last byte of the first one; the two are
+/// handed over together.
 class PostOffice::Delivery final : public InFlightMessage, public Arrival, public Event {
  public:
   Delivery(PostOffice& office, Rank sender, Rank receiver, Payload&& what)
@@ -35,9 +35,9 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
   bool second : 1 = false;          // the running statistics have begun to leave
   bool state_transfer : 1 = false;  // the state that a worker needs to start from: not for its mailbox
   bool sharded : 1 = false;         // to or from several servers
-  bool waits : 1 = false;           // it is there, but what left before it is not
+  bool waits : 1 = false;           // it has arrived, but an earlier one of its pair has not
   std::uint32_t flows_left = 0;
-  SendOperation* operation = nullptr;  // who waits for it to have left; null: nobody
+  SendOperation* operation = nullptr;  // the operation that waits for it to have left; null: none
   union {
     FlowId flow = 0;
     FlowId* shards;  // [servers], owned; if sharded
@@ -234,7 +234,7 @@ bool PostOffice::overtakes(const Delivery& delivery) {
   return before->second.awaited = true;
 }
 
-/// It has arrived, or is lost: what waited for it is next.
+/// The message has arrived, or is lost: the next one of its pair follows.
 void PostOffice::let_follow(const Delivery* gone, Rank from, Rank to) {
   if (whole_.empty()) return;
   const auto known = whole_.find(pair_of(from, to));
@@ -332,7 +332,7 @@ void PostOffice::prefetch_worker(Rank rank) noexcept {
   __builtin_prefetch(mail_.find(index_of(rank)));
 }
 
-/// Whoever waits for a message of its own, once that has left: its node and mailbox were fetched before.
+/// The operation that waits in this worker's mailbox, after a message has left: its node and mailbox were fetched before.
 void PostOffice::prefetch_waiter(Rank rank) noexcept {
   if (!many_workers_ || !world_.is_worker(rank)) return;
   const auto* mail = mail_.find(index_of(rank));

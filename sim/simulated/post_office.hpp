@@ -61,7 +61,7 @@ class PostOffice {
   bool receive(MailOperation& operation);
   /// A waiting receive was given its message.
   void received(MailOperation& operation);
-  /// Nobody waits for the message to have left any more.
+  /// The operation no longer waits for its message to have left.
   static void forget(SendOperation& operation) noexcept;
 
   /// `worker` is no longer a member. Messages to it are lost; if it `crashed`, also those from it whose last byte had not left.
