@@ -315,7 +315,7 @@ const Part<NetworkSpec>& network_part() {
                Part<NetworkSpec>({field(&NetworkSpec::jitter_every, {.name = "every",
                                                                      .type = ValueType::time,
                                                                      .range = Range::between(1e-6, longest_time),
-                                                                     .meaning = "the span that shares a factor"})}))),
+                                                                     .meaning = "length of a span, which has one factor"})}))),
       map(&NetworkSpec::protocol, {.name = "protocol", .block = true}, protocol_part()),
       list(&NetworkSpec::background,
            {.name = "background",

@@ -103,10 +103,11 @@ Part<WorkerGroup> group_part() {
                 "busy", "yield"),
       written_if<WorkerGroup>(
           [](const WorkerGroup& spec) { return spec.neighbours > 0; },
-          field(&WorkerGroup::neighbours, {.name = "neighbours",
-                                           .type = ValueType::number,
-                                           .range = Range::between(0, 100),
-                                           .meaning = "share of a worker's time that each other active worker of its host adds"})),
+          field(&WorkerGroup::neighbours,
+                {.name = "neighbours",
+                 .type = ValueType::number,
+                 .range = Range::between(0, 100),
+                 .meaning = "slowdown by neighbours: share of its time by which each other active worker of the host delays a worker"})),
       written_if<WorkerGroup>(
           [](const WorkerGroup& spec) { return spec.availability.name != "always"; },
           kind(&WorkerGroup::availability, {.name = "availability",

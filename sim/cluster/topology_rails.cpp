@@ -89,7 +89,7 @@ class Rails final : public SwitchedTopology {
 };
 
 const Register<TopologyEntry> entry({"rails",
-                                     "a switch for the first cards of all hosts, one for the second cards, and so on; a core between them",
+                                     "for each k a switch (a rail) connects the k-th cards of all hosts; a core connects the rails",
                                      {{"oversubscription",
                                        ValueType::number,
                                        "1",

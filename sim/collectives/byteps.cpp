@@ -200,7 +200,7 @@ CollectiveEntry entry() {
                      {.name = "pull",
                       .type = ValueType::choice,
                       .fallback = "beside_push",
-                      .meaning = "each partition while the next one is pushed, or all of them when all are pushed",
+                      .meaning = "when partitions are pulled: each one while the next is pushed, or all after the last push",
                       .choices = {"beside_push", "after_push"}}};
   made.library = true;
   made.choice = [](double bytes, const CollectiveShape& shape, const UniformLinks&, const Parameters& parameters) {
