@@ -230,6 +230,8 @@ double Fabric::bytes_per_second(LinkId id) const {
   return in.topology->bytes_per_second(in.half_duplex ? 2 * id : id);
 }
 
+const Topology* Fabric::direct() const { return inside_->direct ? inside_->topology.get() : nullptr; }
+
 void Fabric::route(Rank from, Rank to, Route& out) const {
   const Inside& in = *inside_;
   if (in.direct) return in.topology->route(in.host(from), in.host(to), out);

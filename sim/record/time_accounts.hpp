@@ -106,7 +106,7 @@ class TimeAccounts {
     recount(clock, now);
   }
   /// Books the time since the last change to the phase that the worker was in.
-  void advance(Rank worker, Clock& clock, Time now) {
+  [[gnu::always_inline]] void advance(Rank worker, Clock& clock, Time now) {
     const Time span = now - clock.since;
     if (span == Time()) return;
     const Phase phase = clock.counted;

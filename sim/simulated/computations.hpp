@@ -86,7 +86,10 @@ class Computations {
   void change_host(const Job& job);
   double rate_of(const Job& job) const;
   /// Its links inside its host have only a share of their bandwidth while it computes.
-  void set_computing(Rank worker, bool computes);
+  void set_computing(Rank worker, bool computes) {
+    if (world_.cluster.share_while_computing != 1) share_inside_links(worker, computes);
+  }
+  void share_inside_links(Rank worker, bool computes);
   /// The worker's loader prepares nothing for the next `span`.
   void stall_loader(Rank worker, Time span);
   Time now() const { return simulation_.now(); }

@@ -96,8 +96,7 @@ std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
   return wire_bytes_.main_of(delivery.payload) + (delivery.second ? wire_bytes_.statistics_of(delivery.payload) : 0);
 }
 
-void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
-  if (plain_) return dispatch_plain(from, to.rank, std::move(payload), operation);
+void PostOffice::dispatch_to_life(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
   if (world_.is_worker(to) && workers_.change() && (!workers_.is_member(to) || workers_.is_former(to))) {
     if (operation) operation->complete();  // no receiver: nothing is sent
     return;
@@ -109,6 +108,24 @@ void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* 
   if (operation) operation->in_flight = delivery.get();
   if (may_be_overtaken(*delivery)) whole_[pair_of(from, to.rank)] = {delivery.get()};
   dispatch(std::move(delivery));
+}
+
+[[gnu::always_inline]] inline void PostOffice::let_flow(Delivery& delivery, std::uint64_t bytes) {
+  const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
+  delivery.flows_left = 1;
+  // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
+  if (world_.transport.plain()) {
+    const Route& route = world_.transport.route(from, to);
+    if (many_workers_) world_.network.prefetch(route.links);
+    prefetch_worker(delivery.to);
+    delivery.latency = route.latency;
+    delivery.flow = world_.network.start_on_route(route.links, static_cast<double>(bytes), Time(), delivery);
+    return;
+  }
+  world_.transport.plan(from, to, static_cast<double>(bytes), carriage_);
+  prefetch_worker(delivery.to);
+  delivery.latency = carriage_.after;
+  delivery.flow = world_.network.start(carriage_.flow(carriage_.before), delivery);
 }
 
 void PostOffice::dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation) {
@@ -160,24 +177,6 @@ void PostOffice::start_flows(Delivery& delivery, std::uint64_t bytes) {
   if (world_.cluster.servers > 1 && (world_.is_server(delivery.from) || world_.is_server(delivery.to)))
     return start_shards(delivery, bytes);
   let_flow(delivery, bytes);
-}
-
-void PostOffice::let_flow(Delivery& delivery, std::uint64_t bytes) {
-  const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
-  delivery.flows_left = 1;
-  // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
-  if (world_.transport.plain()) {
-    const Route& route = world_.transport.route(from, to);
-    if (many_workers_) world_.network.prefetch(route.links);
-    prefetch_worker(delivery.to);
-    delivery.latency = route.latency;
-    delivery.flow = world_.network.start_on_route(route.links, static_cast<double>(bytes), Time(), delivery);
-    return;
-  }
-  world_.transport.plan(from, to, static_cast<double>(bytes), carriage_);
-  prefetch_worker(delivery.to);
-  delivery.latency = carriage_.after;
-  delivery.flow = world_.network.start(carriage_.flow(carriage_.before), delivery);
 }
 
 void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
