@@ -24,7 +24,10 @@ set(CPACK_COMPONENT_STRAGGLER_DESCRIPTION "Which way of training finishes first 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libstraggler-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libboost-dev, libboost-program-options-dev, libboost-random-dev, libboost-graph-dev, libeigen3-dev, libyaml-cpp-dev, libfmt-dev, nlohmann-json3-dev, librandom123-dev, zlib1g-dev, libdeflate-dev, libsqlite3-dev, libnlopt-dev, libnlopt-cxx-dev")
+string(JOIN ", " libraries libboost-dev libboost-program-options-dev libboost-random-dev libboost-graph-dev libeigen3-dev
+  libyaml-cpp-dev libfmt-dev nlohmann-json3-dev librandom123-dev zlib1g-dev libdeflate-dev libsqlite3-dev libnlopt-dev
+  libnlopt-cxx-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${libraries}")
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "cmake (>= 3.25), g++ (>= 4:12), libdnnl2")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Simulated distributed SGD from C++: headers, archives, CMake package
  find_package(straggler) gives a target for each folder of the code.")
@@ -41,7 +44,10 @@ if(TARGET straggler_python)
   list(APPEND CPACK_COMPONENTS_ALL python)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-straggler)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
-  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3-numpy, libboost-graph1.74.0")
+  # The extension is of one minor version of Python.
+  execute_process(COMMAND ${STRAGGLER_PYTHON} -c "import sys; print('python3 (>= 3.%d), python3 (<< 3.%d)' % (sys.version_info[1], sys.version_info[1] + 1))"
+    OUTPUT_VARIABLE python_versions OUTPUT_STRIP_TRAILING_WHITESPACE)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${python_versions}, python3-numpy, libboost-graph1.74.0")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-pandas, libdnnl2, dataset-fashion-mnist")
   set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Simulated distributed SGD from Python
  The module straggler: runs, tables and plots, and schemes written as
