@@ -133,7 +133,7 @@ class Trace final : public Availability {
 
 const Register<AvailabilityEntry> entry(
     {"trace",
-     "present as a file says",
+     "present as given in a file",
      {{.name = "path", .type = ValueType::path, .required = true, .meaning = "CSV with the columns worker, from_s, to_s"},
       {.name = "repeat",
        .type = ValueType::time,

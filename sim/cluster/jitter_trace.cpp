@@ -199,7 +199,7 @@ const Register<JitterEntry> entry({
         {{.name = "path",
           .type = ValueType::path,
           .required = true,
-          .meaning = "CSV of factors, one row a quantum: one column for all workers, or a column for each"},
+          .meaning = "CSV of factors, one row per quantum: one column for all workers, or a column for each"},
          offset_choice.parameter(
              Offset::automatic,
              "the row in which a worker starts: none: the first; random: a random one; auto: a random one if workers share a column"),

@@ -89,12 +89,12 @@ class Rails final : public SwitchedTopology {
 };
 
 const Register<TopologyEntry> entry({"rails",
-                                     "a switch for the first cards of all hosts, one for the second cards, and so on; a core between them",
+                                     "for each k a switch (a rail) connects the k-th cards of all hosts; a core connects the rails",
                                      {{"oversubscription",
                                        ValueType::number,
                                        "1",
                                        false,
-                                       "a rail's cards together over its cable to the core",
+                                       "sum of the bandwidths of a rail's cards, divided by that of its cable to the core",
                                        Range::between(1, 1e9),
                                        {}}},
                                      [](const Parameters& parameters, TopologyRequest request) -> std::unique_ptr<Topology> {

@@ -96,9 +96,15 @@ class Wan final : public SwitchedTopology {
 const Register<TopologyEntry> entry(
     {"wan",
      "every client has its own up- and down-link; clients and servers may share a backbone",
-     {{"up", ValueType::rate, {}, false, "of a worker or host; default: its link", Range::above(0), {}},
-      {"down", ValueType::rate, {}, false, "of a worker or host; default: its link", Range::above(0), {}},
-      {"backbone", ValueType::rate, {}, false, "between all clients and all servers, each way; default: no limit", Range::above(0), {}}},
+     {{"up", ValueType::rate, {}, false, "bandwidth out of a worker or host; default: its link", Range::above(0), {}},
+      {"down", ValueType::rate, {}, false, "bandwidth into a worker or host; default: its link", Range::above(0), {}},
+      {"backbone",
+       ValueType::rate,
+       {},
+       false,
+       "bandwidth between all clients and all servers, each way; default: no limit",
+       Range::above(0),
+       {}}},
      [](const Parameters& parameters, TopologyRequest request) -> std::unique_ptr<Topology> {
        return std::make_unique<Wan>(parameters, with_access(parameters, std::move(request)));
      }});

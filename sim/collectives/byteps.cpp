@@ -195,12 +195,12 @@ CollectiveEntry entry() {
   made.parameters = {{.name = "partition",
                       .type = ValueType::bytes,
                       .fallback = "4096000B",
-                      .meaning = "bytes into which gradients are cut (BYTEPS_PARTITION_BYTES)",
+                      .meaning = "bytes of the pieces into which gradients are cut (BYTEPS_PARTITION_BYTES)",
                       .range = Range::between(1, 1e15)},
                      {.name = "pull",
                       .type = ValueType::choice,
                       .fallback = "beside_push",
-                      .meaning = "each partition while the next one is pushed, or all of them when all are pushed",
+                      .meaning = "when partitions are pulled: each one while the next is pushed, or all after the last push",
                       .choices = {"beside_push", "after_push"}}};
   made.library = true;
   made.choice = [](double bytes, const CollectiveShape& shape, const UniformLinks&, const Parameters& parameters) {

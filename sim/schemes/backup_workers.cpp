@@ -49,7 +49,7 @@ const Register<SchemeEntry> entry({
     .paragraph = "More workers start than an update needs, and the b slowest gradients are dropped. Nobody is interrupted: a late worker "
                  "finishes its batch, which is dropped, and joins the next update late.",
     .waits = "the server for the first p - b",
-    .traffic = {.text = "2 (p - b) d, and 2 d a dropped gradient",
+    .traffic = {.text = "2 (p - b) d, and 2 d per dropped gradient",
                 .bytes =
                     [](const Parameters& parameters, const TrainingPlan& plan) {
                       return std::optional<UpdateBytes>({2 * (plan.workers - static_cast<double>(parameters.count("backups"))), 2});

@@ -124,7 +124,7 @@ const Register<SchemeEntry> entry({
                    {.name = "overhead",
                     .type = ValueType::time,
                     .fallback = "0s",
-                    .meaning = "host's time for an iteration, whatever the number of devices",
+                    .meaning = "host's time for an iteration, for any number of devices",
                     .range = Range::at_least(0)},
                    launches_choice.parameter(
                        Launches::in_turn,

@@ -62,7 +62,7 @@ class Softsync final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "softsync",
-    .summary = "asynchronous SGD on the mean of p/n gradients from anybody, optionally damped by staleness",
+    .summary = "asynchronous SGD on the mean of p/n gradients from any workers, optionally damped by staleness",
     .reference = "Zhang, Gupta, Lian & Liu 2016",
     .family = Family::asynchronous,
     .rule = "w ← w - lr (1/c) Σ s(τ) g(w_read), over c = ⌊p/n⌋ gradients",

@@ -61,7 +61,7 @@ class Membership final : private StateTransferWatch {
   std::vector<std::vector<double>> links_;  // [links]: bandwidth factors of its present failures; empty unless links fail
   std::vector<Rank> ready_;                 // arrived, waiting for the next version
   std::vector<bool> to_come_;               // [workers]: a recovery or join is scheduled that will start it
-  std::vector<Handle> optimizer_;  // of the latest version, where workers have it: some may not have taken that step yet
+  std::vector<Handle> optimizer_;           // of the latest version, where workers have it: some may not have taken that step yet
 };
 
 }  // namespace straggler

@@ -57,6 +57,9 @@ class Backend {
   /// Every choice that depends on timing passes here: whose message a receive-from-anyone takes, which branch of first_of wins.
   virtual std::int32_t forced_choice(Rank rank) = 0;  // -1: free
   virtual void chosen(Rank rank, std::int32_t choice) = 0;
+  /// The same where workers draw from one pool: the samples between a worker's last draw and this one. Real ranks have no pool.
+  virtual std::int32_t forced_draw(Rank /*worker*/) { return -1; }
+  virtual void drawn(Rank /*worker*/, std::int32_t /*samples*/) {}
 };
 
 }  // namespace straggler

@@ -24,7 +24,7 @@ namespace straggler {
 
 /// A worker's draws so far.
 struct Drawing {
-  SampleStream stream;                    // of its own part
+  SampleStream stream;                    // of its own part; of a shared pool, the end of the last draw
   std::uint64_t work = 0;                 // samples drawn, from any stream
   std::uint32_t batches = 0, offset = 0;  // batches begun; samples of the latest
 };
@@ -261,6 +261,7 @@ class Node final : public Participant {
   Token as_contribution(Token token) const { return token; }
   /// A group of all workers means all workers.
   RankGroup proper(const RankGroup& group) const { return group && index_of(workers()) == group->size() ? nullptr : group; }
+  void place_in_pool(std::uint64_t own_end);
   DrawnBatch draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins);
   /// Neither compression nor the precision of the run changes what is sent.
   bool sends_as_it_is() const { return !plan().compression && !plan().rounding; }

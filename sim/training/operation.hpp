@@ -109,7 +109,7 @@ class Operation : public Event {
 
  protected:
   bool prepares_ : 1 = false;  // prepare() is to be called
-  std::uint16_t count_ = 0;  // for kinds that count something
+  std::uint16_t count_ = 0;    // for kinds that count something
 
  private:
   Participant* node_;

@@ -166,8 +166,8 @@ class Participant {
   std::vector<double> compression_scalars(const std::vector<double>& scalars, std::uint64_t version);
   /// The inputs of a compressor's rule, as one vector: v + e.
   Handle with_residual(const Handle& v, const Handle* residual);
-  /// The rule of a compressor that factors: q, and in `form` its factors. `last`: in: those sent before; out: those of now; null: no warm
-  /// start.
+  /// The rule of a compressor that factors: q, and in `form` its factors. `last`: in, the factors sent before; out, the new ones; null: no
+  /// warm start.
   Handle as_product(const Handle& v, CompressedForm& form, Handle* last);
   Handle left_factor(const Handle& v, const std::vector<double>& scalars, const Handle& last);
   /// The weights as brought to an all-reduce of factors: the whole difference, and its left factor.

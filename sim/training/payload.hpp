@@ -35,7 +35,7 @@ using RankGroup = std::shared_ptr<const std::vector<Rank>>;
 
 /// A batch, or a mini-batch of it, and the position of its samples in the worker's own work; jitter depends on that position.
 struct DrawnBatch : Batch {
-  std::uint64_t work = 0;  // samples drawn by the worker before; differs from `position` where workers draw from one pool
+  std::uint64_t work = 0;                // samples drawn by the worker before; differs from `position` where workers draw from one pool
   std::uint32_t number = 0, offset = 0;  // index of the worker's batch; offset of a mini-batch in it
 };
 
