@@ -108,6 +108,7 @@ std::string race_json(const Race& race, const RaceReader& reader, const RaceOutc
   json["entrants"] = entrants_json(race, outcome);
   json["finishes"] = finishes_json(race, reader, outcome, labels);
   json["tuning"] = tuning_json(race, reader, outcome);
+  json["reasons"] = outcome.reasons;
   json["notes"] = reader.notes();
   json["warnings"] = Json::array();
   for (const Tuned& tuned : outcome.tuned)

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/race/race_reasons.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/text_lines.hpp"
 
@@ -102,11 +103,17 @@ RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool
   for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
     outcome.runs.emplace_back();
     for (std::size_t number = 0; number < race.seeds; ++number, ++point) {
-      outcome.runs.back().push_back({point->seed, point->result ? std::move(point->result->fields) : std::vector<SummaryField>()});
+      RaceRun& run = outcome.runs.back().emplace_back();
+      run.seed = point->seed;
+      if (point->result) {
+        run.fields = std::move(point->result->fields);
+        run.sketch = std::move(point->result->sketch);
+      }
       if (!point->failure.empty()) outcome.failures.push_back(std::move(point->failure));
     }
   }
   for (const Finish& finish : reader.finishes()) outcome.verdicts.push_back(judge(outcome.times(finish), {.paired = race.paired}));
+  outcome.reasons = race_reasons(race, reader, outcome);
   return outcome;
 }
 

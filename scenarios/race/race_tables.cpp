@@ -162,6 +162,7 @@ std::string race_table(const Race& race, const RaceReader& reader, const RaceOut
   std::string text = setting(race, reader) + times_table(race, reader, outcome) + "\n" + pairs_table(race, reader, outcome) + "\n";
   for (std::size_t i = 0; i < reader.finishes().size(); ++i)
     text += readable_finish(reader.finishes()[i]) + ": " + sentence(outcome.verdicts[i], labels) + "\n";
+  for (const std::string& reason : outcome.reasons) text += "why: " + reason + "\n";
   for (const std::string& note : reader.notes()) text += "note: " + note + "\n";
   for (const Tuned& tuned : outcome.tuned)
     for (const std::string& warning : tuned.warnings) text += "warning: " + warning + "\n";

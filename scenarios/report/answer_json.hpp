@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scenarios/report/run_sheets.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/sweep/sweep_state.hpp"
 
@@ -15,16 +16,19 @@ inline void from_json(const nlohmann::json& json, Description& description) {
   description = Description::of_lines(json.get<std::vector<std::string>>());
 }
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShownRun, seed, numbers, sketch)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShownSetting, name, paths, runs)
+
 template <class Answer>
 std::string answer_text(const char* kind, const Answer& answer) {
-  return nlohmann::json{{"answer", 1}, {"kind", kind}, {"of", answer}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json{{"answer", 2}, {"kind", kind}, {"of", answer}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 template <class Answer>
 Answer read_answer_text(const char* kind, const std::string& text) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
-    if (json.at("answer") == 1 && json.at("kind") == kind) return json.at("of").template get<Answer>();
+    if (json.at("answer") == 2 && json.at("kind") == kind) return json.at("of").template get<Answer>();
   } catch (const nlohmann::json::exception&) {
   }
   throw ResultsError(std::string("another version of straggler wrote the answer of this ") + kind + "; run the same straggler " +

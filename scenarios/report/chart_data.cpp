@@ -105,6 +105,7 @@ std::string chart_data(const LearningChart& chart) {
       series["points"].push_back(std::move(row));
     }
     if (band) series["band"] = true;
+    if (!curve.link.empty()) series["link"] = curve.link;
     json["series"].push_back(std::move(series));
   }
   if (chart.target) {

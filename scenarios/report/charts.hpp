@@ -88,6 +88,7 @@ struct LearningCurve {
   std::string name;
   std::size_t colour = 0;
   std::vector<LearningPoint> points;
+  std::string link = {};  // to where a click on it leads
 };
 inline constexpr std::size_t most_still_points = 600;  // of a curve that does not move
 struct LearningChart {
@@ -97,6 +98,7 @@ struct LearningChart {
   std::vector<LearningCurve> curves;
   std::optional<double> target;  // a broken line
   std::string target_name = {};
+  std::size_t still_points = most_still_points;  // of a curve in the still pictures
 };
 /// One picture per axis, "LABEL over AXIS".
 std::vector<SvgPicture> draw(const LearningChart& chart);

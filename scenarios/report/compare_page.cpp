@@ -13,6 +13,7 @@
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/curve_points.hpp"
 #include "scenarios/report/figure.hpp"
+#include "scenarios/report/learning_figure.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/time_shares.hpp"
@@ -30,8 +31,6 @@ namespace fs = std::filesystem;
 struct Measure {
   const char *column, *word;
 };
-
-constexpr std::size_t most_curve_points = 8'000;  // of a picture
 
 /// Runs of one scenario with several seeds, or one run.
 struct Repeats {
@@ -103,11 +102,9 @@ class ComparePage {
 
   /// All runs in one picture, over all that they use up. Repeats of one scenario are one curve, with a band.
   void learning(const Measure& shown) {
-    LearningChart chart;
-    const std::string word = shown.word;
-    chart.label = std::string(1, static_cast<char>(word[0] - 'a' + 'A')) + word.substr(1);
-    chart.y_title = word;
-    chart.linear_y = word.ends_with("accuracy");
+    LearningFigure wanted;
+    wanted.word = shown.word;
+    wanted.file = "curve.csv of each run";
     std::vector<CurveAxis> axes = {{"time_s", time_title_.c_str(), readable_seconds},
                                    {"epoch", "epochs", readable_number},
                                    {"update", "updates", readable_number},
@@ -116,51 +113,14 @@ class ComparePage {
     if (std::any_of(curves_.begin(), curves_.end(),
                     [](const ResultTable& curve) { return curve.rows() > 0 && !curve.number(curve.rows() - 1, "epoch"); }))
       axes.erase(axes.begin() + 1);
-    for (const CurveAxis& axis : axes) chart.axes.emplace_back(axis.title, axis.text);
-    std::size_t points = 0, drawn = 0;
-    bool bands = false;
+    for (const CurveAxis& axis : axes) wanted.axes.emplace_back(axis.title, axis.text);
     for (const Repeats& repeats : repeats_) {
-      std::vector<LearningPoint> mean = mean_curve(repeats, axes, shown.column);
-      if (mean.size() < 2) continue;
-      bands = bands || mean.front().low.has_value();
-      points += mean.size();
-      chart.curves.push_back({repeats.name, repeats.look, thinned(mean, most_curve_points / repeats_.size())});
-      drawn += chart.curves.back().points.size();
+      RepeatedCurve curve{repeats.name, repeats.look, {}};
+      for (const std::size_t run : repeats.runs) curve.runs.push_back(learning_points(curves_[run], axes, shown.column));
+      wanted.curves.push_back(std::move(curve));
     }
-    if (chart.curves.empty()) return;
-    if (comparison_.deciding && std::string(shown.column) == "test_accuracy") {
-      chart.target = *comparison_.deciding;
-      chart.target_name = readable_number(*comparison_.deciding);
-    }
-    std::string caption = bands ? "Curves of several seeds are means over the seeds; bands reach from the lowest run to the highest." : "";
-    if (const std::string thin = thinning_words(points, drawn, "curve.csv of each run"); !thin.empty())
-      caption += (caption.empty() ? "" : " ") + thin;
-    body_ += html_of(figure_of(chart.label, caption, chart));
-  }
-
-  std::vector<LearningPoint> mean_curve(const Repeats& repeats, const std::vector<CurveAxis>& axes, const std::string& column) const {
-    std::vector<std::vector<LearningPoint>> all;
-    for (const std::size_t run : repeats.runs) {
-      std::vector<LearningPoint> points = learning_points(curves_[run], axes, column);
-      if (points.size() > 1) all.push_back(std::move(points));
-    }
-    if (all.empty()) return {};
-    if (all.size() == 1) return all.front();
-    std::size_t length = all.front().size();
-    for (const auto& points : all) length = std::min(length, points.size());
-    std::vector<LearningPoint> mean(length);
-    const auto count = static_cast<double>(all.size());
-    for (std::size_t i = 0; i < length; ++i) {
-      mean[i].x.assign(axes.size(), 0);
-      mean[i].low = mean[i].high = all.front()[i].value;
-      for (const auto& points : all) {
-        for (std::size_t axis = 0; axis < axes.size(); ++axis) mean[i].x[axis] += points[i].x[axis] / count;
-        mean[i].value += points[i].value / count;
-        mean[i].low = std::min(*mean[i].low, points[i].value);
-        mean[i].high = std::max(*mean[i].high, points[i].value);
-      }
-    }
-    return mean;
+    if (std::string(shown.column) == "test_accuracy") wanted.target = comparison_.deciding;
+    if (const auto figure = learning_figure(wanted)) body_ += html_of(*figure);
   }
 
   /// Runs whose scenarios differ in nothing but seed and name.

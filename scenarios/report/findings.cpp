@@ -6,6 +6,7 @@
 #include <cctype>
 #include <map>
 
+#include "scenarios/results/verdict.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -82,8 +83,42 @@ class Findings {
     if (!ranking.open.empty() && !ranking.one_run)
       sentence += fmt::format(" Too few seeds to tell it from: {}.", rival_names(ranking.open));
     say(std::move(sentence));
+    reason(whole, ranking.order, ranking.winner.has_value());
     if (const std::size_t missed = whole.size() - reached.size(); missed > 0)
       say(fmt::format("{}{} of {} settings never reached the target in time.", where, missed, whole.size()));
+  }
+
+  /// The setting that the first one is compared with: of another compared value, with everything else equal; else the next one.
+  std::optional<std::size_t> rival(const std::vector<std::size_t>& whole, const std::vector<std::size_t>& order) const {
+    const auto elsewhere_equal = [&](std::size_t setting) {
+      std::vector<std::size_t> at = view_.settings()[setting].at;
+      at[*plan_.series] = view_.settings()[order.front()].at[*plan_.series];
+      return setting != order.front() && at == view_.settings()[order.front()].at;
+    };
+    if (plan_.series)
+      for (const std::vector<std::size_t>* const among : {&order, &whole})
+        if (const auto at = std::find_if(among->begin(), among->end(), elsewhere_equal); at != among->end()) return *at;
+    if (order.size() > 1) return order[1];
+    const auto other = std::find_if(whole.begin(), whole.end(), [&](std::size_t setting) { return setting != order.front(); });
+    return other == whole.end() ? std::nullopt : std::optional(*other);
+  }
+
+  /// Why the first is before a rival; `told`: by a test, else in these runs.
+  void reason(const std::vector<std::size_t>& whole, const std::vector<std::size_t>& order, bool told) {
+    const auto other = rival(whole, order);
+    if (!other) return;
+    const RunResult a = view_.result(order.front()), b = view_.result(*other);
+    const std::string first = view_.rival_name_of(view_.settings()[order.front()]), second = view_.rival_name_of(view_.settings()[*other]);
+    const bool missed = std::find(order.begin(), order.end(), *other) == order.end();
+    std::string why;
+    if (view_.metric().speed)
+      why = why_faster(a, b);
+    else if (const ThresholdResult* at = find_threshold(a, a.target_accuracy.value_or(0)); at != nullptr && at->seconds)
+      why = missed ? why_missed(a, b, at->threshold, second) : why_sooner(a, b, at->threshold);
+    if (why.empty()) return;
+    const char* const begin = told ? "Why: " : "In these runs ";
+    say(missed ? fmt::format("{}{} gets there in {}, {}.", begin, first, value(order.front()), why)
+               : fmt::format("{}{} is ahead of {}, {}.", begin, first, second, why));
   }
 
   bool only_rivals() const {

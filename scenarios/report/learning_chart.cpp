@@ -19,7 +19,7 @@ std::vector<SvgPicture> draw(const LearningChart& chart) {
     line.linear_y = chart.linear_y;
     for (const LearningCurve& curve : chart.curves) {
       Curve drawn{curve.name, curve.colour, {}, {}};
-      const std::size_t stride = curve.points.size() / most_still_points + 1;
+      const std::size_t stride = curve.points.size() / chart.still_points + 1;
       for (std::size_t i = 0; i < curve.points.size();
            i += i + 1 == curve.points.size() ? 1 : std::min(stride, curve.points.size() - 1 - i)) {
         const LearningPoint& point = curve.points[i];

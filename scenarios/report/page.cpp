@@ -95,19 +95,21 @@ std::string html_tables(const std::vector<std::string>& files, std::string_view 
 }
 
 std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows, std::size_t words,
-                       std::size_t marked, std::string_view id) {
-  const auto cells = [&](const std::vector<std::string>& row, const char* tag) {
+                       std::size_t marked, std::string_view id, const std::vector<std::string>& links) {
+  const auto cells = [&](const std::vector<std::string>& row, const char* tag, const std::string& link = {}) {
     std::string text;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      text +=
-          fmt::format("<{0}{1}>{2}</{3}>", tag, i < words ? " class=\"word\"" : "", xml_text(row[i]), std::string_view(tag).substr(0, 2));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::string inside = xml_text(row[i]);
+      if (i == 0 && !link.empty()) inside = fmt::format("<a href=\"{}\">{}</a>", xml_text(link), inside);
+      text += fmt::format("<{0}{1}>{2}</{3}>", tag, i < words ? " class=\"word\"" : "", inside, std::string_view(tag).substr(0, 2));
+    }
     return text;
   };
   std::string out =
       "<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>" + cells(head, "th scope=\"col\"") + "</tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < rows.size(); ++i)
     out += fmt::format("<tr{}{}>{}</tr>\n", id.empty() ? std::string() : fmt::format(" id=\"{}-{}\"", id, i),
-                       i == marked ? " class=\"best\"" : "", cells(rows[i], "td"));
+                       i == marked ? " class=\"best\"" : "", cells(rows[i], "td", i < links.size() ? links[i] : std::string()));
   return out + "</tbody></table></div>\n";
 }
 

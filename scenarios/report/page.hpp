@@ -28,8 +28,8 @@ inline constexpr const char* interval_words =
     "it, and the mean is over these.";
 
 /// A table; the first `words` columns are left-aligned text, `marked` names a row to stand out (none: rows.size()). Cells are plain text.
-/// `id`: rows are called "ID-0", "ID-1" … for links; empty: they are not.
+/// `id`: rows are called "ID-0", "ID-1" … for links; empty: they are not. `links`: [rows], to where the first cell leads; may be empty.
 std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows, std::size_t words,
-                       std::size_t marked, std::string_view id = {});
+                       std::size_t marked, std::string_view id = {}, const std::vector<std::string>& links = {});
 
 }  // namespace straggler

@@ -3,15 +3,13 @@
 #include <cmath>
 
 #include "scenarios/report/answer_json.hpp"
-#include "scenarios/report/time_shares.hpp"
-#include "scenarios/results/summary.hpp"
 
 namespace straggler {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RacedFinish, name, accuracy, is_target, times)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TriedCandidate, reached, seconds, loss)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RaceAnswer, description, name, entrants, seeds, paired, finishes, tuned, chosen, candidates, ordered,
-                                   levels, tuning, tuning_seeds, notes, warnings, failures, shares, staleness)
+                                   levels, tuning, tuning_seeds, notes, warnings, failures, reasons, settings)
 
 namespace {
 
@@ -48,30 +46,23 @@ std::vector<RunValues> RaceAnswer::times(const RacedFinish& finish) const {
   return all;
 }
 
-/// Mean of a scalar over the runs that have it; 0 if none has.
-static double mean_scalar(const std::vector<RaceRun>& runs, const char* key) {
-  double sum = 0, count = 0;
-  for (const RaceRun& run : runs)
-    if (!run.fields.empty())
-      if (const auto value = scalar_of(run.fields, key).number(); value && std::isfinite(*value)) {
-        sum += *value;
-        ++count;
-      }
-  return count > 0 ? sum / count : 0;
-}
-
 RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, Description description) {
   RaceAnswer answer;
   answer.description = std::move(description);
   answer.name = reader.name();
   answer.paired = race.paired;
   for (const Entrant& entrant : race.entrants) answer.entrants.push_back(entrant.label);
-  for (const std::vector<RaceRun>& runs : outcome.runs) {
+  for (std::size_t entrant = 0; entrant < outcome.runs.size(); ++entrant) {
     answer.seeds.emplace_back();
-    for (const RaceRun& run : runs) answer.seeds.back().push_back(run.seed);
-    answer.shares.emplace_back();
-    for (const TimeShare& share : time_shares) answer.shares.back().push_back(mean_scalar(runs, share.key));
-    answer.staleness.push_back(mean_scalar(runs, "staleness_mean"));
+    ShownSetting setting{race.entrants[entrant].label, race.entrants[entrant].set, {}};
+    if (!outcome.tuned.empty())
+      for (std::size_t path = 0; path < race.tuning->paths.size(); ++path)
+        setting.paths.emplace_back(race.tuning->paths[path], race.tuning->candidates[outcome.tuned[entrant].best][path]);
+    for (const RaceRun& run : outcome.runs[entrant]) {
+      answer.seeds.back().push_back(run.seed);
+      if (!run.fields.empty()) setting.runs.push_back(shown_run(run.seed, run.fields, run.sketch));
+    }
+    answer.settings.push_back(std::move(setting));
   }
   for (const Finish& finish : reader.finishes()) {
     answer.finishes.push_back({finish.name, finish.accuracy, finish.is_target, {}});
@@ -84,6 +75,7 @@ RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutco
   if (race.tuning) add_tuning(*race.tuning, reader, outcome, answer);
   answer.notes = reader.notes();
   answer.failures = outcome.failures;
+  answer.reasons = outcome.reasons;
   return answer;
 }
 

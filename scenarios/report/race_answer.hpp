@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scenarios/race/race_run.hpp"
+#include "scenarios/report/run_sheets.hpp"
 
 namespace straggler {
 
@@ -38,8 +39,8 @@ struct RaceAnswer {
   std::vector<std::vector<TriedCandidate>> tuning;   // [entrants][candidates]
   std::size_t tuning_seeds = 0;
   std::vector<std::string> notes, warnings, failures;
-  std::vector<std::vector<double>> shares;  // [entrants][phases] of the workers' time, means over the runs that did not fail
-  std::vector<double> staleness;            // [entrants], likewise
+  std::vector<std::string> reasons;    // sentences
+  std::vector<ShownSetting> settings;  // [entrants], with the runs that did not fail
 
   /// [entrants]
   std::vector<RunValues> times(const RacedFinish& finish) const;

@@ -10,7 +10,6 @@
 #include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/report/sweep_view.hpp"
-#include "scenarios/report/time_shares.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -33,20 +32,21 @@ std::size_t rows_of(const IntervalChart& chart) {
 
 class RaceFigures {
  public:
-  RaceFigures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts)
-      : answer_(answer), verdicts_(verdicts), looks_(scheme_looks(answer.entrants)) {}
+  RaceFigures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts, const RunSheets& sheets)
+      : answer_(answer), verdicts_(verdicts), sheets_(sheets), looks_(scheme_looks(answer.entrants)) {}
 
   std::vector<Figure> all() {
     times();
     if (answer_.finishes.size() > 2 && answer_.finishes.front().accuracy > 0) course();
     ratios();
-    split();
     for (std::size_t path = 0; path < answer_.tuned.size(); ++path)
       if (answer_.ordered[path]) tuning(path);
     return std::move(figures_);
   }
 
  private:
+  std::string link_of(std::size_t entrant) const { return entrant < answer_.settings.size() ? sheets_.link(entrant) : std::string(); }
+
   void times() {
     IntervalChart chart;
     chart.title = "simulated time";
@@ -59,7 +59,7 @@ class RaceFigures {
         const std::string text = race_time_text(all[i]);
         chart.groups.back().rows.push_back({answer_.entrants[i], text, looks_[i], value.count == 0, value.count < all[i].size(),
                                             value.mean - value.half_width, value.mean, value.mean + value.half_width,
-                                            answer_.entrants[i] + ", " + finish_title(finish) + ": " + text});
+                                            answer_.entrants[i] + ", " + finish_title(finish) + ": " + text, link_of(i)});
       }
     }
     if (rows_of(chart) > most_entrants) return;
@@ -67,17 +67,6 @@ class RaceFigures {
     figures_.push_back(
         figure_of(chart.label,
                   "Marks are means over the runs that reached it, bars their 95 % intervals; hollow marks: some runs missed it.", chart));
-  }
-
-  /// Why entrants differ.
-  void split() {
-    if (answer_.shares.empty()) return;
-    StackChart chart = time_split(answer_.entrants, answer_.shares);
-    if (chart.parts.empty()) return;
-    std::string stale;
-    for (std::size_t i = 0; i < answer_.entrants.size(); ++i)
-      stale += fmt::format("{}{} {}", i == 0 ? "" : ", ", answer_.entrants[i], readable_number(answer_.staleness[i]));
-    figures_.push_back(figure_of(chart.label, "Means over the runs. Mean staleness: " + stale + ".", chart));
   }
 
   /// Times over thresholds, which show early and late leaders.
@@ -101,7 +90,7 @@ class RaceFigures {
           curve.missed.push_back(finish.accuracy);
         else
           curve.points.push_back({finish.accuracy, value.mean, value.half_width, value.count < times.size(),
-                                  curve.name + ", " + finish_title(finish) + ": " + race_time_text(times)});
+                                  curve.name + ", " + finish_title(finish) + ": " + race_time_text(times), link_of(entrant)});
       }
       chart.curves.push_back(std::move(curve));
     }
@@ -210,6 +199,7 @@ class RaceFigures {
 
   const RaceAnswer& answer_;
   const std::vector<Verdict>& verdicts_;
+  const RunSheets& sheets_;
   std::vector<std::size_t> looks_;  // [entrants]
   std::vector<Figure> figures_;
 };
@@ -223,8 +213,8 @@ std::string finish_title(const RacedFinish& finish) {
 
 std::string race_time_text(const RunValues& times) { return value_text(statistics(times), times.size(), readable_seconds); }
 
-std::vector<Figure> race_figures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts) {
-  return RaceFigures(answer, verdicts).all();
+std::vector<Figure> race_figures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts, const RunSheets& sheets) {
+  return RaceFigures(answer, verdicts, sheets).all();
 }
 
 }  // namespace straggler

@@ -13,7 +13,7 @@ std::string finish_title(const RacedFinish& finish);
 /// "12.3 s ± 0.4 s (3 of 5)", "missed (0 of 5)".
 std::string race_time_text(const RunValues& times);
 
-/// `verdicts`: of the finishes.
-std::vector<Figure> race_figures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts);
+/// `verdicts`: of the finishes; `sheets`: of the answer's settings, to which marks lead.
+std::vector<Figure> race_figures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts, const RunSheets& sheets);
 
 }  // namespace straggler

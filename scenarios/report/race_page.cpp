@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "scenarios/race/race_tables.hpp"
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/race_figures.hpp"
+#include "scenarios/report/run_sheets.hpp"
+#include "scenarios/report/scheme_looks.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
 
@@ -14,7 +19,7 @@ namespace {
 
 class RacePage {
  public:
-  explicit RacePage(const RaceAnswer& answer) : answer_(answer) {
+  explicit RacePage(const RaceAnswer& answer) : answer_(answer), sheets_(answer.settings, scheme_looks(answer.entrants)) {
     for (const RacedFinish& finish : answer.finishes) verdicts_.push_back(judge(answer.times(finish), {.paired = answer.paired}));
   }
 
@@ -28,11 +33,18 @@ class RacePage {
                                " The family-wise error rate at each threshold is at most 5 %. \u201cNo difference\u201d: a difference of "
                                "10 % would have been significant; \u201ctoo few seeds to tell\u201d: it would not have been.",
                            "dim");
-    body += "<h2>Pictures</h2>\n";
-    body += html_of(race_figures(answer_, verdicts_));
+    std::vector<std::size_t> all(answer_.settings.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    if (const std::vector<Figure> curves = sheets_.curves(all, goal()); !curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);
+    body += "<h2>Times and reasons</h2>\n";
+    std::vector<Figure> figures = race_figures(answer_, verdicts_, sheets_);
+    for (Figure& figure : sheets_.time_split(all))
+      figures.insert(figures.begin() + std::min<std::ptrdiff_t>(1, std::ssize(figures)), std::move(figure));
+    body += html_of(figures);
     body += "<h2>Times</h2>\n" + times_table();
     if (!answer_.tuned.empty()) body += html_paragraph(paths_text(), "dim");
     body += "<h2>Every pair</h2>\n" + pairs_table();
+    body += sheets_.html();
     std::vector<std::string> tables{"race.csv", "verdicts.csv"};
     if (!answer_.tuned.empty()) tables.emplace_back("tuning.csv");
     body += html_tables(tables, folder);
@@ -43,6 +55,18 @@ class RacePage {
   }
 
  private:
+  /// The accuracy that curves are to reach: the target, else the hardest threshold that anybody reached.
+  std::optional<double> goal() const {
+    std::optional<double> hardest;
+    for (std::size_t i = 0; i < verdicts_.size(); ++i) {
+      const RacedFinish& finish = answer_.finishes[i];
+      if (finish.accuracy == 0) continue;
+      if (finish.is_target) return finish.accuracy;
+      if (verdicts_[i].anybody) hardest = finish.accuracy;
+    }
+    return hardest;
+  }
+
   std::string asked() const {
     const std::vector<std::uint64_t>& seeds = answer_.seeds.front();
     std::string text = fmt::format(
@@ -62,6 +86,7 @@ class RacePage {
       title.front() = 'T';
       all.push_back(title + ": " + sentence(verdicts_[i], answer_.entrants) + ".");
     }
+    for (const std::string& reason : answer_.reasons) all.push_back("Why: " + reason + ".");
     for (const std::string& note : answer_.notes) all.push_back("Note: " + note + ".");
     return all;
   }
@@ -113,6 +138,7 @@ class RacePage {
   }
 
   const RaceAnswer& answer_;
+  const RunSheets sheets_;
   std::vector<Verdict> verdicts_;
 };
 

@@ -1,21 +1,28 @@
 #include "scenarios/report/search_answer.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 
 #include "scenarios/report/answer_json.hpp"
+#include "scenarios/report/axis_title.hpp"
+#include "scenarios/report/search_words.hpp"
+#include "scenarios/results/run_sketch.hpp"
+#include "scenarios/results/verdict.hpp"
 #include "scenarios/search/search_tables.hpp"
 
 namespace straggler {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AnswerValue, mean, half_width, count, repeats)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TriedSetting, labels, batch, value, as_good)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TriedSetting, labels, batch, value, as_good, runs)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TriedGroup, labels, points, best)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SearchedSetting, path, values, numbers)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ComparedSetting, label, first, second, difference, winner, unclear)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ComparedSetting, label, first, second, difference, winner, unclear, first_runs, second_runs)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FoundCrossing, between, below, above, unclear_from, unclear_to)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ComparedGroup, labels, points, crossings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SearchAnswer, description, axes, metric, maximize, interrupted, repeats, runs, timing_runs, said,
-                                   failures, over, found, between, compared, along, tolerance, crossed)
+                                   reasons, failures, over, found, between, compared, along, tolerance, crossed)
 
 namespace {
 
@@ -25,6 +32,64 @@ AnswerValue value_of(const RepeatStatistics& statistics, std::size_t repeats) {
   return {statistics.mean, statistics.half_width, statistics.count, repeats};
 }
 AnswerValue value_of(const Measured& measured) { return value_of(measured.statistics, measured.values.size()); }
+
+std::vector<ShownRun> shown_runs(const Measured& measured) {
+  std::vector<ShownRun> runs;
+  for (const MeasuredRun& run : measured.runs) runs.push_back(shown_run(run.seed, run.fields, run.sketch));
+  return runs;
+}
+
+/// Why the runs of `a` are ahead by the metric; empty: it is another metric, or it is not known.
+std::string why_ahead(const Metric& metric, const Measured& a, const Measured& b, const std::string& b_name) {
+  const std::optional<RunResult> first = mean_result(a.runs), second = mean_result(b.runs);
+  if (!first || !second) return {};
+  if (metric.name == "samples_per_second") return why_faster(*first, *second);
+  const std::optional<double> threshold = metric.name == "time_to_target_s" ? first->target_accuracy : threshold_of(metric.name);
+  const ThresholdResult* const at = threshold ? find_threshold(*first, *threshold) : nullptr;
+  if (at == nullptr || !at->seconds) return {};
+  return b.reached > 0 ? why_sooner(*first, *second, *threshold) : why_missed(*first, *second, *threshold, b_name);
+}
+
+/// Why the best of a group is ahead of the next that is worse; empty: there is none, or it is not known.
+std::string reason(const SearchFile& search, const FindOutcome& outcome, const FoundGroup& group) {
+  if (!group.best) return {};
+  std::optional<std::size_t> other;
+  for (std::size_t i = 0; i < group.points.size(); ++i) {
+    if (std::ranges::find(group.best->as_good, i) != group.best->as_good.end() || i == group.best->point) continue;
+    if (!other || is_ahead(group.points[i].measured.contender(), group.points[*other].measured.contender(), outcome.metric.maximize))
+      other = i;
+  }
+  const FoundPoint& best = group.points[group.best->point];
+  if (!other) return {};
+  const FoundPoint& next = group.points[*other];
+  const auto name = [&](const FoundPoint& point) {
+    std::string text;
+    for (std::size_t i = 0; i < point.values.size(); ++i)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", axis_title(search.find->over[i].path()), point.values[i].label);
+    return text;
+  };
+  const std::string why = why_ahead(outcome.metric, best.measured, next.measured, name(next));
+  return why.empty() ? why : fmt::format("{} is ahead of {}, {}", name(best), name(next), why);
+}
+
+/// Why the one is better at the smallest value and at the largest.
+void add_reasons(const CrossoverOutcome& outcome, const CrossoverGroup& group, SearchAnswer& answer) {
+  if (group.points.empty()) return;
+  const std::string where = group_title(answer.axes, group.labels);
+  std::vector<std::size_t> ends{0};
+  if (group.points.size() > 1) ends.push_back(group.points.size() - 1);
+  for (const std::size_t at : ends) {
+    const ComparedPoint& point = group.points[at];
+    if (point.better() == Winner::neither) continue;
+    const bool second = point.better() == Winner::second;
+    const auto& [a, b] = point.measured;
+    const std::string &ahead = answer.between[second ? 1 : 0], &other = answer.between[second ? 0 : 1];
+    const std::string why = why_ahead(outcome.metric, second ? b : a, second ? a : b, other);
+    if (!why.empty())
+      answer.reasons.push_back(fmt::format("{}{}at {} {}, {} is ahead of {}, {}", where, where.empty() ? "" : ", ",
+                                           axis_title(answer.along.path), point.at.label, ahead, other, why));
+  }
+}
 
 SearchedSetting setting_of(const Setting& setting) {
   SearchedSetting out{setting.path(), {}, setting.ordered()};
@@ -67,12 +132,16 @@ SearchAnswer answer_of(const SearchFile& search, const FindOutcome& outcome, Des
   for (const FoundGroup& group : outcome.groups) {
     TriedGroup tried{group.labels, {}, group.best ? group.best->point : group.points.size()};
     for (const FoundPoint& point : group.points) {
-      tried.points.push_back({{}, point.batch, value_of(point.measured), false});
+      tried.points.push_back({{}, point.batch, value_of(point.measured), false, shown_runs(point.measured)});
       for (const AxisValue& value : point.values) tried.points.back().labels.push_back(value.label);
     }
     if (group.best)
       for (const std::size_t point : group.best->as_good) tried.points[point].as_good = true;
     answer.found.push_back(std::move(tried));
+    if (const std::string why = reason(search, outcome, group); !why.empty()) {
+      const std::string where = group_title(answer.axes, group.labels);
+      answer.reasons.push_back(where.empty() ? why : where + ": " + why);
+    }
   }
   return answer;
 }
@@ -91,7 +160,7 @@ SearchAnswer answer_of(const SearchFile& search, const CrossoverOutcome& outcome
     for (const ComparedPoint& point : group.points)
       compared.points.push_back({point.at.label, value_of(point.measured.first), value_of(point.measured.second),
                                  value_of(point.difference, point.measured.first.values.size()), static_cast<std::size_t>(point.winner),
-                                 point.better() != point.winner});
+                                 point.better() != point.winner, shown_runs(point.measured.first), shown_runs(point.measured.second)});
     const auto label = [&](std::size_t point) { return group.points[point].at.label; };
     for (const Crossing& crossing : group.crossings) {
       const std::string middle = middle_of(spec.along, group.points[crossing.below].at, group.points[crossing.above].at).label;
@@ -100,6 +169,7 @@ SearchAnswer answer_of(const SearchFile& search, const CrossoverOutcome& outcome
                                     crossing.noisy ? label(crossing.unclear_to) : std::string()});
     }
     answer.crossed.push_back(std::move(compared));
+    add_reasons(outcome, group, answer);
   }
   return answer;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/report/run_sheets.hpp"
 #include "scenarios/search/crossover.hpp"
 #include "scenarios/search/find.hpp"
 
@@ -21,6 +22,7 @@ struct TriedSetting {
   std::size_t batch = 0;
   AnswerValue value;
   bool as_good = false;  // as the best; the best is
+  std::vector<ShownRun> runs = {};
 };
 struct TriedGroup {
   std::vector<std::string> labels;  // of the axes
@@ -38,6 +40,7 @@ struct ComparedSetting {
   AnswerValue first, second, difference;
   std::size_t winner = 2;  // ahead; 0: first, 1: second, 2: neither
   bool unclear = false;    // the difference is not significant
+  std::vector<ShownRun> first_runs = {}, second_runs = {};
 };
 struct FoundCrossing {
   std::string between, below, above;     // labels: halfway, and its neighbours
@@ -57,6 +60,7 @@ struct SearchAnswer {
   std::int64_t repeats = 1;
   std::size_t runs = 0, timing_runs = 0;
   std::string said;  // in words, without the count of runs
+  std::vector<std::string> reasons;
   std::vector<std::string> failures;
   // A find.
   std::vector<SearchedSetting> over;

@@ -20,8 +20,8 @@ RepeatStatistics statistics(const AnswerValue& value) { return {value.count, val
 
 class SearchFigures {
  public:
-  explicit SearchFigures(const SearchAnswer& answer)
-      : answer_(answer), title_(metric_title(answer.metric)), text_(metric_number_text(answer.metric)) {}
+  SearchFigures(const SearchAnswer& answer, const RunSheets& sheets)
+      : answer_(answer), sheets_(sheets), title_(metric_title(answer.metric)), text_(metric_number_text(answer.metric)) {}
 
   std::vector<Figure> all() {
     if (std::max(answer_.found.size(), answer_.crossed.size()) > 1) answers();
@@ -32,6 +32,22 @@ class SearchFigures {
   }
 
  private:
+  /// To the sheet of a point of a group.
+  std::string link(const TriedGroup& group, std::size_t point) const {
+    for (const TriedGroup& each : answer_.found) {
+      if (&each == &group) break;
+      point += each.points.size();
+    }
+    return sheets_.link(point);
+  }
+  std::string link(const ComparedGroup& group, std::size_t point, bool second) const {
+    for (const ComparedGroup& each : answer_.crossed) {
+      if (&each == &group) break;
+      point += each.points.size();
+    }
+    return sheets_.link(2 * point + (second ? 1 : 0));
+  }
+
   std::string titled(const std::string& what, const std::vector<std::string>& labels) const {
     const std::string where = group_title(answer_.axes, labels);
     return capital(where.empty() ? what : what + " (" + where + ")");
@@ -86,7 +102,7 @@ class SearchFigures {
       }
       Curve& curve = i == group.best ? best : point.as_good ? good : all;
       const ChartPoint drawn{*axis.numbers[i], point.value.mean, point.value.half_width, point.value.count < point.value.repeats,
-                             tip(point)};
+                             tip(point),       link(group, i)};
       curve.points.push_back(drawn);
       if (alone && &curve != &all) all.points.push_back(drawn);  // the line goes through these points, too
     }
@@ -117,7 +133,11 @@ class SearchFigures {
     chart.groups.emplace_back();
     for (std::size_t i = 0; i < std::min(names.size(), most_settings); ++i) {
       const TriedSetting& point = group.points[best[i]];
-      chart.groups[0].rows.push_back(row(names[i], point.value, best[i] == group.best ? 1 : point.as_good ? 2 : 0, tip(point)));
+      chart.groups[0].rows.push_back(row(names[i], point.value,
+                                         best[i] == group.best ? 1
+                                         : point.as_good       ? 2
+                                                               : 0,
+                                         tip(point), link(group, best[i])));
     }
     chart.title = title_;
     chart.text = text_;
@@ -132,7 +152,8 @@ class SearchFigures {
     return answer_.maximize ? a.value.mean > b.value.mean : a.value.mean < b.value.mean;
   }
 
-  IntervalRow row(const std::string& name, const AnswerValue& value, std::size_t colour, const std::string& tip) const {
+  IntervalRow row(const std::string& name, const AnswerValue& value, std::size_t colour, const std::string& tip,
+                  const std::string& link) const {
     return {name,
             value_of(value),
             colour,
@@ -141,7 +162,8 @@ class SearchFigures {
             value.mean - value.half_width,
             value.mean,
             value.mean + value.half_width,
-            tip};
+            tip,
+            link};
   }
 
   // A crossover.
@@ -162,7 +184,7 @@ class SearchFigures {
           curve.missed.push_back(*axis.numbers[i]);
         else
           curve.points.push_back({*axis.numbers[i], value.mean, value.half_width, value.count < value.repeats,
-                                  curve.name + " at " + labels[i] + ": " + value_of(value)});
+                                  curve.name + " at " + labels[i] + ": " + value_of(value), link(group, i, second)});
       }
       chart.curves.push_back(std::move(curve));
     }
@@ -248,6 +270,7 @@ class SearchFigures {
   }
 
   const SearchAnswer& answer_;
+  const RunSheets& sheets_;
   const std::string title_;
   const NumberText text_;
   std::vector<Figure> figures_;
@@ -255,6 +278,40 @@ class SearchFigures {
 
 }  // namespace
 
-std::vector<Figure> search_figures(const SearchAnswer& answer) { return SearchFigures(answer).all(); }
+std::vector<ShownSetting> searched_settings(const SearchAnswer& answer) {
+  std::vector<ShownSetting> all;
+  const auto paths_of = [&](const std::vector<std::string>& labels) {
+    std::vector<std::pair<std::string, std::string>> paths;
+    for (std::size_t i = 0; i < std::min(answer.axes.size(), labels.size()); ++i) paths.emplace_back(answer.axes[i], labels[i]);
+    return paths;
+  };
+  const auto name_of = [](const std::vector<std::pair<std::string, std::string>>& paths) {
+    std::string name;
+    for (const auto& [path, value] : paths) {
+      const std::string title = axis_title(path);
+      name += (name.empty() ? "" : ", ") + (title == "scheme" ? value : title + " " + value);
+    }
+    return name;
+  };
+  for (const TriedGroup& group : answer.found)
+    for (const TriedSetting& point : group.points) {
+      ShownSetting setting{{}, paths_of(group.labels), point.runs};
+      for (std::size_t i = 0; i < answer.over.size(); ++i) setting.paths.emplace_back(answer.over[i].path, point.labels[i]);
+      setting.name = name_of(setting.paths);
+      all.push_back(std::move(setting));
+    }
+  for (const ComparedGroup& group : answer.crossed)
+    for (const ComparedSetting& point : group.points)
+      for (const bool second : {false, true}) {
+        ShownSetting setting{{}, {{answer.compared, answer.between[second ? 1 : 0]}}, second ? point.second_runs : point.first_runs};
+        for (auto& path : paths_of(group.labels)) setting.paths.push_back(std::move(path));
+        setting.paths.emplace_back(answer.along.path, point.label);
+        setting.name = name_of(setting.paths);
+        all.push_back(std::move(setting));
+      }
+  return all;
+}
+
+std::vector<Figure> search_figures(const SearchAnswer& answer, const RunSheets& sheets) { return SearchFigures(answer, sheets).all(); }
 
 }  // namespace straggler

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <tuple>
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/run_sheets.hpp"
 #include "scenarios/report/search_figures.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/report/share_text.hpp"
@@ -19,7 +23,11 @@ namespace {
 
 class SearchPage {
  public:
-  explicit SearchPage(const SearchAnswer& answer) : answer_(answer), text_(metric_number_text(answer.metric)) {}
+  explicit SearchPage(const SearchAnswer& answer)
+      : answer_(answer),
+        settings_(searched_settings(answer)),
+        sheets_(settings_, setting_looks(settings_)),
+        text_(metric_number_text(answer.metric)) {}
 
   std::string html(std::string_view folder) const {
     const std::vector<std::string> names = answer_.description.all(Described::sweep),
@@ -30,20 +38,66 @@ class SearchPage {
       body += html_paragraph("The search was interrupted: these are its results so far. The same command continues it.", "warning");
     std::vector<std::string> said = said_in_words(answer_);
     if (said.empty()) said.emplace_back("Nothing is finished.");
+    for (const std::string& reason : answer_.reasons) said.push_back("Why: " + reason + ".");
     body += "<h2>What came out</h2>\n" + html_list(said, "findings") + html_paragraph(interval_words, "dim");
-    const std::vector<Figure> figures = search_figures(answer_);
+    const std::vector<Figure> figures = search_figures(answer_, sheets_);
     if (!figures.empty()) body += "<h2>Pictures</h2>\n";
     body += html_of(figures);
+    if (const std::vector<Figure> curves = learning(); !curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);
+    if (const std::vector<Figure> split = sheets_.time_split(all()); !split.empty())
+      body += "<h2>Where the time went</h2>\n" + html_of(split);
     body += is_find() ? "<h2>All settings that were tried</h2>\n" : "<h2>All values that were compared</h2>\n";
     for (const TriedGroup& group : answer_.found) body += group_head(group.labels) + table(group);
     for (const ComparedGroup& group : answer_.crossed) body += group_head(group.labels) + table(group);
     body += html_tables({is_find() ? "find.csv" : "crossover.csv"}, folder) + html_paragraph(paths_text(), "dim");
+    body += sheets_.html();
     if (!answer_.failures.empty()) body += "<h2>What failed</h2>\n" + html_list(answer_.failures);
     if (!scenario.empty()) body += html_details("The scenario of the first setting, with every default", scenario);
     return html_page(name + " \u2013 a search", body);
   }
 
  private:
+  std::vector<std::size_t> all() const {
+    std::vector<std::size_t> numbers(settings_.size());
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    return numbers;
+  }
+
+  /// The best first, then those that are as good, then others by their values; of a crossover the ends and a crossing first.
+  std::vector<std::size_t> order() const {
+    std::vector<std::size_t> numbers = all();
+    if (!is_find()) {
+      std::vector<bool> first(numbers.size());
+      std::size_t begin = 0;
+      for (const ComparedGroup& group : answer_.crossed) {
+        for (std::size_t i = 0; i < group.points.size(); ++i) {
+          const bool crosses = !group.crossings.empty() && group.points[i].label == group.crossings.front().below;
+          if (i == 0 || i + 1 == group.points.size() || crosses) first[begin + 2 * i] = first[begin + 2 * i + 1] = true;
+        }
+        begin += 2 * group.points.size();
+      }
+      std::stable_sort(numbers.begin(), numbers.end(), [&](std::size_t a, std::size_t b) { return first[a] && !first[b]; });
+      return numbers;
+    }
+    std::vector<std::tuple<int, double>> ranks;
+    for (const TriedGroup& group : answer_.found)
+      for (std::size_t i = 0; i < group.points.size(); ++i) {
+        const TriedSetting& point = group.points[i];
+        const double value = point.value.count == 0 ? std::numeric_limits<double>::infinity()
+                             : answer_.maximize     ? -point.value.mean
+                                                    : point.value.mean;
+        ranks.emplace_back(i == group.best ? 0 : point.as_good ? 1 : 2, value);
+      }
+    std::stable_sort(numbers.begin(), numbers.end(), [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
+    return numbers;
+  }
+
+  std::vector<Figure> learning() const {
+    std::optional<double> goal = threshold_of(answer_.metric);
+    if (answer_.metric == "time_to_target_s" && !settings_.empty()) goal = settings_.front().target();
+    return sheets_.curves(order(), goal);
+  }
+
   bool is_find() const { return answer_.between.empty(); }
 
   std::string values_of(const SearchedSetting& setting) const { return axis_title(setting.path) + " (" + setting.values + ")"; }
@@ -121,6 +175,8 @@ class SearchPage {
   }
 
   const SearchAnswer& answer_;
+  const std::vector<ShownSetting> settings_;
+  const RunSheets sheets_;
   const NumberText text_;
 };
 

@@ -25,7 +25,7 @@ struct Shown {
 
 class Figures {
  public:
-  Figures(const SweepView& view, const ChartPlan& plan) : view_(view), plan_(plan) {}
+  Figures(const SweepView& view, const ChartPlan& plan, const RunSheets& sheets) : view_(view), plan_(plan), sheets_(sheets) {}
 
   std::vector<Figure> all() {
     const std::vector<std::vector<std::size_t>> facets = facets_of(view_, plan_);
@@ -47,6 +47,10 @@ class Figures {
   }
 
  private:
+  std::string link_of(std::size_t setting) const {
+    const std::string link = sheets_.link(setting);
+    return link.empty() ? setting_link(setting) : link;
+  }
   const ReportAxis& axis(std::size_t i) const { return view_.axes()[i]; }
   /// Words that change the traffic: precision, compression, schemes; only without an axis of numbers to draw them over.
   bool changes_bytes() const { return !plan_.x && plan_.series && view_.has("bytes_per_epoch"); }
@@ -81,7 +85,7 @@ class Figures {
         curve.missed.push_back(number);
       else
         curve.points.push_back(
-            {number, value.mean, value.half_width, value.count < setting.rows.size(), tip(setting, shown), setting_link(*at)});
+            {number, value.mean, value.half_width, value.count < setting.rows.size(), tip(setting, shown), link_of(*at)});
     }
     return curve;
   }
@@ -159,7 +163,7 @@ class Figures {
         std::string name = names[series];
         for (std::size_t i = 0; i < facet.size(); ++i) name += (name.empty() ? "" : ", ") + axis(plan_.facets[i]).labels[facet[i]];
         chart.rows.push_back({name, looks[series], value.count == 0, value.mean, value.half_width,
-                              value_text(value, setting.rows.size(), shown.text), setting_link(*at)});
+                              value_text(value, setting.rows.size(), shown.text), link_of(*at)});
       }
     chart.label = titled(shown.title, plan_, {});
     figures_.push_back(figure_of(titled(shown.title, plan_, {}), {}, chart));
@@ -177,7 +181,7 @@ class Figures {
     }
     StackChart chart = time_split(names, rows);
     if (chart.parts.empty()) return;
-    for (std::size_t setting = 0; setting < names.size(); ++setting) chart.links.push_back(setting_link(setting));
+    for (std::size_t setting = 0; setting < names.size(); ++setting) chart.links.push_back(link_of(setting));
     figures_.push_back(figure_of(chart.label, "Means over the runs of a setting.", chart));
   }
 
@@ -197,7 +201,7 @@ class Figures {
       return cell;
     }
     const ReportSetting& first = view_.settings()[ranking.order.front()];
-    cell.link = setting_link(ranking.order.front());
+    cell.link = link_of(ranking.order.front());
     const RepeatStatistics best = view_.metric_of(ranking.order.front());
     cell.series = first.at[*plan_.series];
     const std::string time = view_.metric().text(best.mean);
@@ -218,7 +222,7 @@ class Figures {
     if (at.empty()) return cell;
     const ReportSetting& setting = view_.settings()[at.front()];
     const RepeatStatistics value = view_.metric_of(at.front());
-    cell.link = setting_link(at.front());
+    cell.link = link_of(at.front());
     cell.tip = view_.name_of(setting) + ": " + value_text(value, setting.rows.size(), view_.metric().text);
     if (value.count == 0) {
       cell.kind = MapCell::Kind::nobody;
@@ -286,6 +290,7 @@ class Figures {
 
   const SweepView& view_;
   const ChartPlan& plan_;
+  const RunSheets& sheets_;
   std::vector<Figure> figures_;
 };
 
@@ -295,6 +300,8 @@ std::string setting_link(std::size_t setting) { return fmt::format("#setting-{}"
 
 std::string map_file(std::size_t number) { return number == 1 ? std::string("map.svg") : fmt::format("map-{}.svg", number); }
 
-std::vector<Figure> sweep_figures(const SweepView& view, const ChartPlan& plan) { return Figures(view, plan).all(); }
+std::vector<Figure> sweep_figures(const SweepView& view, const ChartPlan& plan, const RunSheets& sheets) {
+  return Figures(view, plan, sheets).all();
+}
 
 }  // namespace straggler

@@ -5,11 +5,12 @@
 
 #include "scenarios/report/chart_plan.hpp"
 #include "scenarios/report/figure.hpp"
+#include "scenarios/report/run_sheets.hpp"
 
 namespace straggler {
 
-/// At most `most_pictures` for each kind.
-std::vector<Figure> sweep_figures(const SweepView& view, const ChartPlan& plan);
+/// At most `most_pictures` for each kind. `sheets`: of the view's settings, to which marks lead; else to their rows in the table.
+std::vector<Figure> sweep_figures(const SweepView& view, const ChartPlan& plan, const RunSheets& sheets);
 inline constexpr std::size_t most_pictures = 12;
 /// To the row of a setting in the page's table, whose id it is with a "#".
 std::string setting_link(std::size_t setting);

@@ -7,6 +7,7 @@
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/run_sheets.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/report/sweep_figures.hpp"
 #include "sim/base/readable.hpp"
@@ -80,13 +81,48 @@ std::vector<Column> columns_of(const SweepView& view) {
   return columns;
 }
 
-std::string table(const SweepView& view) {
+std::vector<ShownSetting> shown_settings(const SweepView& view) {
+  std::vector<ShownSetting> all;
+  for (const ReportSetting& setting : view.settings()) {
+    ShownSetting shown{view.short_name_of(setting), {}, {}};
+    const std::vector<std::string>& labels = view.outcome().groups[setting.group].labels;
+    for (std::size_t i = 0; i < std::min(labels.size(), view.columns().size()); ++i) shown.paths.emplace_back(view.columns()[i], labels[i]);
+    for (const SweepRow* row : setting.rows) shown.runs.push_back(shown_run(row->seed, row->fields, row->sketch));
+    all.push_back(std::move(shown));
+  }
+  return all;
+}
+
+/// Of each workload, whose accuracies do not compare with those of others.
+std::vector<Figure> learning(const SweepView& view, const RunSheets& sheets, const std::vector<ShownSetting>& shown) {
+  constexpr std::size_t most_workloads = 4;
+  std::vector<Figure> figures;
+  const std::vector<std::vector<std::size_t>> workloads = view.workloads();
+  for (std::size_t i = 0; i < std::min(workloads.size(), most_workloads); ++i) {
+    std::vector<std::size_t> order = view.rank(workloads[i], TestFamily::with_best).order;
+    for (const std::size_t setting : workloads[i])
+      if (std::find(order.begin(), order.end(), setting) == order.end()) order.push_back(setting);
+    const ReportSetting& first = view.settings()[order.front()];
+    for (Figure& figure : sheets.curves(order, shown[order.front()].target(), view.workload_of(first)))
+      figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
+std::string table(const SweepView& view, const RunSheets& sheets, const std::vector<ShownSetting>& shown) {
   const std::vector<Column> columns = columns_of(view);
   std::vector<std::string> head;
   for (const ReportAxis& axis : view.axes()) head.push_back(axis.title);
   const std::size_t words = head.size();
   head.emplace_back("runs");
   for (const Column& column : columns) head.emplace_back(column.title);
+  std::vector<std::string> busiest, links;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    busiest.push_back(busiest_link(shown[i].runs));
+    links.push_back(sheets.link(i));
+  }
+  const bool any = std::any_of(busiest.begin(), busiest.end(), [](const std::string& link) { return !link.empty(); });
+  if (any) head.emplace_back("busiest link");
   std::vector<std::vector<std::string>> rows;
   for (const ReportSetting& setting : view.settings()) {
     std::vector<std::string> row;
@@ -97,11 +133,12 @@ std::string table(const SweepView& view) {
       const bool target = std::string_view(column.key) == "time_to_target_s";
       row.push_back(value.count > 0 || target ? value_text(value, setting.rows.size(), column.text) : std::string("\u2013"));
     }
+    if (any) row.push_back(busiest[rows.size()].empty() ? std::string("\u2013") : busiest[rows.size()]);
     rows.push_back(std::move(row));
   }
   const std::vector<std::vector<std::size_t>> workloads = view.workloads();
   const Ranking ranking = workloads.size() == 1 ? view.rank(workloads.front(), TestFamily::with_best) : Ranking();
-  return html_table(head, rows, words, ranking.order.empty() || rows.size() < 2 ? rows.size() : ranking.order.front(), "setting");
+  return html_table(head, rows, words, ranking.order.empty() || rows.size() < 2 ? rows.size() : ranking.order.front(), "setting", links);
 }
 
 }  // namespace
@@ -119,13 +156,17 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const Descri
     body += html_paragraph("No point is finished.");
   } else {
     body += "<h2>What came out</h2>\n" + html_list(sentences, "findings") + html_paragraph(view.metric().why + " " + interval_words, "dim");
-    const std::vector<Figure> figures = sweep_figures(view, plan);
+    const std::vector<ShownSetting> shown = shown_settings(view);
+    const RunSheets sheets(shown, setting_looks(shown));
+    const std::vector<Figure> figures = sweep_figures(view, plan, sheets), curves = learning(view, sheets, shown);
     if (!figures.empty()) body += "<h2>Pictures</h2>\n";
     body += html_of(figures);
+    if (!curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);
     for (const Figure& figure : figures)
       if (!figure.file.empty()) files.emplace_back(figure.file, figure.drawings.front().standalone());
-    body += "<h2>All settings</h2>\n" + table(view);
+    body += "<h2>All settings</h2>\n" + table(view, sheets, shown);
     if (!view.axes().empty()) body += html_paragraph("In the scenario, " + paths_text(view), "dim");
+    body += sheets.html();
   }
   if (!outcome.failures.empty()) body += "<h2>What failed</h2>\n" + html_list(outcome.failures);
   if (!scenario.empty()) body += html_details("The scenario of the first point, with every default", scenario);

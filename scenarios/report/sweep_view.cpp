@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "scenarios/report/axis_title.hpp"
+#include "scenarios/results/run_sketch.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/verdict.hpp"
 #include "scenarios/sweep/range.hpp"
@@ -128,6 +129,12 @@ RepeatStatistics SweepView::statistics(const ReportSetting& setting, const std::
   return statistics_of(all);
 }
 
+RunResult SweepView::result(std::size_t setting) const {
+  std::vector<RunResult> runs;
+  for (const SweepRow* row : settings_[setting].rows) runs.push_back(result_of(row->fields, read_sketch(row->sketch)));
+  return mean_of(runs);
+}
+
 std::optional<std::size_t> SweepView::setting_at(const std::vector<std::size_t>& at) const {
   const auto place = places_.find(at);
   return place == places_.end() ? std::nullopt : std::optional(place->second);
@@ -147,6 +154,14 @@ std::string name_by(const std::vector<ReportAxis>& axes, const ReportSetting& se
 
 std::string SweepView::name_of(const ReportSetting& setting) const {
   return name_by(axes_, setting, [](const ReportAxis&) { return true; });
+}
+std::string SweepView::short_name_of(const ReportSetting& setting) const {
+  std::string name;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    const std::string title = axes_[axis].title == "scheme" ? std::string() : axes_[axis].title + " ";
+    name += (name.empty() ? "" : ", ") + title + axes_[axis].labels[setting.at[axis]];
+  }
+  return name;
 }
 std::string SweepView::rival_name_of(const ReportSetting& setting) const {
   return name_by(axes_, setting, [](const ReportAxis& axis) { return !axis.workload; });

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/results/reader.hpp"
 #include "scenarios/statistics/better.hpp"
 #include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/derived_scalars.hpp"
@@ -66,10 +67,14 @@ class SweepView {
   std::map<std::int64_t, double> values(const ReportSetting& setting, const std::string& key) const;
   RepeatStatistics statistics(const ReportSetting& setting, const std::string& key) const;
   RepeatStatistics metric_of(std::size_t setting) const { return statistics(settings_[setting], metric_.key); }
+  /// The mean over the runs of a setting, as comparisons see one.
+  RunResult result(std::size_t setting) const;
   /// The setting at these values of the axes; none if it has no finished point.
   std::optional<std::size_t> setting_at(const std::vector<std::size_t>& at) const;
   /// "scheme asgd, bandwidth 1Gbps"; without axes of the workload, or these alone.
   std::string name_of(const ReportSetting& setting) const;
+  /// "asgd, bandwidth 1Gbps": schemes need no title.
+  std::string short_name_of(const ReportSetting& setting) const;
   std::string rival_name_of(const ReportSetting& setting) const;
   std::string workload_of(const ReportSetting& setting) const;
   /// By the rule of better.hpp.

@@ -27,6 +27,60 @@ std::string beats(double ratio, const char* many, const char* more) {
   return ratio >= 1.1 ? fmt::format("{:.3g} times as {} as", ratio, many) : fmt::format("{:.2g} % {} than", 100 * (ratio - 1), more);
 }
 
+/// Mean worker time per sample spent in a phase, over the whole run.
+std::optional<double> per_sample(const RunResult& run, const std::optional<double>& share) {
+  if (!share || run.samples <= 0) return std::nullopt;
+  return run.workers * *share * run.simulated_seconds / run.samples;
+}
+
+/// What shrank most in the workers' time per sample; empty if the run as a whole was not faster. With other numbers of
+/// workers the times do not compare: then it is those.
+std::string where(const RunResult& a, const RunResult& b) {
+  if (a.workers != b.workers)
+    return fmt::format(" with {} {} instead of {}", readable_number(a.workers), a.workers == 1 ? "worker" : "workers",
+                       readable_number(b.workers));
+  if (a.samples_per_second.value_or(0) <= b.samples_per_second.value_or(0)) return {};
+  struct Part {
+    std::optional<double> RunResult::*share;
+    const char* does;
+  };
+  static constexpr Part parts[] = {{&RunResult::idle, "idle"},       {&RunResult::communication, "communicate"},
+                                   {&RunResult::wasted, "waste"},    {&RunResult::loading, "load"},
+                                   {&RunResult::compute, "compute"}, {&RunResult::down, "are down"}};
+  const Part* best = nullptr;
+  double most = 0, mine = 0, other = 0;
+  for (const Part& part : parts) {
+    const std::optional<double> x = per_sample(a, a.*part.share), y = per_sample(b, b.*part.share);
+    if (!x || !y || *y - *x <= most) continue;
+    best = &part;
+    most = *y - *x;
+    mine = *x;
+    other = *y;
+  }
+  if (!best) return {};
+  const bool waits = best->share == &RunResult::idle && !b.waited_for.empty();
+  return fmt::format(" (its workers {} {} a sample instead of {}{})", best->does, readable_seconds(mine), readable_seconds(other),
+                     waits ? ", as the other's wait for " + b.waited_for : std::string());
+}
+
+/// The two parts of a time to an accuracy, of a relative to b.
+struct Parts {
+  double samples = 1, rate = 1;  // needed; handled per second
+  std::string need, speed;       // in words
+};
+
+std::optional<Parts> parts_of(const RunResult& a, const RunResult& b, double threshold) {
+  const ThresholdResult *x = find_threshold(a, threshold), *y = find_threshold(b, threshold);
+  if (x == nullptr || y == nullptr || x->seconds.value_or(0) <= 0 || y->seconds.value_or(0) <= 0) return std::nullopt;
+  if (x->samples.value_or(0) <= 0 || y->samples.value_or(0) <= 0) return std::nullopt;
+  Parts parts;
+  parts.samples = *x->samples / *y->samples;
+  parts.rate = (*x->samples / *x->seconds) / (*y->samples / *y->seconds);
+  parts.speed = fmt::format("handles {} samples per second{}", amount(parts.rate), parts.rate > level_ratio ? where(a, b) : "");
+  parts.need = fmt::format("needs {} samples", amount(parts.samples));
+  return parts;
+}
+
 class Sentence {
  public:
   explicit Sentence(const Comparison& comparison) : comparison_(comparison) {}
@@ -117,41 +171,7 @@ class Sentence {
     return fmt::format("No run wins: none reached even {} test accuracy; {}.", percent(comparison_.thresholds.front()), nearest);
   }
 
-  /// Mean worker time per sample spent in a phase, over the whole run.
-  static std::optional<double> per_sample(const RunResult& run, const std::optional<double>& share) {
-    if (!share || run.samples <= 0) return std::nullopt;
-    return run.workers * *share * run.simulated_seconds / run.samples;
-  }
-
-  /// The part of the workers' time per sample that shrank most; empty if the run as a whole was not faster. If the numbers of workers
-  /// differ, times do not compare, and the number of workers is named.
-  std::string where(const RunResult& a, const RunResult& b) const {
-    if (a.workers != b.workers)
-      return fmt::format(" with {} {} instead of {}", readable_number(a.workers), a.workers == 1 ? "worker" : "workers",
-                         readable_number(b.workers));
-    if (a.samples_per_second.value_or(0) <= b.samples_per_second.value_or(0)) return {};
-    struct Part {
-      std::optional<double> RunResult::*share;
-      const char* does;
-    };
-    static constexpr Part parts[] = {{&RunResult::idle, "idle"},       {&RunResult::communication, "communicate"},
-                                     {&RunResult::wasted, "waste"},    {&RunResult::loading, "load"},
-                                     {&RunResult::compute, "compute"}, {&RunResult::down, "are down"}};
-    const Part* best = nullptr;
-    double most = 0, mine = 0, other = 0;
-    for (const Part& part : parts) {
-      const std::optional<double> x = per_sample(a, a.*part.share), y = per_sample(b, b.*part.share);
-      if (!x || !y || *y - *x <= most) continue;
-      best = &part;
-      most = *y - *x;
-      mine = *x;
-      other = *y;
-    }
-    if (!best) return {};
-    const bool waits = best->share == &RunResult::idle && !b.waited_for.empty();
-    return fmt::format(" (its workers {} {} a sample instead of {}{})", best->does, readable_seconds(mine), readable_seconds(other),
-                       waits ? ", as the other's wait for " + b.waited_for : std::string());
-  }
+  static std::string with_comma(const std::string& reason) { return reason.empty() ? reason : ", " + reason; }
 
   std::string by_throughput() const {
     if (!comparison_.winner) return "No run wins: none handled a sample.";
@@ -179,46 +199,54 @@ class Sentence {
         return fmt::format("{} wins: it has {} from the start, {} after {}.", called(winner), goal, called(other),
                            readable_seconds(*theirs));
       return fmt::format("{} wins: it reaches {} in {}, {} {} ({}){}.", called(winner), goal, readable_seconds(mine),
-                         beats(*theirs / mine, "fast", "faster"), called(other), readable_seconds(*theirs), cause(winner, other));
+                         beats(*theirs / mine, "fast", "faster"), called(other), readable_seconds(*theirs),
+                         with_comma(why_sooner(run(winner), run(other), *comparison_.deciding)));
     }
-    return fmt::format("{} wins: it reaches {} in {}, {}.", called(winner), goal, readable_seconds(mine), missed(winner, other));
-  }
-
-  std::string cause(std::size_t winner, std::size_t other) const {
-    const ThresholdResult &a = *find_threshold(run(winner), *comparison_.deciding), &b = *find_threshold(run(other), *comparison_.deciding);
-    if (a.samples.value_or(0) <= 0 || b.samples.value_or(0) <= 0) return {};
-    const double samples = *a.samples / *b.samples;                             // needed, relative to the other
-    const double rate = (*a.samples / *a.seconds) / (*b.samples / *b.seconds);  // handled per second, likewise
-    const std::string speed =
-        fmt::format("handles {} samples per second{}", amount(rate), rate > level_ratio ? where(run(winner), run(other)) : "");
-    const std::string need = fmt::format("needs {} samples", amount(samples));
-    if (rate > level_ratio && samples < 1 / level_ratio)
-      return rate >= 1 / samples ? fmt::format(", because it {} and {}", speed, need) : fmt::format(", because it {} and {}", need, speed);
-    if (rate > level_ratio) return fmt::format(", because it {}{} {}", speed, samples > level_ratio ? ", although it" : " and", need);
-    if (samples < 1 / level_ratio)
-      return fmt::format(", because it {}{} {}", need, rate < 1 / level_ratio ? ", although it" : " and", speed);
-    return fmt::format(", as it {} and {}", speed, need);
-  }
-
-  std::string missed(std::size_t winner, std::size_t other) const {
-    const RunResult& b = run(other);
-    if (b.outcome == Outcome::diverged) return fmt::format("which {} does not: it diverged", called(other));
-    const bool cut_short = b.simulated_seconds < *seconds(winner);
-    std::string out = fmt::format("which {} {} {}", called(other), cut_short ? "had not, when its run ended after only" : "does not in",
-                                  readable_seconds(b.simulated_seconds));
-    if (b.final_test_accuracy) out += fmt::format(" (it ends at {})", percent(*b.final_test_accuracy));
-    const std::optional<double> needed = find_threshold(run(winner), *comparison_.deciding)->samples;
-    if (!needed || *needed <= 0) return out;
-    if (b.samples < *needed)
-      return out + fmt::format(", having handled only {} samples where {} were needed{}", readable_number(b.samples),
-                               readable_number(*needed), b.workers == run(winner).workers ? where(run(winner), b) : "");
-    return out + fmt::format(", although it handled {} samples where {} were enough", readable_number(b.samples), readable_number(*needed));
+    return fmt::format("{} wins: it reaches {} in {}, {}.", called(winner), goal, readable_seconds(mine),
+                       why_missed(run(winner), run(other), *comparison_.deciding, called(other)));
   }
 
   const Comparison& comparison_;
 };
 
 }  // namespace
+
+std::string why_sooner(const RunResult& a, const RunResult& b, double threshold) {
+  const auto parts = parts_of(a, b, threshold);
+  if (!parts) return {};
+  const auto& [samples, rate, need, speed] = *parts;
+  if (rate > level_ratio && samples < 1 / level_ratio)
+    return rate >= 1 / samples ? fmt::format("because it {} and {}", speed, need) : fmt::format("because it {} and {}", need, speed);
+  if (rate > level_ratio) return fmt::format("because it {}{} {}", speed, samples > level_ratio ? ", although it" : " and", need);
+  if (samples < 1 / level_ratio) return fmt::format("because it {}{} {}", need, rate < 1 / level_ratio ? ", although it" : " and", speed);
+  return fmt::format("as it {} and {}", need, speed);
+}
+
+std::string why_faster(const RunResult& a, const RunResult& b) {
+  const double mine = a.samples_per_second.value_or(0), other = b.samples_per_second.value_or(0);
+  if (mine <= 0 || other <= 0) return {};
+  return fmt::format("because it handles {} samples per second{}", amount(mine / other), where(a, b));
+}
+
+std::string both_parts(const RunResult& a, const RunResult& b, double threshold) {
+  const auto parts = parts_of(a, b, threshold);
+  return parts ? fmt::format("{} and {}", parts->speed, parts->need) : std::string();
+}
+
+std::string why_missed(const RunResult& a, const RunResult& b, double threshold, const std::string& b_name) {
+  if (b.outcome == Outcome::diverged) return fmt::format("which {} does not: it diverged", b_name);
+  const ThresholdResult& got = *find_threshold(a, threshold);
+  const bool cut_short = b.simulated_seconds < *got.seconds;
+  std::string out = fmt::format("which {} {} {}", b_name, cut_short ? "had not, when its run ended after only" : "does not in",
+                                readable_seconds(b.simulated_seconds));
+  if (b.final_test_accuracy) out += fmt::format(" (it ends at {})", percent(*b.final_test_accuracy));
+  const std::optional<double> needed = got.samples;
+  if (!needed || *needed <= 0) return out;
+  if (b.samples < *needed)
+    return out + fmt::format(", having handled only {} samples where {} were needed{}", readable_number(b.samples),
+                             readable_number(*needed), b.workers == a.workers ? where(a, b) : "");
+  return out + fmt::format(", although it handled {} samples where {} were enough", readable_number(b.samples), readable_number(*needed));
+}
 
 std::string verdict(const Comparison& comparison) { return Sentence(comparison).text(); }
 

@@ -10,6 +10,17 @@ namespace straggler {
 /// per second: the sentence names the factor that made the difference, and the part of the workers' time per sample that shrank most.
 std::string verdict(const Comparison& comparison);
 
+/// Why `a` reaches the accuracy before `b`, both of which do: "because it handles 1.42 times as many samples per second (its workers idle
+/// 1.2 ms a sample instead of 3 ms, as the other's wait for workers 6 and 7 (3x slower)) and needs as many samples". Empty: not known.
+std::string why_sooner(const RunResult& a, const RunResult& b, double threshold);
+/// Why `a` handles more samples per second than `b`: "because it handles …". Empty: not known.
+std::string why_faster(const RunResult& a, const RunResult& b);
+/// Both parts of a time to the accuracy, whoever is first: "handles 3 % more samples per second (…) and needs 3 % more samples". Empty: not
+/// known.
+std::string both_parts(const RunResult& a, const RunResult& b, double threshold);
+/// Of `a`, which reaches the accuracy, and `b`, which does not: "which B does not in 30 s (it ends at 84 %), having handled …".
+std::string why_missed(const RunResult& a, const RunResult& b, double threshold, const std::string& b_name);
+
 /// The caveat of a comparison of speeds.
 inline constexpr const char* timing_caveat = "timing only: whether it learns as much from a sample is not known";
 

@@ -1,10 +1,22 @@
 #include "scenarios/results/waited_for.hpp"
 
+#include "scenarios/results/summary.hpp"
 #include "scenarios/schema/worker_names.hpp"
 
 namespace straggler {
 
 double idle_if_used(double idle, double computed, double wasted) { return wasted > computed ? -1 : idle; }
+
+std::vector<double> idle_of_groups(const RunRecord& record) {
+  std::vector<std::vector<WorkerRecord>> groups(record.group_devices.size());
+  for (std::size_t worker = 0; worker < record.worker_groups.size(); ++worker)
+    groups[record.worker_groups[worker]].push_back(record.workers[worker]);
+  std::vector<double> idle;
+  for (const std::vector<WorkerRecord>& group : groups)
+    idle.push_back(idle_if_used(mean_share(group, Phase::idle).value_or(-1), mean_share(group, Phase::compute).value_or(0),
+                                mean_share(group, Phase::wasted).value_or(0)));
+  return idle;
+}
 
 std::string waited_for(const Scenario& scenario, const std::vector<double>& idle) {
   const std::vector<WorkerGroup>& groups = scenario.cluster.workers;

@@ -1,5 +1,6 @@
 // The metric of a search: one scalar of a run, over repeats some of which may miss it.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,12 +32,20 @@ bool more_is_better(const std::string& metric);
 /// For people.
 std::string metric_text(const std::string& metric, double value);
 
+/// A run of the search.
+struct MeasuredRun {
+  std::uint64_t seed = 0;
+  std::vector<SummaryField> fields;
+  std::string sketch;  // as in FinishedPoint
+};
+
 /// Results of the repeats of one setting. A repeat without a value (it missed the target, or failed) counts as worse than any with one.
 struct Measured {
   std::vector<std::optional<double>> values;  // by repeat
   std::size_t reached = 0;
   RepeatStatistics statistics;  // of the repeats that have a value
   bool exact = false;           // the metric does not depend on the seed
+  std::vector<MeasuredRun> runs = {};  // repeats that did not fail
 
   static Measured of(std::vector<std::optional<double>> values, bool exact = false);
   Contender contender() const { return contender_of(values); }

@@ -89,7 +89,7 @@ bool Trials::any_finished(const std::vector<Trial>& trials) const {
 std::vector<Measured> Trials::run(const std::vector<Trial>& trials) {
   const auto repeats = static_cast<std::size_t>(options_.repeats);
   std::size_t timing_runs = 0;
-  const std::vector<PointOutcome> outcomes = pool_.run(trials.size() * repeats, [&](std::size_t index) {
+  std::vector<PointOutcome> outcomes = pool_.run(trials.size() * repeats, [&](std::size_t index) {
     PointRequest wanted = request(trials[index / repeats], static_cast<std::int64_t>(index % repeats));
     timing_runs += wanted.timing_only ? 1 : 0;
     return wanted;
@@ -99,13 +99,16 @@ std::vector<Measured> Trials::run(const std::vector<Trial>& trials) {
   std::vector<Measured> all;
   for (std::size_t trial = 0; trial < trials.size(); ++trial) {
     std::vector<std::optional<double>> values(repeats);
+    std::vector<MeasuredRun> runs;
     for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
-      const PointOutcome& outcome = outcomes[trial * repeats + repeat];
+      PointOutcome& outcome = outcomes[trial * repeats + repeat];
       if (!outcome.failure.empty()) failures_.push_back(outcome.failure);
       if (!outcome.result) continue;
       values[repeat] = scalar_of(outcome.result->fields, metric_.name).number();
+      runs.push_back({outcome.seed, std::move(outcome.result->fields), std::move(outcome.result->sketch)});
     }
     all.push_back(Measured::of(std::move(values), exact(trials[trial])));
+    all.back().runs = std::move(runs);
   }
   return all;
 }

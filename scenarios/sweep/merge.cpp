@@ -79,7 +79,7 @@ SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, Swee
     into.record(point.id, known->second);
     if (outcome.groups.size() <= point.group) outcome.groups.resize(point.group + 1);
     outcome.groups[point.group].labels = point.labels;
-    outcome.rows.push_back({point.group, point.repeat, point.seed, point.id, known->second.fields});
+    outcome.rows.push_back({point.group, point.repeat, point.seed, point.id, known->second.fields, known->second.sketch});
     all.push_back(point);
   }
   into.place(all);

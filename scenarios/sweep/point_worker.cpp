@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/results/run_sketch.hpp"
 #include "scenarios/results/text.hpp"
 
 namespace straggler {
@@ -33,7 +34,7 @@ void run(const PointWork& point, PointDesk& desk, const WorkerOptions& worker, D
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::vector<SummaryField> fields = point_fields(record);
     if (point.scenario.training.evaluate.split == EvaluateSpec::Split::validation) fields.push_back(validation_loss(record));
-    desk.finish(point.ticket, {std::move(fields), wall}, asked);
+    desk.finish(point.ticket, {std::move(fields), wall, written(sketch_of(point.scenario, record))}, asked);
   };
   RunOptions options;
   options.timing_only = point.timing_only;

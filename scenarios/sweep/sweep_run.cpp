@@ -60,7 +60,9 @@ class SweepPlan {
     for (std::size_t index = 0; index < points.size(); ++index) order[places_[index]] = index;
     for (const auto& [place, index] : order) {
       PointOutcome& point = points[index];
-      if (point.result) outcome.rows.push_back({place.first, place.second, point.seed, point.id, std::move(point.result->fields)});
+      if (point.result)
+        outcome.rows.push_back(
+            {place.first, place.second, point.seed, point.id, std::move(point.result->fields), std::move(point.result->sketch)});
       if (!point.failure.empty()) outcome.failures.push_back(std::move(point.failure));
     }
     outcome.groups = std::move(groups_);

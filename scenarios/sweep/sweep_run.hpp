@@ -26,6 +26,7 @@ struct SweepRow {
   std::uint64_t seed = 0;
   std::string id;
   std::vector<SummaryField> fields;
+  std::string sketch = {};  // as in FinishedPoint
 };
 
 struct SweepOutcome {

@@ -73,10 +73,15 @@ SweepState::SweepState(const std::filesystem::path& file, DatabaseWait wait) : S
 
 SweepState::SweepState(const std::filesystem::path& file, DatabaseWait wait, bool only_read)
     : database_(file, DatabaseUse{.noun = "the state of the sweep", .wait = std::move(wait), .only_read = only_read}) {
-  if (database_.read_only()) return;
+  if (database_.read_only()) {  // perhaps of an earlier version
+    Statement select(database_, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'sketches'");
+    sketches_ = select.step() && select.count(0) > 0;
+    return;
+  }
   Transaction transaction(database_);
   database_.run(
       "CREATE TABLE IF NOT EXISTS points (id TEXT PRIMARY KEY, fields TEXT NOT NULL, wall REAL) WITHOUT ROWID;"
+      "CREATE TABLE IF NOT EXISTS sketches (id TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;"
       "CREATE TABLE IF NOT EXISTS claims (id TEXT PRIMARY KEY, process INTEGER, born INTEGER) WITHOUT ROWID;"
       "CREATE TABLE IF NOT EXISTS places (number INTEGER, repeat INTEGER, seed INTEGER, labels TEXT, id TEXT, PRIMARY KEY (number, "
       "repeat));"
@@ -91,10 +96,17 @@ std::optional<FinishedPoint> SweepState::find(const std::string& id) {
   select.bind(0, std::string_view(id));
   if (!select.step()) return std::nullopt;
   try {
-    return FinishedPoint{fields_of(select.text(0)), select.number(1)};
+    return FinishedPoint{fields_of(select.text(0)), select.number(1), sketch(id)};
   } catch (const std::invalid_argument& error) {
     throw ResultsError(file().string() + ": point " + id + ": " + error.what() + "; run the sweep again with --force");
   }
+}
+
+std::string SweepState::sketch(const std::string& id) {
+  if (!sketches_) return {};
+  Statement select(database_, "SELECT text FROM sketches WHERE id = ?");
+  select.bind(0, std::string_view(id));
+  return select.step() ? select.text(0) : std::string();
 }
 
 void SweepState::record(const std::string& id, const FinishedPoint& point) {
@@ -103,6 +115,10 @@ void SweepState::record(const std::string& id, const FinishedPoint& point) {
   Transaction transaction(database_);
   Statement insert(database_, "INSERT OR REPLACE INTO points (id, fields, wall) VALUES (?, ?, ?)");
   insert.bind(0, std::string_view(id)).bind(1, std::string_view(fields)).bind(2, point.wall_seconds).run();
+  if (!point.sketch.empty()) {
+    Statement keep(database_, "INSERT OR REPLACE INTO sketches (id, text) VALUES (?, ?)");
+    keep.bind(0, std::string_view(id)).bind(1, std::string_view(point.sketch)).run();
+  }
   release(id);
   transaction.commit();
 }

@@ -22,6 +22,7 @@ namespace straggler {
 struct FinishedPoint {
   std::vector<SummaryField> fields;
   double wall_seconds = 0;
+  std::string sketch = {};  // written(RunSketch); empty: an earlier version finished it
 };
 
 /// Where a finished point stands in the sweep as it was last run.
@@ -68,7 +69,10 @@ class SweepState {
 
  private:
   SweepState(const std::filesystem::path& file, DatabaseWait wait, bool only_read);
+  std::string sketch(const std::string& id);
+
   Database database_;
+  bool sketches_ = true;  // there is a table of them
 };
 
 }  // namespace straggler

@@ -54,7 +54,8 @@ TEST_CASE("a finished point, evaluations and keys arrive to the bit") {
                              {"seed", Scalar(~std::uint64_t{0})},
                              {"final_test_loss", Scalar(5e-324)},
                              {"simulated_seconds", Scalar(Time::from_ticks(8'640'000'000'000'000'001))}},
-                            0.1};
+                            0.1,
+                            "{\"curve\":[]}"};
   const std::vector<Evaluation> evaluations{{std::numeric_limits<double>::quiet_NaN(), -0.0}, {5e-324, 1.0 / 3}};
   const std::vector<Key> keys{{1, 2}, {~std::uint64_t{0}, 0}};
   const RankSetup setup{3, 0, "generic", true};
@@ -69,6 +70,7 @@ TEST_CASE("a finished point, evaluations and keys arrive to the bit") {
   const FinishedPoint there = get_point(unpacker);
   CHECK(there.fields == point.fields);
   CHECK(there.wall_seconds == point.wall_seconds);
+  CHECK(there.sketch == point.sketch);
   for (const Evaluation& each : evaluations) {
     const Evaluation value = get_evaluation(unpacker);
     CHECK(std::bit_cast<std::uint64_t>(value.loss) == std::bit_cast<std::uint64_t>(each.loss));

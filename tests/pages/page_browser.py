@@ -66,7 +66,7 @@ class Browser:
         requests_of(self.driver)
         self.driver.get(page.as_uri())
         for _ in range(1500):  # charts below the window are drawn when the page has time for them
-            if self.run("return document.querySelectorAll('figure.chart:not(.live)').length === 0"):
+            if self.run("return [...document.querySelectorAll('figure.chart:not(.live)')].every((each) => each.closest('details'))"):
                 break
             time.sleep(0.02)
 

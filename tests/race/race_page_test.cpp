@@ -34,6 +34,16 @@ RaceAnswer answer() {
   answer.tuning = {{{{2, 0}, {9, 0}, {1}}, {{2, 2}, {10, 30}, {0.5}}, {{2, 1}, {11, 33}, {0.6}}},
                    {{{2, 2}, {20, 42}, {0.5}}, {{2, 0}, {21, 0}, {0.6}}, {{0, 0}, {0, 0}, {2}}},
                    {{{0, 0}, {0, 0}, {0.8}}, {{0, 0}, {0, 0}, {}}, {{2, 2}, {20, 50}, {0.4}}}};
+  answer.reasons = {
+      "fast is faster to 0.8 (target) than b, because it handles 1.2 times as many samples per second and needs as many samples"};
+  for (const std::string& entrant : answer.entrants) {
+    RunSketch sketch;
+    sketch.curve = {{1, 1, 10, 100, 0.5, 0.4, 1.0}, {2, 2, 20, 200, 1.0, 0.8, 0.5}};
+    sketch.evaluations = 2;
+    answer.settings.push_back({entrant, {{"training.scheme", entrant}}, {}});
+    for (const std::uint64_t seed : answer.seeds[0])
+      answer.settings.back().runs.push_back({seed, {{"idle_fraction", 0.5}}, written(sketch)});
+  }
   answer.warnings = {"fast: its best training.optimizer.learning_rate, 1, is the largest of the 6 that were tried"};
   return answer;
 }
@@ -68,6 +78,13 @@ TEST_CASE("a race's page names the winner, if there is one, and counts missed ru
   CHECK_FALSE(has(page, "learning rate 0.25: 9 s"));
   for (const char* const table : {"race.csv", "verdicts.csv", "tuning.csv"}) CHECK(has(page, std::string("<a href=\"") + table + "\">"));
   CHECK_FALSE(has(test::shown(page), "http://"));
+  // Why, the curves up to the target, and a sheet an entrant, to which its marks lead.
+  CHECK(has(page, "<li>Why: fast is faster to 0.8 (target) than b, because it handles 1.2 times as many samples per second and needs"));
+  CHECK(has(page, "<h3>Test accuracy</h3>"));
+  CHECK(has(page, "\"idealFlat\":0.8"));
+  CHECK(has(page, "<details class=\"sheet\" id=\"run-2\"><summary>b</summary>"));
+  CHECK(has(page, "In the scenario: training.scheme: b."));
+  CHECK(has(page, "\"link\":\"#run-2\""));
 }
 
 TEST_CASE("a race's answer is kept whole; timing alone, unpaired, without tuning") {

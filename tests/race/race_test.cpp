@@ -88,6 +88,8 @@ TEST_CASE("one scheme under two names, from the same seeds: not the least differ
   // A finish beyond the target, at which runs end, is left out and said to be.
   CHECK(raced.race.find("0.8") == std::string::npos);
   CHECK(raced.table.find("note: 0.8 is above the target") != std::string::npos);
+  CHECK(raced.table.find("why: a and b take as long to 0.7 (target): a handles as many samples per second and needs as many samples\n") !=
+        std::string::npos);
   CHECK(lines(raced.race) == 1 + 2 * 2 * 5);
 }
 
@@ -106,6 +108,14 @@ TEST_CASE("a copy that is a tenth slower is found; one that never arrives, too, 
   CHECK(raced.table.find("missed (0 of 5)") != std::string::npos);
   CHECK(times(raced.race, "never,0.7,") == 5);
   CHECK(times(raced.race, ",missed\n") == 10);  // at both finishes
+  // The same updates: as many samples, of which each takes a tenth more computing.
+  REQUIRE(raced.outcome.reasons.size() == 2);
+  CHECK(raced.outcome.reasons[0].starts_with("plain is faster to 0.7 (target) than slow, because it handles "));
+  CHECK(raced.outcome.reasons[0].find(" % more samples per second (its workers compute 1.0") != std::string::npos);
+  CHECK(raced.outcome.reasons[0].ends_with(" and needs as many samples"));
+  CHECK(raced.outcome.reasons[1].starts_with("plain gets to 0.7 (target) in "));
+  CHECK(raced.outcome.reasons[1].find("which never does not in ") != std::string::npos);
+  CHECK(raced.table.find("\nwhy: " + raced.outcome.reasons[1] + "\n") != std::string::npos);
 }
 
 TEST_CASE("tables do not depend on the number of jobs; unpaired, no two runs have a seed in common") {

@@ -31,7 +31,7 @@ Numbers truth(const std::vector<std::string>& labels, std::int64_t) {
 std::vector<std::string> titles(const SweepOutcome& outcome, const std::vector<std::string>& of_columns) {
   const SweepView view(of_columns, outcome);
   std::vector<std::string> all;
-  for (const Figure& figure : sweep_figures(view, plan_of(view))) all.push_back(figure.title);
+  for (const Figure& figure : sweep_figures(view, plan_of(view), RunSheets({}, {}))) all.push_back(figure.title);
   return all;
 }
 

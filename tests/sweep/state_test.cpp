@@ -32,12 +32,14 @@ TEST_CASE("scalars of a finished point come back from the state as they were, an
                              {"epochs", Scalar(2.0)},
                              {"final_train_loss", Scalar(5e-324)},
                              {"time_to_target_s", Scalar()}},
-                            0.25};
+                            0.25,
+                            "{\"curve\":\"\u00e9\"}"};
   SweepState state(files.path() / "sweep.sqlite");
   state.record("a", point);
   const std::optional<FinishedPoint> again = state.find("a");
   REQUIRE(again.has_value());
   CHECK(again->fields == point.fields);
+  CHECK(again->sketch == point.sketch);
   Database database(files.path() / "sweep.sqlite", DatabaseUse{.noun = "the state of the sweep"});
   Statement select(database, "SELECT fields FROM points");
   REQUIRE(select.step());
@@ -53,6 +55,13 @@ TEST_CASE("a state that an earlier version wrote is read; one that is damaged is
                                                                       {"seed", Scalar(largest_seed)},
                                                                       {"simulated_seconds", Scalar(12.5)},
                                                                       {"time_to_target_s", Scalar()}});
+  CHECK(state.find("old")->sketch.empty());
+  {
+    Database before(file, DatabaseUse{.noun = "the state of the sweep"});
+    before.run("DROP TABLE sketches");
+  }
+  CHECK(SweepState::to_read(file).find("old").has_value());
+  CHECK(SweepState(file).find("old").has_value());
   put_fields(file, "odd", "seed\tnumber\t1\n");
   put_fields(file, "cut", "seed\tcount\tseven\n");
   for (const auto& [id, what] : {std::pair("odd", "point odd: 'number' is no kind of scalar; run the sweep again with --force"),

@@ -79,18 +79,6 @@ std::string where_time_went(const RunRecord& record) {
   return text.empty() ? "no time passed" : text;
 }
 
-/// [groups]; -1: none of its workers lived.
-std::vector<double> idle_of_groups(const RunRecord& record) {
-  std::vector<std::vector<WorkerRecord>> groups(record.group_devices.size());
-  for (std::size_t worker = 0; worker < record.worker_groups.size(); ++worker)
-    groups[record.worker_groups[worker]].push_back(record.workers[worker]);
-  std::vector<double> idle;
-  for (const std::vector<WorkerRecord>& group : groups)
-    idle.push_back(idle_if_used(mean_share(group, Phase::idle).value_or(-1), mean_share(group, Phase::compute).value_or(0),
-                                mean_share(group, Phase::wasted).value_or(0)));
-  return idle;
-}
-
 std::string staleness_text(const RunRecord& record) {
   double count = 0, sum = 0;
   for (const auto& [staleness, contributions] : record.staleness) {

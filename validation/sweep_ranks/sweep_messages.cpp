@@ -53,6 +53,7 @@ void put_point(Packer& to, const FinishedPoint& point) {
     put_text(to, field.value.written());
   }
   to.put(point.wall_seconds);
+  put_text(to, point.sketch);
 }
 
 FinishedPoint get_point(Unpacker& from) {
@@ -63,6 +64,7 @@ FinishedPoint get_point(Unpacker& from) {
     point.fields.push_back({std::move(key), Scalar::read(kind, get_text(from))});
   }
   point.wall_seconds = from.get<double>();
+  point.sketch = get_text(from);
   return point;
 }
 

@@ -1,7 +1,7 @@
 // Charts of marks with intervals, and maps of cells.
 (function() {
 'use strict';
-const straggler = window.straggler, {kinds, look, format, hint, valueAxis, rowAxis, axisStyle, roundLabels} = straggler;
+const straggler = window.straggler, {kinds, look, format, hint, valueAxis, rowAxis, axisStyle, roundLabels, endsOf} = straggler;
 
 function symbolAt(symbol, x, y, style) {
   const shapes = {
@@ -35,9 +35,9 @@ kinds.intervals = function(spec, view, palette) {
                    .concat(spec.reference === undefined ? [] : [spec.reference]);
   const least = Math.min(...ends), most = Math.max(...ends), gap = 0.04 * (most - least || 1);
   const stops = rows.map((row, i) => i).filter((i) => !rows[i].title && !rows[i].missed);
-  const from = logX ? least / 1.1 : spec.zero && least >= 0 ? 0 : least - gap;
-  const axisX = valueAxis(palette, spec.title, spec.unit, logX, {nameGap: 28, min: from, max: logX ? most * 1.1 : most + gap});
-  Object.assign(axisX.axisLabel, roundLabels(logX, true, from));
+  const [from, upTo] = logX ? endsOf(least, most, true, false, true) : [spec.zero && least >= 0 ? 0 : least - gap, most + gap];
+  const axisX = valueAxis(palette, spec.title, spec.unit, logX, {nameGap: 28, min: from, max: upTo});
+  Object.assign(axisX.axisLabel, roundLabels(logX, true, from, upTo));
   return {
     height: 62 + 26 * rows.length,
     legend: [],
@@ -45,7 +45,12 @@ kinds.intervals = function(spec, view, palette) {
     logX,
     zoom: ['x'],
     stops: stops.length,
-    stop: (k) => ({series: 0, index: stops[k], text: (rows[stops[k]].group || '') + ' ' + names[stops[k]] + ': ' + rows[stops[k]].text}),
+    stop: (k) => ({
+      series: 0,
+      index: stops[k],
+      link: rows[stops[k]].link,
+      text: (rows[stops[k]].group || '') + ' ' + names[stops[k]] + ': ' + rows[stops[k]].text
+    }),
     link: (event) => rows[event.dataIndex] && rows[event.dataIndex].link,
     option: {
       grid: {left: room + 18, right: said + 34, top: 6, bottom: 50},
@@ -93,7 +98,7 @@ kinds.intervals = function(spec, view, palette) {
                       ({type: 'line', shape: {x1: a, y1: b, x2: c, y2: d}, style: {stroke: looked.colour, lineWidth: 2}});
             const children = [];
             if (row.high > row.low) {
-              const low = api.coord([logX ? Math.max(row.low, least / 1.1) : row.low, i])[0], high = api.coord([row.high, i])[0];
+              const low = api.coord([logX ? Math.max(row.low, from) : row.low, i])[0], high = api.coord([row.high, i])[0];
               children.push(line(inside(low), y, inside(high), y));
               for (const end of [low, high])
                 if (inside(end) === end) children.push(line(end, y - 5, end, y + 5));
@@ -204,8 +209,12 @@ kinds.map = function(spec, view, palette) {
     zoom: ['x'],
     legend: (spec.series || []).map((name, i) => ({name, look: spec.looks[i], fixed: true})),
     stops: cells.length,
-    stop: (k) =>
-        ({series: 0, index: k, text: spec.x.labels[cells[k].x] + ', ' + spec.y.labels[cells[k].y] + ': ' + cells[k].lines.join(' ')}),
+    stop: (k) => ({
+      series: 0,
+      index: k,
+      link: cells[k].link,
+      text: spec.x.labels[cells[k].x] + ', ' + spec.y.labels[cells[k].y] + ': ' + cells[k].lines.join(' ')
+    }),
     link: (event) => cells[event.dataIndex] && cells[event.dataIndex].link,
     option: {
       grid: {left: room + 34, right: 16, top: 4, bottom: 54},

@@ -3,21 +3,24 @@
 'use strict';
 const straggler = window.straggler, {element, download, csvLine} = straggler;
 const charts = new Set();
-const dashes = ['solid', 'dashed', 'dotted', [10, 3, 2, 3]];
+const dashes = ['solid', 'dashed', 'dotted', [10, 3, 2, 3], [16, 5], [3, 2, 1, 2]];
 const symbols = ['circle', 'rect', 'triangle', 'diamond'];
 
 straggler.kinds = {};  // name -> (spec, view) -> {option, csv, height}
 
 /// The colours of the style sheet, as they are now.
 straggler.palette = function() {
-  const style = getComputedStyle(document.documentElement);
-  return (name) => style.getPropertyValue('--' + name).trim() || name;
+  const style = getComputedStyle(document.documentElement), known = new Map();  // shapes ask by the thousand
+  return (name) => {
+    if (!known.has(name)) known.set(name, style.getPropertyValue('--' + name).trim() || name);
+    return known.get(name);
+  };
 };
 
 /// Looks tell series apart twice: by colour (eight of them), then by dashes; marks have four shapes.
 straggler.look = function(palette, look) {
   if (typeof look === 'string') return {colour: palette(look), dash: 'solid', symbol: 'circle'};
-  return {colour: palette('s' + (look % 8)), dash: dashes[Math.floor(look / 8) % 4], symbol: symbols[look % 4]};
+  return {colour: palette('s' + (look % 8)), dash: dashes[Math.floor(look / 8) % dashes.length], symbol: symbols[look % 4]};
 };
 
 function button(text, title, act) {
@@ -55,12 +58,12 @@ function legendSample(item, palette) {
   const look = straggler.look(palette, item.look);
   const sample = element('span', {class: 'sample ' + (item.sample || 'box')});
   if (item.sample === 'line') {
-    const dash = {solid: '', dashed: '6 4', dotted: '2 3'}[look.dash];
+    const dash = Array.isArray(look.dash) ? look.dash.join(' ') : {solid: '', dashed: '6 4', dotted: '2 3'}[look.dash];
     const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     svg.setAttribute('viewBox', '0 0 26 10');
     const line = document.createElementNS('http://www.w3.org/2000/svg', 'path');
     line.setAttribute('d', 'M1 5h24');
-    line.setAttribute('style', 'stroke:' + look.colour + ';stroke-width:3;stroke-dasharray:' + (dash === undefined ? '9 3 2 3' : dash));
+    line.setAttribute('style', 'stroke:' + look.colour + ';stroke-width:3;stroke-dasharray:' + dash);
     svg.append(line);
     sample.append(svg);
   } else {
@@ -189,7 +192,7 @@ class Chart {
   clicks() {
     this.echarts.on('click', (event) => {
       const link = this.made.link && this.made.link(event);
-      if (link) window.location.href = link;
+      if (link) straggler.go(link);
     });
   }
 
@@ -235,6 +238,10 @@ class Chart {
         0: () => this.showAll(),
         ArrowRight: () => (event.shiftKey ? this.zoomBy(1, 0.25) : this.walk(1)),
         ArrowLeft: () => (event.shiftKey ? this.zoomBy(1, -0.25) : this.walk(-1)),
+        Enter: () => {
+          const at = this.view.cursor >= 0 && this.view.cursor < (this.made.stops || 0) && this.made.stop(this.view.cursor);
+          if (at && at.link) straggler.go(at.link);
+        },
         Escape: () => this.echarts.dispatchAction({type: 'hideTip'}),
       };
       if (!acts[event.key] || event.ctrlKey || event.altKey || event.metaKey) return;

@@ -44,6 +44,8 @@ const formats = {
   number,
   share,
   bytes: (value) => scaled(value, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB']),
+  'bits/s': (value) => scaled(value, 1000, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s', 'Pbit/s']),
+  'bytes/s': (value) => scaled(value, 1000, ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s', 'PB/s']),
   count: (value) => Math.round(value).toLocaleString('en'),
   score: (value) => (Math.abs(value) < 10000 ? value.toFixed(4) : digits(value, 3)),
   factor: (value) => digits(value, 3) + 'x',

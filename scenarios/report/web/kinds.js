@@ -53,19 +53,40 @@ function extent(values) {
   return low <= high ? [low, high] : [0, 1];
 }
 
-/// Where an axis begins and ends: curves fill it, marks stand a little inside.
+/// The next number with one digit that counts (or 15, 150 …), downwards or upwards: where a logarithmic axis ends, which labels its ends.
+function rounded(value, upwards) {
+  const power = Math.pow(10, Math.floor(Math.log10(value))), steps = [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9, 10], part = value / power;
+  const step = upwards ? steps.find((each) => each >= part * (1 - 1e-9)) : steps.filter((each) => each <= part * (1 + 1e-9)).pop();
+  return Number(((step || 1) * power).toPrecision(3));
+}
+
+/// The labels of a logarithmic axis of few powers of ten: 1, 2 and 5 of each, and its ends. None: powers of ten are enough.
+function logLabels(low, high) {
+  if (!(high / low > 1) || high / low > 1000) return null;
+  const labels = [low];
+  for (let power = Math.pow(10, Math.floor(Math.log10(low))); power <= high; power *= 10)
+    for (const step of [1, 2, 5])
+      if (step * power > low * 1.2 && step * power < high / 1.2) labels.push(Number((step * power).toPrecision(3)));
+  return labels.concat([high]);
+}
+
+/// Where an axis begins and ends: curves fill it, marks stand a little inside. A logarithmic one ends at round numbers.
 function endsOf(low, high, logarithmic, zero, marks) {
-  if (!marks || !(high > low)) return [zero && !logarithmic ? Math.min(0, low) : low, high];
-  if (logarithmic) {
-    const margin = Math.pow(high / low, 0.04);
-    return [low / margin, high * margin];
+  if (logarithmic && low > 0) {
+    const margin = marks ? Math.max(1.01, Math.pow(high / low, 0.03)) : 1;
+    return [rounded(low / margin, false), rounded(high * margin, true)];
   }
+  if (!marks || !(high > low)) return [zero ? Math.min(0, low) : low, high];
   const margin = 0.04 * (high - (zero ? Math.min(0, low) : low));
   return [zero ? Math.min(0, low) : low - margin, high + margin];
 }
 
-/// An axis that ends a little beyond its marks has no labels there: they are no round numbers. Between powers of ten they are needed.
-const roundLabels = (logarithmic, marks, least) => (marks && !logarithmic ? {showMinLabel: least === 0, showMaxLabel: false} : {});
+straggler.endsOf = endsOf;
+
+/// A linear axis ends at its data, or a little beyond its marks: its end has a label only if that is a round number.
+const isRound = (value) => Number(value.toPrecision(1)) === value;
+const roundLabels = (logarithmic, marks, least, most) =>
+    (logarithmic ? {} : {showMinLabel: least === 0 || (!marks && isRound(least)), showMaxLabel: !marks && isRound(most)});
 straggler.roundLabels = roundLabels;
 
 /// With `columns` of x, then mean, low and high (null: none).
@@ -79,7 +100,8 @@ kinds.line = function(spec, view, palette) {
   const canLogX = all.some((point) => px(point) > 0), canLogY = highY > 0;
   const logX = (view.logX === null ? Boolean(x.log) : view.logX) && canLogX;
   const logY = (view.logY === null ? Boolean(spec.y.log) : view.logY) && canLogY;
-  const [leastX, mostX] = extent(all.map(px).filter((value) => !logX || value > 0));
+  const missed = spec.series.flatMap((series) => series.missed || []);  // over the one x that such charts have
+  const [leastX, mostX] = extent(all.map(px).concat(missed).filter((value) => !logX || value > 0));
   const textX = format(x.unit), textY = format(spec.y.unit);
   const labels = new Map((x.labels || []).map(([value, label]) => [value, label]));
   const nameX = (value) => labels.get(value) || textX(value);
@@ -92,7 +114,8 @@ kinds.line = function(spec, view, palette) {
     const floor = logY ? leastY / 2 : spec.y.zero ? 0 : -Infinity;
     if (each.band && points.length) series.push(bandOf(points, px, low, high, colour, floor));
     if (each.area) continue;
-    if (!walked) walked = {id: 'series' + i, name: each.name, points};
+    if (!walked)
+      walked = {id: 'series' + i, name: each.name, points, links: drawn.map(([, k]) => each.link || (each.links && each.links[k]))};
     series.push({
       id: 'series' + i,
       type: 'line',
@@ -103,6 +126,7 @@ kinds.line = function(spec, view, palette) {
       symbol,
       symbolSize: 9,
       lineStyle: {width: each.line === false ? 0 : 2.2, type: dash},
+      triggerLineEvent: Boolean(each.link),
       emphasis: {disabled: true},
       sampling: undefined,
       z: 3,
@@ -137,8 +161,10 @@ kinds.line = function(spec, view, palette) {
   const axisX = valueAxis(palette, x.title, x.unit, logX, more);
   axisX.axisLabel.formatter = nameX;
   if (labels.size && labels.size <= 12) axisX.axisLabel.customValues = Array.from(labels.keys());
+  const few = logX && !labels.size ? logLabels(...ends) : null, whole = (zoom) => !zoom || (zoom.x[0] < 0.01 && zoom.x[1] > 99.99);
+  if (few && whole(view.zoom)) axisX.axisLabel.customValues = few;
   Object.assign(
-      axisX.axisLabel, {alignMinLabel: 'left', alignMaxLabel: 'right'}, roundLabels(logX, Boolean(spec.marks) && !labels.size, ends[0]));
+      axisX.axisLabel, {alignMinLabel: 'left', alignMaxLabel: 'right'}, labels.size ? {} : roundLabels(logX, Boolean(spec.marks), ...ends));
   const marksAlone = spec.series.every((each) => each.line === false || each.area);
   return {
     height: 380,
@@ -157,11 +183,16 @@ kinds.line = function(spec, view, palette) {
     logX,
     logY,
     zoom: ['x'],
-    link: (event) => (event.data && event.seriesId ? linkOf(spec, event) : null),
+    zoomed: few ?
+        (echarts) => setTimeout(
+            () => echarts.isDisposed() || echarts.setOption({xAxis: {axisLabel: {customValues: whole(view.zoom) ? few : null}}}), 0) :
+        null,
+    link: (event) => (event.seriesId && event.seriesId.startsWith('series') ? linkOf(spec, event) : null),
     stops: walked ? walked.points.length : 0,
     stop: (k) => ({
       series: series.findIndex((each) => each.id === walked.id),
       index: k,
+      link: walked.links[k],
       text: walked.name + ': ' + nameX(px(walked.points[k])) + ', ' + textY(py(walked.points[k])),
     }),
     option: {
@@ -185,7 +216,7 @@ kinds.line = function(spec, view, palette) {
 
 function linkOf(spec, event) {
   const series = spec.series[Number(event.seriesId.slice(6))];
-  return series && series.links && series.links[event.data.k];
+  return series && (series.link || (series.links && event.data && series.links[event.data.k]));
 }
 
 /// The place of the point whose x is nearest; points are ordered by x.
@@ -312,7 +343,7 @@ kinds.bars = function(spec, view, palette) {
     logX,
     zoom: ['x'],
     stops: rows.length,
-    stop: (k) => ({series: 0, index: k, text: names[k] + ': ' + rows[k].text}),
+    stop: (k) => ({series: 0, index: k, link: rows[k].link, text: names[k] + ': ' + rows[k].text}),
     link: (event) => rows[event.dataIndex] && rows[event.dataIndex].link,
     option: {
       grid: {left: room + 18, right: Math.min(said, view.width * 0.3) + 24, top: 6, bottom: 50},
@@ -373,8 +404,12 @@ kinds.stack = function(spec, view, palette) {
     zoom: ['x'],
     modes: spec.unit === 'share' ? null : ['time', 'share'],
     stops: names.length,
-    stop: (k) =>
-        ({series: 0, index: k, text: names[k] + ': ' + spec.parts.map((part, p) => part.name + ' ' + text(spec.values[k][p])).join(', ')}),
+    stop: (k) => ({
+      series: 0,
+      index: k,
+      link: spec.links && spec.links[k],
+      text: names[k] + ': ' + spec.parts.map((part, p) => part.name + ' ' + text(spec.values[k][p])).join(', ')
+    }),
     link: (event) => spec.links && spec.links[event.dataIndex],
     option: {
       grid: {left: room + 18, right: 30, top: 6, bottom: 50},

@@ -38,16 +38,37 @@ function themeSwitch() {
   return button;
 }
 
+/// To a place on this page; a folded sheet there opens.
+straggler.go = function(link) {
+  if (!link.startsWith('#')) {
+    window.location.href = link;
+    return;
+  }
+  if (window.location.hash !== link) window.location.hash = link;
+  open();
+};
+
+function open() {
+  const place = window.location.hash.length > 1 && document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+  if (!place || place.tagName !== 'DETAILS') return;
+  place.open = true;
+  place.scrollIntoView({block: 'start'});
+  place.querySelector('summary').focus({preventScroll: true});
+}
+
 /// Every figure that carries data is drawn when it comes near the window: a page with many charts is there at once.
 straggler.enliven = function(root) {
   straggler.enlivenTables(root);
   const figures =
       Array.from(root.querySelectorAll('figure.chart')).filter((figure) => figure.querySelector('script[type="application/json"]'));
   if (!window.echarts) return;
+  const folded = (figure) => figure.closest('details:not([open])');
   const draw = (figure) => {
-    if (!figure.classList.contains('live'))
+    if (!folded(figure) && !figure.classList.contains('live'))
       straggler.chart(figure, JSON.parse(figure.querySelector('script[type="application/json"]').textContent));
   };
+  for (const sheet of root.querySelectorAll('details'))
+    sheet.addEventListener('toggle', () => figures.filter((figure) => sheet.contains(figure)).forEach(draw));
   if (!window.IntersectionObserver) return figures.forEach(draw);
   const watch = new IntersectionObserver(
       (entries) => {
@@ -70,4 +91,10 @@ straggler.enliven = function(root) {
 
 document.body.prepend(themeSwitch());
 straggler.enliven(document);
+window.addEventListener('hashchange', open);
+document.addEventListener('click', (event) => {
+  const link = event.target.closest && event.target.closest('a[href^="#run-"]');
+  if (link && link.getAttribute('href') === window.location.hash) open();
+});
+open();
 })();

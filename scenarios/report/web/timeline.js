@@ -61,23 +61,25 @@ function arrow(x1, y1, x2, y2, style) {
   };
 }
 
+/// How many of `times` (ascending) lie before `value`.
+function below(times, value) {
+  let low = 0, high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] < value)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 /// How many of `times` (ascending) are in the window.
 function inWindow(params, api, times) {
   const area = params.coordSys, [x0, x1] = [api.coord([times.low, 0])[0], api.coord([times.high, 0])[0]];
   const perPixel = (times.high - times.low) / Math.max(1e-9, x1 - x0);
   const from = times.low + (area.x - x0) * perPixel, to = from + area.width * perPixel;
-  const below = (value) => {
-    let low = 0, high = times.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (times[middle] < value)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
-  };
-  return below(to) - below(from);
+  return below(times, to) - below(times, from);
 }
 
 kinds.timeline = function(spec, view, palette) {
@@ -95,8 +97,8 @@ kinds.timeline = function(spec, view, palette) {
   if (data.links.length) items.push({name: 'use of links', look: 's5', what: 'links'});
   const hidden = new Set(items.filter((_, i) => view.hidden.has(i)).map((item) => (item.phase === undefined ? item.what : item.phase)));
   const common = {clip: true, animation: false}, series = [], hints = {};
-  const add = (id, list, renderItem, said, z) => {
-    if (!list.length) return;
+  const add = (id, list, renderItem, said, z, always) => {
+    if (!list.length && !always) return;
     hints[id] = said;
     series.push(Object.assign(
         {type: 'custom', id, data: list, renderItem, z, encode: {x: [0, 1], y: 2}}, common, id === 'updates' ? {clip: false} : {}));
@@ -161,13 +163,16 @@ kinds.timeline = function(spec, view, palette) {
             [null, names[data.links[i][2]], true], [palette('s5'), share(data.links[i][3]) + ' of what it can carry'],
             [null, 'from ' + seconds(data.links[i][0]) + ' to ' + seconds(data.links[i][1])]],
         1);
-  if (!hidden.has('updates')) addUpdates(add, data, names, lanes.filter((lane) => lane.kind !== 'link').length, palette, from, to);
+  let zoomed = null;
+  if (!hidden.has('updates') && data.updates.length)
+    zoomed = addUpdates(add, data, names, lanes.filter((lane) => lane.kind !== 'link').length, palette, from, to, view, series);
   if (!hidden.has('messages')) addMessages(add, data, names, palette, from, to);
 
   return {
     height: 78 + 30 * lanes.length,
     legend: items,
     zoom: ['x'],
+    zoomed,
     modes: spec.stretches.length > 1 ? spec.stretches.map((each) => each.name) : null,
     modesLabel: 'Stretch',
     stops: data.marks.length ? data.marks.length : 0,
@@ -181,7 +186,8 @@ kinds.timeline = function(spec, view, palette) {
         axisLabel: {color: palette('fg'), fontSize: 12, hideOverlap: true, formatter: (value) => seconds(Number(value.toPrecision(9)))}
       }),
       yAxis: axis,
-      tooltip: {trigger: 'item', formatter: (point) => (hints[point.seriesId] ? hint(hints[point.seriesId](point.dataIndex)) : '')},
+      tooltip:
+          {trigger: 'item', formatter: (point) => (hints[point.seriesId] ? hint(hints[point.seriesId](point.dataIndex, point.value)) : '')},
       series,
     },
     csv: () => csvRows(data, names, stretch),
@@ -196,16 +202,24 @@ function workerName(spec, rank) {
 const markText = (names, mark) =>
     names[mark[1]] + ' contributes to update ' + mark[2] + ' at ' + seconds(mark[0]) + ', staleness ' + mark[3];
 
-function addUpdates(add, data, names, rows, palette, from, to) {
+/// Returns what is to be called after each zoom.
+function addUpdates(add, data, names, rows, palette, from, to, view, series) {
   const times = Object.assign(data.updates.map((update) => update[0]), {low: from, high: to});
-  let shown = 0, last = -100;
-  add('updates', data.updates.map((update) => [update[0], update[0], 0]),
+  /// The first update of the window and the one after its last; none where there are too many: what is not drawn takes no time either.
+  const visible = () => {
+    const [start, end] = (view.zoom && view.zoom.x) || [0, 100], at = (percent) => from + ((to - from) * percent) / 100;
+    const range = [Math.max(0, below(times, at(start)) - 1), Math.min(times.length, below(times, at(end)) + 1)];
+    return range[1] - range[0] > mostLines + 2 ? [0, 0] : range;
+  };
+  let range = visible(), shown = 0, last = -100;
+  const points = () => times.slice(...range).map((time, i) => [time, time, 0, range[0] + i]);
+  add('updates', points(),
       (params, api) => {
         if (params.dataIndexInside === 0) {
           shown = inWindow(params, api, times);
           last = -100;
         }
-        const [time, version] = data.updates[params.dataIndex], area = params.coordSys, x = api.coord([time, 0])[0];
+        const [time, version] = data.updates[api.value(3)], area = params.coordSys, x = api.coord([time, 0])[0];
         if (shown > mostLines || x < area.x || x > area.x + area.width) return null;
         const bottom = area.y + (area.height * rows) / names.length;
         const children = [
@@ -228,11 +242,12 @@ function addUpdates(add, data, names, rows, palette, from, to) {
         }
         return {type: 'group', children};
       },
-      (i) => [[null, 'update ' + data.updates[i][1] + ' at ' + seconds(data.updates[i][0]), true]].concat(
-          data.marks.filter((mark) => mark[2] === data.updates[i][1])
-              .slice(0, 12)
-              .map((mark) => [null, names[mark[1]] + ', staleness ' + mark[3]])),
-      3);
+      (_, value) => {
+        const [time, version] = data.updates[value[3]];
+        return [[null, 'update ' + version + ' at ' + seconds(time), true]].concat(
+            data.marks.filter((mark) => mark[2] === version).slice(0, 12).map((mark) => [null, names[mark[1]] + ', staleness ' + mark[3]]));
+      },
+      3, true);
   const marks = Object.assign(data.marks.map((mark) => mark[0]), {low: from, high: to});
   let drawn = 0;
   add('marks', data.marks.map((mark) => [mark[0], mark[0], mark[1]]),
@@ -259,6 +274,13 @@ function addUpdates(add, data, names, rows, palette, from, to) {
         ];
       },
       5);
+  return (echarts) => {
+    const next = visible();
+    if (next[0] === range[0] && next[1] === range[1]) return;
+    range = next;
+    series.find((each) => each.id === 'updates').data = points();  // for what is saved
+    setTimeout(() => echarts.isDisposed() || echarts.setOption({series: [{id: 'updates', data: points()}]}), 0);
+  };
 }
 
 function addMessages(add, data, names, palette, from, to) {

@@ -1,0 +1,91 @@
+#include "scenarios/report/learning_figure.hpp"
+
+#include <algorithm>
+
+#include "scenarios/report/axis_title.hpp"
+#include "sim/base/readable.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr std::size_t most_still = 2'400;  // points of all curves in a still picture
+
+/// A mean of fewer runs may lie before that of all.
+bool goes_on(const LearningPoint& before, const LearningPoint& after) {
+  for (std::size_t axis = 0; axis < before.x.size(); ++axis)
+    if (after.x[axis] < before.x[axis]) return false;
+  return true;
+}
+
+}  // namespace
+
+std::vector<LearningPoint> mean_curve(const std::vector<std::vector<LearningPoint>>& runs) {
+  std::vector<const std::vector<LearningPoint>*> all;
+  std::size_t longest = 0;
+  for (const auto& points : runs)
+    if (points.size() > 1) {
+      all.push_back(&points);
+      longest = std::max(longest, points.size());
+    }
+  if (all.empty()) return {};
+  if (all.size() == 1) return *all.front();
+  std::vector<LearningPoint> mean;
+  for (std::size_t i = 0; i < longest; ++i) {
+    LearningPoint point;
+    double count = 0;
+    for (const auto* points : all) {
+      if (i >= points->size()) continue;
+      const LearningPoint& each = (*points)[i];
+      if (count == 0) {
+        point.x.assign(each.x.size(), 0);
+        point.low = point.high = each.value;
+      }
+      ++count;
+      for (std::size_t axis = 0; axis < each.x.size(); ++axis) point.x[axis] += each.x[axis];
+      point.value += each.value;
+      point.low = std::min(*point.low, each.value);
+      point.high = std::max(*point.high, each.value);
+    }
+    for (double& x : point.x) x /= count;
+    point.value /= count;
+    if (!mean.empty() && !goes_on(mean.back(), point)) break;
+    mean.push_back(std::move(point));
+  }
+  return mean;
+}
+
+std::optional<Figure> learning_figure(const LearningFigure& wanted) {
+  LearningChart chart;
+  chart.label = capital(wanted.word);
+  chart.y_title = wanted.word;
+  chart.linear_y = wanted.word.ends_with("accuracy");
+  chart.axes = wanted.axes;
+  std::size_t points = 0, drawn = 0;
+  bool bands = false, tails = false;
+  for (const RepeatedCurve& curve : wanted.curves) {
+    const std::vector<LearningPoint> mean = mean_curve(curve.runs);
+    if (mean.size() < 2) continue;
+    bands = bands || mean.front().low.has_value();
+    for (const auto& run : curve.runs) tails = tails || (run.size() > 1 && run.size() < mean.size());
+    points += std::max(mean.size(), curve.evaluations);
+    chart.curves.push_back(
+        {curve.name, curve.look, thinned(mean, std::max<std::size_t>(4, wanted.most_points / wanted.curves.size())), curve.link});
+    drawn += chart.curves.back().points.size();
+  }
+  if (chart.curves.empty()) return std::nullopt;
+  chart.still_points = std::min(most_still_points, most_still / chart.curves.size());
+  if (wanted.target) {
+    chart.target = *wanted.target;
+    chart.target_name = readable_number(*wanted.target);
+  }
+  std::string caption = bands ? "Curves of several seeds are means over the seeds; bands reach from the lowest run to the highest." : "";
+  const auto add = [&](const std::string& sentence) {
+    if (!sentence.empty()) caption += (caption.empty() ? "" : " ") + sentence;
+  };
+  if (tails) add("Where some seeds have ended, the mean is over the others.");
+  add(thinning_words(points, drawn, wanted.file));
+  add(wanted.note);
+  return figure_of(chart.label, caption, chart);
+}
+
+}  // namespace straggler

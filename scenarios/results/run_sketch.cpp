@@ -1,0 +1,193 @@
+#include "scenarios/results/run_sketch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "scenarios/results/json.hpp"
+#include "scenarios/results/link_samples.hpp"
+#include "scenarios/results/thinned.hpp"
+#include "scenarios/results/waited_for.hpp"
+
+namespace straggler {
+namespace {
+
+constexpr std::size_t most_links_looked_at = 20'000;
+
+std::vector<SketchPoint> curve_of(const std::vector<CurvePoint>& curve) {
+  std::vector<SketchPoint> points;
+  for (const CurvePoint& each : curve) {
+    if (!each.test_accuracy && !each.test_loss) continue;
+    points.push_back({each.time.seconds(), static_cast<double>(each.update), static_cast<double>(each.samples),
+                      static_cast<double>(each.bytes_sent), std::isnan(each.epoch) ? std::nullopt : std::optional(each.epoch),
+                      each.test_accuracy, each.test_loss});
+  }
+  return points;
+}
+
+std::vector<SketchPoint> thinned_curve(const std::vector<SketchPoint>& points) {
+  if (points.size() <= most_sketched) return points;
+  std::vector<double> values;
+  for (const SketchPoint& point : points) values.push_back(point.test_accuracy ? *point.test_accuracy : *point.test_loss);
+  std::vector<SketchPoint> kept;
+  for (const std::size_t i : thinned(values, most_sketched)) kept.push_back(points[i]);
+  return kept;
+}
+
+std::vector<ThresholdResult> thresholds_of(const RunRecord& record) {
+  std::set<double> all(record.thresholds.begin(), record.thresholds.end());
+  if (record.target_accuracy) all.insert(*record.target_accuracy);
+  std::vector<ThresholdResult> rows;
+  for (const double threshold : all) {
+    ThresholdResult row{threshold, {}, {}, {}, {}, {}, {}};
+    if (const Reached when = reached(record.curve, threshold, record.sustain); when.at) {
+      row.seconds = nearest_seconds(when.at->time);
+      row.updates = static_cast<double>(when.at->update);
+      if (!std::isnan(when.at->epoch)) row.epochs = when.at->epoch;
+      row.samples = static_cast<double>(when.at->samples);
+      row.bytes = static_cast<double>(when.at->bytes_sent);
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// With eight digits, enough for a picture.
+Json rounded(const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return {};
+  if (*value == std::floor(*value) && std::abs(*value) < 1e15) return static_cast<std::int64_t>(*value);
+  return std::strtod(fmt::format("{:.8g}", *value).c_str(), nullptr);
+}
+
+std::optional<double> optional(const Json& json) { return json.is_null() ? std::nullopt : std::optional(json.get<double>()); }
+
+/// The mean over those that have a value.
+template <class Get>
+std::optional<double> mean(const std::vector<RunResult>& runs, const Get& get) {
+  double sum = 0, count = 0;
+  for (const RunResult& run : runs)
+    if (const std::optional<double> value = get(run)) {
+      sum += *value;
+      ++count;
+    }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+}  // namespace
+
+RunSketch sketch_of(const Scenario& scenario, const RunRecord& record) {
+  RunSketch sketch;
+  const std::vector<SketchPoint> all = curve_of(record.curve);
+  sketch.evaluations = all.size();
+  sketch.curve = thinned_curve(all);
+  sketch.thresholds = thresholds_of(record);
+  sketch.waited_for = waited_for(scenario, idle_of_groups(record));
+  if (record.links.size <= most_links_looked_at)
+    for (const std::size_t link : busiest_links(record.links, record.end, 1)) {
+      const LinkRecord row = record.links.row(link);
+      sketch.busiest_link = row.name;
+      sketch.busiest_use = row.bytes / (row.bytes_per_second * record.end.seconds());
+    }
+  return sketch;
+}
+
+std::string written(const RunSketch& sketch) {
+  Json json = {{"evaluations", sketch.evaluations}, {"curve", Json::array()}, {"thresholds", Json::array()}};
+  for (const SketchPoint& point : sketch.curve)
+    json["curve"].push_back({rounded(point.time_s), rounded(point.update), rounded(point.samples), rounded(point.bytes_sent),
+                             rounded(point.epoch), rounded(point.test_accuracy), rounded(point.test_loss)});
+  for (const ThresholdResult& row : sketch.thresholds)
+    json["thresholds"].push_back({row.threshold, json_or_null(row.seconds), json_or_null(row.updates), json_or_null(row.epochs),
+                                  json_or_null(row.samples), json_or_null(row.bytes)});
+  if (!sketch.waited_for.empty()) json["waited_for"] = sketch.waited_for;
+  if (!sketch.busiest_link.empty()) {
+    json["busiest_link"] = sketch.busiest_link;
+    json["busiest_use"] = rounded(sketch.busiest_use);
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+RunSketch read_sketch(const std::string& text) {
+  RunSketch sketch;
+  if (text.empty()) return sketch;
+  try {
+    const Json json = Json::parse(text);
+    sketch.evaluations = json.at("evaluations").get<std::uint64_t>();
+    for (const Json& row : json.at("curve"))
+      sketch.curve.push_back({row.at(0).get<double>(), row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<double>(),
+                              optional(row.at(4)), optional(row.at(5)), optional(row.at(6))});
+    for (const Json& row : json.at("thresholds"))
+      sketch.thresholds.push_back({row.at(0).get<double>(), optional(row.at(1)), std::nullopt, optional(row.at(2)), optional(row.at(3)),
+                                   optional(row.at(4)), optional(row.at(5))});
+    sketch.waited_for = json.value("waited_for", std::string());
+    sketch.busiest_link = json.value("busiest_link", std::string());
+    sketch.busiest_use = json.value("busiest_use", 0.0);
+  } catch (const Json::exception& error) {
+    throw ResultsError(fmt::format("the sketch of a run cannot be read ({}); run the same command again with --force", error.what()));
+  }
+  return sketch;
+}
+
+RunResult result_of(const std::vector<SummaryField>& fields, const RunSketch& sketch) {
+  const auto value = [&](const char* key) { return scalar_of(fields, key).number(); };
+  RunResult run;
+  if (const std::string* const text = scalar_of(fields, "scheme").text()) run.scheme = *text;
+  run.name = run.scheme;
+  run.outcome = outcome_of(fields).value_or(Outcome::completed);
+  run.with_math = !sketch.curve.empty();
+  run.workers = value("workers").value_or(0);
+  run.simulated_seconds = value("simulated_seconds").value_or(0);
+  run.updates = value("updates").value_or(0);
+  run.epochs = value("epochs");
+  run.samples = value("samples").value_or(0);
+  run.bytes_sent = value("bytes_sent").value_or(0);
+  run.samples_per_second = value("samples_per_second");
+  run.final_test_accuracy = value("final_test_accuracy");
+  run.target_accuracy = value("target_accuracy");
+  run.compute = value("compute_fraction");
+  run.communication = value("communication_fraction");
+  run.idle = value("idle_fraction");
+  run.wasted = value("wasted_fraction");
+  run.loading = value("loading_fraction");
+  run.down = value("down_fraction");
+  run.staleness_mean = value("staleness_mean");
+  run.staleness_max = value("staleness_max");
+  run.compression_ratio = value("compression_ratio");
+  run.waited_for = sketch.waited_for;
+  run.summary = fields;
+  run.thresholds = sketch.thresholds;
+  return run;
+}
+
+RunResult mean_of(const std::vector<RunResult>& runs) {
+  RunResult all = runs.front();
+  if (runs.size() == 1) return all;
+  for (double RunResult::*const count :
+       {&RunResult::workers, &RunResult::simulated_seconds, &RunResult::updates, &RunResult::samples, &RunResult::bytes_sent})
+    all.*count = *mean(runs, [count](const RunResult& run) { return std::optional(run.*count); });
+  for (std::optional<double> RunResult::*const value :
+       {&RunResult::epochs, &RunResult::samples_per_second, &RunResult::final_test_accuracy, &RunResult::compute, &RunResult::communication,
+        &RunResult::idle, &RunResult::wasted, &RunResult::loading, &RunResult::down, &RunResult::staleness_mean, &RunResult::staleness_max,
+        &RunResult::compression_ratio})
+    all.*value = mean(runs, [value](const RunResult& run) { return run.*value; });
+  for (ThresholdResult& row : all.thresholds)
+    for (std::optional<double> ThresholdResult::*const value :
+         {&ThresholdResult::seconds, &ThresholdResult::updates, &ThresholdResult::epochs, &ThresholdResult::samples,
+          &ThresholdResult::bytes})
+      row.*value = mean(runs, [&](const RunResult& run) {
+        const auto at = std::find_if(run.thresholds.begin(), run.thresholds.end(),
+                                     [&](const ThresholdResult& each) { return each.threshold == row.threshold; });
+        return at == run.thresholds.end() ? std::optional<double>() : (*at).*value;
+      });
+  for (const RunResult& run : runs) {
+    if (run.outcome == Outcome::diverged) all.outcome = Outcome::diverged;
+    if (all.waited_for.empty()) all.waited_for = run.waited_for;
+  }
+  all.summary.clear();
+  return all;
+}
+
+}  // namespace straggler
