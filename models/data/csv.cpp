@@ -274,7 +274,7 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t s
 const Register<DataEntry> entry(
     {"csv",
      "rows of numbers with a column of labels, from one text file or two",
-     {{"path", ValueType::path, {}, true, "text file, a row a sample", {}, {}},
+     {{"path", ValueType::path, {}, true, "text file, one sample per row", {}, {}},
       {"test_path", ValueType::path, {}, false, "file of the test rows; default: a share of `path`", {}, {}},
       {"test_share",
        ValueType::fraction,

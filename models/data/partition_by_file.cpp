@@ -123,8 +123,8 @@ std::vector<std::uint32_t> members_of(const StreamSizes& sizes) {
 
 const Register<PartitionEntry> entry(
     {"by_file",
-     "as a file says: one worker a training sample, or ranges of samples",
-     {{"path", ValueType::path, {}, true, "text file: one worker a line, or lines `worker, first, count`", {}, {}}},
+     "as given in a file: one worker per training sample, or ranges of samples",
+     {{"path", ValueType::path, {}, true, "text file: one worker per line, or lines `worker, first, count`", {}, {}}},
      false,
      sizes_of,
      [](const Parameters& parameters, const PartitionRequest& request) {

@@ -20,7 +20,7 @@ inline ChartJson chart_number(double value) {
   return std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr);
 }
 
-/// As one line. No tag begins or ends in it, whatever names say.
+/// In one line. No tag begins or ends in it, even if names contain one.
 inline std::string chart_text(const ChartJson& json) {
   const std::string plain = page_text(json.dump(-1, ' ', false, ChartJson::error_handler_t::replace));
   std::string safe;

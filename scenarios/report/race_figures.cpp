@@ -80,7 +80,7 @@ class RaceFigures {
     figures_.push_back(figure_of(chart.label, "Means over the runs. Mean staleness: " + stale + ".", chart));
   }
 
-  /// Times over thresholds: who is behind at first and ahead in the end.
+  /// Times over thresholds, which show early and late leaders.
   void course() {
     LineChart chart;
     chart.x.title = "test accuracy";
@@ -162,7 +162,7 @@ class RaceFigures {
     return answer_.levels.size();
   }
 
-  /// What the candidates came to, over one of the tuned settings.
+  /// The candidates' results over one of the tuned settings.
   void tuning(std::size_t path) {
     std::vector<std::string> labels;
     for (const auto& candidate : answer_.candidates) labels.push_back(candidate[path]);

@@ -133,8 +133,8 @@ void ResultFolder::make_temporary(const std::string& scenario_name) {
       cannot(out_, fmt::format("folder {} cannot be made", folder->string()), error);
     }
   }
-  // Beside the target, so that a new folder appears in one step; inside it where the folder above takes no more (a mount
-  // point, somebody else's folder).
+  // Beside the target, so that a new folder appears in one step; inside it if the parent folder cannot be written (a mount point, another
+  // user's folder).
   for (const fs::path& place : {target_.parent_path(), target_}) {
     remove_abandoned(place, {scenario_name});
     temporary_ = make_hidden_folder(place, scenario_name, error);

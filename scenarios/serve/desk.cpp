@@ -25,7 +25,7 @@ namespace {
 constexpr const char* page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'";
-/// Results are whole in themselves. They run as a page of nobody's: they reach neither this server nor any other.
+/// Result pages are self-contained. They run with an opaque origin: they reach neither this server nor any other.
 constexpr const char* result_policy =
     "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src "

@@ -8,7 +8,7 @@
 namespace straggler {
 
 namespace {
-constexpr std::size_t longest_name = 64;  // nobody means a name by more than this
+constexpr std::size_t longest_name = 64;  // longer words are not misspelt names
 
 std::string lower(std::string_view text) {
   std::string out(text);

@@ -13,7 +13,7 @@ using straggler::test::TemporaryFolder;
 
 namespace fs = std::filesystem;
 
-TEST_CASE("a file replaces what is at its place once it is put there") {
+TEST_CASE("a file replaces an existing one when it is put into place") {
   const TemporaryFolder folder;
   const fs::path place = folder.path() / "data.bin";
   folder.write("data.bin", "old");
@@ -38,7 +38,7 @@ TEST_CASE("a file that is not put into its place leaves nothing") {
   CHECK(fs::is_empty(folder.path()));
 }
 
-TEST_CASE("what cannot be put into place says why, and is removed") {
+TEST_CASE("a file that cannot be put into place reports why, and is removed") {
   const TemporaryFolder folder;
   fs::create_directory(folder.path() / "taken");
   {

@@ -117,7 +117,7 @@ TEST_CASE("killed again and again at any moment, a run continues to the same byt
   }
 }
 
-TEST_CASE("an interrupted run keeps its checkpoint; what cannot be gone on from is one line and exit 2") {
+TEST_CASE("an interrupted run keeps its checkpoint; an unusable one gives one line and exit 2") {
   const Workplace place;
   place.write("long.yaml", long_run);
   const auto refused = [&](const std::string& command, const std::string& why) {

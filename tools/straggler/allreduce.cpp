@@ -224,10 +224,9 @@ const Command allreduce_command{
     "  start of all ranks until the last of them has the result; it includes collective.launch. algbw = size / time and\n"
     "  busbw = algbw * 2 (N - 1) / N, for every algorithm, as nccl-tests defines them (its doc/PERFORMANCE.md); GB/s is 1e9 bytes a\n"
     "  second. There is no other traffic. Without --scenario a host has one link of 100 Gbps and 5 us to a switch without limits, and\n"
-    "  its ranks exchange messages at 100 GB/s and 2 us. --scenario takes the scenario's whole cluster except faults and background "
-    "traffic; its\n"
-    "  model does not matter. With --ranks its workers are replaced by N equal ones, on hosts with the link of cluster.network.link.\n"
-    "  An algorithm is one flow, exact on such an idle network to 1 %. With collective.fidelity: stepwise in the scenario every message\n"
-    "  moves by itself. docs/model.md has the closed forms. Token buckets are full at the start.\n"};
+    "  its ranks exchange messages at 100 GB/s and 2 us. --scenario takes the scenario's whole cluster except faults and background\n"
+    "  traffic; its model does not matter. With --ranks its workers are replaced by N equal ones, on hosts with the link of\n"
+    "  cluster.network.link. An algorithm is simulated as one flow, exact to 1 % on such an idle network; with collective.fidelity:\n"
+    "  stepwise in the scenario every message is a flow. docs/model.md has the closed forms. Token buckets are full at the start.\n"};
 
 }  // namespace straggler::cli

@@ -60,8 +60,8 @@ struct Common {
 class Arguments {
  public:
   Arguments(const Command& command, boost::program_options::options_description own);
-  /// False: help or version was asked for and printed. Throws UsageError on an unknown option (naming the nearest), a
-  /// missing or wrong value, or a number of positional arguments outside [least, most].
+  /// False: help or version was requested and printed. Throws UsageError on an unknown option (naming the nearest), a missing or wrong
+  /// value, or a number of positional arguments outside [least, most].
   bool parse(const std::vector<std::string>& arguments, std::size_t least, std::size_t most);
 
   const std::vector<std::string>& positional() const { return positional_; }

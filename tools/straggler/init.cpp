@@ -48,7 +48,7 @@ cluster:
 workload:
   model: {kind: mlp, hidden: [64, 64]}                         # straggler list models
   data: {kind: coordinates}        # generated from the seed; real data: fashion_mnist, cifar10, csv, ... (straggler list data)
-  cost: {bytes: 4MB}               # messages as large as a model of a million parameters; remove it to send what learns here
+  cost: {bytes: 4MB}               # messages as large as a model of a million parameters; remove it to send the model above
 
 training:
   scheme: {kind: asgd}             # ssgd, nonblocking, local_sgd, fedavg, ...: straggler list schemes

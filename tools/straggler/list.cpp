@@ -96,7 +96,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
           {"aggregators", yes_or_no(static_cast<bool>(scheme.aggregators))},
           {"waits", scheme.waits},
           {"staleness", scheme.staleness.text},
-          {"bytes an update", scheme.traffic.text},
+          {"bytes per update", scheme.traffic.text},
           {"real", yes_or_no(scheme.real)}};
 }
 

@@ -51,9 +51,8 @@ po::options_description run_options() {
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
   add("keep", po::value<std::string>()->value_name("TABLES"),
       "what to write beside summary and curve, which may be named, too, separated by commas: order (also choices.csv, which --replay "
-      "reads), workers, links, staleness, page "
-      "(report.html, which straggler report makes later, too); or all, or none (default: all)");
-  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "replays the choices of that run, and so its weights, whatever the times");
+      "reads), workers, links, staleness, page (report.html, which straggler report makes later, too); or all, or none (default: all)");
+  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "replays the choices of that run, and so its weights; times may differ");
   add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
       "saves the state in DIR.checkpoint, beside the results, for --resume: every INTERVAL of wall-clock time (10min) or every N updates "
       "(5000). It is removed when the run ends");
@@ -121,8 +120,8 @@ std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, 
   const bool every = arguments.has("checkpoint-every");
   if (!every && !arguments.flag("resume")) return std::nullopt;
   if (arguments.flag("timing-only"))
-    throw UsageError(fmt::format("{} needs the math, which --timing-only leaves out; remove one of them",
-                                 every ? "--checkpoint-every" : "--resume"));
+    throw UsageError(
+        fmt::format("{} needs the math, which --timing-only leaves out; remove one of them", every ? "--checkpoint-every" : "--resume"));
   std::optional<CheckpointRequest> request;
   try {
     request = checkpoint_beside(out);

@@ -75,7 +75,7 @@ std::string filled(std::string_view text) {
 }
 
 void print_comparison(const std::vector<SchemeEntry>& all) {
-  print_text("| scheme | who waits for whom | staleness at most | bytes an update | needs |\n| --- | --- | --- | --- | --- |\n");
+  print_text("| scheme | who waits for whom | staleness at most | bytes per update | needs |\n| --- | --- | --- | --- | --- |\n");
   for (const std::string& family : family_choice.names())
     for (const SchemeEntry& scheme : all)
       if (family_choice.name_of(scheme.family) == family)

@@ -19,6 +19,7 @@
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/shown_text.hpp"
+#include "validation/mpi/freed_memory.hpp"
 #include "validation/mpi/mpi_backend.hpp"
 #include "validation/mpi/progress.hpp"
 #include "validation/mpi/suitability.hpp"
@@ -215,7 +216,7 @@ class RankRun {
     values_ = std::make_unique<RankValues>(*lineage_, *executor_, blueprint_->plan);
     gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, *math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed,
                                                  blueprint_->numerics);
-    thread_ = std::make_unique<ComputeThread>(*gradient_);
+    thread_ = std::make_unique<ComputeThread>(*gradient_, options_.emulated);
     RankTask task{.plan = blueprint_->plan, .scheme = *blueprint_->scheme};
     task.has_server = has_server_;
     task.reduces = blueprint_->scheme_entry->all_reduces(scenario_.training.scheme.parameters);
@@ -317,6 +318,7 @@ int together(const Mpi& mpi, const std::function<void()>& part) {
 }
 
 int real_run(const Mpi& mpi, const RealOptions& options) {
+  keep_freed_memory();
   RankRun run(mpi, options);
   if (const int code = together(mpi, [&] { run.prepare(); })) return code;
   if (const int code = together(mpi, [&] { run.meet(); })) return code;

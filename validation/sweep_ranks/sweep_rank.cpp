@@ -157,7 +157,7 @@ Bytes SweepRank::ask(Talk what, const std::function<void(Packer&)>& rest) {
 
 namespace {
 
-/// Behind what kind of answer it is, and to which question.
+/// The content of an answer, after its kind and its question's number.
 Unpacker contents(const Bytes& answer) {
   Unpacker unpacker(answer);
   unpacker.get<std::uint8_t>();

@@ -84,7 +84,7 @@ class SweepRank final : public PointDesk, private TrajectoryStore, private Chann
   std::deque<Bytes> outbox_;
   std::map<std::uint64_t, Bytes> asked_;  // by number; the answer, empty until it is there
   std::uint64_t next_number_ = 1;
-  std::unordered_map<Key, Evaluation, KeyHash> known_;  // what was found or made here
+  std::unordered_map<Key, Evaluation, KeyHash> known_;  // found or made by this rank
   std::optional<int> closed_;
 
   std::optional<bool> left_;  // told to leave: whether all ranks were there

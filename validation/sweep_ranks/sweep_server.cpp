@@ -7,6 +7,7 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "validation/mpi/real_run.hpp"
+#include "validation/mpi/waiting.hpp"
 
 namespace straggler {
 namespace {
@@ -250,7 +251,7 @@ void SweepServer::lose(Rank rank) {
   Peer& lost = peer(rank);
   lost.lost = true;
   options_.warn(fmt::format("rank {} has not responded for {} s{}", rank, lost_after.count(),
-                            lost.tickets.empty() ? "" : ": its point is given to another rank"));
+                            lost.tickets.empty() ? "" : ": its points are given to other ranks"));
   if (pool_)
     for (const std::uint64_t ticket : lost.tickets) pool_->put_back(ticket);
   lost.tickets.clear();
