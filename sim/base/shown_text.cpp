@@ -34,6 +34,23 @@ bool turns_text(std::uint32_t code) {
 
 bool controls(std::uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029; }
 
+/// `text`, its unsafe characters as `write` puts them, but for those of `kept`.
+template <class Write>
+std::string with_unsafe(std::string_view text, std::string_view kept, const Write& write) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const ShownCharacter character = character_at(text, at);
+    const std::string_view bytes = text.substr(at, character.bytes);
+    at += bytes.size();
+    if (character.safe || kept.find(bytes) != std::string_view::npos)
+      out += bytes;
+    else
+      write(bytes, out);
+  }
+  return out;
+}
+
 }  // namespace
 
 ShownCharacter character_at(std::string_view text, std::size_t at) {
@@ -46,36 +63,18 @@ ShownCharacter character_at(std::string_view text, std::size_t at) {
 
 std::string shown_text(std::string_view text) {
   static constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const ShownCharacter character = character_at(text, at);
-    const std::string_view bytes = text.substr(at, character.bytes);
-    at += bytes.size();
-    if (character.safe || bytes == "\n" || bytes == "\t") {
-      out += bytes;
-      continue;
-    }
+  return with_unsafe(text, "\n\t", [](std::string_view bytes, std::string& out) {
     for (const char c : bytes) {
       const auto byte = static_cast<unsigned char>(c);
       out += "\\x";
       out += digits[byte >> 4];
       out += digits[byte & 15];
     }
-  }
-  return out;
+  });
 }
 
 std::string page_text(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const ShownCharacter character = character_at(text, at);
-    const std::string_view bytes = text.substr(at, character.bytes);
-    at += bytes.size();
-    out += character.safe || bytes == "\n" || bytes == "\t" || bytes == "\r" ? bytes : "\xEF\xBF\xBD";
-  }
-  return out;
+  return with_unsafe(text, "\n\t\r", [](std::string_view, std::string& out) { out += "\xEF\xBF\xBD"; });
 }
 
 std::string shortened(std::string_view text, std::size_t most) {
