@@ -40,7 +40,7 @@ void for_each_tensor(std::span<const TensorInfo> tensors, std::size_t n, F f) {
   for (std::size_t t = 0; t < tensors.size(); ++t) f(tensors[t].offset, t + 1 < tensors.size() ? tensors[t + 1].offset : n);
 }
 
-/// In bits without the sign, whose order is that of the magnitudes: infinities and NaN start here.
+/// Magnitude bits, without the sign, which order as the magnitudes do: infinities and NaN start here.
 inline constexpr std::uint32_t not_finite = 0x7f800000u;
 /// The NaN that compressed vectors hold for any NaN.
 inline constexpr std::uint32_t quiet_nan = 0x7fc00000u;

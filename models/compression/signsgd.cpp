@@ -9,7 +9,7 @@ namespace straggler::compression::signsgd {
 namespace {
 
 const Rule vote_rule{"signsgd_vote"};  // (q_1, …, q_p; scaled, draw number) -> the sign of their sum
-const Rule signsgd_rule{"signsgd"};  // (v[, e]; scaled, draw number) -> C(v + e)
+const Rule signsgd_rule{"signsgd"};    // (v[, e]; scaled, draw number) -> C(v + e)
 
 bool is_scaled(const std::vector<double>& scalars) { return scalars.front() != 0; }
 

@@ -36,7 +36,7 @@ struct Threshold {
   std::size_t equal = 0;
 };
 
-/// Two passes, by upper and lower half of the bits, whatever the values.
+/// Two passes, by upper and lower half of the bits, for any values.
 Threshold threshold_of(std::span<const float> values, std::size_t k) {
   std::vector<std::uint32_t> counts(1u << 16);
   std::size_t left = k;

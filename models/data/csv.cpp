@@ -11,6 +11,8 @@
 #include "models/data/text_table.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/registry.hpp"
+#include "sim/base/shown_text.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace straggler::data::csv {
 namespace {
@@ -97,9 +99,9 @@ class Reader {
       made_.label = *position;
     } else {
       fail(made_.path, line,
-           fmt::format("there is no column '{}' for the labels; the first line has {}; give `label` a column's name, its number from 1, "
+           fmt::format("there is no column {} for the labels; the first line has {}; give `label` a column's name, its number from 1, "
                        "first or last",
-                       label, fmt::join(words, ", ")));
+                       in_quotes(label), shortened(joined(words), 400)));
     }
     if (names) made_.names = std::move(words);
     return names;
@@ -126,7 +128,7 @@ class Reader {
       if (!value || !std::isfinite(*value) || std::abs(*value) > 1e37)
         fail(made_.path, line,
              fmt::format("{}: {}; write a number that is finite, or leave the row out", column(c),
-                         field.empty() ? "nothing there" : fmt::format("'{}' is not a number", field)));
+                         field.empty() ? "nothing there" : in_quotes(field) + " is not a number"));
       made_.inputs.push_back(static_cast<float>(*value));
     }
     const std::string_view label = fields[made_.label].text;
@@ -150,8 +152,8 @@ void refuse_quantities(const Table& table, const std::map<std::string, std::int3
   const auto broken = std::find_if(table.labels.begin(), table.labels.end(), fraction);
   if (broken != table.labels.end())
     fail(table.path, table.label_line[static_cast<std::size_t>(broken - table.labels.begin())],
-         fmt::format("column {}, the labels', has '{}', as if it were a quantity; classes are words or whole numbers: {}", table.label + 1,
-                     *broken, label_remedy));
+         fmt::format("column {}, the labels', has {}, as if it were a quantity; classes are words or whole numbers: {}", table.label + 1,
+                     in_quotes(*broken), label_remedy));
   if (2 * classes.size() > table.rows())
     throw DataError(fmt::format("{}: {} different labels in column {} of {} rows, as if it were a quantity; {}", table.path.string(),
                                 classes.size(), table.label + 1, table.rows(), label_remedy));
@@ -211,7 +213,7 @@ struct Source {
     for (std::size_t i = 0; i < table.rows(); ++i)
       if (!classes.contains(table.labels[i]))
         fail(table.path, table.label_line[i],
-             fmt::format("label '{}' does not occur in {}; leave the row out", table.labels[i], train.path.string()));
+             fmt::format("label {} does not occur in {}; leave the row out", in_quotes(table.labels[i]), train.path.string()));
     info.test = table.rows();
     test = std::move(table);
   }
@@ -272,7 +274,7 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t s
 const Register<DataEntry> entry(
     {"csv",
      "rows of numbers with a column of labels, from one text file or two",
-     {{"path", ValueType::path, {}, true, "text file, a row a sample", {}, {}},
+     {{"path", ValueType::path, {}, true, "text file, one sample per row", {}, {}},
       {"test_path", ValueType::path, {}, false, "file of the test rows; default: a share of `path`", {}, {}},
       {"test_share",
        ValueType::fraction,

@@ -141,10 +141,10 @@ std::vector<Parameter> declare() {
     all.back().meaning = std::move(meaning);
     return all.back();
   };
-  add("path", ValueType::path, "folder of the four files, plain or .gz, called as MNIST's or EMNIST's");
+  add("path", ValueType::path, "folder of the four files, plain or .gz, with MNIST's or EMNIST's file names");
   for (const Role& role : roles)
     add(role.parameter, ValueType::path, fmt::format("file of the {}, instead of the folder's", role.meaning));
-  add("classes", ValueType::count, "number of classes; default: the largest training label and one").range = Range::between(1, 256);
+  add("classes", ValueType::count, "number of classes; default: the largest training label plus one").range = Range::between(1, 256);
   for (Parameter& parameter : image_parameters()) all.push_back(std::move(parameter));
   return all;
 }

@@ -11,6 +11,7 @@
 #include "models/data/text_table.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/registry.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace straggler::data::partition_by_file {
 namespace {
@@ -66,7 +67,7 @@ class Assignment {
   std::uint64_t number(std::string_view field, const char* what, std::uint64_t most) const {
     const std::optional<std::int64_t> value = as_integer(field);
     if (!value || *value < 0 || static_cast<std::uint64_t>(*value) > most)
-      fail(fmt::format("'{}' is not a {}; write a whole number from 0 to {}", field, what, most));
+      fail(fmt::format("{} is not a {}; write a whole number from 0 to {}", in_quotes(field), what, most));
     return static_cast<std::uint64_t>(*value);
   }
 
@@ -122,8 +123,8 @@ std::vector<std::uint32_t> members_of(const StreamSizes& sizes) {
 
 const Register<PartitionEntry> entry(
     {"by_file",
-     "as a file says: one worker a training sample, or ranges of samples",
-     {{"path", ValueType::path, {}, true, "text file: one worker a line, or lines `worker, first, count`", {}, {}}},
+     "as given in a file: one worker per training sample, or ranges of samples",
+     {{"path", ValueType::path, {}, true, "text file: one worker per line, or lines `worker, first, count`", {}, {}}},
      false,
      sizes_of,
      [](const Parameters& parameters, const PartitionRequest& request) {

@@ -3,8 +3,8 @@
 // distribution with parameters alpha p, where p are the shares of the classes in the training set. As alpha grows every mix approaches p;
 // as it falls each worker approaches one class. Alpha here is `classes` times the alpha of the convention with one parameter per class.
 //
-// Workers choose in sequence, without replacement: an exhausted class leaves the mix, and the rest is scaled up. Parts are equal whatever
-// the labels, so the timing plane knows their sizes; every worker has samples.
+// Workers choose in sequence, without replacement: an exhausted class leaves the mix, and the rest is scaled up. Part sizes do not depend
+// on the labels, so the timing plane knows them; every worker has samples.
 #include <algorithm>
 #include <boost/random/gamma_distribution.hpp>
 #include <cmath>

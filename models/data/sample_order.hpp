@@ -12,8 +12,8 @@
 
 namespace straggler {
 
-/// Maps batches to samples. Thread-safe; memory is bounded by about three epochs of the whole training set (but at least four orders),
-/// whatever the number of streams.
+/// Maps batches to samples. Thread-safe; memory is bounded by about three epochs of the whole training set (but at least four orders), for
+/// any number of streams.
 class SampleOrder {
  public:
   /// Writes the samples of a stream in their basic order, as indices into the training split.

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "models/data/dataset.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace straggler {
 
@@ -30,8 +31,8 @@ WordList read_vocabulary(const std::filesystem::path& path) {
     if (blank == 0 || parsed.ec != std::errc() || parsed.ptr != end)
       throw DataError(fmt::format("{}:{}: not a word, a blank and a count; give the vocabulary that the run wrote", path.string(), number));
     if (!seen.insert(line.substr(0, blank)).second)
-      throw DataError(
-          fmt::format("{}:{}: the word '{}' stands here again; each may stand there once", path.string(), number, line.substr(0, blank)));
+      throw DataError(fmt::format("{}:{}: the word {} stands here again; each may stand there once", path.string(), number,
+                                  in_quotes(std::string_view(line).substr(0, blank))));
     vocabulary.words.push_back(line.substr(0, blank));
     vocabulary.counts.push_back(count);
   }

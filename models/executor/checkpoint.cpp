@@ -28,7 +28,7 @@ std::size_t padded(std::size_t length) { return (length + 1) / 2 * 2; }
 /// A checkpoint while it is written.
 class Words {
  public:
-  explicit Words(const fs::path& target) : aside_(target), file_(std::fopen(aside_.path().c_str(), "wbe")) {
+  explicit Words(const fs::path& target) : aside_(target), file_(std::fopen(aside_.path().c_str(), "wbxe")) {
     if (!file_) fail(errno);
     std::setvbuf(file_, nullptr, _IOFBF, buffer_bytes);
   }

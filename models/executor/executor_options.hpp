@@ -10,7 +10,7 @@
 
 namespace straggler {
 
-/// More memory is needed than the budget allows: states how much, for what, and which option to change.
+/// The computation needs more memory than the budget allows. The message has the amount, its purpose, and the option to change.
 struct MemoryBudgetExceeded : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -8,9 +8,9 @@
 namespace straggler {
 
 /// The format in which gradients are computed and sent, and the registers at the end of every vector: first the optimizer's own
-/// (OptimizerEntry::registers), then, if the loss scale is dynamic, three of its own. For weights they hold the scale, the number of good
-/// updates since its last change, and the number of updates skipped so far; for a gradient, whether all of it is finite (1 or 0), and
-/// zeros.
+/// (OptimizerEntry::registers), then, if the loss scale is dynamic, three of its own. For weights these hold the scale, the number of good
+/// updates since its last change, and the number of updates skipped before these weights; for a gradient, whether all of it is finite (1 or
+/// 0), and zeros.
 struct Numerics {
   Precision precision = Precision::fp32;
   float loss_scale = 1;            // a power of two; the initial value if dynamic

@@ -21,8 +21,8 @@ class Resources {
   bool prepare(Scratch& scratch, std::size_t rows);
   /// The same, plus space for this many densified values.
   bool prepare(Scratch& scratch, std::size_t rows, std::size_t densified);
-  /// A buffer for the value of the node (or of one of its lanes), possibly that of an input held only by the node. Prepares the scratch
-  /// too, with the inputs' values. Null if the budget does not allow it.
+  /// A buffer for the value of the node (or of one of its lanes), possibly the buffer of an input that only this node still needs. Prepares
+  /// the scratch too, with the inputs' values. Null if the budget does not allow it.
   float* begin(const LineageNode& node, Scratch& scratch);
   /// A buffer for a value from elsewhere. Null if the budget does not allow it.
   float* fresh() { return buffers_.take(); }

@@ -8,7 +8,7 @@
 namespace straggler {
 
 struct CodingKernels {
-  std::string_view name;  // that of the Kernels set
+  std::string_view name;  // of the Kernels set
 
   /// Writes the indices of values whose magnitude as bits is at least `least`, in ascending order, to `indices` up to its capacity; returns
   /// how many there are.

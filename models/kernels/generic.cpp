@@ -371,37 +371,7 @@ void descend_terms(std::size_t count, float rate, const RowTerms& terms, std::si
 
 }  // namespace
 
-extern const Kernels table;
-const Kernels table = {
-    .name = "generic",
-    .to_panels = to_panels,
-    .gather_panels = gather_panels,
-    .from_panels = from_panels,
-    .dense_forward = dense_forward,
-    .dense_backward_weights = dense_backward_weights,
-    .dense_backward_input = dense_backward_input,
-    .conv_forward = conv_forward,
-    .conv_backward_weights = conv_backward_weights,
-    .conv_backward_input = conv_backward_input,
-    .max_pool_forward = max_pool_forward,
-    .max_pool_backward = max_pool_backward,
-    .average_pool_forward = average_pool_forward,
-    .average_pool_backward = average_pool_backward,
-    .softmax_cross_entropy = softmax_cross_entropy,
-    .softmax_evaluate = softmax_evaluate,
-    .weighted_sum = weighted_sum,
-    .mean = mean,
-    .momentum = momentum,
-    .descend = descend,
-    .descend_rows = descend_rows,
-    .moment = moment,
-    .second_moment = second_moment,
-    .descend_scaled = descend_scaled,
-    .squared_norm = squared_norm,
-    .round = round_numbers,
-    .negative_sampling = negative_sampling,
-    .sum_terms = sum_terms,
-    .descend_terms = descend_terms,
-    .integer_products = integer_products,
-};
+#define STRAGGLER_KERNELS_NAME "generic"
+#include "models/kernels/table.inc.hpp"
+#undef STRAGGLER_KERNELS_NAME
 }  // namespace straggler::generic

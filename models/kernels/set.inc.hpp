@@ -29,37 +29,5 @@ namespace {
 // clang-format on
 }  // namespace
 
-extern const Kernels table;
-const Kernels table = {
-    .name = STRAGGLER_KERNELS_NAME,
-    .to_panels = to_panels,
-    .gather_panels = gather_panels,
-    .from_panels = from_panels,
-    .dense_forward = dense_forward,
-    .dense_backward_weights = dense_backward_weights,
-    .dense_backward_input = dense_backward_input,
-    .conv_forward = conv_forward,
-    .conv_backward_weights = conv_backward_weights,
-    .conv_backward_input = conv_backward_input,
-    .max_pool_forward = max_pool_forward,
-    .max_pool_backward = max_pool_backward,
-    .average_pool_forward = average_pool_forward,
-    .average_pool_backward = average_pool_backward,
-    .softmax_cross_entropy = softmax_cross_entropy,
-    .softmax_evaluate = softmax_evaluate,
-    .weighted_sum = weighted_sum,
-    .mean = mean,
-    .momentum = momentum,
-    .descend = descend,
-    .descend_rows = descend_rows,
-    .moment = moment,
-    .second_moment = second_moment,
-    .descend_scaled = descend_scaled,
-    .squared_norm = squared_norm,
-    .round = round_numbers,
-    .negative_sampling = negative_sampling,
-    .sum_terms = sum_terms,
-    .descend_terms = descend_terms,
-    .integer_products = integer_products,
-};
+#include "models/kernels/table.inc.hpp"
 }  // namespace straggler::STRAGGLER_KERNELS

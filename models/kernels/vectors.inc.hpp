@@ -143,5 +143,5 @@ STRAGGLER_INLINE Vector sums(Vector (&rows)[lanes]) {
   return rows[0];
 }
 
-/// x in the first `count` lanes, zero in the others, whatever their content.
+/// x in the first `count` lanes; zero in the others, even if x is not finite there.
 STRAGGLER_INLINE Vector first(Vector x, std::size_t count) { return first_lanes(count) != 0 ? x : Vector{}; }

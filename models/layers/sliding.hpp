@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// Outputs [first, last) whose input at this place of the window is not padding; that of output o is o * stride + place - pad.
+/// Outputs [first, last) whose input at this place of the window is not padding. The input of output o is o * stride + place - pad.
 struct Span {
   std::size_t first, last;
 };

@@ -83,7 +83,7 @@ const Register<OptimizerEntry> entry({
           .meaning = "step t has the rate divided by 1 + (t - 1) rate_decay",
           .range = Range::at_least(0)},
          {.name = "weight_decay", .fallback = "0", .meaning = "times the weights, added to the gradient", .range = Range::at_least(0)},
-         {.name = "initial", .fallback = "0", .meaning = "what the sums of squares start from", .range = Range::at_least(0)},
+         {.name = "initial", .fallback = "0", .meaning = "initial value of the sums of squares", .range = Range::at_least(0)},
          {.name = "epsilon", .fallback = "1e-10", .meaning = "added to the root", .range = Range::above(0)}},
     .registers = 1,
     .make = [](const Parameters& parameters, Schedule schedule) -> std::unique_ptr<UpdateRule> {

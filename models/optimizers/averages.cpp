@@ -164,7 +164,7 @@ const Register<ElementwiseEntry> corrected_entry({.name = "corrected",
                                                   .statistics = StatisticsRule::carry,
                                                   .gradient = 0,
                                                   .apply = apply_corrected});
-// Out of place, as the next one: where the state before is asked for, neither has one.
+// Out of place, like the next one: the input may still be needed as the previous state.
 const Register<ElementwiseEntry> product_entry({.name = "product",
                                                 .summary = "the product of vectors, number by number",
                                                 .parameters = {},

@@ -29,7 +29,7 @@ struct Extent {
 /// A rule's treatment of the running statistics behind the parameters (Model::statistics).
 enum class StatisticsRule {
   combine,  // as the parameters: sums and means
-  carry,    // those of the input `gradient`, whatever the arithmetic: a direction derived from that gradient
+  carry,    // those of the input `gradient`, independent of the arithmetic: a direction derived from that gradient
   advance,  // those of input 0, the weights, moved by `statistics_momentum` towards those of the input `gradient`
 };
 
@@ -57,7 +57,7 @@ class SparseForm {
   using DescendRows = void (*)(const Kernels& kernels, const RowDirections& directions, const std::vector<double>& scalars,
                                float* const* rows);
 
-  /// Densifies, whatever the scalars.
+  /// Densifies, for any scalars.
   SparseForm() = default;
   static SparseForm rows() { return SparseForm(SparseRule::rows, nullptr, nullptr); }
   /// Throws std::logic_error without either.
@@ -73,7 +73,7 @@ class SparseForm {
   SparseForm(SparseRule rule, DescendRows by, Holds holds) : rule_(rule), by_(by), holds_(holds) {}
   SparseRule rule_ = SparseRule::densify;
   DescendRows by_ = nullptr;
-  Holds holds_ = nullptr;  // null: whatever the scalars
+  Holds holds_ = nullptr;  // null: for any scalars
 };
 
 /// The arithmetic of a lineage rule. `inputs`: vectors of n floats; `out` may be inputs[k] where `in_place` is k (or -1: no).

@@ -12,7 +12,7 @@ namespace {
 const Register<ScheduleEntry> entry({
     .name = "polynomial",
     .summary = "a power of the remaining share of the run, from the full rate to `end` at stop.epochs",
-    .parameters = {{.name = "power", .fallback = "1", .meaning = "of the share of the run that is left", .range = Range::above(0)},
+    .parameters = {{.name = "power", .fallback = "1", .meaning = "exponent of the remaining share of the run", .range = Range::above(0)},
                    {.name = "end",
                     .type = ValueType::fraction,
                     .fallback = "0",

@@ -39,7 +39,7 @@ const Register<ScheduleEntry> entry({
                    {.name = "factor",
                     .type = ValueType::fraction,
                     .fallback = "0.1",
-                    .meaning = "what each step multiplies the rate by",
+                    .meaning = "factor on the rate at each step",
                     .range = Range::above_to(0, 1)}},
     .make = make,
 });

@@ -44,7 +44,7 @@ class IntegerInference {
   void output(const IntegerValues& values, std::size_t samples, std::vector<float>& real) const;
   /// The real value of one unit of a score.
   double score_scale() const { return score_scale_; }
-  /// One step alone: from values.of of its inputs to that of its output.
+  /// A single step: from the values of its inputs to that of its output.
   void step(std::size_t index, std::size_t samples, IntegerValues& values) const;
 
  private:

@@ -10,9 +10,9 @@
 
 namespace straggler {
 
-/// Weights as I8 (one number a byte, whatever the bits), biases as I32, in the shapes and under the names of the trained model, beside each
-/// "NAME.scale" (F32) and "NAME.zero_point" (I32) of one number or one a channel; "LAYER.output.scale" and ".zero_point" for values. What
-/// is not quantized is F32. A folded batch norm's tensors are in its convolution's.
+/// Weights as I8 (one number per byte, for any number of bits) and biases as I32, in the shapes and under the names of the trained model.
+/// Beside each are "NAME.scale" (F32) and "NAME.zero_point" (I32), of one number or one per channel; values have "LAYER.output.scale" and
+/// ".zero_point". Tensors that are not quantized are F32. A folded batch norm's tensors are in its convolution's.
 TypedFile quantized_file(const InferenceNetwork& network, const QuantizedNetwork& quantized, const QuantizationChoice& choice,
                          const QuantizedParts& parts);
 

@@ -1,4 +1,4 @@
-// Post-training quantization of a trained network, step by step, with what each step costs in accuracy on the test set.
+// Post-training quantization of a trained network, step by step, with the loss of accuracy on the test set at each step.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@ namespace straggler {
 
 class Model;
 
-/// What is quantized; all three: integer inference follows.
+/// The quantized parts; with all three, integer inference follows.
 struct QuantizedParts {
   bool weights = true, activations = true, biases = true;
 };

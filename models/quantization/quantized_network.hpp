@@ -31,8 +31,8 @@ struct QuantizedNetwork {
   std::vector<bool> own_grid;
 };
 
-/// `seen`: of calibrate(). Rules for scales of weights: a bias, whose scale is that of its weights times the input's, takes at most 2^30
-/// steps; where it would take more, the channel's weights get a coarser grid.
+/// `seen`: from calibrate(). A bias has the scale of its weights times the input's, and takes at most 2^30 steps; if it would take more,
+/// the channel's weights get a coarser grid.
 QuantizedNetwork quantize(const InferenceNetwork& network, const std::vector<Histogram>& seen, const QuantizationChoice& choice);
 
 /// The network with weights, or biases, or both rounded to their grids: for the simulation.

@@ -54,7 +54,7 @@ class Tensors {
     for (const TypedTensor& tensor : file_.tensors) names.push_back(tensor.name);
     const std::string nearest = nearest_name(wanted.name, names);
     refuse(path_, fmt::format("has no tensor '{}' of shape {}, which the model has{}; give the weights of this model", wanted.name,
-                              text(wanted.shape), nearest.empty() ? std::string() : fmt::format(" ('{}' is nearest)", nearest)));
+                              text(wanted.shape), nearest.empty() ? std::string() : fmt::format(" ({} is nearest)", in_quotes(nearest))));
   }
 
   void refuse_others(const std::vector<TensorInfo>& known) const {
@@ -62,8 +62,8 @@ class Tensors {
     for (const TensorInfo& tensor : known) names.insert(tensor.name);
     for (const TypedTensor& tensor : file_.tensors)
       if (!names.contains(tensor.name) && !is_counter(tensor))
-        refuse(path_, fmt::format("has a tensor '{}' of shape {}, which the model has not; give the weights of this model", tensor.name,
-                                  text(tensor.shape)));
+        refuse(path_, fmt::format("has a tensor {} of shape {}, which the model has not; give the weights of this model",
+                                  in_quotes(tensor.name), text(tensor.shape)));
   }
 
  private:

@@ -1,7 +1,6 @@
 #include "models/safetensors/safetensors.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -15,6 +14,7 @@
 #include "models/safetensors/refuse.hpp"
 #include "models/safetensors/typed.hpp"
 #include "sim/base/aside_file.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace straggler {
 namespace {
@@ -61,7 +61,7 @@ void write_safetensors(const fs::path& path, const std::vector<TensorInfo>& tens
                        const std::map<std::string, std::string>& metadata) {
   const std::string header = header_of(in_order(tensors), values.size(), metadata);
   const std::uint64_t length = header.size();
-  AsideFile aside(path, fs::path(path) += fmt::format(".{}.part", ::getpid()));
+  AsideFile aside(path);
   {
     std::ofstream out(aside.path(), std::ios::binary);
     out.write(reinterpret_cast<const char*>(&length), sizeof length);
@@ -81,7 +81,7 @@ SafetensorsFile read_safetensors(const fs::path& path) {
   for (const TypedTensor& tensor : typed.tensors) {
     if (is_counter(tensor)) continue;
     if (tensor.type != NumberType::f32)
-      refuse(path, fmt::format("tensor '{}' is of type \"{}\"; only F32 can be read", tensor.name, name_of(tensor.type)));
+      refuse(path, fmt::format("tensor {} is of type \"{}\"; only F32 can be read", in_quotes(tensor.name), name_of(tensor.type)));
     file.tensors.push_back({tensor.name, tensor.shape, file.values.size()});
     const std::vector<float> values = tensor.floats();
     file.values.insert(file.values.end(), values.begin(), values.end());

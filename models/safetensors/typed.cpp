@@ -14,6 +14,8 @@
 
 #include "models/kernels/precision.hpp"
 #include "models/safetensors/refuse.hpp"
+#include "sim/base/shown_text.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace straggler {
 namespace {
@@ -55,7 +57,8 @@ struct Entry {
 
 std::size_t count_at(const fs::path& path, const std::string& name, const Json& json) {
   if (!json.is_number_unsigned())
-    refuse(path, fmt::format("tensor '{}' has a size or an offset that is not a count; shape and data_offsets are lists of counts", name));
+    refuse(path, fmt::format("tensor {} has a size or an offset that is not a count; shape and data_offsets are lists of counts",
+                             in_quotes(name)));
   return json.get<std::size_t>();
 }
 
@@ -65,30 +68,31 @@ NumberType type_at(const fs::path& path, const std::string& name, const Json& js
     if (json == each.name) return each.type;
     known += (known.empty() ? "" : ", ") + std::string(each.name);
   }
-  refuse(path, fmt::format("tensor '{}' is of type {}; known are {}", name, json.dump(), known));
+  refuse(path, fmt::format("tensor {} is of type {}; known are {}", in_quotes(name), shortened(json.dump(), 60), known));
 }
 
 Entry entry_at(const fs::path& path, const std::string& name, const Json& json, std::size_t data_bytes) {
   const auto is_list = [&json](const char* key) { return json.contains(key) && json[key].is_array(); };
   if (!json.is_object() || !json.contains("dtype") || !is_list("shape") || !is_list("data_offsets") || json["data_offsets"].size() != 2)
-    refuse(path, fmt::format("tensor '{}' lacks dtype, shape or data_offsets; get an undamaged safetensors file", name));
+    refuse(path, fmt::format("tensor {} lacks dtype, shape or data_offsets; get an undamaged safetensors file", in_quotes(name)));
   Entry entry{{name, type_at(path, name, json["dtype"]), {}, {}}, 0, 0};
   std::size_t count = 1;  // never above the number of bytes: no product below overflows
   for (const Json& size : json["shape"]) {
     entry.tensor.shape.push_back(count_at(path, name, size));
     if (entry.tensor.shape.back() != 0 && count > data_bytes / entry.tensor.shape.back())
-      refuse(path, fmt::format("tensor '{}' has shape {}, more than the file holds; get the whole file", name, json["shape"].dump()));
+      refuse(path, fmt::format("tensor {} has shape {}, more than the file holds; get the whole file", in_quotes(name),
+                               shortened(json["shape"].dump(), 60)));
     count *= entry.tensor.shape.back();
   }
   const std::size_t bytes = count * size_of(entry.tensor.type);
   entry.begin = count_at(path, name, json["data_offsets"][0]);
   entry.end = count_at(path, name, json["data_offsets"][1]);
   if (entry.begin > entry.end || entry.end > data_bytes)
-    refuse(path, fmt::format("tensor '{}' lies at bytes {} to {} of {} bytes of data; get the whole file", name, entry.begin, entry.end,
-                             data_bytes));
+    refuse(path, fmt::format("tensor {} lies at bytes {} to {} of {} bytes of data; get the whole file", in_quotes(name), entry.begin,
+                             entry.end, data_bytes));
   if (entry.end - entry.begin != bytes)
-    refuse(path, fmt::format("tensor '{}' of shape {} takes {} bytes, not {}; get an undamaged file", name, json["shape"].dump(), bytes,
-                             entry.end - entry.begin));
+    refuse(path, fmt::format("tensor {} of shape {} takes {} bytes, not {}; get an undamaged file", in_quotes(name),
+                             shortened(json["shape"].dump(), 60), bytes, entry.end - entry.begin));
   return entry;
 }
 
@@ -103,7 +107,7 @@ std::vector<Entry> read_header(const fs::path& path, const std::string& text, st
     }
     if (!json.is_object()) refuse(path, "its __metadata__ is not a map; give a safetensors file");
     for (const auto& [key, value] : json.items()) {
-      if (!value.is_string()) refuse(path, fmt::format("its metadata '{}' is not text; the format has text only", key));
+      if (!value.is_string()) refuse(path, fmt::format("its metadata {} is not text; the format has text only", in_quotes(key)));
       file.metadata[key] = value.get<std::string>();
     }
   }
@@ -111,7 +115,8 @@ std::vector<Entry> read_header(const fs::path& path, const std::string& text, st
   std::size_t at = 0;
   for (const Entry& entry : entries) {
     if (entry.begin != at)
-      refuse(path, fmt::format("tensor '{}' overlaps another or leaves a gap before it; get an undamaged file", entry.tensor.name));
+      refuse(path,
+             fmt::format("tensor {} overlaps another or leaves a gap before it; get an undamaged file", in_quotes(entry.tensor.name)));
     at = entry.end;
   }
   if (at != data_bytes)

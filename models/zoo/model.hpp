@@ -114,7 +114,7 @@ struct ModelEntry {
   std::vector<Parameter> parameters;
   /// Throws std::invalid_argument if the model does not fit the data's shape.
   std::function<std::unique_ptr<Model>(const Parameters&, const DataInfo&, const ModelSetting&)> make;
-  /// True: it learns from pairs of words, as no other model does.
+  /// True: it learns from pairs of words; no other model does.
   bool words = false;
 };
 

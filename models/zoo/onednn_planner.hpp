@@ -78,7 +78,7 @@ class Planner {
   Place gradient_place(LayerIndex layer, std::size_t tensor, const Layout& plain, const Layout& made);
   void gradient_store(LayerIndex layer, std::size_t tensor, const Layout& plain, const Layout& made, const Place& place);
   void rounded(const Place& place, std::size_t floats);
-  /// A layer's output in that layout; in another layout it is first converted to that of maps.
+  /// The layer's output, given in that layout; if it is not the layout of maps, it is converted first.
   void set_maps(LayerIndex layer, Place place, Layout layout);
   /// The layer's output as backward steps read it.
   Place kept(LayerIndex layer);

@@ -77,7 +77,7 @@ const Register<ModelEntry> entry(
      .summary = "quadratic bowl around the mean of the samples, curvature and optimum known: for theory; its accuracy is always 0",
      .parameters =
          {{"condition", ValueType::number, "10", false, "largest over smallest curvature; the largest is 1", Range::between(1, 1e6), {}},
-          {"start", ValueType::number, "10", false, "every weight at the beginning", Range::between(-1e6, 1e6), {}}},
+          {"start", ValueType::number, "10", false, "initial value of every weight", Range::between(-1e6, 1e6), {}}},
      .make = [](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) -> std::unique_ptr<Model> {
        if (setting.precision != Precision::fp32)
          throw std::invalid_argument("quadratic is computed in fp32 only, to be compared with theory; remove precision");

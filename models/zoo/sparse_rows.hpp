@@ -157,7 +157,7 @@ class GradientRows {
 
   /// Whether rows can be given as terms. A row is either always given so, or always dense.
   bool in_terms() const { return in_terms_; }
-  /// A dense row's source: the values that its terms scale, to be filled in by the first caller.
+  /// The values beside a dense row that terms of other rows scale. The caller that adds the first such term fills them in.
   float* source(const GradientRow& of) { return into_.sources + of.slot * into_.stride; }
   /// The next term of `row`, after its earlier ones; the caller fills in its factor at the end of `factors`.
   void add_term(std::size_t row, const GradientRow& source) {

@@ -127,7 +127,7 @@ void define_gradients(py::class_<NodeObject>& node) {
       [](NodeObject& self, const GradientObject& gradient, std::int32_t workers) {
         return to_python(self.scope(), self.node().algebra().counted_as(value_in(self, gradient), workers));
       },
-      py::arg("gradient"), py::arg("workers"), "The same, counted as the mean of so many by rules that scale the learning rate.");
+      py::arg("gradient"), py::arg("workers"), "The gradient, counted as a mean over that number by rules that scale the learning rate.");
   node.def(
       "difference",
       [](NodeObject& self, const WeightsObject& from, const WeightsObject& to, const Fragment& fragment) {
@@ -205,7 +205,7 @@ void define_weights(py::class_<NodeObject>& node) {
         with.edit().participants = workers;
         return to_python(self.scope(), std::move(with));
       },
-      py::arg("weights"), py::arg("workers"), "The weights, where so many workers take steps like this one's: schedules reckon with it.");
+      py::arg("weights"), py::arg("workers"), "The weights, for schedules that assume that this number of workers takes such steps.");
   node.def(
       "attach",
       [](NodeObject& self, const WeightsObject& weights, const std::string& name, const py::object& vector) {

@@ -224,7 +224,7 @@ void define_gathering(py::class_<NodeObject>& node) {
         return with_contribution(
             type, [&](auto chosen) { return operation(self, arrival_or_change<typename decltype(chosen)::type>(self.node())); });
       },
-      py::arg("type"), "The next contribution from anybody, or None if members changed first.");
+      py::arg("type"), "The next contribution from any worker, or None if members changed first.");
   node.def(
       "receive_version",
       [](NodeObject& self, Rank neighbour, std::uint64_t version) {

@@ -140,7 +140,7 @@ void define_groups(py::class_<NodeObject>& node) {
         return to_python(self.scope(), std::move(next));
       },
       py::arg("mean"), py::arg("samples"),
-      "What a group's clients start its next round from: without contributions, `progress` further by so many samples of all workers.");
+      "The weights from which a group's clients start its next round: without contributions, `progress` advanced by the samples.");
   node.def(
       "contribution_of",
       [](NodeObject& self, const WeightsObject& start, const WeightsObject& weights, const py::sequence& means) {
@@ -171,7 +171,7 @@ void define_one_process(py::module_& module, py::class_<NodeObject>& node) {
         return operation(self, self.node().load(first, samples), false);
       },
       py::arg("first"), py::arg("samples"),
-      "Waits until the loader has prepared so many samples, of which `first` is a part (one_process=True).");
+      "Waits until the loader has prepared that number of samples, which includes `first` (one_process=True).");
   node.def(
       "host_work",
       [](NodeObject& self, const py::object& span, bool ahead, bool loader_stands) {
@@ -203,7 +203,7 @@ void define_push_sum(py::module_& module, py::class_<NodeObject>& node) {
         if (!(most >= 0)) throw std::invalid_argument("a push-sum weight is not negative");
         return std::make_unique<PushWeightObject>(self.life(), PushWeight(self.node().push_weights(), most));
       },
-      py::arg("most"), "As much of `most` as nobody holds: at first one for each worker, later what was lost with workers that have gone.");
+      py::arg("most"), "Up to `most` of the weight that no worker holds: at first one per worker, later what was lost with workers that left.");
   node.def(
       "with_push_weight",
       [](NodeObject& self, const WeightsObject& weights, PushWeightObject& share) {

@@ -1,14 +1,14 @@
-"""What can be wrong, as exceptions. Their text is what the command line prints."""
+"""Errors, as exceptions. Their text is that of the command line."""
 from typing import List, NamedTuple, Sequence
 
 
 class Problem(NamedTuple):
     """One problem of a scenario."""
-    file: str     #: the file as it was named, or what stands for a text or a dict; the text of a `set`
-    line: int     #: from 1; 0 where there is no text to point at
+    file: str     #: the file as it was named, or a name for a text or a dict; the text of a `set`
+    line: int     #: from 1; 0 without a text to point at
     column: int   #: from 1
     path: str     #: of the setting, as "training.scheme"
-    message: str  #: what is wrong, and what would be right
+    message: str  #: the error and the remedy
 
 
 class Error(Exception):
@@ -24,7 +24,7 @@ class ScenarioError(Error, ValueError):
 
 
 class DataError(Error, ValueError):
-    """A file of data or of weights is missing, or not what it says."""
+    """A file of data or of weights is missing or invalid."""
 
 
 class ResultsError(Error, OSError):
@@ -36,4 +36,4 @@ class RunFailed(Error, RuntimeError):
 
 
 class MemoryBudgetExceeded(Error, MemoryError):
-    """The math needs more memory than it may have."""
+    """The math needs more memory than its budget."""

@@ -79,8 +79,8 @@ class Sweep(_Files):
     """One scenario in many settings."""
     points: _tables.Table = _tables.attribute("points", "A row for each finished point: swept paths, repeat, seed, all scalars.")
     groups: _tables.Table = _tables.attribute("groups", "Mean, standard deviation, interval and count over repeats.")
-    find: _tables.Table = _tables.attribute("find", "Of a search for the best setting: a row for each that was tried.")
-    crossover: _tables.Table = _tables.attribute("crossover", "Of a search for where the winner changes.")
+    find: _tables.Table = _tables.attribute("find", "Of a search for the best setting: a row for each tried setting.")
+    crossover: _tables.Table = _tables.attribute("crossover", "Of a search for the value at which the winner changes.")
 
 
 class Race(_Files):
@@ -90,7 +90,7 @@ class Race(_Files):
         super().__init__(done, out)
         self.facts: Dict[str, Any] = json.loads(done["json"])  #: what `straggler race --json` prints
     table: _tables.Table = _tables.attribute("race", "A row for each entrant, finish and seed: time_s in seconds; nan: missed.")
-    verdicts: _tables.Table = _tables.attribute("verdicts", "A row for each finish and pair: who is faster, and is that sure?")
+    verdicts: _tables.Table = _tables.attribute("verdicts", "A row for each finish and pair: the faster one, if that is significant.")
     tuning: _tables.Table = _tables.attribute("tuning", "A row for each setting that an entrant tried, if it was tuned.")
 
 
@@ -119,7 +119,7 @@ def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]
          tuning_seeds: int = 1, seeds: int = 5, paired: bool = True, entrants: Optional[Mapping[str, Mapping[str, Any]]] = None,
          set: Settings = None, timing_only: bool = False, jobs: int = 0, out: Optional[PathLike] = None,
          progress: Progress = False, threads: int = 0, kernels: str = "auto") -> Race:
-    """A fair fight: which scheme is first at every threshold, and is that sure?
+    """A fair race: which scheme is first at every threshold, and is that significant?
 
     schemes: names or dicts, as ["ssgd", {"kind": "ssp", "slack": 2}], or {label: scheme}.
     entrants: {label: {path: value}}, more that differ in any settings.
@@ -147,7 +147,7 @@ class Check:
 
 
 def check(scenario: ScenarioLike, set: Settings = None, timing_only: bool = False) -> Check:
-    """Reads and explains a scenario; runs nothing. Raises ScenarioError with all that is wrong with it."""
+    """Reads and explains a scenario; runs nothing. Raises ScenarioError with all of its problems."""
     return Check(_straggler.check(source(scenario, set, None, timing_only)))
 
 

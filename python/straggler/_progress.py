@@ -41,7 +41,7 @@ class _Bar:
 
 
 class Teller:
-    """Tells what `progress` asks for: nobody (False), the user (True), or a function."""
+    """Reports progress as `progress` requests: to nobody (False), to the user (True), or to a function."""
 
     def __init__(self, progress: Progress, words: Words):
         if not callable(progress) and not isinstance(progress, bool):

@@ -89,13 +89,13 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
     """Runs a scenario: a path, a text of YAML, or a dict.
 
     set: {path: value} or ["PATH=VALUE"], changes of the scenario.  seed: overrides the scenario's.
-    timing_only: when things happen, without the math.  out: a folder for the results; else they are kept until the Run is dropped.
+    timing_only: the timing alone, without the math.  out: a folder for the results; by default they are kept until the Run is dropped.
     progress: True, or a function of (simulated seconds, epochs, updates, fraction done, test accuracy or None).
     replay: a result folder, or a Run, whose choices are forced.  trace: also trace.json.  threads: of the math; 0 is all cores.
-    force: replaces what the folder holds, though it belongs to another scenario.
-    checkpoint_every: saves the math in OUT.checkpoint: "10min" of wall-clock time, or every so many updates.  resume: continues from there
+    force: replaces the folder's content, even results of another scenario.
+    checkpoint_every: saves the math in OUT.checkpoint: "10min" of wall-clock time, or a number of updates.  resume: continues from there
     after Ctrl-C or a kill, to the same bytes; with a scheme in Python only as long as the process has not defined it again.
-    Raises ScenarioError with all that is wrong with the scenario. Ctrl-C ends the run and raises KeyboardInterrupt."""
+    Raises ScenarioError with all problems of the scenario. Ctrl-C ends the run and raises KeyboardInterrupt."""
     if checkpoint_every is not None or resume:
         if out is None:
             raise ValueError("a checkpoint lies beside the results; name their folder with out")

@@ -76,26 +76,26 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
            not_compressible: str = "", paragraph: str = "") -> Callable[[type], type]:
     """Registers a class as a scheme of this process, under which scenarios, sweeps and races find it. Simulated only.
 
-    The class has generator methods worker(self, node), and server(self, node) or aggregator(self, node) where it has those; they yield
-    operations of the node. An object of it is made for each run: its parameters are its attributes. All else that a run
-    changes belongs into the generators. The same name again replaces the scheme, as a cell that is run again does.
+    The class has generator methods worker(self, node) and, if needed, server(self, node) or aggregator(self, node). They yield
+    operations of the node. Each run makes an object of it, whose attributes are the parameters. All other state of a run
+    belongs in the generators. Registering the same name again replaces the scheme, as when a cell is run again.
 
     needs_server: the same as exchange="server".  exchange: server, all_reduce, peers (messages between workers) or none.
     parameters: {name: default}: a number, a text, a list of choices (the first is the default), or a straggler.Parameter.
     asynchronous: False if every contribution was computed from the version before its update.
-    versions: shared; lockstep or free_running where workers publish weights of their own.
-    sends_gradients: what workers send; if it is not said, messages cannot be compressed.
+    versions: shared; lockstep or free_running if workers publish their own weights.
+    sends_gradients: whether workers send gradients; without it, messages cannot be compressed.
     invited: how many workers the server invites to a round; the others wait for a message. invites: they may come and go
     (cluster.workers[i].availability).  selection: how node.draw_clients draws: "chance", "samples" or {"speed": candidates}.
-    aggregators: how many processes of the method `aggregator` there are.  one_process: worker 0 drives all (node.load, node.host_work).
-    cell_chunks: in how many pieces workers share weights in their host's memory.  minibatch: samples of the pieces of a batch.
+    aggregators: number of processes of the method `aggregator`.  one_process: worker 0 drives all (node.load, node.host_work).
+    cell_chunks: number of pieces of the weights that workers share in their host's memory.  minibatch: samples of the pieces of a batch.
     workers_hold: same_version, own_version or own_weights; worker_vectors: vectors of a worker beside them. The memory estimate reads both.
-    only_workers: runs on exactly so many.  unfit: why it cannot run with these, or None.  examples: further sets of parameters to try.
-    not_compressible: why messages cannot be compressed.  with_compression: {parameter: example} that are needed then, and refused else.
-    answers_hold_own, reduces: as in docs/add-a-scheme.md.  summary, paragraph: else the docstring's first line, and the rest of it.
+    only_workers: the only number of workers.  unfit: why it cannot run with a number, or None.  examples: more sets of parameters to try.
+    not_compressible: why messages cannot be compressed.  with_compression: {parameter: example} that compression needs; refused without it.
+    answers_hold_own, reduces: as in docs/add-a-scheme.md.  summary, paragraph: default: the docstring's first line, and the rest of it.
     outer_optimizer: of node.outer_optimizer(), as {"kind": "sgd", "learning_rate": 0.7, "momentum": 0.9}.
-    on_failure: what the others do when a worker crashes, of wait, drop and abort; the first is the default. Name wait or drop only if the
-    generators heed a change of members.
+    on_failure: possible reactions of the others to a crash, of wait, drop and abort; the first is the default. Give wait or drop only if
+    the generators handle a change of members.
     updates_per_epoch: "batches" if each batch is an update, "rounds" if each batch of all workers together is, or a function of
     (parameters, workers, batches in an epoch).
     A value that depends on the parameters may be a function of them: {name: value} (and of the number of workers for invited, aggregators

@@ -139,8 +139,8 @@ std::shared_ptr<const Fabric> Blueprint::make_fabric(const Scenario& scenario) c
   });
 }
 
-/// One a rack where there are as many; else groups of equal size, of which the first have one worker more. Racks are those of the cluster
-/// without aggregators.
+/// One per rack if the scheme has as many aggregators as there are racks. Otherwise groups of equal size, the first of which have one
+/// worker more. Racks are those of the cluster without aggregators.
 void Blueprint::resolve_aggregators(const Scenario& scenario) {
   if (!scheme_entry->aggregators) return;
   std::vector<Rank> groups = fabric->racks();
@@ -320,7 +320,7 @@ std::vector<BackgroundTraffic> Blueprint::background(const Scenario& scenario) c
     return name.starts_with("server") ? plan.workers + number : number;
   };
   std::vector<BackgroundTraffic> out;
-  if (std::isinf(what_if.links.bandwidth_factor)) return out;  // nobody is in its way
+  if (std::isinf(what_if.links.bandwidth_factor)) return out;  // background flows do not get in the way
   Route route;
   for (const BackgroundSpec& traffic : scenario.cluster.network.background) {
     fabric->route(rank_of(traffic.from), rank_of(traffic.to), route);

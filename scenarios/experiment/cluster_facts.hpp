@@ -28,7 +28,7 @@ inline bool shares_hosts(const ClusterSpec& cluster) {
          std::any_of(cluster.workers.begin(), cluster.workers.end(), [](const WorkerGroup& group) { return group.per_host > 1; });
 }
 
-/// Of servers and of aggregators, where they have hosts of their own.
+/// Link of servers and of aggregators on their own hosts.
 inline const LinkSpec& server_link(const ClusterSpec& cluster) {
   return cluster.servers.link ? *cluster.servers.link : cluster.network.link;
 }

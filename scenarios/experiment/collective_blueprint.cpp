@@ -81,7 +81,7 @@ void Blueprint::compress_buckets() {
 
 namespace {
 
-/// The network that is asked for the time of an all-reduce alone.
+/// The idle network on which a single all-reduce is timed.
 struct IdleNetwork {
   IdleNetwork(const Blueprint& blueprint, const Scenario& scenario)
       : network(queue), transport(*blueprint.fabric, network, *blueprint.sharing, segments_of(scenario), blueprint.connection(scenario)) {
@@ -99,7 +99,7 @@ struct IdleNetwork {
 
 }  // namespace
 
-/// Which tensors leave together. Backward's time is that of the first worker.
+/// The tensors of each bucket. The time of backward is the first worker's.
 std::vector<Bucket> Blueprint::merged_gradients(const Scenario& scenario) const {
   using Merge = CollectiveSpec::Merge;
   const CollectiveSpec& spec = scenario.cluster.network.collective;
@@ -140,7 +140,7 @@ void Blueprint::check_stepwise(const Scenario& scenario) const {
                   "start: together, or the faults slow and link");
 }
 
-/// The algorithm: the one that is asked for, or the cheapest for the bytes at hand on the links at hand.
+/// The algorithm: the one given, or the cheapest for these bytes on these links.
 void Blueprint::resolve_collective(const Scenario& scenario) {
   const CollectiveSpec& spec = scenario.cluster.network.collective;
   if (plan.workers == 1 || !scheme_entry->all_reduces(scenario.training.scheme.parameters)) return;

@@ -31,7 +31,7 @@ std::unique_ptr<ComputeTime> Blueprint::compute_time(const Scenario& scenario, c
 
 namespace {
 
-/// `buckets`: those that leave while backward still computes; empty: none does.
+/// `buckets`: those that leave while backward still computes; empty: none.
 ComputeClass class_of(const DeviceSpec& device, const std::vector<Bucket>& buckets, double input_bytes) {
   ComputeClass own;
   if (!buckets.empty()) {

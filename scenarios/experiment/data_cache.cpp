@@ -7,7 +7,7 @@
 namespace straggler {
 namespace {
 
-/// The time of the last change of status, unlike that of the contents, cannot be set back (POSIX.1-2017, 4.9).
+/// Unlike the modification time, the time of the last status change cannot be set back (POSIX.1-2017, 4.9).
 void add_state(Hasher& hasher, const std::filesystem::path& file) {
   struct stat state = {};
   if (::stat(file.c_str(), &state) != 0) return;  // the reader reports it
@@ -30,7 +30,7 @@ DataCache::Source DataCache::source_of(const WorkloadBlueprint& blueprint, const
 std::shared_ptr<const Dataset> DataCache::load(const WorkloadBlueprint& blueprint, const Scenario& scenario, unsigned threads) {
   Source source = source_of(blueprint, scenario);
   const AugmentSpec& augment = scenario.workload.augment;
-  const std::lock_guard lock(mutex_);  // held while loading: who wants the same set waits for it
+  const std::lock_guard lock(mutex_);  // held while loading: others that want the same set wait for it
   for (auto at = recent_.begin(); at != recent_.end(); ++at)
     if (at->source == source && at->augment == augment) {
       recent_.splice(recent_.begin(), recent_, at);

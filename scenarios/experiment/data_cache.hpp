@@ -15,11 +15,11 @@ struct WorkloadBlueprint;
 /// Thread-safe. Keeps the last few sets.
 class DataCache {
  public:
-  /// As WorkloadBlueprint::load_data; the same set for scenarios that name the same data, split, augmentation and, where it matters, seed,
-  /// as long as nobody touches its files.
+  /// As WorkloadBlueprint::load_data. Scenarios that name the same data, split, augmentation and, where it matters, seed share one set
+  /// while the files are unchanged.
   std::shared_ptr<const Dataset> load(const WorkloadBlueprint& blueprint, const Scenario& scenario, unsigned threads);
-  /// As WorkloadBlueprint::data_content, once for scenarios that name the same data, split and, where it matters, seed, as long as nobody
-  /// touches its files.
+  /// As WorkloadBlueprint::data_content, computed once for scenarios that name the same data, split and, where it matters, seed, while the
+  /// files are unchanged.
   Key content(const WorkloadBlueprint& blueprint, const Scenario& scenario);
 
  private:

@@ -40,12 +40,12 @@ struct Experiment::Implementation {
     if (replay.real) follow(*replay.real);
   }
 
-  /// Does what real ranks did.
+  /// Sets the run up as on those real ranks.
   void follow(const RealRun& real);
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   std::unique_ptr<Checkpointing> checkpointing(Executor& executor, const Lineage& lineage) const;
   FromStore run_from_store(ProgressListener* progress);
-  /// Of the data; none where only times are asked for, since data files may then be missing.
+  /// Key of the data; none for timing alone, where data files may be missing.
   std::optional<Key> content(const WorkloadBlueprint& of, const Scenario& named);
   Key root_key() { return blueprint.root_key(scenario, content(blueprint, scenario)); }
   MathPlane load_math(const Key& root);
@@ -98,8 +98,8 @@ std::unique_ptr<Checkpointing> Experiment::Implementation::checkpointing(Executo
   return std::make_unique<Checkpointing>(executor, lineage, std::move(settings));
 }
 
-/// The timing plane from start to stop. `evaluator` and `progress` may be null. `busy`: says for how long nobody may interrupt; may be
-/// empty.
+/// The timing plane from start to stop. `evaluator` and `progress` may be null. `busy` sets how long the run must not be interrupted; may
+/// be empty.
 void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
                                           const std::function<bool()>& busy) {
   SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, evaluator);
@@ -141,7 +141,7 @@ std::optional<Key> Experiment::Implementation::content(const WorkloadBlueprint& 
   return (options.data ? *options.data : names).content(of, named);
 }
 
-/// What is computed with other data than `root` names would stand in the store for good.
+/// Results of data other than `root` names would stay in the store for good.
 MathPlane Experiment::Implementation::load_math(const Key& root) {
   MathPlane math(blueprint, scenario, thread_count(options.threads), options.data);
   if (root_key() != root) throw_error(scenario, "workload.data", files_changed);

@@ -21,7 +21,7 @@ std::string described_aggregators(const Blueprint& blueprint) {
          (blueprint.aggregators_share ? "each on the host of the first of its workers" : "on hosts of their own");
 }
 
-/// Of the built-in and other rooflines that compute in 16 bits as in FP32, because nothing says how fast they are there.
+/// For rooflines, built-in and others, without figures for 16 bits: they compute in 16 bits as fast as in FP32.
 void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& warnings) {
   const NumberFormat precision = scenario.workload.precision;
   if (precision == NumberFormat::fp32) return;

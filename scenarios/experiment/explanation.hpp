@@ -30,13 +30,13 @@ struct Explanation {
     double bytes_per_second = 0, latency = 0;
     std::optional<double> memory;  // bytes of the device
     double memory_used = 0, largest_batch = 0;
-    bool counts_activations = true;  // in these two; `workload.cost.bytes` tells of none
+    bool counts_activations = true;  // in these two; not with `workload.cost.bytes`, which has none
     std::size_t rows = 0;            // of its population, whose times and links replace these; 0: its workers are alike
   };
   std::vector<Group> groups;
   std::string scheme, scheme_summary, topology, route_example, data_origin, collective;
-  std::uint64_t reduced_bytes = 0;   // of the largest message that is all-reduced; 0: none is
-  std::string aggregators;           // how many, for whom and where; empty: none
+  std::uint64_t reduced_bytes = 0;   // of the largest message that is all-reduced; 0: none
+  std::string aggregators;           // number, groups and places; empty: none
   std::string compression;           // the compression of gradients and weights; empty: none
   std::size_t compressed_bytes = 0;  // of a worker's message; message_bytes: of a message sent whole
   bool compresses_answers = false;

@@ -38,7 +38,7 @@ void warn_of_loss(RunRecord& record, Evaluator& evaluator, Lineage& lineage, boo
   if (const std::optional<std::string> warning = start ? loss_warning(*start, last) : std::nullopt) record.warnings.push_back(*warning);
 }
 
-/// Where the loss stopped being finite, and what helps.
+/// Where the loss stopped being finite, and a remedy.
 void warn_of_divergence(RunRecord& record, const Numerics& numerics) {
   const auto finite = [](const CurvePoint& point) {
     return !(point.train_loss && !std::isfinite(*point.train_loss)) && !(point.test_loss && !std::isfinite(*point.test_loss));

@@ -24,10 +24,9 @@ struct MathPlane {
   std::unique_ptr<Partition> partition;
 };
 
-/// Who ran: name, scheme, seed, groups.
+/// Sets name, scheme, seed and groups.
 void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& blueprint);
-/// Losses and accuracies of the final weights over the full sets, and their loss scale. Warns of a loss far above that of the
-/// initial weights.
+/// Losses and accuracies of the final weights over the full sets, and their loss scale. Warns of a loss far above the initial one.
 void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights, const WorkloadBlueprint& blueprint);
 
 }  // namespace straggler

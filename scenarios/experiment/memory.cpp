@@ -47,9 +47,9 @@ std::size_t math_bytes(const TrainingBlueprint& blueprint) {
   const std::size_t held = scheme.workers_hold == WorkersHold::same_version  ? 0
                            : scheme.workers_hold == WorkersHold::own_version ? 1
                                                                              : 1 + blueprint.state_vectors();
-  // Of a worker: what its messages carry; with error feedback what they leave out; weights that it and its receivers hold.
+  // Per worker: the content of its messages; with error feedback the residual; weights that it and its receivers hold.
   const std::size_t compressed = !compression ? 0 : (compression->error_feedback ? 3 : 2) + (compression->of_weights ? 1 : 0);
-  // The latest version, its state, and what an update and an evaluation need for a while.
+  // The latest version, its state, and the temporary vectors of an update and an evaluation.
   const std::size_t vectors = 7 + (held + scheme.worker_vectors + compressed) * workers;
   const auto batch = static_cast<std::size_t>(plan.batch * (plan.fuse ? plan.workers : 1));
   // The data as floats with a label each, and three orders of the training samples.
@@ -71,7 +71,7 @@ double largest_batch(const TrainingBlueprint& blueprint, double memory) {
 
 namespace {
 
-/// "4.2 MB", rounded by `round`, so that what does not fit never looks as if it did.
+/// "4.2 MB", rounded by `round`, so that a size beyond the limit never looks as if it fitted.
 std::string in_tenths(double bytes, double (*round)(double)) {
   constexpr std::array<const char*, 5> units = {" B", " kB", " MB", " GB", " TB"};
   std::size_t unit = 0;

@@ -26,7 +26,7 @@ struct PartitionFacts {
   bool pool = false;  // all workers draw from one
   std::size_t parts = 0;
   std::uint64_t smallest = 0, largest = 0;  // samples of a part; of the pool
-  std::optional<LabelSkew> labels;          // none: nobody looked, or the parts are random
+  std::optional<LabelSkew> labels;          // none: not determined, or the parts are random
 };
 
 }  // namespace straggler

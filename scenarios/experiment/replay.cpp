@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,14 +11,16 @@
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/scenario_keys.hpp"
 #include "sim/base/csv.hpp"
+#include "sim/base/shown_text.hpp"
+#include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
 
 namespace straggler {
 
 namespace {
 
-/// What decides which values are computed, in what order they are summed, and so on: all that is not in the root key, which is compared
-/// as a whole. Empty: nothing differs.
+/// The first difference in the settings that decide which values are computed, in what order they are summed, and so on: all that is not in
+/// the root key, which is compared as a whole. Empty: none.
 std::string difference(const Scenario& a, const Scenario& b) {
   if (a.workers() != b.workers()) return "number of workers";
   return deciding_difference(a, b);
@@ -40,7 +43,7 @@ nlohmann::json read_json(const std::filesystem::path& file) {
   }
 }
 
-/// What run.json says; a folder without it is of a simulation whose kernel set nobody knows.
+/// Reads run.json; a folder without it is of a simulation with an unknown kernel set.
 void read_run_info(const std::filesystem::path& folder, Replay& replay) {
   const std::filesystem::path file = folder / "run.json";
   if (!std::filesystem::exists(file)) return;
@@ -50,7 +53,7 @@ void read_run_info(const std::filesystem::path& folder, Replay& replay) {
     if (info.contains("kernels")) replay.kernels = info.at("kernels");
     if (!info.contains("real")) return;
     if (const std::string reduction = info.at("real").at("reduction"); reduction != "ring")
-      throw DataError(file.string() + ": real.reduction is '" + reduction + "'; a replay can follow 'ring'");
+      throw DataError(file.string() + ": real.reduction is " + in_quotes(reduction) + "; a replay can follow 'ring'");
     replay.kernels = info.at("kernels");
     const nlohmann::json summary = read_json(folder / "summary.json");
     replay.real = RealRun{summary.at("updates"), summary.at("weights_key")};
@@ -78,19 +81,23 @@ std::optional<std::size_t> index_in(const std::vector<CsvField>& cells, std::siz
 }
 
 [[noreturn]] void refuse_line(const std::filesystem::path& file, std::size_t number, std::string_view line, const std::string& what) {
-  throw DataError(file.string() + ":" + std::to_string(number) + ": '" + std::string(line) + "' " + what);
+  throw DataError(file.string() + ":" + std::to_string(number) + ": " + in_quotes(line) + " " + what);
 }
 
-std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& file, FileLines& lines, std::size_t ranks) {
-  std::vector<std::vector<std::int32_t>> choices(ranks);
+/// Of the ranks, and, if there is a pool, of the draws of that many workers from it.
+std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& file, FileLines& lines, std::size_t ranks,
+                                                    std::size_t drawing) {
+  constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
+  std::vector<std::vector<std::int32_t>> choices(ranks + drawing);
   std::string_view line;
   if (!lines.next(line) || line != "process,choice")
     throw DataError(file.string() + ":1: is not a table of choices; its first line would be 'process,choice'");
   CsvSplitter splitter;
   while (lines.next(line)) {
     const bool two = splitter.split(line) && splitter.fields().size() == 2;
-    const std::optional<std::size_t> process = two ? index_in(splitter.fields(), 0, ranks) : std::nullopt;
-    const std::optional<std::size_t> choice = two ? index_in(splitter.fields(), 1, std::max<std::size_t>(2, ranks)) : std::nullopt;
+    const std::optional<std::size_t> process = two ? index_in(splitter.fields(), 0, choices.size()) : std::nullopt;
+    const std::size_t limit = process && *process >= ranks ? most + 1 : std::max<std::size_t>(2, ranks);
+    const std::optional<std::size_t> choice = two ? index_in(splitter.fields(), 1, limit) : std::nullopt;
     if (!process || !choice)
       refuse_line(file, lines.number(), line, "is not a choice; a row is 'process,choice', both numbers of this cluster");
     choices[*process].push_back(static_cast<std::int32_t>(*choice));
@@ -98,7 +105,7 @@ std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path&
   return choices;
 }
 
-/// Who made each version, where each is one worker's. Simulations may be replayed without it: then time decides.
+/// The maker of each version, if each version is one worker's. Simulations may be replayed without it: then time decides.
 std::vector<Rank> read_makers(const std::filesystem::path& file, Rank workers, bool needed) {
   FileLines lines(file);
   std::vector<Rank> makers;
@@ -138,11 +145,11 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   refuse_if_other(
       difference(then.root_parts(earlier, content(then, earlier)), blueprint.root_parts(scenario, content(blueprint, scenario))));
   Replay replay;
-  replay.choices = read_choices(file, choices, blueprint.fabric->ranks());
+  replay.choices = read_choices(file, choices, blueprint.fabric->ranks(), blueprint.plan.shared_stream ? index_of(blueprint.plan.workers) : 0);
   read_run_info(folder, replay);
   if (replay.kernels.value_or(kernels) != kernels)
-    throw DataError((folder / "run.json").string() + ": was computed by the kernel set '" + *replay.kernels + "', this would be by '" +
-                    kernels + "', whose sums differ; add --kernels " + *replay.kernels);
+    throw DataError((folder / "run.json").string() + ": was computed by the kernel set " + in_quotes(*replay.kernels) +
+                    ", this would be by '" + kernels + "', whose sums differ; add --kernels " + shortened(*replay.kernels, 60));
   if (blueprint.plan.versions == Versions::free_running)
     replay.makers = read_makers(folder / "order.csv", static_cast<Rank>(scenario.workers()), replay.real.has_value());
   if (!replay.real) replay.simulated = read_end(folder);

@@ -27,7 +27,7 @@ struct EarlierEnd {
 
 struct Replay {
   std::vector<std::vector<std::int32_t>> choices;  // a sequence a rank, in its program order
-  std::vector<Rank> makers;                        // of free-running versions: who made each
+  std::vector<Rank> makers;                        // of free-running versions: the maker of each
   std::optional<std::string> kernels;              // kernel set of that run; none: its folder has no run.json
   std::optional<RealRun> real;                     // none: the run was simulated
   std::optional<EarlierEnd> simulated;             // none: the run was real, or has no summary
@@ -37,7 +37,7 @@ struct Replay {
 using ContentOf = std::function<std::optional<Key>(const WorkloadBlueprint&, const Scenario&)>;
 
 /// Reads a result folder: choices.csv, and the other facts that a replay must follow. Throws DataError if the folder holds no such run, or
-/// one of another scenario (only what decides times may differ: cluster and stop), or of another kernel set.
+/// one of another scenario (only settings that affect times alone may differ: cluster and stop), or of another kernel set.
 Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario, const Blueprint& blueprint, const ContentOf& content);
 
 }  // namespace straggler

@@ -19,7 +19,7 @@ struct CheckpointRequest {
   std::filesystem::path file;
   CheckpointInterval interval;
   bool resume = false;
-  std::string build;                                // who computes: bits of another build may differ
+  std::string build;                                // the program that computes: bits of another build may differ
   std::function<void(const CheckpointNote&)> tell;  // may be empty
 };
 

@@ -74,7 +74,7 @@ double SavePoints::seconds_of_math() const {
   const double so_far =
       static_cast<double>(done.nodes) * node_seconds + static_cast<double>(done.gradient_samples) * sample_flops_ * flop_seconds;
   const double each = done.nodes > 0 ? so_far / static_cast<double>(done.nodes) : node_seconds;
-  return so_far + each * static_cast<double>(lineage_.pending());  // those are as good as asked for
+  return so_far + each * static_cast<double>(lineage_.pending());  // pending nodes will most likely be computed
 }
 
 double SavePoints::seconds_of_saving(std::size_t values) const {

@@ -32,7 +32,7 @@ class StoredValues final : public KnownValues {
 };
 
 /// Answers from a store alone. An unknown evaluation reads as no progress (accuracy 0, loss 0) and is noted. `dynamic`: whether weights
-/// have a loss scale of their own.
+/// include a loss scale.
 class KnownEvaluations final : public Evaluator {
  public:
   KnownEvaluations(TrajectoryStore& store, const StoredValues& values, std::size_t train_subset, bool dynamic)
@@ -42,7 +42,7 @@ class KnownEvaluations final : public Evaluator {
   void force(const Handle& /*value*/) override {}
   void published(const Handle& weights, std::uint64_t version) override { note(weights, version); }
   void stopped(const Handle& weights, std::uint64_t version) override { note(weights, version); }
-  /// Evaluations that are not known, in the order in which they were asked for.
+  /// Unknown evaluations, in the order of the requests.
   const std::vector<Key>& missing() const { return missing_; }
   std::size_t found() const { return found_; }
   /// The last version whose weights are known; 0: none.

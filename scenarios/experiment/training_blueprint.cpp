@@ -26,7 +26,7 @@ TrainingBlueprint::TrainingBlueprint(const Scenario& scenario, const std::string
   resolve_compression(scenario);
 }
 
-/// What only a known number of samples gives a meaning to.
+/// Refuses settings that need a known number of samples.
 void TrainingBlueprint::refuse_epochs(const Scenario& scenario) const {
   const TrainingSpec& training = scenario.training;
   const auto starts_anew = [&](const WorkerGroup& group) {
@@ -114,7 +114,7 @@ void TrainingBlueprint::resolve_samples(const Scenario& scenario) {
   }
   plan.epoch_samples = plan.endless ? data.train : 0;
   if (plan.shared_stream) plan.epoch_samples = plan.pass_samples(0);
-  // What is dropped belongs to no epoch.
+  // Dropped samples belong to no epoch.
   for (Rank worker = 0; worker < plan.workers && !plan.shared_stream && !plan.endless; ++worker)
     plan.epoch_samples += plan.pass_samples(worker);
 }
@@ -159,7 +159,7 @@ void TrainingBlueprint::resolve_stop(const Scenario& scenario) {
 }
 
 std::size_t TrainingBlueprint::state_vectors() const {
-  // Two dry steps tell.
+  // Counts them by two dry steps.
   Lineage lineage(Math::none, Key{1, 1});
   std::vector<Handle> state;
   const Handle initial = lineage.initial();

@@ -29,7 +29,7 @@ struct TrainingBlueprint : WorkloadBlueprint {
   /// Throws as WorkloadBlueprint does.
   TrainingBlueprint(const Scenario& scenario, const std::string& kernel_set, const WhatIf& changes);
 
-  /// Of a compressed message from a worker; gossip sends what estimates lack. Only where the run compresses.
+  /// Bytes of a compressed message from a worker; a gossip message is the difference from an estimate. Only if the run compresses.
   std::uint64_t message_bytes_compressed() const { return compression->gossips ? compression->tracking_bytes : compression->bytes; }
   /// Vectors of optimizer state, of four bytes a parameter, where updates are applied.
   std::size_t state_vectors() const;

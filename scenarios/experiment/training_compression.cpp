@@ -49,7 +49,7 @@ void TrainingBlueprint::resolve_compression(const Scenario& scenario) {
                     (exchange == Exchange::none ? "sends nothing that " + kind.name + " could compress; take none"
                                                 : scheme_entry->not_compressible));
   Parameters parameters = complete(compressor->parameters, kind.parameters);
-  // Gossip sends what estimates lack, as with error feedback.
+  // A gossip message contains the earlier residual, as with error feedback.
   if (!scheme_entry->sends_gradients(of_scheme) && exchange != Exchange::peers && compressor->size_is_lost &&
       compressor->size_is_lost(parameters))
     throw_error(

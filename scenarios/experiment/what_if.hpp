@@ -6,7 +6,7 @@ namespace straggler {
 
 struct WhatIf {
   LinkChange links;             // of the network, and between and within the workers of a host
-  bool no_contention = false;   // each flow has its narrowest link for itself, whatever the sharing model
+  bool no_contention = false;   // each flow has its narrowest link for itself, under any sharing model
   bool free_servers = false;    // servers and aggregators update, encode and handle messages in no time
   bool newest_weights = false;  // each gradient is taken at the newest weights when it arrives, in the same order (math only)
 };

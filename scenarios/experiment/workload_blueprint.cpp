@@ -119,7 +119,7 @@ std::unique_ptr<Model> WorkloadBlueprint::make_model(const Kind& kind) const {
   return made;
 }
 
-/// The model that learns, if there are samples to learn from.
+/// The trained model, if there are samples.
 void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
   if (!has_data()) return;
   model = at_place(scenario, "workload.model", [&] {

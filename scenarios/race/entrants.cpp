@@ -35,7 +35,7 @@ void check_kind(const std::string& kind) {
   const std::vector<std::string> schemes = known.names(KindGroup::scheme), compressors = known.names(KindGroup::compression);
   if (known.find(KindGroup::scheme, kind) || known.find(KindGroup::compression, kind) ||
       !meant_kind(KindGroup::scheme, kind, schemes).empty())
-    return;  // reading the scenario says the rest
+    return;  // reading the scenario reports the rest
   const std::string meant = meant_kind(KindGroup::compression, kind, compressors);
   throw std::invalid_argument("unknown scheme or compressor " + in_quotes(kind) +
                               (meant.empty() ? "; known schemes: " + joined(schemes) + "; compressors: " + joined(compressors)

@@ -30,7 +30,7 @@ struct Tuning {
 };
 
 /// `what`: each item a comma list of learning_rate, momentum, weight_decay, or PATH={from: A, to: B, scale: linear | log, whole: true}, or
-/// PATH=[choices]. This many candidates, evenly spread; fewer where there are no more. Throws std::invalid_argument.
+/// PATH=[choices]. Makes `budget` candidates, evenly spread, or all if there are fewer. Throws std::invalid_argument.
 Tuning tuning_of(const std::vector<std::string>& what, std::size_t budget);
 
 struct Race {
@@ -79,7 +79,7 @@ class RaceReader {
   const std::vector<Finish>& finishes() const { return finishes_; }
   /// Ascending; the levels by which candidates are judged: up to the target, or all if there is none.
   const std::vector<Finish>& levels() const { return levels_; }
-  /// Sentences about what the race leaves out.
+  /// Sentences about parts that the race leaves out.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:

@@ -121,7 +121,7 @@ Scenario RaceReader::racing(std::size_t entrant, const std::vector<std::string>&
   return scenario;
 }
 
-/// Ends at the target: what comes after it does not count.
+/// Ends at the target, since later updates do not count.
 Scenario RaceReader::tuning(std::size_t entrant, const std::vector<std::string>& candidate, std::size_t number) const {
   std::vector<std::string> last{"training.evaluate.split=validation"};
   if (levels_.back().is_target) last.push_back("training.stop.on_target=stop");

@@ -31,8 +31,8 @@ struct RaceOutcome {
   std::vector<RunValues> times(const Finish& finish) const;
 };
 
-/// Makes each entrant's first run ready, and runs none: a scheme that its cluster or its compression does not fit is told at once. Throws
-/// ScenarioErrors with the entrant as it was given.
+/// Prepares each entrant's first run without running it, so that a scheme that does not fit its cluster or its compression is reported at
+/// once. Throws ScenarioErrors with the entrant as it was given.
 void check_runs(const Race& race, const RaceReader& reader);
 
 /// Whether any of the runs that it begins with is finished already. Throws ScenarioErrors.
@@ -41,8 +41,9 @@ bool race_goes_on(const Race& race, const RaceReader& reader, const PointPool& p
 /// Throws ScenarioErrors before a stage is run if a scenario of it is wrong.
 RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool);
 
-/// Before anything is computed: with this number of seeds and entrants even the clearest difference between runs that reach a threshold and
-/// runs that miss it cannot be significant. Names the number of seeds that could tell. None: it can be, or nobody can miss (timing alone).
+/// Before anything is computed: with this number of seeds and entrants even the clearest difference, between runs that reach a threshold
+/// and runs that miss it, cannot be significant. Names the number of seeds that could be. None: it can be, or no run can miss (timing
+/// alone).
 std::optional<std::string> too_few_seeds_warning(const Race& race);
 
 /// The identity of the race: its scenario, entrants and tuned settings.

@@ -8,11 +8,11 @@ namespace straggler {
 
 /// A row for each entrant, finish and seed: `time_s` in seconds, or "missed".
 std::string race_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
-/// A row for each candidate of each entrant: its settings, how many of its runs reached each level and in what mean time, its loss on
-/// held-out samples, its rank among the entrant's candidates (1 races).
+/// A row for each candidate of each entrant: its settings; for each level the number of runs that reached it and their mean time; its loss
+/// on held-out samples; and its rank among the entrant's candidates (1 races).
 std::string tuning_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
-/// A row for each finish and pair: b's time over a's with its interval (empty where runs missed), the test, p alone and after Holm, who is
-/// faster, "no difference", or "too few seeds to tell".
+/// A row for each finish and pair: b's time over a's with its interval (empty where runs missed), the test, p alone and after Holm, and the
+/// faster one, "no difference", or "too few seeds to tell".
 std::string verdicts_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
 /// Settings and times of each entrant, all pairs, a verdict for each finish, warnings.
 std::string race_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);

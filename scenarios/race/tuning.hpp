@@ -11,8 +11,8 @@
 
 namespace straggler {
 
-/// The result of a candidate on held-out samples. Better is: not failed; then, from the highest level down, reached by more of its runs,
-/// and by as many sooner; where no level tells, less loss.
+/// The result of a candidate on held-out samples. The order: not failed; then, from the highest level down, more runs that reached it, then
+/// an earlier mean time; if all levels are equal, less loss.
 struct Criterion {
   struct Level {
     std::size_t reached = 0;  // runs

@@ -143,7 +143,7 @@ class Work {
   const std::string& sentence() const { return sentence_; }
 
  private:
-  /// Updates that a row may take to a target, in those that the run takes.
+  /// A row may take this many times the run's updates to reach a target.
   static constexpr std::uint64_t target_slack = 4;
 
   void bound_by(std::uint64_t updates) {
@@ -158,7 +158,7 @@ class Work {
   std::string sentence_;
 };
 
-/// What is compared: the seconds to the target, or of the run.
+/// The compared figure: seconds to the target, or of the run.
 std::optional<double> compared(const Figures& figures, bool by_target) {
   return by_target ? figures.time_to_target : std::optional(figures.simulated_seconds);
 }
@@ -180,7 +180,7 @@ void judge(ChangeRow& row, const Figures& own) {
     row.target_change = *row.figures->time_to_target / *own.time_to_target - 1;
 }
 
-/// A scenario that cannot run with even workers says so.
+/// If the scenario cannot run with even workers, the reason is added.
 void add_slowdowns(Explained& out, const Scenario& scenario, const Blueprint& blueprint, const ExplainOptions& options, Runner& runner) {
   const EachOf each = [&](std::size_t count, const std::function<void(std::size_t)>& work) { runner.each(count, true, work); };
   try {

@@ -45,7 +45,7 @@ struct Explained {
   std::vector<CauseRow> rows;  // in the order of `Cause`
   std::vector<ChangeRow> changes;
   Slowdowns slowdowns;                      // ExplainOptions::slowdowns
-  std::vector<std::string> slowdown_words;  // empty: not asked for
+  std::vector<std::string> slowdown_words;  // empty: not requested
   std::vector<std::string> warnings;
   const CauseRow& row(Cause cause) const { return rows[static_cast<std::size_t>(cause)]; }
   /// The base of the rows' shares.
@@ -54,14 +54,15 @@ struct Explained {
 
 struct ExplainOptions {
   RunOptions run;  // threads, kernels, timing_only, store (null: one in memory)
-  /// Told before each run: its number from 1, how many there are, and what it is. May be empty. Not called by several threads at once.
+  /// Called before each run with its number from 1, the number of runs, and a description. May be empty. Not called by several threads at
+  /// once.
   std::function<void(std::size_t number, std::size_t count, const std::string& what)> tell;
   std::function<bool()> interrupted;  // may be empty; true ends all
-  bool slowdowns = false;             // by worker and kind of work, too: as many runs again as there are workers
+  bool slowdowns = false;             // also by worker and kind of work: one more run per worker
 };
 
-/// Throws ScenarioErrors, DataError, RunFailed of the run itself; ExplainInterrupted. An intervention that cannot be run has a row that
-/// says so.
+/// Throws ScenarioErrors, DataError, RunFailed of the run itself; ExplainInterrupted. The row of an intervention that cannot be run has the
+/// reason.
 Explained explain(const Scenario& scenario, const ExplainOptions& options);
 
 /// The files explain.csv and elasticities.csv. Times in seconds; an empty cell: there is no such number.
@@ -72,9 +73,9 @@ std::string explain_text(const Explained& explained);
 /// The same as one JSON object.
 std::string explain_json(const Explained& explained, const std::string& out);
 
-/// Causes that are there and have an answer, the one that costs most first. Unlimited bandwidth also ends contention: where sharing links
-/// costs more than half of what bandwidth does, contention comes before it. Staleness is ranked where a target is compared. Causes without
-/// which the run reaches a target that it misses come before all others.
+/// Causes that exist and have an answer, the most costly first. Unlimited bandwidth also ends contention: if shared links cost more than
+/// half of what bandwidth does, contention comes before it. Staleness is ranked where a target is compared. If the run misses the target,
+/// causes without which it reaches it come before all others.
 std::vector<const CauseRow*> ranked_causes(const Explained& explained);
 /// The first of them, if it costs at least 1 % of the time; null: computing is the bottleneck.
 const CauseRow* bottleneck(const Explained& explained);

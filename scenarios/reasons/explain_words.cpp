@@ -10,7 +10,7 @@ namespace straggler {
 
 namespace {
 
-constexpr double small_share = 0.01;  // what saves less is called nothing
+constexpr double small_share = 0.01;  // a smaller saving is called nothing
 
 std::string share_text(double share) { return share >= 0.1 ? fmt::format("{:.0f} %", 100 * share) : fmt::format("{:.2g} %", 100 * share); }
 
@@ -123,7 +123,7 @@ std::vector<const CauseRow*> ranked_causes(const Explained& explained) {
     rows.push_back(&row);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const CauseRow* a, const CauseRow* b) { return *a->share > *b->share; });
-  // What the run does not reach counts for more than its seconds.
+  // Reaching a missed target counts for more than seconds.
   std::stable_partition(rows.begin(), rows.end(), [&](const CauseRow* row) { return reaches_what_was_missed(explained, *row); });
   const auto place = [&](Cause cause) { return std::ranges::find(rows, cause, [](const CauseRow* row) { return row->cause; }); };
   const auto bandwidth = place(Cause::bandwidth), contention = place(Cause::contention);

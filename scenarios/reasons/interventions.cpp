@@ -85,7 +85,7 @@ void remove_bandwidth(Counterfactual& setting, const Blueprint& /*blueprint*/) {
   scale_bandwidth(setting, std::numeric_limits<double>::infinity());
 }
 
-/// What a message takes however small it is: the way, and processors at both ends.
+/// The time of a message of any size: the links' latency, and the processors at both ends.
 void remove_latency(Counterfactual& setting, const Blueprint& /*blueprint*/) {
   setting.what_if.links.no_latency = true;
   setting.scenario.cluster.network.protocol.per_message = 0;

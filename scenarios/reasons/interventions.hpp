@@ -55,7 +55,7 @@ std::vector<double> batch_seconds(const Scenario& scenario, const Blueprint& blu
 /// A small change of the cluster, and how large it is.
 struct Change {
   std::string name;  // "bandwidth +10 %"
-  double share = 0;  // of what was there: 0.1
+  double share = 0;  // relative size of the change: 0.1
   Counterfactual setting;
 };
 /// +10 % bandwidth, -10 % compute time, one worker more, like the median one.

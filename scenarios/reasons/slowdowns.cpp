@@ -25,12 +25,12 @@ constexpr double most_work = 2e6;      // updates times workers, of all runs tog
 constexpr double slowest_part = 0.03;  // of the workers (Lin et al. 2025, section 5.1)
 constexpr double worth_telling = 1.005;
 
-/// When each update was made, and what batches took.
+/// The time of each update, and the time spent on batches.
 class Times final : public RecordSink {
  public:
   explicit Times(std::size_t workers) : computing_(workers), batches_(workers) {}
   std::uint64_t updates() const { return updates_.size(); }
-  /// Of update n, counted from 1; 0: the beginning. One that nobody contributed to is made with the one before.
+  /// Of update n, counted from 1; 0: the start. An update without contributions has the time of the one before.
   double seconds(std::uint64_t update) const {
     while (update > 0 && updates_[update - 1] == Time()) --update;
     return update == 0 ? 0 : updates_[update - 1].seconds();

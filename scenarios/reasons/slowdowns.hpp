@@ -16,7 +16,7 @@
 namespace straggler {
 
 /// `computing`: batches, updates and encoding, with slow spells; `loading`: loaders and copies to devices; `communicating`: links of
-/// workers and what faults do to links.
+/// workers, and faults of links.
 enum class WorkKind : std::uint8_t { computing, loading, communicating };
 inline constexpr std::array all_work_kinds = {WorkKind::computing, WorkKind::loading, WorkKind::communicating};
 const char* name_of(WorkKind kind);
@@ -48,8 +48,8 @@ struct Slowdowns {
     double slowdown = 1;
     std::vector<double> by_step;  // [columns]; empty: the scheme has no steps that workers share
   };
-  std::vector<Worker> workers;     // by rank; of many, those that compute longest
-  bool some = false;               // not all workers are there
+  std::vector<Worker> workers;     // by rank; if there are many, those that compute longest
+  bool some = false;               // some workers are left out
   std::vector<double> by_step;     // [columns]: of the whole run
   std::uint64_t column_steps = 1;  // updates of a column
   /// M_W: the share of T - T_ideal that goes when the slowest 3 % of workers, at least one, are even; none: nothing is lost.
@@ -59,7 +59,7 @@ struct Slowdowns {
   std::vector<const Worker*> ranked() const;
 };
 
-/// Thrown where `interrupted` says so.
+/// Thrown once `interrupted` returns true.
 struct ExplainInterrupted {};
 
 /// Runs side by side: work(i) for each i below the count.
@@ -67,7 +67,7 @@ using EachOf = std::function<void(std::size_t, const std::function<void(std::siz
 /// By runs of the timing alone. Throws ScenarioErrors, RunFailed, ExplainInterrupted.
 Slowdowns slowdowns(const Scenario& scenario, const Blueprint& blueprint, const EachOf& each, const std::function<bool()>& interrupted);
 
-/// The file slowdowns.csv: `what,name,slowdown,time_lost`: all, each kind, each worker; time_lost is 1 - 1 / slowdown.
+/// The file slowdowns.csv: `what,name,slowdown,time_lost`. Rows: all, each kind, each worker; time_lost is 1 - 1 / slowdown.
 std::string slowdowns_csv(const Slowdowns& slowdowns);
 /// The file step_slowdowns.csv: `worker,first_update,last_update,slowdown`, a row each cell of the picture ("all": the run); none without
 /// steps that workers share.

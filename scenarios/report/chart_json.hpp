@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sim/base/shown_text.hpp"
+
 namespace straggler {
 
 using ChartJson = nlohmann::ordered_json;
@@ -18,9 +20,9 @@ inline ChartJson chart_number(double value) {
   return std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr);
 }
 
-/// As one line. No tag begins or ends in it, whatever names say.
+/// In one line. No tag begins or ends in it, even if names contain one.
 inline std::string chart_text(const ChartJson& json) {
-  const std::string plain = json.dump(-1, ' ', false, ChartJson::error_handler_t::replace);
+  const std::string plain = page_text(json.dump(-1, ' ', false, ChartJson::error_handler_t::replace));
   std::string safe;
   safe.reserve(plain.size());
   for (const char c : plain)

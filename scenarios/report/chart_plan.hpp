@@ -16,12 +16,12 @@ struct ChartPlan {
   std::vector<std::size_t> facets;    // a picture for each combination of their values
 };
 
-/// Two axes of numbers span a map (bandwidth to the right, else the one that varies faster), one is the x of curves; schemes, else the
-/// first axis of words, are what is compared. Workloads do not compete: their words are facets.
+/// Two axes of numbers span a map (bandwidth to the right, or else the axis that varies faster); a single one is the x of curves. Schemes
+/// are compared, or else the first axis of words. Workloads do not compete: their words are facets.
 ChartPlan plan_of(const SweepView& view);
 
-/// Plans of curves: one over each axis of numbers, the map's right-hand one first, with all other axes but what is compared as facets.
-/// Where no words are compared, the values of another axis of numbers are.
+/// Plans of curves: one over each axis of numbers, the map's right-hand one first, with the other axes as facets, except the compared one.
+/// If no words are compared, the values of another axis of numbers are.
 std::vector<ChartPlan> curve_plans(const SweepView& view, const ChartPlan& plan);
 
 /// Representative values of an axis: at most `most` of numbers, evenly spread by rank with both ends; all of words.

@@ -13,7 +13,7 @@
 
 namespace straggler {
 
-/// Of most pictures, and what the numbers and the title of an axis take below its line; in pixels.
+/// Width of most pictures, and height of the labels and the title below an axis; in pixels.
 inline constexpr double chart_width = 720, below_axis = 56;
 
 /// A numeric axis: with labels of its own, as a sweep wrote them, or with round ticks.
@@ -48,7 +48,7 @@ struct Band {
   std::string name;  // above it; may be empty
 };
 struct LineChart {
-  std::string label;  // what it shows
+  std::string label;  // description
   NumberAxis x;
   std::string y_title;
   NumberText y_text = nullptr;
@@ -122,7 +122,7 @@ SvgPicture draw(const StackChart& chart);
 struct IntervalRow {
   std::string name, text;
   std::optional<std::size_t> colour;  // of a series; none: grey
-  bool missed = false;                // there is no value, `text` says why
+  bool missed = false;                // there is no value; `text` has the reason
   bool hollow = false;                // some repeats have none
   double low = 0, value = 0, high = 0;
   std::string tip = {}, link = {};
@@ -137,7 +137,7 @@ struct IntervalChart {
   std::vector<IntervalGroup> groups;
   std::optional<double> reference;  // a broken line
   bool from_zero = true;
-  std::string interval = "95 % interval";  // what low and high are
+  std::string interval = "95 % interval";  // meaning of low and high
 };
 SvgPicture draw(const IntervalChart& chart);
 

@@ -20,7 +20,7 @@ void line(std::string& out, const char* label, const std::string& value) {
   if (!value.empty()) out += fmt::format("{:<16}  {}\n", label, value);
 }
 
-/// What training takes of the device's memory, if that is known.
+/// Memory that training needs on the device, if known.
 std::string device_memory(const Explanation::Group& group) {
   if (!group.memory) return {};
   if (!group.counts_activations)
@@ -57,7 +57,7 @@ void add_groups(std::string& out, const Scenario& scenario, const Explanation& e
   }
 }
 
-/// What the protocol's segments make of links, and of the first group's for one message.
+/// The effect of the protocol's segments on links, and on one message over the first group's.
 void add_segments(std::string& out, const Scenario& scenario, const Explanation& explanation) {
   const std::vector<SegmentSpec>& segments = scenario.cluster.network.protocol.segments;
   if (segments.empty()) return;

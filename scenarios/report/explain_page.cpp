@@ -18,7 +18,7 @@ constexpr std::size_t most_rows = 64;
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string slowdown_text(double slowdown) { return fmt::format("{:.3f}", slowdown); }
 
-/// What each cause costs that is there and has an answer.
+/// The cost of each cause that exists and has an answer.
 std::vector<Figure> costs(const Explained& explained) {
   BarChart chart;
   chart.label = "What each cause costs";

@@ -68,7 +68,7 @@ class Findings {
       say(fmt::format("{}{} only setting: {}.", where, where.empty() ? "The" : "the", value(first)));
       return;
     }
-    // Where all settings are rivals of each other, the answer is that of a race.
+    // If all settings are rivals of each other, they are compared as in a race.
     const Ranking ranking = view_.rank(reached, only_rivals() ? TestFamily::all_pairs : TestFamily::with_best);
     const std::string of = reached.size() == whole.size()
                                ? fmt::format("{} settings", whole.size())
@@ -126,7 +126,7 @@ class Findings {
            std::all_of(plan_.facets.begin(), plan_.facets.end(), [&](std::size_t i) { return axis(i).workload; });
   }
 
-  /// Who wins how often, where everything else is equal.
+  /// The number of wins of each, with everything else equal.
   void winners() {
     const std::vector<std::vector<std::size_t>> places = all_places();
     if (places.size() < 2) return;

@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// The best setting, who wins where, how far the scaling speed-up goes. Empty if nothing is finished.
+/// The best setting, the winners by region, and the limits of the scaling speed-up. Empty if nothing is finished.
 std::vector<std::string> findings(const SweepView& view, const ChartPlan& plan);
 
 }  // namespace straggler

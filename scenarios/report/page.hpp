@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// The whole document around `body`, which is HTML. `served`: by a server of our own, which its scripts may ask; else it asks nobody.
+/// The whole document around `body`, which is HTML. `served`: scripts may send requests to our own server; otherwise to none.
 std::string html_page(std::string_view title, std::string_view body, bool served = false);
 /// The script elements of an interactive page, with ECharts and its licences if it has `charts`.
 std::string page_scripts(bool charts);

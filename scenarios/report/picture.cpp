@@ -16,7 +16,7 @@ constexpr double legend_line = 22, legend_mark = 26, legend_gap = 18, font = 13;
 
 std::string tip_of(std::string_view tip) { return tip.empty() ? std::string() : fmt::format("<title>{}</title>", xml_text(tip)); }
 
-/// Circle, square, triangle, diamond, cross …: told apart without colours.
+/// Circle, square, triangle, diamond, cross …: distinct without colours.
 std::string shape(double x, double y, std::size_t series) {
   switch (series % 4) {
     case 0:

@@ -19,7 +19,7 @@ double text_width(std::string_view text, double size);
 /// Where values go on a line of pixels; logarithmic if the values are positive and span a decade or more.
 class Scale {
  public:
-  /// `values` is not empty. Linear scales of what is not negative begin at zero if `from_zero`. `from`, `to`: pixels of the ends.
+  /// `values` is not empty. Linear scales of values that are not negative begin at zero if `from_zero`. `from`, `to`: pixels of the ends.
   Scale(const std::vector<double>& values, double from, double to, bool from_zero, double margin = 0.04, bool may_be_logarithmic = true);
   double operator()(double value) const;
   bool logarithmic() const { return logarithmic_; }
@@ -71,7 +71,7 @@ class SvgPicture {
   std::string inside() const;
   /// As a file of its own.
   std::string standalone() const;
-  /// Whether a file holds what standalone() gave, of this version or an earlier one.
+  /// Whether the text is the output of standalone(), of this version or an earlier one.
   static bool is_standalone(std::string_view text);
 
  private:

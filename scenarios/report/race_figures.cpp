@@ -69,7 +69,7 @@ class RaceFigures {
                   "Marks are means over the runs that reached it, bars their 95 % intervals; hollow marks: some runs missed it.", chart));
   }
 
-  /// Times over thresholds: who is behind at first and ahead in the end.
+  /// Times over thresholds, which show early and late leaders.
   void course() {
     LineChart chart;
     chart.x.title = "test accuracy";
@@ -151,7 +151,7 @@ class RaceFigures {
     return answer_.levels.size();
   }
 
-  /// What the candidates came to, over one of the tuned settings.
+  /// The candidates' results over one of the tuned settings.
   void tuning(std::size_t path) {
     std::vector<std::string> labels;
     for (const auto& candidate : answer_.candidates) labels.push_back(candidate[path]);

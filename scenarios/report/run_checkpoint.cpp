@@ -6,6 +6,7 @@
 
 #include "scenarios/experiment/trajectory_store.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "sim/base/hidden_folder.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
 
@@ -75,7 +76,7 @@ std::string checkpoint_text(const CheckpointNote& note, const fs::path& file) {
 
 bool finish_checkpoint(const fs::path& file, bool interrupted) {
   std::error_code ignored;
-  fs::remove(fs::path(file) += ".part", ignored);  // a run that was killed while it wrote left that
+  remove_abandoned(file.parent_path(), {file.filename().string()}, true);
   if (!interrupted) fs::remove(file, ignored);
   return fs::exists(file, ignored);
 }

@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// "10min" of wall-clock time, or "5000" updates. Throws std::invalid_argument with what would be right.
+/// "10min" of wall-clock time, or "5000" updates. Throws std::invalid_argument with the remedy.
 CheckpointInterval checkpoint_interval(const std::string& given);
 
 /// Beside the folder of the results: DIR.checkpoint; of this build. Throws std::invalid_argument if something else is there.

@@ -7,7 +7,8 @@
 
 namespace straggler {
 
-/// Tables, the scenario, the weights (with math), run.json and the page, if both `kept` and `page` say so. `options`: those of the run. Throws ResultsError.
+/// Tables, the scenario, the weights (with math), run.json, and the page if both `kept` and `page` include it. `options`: those of the run.
+/// Throws ResultsError.
 void write_run_files(const ResultFolder& folder, const Scenario& scenario, const RunOptions& options, const Experiment& experiment,
                      const RunRecord& record, const KeptTables& kept, double wall_seconds, bool page = true);
 

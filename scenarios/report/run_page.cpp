@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_workers = 64, most_links = 16, most_stalenesses = 24;
 constexpr std::size_t most_run_points = 2'500;  // of one curve of four
 
-/// Nothing where a scalar is missing: less is said then.
+/// A missing scalar is empty or none; the page then says less.
 class Summary {
  public:
   explicit Summary(const fs::path& file) : fields_(read_summary(file)) {}
@@ -82,7 +82,7 @@ class RunPage {
     }
     try {
       scenario_ = read_scenario(folder / "scenario.yaml");
-    } catch (const std::runtime_error&) {  // of another version: less is said
+    } catch (const std::runtime_error&) {  // of another version: the page says less
     }
   }
 
@@ -258,7 +258,7 @@ class RunPage {
     }
   }
 
-  /// What happened when, from the timing simulated again.
+  /// The course of the run over time, from the timing simulated again.
   void timeline(const ResultTable& curve) {
     if (!scenario_ || is_real_run(folder_)) return;
     FinishedRun run;

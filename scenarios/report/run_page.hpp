@@ -7,7 +7,7 @@ namespace straggler {
 
 struct Scenario;
 
-/// The whole page. `folder` holds what `run` wrote; `scenario`: that of its scenario.yaml, where it is known already. Throws ResultsError.
+/// The whole page. `folder`: the results of `run`; `scenario`: its scenario.yaml, if it has been read already. Throws ResultsError.
 std::string run_page(const std::filesystem::path& folder, const Scenario* scenario = nullptr);
 
 }  // namespace straggler

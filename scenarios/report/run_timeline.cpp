@@ -29,7 +29,7 @@ class PublishingTimes final : public RecordSink {
 
  private:
   void contribution(std::uint64_t update, Time time, Rank, std::uint64_t, std::uint64_t, std::uint32_t, std::uint64_t) override {
-    times_.resize(std::max<std::size_t>(times_.size(), update), time);  // versions that nobody contributed to have the next one's
+    times_.resize(std::max<std::size_t>(times_.size(), update), time);  // a version without contributions has the next one's time
     contributed_.resize(times_.size());
     contributed_[update - 1] = true;
     ++contributions_;
@@ -232,7 +232,8 @@ std::vector<TimelineLane> timeline_lanes(const Scenario& scenario, const RunReco
 RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
   std::int64_t workers = 0;
   for (const WorkerGroup& group : scenario.cluster.workers) workers += group.count;
-  if (workers > most_simulated_workers) return {{}, fmt::format("There is no timeline: it is drawn for at most {} workers.", most_simulated_workers)};
+  if (workers > most_simulated_workers)
+    return {{}, fmt::format("There is no timeline: it is drawn for at most {} workers.", most_simulated_workers)};
   if (!(run.seconds > 0) || run.updates == 0) return {{}, "There is no timeline of a run without an update."};
   try {
     const Time end = Time::from_seconds(run.seconds);

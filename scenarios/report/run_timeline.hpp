@@ -16,7 +16,7 @@ namespace straggler {
 struct FinishedRun {
   double seconds = 0;
   std::uint64_t updates = 0;
-  std::uint64_t events = 0;  // that its simulation took; 0: nobody knows
+  std::uint64_t events = 0;                             // of its simulation; 0: unknown
   std::vector<std::pair<std::uint64_t, double>> times;  // of some updates, in seconds
 };
 

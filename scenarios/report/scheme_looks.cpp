@@ -12,7 +12,7 @@
 namespace straggler {
 namespace {
 
-/// By its place among all schemes, which a new one moves: what matters is that all pages of one version agree.
+/// By the scheme's place among all schemes. A new scheme may shift it; only pages of one version must agree.
 std::optional<std::size_t> look_of(const std::string& name) {
   const auto end = std::find_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_'; });
   const std::string first(name.begin(), end);
@@ -31,9 +31,7 @@ std::vector<std::size_t> scheme_looks(const std::vector<std::string>& names) {
   std::vector<std::size_t> looks(names.size());
   const auto take = [&](std::size_t i, std::size_t first) {
     // Eight colours from the first one on, around; then the same ones with other dashes.
-    const auto look = [first](std::size_t tries) {
-      return tries / series_colours * series_colours + (first + tries) % series_colours;
-    };
+    const auto look = [first](std::size_t tries) { return tries / series_colours * series_colours + (first + tries) % series_colours; };
     std::size_t tries = 0;
     while (taken.contains(look(tries))) ++tries;
     taken.insert(look(tries));

@@ -6,8 +6,8 @@
 
 namespace straggler {
 
-/// Of what is compared on a page, by its name ("asgd", "nonblocking, counters persist") or scheme: the look of the scheme that the name
-/// begins with, or the next free one where another has it already; of names without a scheme the first free ones.
+/// Looks of the compared names on a page ("asgd", "nonblocking, counters persist"). A name that begins with a scheme gets the scheme's
+/// look, or the next free one if it is taken; names without a scheme get the first free ones.
 std::vector<std::size_t> scheme_looks(const std::vector<std::string>& names);
 
 }  // namespace straggler

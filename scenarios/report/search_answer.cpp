@@ -26,7 +26,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SearchAnswer, description, axes, metric, maxi
 
 namespace {
 
-/// What is not finite (a loss that overflowed) has no place in a picture.
+/// Values that are not finite (a loss that overflowed) have no place in a picture.
 AnswerValue value_of(const RepeatStatistics& statistics, std::size_t repeats) {
   if (!std::isfinite(statistics.mean) || !std::isfinite(statistics.half_width)) return {0, 0, 0, repeats};
   return {statistics.mean, statistics.half_width, statistics.count, repeats};

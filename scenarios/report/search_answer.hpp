@@ -39,12 +39,12 @@ struct ComparedSetting {
   std::string label;
   AnswerValue first, second, difference;
   std::size_t winner = 2;  // ahead; 0: first, 1: second, 2: neither
-  bool unclear = false;    // it is not told to be better
+  bool unclear = false;    // the difference is not significant
   std::vector<ShownRun> first_runs = {}, second_runs = {};
 };
 struct FoundCrossing {
   std::string between, below, above;     // labels: halfway, and its neighbours
-  std::string unclear_from, unclear_to;  // labels; empty: the repeats tell the two apart all around, or nearly
+  std::string unclear_from, unclear_to;  // labels; empty: the difference is significant everywhere around, or nearly
 };
 struct ComparedGroup {
   std::vector<std::string> labels;  // of the axes

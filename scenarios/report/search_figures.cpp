@@ -104,7 +104,7 @@ class SearchFigures {
       const ChartPoint drawn{*axis.numbers[i], point.value.mean, point.value.half_width, point.value.count < point.value.repeats,
                              tip(point),       link(group, i)};
       curve.points.push_back(drawn);
-      if (alone && &curve != &all) all.points.push_back(drawn);  // the line goes through them, too
+      if (alone && &curve != &all) all.points.push_back(drawn);  // the line goes through these points, too
     }
     for (Curve* const curve : {&all, &best, &good})
       std::stable_sort(curve->points.begin(), curve->points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });

@@ -86,7 +86,7 @@ void StretchSink::span(Rank worker, Phase phase, Time start, Time end) {
   if (computed_[lane].size() > most_computed) computed_[lane].pop_front();
 }
 
-/// What is dropped was computed shortly before: the latest computations in a row that took exactly that long.
+/// Dropped work was computed shortly before: the latest computations in a row that took exactly that long.
 void StretchSink::wasted(Rank worker, Time spent) {
   const std::size_t lane = lane_of(worker);
   if (lane == nowhere) return;

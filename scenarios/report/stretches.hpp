@@ -28,7 +28,7 @@ struct TimelineStretch {
   std::string name;  // "first", "worst"
   Time from, to;
   bool whole = false;  // of the run: link loads are kept to its end, other events are not
-  bool full = false;  // it ends early: the limit of events is reached
+  bool full = false;   // it ends early: the limit of events is reached
 
   struct Span {
     std::size_t lane;
@@ -54,8 +54,8 @@ struct TimelineStretch {
   std::size_t events = 0;  // in these lists
 };
 
-/// Keeps stretches of a run, at most `most` events of each, and of the whole run what share of each of `bin_count` equal parts every worker
-/// spent in which phase.
+/// Keeps stretches of a run, at most `most` events of each. For the whole run it keeps each worker's share of time in each phase, for each
+/// of `bin_count` equal parts.
 class StretchSink final : public RecordSink {
  public:
   static constexpr std::size_t bin_count = 120;

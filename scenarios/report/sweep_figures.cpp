@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_bars = 60, most_split = 48, most_numbers = 6;  // curves of an axis of numbers
 
-/// What of a setting a picture shows.
+/// The shown part of a setting.
 struct Shown {
   std::string key, title;
   NumberText text;
@@ -52,7 +52,7 @@ class Figures {
     return link.empty() ? setting_link(setting) : link;
   }
   const ReportAxis& axis(std::size_t i) const { return view_.axes()[i]; }
-  /// Words that change what travels: precision, compression, schemes; not where there is a number to draw it over.
+  /// Words that change the traffic: precision, compression, schemes; only without an axis of numbers to draw them over.
   bool changes_bytes() const { return !plan_.x && plan_.series && view_.has("bytes_per_epoch"); }
 
   template <class Act>

@@ -60,7 +60,7 @@ struct Column {
   NumberText text;
 };
 
-/// The metric first, then what else tells settings apart.
+/// The metric first, then other columns that distinguish settings.
 std::vector<Column> columns_of(const SweepView& view) {
   static const Column known[] = {{"time_to_target_s", "time to target", readable_seconds},
                                  {"simulated_seconds", "simulated time", readable_seconds},

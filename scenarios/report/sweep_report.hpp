@@ -1,4 +1,4 @@
-// report.html of a sweep, and its maps as files of their own.
+// report.html of a sweep, and its maps as separate files.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace straggler {
 
-/// (name, text) of the files: report.html first, then map.svg, map-2.svg … where the sweep has maps. `description`: what the sweep's state
-/// says it is. The same bytes for the same finished points, however they came about.
+/// (name, text) of the files: report.html first, then map.svg, map-2.svg … if the sweep has maps. `description`: from the sweep's state.
+/// Equal finished points give equal bytes, in whatever order they were run.
 std::vector<std::pair<std::string, std::string>> sweep_report_files(const Description& description, const std::vector<std::string>& columns,
                                                                     const SweepOutcome& outcome);
 
-/// Removes map.svg, map-2.svg … of an earlier report in `folder`, but for those among `files`. What is no picture of ours stays.
+/// Removes map.svg, map-2.svg … of an earlier report in `folder`, except those among `files`. Pictures of other origin stay.
 void remove_old_maps(const std::filesystem::path& folder, const std::vector<std::pair<std::string, std::string>>& files);
 
 }  // namespace straggler

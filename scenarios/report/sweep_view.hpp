@@ -32,7 +32,7 @@ struct ReportMetric {
   std::string why;    // a sentence: why this one
   bool less_is_better = true;
   std::string (*text)(double) = nullptr;
-  bool speed = false;  // says nothing about learning
+  bool speed = false;  // a measure of speed, not of learning
 };
 
 /// A group of the sweep that has finished points.
@@ -47,7 +47,7 @@ struct Ranking {
   /// The one ahead first; settings without any value are left out.
   std::vector<std::size_t> order;
   std::optional<std::size_t> winner;
-  std::vector<std::size_t> alike, open;  // no difference from the one ahead; too few runs to tell
+  std::vector<std::size_t> alike, open;  // no significant difference from the one ahead; too few runs
   bool one_run = false;                  // of each, and the seed matters: nothing can be tested
 };
 

@@ -1,11 +1,11 @@
-// Parts of the workers' time: the scalars that have them, and what pages call them.
+// Parts of the workers' time: their scalars, and their names on pages.
 #pragma once
 #include "scenarios/report/charts.hpp"
 
 namespace straggler {
 
 struct TimeShare {
-  const char *key, *column, *word;  // of summary.json, of workers.csv; what it is called, and its colour
+  const char *key, *column, *word;  // of summary.json, of workers.csv; the name and the class of its colour
 };
 inline constexpr TimeShare time_shares[] = {{"compute_fraction", "compute_s", "computing"},
                                             {"wasted_fraction", "wasted_s", "wasted"},

@@ -22,8 +22,8 @@ void Timeline::span(Rank worker, Phase phase, Time start, Time end) {
   spans_[index_of(worker)].push_back({phase, start, end});
 }
 
-/// What is dropped was computed in one go: the first computations in a row that took exactly that long, or every other one of a row, where
-/// the worker takes a step of its own after each.
+/// Dropped work was computed in one go: the first computations in a row that took exactly that long, or every other one of a row, if the
+/// worker takes a local step after each.
 void Timeline::wasted(Rank worker, Time spent) {
   if (worker >= workers()) return;
   std::vector<std::size_t>& computed = computed_[index_of(worker)];
@@ -64,7 +64,7 @@ std::string px(double value) {
   return text;
 }
 
-/// A span from x to x + width, around the middle of its row: a line as thick as its class says, or an outline. Neighbours are a pixel
+/// A span from x to x + width, around the middle of its row: a line whose class sets its thickness, or an outline. Neighbours are a pixel
 /// apart.
 std::string shape_of(const Look& look, double x, double width, double middle) {
   const double shown = std::max(0.6, width - 1);

@@ -21,7 +21,7 @@ class Timeline final : public RecordSink {
   struct Update {
     std::uint64_t version;
     Time time;
-    std::vector<Rank> workers;  // of those that are kept, whose contributions are in it
+    std::vector<Rank> workers;  // contributors among the kept workers
   };
   /// Of one worker, without gap or overlap.
   const std::vector<Span>& spans(Rank worker) const { return spans_[index_of(worker)]; }

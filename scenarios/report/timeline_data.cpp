@@ -47,7 +47,7 @@ class StretchJson {
     return json;
   }
 
-  /// Of each worker, what share of equal parts of the run it spent in which phase, in percent.
+  /// For each worker, the percentage of its time in each phase, over equal parts of the run.
   ChartJson overview() const {
     ChartJson json = head();
     const double width = static_cast<double>((end_ - stretch_.from).ticks()) / StretchSink::bin_count;

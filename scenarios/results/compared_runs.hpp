@@ -13,23 +13,23 @@ struct Comparison {
   std::vector<std::string> labels;  // [runs], distinct: the names, or the folders where names repeat
   std::vector<double> thresholds;   // of all runs, targets included; ascending
   std::size_t reference = 0;        // the first synchronous run (scheme ssgd), else the first; with accuracies, if any has them
-  /// The deciding accuracy: the target that all runs had, if at least one reached it; else the highest threshold that every run was asked
-  /// for and at least one reached; failing that, the highest that at least one reached. None: nobody reached any, or they do not compare.
-  /// Runs for timing alone have no say.
+  /// The deciding accuracy: the target that all runs had, if at least one reached it; otherwise the highest threshold that every run has
+  /// and at least one reached; failing that, the highest that at least one reached. None: no run reached any, or they do not compare. Runs
+  /// for timing alone do not count.
   std::optional<double> deciding;
-  /// Least time to `deciding`, of at least two that were asked for it; timing alone: most samples per second; none: no run wins.
+  /// Least time to `deciding`, of at least two runs that have it as a threshold; timing alone: most samples per second; none: no run wins.
   std::optional<std::size_t> winner;
   bool timing_only = false;        // no run has accuracies
   bool mixed = false;              // measured runs and simulated ones: no winner among all, see predictions.hpp
   std::string different;           // the data of the runs that have accuracies, if these do not compare: "mnist (a), blobs (b)"
-  std::string verdict;             // one sentence: who wins and why
+  std::string verdict;             // one sentence: the winner and the reason
   std::vector<std::string> notes;  // reasons why the runs are hard to compare
 };
 
-/// Run without the math: it has no accuracies, and says nothing of them.
+/// Run without the math: it has no accuracies.
 bool timing_alone(const RunResult& run);
 
-/// The row of `run` for that threshold; null if it was not asked for.
+/// The row of `run` for that threshold; null if the run does not have it.
 const ThresholdResult* find_threshold(const RunResult& run, double threshold);
 
 /// How many times as fast as the reference each run is.

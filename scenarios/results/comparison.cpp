@@ -137,9 +137,9 @@ void note_short_runs(Comparison& comparison) {
   }
 }
 
-/// "'a', 'b' were not asked for 0.9; 'c' was not asked for 0.8, 0.9". What the sentence says is not said again.
+/// "'a', 'b' were not asked for 0.9; 'c' was not asked for 0.8, 0.9". Does not repeat what the verdict says.
 void note_not_asked(Comparison& comparison) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // accuracies that were not asked for, and the runs concerned
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // (missing thresholds, the runs that lack them)
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const RunResult& run = comparison.runs[i];
     if (timing_alone(run)) continue;
@@ -210,7 +210,7 @@ Comparison judged(std::vector<RunResult> runs, std::vector<std::string> labels) 
   return comparison;
 }
 
-/// Who wins among the measured runs, or among the simulated ones, if these are of several schemes; else nothing.
+/// The winner's sentence among the measured runs, or among the simulated ones, if these are of several schemes; otherwise empty.
 std::string verdict_among(const Comparison& all, bool real) {
   std::vector<RunResult> runs;
   std::vector<std::string> labels;

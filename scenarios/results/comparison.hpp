@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// At least one run. Which result is read first does not change who wins, except that the first of equals does.
+/// At least one run. The order of the runs does not change the winner, except that the first of equals wins.
 Comparison compare(std::vector<RunResult> runs);
 
 /// Plain ASCII, at most `width` columns where names allow; runs that do not fit side by side come below.

@@ -10,7 +10,7 @@ namespace straggler {
 
 OutFile::OutFile(const std::filesystem::path& path, std::string shown, std::string_view header)
     : shown_(shown.empty() ? path.string() : std::move(shown)), buffer_(new char[buffer_bytes]) {
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail(errno);
   write(header);
 }

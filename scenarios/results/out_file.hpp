@@ -40,7 +40,7 @@ class OutFile {
     fmt::format_to(std::back_inserter(line_), format, std::forward<Arguments>(arguments)...);
     write({line_.data(), line_.size()});
   }
-  /// Where the next bytes go, with space for `row_limit` of them; `advance` says how far they went.
+  /// The place for the next bytes, with space for `row_limit` of them; call `advance` with their end.
   static constexpr std::size_t row_limit = 1024;
   char* row() {
     if (buffer_bytes - used_ < row_limit) flush();

@@ -13,6 +13,8 @@
 #include "scenarios/results/waited_for.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/csv.hpp"
+#include "sim/base/shown_text.hpp"
+#include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
 
 namespace straggler {
@@ -27,7 +29,8 @@ Scalar scalar_of(const Json& value, const fs::path& file, const std::string& key
   if (value.is_number_unsigned()) return Scalar(value.get<std::uint64_t>());
   if (value.is_number()) return Scalar(value.get<double>());
   if (value.is_string()) return Scalar(value.get<std::string>());
-  throw ResultsError(fmt::format("{}: '{}' is {}; it must be a number, a text or null", file.string(), key, value.dump()));
+  throw ResultsError(
+      fmt::format("{}: {} is {}; it must be a number, a text or null", file.string(), in_quotes(key), shortened(value.dump(), 60)));
 }
 
 /// The scalars of summary.json, each looked up with the type that it must have.
@@ -60,7 +63,7 @@ class SummaryFile {
     return at->value;
   }
   [[noreturn]] void wrong(const char* key, const Scalar& value, const char* wanted) const {
-    throw ResultsError(fmt::format("{}: '{}' is {}; it must be {}", path_.string(), key, value.json(), wanted));
+    throw ResultsError(fmt::format("{}: '{}' is {}; it must be {}", path_.string(), key, shortened(value.json(), 60), wanted));
   }
 
   fs::path path_;

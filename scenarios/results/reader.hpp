@@ -1,4 +1,4 @@
-// Result folders read back, whatever wrote them.
+// Reads result folders, simulated and measured ones.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -25,13 +25,13 @@ struct RunResult {
   bool real = false;        // of real ranks: its times are measured
   bool with_math = false;   // its curve has losses, even if they are no numbers
   std::string data, model;  // the workload's data and model in scenario.yaml, without the path; empty if it cannot be read
-  std::string data_path;    // where it was; empty if that was not said
+  std::string data_path;    // empty if none was given
   double workers = 0, simulated_seconds = 0 /* or measured */, updates = 0, samples = 0, bytes_sent = 0;
   std::optional<double> epochs, samples_per_second, final_test_accuracy, target_accuracy;
   std::optional<double> compute, communication, idle, wasted, loading, down;  // shares of the workers' time
   std::optional<double> staleness_mean, staleness_max;
   std::optional<double> compression_ratio;  // none: nothing was compressed
-  std::string waited_for;                   // "workers 6 and 7 (3x slower)": whom the others idled for; empty: nobody, or not known
+  std::string waited_for;                   // "workers 6 and 7 (3x slower)": the workers that the others await; empty: none, or unknown
   std::vector<SummaryField> summary;        // all of summary.json, in its order
   std::vector<ThresholdResult> thresholds;  // ascending; the target, if there is one, is among them
 };
@@ -50,7 +50,7 @@ bool is_real_run(const std::filesystem::path& folder);
 /// Empty: a run, or nothing that is known.
 std::string results_of_another_command(const std::filesystem::path& path);
 
-/// Whether curve.csv of a result folder has a loss, be it nan: a run of the timing alone has none. False without such a file.
+/// Whether curve.csv of a result folder has a loss, even if it is nan: a run of the timing alone has none. False without such a file.
 bool has_losses(const std::filesystem::path& folder);
 
 }  // namespace straggler

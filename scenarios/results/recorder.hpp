@@ -10,8 +10,8 @@
 
 namespace straggler {
 
-/// Writes order.csv and choices.csv as the run goes, and trace.json at the end, where they are asked for. It is called from within the
-/// simulation and therefore never throws: the first error is kept, later output is dropped, and finish() throws the error.
+/// Writes order.csv and choices.csv during the run, and trace.json at the end, if requested. It is called from within the simulation and
+/// therefore never throws: the first error is kept, later output is dropped, and finish() throws the error.
 class Recorder final : public RecordSink {
  public:
   Recorder(const ResultFolder& folder, bool order, bool trace);
@@ -29,7 +29,7 @@ class Recorder final : public RecordSink {
   bool wanted() const { return files_ || trace_; }
   /// A file could not be written: going on is pointless.
   bool failed() const { return error_ != nullptr; }
-  /// Completes the files; the trace with what `record` knows of it, which may be null. Throws ResultsError.
+  /// Completes the files, and the trace with the data of `record`, which may be null. Throws ResultsError.
   void finish(const ResultFolder& folder, std::string_view name, const RunRecord* record = nullptr);
   /// Says so if events were left out of the trace; empty otherwise.
   std::string trace_note() const;

@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <system_error>
+
+#include "sim/base/hidden_folder.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace straggler {
 
@@ -33,34 +36,6 @@ std::string free_neighbour(const fs::path& out) {
 }
 
 namespace {
-
-constexpr const char* hidden_mark = ".straggler-";
-
-std::string hidden_prefix(const std::string& scenario_name) { return fmt::format(".{}{}", scenario_name, hidden_mark); }
-
-/// A descriptor that holds the lock of `folder` until it is closed; -1 if another process holds it, or locks do not work here.
-int lock_folder(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
-  ::close(descriptor);
-  return -1;
-}
-
-/// Removes hidden folders of this scenario that no run holds any more. Young ones stay: theirs may be about to lock them.
-void remove_abandoned(const fs::path& place, const std::string& scenario_name) {
-  constexpr auto young = std::chrono::minutes(1);
-  std::error_code error;
-  for (fs::directory_iterator at(place, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().filename().string().rfind(hidden_prefix(scenario_name), 0) != 0) continue;
-    std::error_code ignored;
-    const fs::file_time_type changed = fs::last_write_time(at->path(), ignored);
-    if (ignored || fs::file_time_type::clock::now() - changed < young) continue;
-    const int lock = lock_folder(at->path());
-    if (lock < 0) continue;
-    fs::remove_all(at->path(), ignored);
-    ::close(lock);
-  }
-}
 
 bool is_hidden_folder(const fs::path& path) { return path.filename().string().find(hidden_mark) != std::string::npos; }
 
@@ -88,6 +63,15 @@ std::string other_out(const fs::path& out, const fs::path& target, const std::st
   if (fs::weakly_canonical(usual, ignored) != target && (!fs::exists(usual, ignored) || scenario_name_in(usual) == scenario_name))
     return usual.string();
   return free_neighbour(out);
+}
+
+/// The mode of a hidden folder becomes that of any new folder in it, which the umask and the folder above decide.
+void give_usual_mode(const fs::path& folder) {
+  const fs::path usual = folder / ".usual";
+  struct stat made {};
+  if (::mkdir(usual.c_str(), 0777) != 0) return;
+  if (::stat(usual.c_str(), &made) == 0) ::chmod(folder.c_str(), made.st_mode & 07777);
+  ::rmdir(usual.c_str());
 }
 
 [[noreturn]] void cannot(const fs::path& out, const std::string& what, const std::error_code& why) {
@@ -128,8 +112,8 @@ void ResultFolder::refuse_what_is_not_ours(const Request& request) const {
   const bool results = fs::exists(target_ / "order.csv", error) || fs::exists(target_ / "summary.json", error);
   if (holder && results && *holder == request.scenario_name) return;
   if (holder && results)
-    throw ResultsError(fmt::format("{}: holds the results of scenario '{}', not of '{}'; use --out {}, or --force to replace them",
-                                   out_.string(), *holder, request.scenario_name, advice()));
+    throw ResultsError(fmt::format("{}: holds the results of scenario {}, not of {}; use --out {}, or --force to replace them",
+                                   out_.string(), in_quotes(*holder), in_quotes(request.scenario_name), advice()));
   throw ResultsError(fmt::format("{}: is not empty and holds no results of straggler; use --out {}, or --force to write into it",
                                  out_.string(), advice()));
 }
@@ -149,15 +133,11 @@ void ResultFolder::make_temporary(const std::string& scenario_name) {
       cannot(out_, fmt::format("folder {} cannot be made", folder->string()), error);
     }
   }
-  // Beside the target, so that a new folder appears in one step; inside it where the folder above takes no more (a mount
-  // point, somebody else's folder).
+  // Beside the target, so that a new folder appears in one step; inside it if the parent folder cannot be written (a mount point, another
+  // user's folder).
   for (const fs::path& place : {target_.parent_path(), target_}) {
-    remove_abandoned(place, scenario_name);
-    for (int number = 0; number < 1000; ++number) {
-      temporary_ = place / fmt::format("{}{}-{}", hidden_prefix(scenario_name), ::getpid(), number);
-      if (!fs::create_directory(temporary_, error) && !error) continue;  // taken
-      break;
-    }
+    remove_abandoned(place, {scenario_name});
+    temporary_ = make_hidden_folder(place, scenario_name, error);
     const bool exists = fs::is_directory(target_, ignored);
     if (!error && exists) {
       // Only a rename shows whether both are on one file system.
@@ -171,9 +151,7 @@ void ResultFolder::make_temporary(const std::string& scenario_name) {
       lock_ = lock_folder(temporary_);
       return;
     }
-    const std::error_code first = error;
-    fs::remove(temporary_, error);
-    error = first;
+    if (!temporary_.empty()) fs::remove(temporary_, ignored);
     if (!exists) break;
   }
   temporary_.clear();
@@ -208,6 +186,7 @@ ResultFolder::~ResultFolder() {
 void ResultFolder::commit() {
   std::error_code error;
   if (!fs::exists(target_, error)) {
+    give_usual_mode(temporary_);
     fs::rename(temporary_, target_, error);
     if (error) cannot(out_, "the results cannot be put there", error);
   } else {

@@ -2,8 +2,8 @@
 //
 // Invariants:
 //  - Everything is written into a hidden folder on the same file system and renamed into place by commit().
-//  - Without commit() nothing is left behind, and what was there before is untouched.
-//  - A hidden folder is locked (flock) while its run lives; those that a killed run left are removed by the next run beside them.
+//  - Without commit() nothing is left behind, and existing files are untouched.
+//  - A hidden folder is locked (flock) while its run lives; folders that killed runs left are removed by the next run beside them.
 //  - In a folder that is replaced, summary.json goes first and comes last: a folder that has one is complete.
 #pragma once
 #include <filesystem>
@@ -21,7 +21,7 @@ class ResultFolder {
     std::filesystem::path out;  // where the results go
     std::string scenario_name;
     std::filesystem::path scenario_file;  // never overwritten
-    bool force = false;                   // replace what belongs to another scenario
+    bool force = false;                   // replace results of another scenario
   };
   /// Refuses a folder that holds another scenario's results or anything else, and one that cannot be written; makes the
   /// hidden folder. Throws ResultsError.

@@ -6,6 +6,7 @@
 
 #include "scenarios/results/out_file.hpp"
 #include "sim/base/csv.hpp"
+#include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
 
 namespace straggler {
@@ -57,7 +58,7 @@ std::optional<double> ResultTable::number(std::size_t row, const std::string& co
   const std::string& cell = text(row, column);
   if (cell.empty()) return std::nullopt;
   const std::optional<double> value = as_number(cell);
-  if (!value) throw ResultsError(fmt::format("{}: {} is '{}'; it must be a number or empty", place(row), column, cell));
+  if (!value) throw ResultsError(fmt::format("{}: {} is {}; it must be a number or empty", place(row), column, in_quotes(cell)));
   return std::isfinite(*value) ? value : std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// Everything that `run` leaves behind, except what Recorder streams.
+// All output of `run`, except the files that Recorder streams.
 #pragma once
 #include <string>
 #include <string_view>

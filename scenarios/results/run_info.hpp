@@ -6,7 +6,7 @@
 
 namespace straggler {
 
-/// A run on real ranks. Its replay follows what is said here.
+/// A run on real ranks. Its replay follows these fields.
 struct RealRunInfo {
   int ranks = 0;
   std::string compute;    // real, emulated
@@ -22,7 +22,7 @@ struct RunInfo {
   std::uint64_t recomputed = 0;  // values that were computed again for want of memory
 };
 
-/// The processor, as the operating system names it, and what this process may use: threads at a time, and memory.
+/// The processor by the operating system's name, and the threads and memory that this process may use.
 struct Machine {
   std::string processor;
   unsigned cores = 0;

@@ -110,9 +110,9 @@ std::optional<Scalar::Kind> scalar_kind(std::string_view name) {
   return std::nullopt;
 }
 
-/// Ticks as the sum of two doubles, high + low, both exact; the first quotient is off by an ulp at most, and fma gives its exact remainder.
-/// What is left after adding the remainder's quotient is off by 2^-52 ulp, while no time lies nearer than 2^-29 ulp to the middle between
-/// two doubles: its denominator divides 2^12 5^12, and that middle's is at least 2^28.
+/// Ticks as the sum of two doubles, high + low, both exact. The first quotient is off by an ulp at most, and fma gives its exact remainder.
+/// The error after adding the remainder's quotient is 2^-52 ulp, while no time is closer than 2^-29 ulp to the middle between two doubles:
+/// its denominator divides 2^12 5^12, and that of the middle is at least 2^28.
 double nearest_seconds(Time time) {
   constexpr double per_second = static_cast<double>(Time::ticks_per_second);
   const auto high = static_cast<double>(time.ticks());

@@ -27,7 +27,7 @@ const Scalar& scalar_of(const std::vector<SummaryField>& fields, std::string_vie
 /// contributions does not exceed.
 std::vector<SummaryField> summarize(const RunRecord& record);
 
-/// How the run ended; none: no field says so, or not in words of this version.
+/// The outcome of the run; none: no field has it, or it is a word that this version does not know.
 std::optional<Outcome> outcome_of(const std::vector<SummaryField>& fields);
 
 /// The field of this key is text: it has no mean, and nothing is compared by it.

@@ -1,5 +1,5 @@
-// The tables of a result folder (docs/scenario.md lists their columns). Cells that do not apply are empty; what diverged is
-// written as nan or inf. All throw ResultsError if the file cannot be written.
+// The tables of a result folder (docs/scenario.md lists their columns). Cells that do not apply are empty; diverged values are written as
+// nan or inf. All throw ResultsError if the file cannot be written.
 #pragma once
 #include "scenarios/results/out_file.hpp"
 #include "sim/record/record.hpp"

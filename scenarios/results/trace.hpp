@@ -16,7 +16,7 @@ namespace straggler {
 class TraceSampler {
  public:
   static constexpr std::size_t most_events = 1'000'000;  // beside those of counters
-  static constexpr std::size_t most_names = 1'000;       // workers that get a name of their own; others show their number
+  static constexpr std::size_t most_names = 1'000;       // workers that get a name; the others show their number
   explicit TraceSampler(std::size_t limit = most_events - most_names - 8, std::size_t window = 4096);
 
   /// Spans without a length are left out.
@@ -71,7 +71,7 @@ class TraceSampler {
 
   std::size_t limit_, window_, events_ = 0;
   std::uint64_t stride_ = 1, seen_ = 0;
-  // Of whole windows 0, stride, 2 stride, …, and what there is of the current one:
+  // Of whole windows 0, stride, 2 stride, …, and the current one so far:
   std::vector<Span> spans_;
   std::vector<Message> messages_;
   std::vector<Collective> collectives_;

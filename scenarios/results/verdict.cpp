@@ -109,20 +109,21 @@ class Sentence {
     return row ? row->seconds : std::nullopt;
   }
 
-  /// Ranks the runs that did not win, larger is better: who got there, the sooner the better, then the others by accuracy.
+  /// Ranks the runs that did not win; larger is better: those that reached the accuracy, the sooner the better, then the others by
+  /// accuracy.
   std::pair<bool, double> standing(std::size_t i) const {
     if (comparison_.timing_only) return {true, run(i).samples_per_second.value_or(0)};
     if (const std::optional<double> reached = seconds(i)) return {true, -*reached};
     return {false, run(i).final_test_accuracy.value_or(-1)};
   }
 
-  /// Could have won: was asked for what decides.
+  /// Can win: has the deciding threshold.
   bool contends(std::size_t i) const {
     if (comparison_.timing_only) return true;
     return !timing_alone(run(i)) && find_threshold(run(i), *comparison_.deciding) != nullptr;
   }
 
-  /// Whom the winner is compared with: the synchronous run, or the next best. A winner has an opponent.
+  /// The run that the winner is compared with: the synchronous run, or the next best. A winner has an opponent.
   std::size_t opponent() const {
     const std::size_t winner = *comparison_.winner, reference = comparison_.reference;
     if (run(winner).scheme != "ssgd" && run(reference).scheme == "ssgd" && contends(reference)) return reference;

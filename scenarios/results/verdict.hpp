@@ -6,9 +6,8 @@
 
 namespace straggler {
 
-/// All but `verdict` and `notes` of the comparison are filled in. Time to an accuracy is the samples it takes divided by
-/// the samples handled per second: the sentence says which of the two made the difference, and where the workers' time per
-/// sample shrank most.
+/// All but `verdict` and `notes` of the comparison are filled in. Time to an accuracy is the number of samples it takes divided by samples
+/// per second: the sentence names the factor that made the difference, and the part of the workers' time per sample that shrank most.
 std::string verdict(const Comparison& comparison);
 
 /// Why `a` reaches the accuracy before `b`, both of which do: "because it handles 1.42 times as many samples per second (its workers idle

@@ -28,8 +28,8 @@ struct Neighbour {
   std::size_t word = 0;
   double cosine = 0;
 };
-/// The words whose vectors point most nearly where the word's does, itself left out, by falling cosine (of equals the more frequent
-/// first). Fewer where there are no more; a vector of zeros has none and is nobody's.
+/// The words whose vectors are closest in direction to the word's, without the word itself, by falling cosine (of equals the more frequent
+/// first). Fewer if there are no more; vectors of zeros have no neighbours and are none.
 std::vector<Neighbour> nearest_words(const WordVectors& vectors, std::size_t word, std::size_t count);
 
 /// word2vec's text format: a line "WORDS WIDTH", then a line for each word, the word and its numbers, as short as they can be to be read

@@ -16,8 +16,8 @@ namespace straggler {
 struct Problem {
   Place place = whole_file;  // in `source`
   std::string source;        // the file as it was named, or the text of a --set; empty: nothing is named
-  std::string path;          // what it is about; empty: the source as such
-  std::string what, remedy;  // "is missing", "write a number"; without a remedy `what` says it all
+  std::string path;          // the subject; empty: the source as a whole
+  std::string what, remedy;  // "is missing", "write a number"; without a remedy `what` is the whole text
 
   Problem() = default;
   /// `text`: "what; remedy".
@@ -26,7 +26,7 @@ struct Problem {
 
   /// "what; remedy".
   std::string text() const;
-  /// "PATH: what; remedy", of the source nothing.
+  /// "PATH: what; remedy", without the source.
   std::string about() const;
   /// "FILE:LINE:COLUMN: PATH: what; remedy", "--set PATH=VALUE: PATH: …", or "FILE: …" about the file as such.
   std::string line() const;
@@ -34,7 +34,7 @@ struct Problem {
   void add(std::string_view words) { (remedy.empty() ? what : remedy) += words; }
 };
 
-/// Everything that is wrong with a scenario. what() is all lines, one below the other. Bad input: exit code 2.
+/// All problems of a scenario. what() has one line for each. Bad input: exit code 2.
 struct ScenarioErrors : std::runtime_error {
   explicit ScenarioErrors(std::vector<Problem> all);
   explicit ScenarioErrors(Problem problem) : ScenarioErrors(std::vector{std::move(problem)}) {}
@@ -52,7 +52,7 @@ class Places {
   void set_root(std::shared_ptr<const YamlNode> root) { root_ = std::move(root); }
   /// Of `path`, or of the nearest path that holds it ("a.b" holds "a.b.c" and "a.b[0]"); the top of the file if there is none.
   Place find(std::string_view path) const;
-  /// About `path`; about the whole source where that is empty. `text`: "what; remedy".
+  /// About `path`, or about the whole source if it is empty. `text`: "what; remedy".
   Problem problem(Place place, std::string_view path, std::string_view text) const;
   Problem problem(std::string_view path, std::string_view text) const { return problem(find(path), path, text); }
 

@@ -1,4 +1,4 @@
-// The kind of a YAML file of this program, told by a key of its own: a scenario, a sweep, a claim.
+// The kind of a YAML file of this program, recognized by one of its keys: a scenario, a sweep, a claim.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace straggler {
 
 enum class FileKind : std::uint8_t { scenario, sweep, claim };
 
-/// True: the file is of another kind than the one that is read, and one problem says which command takes it.
+/// True: the file is of another kind than `wanted`, and a problem names the command that takes it.
 bool is_of_another_kind(const YamlNode& root, FileKind wanted, const std::filesystem::path& file, Problems& problems);
 
 }  // namespace straggler

@@ -24,7 +24,7 @@ Part<LevelSpec> level_part(const char* workers, const char* bandwidth, const cha
   });
 }
 
-/// What stands there replaces single figures of the machine's.
+/// The given values replace single figures of the machine.
 Field<IntraSpec> level_field(std::optional<LevelSpec> IntraSpec::*member, ScenarioKey key, const Part<LevelSpec>& part) {
   key.otherwise = "none, or the machine's";
   Field<IntraSpec> made = map(member, key, part);
@@ -53,13 +53,13 @@ Part<CardSpec> card_part() {
       field(&CardSpec::workers, {.name = "workers",
                                  .type = ValueType::count,
                                  .range = Range::between(1, 1e6),
-                                 .meaning = "neighbours that have one, each like the host's `link`",
+                                 .meaning = "neighbouring workers that share a card; each card is like the host's `link`",
                                  .required = true,
                                  .remedy = "write how many neighbouring workers have a card, such as 2"}),
       field(&CardSpec::at, at_choice,
             {.meaning =
-                 "where it sits: on its workers' `switch`, or on the `bus` above all switches, so that messages to other hosts cross the "
-                 "ways to it; or `beside` them"}),
+                 "place of a card: on its workers' `switch`; on the `bus` above all switches, so that messages to other hosts cross the "
+                 "links to it; or `beside` the switches"}),
   });
 }
 
@@ -75,7 +75,7 @@ Part<IntraSpec> intra_part() {
     const YamlNode* node = intra.find("machine");
     if (node == nullptr) return;
     const std::string name = intra.word("machine");
-    if (node->type != YamlNode::Type::scalar) return;  // said
+    if (node->type != YamlNode::Type::scalar) return;  // reported already
     const Vocabulary& vocabulary = intra.context().vocabulary;
     if (const Word* known = vocabulary.find(KindGroup::machine, name); known != nullptr && known->fill_intra)
       known->fill_intra(spec);
@@ -99,17 +99,19 @@ Part<IntraSpec> intra_part() {
   return Part<IntraSpec>({
       machine,
       replaced(
-          field(&LinkSpec::up,
-                {.name = "bandwidth",
-                 .type = ValueType::rate,
-                 .range = any_rate(),
-                 .meaning = "of each worker's link to the others of its host, or to weights in its memory; without `intra` both are free",
-                 .otherwise = "required, or the machine's"}),
+          field(
+              &LinkSpec::up,
+              {.name = "bandwidth",
+               .type = ValueType::rate,
+               .range = any_rate(),
+               .meaning =
+                   "bandwidth of each worker's link to the others of its host, or to weights in its memory; without `intra` both are free",
+               .otherwise = "required, or the machine's"}),
           "write a rate such as 12GB/s"),
       replaced(field(&LinkSpec::latency, {.name = "latency",
                                           .type = ValueType::time,
                                           .range = any_time(),
-                                          .meaning = "of the whole path",
+                                          .meaning = "latency of the whole path",
                                           .otherwise = "required, or the machine's"}),
                "write a time such as 5us"),
       written_if<IntraSpec>(
@@ -120,13 +122,13 @@ Part<IntraSpec> intra_part() {
                                               .meaning = "share of `bandwidth` that remains for a worker's link while it computes "
                                                          "([model.md](model.md#network))"})),
       level_field(&IntraSpec::pcie_switch, {.name = "switch", .meaning = "several switches in a host ([model.md](model.md#network))"},
-                  level_part("neighbours on one switch", "of each switch's link up, and of its link down",
-                             "added where a message leaves a switch")),
+                  level_part("neighbours on one switch", "bandwidth of each switch's uplink, and of its downlink",
+                             "added when a message leaves a switch")),
       level_field(&IntraSpec::socket, {.name = "socket", .meaning = "several processors above the switches"},
                   level_part("neighbours below one processor, a multiple of `switch.workers`",
-                             "of its link to the others, and of the link back", "added where a message leaves it")),
+                             "bandwidth of its link to the others, and of the link back", "added when a message leaves it")),
       level_field(&IntraSpec::nvlink, {.name = "nvlink", .meaning = "groups that reach each other without the bus"},
-                  level_part("neighbours in a group", "of each worker's link", "of the whole path")),
+                  level_part("neighbours in a group", "bandwidth of each worker's link", "latency of the whole path")),
       map(&IntraSpec::card,
           {.name = "card", .meaning = "several network cards in a host ([model.md](model.md#network))", .otherwise = "one"}, card_part()),
   });

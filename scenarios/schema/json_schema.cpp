@@ -21,7 +21,7 @@ Json with_bounds(Json schema, const Range& range) {
   return schema;
 }
 
-/// `patternErrorMessage` is what YAML's language server says instead of the pattern.
+/// YAML's language server shows `patternErrorMessage` instead of the pattern.
 Json quantity(Dimension dimension, ValueType type) {
   std::string units;
   for (const std::string& unit : units_of(dimension)) units += (units.empty() ? "" : "|") + unit;

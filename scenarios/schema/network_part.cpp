@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "scenarios/schema/collective_part.hpp"
 #include "scenarios/schema/intra_part.hpp"
 #include "scenarios/schema/part.hpp"
 #include "scenarios/schema/read_parts.hpp"
@@ -10,10 +11,9 @@
 namespace straggler {
 namespace {
 
-constexpr double mebi = 1 << 20;
 std::string rate(double bytes_per_second) { return format_quantity(bytes_per_second, Dimension::rate); }
 
-/// The keys of a link. What they say together is read by hand, since a link may stand on another one.
+/// The keys of a link. Their combination is checked by hand, since a link may build on another one.
 Part<LinkSpec> link_keys(const std::string& otherwise) {
   const auto rate_key = [&](const char* name, const char* meaning, const char* unless) {
     return ScenarioKey{.name = name,
@@ -32,28 +32,28 @@ Part<LinkSpec> link_keys(const std::string& otherwise) {
   };
   const auto rate_text = [](double value) { return text_of_value(ValueType::rate, value); };
   return Part<LinkSpec>({
-      by_hand(rate_key("bandwidth", "of each direction", "required, or `up` and `down`"),
+      by_hand(rate_key("bandwidth", "bandwidth of each direction", "required, or `up` and `down`"),
               [=](Texts& out, const LinkSpec& spec, const WriteContext&) {
                 if (spec.up == spec.down) out.emplace_back("bandwidth", rate_text(spec.up));
               }),
-      by_hand(rate_key("up", "of one direction: out of the host", "`bandwidth`"),
+      by_hand(rate_key("up", "bandwidth out of the host", "`bandwidth`"),
               [=](Texts& out, const LinkSpec& spec, const WriteContext&) {
                 if (spec.up != spec.down) out.emplace_back("up", rate_text(spec.up));
               }),
-      by_hand(rate_key("down", "of the other one: into the host", "`bandwidth`"),
+      by_hand(rate_key("down", "bandwidth into the host", "`bandwidth`"),
               [=](Texts& out, const LinkSpec& spec, const WriteContext&) {
                 if (spec.up != spec.down) out.emplace_back("down", rate_text(spec.down));
               }),
       by_hand({.name = "latency",
                .type = ValueType::time,
                .range = any_time(),
-               .meaning = "of one link; in a star a message crosses two, so it takes twice that",
+               .meaning = "latency of one link; in a star a message crosses two links, so it takes twice this time",
                .required = otherwise.empty(),
                .otherwise = otherwise},
               [](Texts& out, const LinkSpec& spec, const WriteContext&) {
                 out.emplace_back("latency", text_of_value(ValueType::time, spec.latency));
               }),
-      // In addition to the network's link: fields that only that one has are written too.
+      // If only the network's link has a bucket, `burst: 0B` is written.
       by_hand({.name = "burst",
                .type = ValueType::bytes,
                .range = Range::between(0, 1e15),
@@ -88,7 +88,7 @@ void read_rates(Section& link, const LinkSpec* base, LinkRates& rates) {
   rates.down = link_value(link, "down");
 }
 
-/// A burst of its own comes with a peak of its own, or none. `burst: 0B`: no bucket. False: what stands there could not be read.
+/// A burst without a peak beside it has no peak. `burst: 0B`: no bucket. False: the value could not be read.
 bool read_burst(Section& link, LinkSpec& spec) {
   const std::optional<double> burst = link_value(link, "burst");
   const std::optional<double> peak = link_value(link, "peak");
@@ -156,154 +156,6 @@ Field<NetworkSpec> network_link_field() {
   return field;
 }
 
-/// One flow for the whole has one beginning.
-void check_start(Section& collective, const CollectiveSpec& spec) {
-  if (collective.context().problems.any()) return;  // what stands there may not have been read
-  const bool skewed = spec.start == CollectiveSpec::Start::as_they_come;
-  if (skewed && spec.fidelity != CollectiveSpec::Fidelity::stepwise)
-    collective.problem(
-        "start", "as_they_come lets every worker begin its part when it comes, but fluid is one flow for all; add fidelity: stepwise");
-  if (!skewed && spec.eager_up_to)
-    collective.problem("eager_up_to",
-                       "limits messages that leave before their receiver has come, but all ranks start together; add start: as_they_come");
-}
-
-constexpr ChoiceTable<CollectiveSpec::Fidelity> fidelity_choice("fidelity", {{CollectiveSpec::Fidelity::fluid, "fluid"},
-                                                                             {CollectiveSpec::Fidelity::stepwise, "stepwise"}});
-constexpr ChoiceTable<CollectiveSpec::Start> start_choice("start", {{CollectiveSpec::Start::together, "together"},
-                                                                    {CollectiveSpec::Start::as_they_come, "as_they_come"}});
-
-using Merge = CollectiveSpec::Merge;
-constexpr ChoiceTable<Merge> merge_choice("merge", {{Merge::size, "size"}, {Merge::time, "time"}, {Merge::mg_wfbp, "mg_wfbp"}});
-
-/// A name alone, `auto` among them, or a kind with parameters.
-Field<CollectiveSpec> algorithm_field() {
-  Field<CollectiveSpec> field;
-  field.key = {.name = "algorithm",
-               .meaning = "of an all-reduce: `straggler list collectives`; `auto`: the fastest for the largest bucket",
-               .fallback = "auto",
-               .form = "`auto`, a name, or `{kind: NAME, …}` with its parameters",
-               .choices = {"auto"},
-               .shape = ScenarioKey::Shape::kind,
-               .kind = KindGroup::collective};
-  field.read = [](Section& collective, CollectiveSpec& spec) {
-    if (const YamlNode* algorithm = collective.find("algorithm"); algorithm != nullptr && algorithm->type == YamlNode::Type::map) {
-      Kind kind = read_kind(collective.context(), algorithm, collective.path_of("algorithm"), collective.place_of("algorithm"),
-                            KindGroup::collective, "");
-      spec.algorithm = std::move(kind.name);
-      spec.parameters = std::move(kind.parameters);
-    } else {
-      std::vector<std::string> algorithms = collective.context().vocabulary.names(KindGroup::collective);
-      algorithms.insert(algorithms.begin(), "auto");
-      spec.algorithm = collective.choice("algorithm", algorithms, "auto");
-    }
-  };
-  field.write = [](Texts& out, const CollectiveSpec& spec, const WriteContext& context) {
-    out.emplace_back("algorithm", spec.parameters.all().empty()
-                                      ? yaml_scalar(spec.algorithm)
-                                      : flow_map(kind_texts({spec.algorithm, spec.parameters}, KindGroup::collective, context.vocabulary)));
-  };
-  field.same = [](const CollectiveSpec& a, const CollectiveSpec& b) { return a.algorithm == b.algorithm && a.parameters == b.parameters; };
-  return field;
-}
-
-Part<CollectiveSpec> collective_part() {
-  const auto stepwise = [](const CollectiveSpec& spec) { return spec.fidelity == CollectiveSpec::Fidelity::stepwise; };
-  return Part<CollectiveSpec>({
-      algorithm_field(),
-      field(&CollectiveSpec::fidelity, fidelity_choice,
-            {.meaning = "one flow for the whole, or a flow for every message (more events, and exact beside other traffic too)"}),
-      written_if<CollectiveSpec>(stepwise,
-                                 field(&CollectiveSpec::start, start_choice,
-                                       {.meaning = "with `stepwise`: all ranks begin when the last has come, or each when it comes "
-                                                   "([model.md](model.md#all-reduce))"})),
-      field(&CollectiveSpec::eager_up_to,
-            {.name = "eager_up_to",
-             .type = ValueType::bytes,
-             .range = Range::at_least(0),
-             .meaning = "with `as_they_come`: a message up to that size leaves although its receiver has not come",
-             .otherwise = "any size"}),
-      field(&CollectiveSpec::reduce_rate, {.name = "reduce_rate",
-                                           .type = ValueType::rate,
-                                           .range = any_rate(),
-                                           .meaning = "reduction arithmetic of an all-reduce, bytes per second",
-                                           .otherwise = "free"}),
-      written_if<CollectiveSpec>([](const CollectiveSpec& spec) { return spec.launch > 0; },
-                                 field(&CollectiveSpec::launch, {.name = "launch",
-                                                                 .type = ValueType::time,
-                                                                 .range = any_time(),
-                                                                 .meaning = "to start a collective, on each rank, once for every bucket "
-                                                                            "([model.md](model.md#all-reduce))"})),
-      field(&CollectiveSpec::bucket, {.name = "bucket",
-                                      .type = ValueType::bytes,
-                                      .range = Range::between(1, 1e15),
-                                      .meaning = "gradients leave in buckets that are full at this size, last layers first",
-                                      .otherwise = "one bucket"}),
-      field(&CollectiveSpec::first_bucket, {.name = "first_bucket",
-                                            .type = ValueType::bytes,
-                                            .range = Range::between(1, 1e15),
-                                            .meaning = "the same for the first one",
-                                            .otherwise = "as `bucket`"}),
-      field(&CollectiveSpec::overlap,
-            {.name = "overlap",
-             .meaning = "buckets leave while backward continues; alone: buckets of 25 MiB, the first of 1 MiB, as PyTorch's "
-                        "DistributedDataParallel"}),
-      written_if<CollectiveSpec>([](const CollectiveSpec& spec) { return spec.merge != Merge::size; },
-                                 field(&CollectiveSpec::merge, merge_choice,
-                                       {.meaning = "with `overlap`: which tensors leave together: buckets of a `size`; those that become "
-                                                   "ready between two ticks of a `cycle` (`time`, as in Horovod); or MG-WFBP's choice "
-                                                   "([model.md](model.md#all-reduce))"})),
-      written_if<CollectiveSpec>([](const CollectiveSpec& spec) { return spec.merge == Merge::time; },
-                                 field(&CollectiveSpec::cycle, {.name = "cycle",
-                                                                .type = ValueType::time,
-                                                                .range = some_time(),
-                                                                .meaning = "with `merge: time`: between two ticks",
-                                                                .otherwise = "`1ms`, as Horovod's"})),
-      field(&CollectiveSpec::merge_start, {.name = "merge_start",
-                                           .type = ValueType::time,
-                                           .range = any_time(),
-                                           .meaning = "with `merge: mg_wfbp`: what the rule takes for the start of an all-reduce",
-                                           .otherwise = "the algorithm's on the idle network"}),
-      field(&CollectiveSpec::merge_rate, {.name = "merge_rate",
-                                          .type = ValueType::rate,
-                                          .range = any_rate(),
-                                          .meaning = "likewise for its bytes a second",
-                                          .otherwise = "the algorithm's on the idle network"}),
-  });
-}
-
-/// Horovod merges up to HOROVOD_FUSION_THRESHOLD, 64 MiB, and looks every HOROVOD_CYCLE_TIME, 1 ms.
-void check_merge(Section& collective, CollectiveSpec& spec) {
-  if (spec.merge != Merge::size && !spec.overlap && !collective.misspelt({"overlap"}))
-    collective.problem("merge",
-                       "chooses which gradients leave together during backward, but without overlap all leave after it; add overlap: true");
-  for (const char* key : {"merge_start", "merge_rate"})
-    if (spec.merge != Merge::mg_wfbp && collective.has(key))
-      collective.problem(key, "is what merge: mg_wfbp reckons with; write merge: mg_wfbp, or remove it");
-  if (spec.merge != Merge::time && collective.has("cycle"))
-    collective.problem("cycle", "is that of merge: time; write merge: time, or remove it");
-  for (const char* key : {"bucket", "first_bucket"})
-    if (spec.merge == Merge::mg_wfbp && collective.has(key))
-      collective.problem(key, "has no effect with merge: mg_wfbp, which finds its own sizes; remove it");
-  if (spec.merge != Merge::time) return;
-  if (!collective.has("cycle")) spec.cycle = 1e-3;
-  if (!collective.has("bucket")) spec.bucket = 64 * mebi;
-}
-
-/// Where `overlap` alone is asked for, buckets are those of PyTorch's DistributedDataParallel (`bucket_cap_mb`, and
-/// `dist._DEFAULT_FIRST_BUCKET_BYTES`; Li et al., PyTorch Distributed, 2020).
-void check_collective(Section& collective, CollectiveSpec& spec) {
-  check_start(collective, spec);
-  check_merge(collective, spec);
-  if (collective.has("bucket") || spec.merge != Merge::size) return;
-  if (spec.overlap) {
-    spec.bucket = 25 * mebi;
-    if (!spec.first_bucket) spec.first_bucket = mebi;
-  } else if (collective.has("first_bucket") && !collective.misspelt({"bucket", "overlap"})) {
-    collective.problem("first_bucket", "is the first of several buckets, and there is one; add bucket: 25MiB");
-  }
-}
-
 Part<SegmentSpec> segment_part() {
   Field<SegmentSpec> up_to;  // infinite: any size
   up_to.key = {.name = "up_to",
@@ -362,11 +214,11 @@ Part<ProtocolSpec> protocol_part() {
             {.name = "connection",
              .type = ValueType::rate,
              .range = any_rate(),
-             .meaning = "that one message between two hosts reaches at most, as one TCP connection ([model.md](model.md#network))",
+             .meaning = "highest rate of one message between two hosts, as of one TCP connection ([model.md](model.md#network))",
              .otherwise = "its fair share"}),
       list(&ProtocolSpec::segments,
            {.name = "segments",
-            .meaning = "measured behaviour by size of message, below",
+            .meaning = "measured behaviour by message size, below",
             .remedy = "write a list such as [{up_to: 64KiB, bandwidth_factor: 0.8}]",
             .own_table = true},
            segment_part(), {.before = up_to_but_last, .check = check_segment}),
@@ -378,13 +230,13 @@ Part<BackgroundSpec> background_part() {
   return Part<BackgroundSpec>({
       field(&BackgroundSpec::from, {.name = "from",
                                     .type = ValueType::text,
-                                    .meaning = "an end point that the cluster has",
+                                    .meaning = "sender: an end point of the cluster",
                                     .required = true,
                                     .remedy = remedy,
                                     .form = "`worker/N` or `server/N`"}),
       field(&BackgroundSpec::to, {.name = "to",
                                   .type = ValueType::text,
-                                  .meaning = "another one",
+                                  .meaning = "receiver: another end point",
                                   .required = true,
                                   .remedy = remedy,
                                   .form = "`worker/N` or `server/N`"}),
@@ -395,10 +247,10 @@ Part<BackgroundSpec> background_part() {
                                   .required = true,
                                   .remedy = "write the duration of the flow, a time such as 2s"}),
       field(&BackgroundSpec::off, {.name = "off", .type = ValueType::time, .range = any_time(), .meaning = "pause between two flows"}),
-      field(&BackgroundSpec::start, {.name = "start", .type = ValueType::time, .range = any_time(), .meaning = "of the first"}),
+      field(&BackgroundSpec::start, {.name = "start", .type = ValueType::time, .range = any_time(), .meaning = "start of the first flow"}),
       field(&BackgroundSpec::random, {.name = "random", .meaning = "`on` and `off` are means of exponential distributions"}),
       field(&BackgroundSpec::rate,
-            {.name = "rate", .type = ValueType::rate, .range = any_rate(), .meaning = "at most that", .otherwise = "its fair share"}),
+            {.name = "rate", .type = ValueType::rate, .range = any_rate(), .meaning = "rate cap", .otherwise = "its fair share"}),
   });
 }
 
@@ -456,14 +308,14 @@ const Part<NetworkSpec>& network_part() {
           [](const NetworkSpec& spec) { return spec.jitter.name != "none"; },
           kind(&NetworkSpec::jitter,
                {.name = "jitter",
-                .meaning = "factor on the time of a byte on a host's link, of each link and span by itself: `straggler list jitter`",
+                .meaning = "factor on the time per byte on a host's link, drawn for each link and span: `straggler list jitter`",
                 .fallback = "none",
                 .kind = KindGroup::jitter,
                 .fallback_kind = "none"},
                Part<NetworkSpec>({field(&NetworkSpec::jitter_every, {.name = "every",
                                                                      .type = ValueType::time,
                                                                      .range = Range::between(1e-6, longest_time),
-                                                                     .meaning = "the span that shares a factor"})}))),
+                                                                     .meaning = "length of a span, which has one factor"})}))),
       map(&NetworkSpec::protocol, {.name = "protocol", .block = true}, protocol_part()),
       list(&NetworkSpec::background,
            {.name = "background",

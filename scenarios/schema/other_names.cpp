@@ -8,8 +8,8 @@
 namespace straggler {
 namespace {
 
-/// In lower case and without separators, as `bare` leaves a key. `ours`: a path, whose last part is the key. Of several with one name the
-/// first is meant where no section says which.
+/// In lower case and without separators, as `bare` returns a key. `ours`: a path that ends in the key. If several have the same name and no
+/// section decides, the first is meant.
 struct OtherName {
   std::string_view other, ours;
 };

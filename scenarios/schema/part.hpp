@@ -234,7 +234,7 @@ Field<Spec> read_by(ScenarioKey key, std::function<void(Section&, Spec&)> read) 
   return {std::move(key), std::move(read), [](Texts&, const Spec&, const WriteContext&) {}, [](const Spec&, const Spec&) { return true; }};
 }
 
-/// A key that the field before it reads, too.
+/// A key that the field before it reads.
 template <class Spec>
 Field<Spec> read_before(ScenarioKey key) {
   return read_by<Spec>(std::move(key), [](Section&, Spec&) {});

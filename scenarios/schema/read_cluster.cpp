@@ -87,7 +87,7 @@ Part<WorkerGroup> group_part() {
           [](const WorkerGroup& spec) { return spec.same_host; },
           field(&WorkerGroup::same_host,
                 {.name = "same_host", .meaning = "`true`: this group first fills the last host of the previous group, below"})),
-      // What belongs to the host is the group's before.
+      // With same_host, the host's settings are those of the group before.
       written_if<WorkerGroup>([](const WorkerGroup& spec) { return !spec.same_host; },
                               link_field(&WorkerGroup::link, "link of these workers' hosts")),
       field(&WorkerGroup::per_host, {.name = "per_host",
@@ -103,10 +103,11 @@ Part<WorkerGroup> group_part() {
                 "busy", "yield"),
       written_if<WorkerGroup>(
           [](const WorkerGroup& spec) { return spec.neighbours > 0; },
-          field(&WorkerGroup::neighbours, {.name = "neighbours",
-                                           .type = ValueType::number,
-                                           .range = Range::between(0, 100),
-                                           .meaning = "share of a worker's time that each other active worker of its host adds"})),
+          field(&WorkerGroup::neighbours,
+                {.name = "neighbours",
+                 .type = ValueType::number,
+                 .range = Range::between(0, 100),
+                 .meaning = "slowdown by neighbours: share of its time by which each other active worker of the host delays a worker"})),
       written_if<WorkerGroup>(
           [](const WorkerGroup& spec) { return spec.availability.name != "always"; },
           kind(&WorkerGroup::availability, {.name = "availability",
@@ -228,7 +229,7 @@ Field<ClusterSpec> aggregators_field() {
       field(&AggregatorSpec::host, aggregator_hosts,
             {.meaning = "for schemes with [aggregators](model.md#aggregators): on hosts of their own, or each on that of the first worker "
                         "of its group; `auto`: the latter if there is one per rack"}),
-      link_field(&AggregatorSpec::link, "of their own hosts, as of a group", "the servers'"),
+      link_field(&AggregatorSpec::link, "link of their own hosts, as of a group", "the servers'"),
   });
   const auto check = [](Section& aggregators, AggregatorSpec& spec) {
     if (spec.host == AggregatorHost::first_worker && aggregators.has("link"))
@@ -289,7 +290,7 @@ const Field<ClusterSpec>& network_field() {
   return made;
 }
 
-/// What is wrong with the name of an end point; empty: nothing.
+/// The error in the name of an end point; empty: none.
 std::string wrong_end(const std::string& name, std::int64_t workers, std::int64_t servers) {
   const std::string known = "worker/0 to worker/" + std::to_string(workers - 1) +
                             (servers == 0 ? std::string() : ", server/0 to server/" + std::to_string(servers - 1));

@@ -15,7 +15,7 @@ Part<ComputeSpec> affine_part() {
                                      .type = ValueType::time,
                                      .range = any_time(),
                                      .meaning = "a mini-batch of b samples takes `overhead + b * per_sample`; not both may be 0"}),
-      field(&ComputeSpec::per_sample, {.name = "per_sample", .type = ValueType::time, .range = any_time(), .meaning = "per sample"}),
+      field(&ComputeSpec::per_sample, {.name = "per_sample", .type = ValueType::time, .range = any_time(), .meaning = "time per sample"}),
   });
 }
 
@@ -91,10 +91,11 @@ Part<HalfRates> half_part() {
       field(&HalfRates::efficiency, {.name = "efficiency",
                                      .type = ValueType::fraction,
                                      .range = Range::above_to(0, 1),
-                                     .meaning = "of that peak",
+                                     .meaning = "share of that peak",
                                      .otherwise = otherwise}),
-      field(&HalfRates::launch,
-            {.name = "launch", .type = ValueType::time, .range = any_time(), .meaning = "per computation", .otherwise = otherwise}),
+      field(
+          &HalfRates::launch,
+          {.name = "launch", .type = ValueType::time, .range = any_time(), .meaning = "added to each computation", .otherwise = otherwise}),
   });
 }
 
@@ -125,17 +126,17 @@ Part<ComputeSpec> roofline_part() {
       field(&ComputeSpec::efficiency, {.name = "efficiency",
                                        .type = ValueType::fraction,
                                        .range = Range::above_to(0, 1),
-                                       .meaning = "of the peak that training reaches",
+                                       .meaning = "share of the peak that training reaches",
                                        .otherwise = "`1`, or the profile's"}),
       field(&ComputeSpec::memory_bandwidth, {.name = "memory_bandwidth",
                                              .type = ValueType::rate,
                                              .range = any_rate(),
-                                             .meaning = "of the device's memory",
+                                             .meaning = "bandwidth of the device's memory",
                                              .otherwise = "required, or the profile's"}),
       field(&ComputeSpec::launch, {.name = "launch",
                                    .type = ValueType::time,
                                    .range = any_time(),
-                                   .meaning = "per computation",
+                                   .meaning = "added to each computation",
                                    .otherwise = "`0s`, or the profile's"}),
       half_field("fp16", "instead of the above with `precision: fp16` or `mixed`", &ComputeSpec::fp16),
       half_field("bf16", "the same with `precision: bf16`", &ComputeSpec::bf16),
@@ -266,7 +267,7 @@ Part<LoaderSpec> loader_part() {
       field(&LoaderSpec::per_sample, {.name = "per_sample",
                                       .type = ValueType::time,
                                       .range = some_time(),
-                                      .meaning = "of one loader process",
+                                      .meaning = "time of one loader process per sample",
                                       .required = true,
                                       .remedy = "write a time such as 100us"}),
       field(&LoaderSpec::workers, {.name = "workers",
@@ -294,7 +295,7 @@ bool read_profile(Section& device, DeviceSpec& spec) {
   const YamlNode* node = device.find("profile");
   if (node == nullptr) return false;
   const std::string name = device.word("profile");
-  if (node->type != YamlNode::Type::scalar) return false;  // said
+  if (node->type != YamlNode::Type::scalar) return false;  // reported already
   const std::optional<DeviceSpec> built_in = built_in_device(device.context(), name);
   if (built_in)
     spec = *built_in;
@@ -348,7 +349,7 @@ const Part<DeviceSpec>& device_part() {
         field(&DeviceSpec::update, {.name = "update",
                                     .type = ValueType::rate,
                                     .range = any_rate(),
-                                    .meaning = "bytes of parameters per second while this worker takes an optimizer step of its own",
+                                    .meaning = "bytes of parameters per second in this worker's own optimizer steps",
                                     .otherwise = "free"}),
         field(&DeviceSpec::compress, {.name = "compress",
                                       .type = ValueType::rate,
@@ -360,7 +361,7 @@ const Part<DeviceSpec>& device_part() {
         field(&DeviceSpec::host_to_device, {.name = "host_to_device",
                                             .type = ValueType::rate,
                                             .range = any_rate(),
-                                            .meaning = "copying a batch's inputs",
+                                            .meaning = "rate of copying a batch's inputs to the device",
                                             .otherwise = "free, or the profile's"}),
         field(&DeviceSpec::memory,
               {.name = "memory",

@@ -218,7 +218,7 @@ class FaultCheck {
 Field<ClusterSpec> faults_field() {
   return list(&ClusterSpec::faults,
               {.name = "faults",
-               .meaning = "what goes wrong, below",
+               .meaning = "failures and slowdowns, below",
                .remedy = "write a list such as [{kind: crash, worker: 3, at: 10s}]",
                .own_table = true},
               fault_part(), {.check = check_fault});

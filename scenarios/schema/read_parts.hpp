@@ -39,7 +39,7 @@ const Part<TrainingSpec>& training_part();
 struct LinkRates {
   std::optional<double> both, up, down;
   bool any() const { return both || up || down; }
-  /// Over what `link` has.
+  /// Overrides the rates of `link`.
   void apply(LinkSpec& link) const;
   /// The problem of their combination, over `link`; empty: none.
   std::string conflict(const LinkSpec& link, bool half_duplex) const;

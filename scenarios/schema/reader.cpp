@@ -56,7 +56,7 @@ void check_together(Section& top, const Scenario& scenario) {
   ReadContext& context = top.context();
   const Kind& kind = scenario.training.scheme;
   const Word* scheme = context.vocabulary.find(KindGroup::scheme, kind.name);
-  if (scheme == nullptr || context.problems.any()) return;  // an answer might rest on what could not be read
+  if (scheme == nullptr || context.problems.any()) return;  // later checks could be wrong about values that were not read
   if (scheme->needs_server && scheme->needs_server(kind.parameters) && scenario.cluster.servers.count == 0) {
     std::string what = kind.name;
     if (kind.parameters.has("via")) what += " via server";
@@ -76,7 +76,7 @@ void check_together(Section& top, const Scenario& scenario) {
   }
 }
 
-/// Without entries under `devices` there are only those that read_cluster added.
+/// Without `devices`, only devices that read_cluster added are there.
 bool all_built_in(const Scenario& scenario) {
   const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
   return !groups.empty() &&
@@ -101,7 +101,7 @@ Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, cons
   Scenario scenario;
   scenario.file = file;
   Section top(context, &root, "", Place{});
-  if (root.type != YamlNode::Type::map) return scenario;  // said; what follows would only be missing
+  if (root.type != YamlNode::Type::map) return scenario;  // reported; further errors would only repeat it
   read_head(top, scenario);
   const auto part = [&](const char* key, const char* remedy) {
     const YamlNode* node = top.require(key, remedy);
@@ -129,7 +129,7 @@ std::vector<std::string> sources(const std::filesystem::path& file, const std::v
   return all;
 }
 
-/// No `root`: `problems` says why.
+/// Without `root` the reason is in `problems`.
 Scenario read(std::optional<YamlNode> root, const std::filesystem::path& file, const std::vector<std::string>& sets,
               const ReadOptions& options, const std::shared_ptr<Places>& places, Problems& problems) {
   if (root && !is_of_another_kind(*root, FileKind::scenario, file, problems)) {

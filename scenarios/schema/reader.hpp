@@ -31,7 +31,7 @@ class ScenarioText {
  private:
   std::string text_;
   std::filesystem::path file_;
-  std::shared_ptr<const YamlNode> tree_;  // null: it cannot be parsed, and each read says why
+  std::shared_ptr<const YamlNode> tree_;  // null: it cannot be parsed, and each read reports why
 };
 
 inline Scenario read_scenario_text(std::string text, const std::filesystem::path& file, const std::vector<std::string>& sets = {},

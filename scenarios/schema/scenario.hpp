@@ -60,8 +60,8 @@ struct JitterEvery {
   bool operator==(const JitterEvery&) const = default;
 };
 
-/// Batches are prepared by `workers` processes of the loader, `prefetch` batches each ahead of what the device has taken; by the worker
-/// itself, when it needs them, if there are none.
+/// `workers` processes of the loader prepare batches, each up to `prefetch` batches ahead of the device. If there are none, the worker
+/// prepares a batch itself when it needs it.
 struct LoaderSpec {
   double per_sample = 0;  // seconds of one loader process
   std::int64_t workers = 1, prefetch = 2;
@@ -120,16 +120,16 @@ struct ServerSpec {
   std::optional<double> compress;  // likewise when it encodes or decodes a compressed message; none: free
   double per_message = 0;          // seconds of the server's time for each message it takes or sends
   std::optional<LinkSpec> link;
-  std::optional<std::int64_t> host_of_worker;  // servers live on that worker's host (`host: {worker: 0}`); none: on hosts of their own
+  std::optional<std::int64_t> host_of_worker;  // servers are on that worker's host (`host: {worker: 0}`); none: on their own hosts
   bool on_worker_hosts = false;                // server s lives on the s-th host of workers, and so on in turn (`host: {each: true}`)
   bool operator==(const ServerSpec&) const = default;
 };
 
 /// Of schemes with aggregators, which handle messages and step as fast as a server.
 struct AggregatorSpec {
-  /// Of their own, or that of the first worker of its group; automatic: the latter if there is one per rack.
+  /// On its own host, or on that of the first worker of its group; automatic: the latter if there is one per rack.
   enum class Host { automatic, own, first_worker } host = Host::automatic;
-  std::optional<LinkSpec> link;  // of hosts of their own; none: the servers'
+  std::optional<LinkSpec> link;  // of their own hosts; none: the servers'
   bool operator==(const AggregatorSpec&) const = default;
 };
 

@@ -119,7 +119,7 @@ void add_rows(std::vector<KeyRow>& rows, const std::vector<ScenarioKey>& keys, c
     if (!key.meaning.empty()) rows.push_back({path, value_text(key), absent_text(key), key.meaning});
     if (key.own_table || key.shape == Shape::other) continue;
     if (key.shape == Shape::one_of || key.shape == Shape::list_of || key.shape == Shape::entries_of) {
-      for (const ScenarioKey& each : key.keys)  // an alternative that is a map; of entries, its name stands for those of the user's choice
+      for (const ScenarioKey& each : key.keys)  // an alternative that is a map; for entries, its name represents the user's
         if (each.shape == Shape::map)
           add_rows(rows, each.keys,
                    path + (key.shape == Shape::list_of      ? "[i]."

@@ -12,19 +12,19 @@ namespace straggler {
 /// The keys of the top level; those of its parts are below them.
 const std::vector<ScenarioKey>& scenario_keys();
 
-/// The path of the first key that decides which values are computed, beyond what root keys hold, and differs; empty: none.
+/// The path of the first key that differs among those that decide which values are computed and are in no root key; empty: none.
 std::string deciding_difference(const Scenario& a, const Scenario& b);
 
 /// One row of a table of keys.
 struct KeyRow {
-  std::string path;     // below the key that the table is of: "link.bandwidth", "workers[i].count"
-  std::string value;    // what may stand there: "rate", "`full` or `half`"
-  std::string absent;   // what holds without it: "required", "`0s`", "free"
+  std::string path;     // below the table's key: "link.bandwidth", "workers[i].count"
+  std::string value;    // its possible values: "rate", "`full` or `half`"
+  std::string absent;   // the effect of leaving it out: "required", "`0s`", "free"
   std::string meaning;  // Markdown
 };
 
-/// The keys below `path` ("", "cluster", "cluster.network.background"), maps and lists written out, those that have a table of their own as
-/// one row. Throws std::invalid_argument, with what is known, if there is no such key or it has none below it.
+/// The keys below `path` ("", "cluster", "cluster.network.background"). Maps and lists are written out; a key with a table of its own is
+/// one row. Throws std::invalid_argument, with the known keys, if there is no such key or it has none below it.
 std::vector<KeyRow> key_rows(const std::vector<ScenarioKey>& keys, const std::string& path);
 /// Markdown without its marks, for terminals and editors.
 std::string plain_text(const std::string& markdown);

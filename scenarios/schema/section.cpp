@@ -297,7 +297,7 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
       return kind;
     }
   } else if (node != nullptr && node->type != YamlNode::Type::map) {
-    return kind;  // said already
+    return kind;  // reported already
   } else if (node != nullptr && !fallback.empty()) {
     const std::vector<std::string> meant = kinds_that_know(*node, context.vocabulary.words.at(group), fallback);
     if (!meant.empty()) {

@@ -33,7 +33,7 @@ struct ReadContext {
   int sets_of_file = 0;
   std::filesystem::path sets_folder = {};
   // Defaults of workers and servers, once read.
-  std::map<std::string, DeviceSpec>* devices = nullptr;  // those that workers may name; built-in ones that they name are added
+  std::map<std::string, DeviceSpec>* devices = nullptr;  // devices that workers may name; built-in ones are added when named
   bool devices_given = false;
   const NetworkSpec* network = nullptr;
   std::uint64_t memory = 0;            // bytes that a run may fill
@@ -50,8 +50,8 @@ std::string example(const Parameter& parameter);
 /// A path comes out absolute and lexically normal: from the scenario's folder if it stands in the file, from the current one if in a --set.
 std::optional<Value> read_value(ReadContext& context, const YamlNode& node, const std::string& path, const Parameter& parameter);
 
-/// One map. Ask for every key that it may have, then call finish(), which refuses the others and tells which required ones are missing,
-/// except those that an unknown key must have meant: one mistake, one line. An absent section reads as an empty map.
+/// One map. Request every key that it may have, then call finish(), which refuses the others and reports missing required ones, except
+/// those that an unknown key must have meant: one mistake, one line. An absent section reads as an empty map.
 class Section {
  public:
   /// `node` null: absent; problems about missing keys then point at `parent`. A node that is not a map is a problem.
@@ -66,7 +66,7 @@ class Section {
   Section section(const std::string& key);
 
   std::optional<Value> value(const Parameter& parameter);
-  /// value() was asked for it, it is there, and nothing was wrong with it.
+  /// value() was called for it, it is there, and it was valid.
   bool understood(std::string_view key) const;
   std::optional<double> measure(const std::string& key, ValueType type, const Range& range);
   std::optional<std::int64_t> count(const std::string& key, const Range& range);
@@ -100,12 +100,12 @@ class Section {
 
   ReadContext& context_;
   const YamlNode* node_;
-  bool no_map_ = false;  // said; what it should hold need not be
+  bool no_map_ = false;  // reported; its keys need not be there
   std::string path_;
   Place place_;
   std::vector<std::string> known_, excused_, understood_;
   std::vector<std::string> meant_;                            // nearest to the unknown keys
-  std::vector<std::pair<std::string, std::string>> missing_;  // (key, what to say)
+  std::vector<std::pair<std::string, std::string>> missing_;  // (key, message)
 };
 
 /// `{kind: NAME, parameter: value, …}`, or NAME alone. `fallback`: the kind where none is named; empty: one must be. `more` reads keys

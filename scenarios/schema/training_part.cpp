@@ -24,7 +24,7 @@ void read_on_failure(Section& training, TrainingSpec& spec) {
   const YamlNode* node = training.find("on_failure");
   ReadContext& context = training.context();
   const Word* word = context.vocabulary.find(KindGroup::scheme, scheme.name);
-  if (node == nullptr || word == nullptr) return;  // an unknown scheme was said
+  if (node == nullptr || word == nullptr) return;  // an unknown scheme was reported
   const Parameter* parameter = find_on_failure(*word);
   if (parameter == nullptr) {
     std::vector<std::string> others;
@@ -49,7 +49,7 @@ Field<TrainingSpec> on_failure_field() {
   Field<TrainingSpec> field;
   field.key = {.name = "on_failure",
                .type = ValueType::choice,
-               .meaning = "the same as `scheme.on_failure`; refused if both are there and differ, or the scheme has none",
+               .meaning = "the same as `scheme.on_failure`; refused if both are given and differ, or if the scheme has none",
                .otherwise = "the scheme's",
                .choices = {"wait", "drop", "abort"}};
   field.read = read_on_failure;
@@ -104,7 +104,7 @@ Field<ScheduleSpec> schedule_field() {
   });
   return kind(&ScheduleSpec::kind,
               {.name = "schedule",
-               .meaning = "what multiplies the learning rate; below",
+               .meaning = "factor on the learning rate over time; below",
                .decides = true,
                .kind = KindGroup::schedule,
                .fallback_kind = "constant"},
@@ -232,12 +232,12 @@ Part<EvaluateSpec> evaluate_part() {
       field(&EvaluateSpec::every_updates, {.name = "updates",
                                            .type = ValueType::count,
                                            .range = Range::between(1, most_updates),
-                                           .meaning = "the same, in published updates",
+                                           .meaning = "interval in published updates",
                                            .otherwise = only}),
       field(&EvaluateSpec::every_simulated_time, {.name = "simulated_time",
                                                   .type = ValueType::time,
                                                   .range = Range::between(1e-9, longest_time),
-                                                  .meaning = "the same, in simulated time",
+                                                  .meaning = "interval in simulated time",
                                                   .otherwise = only}),
   });
   return Part<EvaluateSpec>({
@@ -263,7 +263,7 @@ Part<EvaluateSpec> evaluate_part() {
 const Part<TrainingSpec>& training_part() {
   static const Part<TrainingSpec> part({
       kind(&TrainingSpec::scheme, {.name = "scheme",
-                                   .meaning = "who waits for whom; below",
+                                   .meaning = "training scheme, such as `ssgd` or `asgd`; below",
                                    .required = true,
                                    .remedy = "write scheme: {kind: ssgd} or the like",
                                    .decides = true,

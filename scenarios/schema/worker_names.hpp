@@ -1,4 +1,4 @@
-// Names of workers by what sets them apart: "worker 13 (3x slower)".
+// Names of workers by their differences: "worker 13 (3x slower)".
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace straggler {
 
-/// What sets the workers of a group apart from most workers of the cluster: "3x slower", "v100", "link 100Mbps"; empty: nothing. Rows of a
-/// population are not looked at.
+/// The differences of a group's workers from most workers of the cluster: "3x slower", "v100", "link 100Mbps"; empty: none. Rows of a
+/// population are not considered.
 std::string group_difference(const Scenario& scenario, std::size_t group);
 
 /// "worker 13 (3x slower)", or "worker 2". The rank is one of the scenario's.

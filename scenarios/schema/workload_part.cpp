@@ -9,7 +9,7 @@ namespace {
 
 bool has_data(const WorkloadSpec& spec) { return spec.data.name != no_data; }
 
-/// Timing alone needs neither data nor a model that learns: data of the kind `none`, or none at all where `cost` says what a step costs.
+/// Timing alone needs neither data nor a trainable model: data of the kind `none`, or none at all if `cost` gives the cost of a step.
 bool has_no_data(Section& workload) {
   const YamlNode* data = workload.find("data");
   if (data == nullptr) return workload.has("cost");
@@ -28,7 +28,7 @@ Field<WorkloadSpec> model_field() {
               .otherwise = "none"})});
   return kind(&WorkloadSpec::model,
               {.name = "model",
-               .meaning = "what is trained: `straggler list models`, and below",
+               .meaning = "the trained model: `straggler list models`, and below",
                .otherwise = "required, but for [timing alone](#timing-without-data)",
                .kind = KindGroup::model},
               beside);
@@ -61,13 +61,13 @@ Field<WorkloadSpec> data_field() {
   });
   return kind(&WorkloadSpec::data,
               {.name = "data",
-               .meaning = "what it is trained on: `straggler list data`, and below",
+               .meaning = "training and test data: `straggler list data`, and below",
                .otherwise = "required; `none` if `cost` is there",
                .kind = KindGroup::data},
               beside);
 }
 
-/// What PyTorch's GradScaler starts from, and when it grows.
+/// Initial scale and growth interval of PyTorch's GradScaler.
 constexpr double default_scale = 65536;
 constexpr std::int64_t default_growth = 2000;
 
@@ -91,7 +91,7 @@ Field<WorkloadSpec> loss_scale_field() {
             {.name = "initial",
              .type = ValueType::number,
              .range = Range::between(1, 0x1p40),
-             .meaning = "what the loss is multiplied by before backward; only with `mixed` (at the start) and `fp16` (throughout)",
+             .meaning = "factor on the loss before backward; only with `mixed` (at the start) and `fp16` (throughout)",
              .otherwise = "`65536`; `fp16`: `1`",
              .form = "a power of two, 1 to 2^40"}),
       written_if<WorkloadSpec>([](const WorkloadSpec& spec) { return spec.growth_every > 0; },

@@ -14,7 +14,7 @@ std::string write_scenario(const Scenario& scenario, const Vocabulary& vocabular
 /// A device's jitter as a scenario has it: "none", or "{kind: lognormal, sigma: 0.2, every: batch}".
 std::string write_jitter(const DeviceSpec& device, const Vocabulary& vocabulary = Vocabulary::from_registries());
 
-/// Who has which samples, as a scenario has it: "iid", or "{kind: dirichlet, alpha: 0.1}".
+/// The partition of the samples as a scenario writes it: "iid", or "{kind: dirichlet, alpha: 0.1}".
 std::string write_partition(const WorkloadSpec& workload, const Vocabulary& vocabulary = Vocabulary::from_registries());
 
 }  // namespace straggler

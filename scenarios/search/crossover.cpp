@@ -58,7 +58,7 @@ void CrossoverSearch::tell(AxisValue at, Measured first, Measured second) {
   points_.emplace(point.value, std::move(point));
 }
 
-/// From this point on, as long as the same one is ahead, a test tells it to be better at some point; or nobody is ahead.
+/// From this point on, while the same one is ahead, a test finds it significantly better at some point; or none is ahead.
 bool CrossoverSearch::told_from(const std::vector<ComparedPoint>& points, std::size_t at, int step) {
   const Winner ahead = points[at].winner;
   if (ahead == Winner::neither) return true;

@@ -25,7 +25,7 @@ struct ComparedPoint {
   Verdict verdict;  // by the rule of better.hpp
   /// The difference was tested, and is not significant.
   bool unclear() const { return winner != Winner::neither && !verdict.one_run && !verdict.pairs.front().step.rejected; }
-  /// Neither: no difference, or too few repeats to tell.
+  /// Neither: no significant difference, or too few repeats.
   Winner better() const { return verdict.winner ? static_cast<Winner>(*verdict.winner) : Winner::neither; }
 };
 

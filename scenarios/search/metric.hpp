@@ -16,8 +16,8 @@ namespace straggler {
 struct Metric {
   std::string name;  // a scalar of summary.json, or time_to_X_s; empty: the time to the target, or without one samples_per_second
   bool maximize = false;
-  bool chosen = false;    // whether `maximize` was said
-  std::string path = {};  // where in the file it stands
+  bool chosen = false;    // whether `maximize` was given
+  std::string path = {};  // its place in the file
   Place place = whole_file;
 };
 
@@ -43,7 +43,7 @@ struct MeasuredRun {
 struct Measured {
   std::vector<std::optional<double>> values;  // by repeat
   std::size_t reached = 0;
-  RepeatStatistics statistics;  // of those that have a value
+  RepeatStatistics statistics;  // of the repeats that have a value
   bool exact = false;           // the metric does not depend on the seed
   std::vector<MeasuredRun> runs = {};  // repeats that did not fail
 

@@ -61,10 +61,10 @@ struct WrittenSettings {
 std::vector<Field<WrittenSettings>> setting_fields(const std::string& usual_scale) {
   return {
       read_by<WrittenSettings>(
-          {.name = "from", .type = ValueType::text, .meaning = "the least", .required = true, .form = "number or quantity"},
+          {.name = "from", .type = ValueType::text, .meaning = "lower bound", .required = true, .form = "number or quantity"},
           [](Section& range, WrittenSettings& written) { written.range.from = read_end(range, "from", "begins"); }),
       read_by<WrittenSettings>(
-          {.name = "to", .type = ValueType::text, .meaning = "the greatest", .required = true, .form = "number or quantity"},
+          {.name = "to", .type = ValueType::text, .meaning = "upper bound", .required = true, .form = "number or quantity"},
           [](Section& range, WrittenSettings& written) { written.range.to = read_end(range, "to", "ends"); }),
       field(&WrittenSettings::scale, {.name = "scale",
                                       .type = ValueType::choice,
@@ -78,7 +78,7 @@ std::vector<Field<WrittenSettings>> setting_fields(const std::string& usual_scal
 
 Part<WrittenSettings> settings_part() { return Part<WrittenSettings>(setting_fields("`linear`")); }
 
-/// {from, to, scale: linear | log, whole}; without a scale: log if it spans a decade and `decades` says so.
+/// {from, to, scale: linear | log, whole}; the default scale is log if `decades` and the range spans a decade.
 std::optional<Setting> read_setting_range(Section range, const std::string& path, bool decades, double resolution) {
   WrittenSettings given;
   settings_part().read(range, given);
@@ -236,7 +236,7 @@ std::optional<CrossoverSpec> read_crossover(Section section, const Sweep& sweep)
   written.sweep = &sweep;
   crossover_part().read(section, written);
   const double resolution = fine(section.find("from"), section.find("to"), written.tolerance);
-  auto along = read_setting_range(section, written.along, true, resolution);  // takes its own keys, and refuses what nobody took
+  auto along = read_setting_range(section, written.along, true, resolution);  // takes its own keys, and refuses the rest
   if (!along) return std::nullopt;
   return CrossoverSpec{std::move(written.metric),
                        std::move(written.path),

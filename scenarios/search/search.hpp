@@ -27,8 +27,8 @@ struct CrossoverSpec {
   std::string path;                // path of the two values to compare
   std::vector<AxisValue> between;  // two
   Setting along;
-  double tolerance = 0.02;  // how wide what holds the crossing may be, relative to its upper end
-  std::size_t grid = 9;     // where it looks first
+  double tolerance = 0.02;  // largest width of the interval around the crossing, relative to its upper end
+  std::size_t grid = 9;     // points of the first look
   std::int64_t repeats = 1;
 };
 

@@ -123,7 +123,7 @@ std::optional<double> lead(const ComparedPoint& point) {
   return std::abs(first.statistics.mean - second.statistics.mean) / std::abs(better);
 }
 
-/// "no difference", or "too few seeds to tell" if that is so anywhere.
+/// "no difference", or "too few seeds to tell" if that holds anywhere.
 std::string untold(const CrossoverGroup& group) {
   const auto open = [](const ComparedPoint& point) { return !point.verdict.open.empty(); };
   return std::any_of(group.points.begin(), group.points.end(), open) ? too_few_seeds : no_difference;

@@ -16,7 +16,7 @@ std::string find_text(const SearchFile& search, const FindOutcome& outcome);
 /// Swept paths, the path along which, then of each of the two `NAME_mean`, `_ci95` and `_count`, `difference` (first minus second, mean of
 /// paired repeats), `difference_ci95` and `winner`; a row for each value that was tried, in the order of the values.
 std::string crossover_csv(const SearchFile& search, const CrossoverOutcome& outcome);
-/// A sentence for each group, and what noise does to it.
+/// A sentence for each group, and the effect of noise.
 std::string crossover_text(const SearchFile& search, const CrossoverOutcome& outcome);
 
 }  // namespace straggler

@@ -12,7 +12,7 @@
 namespace straggler {
 namespace {
 
-constexpr double most_whole = 1e15;  // whole numbers beyond it are not told apart
+constexpr double most_whole = 1e15;  // larger whole numbers are not distinct
 
 RangeEnd end_of(const std::string& key, const std::string& text) {
   if (const auto end = parse_range_end(text)) {
@@ -83,8 +83,8 @@ Setting Setting::choices(std::string path, std::vector<AxisValue> values) {
 
 double Setting::between(double share) const { return logarithmic_ ? low_ * std::pow(high_ / low_, share) : low_ + (high_ - low_) * share; }
 
-/// In the unit: whole, or to a power of ten of it. In a logarithmic range as many digits everywhere, so that what is rounded is not
-/// rounded further when it is read back.
+/// In its unit: whole, or to a power of ten of it. In a logarithmic range all values have the same number of digits, so that a rounded
+/// value is not rounded further when it is read back.
 double Setting::rounded(double value, const Unit& unit) const {
   const double number = value / unit.size;
   if (whole_) return std::clamp(std::round(number), std::round(low_ / unit.size + 0.5), std::round(high_ / unit.size - 0.5));

@@ -38,8 +38,8 @@ class Setting {
   AxisValue value(double share) const;
   /// The middle of the shares that give this value. Throws std::invalid_argument if it is none of the setting's.
   double share(const std::string& yaml) const;
-  /// The shares of the values next to it: of whole numbers one less and one more, in a continuum those that rounding tells apart; of
-  /// choices its own.
+  /// The shares of the neighbouring values: of whole numbers one less and one more, in a continuum the nearest ones that rounding keeps
+  /// distinct; of choices its own.
   std::pair<double, double> around(double share) const;
   /// How many values there are; 0: a continuum.
   std::size_t count() const { return count_; }

@@ -22,14 +22,14 @@ class Trials {
  public:
   struct Options {
     std::int64_t repeats = 1;
-    bool timing_only = false;       // asked for; else as the metric needs
+    bool timing_only = false;       // as requested; otherwise the metric decides
     std::vector<std::string> more;  // sets of the command line
   };
   /// `sweep` and `pool` outlive it.
   Trials(const Sweep& sweep, Options options, Metric metric, PointPool& pool);
 
-  /// Reads the scenarios of these, and settles what the metric is. Throws ScenarioErrors: what does not read, and a metric that the
-  /// scenario cannot have.
+  /// Reads the scenarios of these trials and resolves the metric. Throws ScenarioErrors for scenarios that cannot be read, and for a metric
+  /// that the scenario cannot have.
   void check(const std::vector<Trial>& trials);
   /// Whether any of these is finished already, in any repeat. After check().
   bool any_finished(const std::vector<Trial>& trials) const;

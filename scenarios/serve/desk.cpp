@@ -12,6 +12,7 @@
 #include "scenarios/serve/knobs.hpp"
 #include "scenarios/serve/result_list.hpp"
 #include "scenarios/serve/serve_resources.hpp"
+#include "sim/base/shown_text.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {
@@ -24,20 +25,17 @@ namespace {
 constexpr const char* page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'";
-/// Results are whole in themselves. They run as a page of nobody's: they reach neither this server nor any other.
+/// Result pages are self-contained. They run with an opaque origin: they reach neither this server nor any other.
 constexpr const char* result_policy =
     "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src "
     "data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-WebAnswer problem(unsigned status, const std::string& text) {
-  return {.status = status,
-          .body = nlohmann::ordered_json{{"problem", text}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+WebAnswer json_answer(const nlohmann::ordered_json& json, unsigned status = 200) {
+  return {.status = status, .body = page_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))};
 }
 
-WebAnswer json_answer(const nlohmann::ordered_json& json) {
-  return {.body = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
-}
+WebAnswer problem(unsigned status, const std::string& text) { return json_answer({{"problem", text}}, status); }
 
 std::string replaced(std::string text, std::string_view mark, std::string_view with) {
   for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size()))

@@ -11,7 +11,7 @@ namespace straggler {
 
 namespace {
 
-/// In a time that says nothing of where they differ.
+/// In constant time, which does not reveal where they differ.
 bool same(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned different = 0;

@@ -5,8 +5,8 @@
 
 namespace straggler {
 
-/// A request must come with the token, which only the first line of the program's output tells; must name this machine as its host, so that
-/// no other name that resolves to 127.0.0.1 does (DNS rebinding); and must come from no other page (`Origin`, `Sec-Fetch-Site`).
+/// A request must have the token, which is only in the first line of the program's output; must name this machine as its host, since other
+/// names may resolve to 127.0.0.1 (DNS rebinding); and must come from no other page (`Origin`, `Sec-Fetch-Site`).
 class Gate {
  public:
   Gate(int port, std::string token) : port_(std::to_string(port)), token_(std::move(token)) {}

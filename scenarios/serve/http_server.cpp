@@ -60,7 +60,7 @@ class Session : public std::enable_shared_from_this<Session> {
     const auto header = [&](auto name) { return request.count(name) == 1 ? text_of(request[name]) : std::string(); };
     WebRequest asked{text_of(request.method_string()), text_of(request.target()), header(http::field::content_type), request.body(), {}};
     asked.from = {header(http::field::host), header("X-Straggler-Token"), header(http::field::origin), header("Sec-Fetch-Site")};
-    // A header that comes twice counts as one that nobody may send.
+    // A header that comes twice counts as an invalid one.
     if (request.count(http::field::origin) > 1 || request.count("Sec-Fetch-Site") > 1) asked.from.host.clear();
     head_only_ = request.method() == http::verb::head;
     if (head_only_) asked.method = "GET";

@@ -19,7 +19,7 @@ class HttpServer {
   explicit HttpServer(int port);
   ~HttpServer();
   int port() const;
-  /// Answers until `stops` says so, which is asked ten times a second.
+  /// Answers until `stops` returns true; it is called ten times a second.
   void run(Desk& desk, const std::function<bool()>& stops);
 
  private:

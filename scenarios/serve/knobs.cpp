@@ -31,7 +31,7 @@ bool is_number(ValueType type) {
          type == ValueType::bytes || type == ValueType::rate || type == ValueType::flops;
 }
 
-/// Paths and texts are not: nobody reads a file by turning a knob.
+/// Paths and texts are not offered: a knob must not read files.
 bool is_offered(ValueType type) { return is_number(type) || type == ValueType::choice || type == ValueType::boolean; }
 
 double number_of(const Value& value) {

@@ -30,7 +30,7 @@ nlohmann::ordered_json json_of(const Knob& knob);
 std::vector<Knob> knobs_of(const Scenario& now, const Scenario& base);
 
 /// `base` with `settings` {key: value}: only knobs, within their ranges; nothing else of a scenario can be changed this way, and no path.
-/// The result has been read back from its text, so it is as valid as one from a file. What was added to make it run (a server) is told in
+/// The result has been read back from its text, so it is as valid as one from a file. Additions that make it run (a server) are reported in
 /// `notes`. Throws std::invalid_argument ("what is wrong; what would be right") or ScenarioErrors.
 Scenario changed(const Scenario& base, const nlohmann::ordered_json& settings, std::vector<std::string>& notes);
 

@@ -22,7 +22,7 @@ namespace {
 
 struct Cancelled {};
 
-/// ROOT/what-if/NAME-1, or the next number that is free.
+/// ROOT/what-if/NAME-1, or the next free number.
 fs::path new_place(const fs::path& root, const std::string& name) {
   std::error_code ignored;
   for (int number = 1;; ++number) {

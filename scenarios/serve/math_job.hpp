@@ -1,4 +1,4 @@
-// The math of a what-if: the scenario as it is and as it was changed, run one after another into folders, then compared.
+// The math of a what-if: the scenario before and after the change, run one after the other into folders, then compared.
 #pragma once
 #include <atomic>
 #include <filesystem>
@@ -14,12 +14,12 @@
 
 namespace straggler {
 
-/// One at a time, in a thread of its own. What it computes is kept in memory for the next one, so that what two runs share runs once.
+/// One job at a time, in its own thread. Results stay in memory for the next job, so that the common part of two runs is computed once.
 class MathJob {
  public:
-  /// Results go below `root`/what-if.
+  /// Results go to `root`/what-if.
   MathJob(std::filesystem::path root, unsigned threads) : root_(std::move(root)), threads_(threads) {}
-  /// Ends what runs; its results are dropped.
+  /// Ends the current job; its results are dropped.
   ~MathJob();
   MathJob(const MathJob&) = delete;
   MathJob& operator=(const MathJob&) = delete;

@@ -23,12 +23,12 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 constexpr double rates_share = 0.6;  // of the budget
-constexpr int most_budgets = 10;     // that the first update may take: a late answer says more than none
+constexpr int most_budgets = 10;     // for the first update: a late answer is better than none
 constexpr double drawn_batches = 4;  // of a worker
 constexpr std::size_t most_drawn_events = 2'000, most_links = 5'000;
 constexpr std::int64_t most_still_workers = 16;
 
-/// Ends a run at a moment, later if there is no update yet, or as soon as nobody waits for it.
+/// Ends a run at a time, or after its first update if that is later, or at once when it is superseded.
 class Cut final : public ProgressListener {
  public:
   Cut(Clock::time_point end, Clock::time_point latest, const std::function<bool()>& superseded, std::optional<Time> until = std::nullopt)

@@ -18,7 +18,7 @@ namespace straggler {
 /// Results of a timing run, up to its end or its cut. Times in simulated seconds.
 struct Preview {
   bool complete = false;      // false: cut by wall time
-  bool superseded = false;    // cut because nobody waits for it any more; the rest is not filled in
+  bool superseded = false;    // cut because a newer request replaced it; the rest is not filled in
   std::uint64_t updates = 0;  // that it shows; the rates are of these, up to the last of them
   double fraction = 0;        // of the run, 0 .. 1
   double simulated_seconds = 0, samples = 0, bytes_sent = 0;

@@ -1,13 +1,13 @@
 // The one rule of "better", for sweeps, searches, crossovers and races.
 //
-// Which runs count: of two contenders, those of the numbers that both have, so that runs are paired by seed. A run without a value missed
-// the target (or failed) and is worse than every run with one. Ahead is the contender that missed less often; then the one with the better
-// mean over runs with a value. That is a description, not a claim. Who is better: the difference is significant by the test of
-// pair_test.hpp at a family-wise error rate of 5 %, and at least `level_ratio`. Else there is no difference if the test had the power to
-// tell one, and too few runs to tell if it had not.
+// Which runs count: of two contenders, the runs whose numbers both have, so that runs are paired by seed. A run without a value missed the
+// target (or failed) and is worse than every run with one. The contender that missed less often is ahead; then the one with the better mean
+// over runs with a value. That is a description, not a claim. A contender is better if the difference is significant by the test of
+// pair_test.hpp at a family-wise error rate of 5 %, and at least `level_ratio`. Otherwise there is no difference if the test had the power
+// to find one, and too few runs if it had not.
 //
 // Two questions have two families of comparisons:
-//  - who of a few rivals is better than whom: all pairs, with Holm's correction (races, cells of a sweep, crossovers);
+//  - which of a few rivals is better than which: all pairs, with Holm's correction (races, cells of a sweep, crossovers);
 //  - which of many settings is the best: the one that is ahead against each other one, with Bonferroni's correction. The chance that the
 //    true best is found worse than the one ahead is at most 5 %: for each setting that could be ahead instead it is at most
 //    5 % / (n - 1). Holm's steps would not keep to that, since the data choose the one that is ahead.
@@ -58,7 +58,7 @@ struct Verdict {
   std::size_t ahead = 0;              // the winner; else by the numbers alone
   std::vector<std::size_t> beaten;    // the one ahead is better
   std::vector<std::size_t> alike;     // no difference from the one ahead
-  std::vector<std::size_t> open;      // too few runs to tell
+  std::vector<std::size_t> open;      // too few runs
   /// One run of each whose metric depends on the seed: nothing can be tested.
   bool one_run = false;
 };
@@ -70,8 +70,8 @@ Verdict judge(const std::vector<Contender>& contenders, const RunDesign& design,
 /// [contenders][runs]
 Verdict judge(const std::vector<RunValues>& values, const RunDesign& design);
 
-/// The smallest number of runs of each with which the rank test tells a contender that never misses from one that always does, among this
-/// number of rivals, independent of the other pairs.
+/// The smallest number of runs of each with which the rank test finds a contender that never misses better than one that always does, among
+/// this number of rivals, independent of the other pairs.
 std::size_t runs_that_tell(std::size_t rivals);
 
 /// "asgd wins"; "no difference"; "too few seeds to tell"; "no difference between asgd and fedavg; too few seeds to tell asgd from local;

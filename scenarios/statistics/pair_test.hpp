@@ -37,7 +37,7 @@ struct PairTest {
   TestKind kind = TestKind::untested;
   std::size_t runs = 0;  // of each
   double p = 1;          // two-sided; 0 or 1 if exact, 1 if untested
-  int better = 0;        // the sign of what was seen: -1: a, 1: b, 0: neither
+  int better = 0;        // the sign of the observed difference: -1: a, 1: b, 0: neither
   // Of the t tests, and where there is a ratio without a test: the logarithm of b's value over a's.
   double log_ratio = 0, standard_error = 0, degrees = 0;
   bool has_ratio = false;
@@ -60,7 +60,7 @@ inline constexpr double level_ratio = 1.005;
 /// "No difference" is said only where a difference of this size would have been significant.
 inline constexpr double notable_ratio = 1.1;
 
-/// As many runs of a as of b; run i of a against run i of b where they are paired. Throws std::invalid_argument for unequal numbers.
+/// Run i of a is compared with run i of b where they are paired. Throws std::invalid_argument for unequal numbers of runs.
 PairTest compare_runs(const RunValues& a, const RunValues& b, const RunDesign& design);
 /// Beyond this many runs of each the rank test uses the normal approximation with the variance of tied ranks.
 inline constexpr std::size_t most_ranked = 50;

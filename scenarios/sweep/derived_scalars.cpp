@@ -22,7 +22,7 @@ std::optional<double> ratio(std::optional<double> a, std::optional<double> b) {
   return a && b && *b > 0 && std::isfinite(*a / *b) ? std::optional(*a / *b) : std::nullopt;
 }
 
-/// Rows with the fewest workers, by what else the setting is and by repeat.
+/// Rows with the fewest workers, by repeat and by the rest of the setting.
 class FewestWorkers {
  public:
   FewestWorkers(const SweptAxis& axis, const SweepOutcome& outcome, const std::vector<SweptAxis>& axes) : axis_(axis), axes_(axes) {

@@ -14,10 +14,10 @@
 
 namespace straggler {
 
-/// [rows of the outcome]: the same keys for each; those that no row has are left out.
+/// [rows of the outcome]: the same keys for each; keys without any value are left out.
 std::vector<std::vector<SummaryField>> derived_scalars(const std::vector<std::string>& columns, const SweepOutcome& outcome);
 
-/// Every row's scalars: those of summary.json, derived ones, then what some of the runs have beyond them (times to thresholds).
+/// Every row's scalars: those of summary.json, derived ones, then scalars that only some of the runs have (times to thresholds).
 class SweepScalars {
  public:
   /// Keeps references to the outcome's rows.

@@ -8,7 +8,7 @@
 namespace straggler {
 namespace {
 
-/// What the lines of a part begin with, in the order of Described; none begins with another one.
+/// Beginnings of the lines of each part, in the order of Described; none begins with another one.
 constexpr std::string_view beginnings[] = {"sweep: ",
                                            "scenario of the first point: ",
                                            "axis ",

@@ -1,5 +1,5 @@
-// What was run into the folder of a sweep, a search or a race. The folder's state keeps it, to say what has changed since, and to refuse
-// what would leave nothing of the folder.
+// A description of the sweep, search or race that was run into a folder. The folder's state keeps it, to report changes since then, and to
+// refuse a run that would keep nothing of the folder.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class Described : std::uint8_t {
   run_scenario,     // a line of the scenario of a race's first run
   entrant,          // "LABEL: PATH: YAML", of one change
   seeds,            // of each entrant
-  tuned,            // what is tuned, as given
+  tuned,            // the tuned settings, as given
   candidates,       // how many each entrant tries, and on how many seeds
   other             // of another version
 };

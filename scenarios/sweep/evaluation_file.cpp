@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t layout = 2;        // of the tables; a file of another one starts anew
 constexpr std::uint64_t row_bytes = 120;  // of an evaluation, and of a value beside its floats, with its places in indexes
-constexpr std::uint64_t page_bytes = 4096, page_content = page_bytes - 4;  // SQLite's own choice; large values go on in pages of their own
+constexpr std::uint64_t page_bytes = 4096, page_content = page_bytes - 4;  // SQLite's own choice; large values continue on separate pages
 constexpr std::uint64_t log_bytes = std::uint64_t{16} << 20;
 // Evaluations are written soon. Values wait: many of a run's are dropped again for better spread ones.
 constexpr auto flush_interval = std::chrono::seconds(5), flush_values_interval = std::chrono::seconds(30);
@@ -49,7 +49,7 @@ std::int64_t sum_of(const Key& root, const Key& value, const void* data, std::si
   return half(Hasher().add(root).add(value).add_bytes(data, bytes).key().low);
 }
 
-/// What a value adds to the file, at most, and about what it leaves when it goes; make_room looks again after that.
+/// The most that a value adds to the file, and about what its removal frees; make_room checks again after that.
 std::uint64_t most_added(std::uint64_t bytes) { return 2 * row_bytes + (bytes / page_content + 2) * page_bytes; }
 std::uint64_t left_by(std::uint64_t bytes) { return row_bytes + bytes; }
 
@@ -57,7 +57,7 @@ Statement& bind(Statement& statement, int at, const Key& key) { return statement
 
 }  // namespace
 
-/// The database, and the statements that are asked for often.
+/// The database, and the frequent statements.
 struct EvaluationFile::Open {
   Open(const std::filesystem::path& file, int patience_ms)
       : database(with_folder(file), DatabaseUse{.noun = "the store",
@@ -81,8 +81,8 @@ struct EvaluationFile::Open {
     return tables_of_others.count(0);
   }
   static Database& with_tables(Database& database) {
-    // Nothing waits for the disk: after a power cut the cache may be damaged, which checksums tell. And where secure_delete is on, what
-    // makes room would be written over with zeros.
+    // No waiting for the disk: after a power cut the cache may be damaged, which checksums detect. And with secure_delete on, freed space
+    // would be overwritten with zeros.
     database.run("PRAGMA synchronous = OFF; PRAGMA secure_delete = OFF");
     database.run(("PRAGMA journal_size_limit = " + std::to_string(log_bytes)).c_str());
     if (layout_of(database) != layout) make_tables(database);
@@ -136,7 +136,7 @@ EvaluationFile::EvaluationFile(const std::filesystem::path& file, std::uint64_t 
 EvaluationFile::~EvaluationFile() {
   try {
     flush();
-  } catch (const ResultsError&) {  // a cache: what cannot be kept is made again
+  } catch (const ResultsError&) {  // a cache: lost values are computed again
   }
 }
 

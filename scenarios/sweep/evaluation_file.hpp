@@ -3,10 +3,10 @@
 // Invariants:
 //  - A key holds the hash of the program's math (math_stamp), so that numbers of another version are never served; they age out.
 //  - Each row holds a checksum: data from a damaged disk is never served.
-//  - Several processes of one host may use the file at once. What a process found is written in transactions (`flush`), now and then and at
-//    the end; a killed process loses what it had not flushed, nothing else.
-//  - The file stays below its cap with any number of writers: each transaction first makes room, and what was used longest ago goes
-//    first, evaluations and values alike. SQLite's log beside it holds what is being written, and is cut back to `log_bytes` afterwards.
+//  - Several processes of one host may use the file at once. A process writes its values in transactions (`flush`), now and then and at the
+//    end; a killed process loses only what it had not flushed.
+//  - The file stays below its cap with any number of writers: each transaction first makes room by removing the least recently used rows,
+//    evaluations and values alike. SQLite's log beside it holds the current writes, and is cut back to `log_bytes` afterwards.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -33,8 +33,7 @@ class EvaluationFile final : public TrajectoryStore {
   /// Told, once, why the file cannot be used and that things go on without it.
   using Tell = std::function<void(const std::string&)>;
 
-  /// With `tell` nothing here throws ResultsError: where the file cannot be used (any more), what was found so far and what comes is kept
-  /// in memory.
+  /// With `tell` nothing here throws ResultsError: if the file cannot be used (any more), known and new values are kept in memory.
   explicit EvaluationFile(const std::filesystem::path& file, std::uint64_t cap = default_cap, Tell tell = {},
                           int patience_ms = default_patience_ms);
   ~EvaluationFile() override;
@@ -97,7 +96,7 @@ class EvaluationFile final : public TrajectoryStore {
   std::mutex mutex_;  // over all below
   Tell tell_;         // empty: throw
   std::unique_ptr<Open> open_;
-  std::unordered_map<Key, Known, KeyHash> known_;  // what this process found or made
+  std::unordered_map<Key, Known, KeyHash> known_;  // values that this process found or made
   std::uint64_t fresh_ = 0, used_ = 0;
   std::map<Name, std::vector<float>> fresh_values_;
   std::set<Name> used_values_;

@@ -7,7 +7,7 @@ namespace {
 
 using PlaceInSweep = std::pair<std::size_t, std::int64_t>;  // group, repeat
 
-/// What the shards have, all of one sweep.
+/// The content of the shards, which are all of one sweep.
 struct Shards {
   Description description;
   PlannedSweep plan;

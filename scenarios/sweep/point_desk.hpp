@@ -19,7 +19,7 @@ struct PointWork {
   bool timing_only = false;
 };
 
-/// Evaluations that a point asked for, and those of them that the store knew.
+/// Evaluations that a point requested, and those of them that were in the store.
 struct AskedEvaluations {
   std::uint64_t all = 0, known = 0;
 };

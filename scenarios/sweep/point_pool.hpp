@@ -1,7 +1,7 @@
-// The points of a sweep, a search or a race: which are finished (in the state), who works on which, shared math.
+// The points of a sweep, a search or a race: finished ones (in the state), claims of workers, shared math.
 //
 // Invariants:
-//  - A point that the state has finished is not run again; one that another living process of this host works on is waited for.
+//  - A point that the state has finished is not run again; one that another living process of this host runs is waited for.
 //  - Of points that need the same evaluations one runs the math; the others wait for it and take it from the store.
 //  - Results do not depend on the number of workers or their order.
 #pragma once
@@ -26,8 +26,8 @@ namespace straggler {
 
 /// A point to be run.
 struct PointRequest {
-  std::string name;                // tells it apart in messages: "PATH=VALUE, repeat 2"
-  std::function<Scenario()> read;  // called when it is asked for, and again when it is run; throws ScenarioErrors
+  std::string name;                // names the point in messages: "PATH=VALUE, repeat 2"
+  std::function<Scenario()> read;  // called at the request, and again before the run; throws ScenarioErrors
   bool timing_only = false;
 };
 
@@ -43,8 +43,8 @@ struct SweepProgress {
   std::size_t points = 0, finished = 0, running = 0;
   std::size_t found = 0;  // finished before this run began
   std::size_t failed = 0;
-  std::uint64_t evaluations = 0, saved = 0;  // asked for, and of these known to the store
-  double wall_seconds = 0;                   // of the points that this run finished, each counted by itself
+  std::uint64_t evaluations = 0, saved = 0;  // requested, and of these found in the store
+  double wall_seconds = 0;                   // sum over the points that this run finished
 };
 
 struct PoolOptions {
@@ -54,7 +54,7 @@ struct PoolOptions {
 
 class PointPool final : public PointDesk {
  public:
-  /// Ends the run when it says true; called now and then, from one thread at a time. May be empty.
+  /// Ends the run when it returns true; called now and then, from one thread at a time. May be empty.
   using Watch = std::function<bool(const SweepProgress&)>;
   /// `store` null: none.
   PointPool(PoolOptions options, SweepState& state, EvaluationFile* store, Watch watch);

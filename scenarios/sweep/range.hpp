@@ -19,13 +19,13 @@ struct RangeEnd {
 };
 /// Nothing if it is neither.
 std::optional<RangeEnd> parse_range_end(const std::string& text);
-/// Where a range may not end: logarithms, ratios and powers of what lies further out, or nearer to 0, leave a double. Empty: it may.
+/// The reason why a range must not end there: logarithms, ratios and powers of values further out, or nearer to 0, exceed a double. Empty:
+/// it may.
 std::string out_of_span(const RangeEnd& end);
 
 /// The values of a range, as YAML scalars in the unit of its ends: geometric by `times`, arithmetic by `step`, or `steps` values, evenly
-/// spread (`scale: linear | log`; with log those between the ends are
-/// rounded to four digits). `whole: true` rounds each, and leaves out what repeats. Nothing, and problems at their places, if it is
-/// wrong.
+/// spread (`scale: linear | log`; with log those between the ends are rounded to four digits). `whole: true` rounds each, and leaves out
+/// repeated ones. An invalid range has no values, and problems at their places.
 std::vector<std::string> read_range(Section range);
 /// The keys of a range.
 std::vector<ScenarioKey> range_keys();

@@ -12,7 +12,7 @@ namespace straggler {
 /// The forms that the values of a path may take.
 std::vector<ScenarioKey> axis_forms();
 
-/// `path`: where it stands in the file. What is wrong is noted among the context's problems.
+/// `path`: its place in the file. Errors are added to the context's problems.
 std::vector<AxisValue> read_axis(ReadContext& context, const YamlNode& node, const std::string& path);
 
 }  // namespace straggler

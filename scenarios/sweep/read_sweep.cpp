@@ -113,7 +113,7 @@ Part<UntilInterval> until_part() {
                                      .otherwise = "the time to the target, or samples per second",
                                      .form = "name"}),
       field(&UntilInterval::most,
-            {.name = "most", .type = ValueType::count, .range = Range::between(2, 100'000), .meaning = "repeats at most"}),
+            {.name = "most", .type = ValueType::count, .range = Range::between(2, 100'000), .meaning = "largest number of repeats"}),
   });
 }
 

@@ -1,4 +1,4 @@
-// Estimates the remaining time of points from those that have ended.
+// Estimates the remaining time of points from the finished ones.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// Between two ends of points the estimate falls as time passes; at an end it changes by what that point took.
+/// Between two ends of points the estimate falls as time passes; at an end it changes by the time of that point.
 class RemainingTime {
  public:
   /// Seconds from `seconds` on (both since the start); none before a point of this run has ended.
@@ -20,7 +20,7 @@ class RemainingTime {
     }
     const double each = at_ / static_cast<double>(ended);
     const std::size_t left = now.points - now.finished - now.failed;
-    // However long those that are running will take, the others are still to come.
+    // However long the running points will take, the others are still to come.
     const double least = each * static_cast<double>(left - std::min(left, now.running));
     return std::max(each * static_cast<double>(left) - (seconds - at_), least);
   }

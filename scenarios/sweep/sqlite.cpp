@@ -66,8 +66,8 @@ void Database::use_write_ahead_log() {
   fail(code);
 }
 
-/// Of a folder that cannot be written, in which SQLite could not even note that it reads. Sound as long as nobody writes, and nothing is
-/// left in the log.
+/// For a folder that cannot be written, where SQLite could not even register as a reader. Correct if there is no writer, and the log is
+/// empty.
 void Database::read_as_it_lies() {
   std::error_code error;
   const std::filesystem::path log = file_.string() + "-wal";

@@ -54,7 +54,7 @@ class Database {
   void run(const char* sql);
   const std::filesystem::path& file() const { return file_; }
   bool read_only() const { return read_only_; }
-  /// Throws FileGone if it is: SQLite writes on, into a file that nobody finds.
+  /// Throws FileGone if it is: SQLite would go on writing into the deleted file.
   void refuse_if_gone() const;
   /// Rows that the last statement changed.
   std::int64_t changes() const;

@@ -37,7 +37,7 @@ class SweepPlan {
             [this, group, repeat] { return reader_.read(groups_[group], repeat); }, options_.timing_only || sweep_.timing_only};
   }
 
-  /// Decides when all repeats so far are there, so that it does not depend on who finished first.
+  /// Decides when all repeats so far are there, so that it does not depend on the order in which they finish.
   std::vector<PointRequest> more(std::size_t index, const PointOutcome& outcome) {
     if (!sweep_.until || !outcome.result) return {};
     const auto [group, repeat] = places_[index];

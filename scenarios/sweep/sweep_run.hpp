@@ -32,7 +32,7 @@ struct SweepRow {
 struct SweepOutcome {
   std::vector<SweepGroup> groups;     // by number; merged ones have labels only
   std::vector<SweepRow> rows;         // finished points, in the order of groups and repeats
-  std::vector<std::string> failures;  // "PATH=VALUE, …, repeat 2: what went wrong"
+  std::vector<std::string> failures;  // "PATH=VALUE, …, repeat 2: error"
   SweepProgress progress;
   bool interrupted = false;
   std::vector<PlacedPoint> missing;  // points that no shard has finished, without seed and id
@@ -44,18 +44,19 @@ bool sweep_goes_on(const Sweep& sweep, const SweepOptions& options, const PointP
 /// Every point that would be run at least, in order. The request is good until `act` returns. Throws ScenarioErrors.
 void each_point(const Sweep& sweep, const SweepOptions& options, const std::function<void(const PointRequest&)>& act);
 
-/// Reads all scenarios first (throws ScenarioErrors), then runs what is not finished.
+/// Reads all scenarios first (throws ScenarioErrors), then runs the unfinished points.
 SweepOutcome run_sweep(const Sweep& sweep, const SweepOptions& options, SweepState& state, PointPool& pool);
 
-/// What several states (shards of one sweep, their files) have finished, put into `into` beside what that has of the same sweep, and what
-/// none of them has. Throws ResultsError where they belong to different sweeps, or to a search, and then changes nothing.
+/// Puts the finished points of several states (the files of one sweep's shards) into `into`, beside its own of the same sweep. The outcome
+/// lists the points that none has finished as missing. Throws ResultsError if they belong to different sweeps, or to a search, and then
+/// changes nothing.
 SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, SweepState& into);
 
 /// "PATH=LABEL, …, repeat 2".
 std::string point_name(const std::vector<std::string>& columns, const std::vector<std::string>& labels, std::int64_t repeat);
 
-/// What makes the sweep: its base scenario, its axes, its repeats. Says so (`seedless_timing`) if the seed changes the timing of none of
-/// its settings, by looking at each value of each axis beside the first values of the others.
+/// The identity of the sweep: its base scenario, its axes, its repeats. Has `seedless_timing` if the seed changes the timing of none of its
+/// settings, which is found from each value of each axis together with the first values of the others.
 Description describe(const Sweep& sweep, const std::vector<std::string>& more);
 
 }  // namespace straggler

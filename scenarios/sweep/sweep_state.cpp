@@ -14,7 +14,7 @@
 namespace straggler {
 namespace {
 
-/// When a process began, in clock ticks since the machine did: tells it from a later one of the same number. 0: there is none.
+/// Start time of a process, in clock ticks since boot: distinguishes it from a later one of the same number. 0: no such process.
 std::int64_t birth(pid_t process) {
   std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
   std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());

@@ -2,7 +2,8 @@
 //
 // Invariants:
 //  - A point is either finished and recorded, with all its scalars, or not there.
-//  - A point's id is a hash of its whole scenario, of what is run and of the program, so that a changed sweep keeps what still holds.
+//  - A point's id is a hash of its whole scenario, of the kind of run and of the program, so that a changed sweep keeps the points that
+//    still hold.
 //  - A point that a living process of this host works on is claimed by it; claims of dead processes count for nothing.
 #pragma once
 #include <cstdint>
@@ -33,7 +34,7 @@ struct PlacedPoint {
   std::string id;
 };
 
-/// All settings of the sweep, whatever shard runs them, and how often each is repeated at least.
+/// All settings of the sweep, over all shards, and the least number of repeats of each.
 struct PlannedSweep {
   std::vector<std::vector<std::string>> settings;  // [groups], labels of the swept paths
   std::int64_t repeats = 0;
@@ -54,7 +55,7 @@ class SweepState {
   std::size_t points();
   const std::filesystem::path& file() const { return database_.file(); }
 
-  /// What the sweep was when it was last run; empty: it was not. Then what it is now.
+  /// The description from the last run; empty: there was none. describe() then replaces it.
   Description description();
   void describe(const Description& description);
   void plan(const PlannedSweep& plan);

@@ -13,7 +13,7 @@ std::string points_csv(const std::vector<std::string>& columns, const SweepOutco
 /// Swept paths, `count`, then for each scalar that is a number X_mean, X_sd, X_ci95 (half of the 95 % confidence interval of the mean) and
 /// X_count: of how many repeats, since some scalars may not apply (a target that was not reached).
 std::string groups_csv(const std::vector<std::string>& columns, const SweepOutcome& outcome);
-/// For people: a line for each group, with what decides.
+/// For people: a line for each group, with the deciding figures.
 std::string sweep_table(const std::vector<std::string>& columns, const SweepOutcome& outcome);
 
 }  // namespace straggler

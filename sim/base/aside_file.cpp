@@ -4,6 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "sim/base/hidden_folder.hpp"
 
 namespace straggler {
 
@@ -11,22 +16,35 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A pipe or a device has nothing to bring to a disk.
 int bring_to_disk(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return errno == EACCES ? 0 : errno;  // written under a mask that forbids its owner to read
   const int error = ::fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
   ::close(descriptor);
   return error;
 }
 
+std::string random_name(const std::string& stem) {
+  std::random_device random;
+  return "." + stem.substr(0, 100).append(hidden_mark) + std::to_string(random()) + std::to_string(random());
+}
+
 }  // namespace
 
-AsideFile::AsideFile(const fs::path& place) : place_(place), path_(fs::path(place) += ".part") {}
+AsideFile::AsideFile(fs::path place) : place_(std::move(place)) {
+  std::error_code error;
+  const std::string stem = place_.filename().string();
+  folder_ = make_hidden_folder(place_.parent_path(), stem, error);
+  // Where no folder can be made, no file can: a name that nobody can foresee, for the error.
+  path_ = folder_.empty() ? place_.parent_path() / random_name(stem) : folder_ / stem;
+  if (!folder_.empty()) lock_ = lock_folder(folder_);
+}
 
 AsideFile::~AsideFile() {
   std::error_code ignored;
   if (!moved_) fs::remove(path_, ignored);
+  if (!folder_.empty()) fs::remove(folder_, ignored);
+  if (lock_ >= 0) ::close(lock_);
 }
 
 std::error_code AsideFile::put_into_place() {

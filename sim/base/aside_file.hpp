@@ -2,29 +2,28 @@
 #pragma once
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 namespace straggler {
 
-/// The name of a file while it is written, beside its place. The writer closes it before put_into_place().
+/// A file while it is written: in a hidden folder beside its place (sim/base/hidden_folder.hpp). The writer makes it with path(), and
+/// closes it before put_into_place().
 class AsideFile {
  public:
-  /// `beside` is in the folder of `place`.
-  AsideFile(std::filesystem::path place, std::filesystem::path beside) : place_(std::move(place)), path_(std::move(beside)) {}
-  /// "PLACE.part".
-  explicit AsideFile(const std::filesystem::path& place);
+  explicit AsideFile(std::filesystem::path place);
   /// Removes the file unless it was put into place.
   ~AsideFile();
   AsideFile(const AsideFile&) = delete;
   AsideFile& operator=(const AsideFile&) = delete;
 
+  /// Where the hidden folder cannot be made, this cannot be opened either, for the same reason.
   const std::filesystem::path& path() const { return path_; }
   const std::filesystem::path& place() const { return place_; }
   /// Once the disk holds its bytes it replaces the old file: a crash of the machine leaves the old file or the new one.
   std::error_code put_into_place();
 
  private:
-  std::filesystem::path place_, path_;
+  std::filesystem::path place_, folder_, path_;
+  int lock_ = -1;  // descriptor of the folder
   bool moved_ = false;
 };
 

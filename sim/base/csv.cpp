@@ -4,6 +4,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "sim/base/ascii.hpp"
+
 namespace straggler {
 
 namespace {
@@ -71,13 +73,23 @@ bool CsvSplitter::quoted(std::string_view line, std::size_t& at, CsvField& field
 std::optional<double> as_number(std::string_view field) { return whole_field_as<double>(field); }
 std::optional<std::int64_t> as_integer(std::string_view field) { return whole_field_as<std::int64_t>(field); }
 
+/// A spreadsheet would compute it. Numbers and quantities ("-5", "+1e3", "-20ms") and a lone sign are none.
+bool is_formula(std::string_view text) {
+  if (text.empty()) return false;
+  const char first = text.front();
+  if (first == '=' || first == '@' || first == '\t' || first == '\r') return true;
+  if ((first != '+' && first != '-') || text.size() == 1 || as_number(text)) return false;
+  const bool number = is_digit(text[1]) || text[1] == '.';
+  return !number || text.find_first_of("(|!") != std::string_view::npos;
+}
+
 bool plain_csv(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; });
+  return !is_formula(text) && std::none_of(text.begin(), text.end(), [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; });
 }
 
 std::string csv_text(std::string_view text) {
   if (plain_csv(text)) return std::string(text);
-  std::string out = "\"";
+  std::string out = is_formula(text) ? "\"'" : "\"";
   for (const char c : text) {
     if (c == '"') out += '"';
     out += c;

@@ -47,9 +47,10 @@ class CsvSplitter {
 std::optional<double> as_number(std::string_view field);
 std::optional<std::int64_t> as_integer(std::string_view field);
 
-/// No need to quote it.
+/// csv_text() would not change it.
 bool plain_csv(std::string_view text);
-/// A field, quoted only where it must be.
+/// A field, quoted only where it must be. A ' goes before text that a spreadsheet would take as a formula: text that begins with =, @, a
+/// tab or a carriage return, or with + or - unless it is that sign alone, a number or a quantity such as "-20ms".
 std::string csv_text(std::string_view text);
 
 }  // namespace straggler

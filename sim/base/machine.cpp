@@ -40,7 +40,7 @@ void limit_bytes(GroupLimits& limits, double bytes) {
   if (bytes > 0 && bytes < 0x1p62) lower(limits.bytes, static_cast<std::uint64_t>(bytes));  // version 1 writes "no limit" as nearly 2^63
 }
 
-/// A file of one group says all that is to be known about it; those of controllers that are not there are missing.
+/// Each file that exists states one limit of the group. Files of controllers that are not mounted are missing.
 void limit_by(GroupLimits& limits, const fs::path& group) {
   if (const auto both = numbers_in(group / "cpu.max"); both.size() == 2) limit_cores(limits, both[0], both[1]);
   if (const auto bytes = numbers_in(group / "memory.max"); !bytes.empty()) limit_bytes(limits, bytes[0]);
@@ -95,7 +95,7 @@ void limit_by_groups(GroupLimits& limits, const fs::path& root, const Mount& mou
   limit_by(limits, point);
 }
 
-/// Processors in the affinity mask, however wide it is; 0: the system does not say.
+/// Processors in the affinity mask, of any width; 0: unknown.
 unsigned affinity_cores() {
   constexpr int most = 1 << 20;
   for (int processors = 1024; processors <= most; processors *= 4) {

@@ -43,7 +43,7 @@ struct Heir {
   }
 };
 
-/// What threads that ended have left of this class.
+/// Takes a chunk list of this class from a thread that has ended; false if there is none.
 bool inherit(std::size_t k) {
   Abandoned& from = abandoned();
   const std::lock_guard lock(from.mutex);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cctype>
 
+#include "sim/base/shown_text.hpp"
+
 namespace straggler {
 
 namespace {
-constexpr std::size_t longest_name = 64;  // nobody means a name by more than this
+constexpr std::size_t longest_name = 64;  // longer words are not misspelt names
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -58,7 +60,7 @@ std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 60;
   static constexpr char digits[] = "0123456789abcdef";
   std::string out = "'";
-  for (const char c : text.substr(0, longest)) {
+  for (const char c : shortened(text, longest)) {
     const unsigned char byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte < 0x7f) {
       out += c;
@@ -68,7 +70,7 @@ std::string in_quotes(std::string_view text) {
       out += digits[byte & 15];
     }
   }
-  return out + (text.size() > longest ? "...'" : "'");
+  return out + "'";
 }
 
 std::string joined(const std::vector<std::string>& names) {

@@ -1,11 +1,13 @@
 #include "sim/base/xml_text.hpp"
 
+#include "sim/base/shown_text.hpp"
+
 namespace straggler {
 
 std::string xml_text(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
+  for (const char c : page_text(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -23,10 +25,7 @@ std::string xml_text(std::string_view text) {
         out += "&#39;";
         break;
       default:
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\t' || c == '\n' || c == '\r')
-          out += c;
-        else
-          out += "\xEF\xBF\xBD";
+        out += c;
     }
   }
   return out;

@@ -5,8 +5,8 @@
 
 namespace straggler {
 
-/// `text` for use between tags and in an attribute with either kind of quotes: & < > " ' are written as references. Characters that XML
-/// cannot represent (control characters except tabs and line ends) become U+FFFD.
+/// `text` for use between tags and in an attribute with either kind of quotes: & < > " ' are written as references. Characters that
+/// must not be shown become U+FFFD (sim/base/shown_text.hpp).
 std::string xml_text(std::string_view text);
 
 }  // namespace straggler

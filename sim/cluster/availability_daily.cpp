@@ -33,9 +33,9 @@ const Register<AvailabilityEntry> entry(
      {{.name = "from",
        .type = ValueType::time,
        .required = true,
-       .meaning = "local time of day at which the client comes, such as 22 h",
+       .meaning = "local time of day from which the client is present, such as 22 h",
        .range = {0, 86'400, false, true}},
-      {.name = "hours", .required = true, .meaning = "for which it is there", .range = Range::above_to(0, 24)}},
+      {.name = "hours", .required = true, .meaning = "time per day for which it is present", .range = Range::above_to(0, 24)}},
      [](const Parameters& parameters) {
        return std::make_unique<Daily>(Time::from_seconds(parameters.number("from")),
                                       Time::from_seconds(parameters.number("hours") * 3'600));

@@ -104,7 +104,7 @@ class Trace final : public Availability {
     const Time within = begin - round;
     const auto next = std::upper_bound(spans.begin(), spans.end(), within, [](Time at, const Span& span) { return at < span.to; });
     if (next != spans.end() && next->from <= within) {
-      // Its end, or that of the first span of the next round, where one goes on in the other.
+      // The end of this span. If it continues at the start of the next round: the end of that round's first span.
       if (next->to == repeat_ && spans.front().from == Time())
         return {spans.front().to == repeat_ ? Time::never() : round + repeat_ + spans.front().to, true};
       return {round + next->to, true};
@@ -133,7 +133,7 @@ class Trace final : public Availability {
 
 const Register<AvailabilityEntry> entry(
     {"trace",
-     "present as a file says",
+     "present as given in a file",
      {{.name = "path", .type = ValueType::path, .required = true, .meaning = "CSV with the columns worker, from_s, to_s"},
       {.name = "repeat",
        .type = ValueType::time,

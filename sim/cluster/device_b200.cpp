@@ -4,8 +4,8 @@
 //   (github.com/lambdal/deeplearning-benchmark, pytorch/pytorch-train-throughput-v2-fp32.csv; batch size in
 //   pytorch/scripts/config_v2/config_pytorch_192GB.sh): 855 x 212.0 GFLOP is 181.3 TFLOP/s, 0.161 of the peak.
 // 16 bits: 1405 sequences/s at 768 a batch with AMP (the same, fp16): 297.9 TFLOP/s, 0.132 of the peak.
-// The arithmetic of this device does not bind ResNet-50, on which the others are calibrated: 2967 images/s in TF32 and 3076 in 16 bits,
-// where the figures here say 7390 and 12140.
+// The arithmetic of this device does not bind ResNet-50, on which the others are calibrated: it reaches 2967 images/s in TF32 and 3076 in
+// 16 bits, where the figures above would give 7390 and 12140.
 // launch: no measurement at two batch sizes was found. It is 0 here, so small batches come out too fast.
 #include "sim/base/registry.hpp"
 #include "sim/cluster/device_profile.hpp"

@@ -2,7 +2,7 @@
 //
 // Measured: training of Inception-v3 on synthetic ImageNet, one GPU of an EC2 p2.8xlarge, parameters on the GPU, TensorFlow, May 2017
 // (tensorflow.org, docs/site/en/r1/guide/performance/benchmarks.md): 29.9 images/s at 32 a batch, 30.8 at 64.
-// launch: t(32) = 1070.2 ms, t(64) = 2077.9 ms; the line through both meets batch size 0 at 62.5 ms (ResNet-50's rows say 63.4 ms).
+// launch: t(32) = 1070.2 ms, t(64) = 2077.9 ms; the line through both meets batch size 0 at 62.5 ms (ResNet-50's rows give 63.4 ms).
 // efficiency: (2077.9 - 62.5) ms / 64 = 31.49 ms for 34.279 GFLOP is 1.0886 TFLOP/s, 0.249 of the peak.
 // 16 bits: Kepler has no faster units for them.
 #include "sim/base/registry.hpp"

@@ -72,7 +72,7 @@ void check_cards(const Placement::Intra& intra) {
 
 /// Which card each rank has, and the cards of all hosts.
 struct CardPlan {
-  std::vector<std::uint32_t> of_rank;                // [ranks]; empty: that of its host
+  std::vector<std::uint32_t> of_rank;                // [ranks]; empty: the card of its host
   std::vector<std::uint32_t> host, number;           // [cards]: of which host, and which of it
   bool several() const { return !of_rank.empty(); }  // of some host
 };
@@ -123,7 +123,7 @@ struct Fabric::Inside {
   std::unique_ptr<const Topology> topology;
   std::function<std::string(std::size_t)> host_name;
   std::size_t workers = 0, servers = 0, ranks = 0, hosts = 0;
-  std::vector<std::uint32_t> card_of;  // [ranks]; empty: that of its host
+  std::vector<std::uint32_t> card_of;  // [ranks]; empty: the card of its host
   std::vector<std::uint32_t> host_of;
   std::optional<HostInside> intra;  // only if some ranks share a host
   bool half_duplex = false;
@@ -184,7 +184,7 @@ Fabric::Fabric(const TopologyEntry& entry, const Parameters& parameters, Placeme
     for (std::size_t rank = 0; rank < inside->ranks; ++rank) inside->host_of.push_back(static_cast<std::uint32_t>(rank));
   }
   if (placement.intra) {
-    // Checked where nobody shares a host, too.
+    // Checked even if no workers share a host.
     HostInside intra(levels_of(*placement.intra), inside->host_of, inside->host_of.empty() ? 0 : placement.workers);
     if (shared || inside->crosses_inside) inside->intra = std::move(intra);
   }
@@ -229,6 +229,8 @@ double Fabric::bytes_per_second(LinkId id) const {
   if (id >= in.buses) return in.intra->bytes_per_second(static_cast<LinkId>(id - in.buses));
   return in.topology->bytes_per_second(in.half_duplex ? 2 * id : id);
 }
+
+const Topology* Fabric::direct() const { return inside_->direct ? inside_->topology.get() : nullptr; }
 
 void Fabric::route(Rank from, Rank to, Route& out) const {
   const Inside& in = *inside_;

@@ -81,6 +81,8 @@ class Fabric {
   std::vector<Rank> racks() const;
   TopologyFacts facts() const;
   const Topology& topology() const;
+  /// The topology, if rank r is its end point r and its routes are those of ranks; null otherwise.
+  const Topology* direct() const;
 
  private:
   struct Inside;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "sim/base/aside_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/xml_text.hpp"
 #include "sim/cluster/fabric.hpp"
@@ -113,14 +114,15 @@ void write_graph(const Topology& topology, const std::string& path) {
   const bool graphml = path.ends_with(".graphml");
   if (!graphml && !path.ends_with(".dot"))
     throw std::invalid_argument(path + ": is neither .graphml nor .dot; give the file one of these endings");
-  std::ofstream out(path, std::ios::binary);
+  AsideFile aside(path);
+  std::ofstream out(aside.path(), std::ios::binary);
   const Picture picture = picture_of(topology);
   if (graphml)
     write_graphml(picture, out);
   else
     write_dot(picture, out);
   out.close();
-  if (!out) throw std::runtime_error(path + ": cannot be written");
+  if (!out || aside.put_into_place()) throw std::runtime_error(path + ": cannot be written");
 }
 
 }  // namespace straggler

@@ -1,8 +1,8 @@
-// Factors replayed from a file: what a real worker was measured to do. The file is a CSV of positive numbers with '#' comments and,
-// if its first row is of words, a header; row k of a column is the factor of quantum k, and a column that runs out begins
-// again. One column serves all workers. With several, worker w has column w modulo their number, so real workers keep what they had
-// in common at a time; where no worker is at hand, the column is drawn from the stream.
-// The mean is that of the file unless `normalize` divides by it: by the mean of the whole file, so that columns keep their differences.
+// Jitter factors replayed from a file, as measured on real workers. The file is a CSV of positive numbers with '#' comments and, if the
+// first row has words, a header. Row k of a column is the factor of quantum k; a column that ends starts again. One column serves all
+// workers. With several columns, worker w has column w modulo their number, so that workers keep the slowdowns that they had at the same
+// time; without a worker, the column is drawn from the stream. The mean is the file's, unless `normalize` divides by the mean of the whole
+// file, which keeps the differences between columns.
 #include <cctype>
 #include <filesystem>
 #include <map>
@@ -199,7 +199,7 @@ const Register<JitterEntry> entry({
         {{.name = "path",
           .type = ValueType::path,
           .required = true,
-          .meaning = "CSV of factors, one row a quantum: one column for all workers, or a column for each"},
+          .meaning = "CSV of factors, one row per quantum: one column for all workers, or a column for each"},
          offset_choice.parameter(
              Offset::automatic,
              "the row in which a worker starts: none: the first; random: a random one; auto: a random one if workers share a column"),

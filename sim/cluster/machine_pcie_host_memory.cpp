@@ -1,6 +1,6 @@
 // GPUs on PCIe whose messages go through the host's memory, as where peers cannot reach each other (virtual machines, consumer cards).
 //
-// bandwidth: that of the V100 cluster's hosts (validation/claims/v100_allreduce.yaml).
+// bandwidth: as on the hosts of the V100 cluster (validation/claims/v100_allreduce.yaml).
 // while_computing: DistributedDataParallel on four L4 (docs/decisions/053).
 #include "sim/base/registry.hpp"
 #include "sim/cluster/host_machine.hpp"

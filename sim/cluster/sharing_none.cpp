@@ -1,6 +1,6 @@
-// Sharing model `none`: every message has the whole bandwidth of its narrowest link, whatever else is in progress: latency plus bytes over
-// bandwidth (R. W. Hockney, The communication challenge for MPP, Parallel Computing 20, 1994). A baseline: what contention costs is the
-// difference from it.
+// Sharing model `none`: every message has the whole bandwidth of its narrowest link, even if other messages are in flight, so that it takes
+// latency plus bytes over bandwidth (R. W. Hockney, The communication challenge for MPP, Parallel Computing 20, 1994). This is the
+// baseline: the difference from it is the cost of contention.
 #include "sim/base/registry.hpp"
 #include "sim/cluster/transport.hpp"
 

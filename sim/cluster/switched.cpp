@@ -18,14 +18,14 @@ std::vector<Parameter> with_core(std::vector<Parameter> parameters) {
                         ValueType::rate,
                         {},
                         false,
-                        "of each cable between switches, each way; default: the network's link",
+                        "bandwidth of each cable between switches, each way; default: the network's link",
                         Range::above(0),
                         {}});
   parameters.push_back({"latency",
                         ValueType::time,
                         {},
                         false,
-                        "of each cable between switches; default: the network's link",
+                        "latency of each cable between switches; default: the network's link",
                         Range::between(0, most_latency.seconds()),
                         {}});
   return parameters;

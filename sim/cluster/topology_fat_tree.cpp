@@ -122,7 +122,7 @@ class FatTree final : public SwitchedTopology {
 };
 
 const Register<TopologyEntry> entry({"fat_tree",
-                                     "three levels of switches with k ports each, as much bandwidth at the top as at the bottom",
+                                     "three levels of switches with k ports each, the same bandwidth at the top and at the bottom",
                                      with_core({{"k",
                                                  ValueType::count,
                                                  {},

@@ -224,11 +224,11 @@ const Register<TopologyEntry> entry(
        "a .graphml or .dot file, its edges with bandwidth and latency, its nodes of kind host or switch",
        {},
        {}},
-      {"multipath", ValueType::boolean, "false", false, "sender and receiver choose among equally short routes", {}, {}},
-      of_cables("host_cables.bandwidth", ValueType::rate, "of every cable that ends at a host; overrides the file"),
-      of_cables("host_cables.latency", ValueType::time, "of every cable that ends at a host; overrides the file"),
-      of_cables("switch_cables.bandwidth", ValueType::rate, "of every cable between switches; overrides the file"),
-      of_cables("switch_cables.latency", ValueType::time, "of every cable between switches; overrides the file")},
+      {"multipath", ValueType::boolean, "false", false, "equally short routes are shared: sender and receiver decide which", {}, {}},
+      of_cables("host_cables.bandwidth", ValueType::rate, "bandwidth of every cable that ends at a host; overrides the file"),
+      of_cables("host_cables.latency", ValueType::time, "latency of every cable that ends at a host; overrides the file"),
+      of_cables("switch_cables.bandwidth", ValueType::rate, "bandwidth of every cable between switches; overrides the file"),
+      of_cables("switch_cables.latency", ValueType::time, "latency of every cable between switches; overrides the file")},
      [](const Parameters& parameters, TopologyRequest request) { return make(parameters, request); }});
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Topology `full`: a cable for every pair of end points and no switch. Each direction carries what the sender's up-link and the receiver's
-// down-link would, the narrower of the two; its latency is that of both NICs, so that a message alone takes as long as in a star.
-// Nothing is shared: what a message costs without contention. Cable j (j - 1) / 2 + i joins end points i < j, link 2 c leads from i to j.
+// Topology `full`: a cable for every pair of end points and no switch. Each direction has the bandwidth of the sender's up-link or of the
+// receiver's down-link, whichever is narrower. Its latency is the sum of both NICs', so a message alone takes as long as in a star. Nothing
+// is shared, so messages do not contend. Cable j (j - 1) / 2 + i joins end points i < j; link 2 c leads from i to j.
 #include <algorithm>
 #include <limits>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // Topology `hosts`: a star of hosts, for clusters where several workers share a host and its NIC (`per_host`, `servers.host`) and talk to
-// each other over its bus (`network.intra`). Which rank lives where is the Placement's matter; where nobody shares a host this is a star.
+// each other over its bus (`network.intra`). The Placement decides which rank is on which host. If no ranks share a host, this is a star.
 #include "sim/base/registry.hpp"
 #include "sim/cluster/star.hpp"
 

@@ -1,6 +1,6 @@
-// Topology `rails`: a switch for every network card of a host. The k-th cards of all hosts hang on the switch rail/k, and the switches on
-// one core, each by a cable that carries, each way, what all its cards carry together, divided by the oversubscription. So traffic between
-// cards of one number stays on its switch. Hosts with fewer cards are on the first rails only.
+// Topology `rails`: a switch for each network card of a host. The k-th cards of all hosts are connected to the switch rail/k, and each of
+// these switches to one core. Its cable to the core has, each way, the bandwidth of all its cards together, divided by the
+// oversubscription. So traffic between cards of the same number stays on their switch. Hosts with fewer cards are on the first rails only.
 // NVIDIA, DGX SuperPOD reference architecture, RA-10263, compute fabric ("rail-optimized").
 #include <algorithm>
 #include <stdexcept>
@@ -52,8 +52,8 @@ class Rails final : public SwitchedTopology {
   }
   Way between(std::size_t a, std::size_t b) const override { return a == b ? Way{} : Way{2, core_.latency + core_.latency}; }
 
-  /// Half of the cards against the others: of cards alone if nothing is oversubscribed. Else whole rails on one side are a cut, too: the
-  /// narrowest first, those that fit into half of the cards.
+  /// Half of the cards against the others. Without oversubscription only the cards limit it. Otherwise whole rails on one side are a cut,
+  /// too: the narrowest first, as long as they fit into half of the cards.
   Bisection bisection() const override {
     if (oversubscription_ == 1 || rails() == 1) return {nics_.halves(), false};
     std::vector<std::size_t> cards(rails()), order(rails());
@@ -89,12 +89,12 @@ class Rails final : public SwitchedTopology {
 };
 
 const Register<TopologyEntry> entry({"rails",
-                                     "a switch for the first cards of all hosts, one for the second cards, and so on; a core between them",
+                                     "for each k a switch (a rail) connects the k-th cards of all hosts; a core connects the rails",
                                      {{"oversubscription",
                                        ValueType::number,
                                        "1",
                                        false,
-                                       "a rail's cards together over its cable to the core",
+                                       "sum of the bandwidths of a rail's cards, divided by that of its cable to the core",
                                        Range::between(1, 1e9),
                                        {}}},
                                      [](const Parameters& parameters, TopologyRequest request) -> std::unique_ptr<Topology> {

@@ -145,7 +145,7 @@ class Torus final : public SwitchedTopology {
   Core core_;
 };
 
-/// As many dimensions, as equal as can be: from the back, the largest divisor up to the root of what is left.
+/// That number of dimensions, as equal as possible: from the back, the largest divisor up to the root of the remaining number.
 std::string dims_that_fit(std::size_t endpoints, std::size_t dimensions) {
   std::vector<std::size_t> dims;
   for (; dimensions > 1; --dimensions) {

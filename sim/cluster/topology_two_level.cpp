@@ -1,6 +1,6 @@
-// Topology `two_level`: hosts in racks, a switch a rack, one core switch. A rack's cable to the core carries, each way, what all its
-// hosts' NICs carry together, divided by the oversubscription; its latency is that of the network's link. Hosts fill the racks in order,
-// n mod R of the R racks having one more than the others.
+// Topology `two_level`: hosts in racks, one switch per rack, and one core switch. A rack's cable to the core has, each way, the bandwidth
+// of all its hosts' NICs together, divided by the oversubscription; its latency is that of the network's link. Hosts fill the racks in
+// order; n mod R of the R racks have one host more than the others.
 // Al-Fares, Loukissas, Vahdat, A Scalable, Commodity Data Center Network Architecture, SIGCOMM 2008, section 2.1 (oversubscription).
 #include <algorithm>
 #include <cmath>
@@ -78,7 +78,7 @@ class TwoLevel final : public SwitchedTopology {
     return std::min({in_order, narrow_first, racks_cut(order, half)});
   }
 
-  /// What `half` hosts of the racks in this order can send to the others: the smaller of the cuts with the core on either side.
+  /// Bandwidth from `half` hosts of the racks in this order to the others: the smaller of the cuts with the core on either side.
   double racks_cut(const std::vector<std::size_t>& order, std::size_t half) const {
     double core_receives = 0, core_sends = 0;
     for (const std::size_t rack : order) {
@@ -93,9 +93,9 @@ class TwoLevel final : public SwitchedTopology {
   }
 
   /// Equal hosts. With the core among the receivers, a rack of s hosts, a of which send, costs min(a up, (s - a) down + s up / o). That is
-  /// concave in a, so the least over all ways to pick `half` senders has at most one rack that is neither empty nor full: all numbers of
-  /// full racks of either size are tried, and a rack of either size for what is left. (The core among the senders: up and down change
-  /// places.)
+  /// concave in a, so the least over all ways to pick `half` senders has at most one rack that is neither empty nor full. All numbers of
+  /// full racks of either size are tried, with the remaining senders in one rack of either size. (With the core among the senders, up and
+  /// down change places.)
   double packed_cut(std::size_t half, double up, double down) const {
     const auto cost = [&](std::size_t size, std::size_t senders) {
       const double all = static_cast<double>(size), a = static_cast<double>(senders);

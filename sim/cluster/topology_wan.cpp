@@ -1,6 +1,6 @@
-// Topology `wan`: clients that reach the servers each by its own up- and down-link, which are mostly slow and unequal (the usual case of
-// federated learning). A star; `up` and `down` stand for the cards of workers and their hosts, not for those of servers. With `backbone`
-// the clients' switch and the servers' switch are two, and one cable between them is all that clients and servers have in common.
+// Topology `wan`: clients that reach the servers over their own up- and down-links, which are mostly slow and unequal (the usual case of
+// federated learning). It is a star; `up` and `down` set the cards of workers and their hosts, not those of servers. With `backbone` the
+// clients and the servers have a switch each, and one cable between the two carries all of their traffic.
 #include <algorithm>
 #include <stdexcept>
 
@@ -96,9 +96,15 @@ class Wan final : public SwitchedTopology {
 const Register<TopologyEntry> entry(
     {"wan",
      "every client has its own up- and down-link; clients and servers may share a backbone",
-     {{"up", ValueType::rate, {}, false, "of a worker or host; default: its link", Range::above(0), {}},
-      {"down", ValueType::rate, {}, false, "of a worker or host; default: its link", Range::above(0), {}},
-      {"backbone", ValueType::rate, {}, false, "between all clients and all servers, each way; default: no limit", Range::above(0), {}}},
+     {{"up", ValueType::rate, {}, false, "bandwidth out of a worker or host; default: its link", Range::above(0), {}},
+      {"down", ValueType::rate, {}, false, "bandwidth into a worker or host; default: its link", Range::above(0), {}},
+      {"backbone",
+       ValueType::rate,
+       {},
+       false,
+       "bandwidth between all clients and all servers, each way; default: no limit",
+       Range::above(0),
+       {}}},
      [](const Parameters& parameters, TopologyRequest request) -> std::unique_ptr<Topology> {
        return std::make_unique<Wan>(parameters, with_access(parameters, std::move(request)));
      }});

@@ -41,6 +41,7 @@ ProtocolSegment segment_for(const std::vector<ProtocolSegment>& segments, double
 Transport::Transport(const Fabric& fabric, Network& network, const SharingModel& sharing, std::vector<ProtocolSegment> segments,
                      double connection_bytes_per_second)
     : fabric_(fabric),
+      direct_(fabric.direct()),
       sharing_(sharing),
       segments_(std::move(segments)),
       plain_(sharing.plain()),

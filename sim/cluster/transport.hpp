@@ -74,7 +74,10 @@ class Transport {
   void plan(Rank from, Rank to, double bytes, Carriage& out);
   /// The same where messages are plain.
   const Route& route(Rank from, Rank to) {
-    fabric_.route(from, to, route_);
+    if (direct_)
+      direct_->route(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to), route_);
+    else
+      fabric_.route(from, to, route_);
     return route_;
   }
 
@@ -83,6 +86,7 @@ class Transport {
   double most(Rank from, Rank to) const;
 
   const Fabric& fabric_;
+  const Topology* direct_;  // null: routes are the fabric's
   const SharingModel& sharing_;
   std::vector<ProtocolSegment> segments_;
   bool plain_;

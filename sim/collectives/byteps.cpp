@@ -41,7 +41,7 @@ class BytePs final : public CollectiveSchedule {
     if (shared) stages_.push_back(Stage::add_up);
     if (several) stages_.insert(stages_.end(), {Stage::push, Stage::pull});
     if (shared) stages_.push_back(Stage::spread);
-    if (!several) servers_ = 1;  // nobody asks them; a stripe is one partition
+    if (!several) servers_ = 1;  // there are none to wait for; a stripe is one partition
     stripe_ = static_cast<std::uint64_t>(parameters.number("partition")) * servers_;
     stripes_ = stages_.empty() ? 0 : std::max<std::size_t>(1, static_cast<std::size_t>((bytes + stripe_ - 1) / stripe_));
     const bool after = parameters.text("pull") == "after_push";
@@ -71,7 +71,7 @@ class BytePs final : public CollectiveSchedule {
     return text.empty() ? "nothing" : text;
   }
 
-  /// Rounds in which the same stages are busy are alike, but for that of the last stripe, which may be shorter.
+  /// Rounds in which the same stages are busy are alike, except for the round of the last stripe, which may be shorter.
   std::vector<Stretch> stretches() const override {
     std::vector<Stretch> all;
     for (std::size_t round = 0; round < rounds(); ++round) {
@@ -176,7 +176,7 @@ class BytePs final : public CollectiveSchedule {
   std::vector<Stage> stages_;
   std::vector<std::size_t> begin_;  // [stages]: the round of its first stripe
   std::size_t stripes_ = 0;
-  double of_card_ = 1;  // of what a host pushes, the share of its fullest card
+  double of_card_ = 1;  // the share of a host's push that its fullest card carries
 };
 
 double seconds(double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters& parameters) {
@@ -195,12 +195,12 @@ CollectiveEntry entry() {
   made.parameters = {{.name = "partition",
                       .type = ValueType::bytes,
                       .fallback = "4096000B",
-                      .meaning = "bytes into which gradients are cut (BYTEPS_PARTITION_BYTES)",
+                      .meaning = "bytes of the pieces into which gradients are cut (BYTEPS_PARTITION_BYTES)",
                       .range = Range::between(1, 1e15)},
                      {.name = "pull",
                       .type = ValueType::choice,
                       .fallback = "beside_push",
-                      .meaning = "each partition while the next one is pushed, or all of them when all are pushed",
+                      .meaning = "when partitions are pulled: each one while the next is pushed, or all after the last push",
                       .choices = {"beside_push", "after_push"}}};
   made.library = true;
   made.choice = [](double bytes, const CollectiveShape& shape, const UniformLinks&, const Parameters& parameters) {

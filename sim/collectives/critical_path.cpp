@@ -145,7 +145,7 @@ void CriticalPath::come(Link& link, std::size_t number, double bytes) {
   link.seen = true;
 }
 
-/// What its flow has to wait for, and the latency `after` it.
+/// The events that its flow waits for, and the latency `after` it.
 CriticalPath::Chain CriticalPath::chain_to(const Message& message, double after) const {
   Chain chain = clocks_[message.waited_for];
   chain.latency += (message.before + after) + sending_[message.from];
@@ -175,8 +175,8 @@ void CriticalPath::finish(const Message& message) {
   }
 }
 
-/// A link carries all it has from when the first message comes, and it carries those that come last after they have come. Those before
-/// them are done earlier if it can carry them until then.
+/// The link is busy from the start of the first message, and carries the last ones only after their start. Earlier messages finish sooner
+/// if the link can carry them before that.
 CriticalPath::End CriticalPath::end_on(const Message& message, const Link& link) const {
   const End all{link.first, link.bytes / link.bytes_per_second, &messages_[link.first_message]};
   if (message.begin < link.last * (1 - same)) {

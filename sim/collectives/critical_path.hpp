@@ -43,7 +43,7 @@ class CriticalPath {
     double bytes_per_second = 0;             // 0: not looked up yet
     double all_bytes = 0, all_rounding = 0;  // over all rounds
     double bytes = 0, rounding = 0;          // of the round
-    // When the first and the last of the round's messages come, which they are, and the bytes of those that come last.
+    // Starts of the round's first and last messages on this link, their indices, and the bytes of those that start last.
     double first = 0, last = 0, last_bytes = 0;
     std::size_t first_message = 0, last_message = 0;
     bool seen = false;  // in this pass of the round
@@ -55,7 +55,7 @@ class CriticalPath {
     double begin = 0;                                    // of its flow
     CollectiveRank waited_for = 0;
   };
-  /// Of a flow that began at `begin`, with that of the message `after`.
+  /// End of a flow that started at `begin`, together with the flow of the message `after`.
   struct End {
     double begin, flowing;
     const Message* after;

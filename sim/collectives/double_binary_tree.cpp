@@ -80,7 +80,7 @@ class DoubleBinaryTree final : public CollectiveSchedule {
   Chunks chunks_;
 };
 
-/// What the formula says is best; 128 KiB a piece, 64 at most, where the links are not known. A piece has at least a byte.
+/// The best number by the formula; where the links are unknown, pieces of 128 KiB, at most 64. A piece has at least a byte.
 std::size_t pieces(double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters& parameters) {
   if (parameters.has("pieces")) return static_cast<std::size_t>(parameters.count("pieces"));
   constexpr double unknown_links_piece = 128 * 1024, unknown_links_most = 64, most = 4096;

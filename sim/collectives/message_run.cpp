@@ -47,8 +47,8 @@ struct MessageRun::Inside {
     boost::container::small_vector<LinkId, 4> links;
   };
 
-  /// As an event: its first round, the end of its arithmetic, or its end where it waits for nothing. What every round needs lies in one
-  /// cache line.
+  /// As an event: the start of its first round, the end of its arithmetic, or its end if it waits for nothing. The fields that every round
+  /// needs are in one cache line.
   struct alignas(64) Rank final : Event {
     void happen() override { collective->run->resumed(*this); }
     CollectiveRank id() const { return static_cast<CollectiveRank>(this - collective->ranks.get()); }
@@ -59,9 +59,9 @@ struct MessageRun::Inside {
     Connection* connection = nullptr;  // that it sent on last
     CollectiveRank connected_to = 0;
     bool met_early = false;        // `early` is not empty
-    Message* last_held = nullptr;  // to it, until it comes to their rounds: a ring, the first one comes after the last one
+    Message* last_held = nullptr;  // held messages to it, until it reaches their rounds: a ring, the last one points to the first
     std::uint64_t reduced_bytes = 0;
-    Time library;  // what this round costs the library; where the schedule has such costs
+    Time library;  // the library's cost of this round, if the schedule has such costs
     EarlyMessages early;
   };
 
@@ -164,7 +164,7 @@ struct MessageRun::Inside {
 
   bool waits(const Rank& rank) const { return rank.sending > 0 || rank.receiving > 0; }
 
-  /// To the next round, and through as many as it can.
+  /// Enters the next round, and continues through all rounds that need not wait.
   void go_on(Rank& rank) {
     while (++rank.round < rank.collective->rounds) {
       rank.collective->schedule->part(rank.id(), static_cast<std::size_t>(rank.round), part);

@@ -18,7 +18,7 @@ namespace straggler {
 /// Notified of collectives by their number, from the event queue or the network.
 class CollectiveWatch {
  public:
-  /// Handed to the network; its bytes may wait for those that the sender sent there before.
+  /// Handed to the network; its bytes may wait for earlier ones from the same sender to the same receiver.
   virtual void posted(std::uint64_t /*collective*/, CollectiveRank /*from*/, CollectiveRank /*to*/, std::uint64_t /*bytes*/) {}
   virtual void arrived(CollectiveRank /*from*/, CollectiveRank /*to*/, std::uint64_t /*bytes*/) {}
   /// The rank has done its last round; its last messages may still be leaving. A collective whose ranks are all done is forgotten.
@@ -31,10 +31,10 @@ class CollectiveWatch {
 /// A message's bytes flow first, its latency passes after (docs/decisions/005). A rank starts all sends of a round and goes on when it has
 /// received its share of the round and has spent the arithmetic.
 ///  - A message of at most `eager_most` bytes is eager: it leaves at once, and its sender does not wait for it.
-///  - Another is a rendezvous: it leaves when its receiver has come to its round, and its sender waits until it is over.
-/// Where ranks start as they come, a rendezvous is over when its bytes have left, and what a rank has for one receiver leaves in the order
-/// of sending, one message after another, as on one connection; so does what it sends in the next collective while this one is under
-/// way. Where they start together, rounds are in step: a rendezvous is over when it has arrived, since published formulas charge α for each
+///  - Another is a rendezvous: it leaves when its receiver has reached its round, and its sender waits until it is over. Where ranks start
+///    as they come, a rendezvous is over when its bytes have left, and a rank's messages to one receiver leave in the order of sending, one
+///    after another, as on one connection; so do its messages of the next collective while this one is in progress. Where they start
+///    together, rounds are in step: a rendezvous is over when it has arrived, since published formulas charge α for each
 /// step (docs/decisions/025), and the messages of a round share their connection.
 ///
 /// Any number of collectives may be in progress. Destroying it takes their messages out of the network.

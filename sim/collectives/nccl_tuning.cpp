@@ -89,7 +89,7 @@ const Constants& constants_2_30() {
 constexpr double tree_most[2][2] = {{110, 80}, {130, 105}};
 constexpr double lonely_ring_ll128 = 0.7;  // share of a ring with LL128 where hosts have fewer than two GPUs on average
 constexpr double ll_over_hosts = 1.8;      // times the latency of LL's steps inside hosts, where a ring crosses hosts
-// A ring over hosts with Simple has so many times its latencies from a size on: long messages are slower to begin.
+// Long messages start more slowly: from a certain size on, a ring over hosts with Simple has its latencies times this factor.
 constexpr double simple_over_hosts = 1.9, simple_over_hosts_since_ampere = 1.4;
 
 // From here on of 2.30 alone. GB/s that LL reaches at most: in one host by the GPU; on two, and on more, as with Intel's processors.
@@ -97,7 +97,7 @@ constexpr double ll_most_one_host[generations] = {39.0, 87.7, 141.0, 282.0};
 constexpr double ll_most_two_hosts = 39.0, ll_most_hosts = 20.4;
 constexpr double nvls_share[generations] = {0, 0, 0.85, 0.74};
 constexpr double nvls_latency = 25;
-// A step inside a host costs a ring over hosts at least what posting to the network does.
+// In a ring over hosts, a step inside a host costs at least as much as posting to the network.
 constexpr double posting = 1.0, posting_simple = 3.0;
 
 /// A choice's place among those of its parameter.
@@ -126,7 +126,7 @@ struct Settings {
   double channels;                  // 0: not known
 };
 
-/// What the lines of one message have in common.
+/// The common inputs of all lines of one message.
 struct Message {
   double bytes;
   const HostChains& chains;
@@ -153,7 +153,7 @@ struct Message {
   double beta() const { return one_host() ? links.intra_beta : std::max(links.beta / cards(), inside_beta()); }
 };
 
-/// At most so many GB/s; 0 or infinitely many GB/s, or unknown links: no limit.
+/// At most that number of GB/s. No limit if it is 0 or infinite, or if the links are unknown.
 double limited(double share, double most, double beta) {
   if (beta <= 0 || most <= 0 || std::isinf(most)) return share;
   return std::min(share, most * gb * beta);
@@ -261,7 +261,7 @@ NcclLine tree_line(const Message& message, std::size_t protocol) {
   return line;
 }
 
-/// NCCL has its bus bandwidth at 2 · share times that of a ring; reduction is the switch's.
+/// NCCL gives NVLS 2 · share times the bus bandwidth of a ring; the switch does the reduction.
 NcclLine nvls_line(const Message& message) {
   const Settings& settings = message.settings;
   NcclLine line{.algorithm = NcclAlgorithm::nvls, .protocol = NcclProtocol::simple};

@@ -18,9 +18,9 @@ struct HostChains {
   std::size_t hosts() const { return first.size() - 1; }
   std::size_t size(std::size_t host) const { return first[host + 1] - first[host]; }
   std::size_t workers() const { return members.size(); }
-  /// Cards of every host: as many rings or trees run side by side, each over a share of the message.
+  /// Cards of every host: the number of rings or trees that run side by side, each with a share of the message.
   std::size_t channels() const { return cards; }
-  /// The chains of a channel: each begins with the first worker of that card, by which the channel leaves its host and comes to it.
+  /// The chains of a channel: each begins with the first worker of the card by which the channel leaves and enters its host.
   HostChains of_channel(std::size_t channel) const;
   std::vector<std::uint32_t> members;  // [workers]: ranks, host after host, both in ascending order
   std::vector<std::size_t> first;      // [hosts + 1]: where the members of a host begin

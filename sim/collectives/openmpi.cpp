@@ -1,9 +1,9 @@
-// Open MPI's `tuned` component: the algorithm of an all-reduce by the number of ranks and the bytes of the message, on whatever links.
+// Open MPI's `tuned` component: chooses the algorithm of an all-reduce by the number of ranks and the bytes of the message, on any links.
 // Facts of github.com/open-mpi/ompi, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of commit 8efebee7 (before 6.1): the rule for
 // operations that commute. Three of its names map to algorithms here:
-//   - segmented_ring is asked for without a size of segments, with which coll_base_allreduce.c runs its plain ring;
+//  - segmented_ring is requested without a segment size, with which coll_base_allreduce.c runs its plain ring;
 //   - rabenseifner is `halving_doubling`;
-//   - nonoverlapping, a reduction and a broadcast that are chosen by rules of their own, is `binomial_tree`.
+//  - nonoverlapping, a reduction and a broadcast chosen by separate rules, is `binomial_tree`.
 #include <limits>
 
 #include "sim/base/registry.hpp"

@@ -12,7 +12,7 @@ class RingSteps {
   std::size_t steps() const { return members() - 1; }  // of each half
   std::uint64_t owned(std::size_t member) const { return chunks_.size(after(member, 1)); }
 
-  // What `member` sends in step s of each half; it receives what the member before it sends.
+  // Bytes that `member` sends in step s of each half. It receives the bytes that its predecessor sends.
   std::uint64_t scattered(std::size_t member, std::size_t step) const { return chunks_.size(before(member, step)); }
   std::uint64_t gathered(std::size_t member, std::size_t step) const { return chunks_.size(before(after(member, 1), step)); }
 

@@ -17,16 +17,11 @@
 namespace straggler {
 namespace {
 
-constexpr std::uint32_t vacant_kind = ~0u, dead_kind = ~0u - 1, event_kind = ~0u - 2;
 constexpr const char* beyond_limit = "an event is scheduled beyond 100 simulated days: look for a delay that is too long";
-constexpr std::uint32_t instant_bit = 0x8000'0000u;  // of a place: in the ring, not in a slot
-constexpr std::uint32_t lane_bit = 0x8000'0000u;     // of a key's lowest word
 
 HeapKey make_key(Time when, std::uint32_t sequence, std::uint32_t who) {
   return static_cast<HeapKey>(static_cast<std::uint64_t>(when.ticks())) << 64 | static_cast<HeapKey>(sequence) << 32 | who;
 }
-std::uint32_t who(HeapKey key) { return static_cast<std::uint32_t>(key); }
-HeapKey with_who(HeapKey key, std::uint32_t who) { return key >> 32 << 32 | who; }
 
 }  // namespace
 
@@ -52,19 +47,30 @@ Time EventQueue::span(double ticks) const {
 
 Time EventQueue::too_late() const { return beyond(beyond_limit); }
 
-inline std::uint32_t EventQueue::put_in_heap(Time when, Target target) {
+/// Does what is rarely necessary before an event is stored: then a slot is vacant and a sequence number left. Returns when it happens.
+[[gnu::noinline]] Time EventQueue::make_ready(Time when) {
   if (when < now_) throw std::logic_error("an event is scheduled in the past");
   if (when > Time::limit()) when = beyond(beyond_limit);
   if (sequence_ == std::numeric_limits<std::uint32_t>::max()) renumber();
-  std::uint32_t slot = vacant_;
-  if (slot == ~0u) {
+  if (vacant_ == ~0u) {
     if (slots_.size() >= lane_bit) throw std::length_error("more than 2^31 events are pending");
-    slot = static_cast<std::uint32_t>(slots_.size());
-    slots_.push_back(target);
-  } else {
-    vacant_ = slots_[slot].id;
-    slots_[slot] = target;
+    slots_.emplace_back();
+    vacate(static_cast<std::uint32_t>(slots_.size() - 1));
   }
+  return when;
+}
+
+inline std::uint32_t EventQueue::put_in_heap(Time when, Target target) {
+  if (when < now_ || when > Time::limit() || vacant_ == ~0u || sequence_ == std::numeric_limits<std::uint32_t>::max())
+    when = make_ready(when);
+  const std::uint32_t slot = vacant_;
+  vacant_ = slots_[slot].id;
+  slots_[slot] = target;
+  if (target.event) {
+    target.event->place_ = slot;
+    target.event->queue_ = this;
+  }
+  ++stored_;
   const HeapKey key = make_key(when, sequence_++, slot);
   const Time delay = when - now_;
   const std::uint64_t hash = static_cast<std::uint64_t>(delay.ticks()) * 0x9E37'79B9'7F4A'7C15u;
@@ -77,7 +83,6 @@ inline std::uint32_t EventQueue::put_in_heap(Time when, Target target) {
     if (lane.keys.empty()) lane.delay = delay;  // the next one with this delay finds a lane
     heap_.push(key);
   }
-  ++stored_;
   return slot;
 }
 
@@ -91,8 +96,7 @@ void EventQueue::put_behind(Event& event) {
 void EventQueue::at(Time when, Event& event) {
   if (when == now_) return at_once(event);
   if (event.queue_) throw_scheduled_already();
-  event.place_ = put_in_heap(when, Target{&event, event_kind, 0});
-  event.queue_ = this;
+  put_in_heap(when, Target{&event, event_kind, 0});
 }
 
 EventQueue::Kind EventQueue::register_handler(Handler handler, void* context, Handler fetch) {
@@ -112,41 +116,12 @@ std::uint32_t EventQueue::put(Time when, Target target) {
   return put_in_heap(when, target);
 }
 
-std::uint32_t EventQueue::vacate(std::uint32_t slot) noexcept {
-  slots_[slot] = Target{nullptr, vacant_kind, vacant_};
-  vacant_ = slot;
-  return slot;
-}
-
 std::uint32_t EventQueue::head_slot() const {
   const std::uint32_t head = who(heap_.top());
   return head & lane_bit ? who(lanes_[head & ~lane_bit].keys.front()) : head;
 }
 
-inline std::uint32_t EventQueue::pop_heap() {
-  --stored_;
-  const std::uint32_t head = who(heap_.top());
-  if (!(head & lane_bit)) {
-    heap_.pop();
-    return head;
-  }
-  Ring<HeapKey>& keys = lanes_[head & ~lane_bit].keys;
-  const std::uint32_t slot = who(keys.front());
-  keys.pop_front();
-  if (keys.empty()) {
-    heap_.pop();
-  } else {
-    heap_.replace_top(with_who(keys.front(), head));
-    // In a lane it is known long before what comes: while this event happens, that is fetched from where the cache does not reach.
-    if (keys.size() > 2 * look_ahead && slots_.size() > cached_events) {
-      __builtin_prefetch(&slots_[who(keys[2 * look_ahead])]);
-      prefetch(slots_[who(keys[look_ahead])]);
-    }
-  }
-  return slot;
-}
-
-/// What happens next lies in some coroutine's frame, most likely out of the cache: it is fetched while this event happens.
+/// The next event's data is in some coroutine's frame, most likely out of the cache: it is fetched while this event happens.
 void EventQueue::prefetch(const Target& next) const {
   if (!next.event) {
     if (next.kind < handlers_.size() && handlers_[next.kind].fetch) handlers_[next.kind].fetch(handlers_[next.kind].context, next.id);
@@ -158,41 +133,22 @@ void EventQueue::prefetch(const Target& next) const {
   __builtin_prefetch(at - 64);
 }
 
-/// Unless its lane has seen to it.
+/// Unless its lane has fetched it.
 void EventQueue::fetch_next() const {
-  if (heap_.empty() || slots_.size() <= cached_events) return;
+  if (heap_.empty()) return;
   const std::uint32_t head = who(heap_.top());
   if (head & lane_bit && lanes_[head & ~lane_bit].keys.size() > 2 * look_ahead) return;
   prefetch(slots_[head_slot()]);
 }
 
-void EventQueue::fire_next() {
-  if (fire_soon()) return;
-  Target target;
-  if (!heap_.empty() && (instant_.empty() || time_of(heap_.top()) == now_)) {
-    now_ = time_of(heap_.top());
-    const std::uint32_t slot = pop_heap();
-    target = slots_[slot];
-    vacate(slot);
-    if (dead_ > 0) drop_dead_heads();
-    fetch_next();
-  } else if (!instant_.empty()) {
-    target = instant_.front();
-    instant_.pop_front();
-    --instant_live_;
-    trim_instant();
-    if (!instant_.empty()) prefetch(instant_.front());
-  } else {
-    throw std::logic_error("the next event is asked for, but none is pending");
-  }
-  ++fired_;
-  if (target.event) {
-    target.event->queue_ = nullptr;
-    target.event->happen();
-  } else {
-    const Callback& callback = handlers_[target.kind];
-    callback.handler(callback.context, target.id);
-  }
+void EventQueue::fire_instant() {
+  if (instant_.empty()) throw std::logic_error("the next event is asked for, but none is pending");
+  const Target target = instant_.front();
+  instant_.pop_front();
+  --instant_live_;
+  trim_instant();
+  if (!instant_.empty()) prefetch(instant_.front());
+  fire(target);
 }
 
 void EventQueue::advance(Time time) {

@@ -96,7 +96,11 @@ class EventQueue {
   void cancel(Timer timer) noexcept { take_out(static_cast<std::uint32_t>(timer)); }
 
   /// Moves the clock to next() and fires the earliest event. Throws std::logic_error if there is none.
-  void fire_next();
+  void fire_next() {
+    if (!fire_soon()) fire_stored();
+  }
+  /// The same where fire_soon() has found none.
+  inline void fire_stored();
   /// Fires the only next event at this instant if it is beside the ring; false: there is none, or it is stored with the others.
   bool fire_soon() {
     Event* const event = soon_;
@@ -122,21 +126,38 @@ class EventQueue {
     Ring<HeapKey> keys;
   };
   static constexpr std::uint32_t soon_place = ~0u;  // of the event beside the ring; a ring never has that many
+  static constexpr std::uint32_t vacant_kind = ~0u, dead_kind = ~0u - 1, event_kind = ~0u - 2;
+  static constexpr std::uint32_t instant_bit = 0x8000'0000u;  // of a place: in the ring, not in a slot
+  static constexpr std::uint32_t lane_bit = 0x8000'0000u;     // of a key's lowest word
   static constexpr int lane_bits = 6;
   static constexpr std::size_t look_ahead = 3;        // events
   static constexpr std::size_t cached_events = 2048;  // with fewer, their data is in the cache anyway
 
   static Time time_of(HeapKey key) { return Time::from_ticks(static_cast<std::int64_t>(key >> 64)); }
-  /// Of the moment behind all that happens; `what` is refused where runs may last so long.
+  /// A time after all events. Throws TimeOverflow(what) unless the run stops before the limit of time.
   Time beyond(const char* what) const;
   Time later(Time delay) const { return delay > Time::limit() - now_ ? too_late() : now_ + delay; }
   Time too_late() const;
   [[noreturn]] static void throw_scheduled_already();
+  static std::uint32_t who(HeapKey key) { return static_cast<std::uint32_t>(key); }
+  static HeapKey with_who(HeapKey key, std::uint32_t who) { return key >> 32 << 32 | who; }
   void put_behind(Event& event);
   std::uint32_t put(Time when, Target target);
   [[gnu::always_inline]] inline std::uint32_t put_in_heap(Time when, Target target);
+  Time make_ready(Time when);
   void take_out(std::uint32_t place) noexcept;
-  [[gnu::always_inline]] inline std::uint32_t pop_heap();
+  inline std::uint32_t pop_heap();
+  void fire_instant();
+  void fire(const Target& target) {
+    ++fired_;
+    if (target.event) {
+      target.event->queue_ = nullptr;
+      target.event->happen();
+    } else {
+      const Callback& callback = handlers_[target.kind];
+      callback.handler(callback.context, target.id);
+    }
+  }
   std::uint32_t head_slot() const;
   void prefetch(const Target& next) const;
   void fetch_next() const;
@@ -144,7 +165,10 @@ class EventQueue {
   void drop_dead_heads() noexcept;
   void compact() noexcept;
   void renumber();
-  std::uint32_t vacate(std::uint32_t slot) noexcept;
+  void vacate(std::uint32_t slot) noexcept {
+    slots_[slot] = Target{nullptr, vacant_kind, vacant_};
+    vacant_ = slot;
+  }
 
   Time now_;
   bool stops_before_limit_ = false;
@@ -169,6 +193,41 @@ class EventQueue {
 
 inline void Event::cancel() noexcept {
   if (queue_) std::exchange(queue_, nullptr)->take_out(place_);
+}
+
+/// The slot of the first of the stored events, which leaves heap and lanes.
+inline std::uint32_t EventQueue::pop_heap() {
+  --stored_;
+  const std::uint32_t head = who(heap_.top());
+  if (!(head & lane_bit)) {
+    heap_.pop();
+    return head;
+  }
+  Ring<HeapKey>& keys = lanes_[head & ~lane_bit].keys;
+  const std::uint32_t slot = who(keys.front());
+  keys.pop_front();
+  if (keys.empty()) {
+    heap_.pop();
+  } else {
+    heap_.replace_top(with_who(keys.front(), head));
+    // A lane's order is known far ahead, so the data of later events that are out of the cache is fetched while this event happens.
+    if (keys.size() > 2 * look_ahead && slots_.size() > cached_events) {
+      __builtin_prefetch(&slots_[who(keys[2 * look_ahead])]);
+      prefetch(slots_[who(keys[look_ahead])]);
+    }
+  }
+  return slot;
+}
+
+inline void EventQueue::fire_stored() {
+  if (heap_.empty() || (!instant_.empty() && time_of(heap_.top()) != now_)) return fire_instant();
+  now_ = time_of(heap_.top());
+  const std::uint32_t slot = pop_heap();
+  const Target target = slots_[slot];
+  vacate(slot);
+  if (dead_ > 0) drop_dead_heads();
+  if (slots_.size() > cached_events) fetch_next();
+  fire(target);
 }
 
 }  // namespace straggler

@@ -92,7 +92,7 @@ class KeyHeap {
     keys[i] = key;
   }
 
-  void grow() {
+  [[gnu::noinline]] void grow() {
     const std::size_t capacity = capacity_ == 0 ? 64 : 2 * capacity_;
     std::unique_ptr<HeapKey, Free> keys(static_cast<HeapKey*>(std::aligned_alloc(64, capacity * sizeof(HeapKey))));
     if (!keys) throw std::bad_alloc();

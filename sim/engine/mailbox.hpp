@@ -70,7 +70,7 @@ class Mailbox {
   /// The receiver that has waited longest; null if none waits.
   const Receiver* first_waiting() const { return first_; }
   void clear() { kept_.reset(); }
-  /// Items that nobody has taken.
+  /// Items that no receiver has taken.
   template <class Condition>
   void remove_if(Condition condition) {
     if (!kept_) return;

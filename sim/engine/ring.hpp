@@ -29,7 +29,7 @@ class Ring {
 
   /// Returns the position of the new element.
   std::uint64_t push_back(const T& value) {
-    if (size() == capacity_) grow();
+    if (size() == capacity_) return grow_and_push_back(value);
     buffer_[tail_ & (capacity_ - 1)] = value;
     return tail_++;
   }
@@ -54,9 +54,14 @@ class Ring {
 
  private:
   static constexpr std::uint64_t kept_capacity = 1 << 14;
-  void release() {
+  [[gnu::noinline]] void release() {
     buffer_.reset();
     capacity_ = 0;
+  }
+  [[gnu::noinline]] std::uint64_t grow_and_push_back(const T value) {
+    grow();
+    buffer_[tail_ & (capacity_ - 1)] = value;
+    return tail_++;
   }
   void grow() {
     const std::uint64_t capacity = capacity_ == 0 ? 4 : 2 * capacity_;

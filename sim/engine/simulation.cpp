@@ -103,7 +103,7 @@ bool Simulation::run(Time until) {
         return false;
       }
       if (event > until) return false;
-      queue_.fire_next();
+      queue_.fire_stored();
     } else {
       if (flows.next > until) return false;
       queue_.advance(flows.next);

@@ -47,9 +47,10 @@ struct TimeOverflow : std::range_error {
 };
 
 inline Time Time::round_up(double picoseconds) {
-  const double whole = std::ceil(picoseconds - 1e-3);
-  if (!(whole < static_cast<double>(limit().ticks()))) throw TimeOverflow("simulated time passes 100 days");
-  return Time(static_cast<std::int64_t>(whole));
+  const double least = picoseconds - 1e-3;
+  if (!(least < static_cast<double>(limit().ticks()))) throw TimeOverflow("simulated time passes 100 days");
+  const auto whole = static_cast<std::int64_t>(least);  // towards 0; beyond 2^53 every value is an integer
+  return Time(whole + (static_cast<double>(whole) < least ? 1 : 0));
 }
 
 inline Time Time::from_seconds(double seconds) {

@@ -30,8 +30,7 @@ void Sharing::change_capacity(LinkId l, double bytes_per_tick) {
   }
   if (!contention_) return change_solo_capacity(l, bytes_per_tick);
   drop_hubs_around(l);
-  // What flowed until now flowed at the old capacity. A group keeps its level until it is settled; a solo flow lives by the capacity
-  // itself.
+  // Bytes until now flowed at the old capacity. A group keeps its level until it is settled; a solo flow follows the capacity itself.
   scratch_.clear();
   for_each_flow(l, [&](FlowIndex i) {
     if (flows_[i].state == FlowState::solo && flows_[i].bound == l) scratch_.push_back(i);

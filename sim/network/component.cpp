@@ -12,7 +12,7 @@ void Component::solve() {
   for (bool passed = false; !passed;) {
     fill();
     passed = true;
-    const std::size_t links = links_.size();  // those that come now are examined after the next filling
+    const std::size_t links = links_.size();  // links added in this pass are examined after the next filling
     for (std::size_t t = 0; t < links; ++t) passed &= !examine(links_[t]);
   }
   apply();

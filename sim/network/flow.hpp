@@ -53,7 +53,8 @@ struct alignas(64) Flow {
 
   union {
     LinkId links[inline_links];
-    FarSide* far;  // of the table
+    FarSide* far;      // of the table
+    FlowIndex vacant;  // of a vacant place: the next one; none: the last
   };
   double bytes;
   Time since;
@@ -107,7 +108,7 @@ class FlowTable {
   }
 
   FlowIndex add(std::span<const LinkId> route, double bytes, double weight, Arrival& arrival) {
-    const FlowIndex i = vacant_place();
+    const FlowIndex i = take_place();
     Flow& flow = flows_[i];
     if (route.size() <= Flow::inline_links) {
       flow.length = static_cast<std::uint8_t>(route.size());
@@ -126,7 +127,7 @@ class FlowTable {
   /// With volumes (empty: 1 everywhere) and the most bytes per tick it may have.
   FlowIndex add_uneven(std::span<const LinkId> route, std::span<const double> volumes, double most, double bytes, double weight,
                        Arrival& arrival) {
-    const FlowIndex i = vacant_place();
+    const FlowIndex i = take_place();
     FarSide& far = far_side(flows_[i]);
     set_volumes(far, route, volumes);
     far.most = most;
@@ -150,15 +151,19 @@ class FlowTable {
     flow.length = 0;
     // Before its numbers repeat, a place is abandoned: 64 bytes for every billion flows.
     constexpr std::uint32_t last = std::numeric_limits<std::uint32_t>::max() / 2;
-    if (flow.generation < last && flow.stamp < last) vacant_.push_back(i);
+    if (flow.generation >= last || flow.stamp >= last) return;
+    flow.vacant = vacant_;
+    vacant_ = i;
   }
 
  private:
-  FlowIndex vacant_place() {
-    if (vacant_.empty()) make_place();
-    return vacant_.back();
+  FlowIndex take_place() {
+    if (vacant_ == none) make_place();
+    const FlowIndex i = vacant_;
+    vacant_ = flows_[i].vacant;
+    return i;
   }
-  void make_place() {
+  [[gnu::noinline]] void make_place() {
     if (flows_.size() >= none) throw std::length_error("more than 2^32 flows are under way");
     flows_.emplace_back();
     owners_.emplace_back();
@@ -166,11 +171,11 @@ class FlowTable {
     flows_.back().stamp = 0;
     flows_.back().length = 0;
     flows_.back().in_component = false;
-    vacant_.push_back(static_cast<FlowIndex>(flows_.size() - 1));
+    flows_.back().vacant = none;
+    vacant_ = static_cast<FlowIndex>(flows_.size() - 1);
   }
   void occupy(FlowIndex i, double bytes, double weight, Arrival& arrival) {
     Flow& flow = flows_[i];
-    vacant_.pop_back();
     flow.bytes = bytes;
     flow.weight = weight;
     flow.bound = none;
@@ -208,8 +213,8 @@ class FlowTable {
 
   std::vector<Flow, HugePages<Flow>> flows_;
   std::vector<Owner> owners_;
-  std::vector<FlowIndex> vacant_;
-  std::vector<std::unique_ptr<FarSide>> far_sides_;  // as many as were ever in use at once
+  FlowIndex vacant_ = none;                          // the place that is taken next
+  std::vector<std::unique_ptr<FarSide>> far_sides_;  // the largest number that was ever in use at once
   std::vector<FarSide*> spare_;                      // unused ones
   std::vector<std::pair<LinkId, double>> sorted_;    // scratch
   std::size_t size_ = 0;

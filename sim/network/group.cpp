@@ -4,28 +4,6 @@
 
 namespace straggler::fluid {
 
-void Group::add(FlowTable& flows, FlowIndex index, double bytes, std::size_t live) {
-  Flow& flow = flows[index];
-  const double span = bytes / flow.weight;
-  const std::size_t tags = in_order.size() + others.size();
-  if (tags == 0) {
-    virtual_time = 0;
-    added = 0;
-  } else if (virtual_time > 256 * span && added > tags) {  // the second condition keeps the cost per flow constant
-    set_back(flows);
-  } else if (tags > 2 * live + 64) {
-    drop_stale(flows);
-  }
-  ++added;
-  flow.bytes = virtual_time + span;
-  const Tag tag{flow.bytes, index, ++flow.stamp};
-  if (in_order.empty() || in_order.back().key <= tag.key) {
-    in_order.push_back(tag);
-  } else {
-    push_tag<SmallestKeyFirst>(others, tag);
-  }
-}
-
 const Tag* Group::first_of_all(const FlowTable& flows) {
   while (!in_order.empty() && !is_live(flows, in_order.front())) in_order.pop_front();
   drop_stale_top<SmallestKeyFirst>(others, flows);
@@ -33,17 +11,12 @@ const Tag* Group::first_of_all(const FlowTable& flows) {
   return !others.empty() && others.front().key < in_order.front().key ? &others.front() : &in_order.front();
 }
 
-void Group::pop_first() {
+void Group::pop_first_of_all() {
   if (in_order.empty() || (!others.empty() && others.front().key < in_order.front().key)) {
     pop_tag<SmallestKeyFirst>(others);
   } else {
     in_order.pop_front();
   }
-}
-
-Time Group::completion(const FlowTable& flows) {
-  const Tag* tag = first(flows);
-  return tag ? done_at(since, tag->key - virtual_time, level) : Time::never();
 }
 
 bool Group::done_by(double bytes, Time now) const { return done_at(since, bytes, level) <= now; }

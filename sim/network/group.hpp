@@ -35,16 +35,19 @@ struct Group {
   double virtual_time_at(Time now) const { return virtual_time + static_cast<double>((now - since).ticks()) * level; }
 
   /// Gives `flow` a new stamp and a tag, beside `live` others. Advanced to now.
-  void add(FlowTable& flows, FlowIndex flow, double bytes, std::size_t live);
+  inline void add(FlowTable& flows, FlowIndex flow, double bytes, std::size_t live);
   /// The earliest live tag, null if there is none.
   const Tag* first(const FlowTable& flows) {
     if (others.empty() && !in_order.empty() && is_live(flows, in_order.front())) return &in_order.front();
     return first_of_all(flows);
   }
   /// Drops the tag that first() has returned.
-  void pop_first();
+  void pop_first() {
+    if (others.empty()) return in_order.pop_front();
+    pop_first_of_all();
+  }
   /// When the earliest flow will be done at this level, by done_at(); never() if there is none.
-  Time completion(const FlowTable& flows);
+  inline Time completion(const FlowTable& flows);
   /// Whether the flow of first() is done by now, mostly without a division.
   bool is_due(const Tag& tag, Time now) const {
     const double bytes = tag.key - virtual_time;
@@ -66,6 +69,7 @@ struct Group {
 
  private:
   const Tag* first_of_all(const FlowTable& flows);
+  void pop_first_of_all();
   bool done_by(double bytes, Time now) const;
   void set_back(FlowTable& flows);
   void drop_stale(const FlowTable& flows);
@@ -79,6 +83,33 @@ inline Time done_at(Time now, double bytes, double rate) {
   const double ticks = bytes / rate;
   if (!(ticks < static_cast<double>((Time::limit() - now).ticks()))) return Time::limit() + Time::from_ticks(1);
   return now + Time::round_up(ticks);
+}
+
+inline Time Group::completion(const FlowTable& flows) {
+  const Tag* const tag = first(flows);
+  return tag ? done_at(since, tag->key - virtual_time, level) : Time::never();
+}
+
+inline void Group::add(FlowTable& flows, FlowIndex index, double bytes, std::size_t live) {
+  Flow& flow = flows[index];
+  const double span = flow.weight == 1 ? bytes : bytes / flow.weight;
+  const std::size_t tags = in_order.size() + others.size();
+  if (tags == 0) {
+    virtual_time = 0;
+    added = 0;
+  } else if (virtual_time > 256 * span && added > tags) {  // the second condition keeps the cost per flow constant
+    set_back(flows);
+  } else if (tags > 2 * live + 64) {
+    drop_stale(flows);
+  }
+  ++added;
+  flow.bytes = virtual_time + span;
+  const Tag tag{flow.bytes, index, ++flow.stamp};
+  if (in_order.empty() || in_order.back().key <= tag.key) {
+    in_order.push_back(tag);
+  } else {
+    push_tag<SmallestKeyFirst>(others, tag);
+  }
 }
 
 }  // namespace straggler::fluid

@@ -27,8 +27,10 @@ class GroupHeap {
       group.place = static_cast<std::uint32_t>(heap_.size());
       heap_.emplace_back();
     }
-    restore(group.place, {moment, group.link, g});
+    change(g, moment);
   }
+  /// Its moment is past and the next one unknown: it keeps a place until set() is called.
+  void put_off(GroupIndex g) { change(g, Time::never()); }
 
  private:
   struct Entry {
@@ -38,6 +40,15 @@ class GroupHeap {
     bool before(const Entry& o) const { return moment < o.moment || (moment == o.moment && link < o.link); }
   };
 
+  void change(GroupIndex g, Time moment) {
+    const Group& group = groups_[g];
+    const Entry entry{moment, group.link, g};
+    if (heap_.size() == 1) {  // one shared link: a star's server
+      heap_[0] = entry;
+    } else {
+      restore(group.place, entry);
+    }
+  }
   void put(std::size_t place, const Entry& entry) {
     heap_[place] = entry;
     groups_[entry.group].place = static_cast<std::uint32_t>(place);

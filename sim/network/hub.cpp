@@ -92,7 +92,7 @@ void Sharing::leave_hub(LinkId l, const Leaver& gone) {
   --hubs_;
 }
 
-/// Nobody on an undisturbed link is pending but a newcomer.
+/// On an undisturbed link only a newcomer can be pending.
 bool Sharing::make_hub(LinkId l) {
   Link& link = links_[l];
   if (link.hub || link.general || link.disturbance != Disturbance::none) return false;
@@ -130,7 +130,7 @@ void Sharing::drop_hub(LinkId l) {
   disturb(l, Disturbance::flows);
 }
 
-/// The hub that `l` is, and those whose flows have `l` for a link of their own.
+/// Drops `l` as a hub, and the hubs whose flows have `l` as a private link.
 void Sharing::drop_hubs_around(LinkId l) {
   if (hubs_ == 0) return;
   drop_hub(l);

@@ -97,7 +97,7 @@ void MaxMinSolver::freeze(const MaxMinProblem& problem, std::uint32_t d, std::ui
   }
 }
 
-// What is left of a sum from which much more was taken away has lost its digits.
+// A sum has lost its digits once much more than the remainder was subtracted from it.
 void MaxMinSolver::weigh_again(const MaxMinProblem& problem, std::uint32_t supply) {
   double weight = 0;
   for (std::uint32_t i = begin_[supply]; i < begin_[supply + 1]; ++i) {

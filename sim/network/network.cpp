@@ -268,7 +268,8 @@ void Network::settle() { inside_->sharing.settle(); }
 void Network::act() {
   Inside& in = *inside_;
   const fluid::GroupIndex group = in.sharing.first_group();
-  bool late = in.queue.now() == Time::limit();
+  bool late = in.queue.now() == Time::limit();  // then the first flow may be done later only
+  if (!late && !in.sharing.unsettled()) in.deliver(in.sharing.take_first(group));
   for (FlowIndex index; (index = in.sharing.take_done(group)) != fluid::none; late = false) in.deliver(index);
   if (late && !in.sharing.unsettled()) {
     throw TimeOverflow("a message would not arrive within 100 simulated days: look for a link that is too slow");

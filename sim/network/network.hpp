@@ -78,10 +78,10 @@ class Network final : public ContinuousModel {
   FlowId start(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival, double weight = 1);
   /// The same on a topology's route, whose links are this network's, each once: it is not checked.
   FlowId start_on_route(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival);
-  /// The same with a volume on each link, and a rate cap of its own. With volumes v_l, a flow of rate x and weight w takes v_l x of link l;
-  /// max-min equalizes its level x / w.
-  /// Throws std::invalid_argument also if there are not as many volumes as links, if volumes are not positive and finite, or if the most is
-  /// not positive. Without a route, a flow with a most arrives `bytes / most` after its latency.
+  /// The same with a volume on each link and a rate cap of its own. With volumes v_l, a flow of rate x and weight w takes v_l x of link l;
+  /// max-min equalizes its level x / w. Throws std::invalid_argument also if the number of volumes is not the number of links, if a volume
+  /// is not positive and finite, or if the cap is not positive. Without a route, a flow with a cap arrives `bytes / most` after its
+  /// latency.
   FlowId start(const FlowRequest& request, Arrival& arrival);
   /// Prefetch: a flow will soon start on these links.
   void prefetch(std::span<const LinkId> route) const noexcept;
@@ -97,7 +97,7 @@ class Network final : public ContinuousModel {
   /// 1e-9 the simulation is wrong. O(links + flows).
   double worst_overload() const;
 
-  Time next() const;       // moment().next, of what is settled
+  Time next() const;       // moment().next of the settled state
   bool unsettled() const;  // moment().unsettled
   void settle() override;
   void act() override;

@@ -30,8 +30,8 @@ double Sharing::least_other_share(LinkId l) {
   return least;
 }
 
-/// With the newcomer counted: nothing is bound to `l`, and nobody on it will be above its share once the bottleneck's level,
-/// which is not above that share, is changed.
+/// With the newcomer counted: nothing is bound to `l`, and no flow on it will exceed its share once the bottleneck's level, which is not
+/// above that share, is changed.
 bool Sharing::stays_slack(LinkId l, double share, LinkId bottleneck, FlowIndex newcomer) {
   if (links_[l].bound > 0) return false;
   if (links_[l].flows == 1) return true;
@@ -109,7 +109,7 @@ bool Sharing::join_pure(FlowIndex index) {
 
 bool Sharing::leave_pure(LinkId b) {
   const Link& bottleneck = links_[b];
-  if (bottleneck.bound == 0) return true;  // nobody here could be faster
+  if (bottleneck.bound == 0) return true;  // no flow here could be faster
   if (bottleneck.bound != bottleneck.flows) return false;
   Group& group = advanced_group(b);
   const double share = bottleneck.share();

@@ -1,7 +1,6 @@
 #include "sim/network/sharing.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace straggler::fluid {
 
@@ -10,44 +9,10 @@ LinkId Sharing::add_link(double bytes_per_tick) {
   return static_cast<LinkId>(links_.size() - 1);
 }
 
-bool Sharing::join_alone(FlowIndex index) {
-  const Flow& flow = flows_[index];
-  if (flow.length != 2) return false;
-  Link &first = links_[flow.links[0]], &second = links_[flow.links[1]];
-  if ((first.flows | second.flows) != 0 || first.entangled || second.entangled) return false;
-  const std::int64_t ticks = now().ticks();
-  for (Link* const link : {&first, &second}) {  // as enter() has it
-    link->roster.restart({index, flow.generation});
-    link->busy -= ticks;
-    link->flows = 1;
-    link->weight = flow.weight;
-    link->promised += flow.bytes;
-  }
-  bind_solo(index, narrower(second, first) ? flow.links[1] : flow.links[0], flow.bytes);
-  return true;
-}
-
-bool Sharing::leave_alone(FlowIndex index) {
-  const Flow& flow = flows_[index];
-  if (flow.length != 2 || flow.uneven || flow.general) return false;
-  Link &first = links_[flow.links[0]], &second = links_[flow.links[1]];
-  for (const Link* const link : {&first, &second})
-    if (link->flows != 1 || link->entangled || link->hub || link->disturbance != Disturbance::none) return false;
-  const std::int64_t ticks = now().ticks();
-  for (Link* const link : {&first, &second}) {  // as exit() has it
-    link->busy += ticks;
-    link->flows = link->bound = 0;
-    link->weight = 0;
-    link->exceeded = false;
-  }
-  flows_.retire(index);
-  return true;
-}
-
 void Sharing::join(FlowIndex index) {
   Flow& flow = flows_[index];
   if (flow.uneven || !contention_) return join_uneven(index);
-  if (join_alone(index)) return;
+  if (flow.length == 2 && join_pair(index)) return;
   const auto route = flow.route();
   bool alone = true, entangled = false;
   LinkId hub = none;
@@ -68,6 +33,11 @@ void Sharing::join(FlowIndex index) {
     bind_solo(index, narrowest(route), flow.bytes);
     return;
   }
+  join_others(index, entangled, hub);
+}
+
+void Sharing::join_others(FlowIndex index, bool entangled, LinkId hub) {
+  const auto route = flows_[index].route();
   if (hub != none && join_hub(index, hub)) return;
   if (!entangled && join_pure(index)) return;
   if (hub == none) {
@@ -104,22 +74,6 @@ void Sharing::leave(FlowIndex index, double unsent) {
   disturb_route(route);
 }
 
-void Sharing::enter(LinkId l, FlowIndex index, double weight, double bytes) {
-  Link& link = links_[l];
-  if (link.flows == 0) {
-    link.roster.truncate(0);
-    link.busy -= now().ticks();
-  } else if (link.roster.full()) {
-    clean_roster(l);
-    if (link.roster.capacity() == 1 || 2 * link.roster.size() > link.roster.capacity()) link.roster.grow();
-  }
-  link.roster.add({index, flows_[index].generation});
-  ++link.flows;
-  link.weight += weight;
-  link.promised += bytes;
-  if (std::uint64_t{link.flows - 1} >> link.peak) link.peak = static_cast<std::uint8_t>(std::bit_width(link.flows - 1));
-}
-
 bool Sharing::exit(Link& link, double weight, double unsent) {
   link.promised -= unsent;
   link.weight -= weight;
@@ -149,7 +103,7 @@ void Sharing::clean_roster(LinkId l) {
 }
 
 bool Sharing::is_done(FlowIndex index) const {
-  if (now() < Time::limit()) return true;  // the timer stands where done_at() said
+  if (now() < Time::limit()) return true;  // the timer is at the time that done_at() gave
   const Flow& flow = flows_[index];
   return done_at(flow.since, flow.bytes, solo_rate(flow)) <= now();
 }
@@ -171,16 +125,6 @@ double Sharing::owed(LinkId l) const {
     if (links_[l].flows > 0 && flow.generation == entry.generation) bytes += remaining(flow) * flow.volume(l);
   }
   return bytes;
-}
-
-void Sharing::bind(FlowIndex index, LinkId l, double bytes) {
-  Flow& flow = flows_[index];
-  Group& group = advanced_group(l);
-  group.add(flows_, index, bytes, links_[l].bound);
-  flow.state = FlowState::grouped;
-  flow.bound = l;
-  ++links_[l].bound;
-  mark_changed(group);
 }
 
 void Sharing::bind_solo(FlowIndex index, LinkId l, double bytes) {
@@ -205,7 +149,7 @@ Time Sharing::solo_done(double bytes, double rate) {
     last_bytes_ = bytes;
     last_rate_ = rate;
   }
-  // A span that is too long for the first moment is so for all; any other is rounded alike wherever it begins.
+  // If a span is too long at time 0, it is too long at any time; other spans are rounded alike wherever they begin.
   if (last_span_ > Time::limit() || last_span_ >= Time::limit() - now()) return done_at(now(), bytes, rate);
   return now() + last_span_;
 }
@@ -255,8 +199,10 @@ LinkId Sharing::narrowest(std::span<const LinkId> route) const {
 }
 
 void Sharing::settle() {
-  for (std::size_t i = 0; i < changed_hubs_.size(); ++i) settle_hub(changed_hubs_[i]);
-  changed_hubs_.clear();
+  if (!changed_hubs_.empty()) {
+    for (std::size_t i = 0; i < changed_hubs_.size(); ++i) settle_hub(changed_hubs_[i]);
+    changed_hubs_.clear();
+  }
   if (!disturbed_.empty()) component_.solve();
   for (const GroupIndex g : changed_groups_) {
     Group& group = groups_[g];
@@ -270,24 +216,16 @@ void Sharing::settle() {
   moment_ = {heap_.next(), false};
 }
 
-FlowIndex Sharing::take_done(GroupIndex g) {
-  Group& group = groups_[g];
-  const Tag* const tag = group.first(flows_);
-  if (!tag || !group.is_due(*tag, now())) return none;
-  const FlowIndex index = tag->flow;
+FlowIndex Sharing::take(Group& group, const Tag& tag) {
+  const FlowIndex index = tag.flow;
   group.pop_first();
   if (!group.in_order.empty()) {  // the next receiver, most likely out of the cache by now
     const FlowIndex next = group.in_order.front().flow;
     __builtin_prefetch(&flows_[next]);
     __builtin_prefetch(flows_.owner(next).arrival);
   }
-  leave(index, 0);
+  if (!leave_pure_pair(index)) leave(index, 0);
   return index;
-}
-
-void Sharing::retime(GroupIndex g) {
-  heap_.set(g, Time::never());
-  mark_changed(groups_[g]);
 }
 
 }  // namespace straggler::fluid

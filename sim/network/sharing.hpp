@@ -6,6 +6,7 @@
 //  1. Solo. Every link of the route carries this flow only: its narrowest link binds it, and a timer of its own ends it.
 //  2. Pure. All flows on the bottleneck are bound to it, and no other link of theirs can come near to being one: levels there
 //     change together, O(1) per flow that comes or goes.                                                      (pure.cpp)
+//     Both without loops where a route has two links, as in a star.                                           (pair.cpp)
 //  3. Hub. A shared link whose flows have no other shared one: O(log flows).                        (hub.hpp, hub.cpp)
 //  4. General. All other changes of an instant together, by progressive filling of as few flows as pass the
 //     max-min criterion.                                                                      (component.hpp, .cpp)
@@ -23,6 +24,7 @@
 //  - group.safe bounds share() of the other links of its members from below, unless the link is a hub.
 //  - Links with a disturbance are listed in `disturbed_`, changed groups in `changed_groups_`, hubs in `changed_hubs_`.
 #pragma once
+#include <bit>
 #include <limits>
 #include <span>
 #include <unordered_map>
@@ -70,7 +72,7 @@ class Sharing {
   void leave(FlowIndex index, double unsent);
   /// The timer of a solo flow has fired: the same as leave(index, 0).
   void leave_done(FlowIndex index) {
-    if (!leave_alone(index)) leave(index, 0);
+    if (!leave_solo_pair(index)) leave(index, 0);
   }
   /// The timer of a solo flow reports completion. False if only Time::limit() is reached.
   bool is_done(FlowIndex index) const;
@@ -97,11 +99,19 @@ class Sharing {
   Time next() const { return heap_.next(); }
   /// The group that finishes a flow at next().
   GroupIndex first_group() const { return heap_.first(); }
-  /// Takes a flow out of the group that is done now, and lets it leave; none if there is no further one. The place of the flow is retired,
-  /// not released.
-  FlowIndex take_done(GroupIndex group);
+  /// Once settled, at next(): takes the flow that is due then out of the first group, and lets it leave. Its place is retired, not
+  /// released.
+  FlowIndex take_first(GroupIndex group) { return take(groups_[group], *groups_[group].first(flows_)); }
+  /// The same for a further flow of the group that is done now; none if there is no such flow.
+  FlowIndex take_done(GroupIndex group) {
+    const Tag* const tag = groups_[group].first(flows_);
+    return tag && groups_[group].is_due(*tag, now()) ? take(groups_[group], *tag) : none;
+  }
   /// After take_done() has returned none.
-  void retime(GroupIndex group);
+  void retime(GroupIndex group) {
+    heap_.put_off(group);
+    mark_changed(groups_[group]);
+  }
 
  private:
   friend class Component;
@@ -110,10 +120,10 @@ class Sharing {
 
   // sharing.cpp: who is where
   Time now() const { return queue_.now(); }
-  /// The commonest case, inlined: two links without other flows. False: another case, and nothing has been done.
-  bool join_alone(FlowIndex index);
-  bool leave_alone(FlowIndex index);
-  void enter(LinkId l, FlowIndex index, double weight, double bytes);
+  /// It has entered its links, and is not alone on them. `hub`: one of them, or none.
+  void join_others(FlowIndex index, bool entangled, LinkId hub);
+  FlowIndex take(Group& group, const Tag& tag);
+  inline void enter(LinkId l, FlowIndex index, double weight, double bytes);
   bool exit(Link& link, double weight, double unsent);  // true if it is deserted then
   void clean_roster(LinkId l);
   double solo_rate(const Flow& flow) const { return flow.uneven ? flow.far->rate : links_[flow.bound].capacity; }
@@ -136,7 +146,7 @@ class Sharing {
   }
   /// Binding and unbinding do not touch levels. bind() wants an unbound flow; bind_solo() one that is alone on the link, or none: the
   /// flow's own most.
-  void bind(FlowIndex index, LinkId l, double bytes);
+  inline void bind(FlowIndex index, LinkId l, double bytes);
   void bind_solo(FlowIndex index, LinkId l, double bytes);
   Time solo_done(double bytes, double rate);
   void unbind(FlowIndex index);
@@ -180,6 +190,11 @@ class Sharing {
   bool stays_slack(LinkId l, double share, LinkId bottleneck, FlowIndex newcomer);
   double least_other_share(const Flow& flow, LinkId l) const;
   double least_other_share(LinkId l);
+
+  // pair.cpp. False: another case, and nothing has been done.
+  bool join_pair(FlowIndex index);
+  bool leave_solo_pair(FlowIndex index);
+  bool leave_pure_pair(FlowIndex index);
 
   // hub.cpp
   Hub& hub(LinkId l) { return *groups_[links_[l].group].hub; }
@@ -240,5 +255,32 @@ class Sharing {
   std::vector<std::uint32_t> bucket_of_;          // of each link up to the last with a bucket
   std::unordered_map<LinkId, Account> accounts_;  // of unsteady links; never walked through
 };
+
+inline void Sharing::enter(LinkId l, FlowIndex index, double weight, double bytes) {
+  Link& link = links_[l];
+  if (link.flows == 0) {
+    link.roster.truncate(0);
+    link.busy -= now().ticks();
+  } else if (link.roster.full()) {
+    clean_roster(l);
+    if (link.roster.capacity() == 1 || 2 * link.roster.size() > link.roster.capacity()) link.roster.grow();
+  }
+  link.roster.add({index, flows_[index].generation});
+  ++link.flows;
+  link.weight += weight;
+  link.promised += bytes;
+  if (std::uint64_t{link.flows - 1} >> link.peak) link.peak = static_cast<std::uint8_t>(std::bit_width(link.flows - 1));
+}
+
+inline void Sharing::bind(FlowIndex index, LinkId l, double bytes) {
+  Flow& flow = flows_[index];
+  Link& link = links_[l];
+  Group& group = advanced_group(l);
+  group.add(flows_, index, bytes, link.bound);
+  flow.state = FlowState::grouped;
+  flow.bound = l;
+  ++link.bound;
+  mark_changed(group);
+}
 
 }  // namespace straggler::fluid

@@ -54,7 +54,7 @@ void OwnVersions::went(Rank rank) {
   count_missing();
 }
 
-/// What it averaged will count for nobody, nor for it what others averaged with it.
+/// Averages in this worker's log count for neither side any more. Averages with it in the others' logs count for them alone.
 void OwnVersions::forget_averages(Rank rank) {
   std::vector<Publication>& log = of(rank).waiting;
   for (const Publication& each : log)

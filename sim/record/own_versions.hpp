@@ -64,7 +64,7 @@ class OwnVersions {
     Weights weights;
     Rank holder;
   };
-  /// For the latest free-running version, in rank order: of all workers that are in; if nobody is in, of all that were.
+  /// For the latest free-running version, in rank order: of all workers that are in; if none is in, of those that left last.
   std::vector<Part> parts() const;
   /// The same without the holders.
   std::vector<Weights> counted() const;
@@ -81,8 +81,8 @@ class OwnVersions {
     Time when;
     // Free-running:
     bool average = false;      // false: a publication; true: an average that this worker made with another
-    Rank other = nobody;       // with whom; of a publication, by whom an average of these weights was made since the one before
-    std::uint64_t number = 0;  // of the weights that the other one, or this one, brought to it
+    Rank other = nobody;       // the other worker of the average; of a publication: the worker that averaged with it since its last one
+    std::uint64_t number = 0;  // of the weights brought to that average: the other worker's; of a publication: this worker's
   };
   struct Worker {
     Weights current;
@@ -91,7 +91,7 @@ class OwnVersions {
     Rank holder = nobody;                    // has those
     Rank averager = nobody;                  // has averaged its latest weights, with that number
     std::uint64_t brought = 0;               // that number
-    std::optional<std::uint64_t> mixed;      // the latest of its numbers of which an average counts
+    std::optional<std::uint64_t> mixed;      // number of its latest weights whose average counts
     std::uint64_t counted_version = 0;       // of the run, that its latest counted publication made
     std::uint64_t first = 0, published = 0;  // numbers: at which its life began, and of its latest weights
     bool in = true;
@@ -107,7 +107,7 @@ class OwnVersions {
   bool ready(const Worker& maker) const;
   /// Index of the average in its log of the weights that `with` brought; waiting.size(): it is not there.
   static std::size_t average_in(const Worker& worker, Rank with, std::uint64_t number);
-  /// Averages that no version has counted yet are undone.
+  /// Drops the averages in its log, and its side of those in the others' logs.
   void forget_averages(Rank worker);
   /// All log entries before that index count: only averages.
   void count_averages(Worker& worker, std::size_t count);
@@ -117,7 +117,7 @@ class OwnVersions {
   std::vector<Worker> workers_;
   Weights latest_;             // of the run
   std::uint64_t number_ = 0;   // lockstep: of the latest version, among publications
-  std::uint64_t highest_ = 0;  // that anybody has reached
+  std::uint64_t highest_ = 0;  // the highest number that any worker has reached
   std::size_t missing_;        // lockstep: workers that have not published number_ + 1 yet
   std::deque<Rank> order_;     // free-running: of publications that are in no version yet
   std::deque<Rank> forced_;    // of versions to come

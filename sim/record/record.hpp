@@ -101,7 +101,7 @@ struct RunRecord {
   std::uint64_t statistics_bytes = 0;          // of bytes_sent: batch norm's running statistics
   double spared_bytes = 0;                     // bytes that compression has saved; negative: added
   std::optional<double> compression_ratio;     // bytes without compression / bytes_sent; none: nothing is compressed, or sent
-  std::uint64_t bytes_up = 0, bytes_down = 0;  // towards and from servers; in an all-reduce, what workers sent and what they received
+  std::uint64_t bytes_up = 0, bytes_down = 0;  // towards and from servers; in an all-reduce, bytes sent and received by workers
   struct {
     std::uint64_t contributions = 0, samples = 0, bytes = 0;
   } dropped;                        // contributions that arrived and went into no version
@@ -138,7 +138,7 @@ struct MessageTrace {
   const char* what = "";  // "weights", "gradient", "samples", "token"
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> version;  // of the weights in it, or at which it was computed
-  Time sent, left, arrived;  // first byte leaves, last byte has left, arrival; `arrived` of a lost one: when it was lost
+  Time sent, left, arrived;              // first byte leaves, last byte has left, arrival; `arrived` of a lost one: when it was lost
   bool lost = false;
 };
 
@@ -159,7 +159,8 @@ class RecordSink {
   virtual void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                             std::uint32_t steps, std::uint64_t samples) = 0;
   /// One row of choices.csv: process is a rank (workers 0 .. p-1, then servers); what receive-from-anyone took (a rank), or
-  /// which branch of a wait won (0 or 1).
+  /// which branch of a wait won (0 or 1). If workers draw from one pool, process `ranks + w` makes worker w's draws: the samples between
+  /// its last draw and this one.
   virtual void choice(Rank process, std::int32_t choice) = 0;
   /// With `--trace` only: a worker's activity from `start` to `end`.
   virtual void span(Rank worker, Phase phase, Time start, Time end) = 0;

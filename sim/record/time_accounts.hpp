@@ -106,7 +106,7 @@ class TimeAccounts {
     recount(clock, now);
   }
   /// Books the time since the last change to the phase that the worker was in.
-  void advance(Rank worker, Clock& clock, Time now) {
+  [[gnu::always_inline]] void advance(Rank worker, Clock& clock, Time now) {
     const Time span = now - clock.since;
     if (span == Time()) return;
     const Phase phase = clock.counted;
@@ -145,7 +145,7 @@ class TimeAccounts {
   std::vector<Clock> clocks_;
   std::vector<std::vector<Piece>> pieces_;  // [workers] of the computation in progress, pauses too; empty without a trace
   bool closed_ = false;
-  std::array<WideTicks, phase_count> sums_{};      // without what `count_` adds: sum of phase k at `now` = sums_[k] + count_[k] · now
+  std::array<WideTicks, phase_count> sums_{};      // without the part in `count_`: sum of phase k at `now` = sums_[k] + count_[k] · now
   std::array<std::int64_t, phase_count> count_{};  // workers in each phase
 };
 

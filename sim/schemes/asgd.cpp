@@ -27,7 +27,7 @@ constexpr ChoiceTable<Staleness> staleness_choice("staleness", {{Staleness::none
 enum class Answers { in_turn, at_once };
 constexpr ChoiceTable<Answers> answers_choice("answers", {{Answers::in_turn, "in_turn"}, {Answers::at_once, "at_once"}});
 
-/// What each worker computes at, as the server has sent it.
+/// The weights at which each worker computes, as the server sent them.
 class ReadWeights {
  public:
   explicit ReadWeights(Node& node) : node_(node), read_(static_cast<std::size_t>(node.workers()), node.initial_weights()) {}
@@ -122,7 +122,7 @@ const Register<SchemeEntry> entry({
                         return parameters.has("max_delay") ? std::optional(static_cast<std::uint64_t>(parameters.count("max_delay")) - 1)
                                                            : std::nullopt;
                       }},
-    .traffic = {.text = "2 d, and 2 d a dropped gradient",
+    .traffic = {.text = "2 d, and 2 d per dropped gradient",
                 .bytes =
                     [](const Parameters&, const TrainingPlan&) {
                       return std::optional<UpdateBytes>({2, 2});
@@ -138,7 +138,7 @@ const Register<SchemeEntry> entry({
           .range = Range::at_least(0)},
          {.name = "max_delay",
           .type = ValueType::count,
-          .meaning = "a gradient with τ of at least this is dropped; default: none is",
+          .meaning = "a gradient with τ of at least this is dropped; default: none",
           .range = Range::at_least(1)},
          answers_choice.parameter(
              Answers::in_turn,

@@ -1,6 +1,6 @@
 // Synchronous SGD with b backup workers: all p start, the server steps on the mean of the first p - b gradients at its version,
 //   w ← w - lr (1/(p - b)) Σ_{i among the first} g_i(w).
-// Gradients that come later are dropped, and their workers answered with the current weights at once: nobody is interrupted.
+// Later gradients are dropped, and their workers get the current weights at once: no worker is interrupted.
 // Chen et al., Revisiting Distributed Synchronous SGD, 2016.
 #include "sim/training/gather.hpp"
 
@@ -49,7 +49,7 @@ const Register<SchemeEntry> entry({
     .paragraph = "More workers start than an update needs, and the b slowest gradients are dropped. Nobody is interrupted: a late worker "
                  "finishes its batch, which is dropped, and joins the next update late.",
     .waits = "the server for the first p - b",
-    .traffic = {.text = "2 (p - b) d, and 2 d a dropped gradient",
+    .traffic = {.text = "2 (p - b) d, and 2 d per dropped gradient",
                 .bytes =
                     [](const Parameters& parameters, const TrainingPlan& plan) {
                       return std::optional<UpdateBytes>({2 * (plan.workers - static_cast<double>(parameters.count("backups"))), 2});

@@ -50,7 +50,8 @@ class ConcurrentClients {
   void await_comers() const {
     if (node_.plan().clients_come_and_go && busy_.count() < count_) node_.backend().await_comers();
   }
-  /// One of those who do not train, drawn uniformly. With one client at a time it is whom federated averaging invites to that round.
+  /// A client that is not training, drawn uniformly. With one client at a time it is the one that federated averaging invites to that
+  /// round.
   std::optional<Rank> idle() {
     constexpr std::uint64_t most_tries = 64;
     ++invitations_;

@@ -2,11 +2,11 @@
 // dispatches the work for each of the p devices, scatters the inputs from device 0, broadcasts the weights, lets every device compute the
 // gradient of its piece, gathers outputs and gradients on device 0, and steps there on the gradient of the whole batch,
 //   w ← w - lr Σ_i (b_i / B) g_i(w).
-// Nothing overlaps but what the devices compute; with `launches: ahead` the host dispatches an iteration while the devices are still at the
-// one before, as a training loop does that reads no loss. Workers are the devices; worker 0 is device 0, its process the host's. Outputs
-// are gathered after backward, with the bytes and at the time of one gathering between forward and backward: the same time, unless the
-// device that is slowest forward is another than the slowest backward. Li et al., PyTorch Distributed: Experiences on Accelerating Data
-// Parallel Training, VLDB 2020, section 2.2.
+// Only the devices' computations overlap. With `launches: ahead` the host dispatches an iteration while the devices still compute the one
+// before, as in a training loop that does not read the loss. Workers are the devices; worker 0 is device 0, and its process is the host's.
+// Outputs are gathered after backward, before the gradients. Bytes and time equal those of a gathering between forward and backward, unless
+// the slowest device in forward is not the slowest in backward. Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel
+// Training, VLDB 2020, section 2.2.
 #include <algorithm>
 #include <cmath>
 
@@ -124,7 +124,7 @@ const Register<SchemeEntry> entry({
                    {.name = "overhead",
                     .type = ValueType::time,
                     .fallback = "0s",
-                    .meaning = "host's time for an iteration, whatever the number of devices",
+                    .meaning = "host's time for an iteration, for any number of devices",
                     .range = Range::at_least(0)},
                    launches_choice.parameter(
                        Launches::in_turn,

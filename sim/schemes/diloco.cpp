@@ -1,4 +1,4 @@
-// DiLoCo: every worker takes H local steps from the global weights θ, then an outer optimizer steps on the mean of what they changed,
+// DiLoCo: every worker takes H local steps from the global weights θ, then an outer optimizer steps on the mean of their changes,
 //   Δ = θ - (1/p) Σ_i w_i,   θ ← Outer(θ, Δ),   w_i ← θ.
 // Douillard et al., DiLoCo: Distributed Low-Communication Training of Language Models, 2023: Outer is SGD with Nesterov's momentum.
 // Streaming DiLoCo (Douillard et al. 2025) cuts the weights into fragments that are synchronized in turn, H / fragments steps apart. With
@@ -30,11 +30,11 @@ struct DilocoOptions {
     return n / fragments * steps + ((n % fragments + 1) * steps + fragments - 1) / fragments;
   }
   Fragment fragment(std::int64_t n) const { return {static_cast<std::uint32_t>(n % fragments), static_cast<std::uint32_t>(fragments)}; }
-  /// Local steps behind a worker that starts from version n: as many as the others have made by then, minus at least one.
+  /// Local steps of a worker that starts from version n: as many as the others have taken by then, minus at least one.
   std::int64_t steps_before(std::int64_t n) const { return n == 0 ? 0 : std::min(leaves_after(n - 1) + delay, leaves_after(n) - 1); }
 };
 
-/// One for each fragment. What they remember travels with the global weights, for workers that come later.
+/// One for each fragment. Their state travels with the global weights, for workers that come later.
 class OuterOptimizers {
  public:
   OuterOptimizers(const Node& node, const Weights& global, std::int64_t fragments)
@@ -133,36 +133,37 @@ const Register<SchemeEntry> entry({
                       return std::optional<UpdateBytes>({2.0 * (plan.workers - 1) / static_cast<double>(parameters.count("fragments")), 0});
                     }},
     .picture = {{"steps", "3"}},
-    .parameters = {{.name = "steps",
-                    .type = ValueType::count,
-                    .required = true,
-                    .meaning = "H, local steps between two synchronizations of the same weights",
-                    .range = Range::at_least(1)},
-                   {.name = "outer.learning_rate", .fallback = "0.7", .meaning = "of the outer optimizer", .range = Range::above(0)},
-                   {.name = "outer.momentum",
-                    .fallback = "0.9",
-                    .meaning = "share of its velocity that an outer step keeps",
-                    .range = {0, 1, false, true}},
-                   {.name = "outer.nesterov",
-                    .type = ValueType::boolean,
-                    .fallback = "true",
-                    .meaning = "the outer step looks ahead along its velocity; needs momentum"},
-                   {.name = "fragments",
-                    .type = ValueType::count,
-                    .fallback = "1",
-                    .meaning = "equal pieces of the weights that are synchronized in turn; at most steps",
-                    .range = Range::between(1, 1e6)},
-                   {.name = "delay",
-                    .type = ValueType::count,
-                    .fallback = "0",
-                    .meaning = "local steps for which a fragment's all-reduce is in flight before it is mixed in; fewer than steps",
-                    .range = Range::at_least(0)},
-                   {.name = "mix",
-                    .type = ValueType::fraction,
-                    .fallback = "0.5",
-                    .meaning = "share of the global weights in that mixture; without a delay they replace the local ones",
-                    .range = Range::between(0, 1)},
-                   on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
+    .parameters =
+        {{.name = "steps",
+          .type = ValueType::count,
+          .required = true,
+          .meaning = "H, local steps between two synchronizations of the same weights",
+          .range = Range::at_least(1)},
+         {.name = "outer.learning_rate", .fallback = "0.7", .meaning = "learning rate of the outer optimizer", .range = Range::above(0)},
+         {.name = "outer.momentum",
+          .fallback = "0.9",
+          .meaning = "share of its velocity that an outer step keeps",
+          .range = {0, 1, false, true}},
+         {.name = "outer.nesterov",
+          .type = ValueType::boolean,
+          .fallback = "true",
+          .meaning = "the outer step looks ahead along its velocity; needs momentum"},
+         {.name = "fragments",
+          .type = ValueType::count,
+          .fallback = "1",
+          .meaning = "equal pieces of the weights that are synchronized in turn; at most steps",
+          .range = Range::between(1, 1e6)},
+         {.name = "delay",
+          .type = ValueType::count,
+          .fallback = "0",
+          .meaning = "local steps for which a fragment's all-reduce is in flight before it is mixed in; fewer than steps",
+          .range = Range::at_least(0)},
+         {.name = "mix",
+          .type = ValueType::fraction,
+          .fallback = "0.5",
+          .meaning = "share of the global weights in that mixture; without a delay they replace the local ones",
+          .range = Range::between(0, 1)},
+         on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"steps", "4"}}, {{"steps", "4"}, {"fragments", "2"}}, {{"steps", "6"}, {"fragments", "2"}, {"delay", "2"}}},
     .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
       if (parameters.count("fragments") > parameters.count("steps"))

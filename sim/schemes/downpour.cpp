@@ -29,7 +29,7 @@ class Downpour final : public Scheme {
         push.emplace(node.begin(node.send(node.server(), sum)));
         sum = node.no_gradient(weights);
       }
-      if (fetch_every_ > 1) weights = co_await node.step(weights, gradient);  // else nobody would see it
+      if (fetch_every_ > 1) weights = co_await node.step(weights, gradient);  // otherwise the fetch below overwrites it
       if (!fetches) continue;
       co_await left(push);  // the request does not overtake the gradients that its answer is to hold
       node.post(node.server(), Token());
@@ -50,7 +50,7 @@ class Downpour final : public Scheme {
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
     for (;;) {
-      // Of what has come already gradients are first, so that an answer holds what its worker had pushed.
+      // Gradients that have arrived go first, so that an answer includes its worker's pushes.
       const auto arrived = co_await first_of(node.receive<Token>(), node.receive<Gradient>());
       if (arrived.index() == 1) {
         weights = co_await node.step(weights, std::get<1>(arrived));

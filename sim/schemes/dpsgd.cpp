@@ -37,7 +37,7 @@ class Dpsgd final : public Scheme {
     }
   }
 
-  /// Σ_j W_ij x_j, or what neighbours have shown instead. The share of a neighbour that has none, or has gone, stays with this worker.
+  /// Σ_j W_ij x_j, with the neighbours' estimates if given. The share of a neighbour that has none, or has gone, stays with this worker.
   Task<Weights> mix(Node& node, const std::vector<MixingGraph::Share>& row, Weights mine, Weights shown) const {
     std::vector<std::optional<Weights>> found(row.size());
     for (std::size_t k = 0; k < row.size(); ++k)

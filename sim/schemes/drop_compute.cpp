@@ -1,8 +1,8 @@
 // DropCompute: synchronous SGD whose workers take their batches in M micro-batches and stop at a timeout, wherever they are. The unfinished
-// micro-batch is cancelled, those behind it are not begun, and what is done is averaged by samples,
+// micro-batch is cancelled, later ones are not begun, and the completed ones are averaged by samples,
 //   w ← w - lr Σ_i n_i ḡ_i(w) / Σ_i n_i,   ḡ_i the mean over the n_i samples that worker i has done in this update.
-// If nobody has done any, the step is along zero. Giladi et al., DropCompute: Simple and More Robust Distributed Synchronous Training via
-// Compute Variance Reduction, 2023.
+// If no worker has completed any, the step is along zero. Giladi et al., DropCompute: Simple and More Robust Distributed Synchronous
+// Training via Compute Variance Reduction, 2023.
 #include <algorithm>
 #include <vector>
 

@@ -1,9 +1,9 @@
-// Elastic averaging SGD (EASGD): each worker has weights x of its own, which an elastic force ties to a centre c at the server. Before
-// every τ-th step the two exchange, each moving by its old difference from the other,
+// Elastic averaging SGD (EASGD): each worker has its own weights x, which an elastic force ties to a centre c at the server. Before every
+// τ-th step the two exchange, and each moves by the difference from before the exchange,
 //   x' = x - α (x - c),   c' = c + α (x - c),   and then x ← x' - lr g(x):
-// the gradient of that step is still that at x. Steps between exchanges are plain local ones. With momentum in the local steps it is
-// EAMSGD. The centre is what is evaluated. The paper's exchange before the first step, where x = c, is left out.
-// Zhang, Choromanska, LeCun, Deep learning with elastic averaging SGD, NeurIPS 2015, arXiv:1412.6651, algorithms 1 and 2.
+// That step's gradient is still the one at x. Steps between exchanges are plain local ones. With momentum in the local steps it is EAMSGD.
+// The centre is evaluated. The paper's exchange before the first step, where x = c, is left out. Zhang, Choromanska, LeCun, Deep learning
+// with elastic averaging SGD, NeurIPS 2015, arXiv:1412.6651, algorithms 1 and 2.
 #include <optional>
 
 #include "sim/training/node.hpp"

@@ -1,5 +1,5 @@
-// FedBuff: asynchronous federated learning with a buffer. So many clients train at any time; when K changes have come, whatever versions
-// they began from, the server takes them together,
+// FedBuff: asynchronous federated learning with a buffer. A fixed number of clients train at any time. When K changes have arrived, which
+// may have started from different versions, the server applies them together,
 //   w ← w - η (1/K) Σ s(τ) Δ,   Δ = w_start - w_end,   s(τ) = (1 + τ)^-½,
 // where a change of age τ began τ updates ago.
 // Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba, Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022.

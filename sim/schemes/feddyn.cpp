@@ -4,8 +4,8 @@
 //   h ← h - (α/N) Σ_i (y_i - x),   x ← mean_i y_i - h / α.
 // The fixed points of clients and server agree, however unlike their data.
 // Acar, Zhao, Matas Navarro, Mattina, Whatmough, Saligrama, Federated Learning Based on Dynamic Regularization, ICLR 2021. The optimizer's
-// state begins anew in each round. A client that crashes comes back with h_i = 0; one that goes away in a round still has that of its last
-// one.
+// state starts anew in each round. A client that crashes comes back with h_i = 0; one that goes away in a round keeps the h_i of its last
+// completed round.
 #include "sim/schemes/federated.hpp"
 
 namespace straggler::schemes::feddyn {

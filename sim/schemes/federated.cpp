@@ -235,7 +235,7 @@ Task<std::vector<Weights>> FederatedRounds::Server::of_those_invited(Weights wei
     if (wanted_ > 0 && parts.size() >= wanted_) break;
     if (awaited_.empty()) {
       if (answered) break;
-      // Everybody of this round is lost, or nobody was there to be invited.
+      // All clients of this round are lost, or there was none to invite.
       if (!draw_and_invite(weights)) {
         if (!timer && !whole_ && busy_.count() == 0) break;
         if (node_.plan().clients_come_and_go) node_.backend().await_comers();

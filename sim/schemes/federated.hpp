@@ -1,4 +1,4 @@
-// What federated schemes share: invitations to a round, the length of local training, and collecting contributions.
+// The common part of federated schemes: invitations to a round, the length of local training, and collecting contributions.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -48,7 +48,7 @@ class FederatedRounds {
   explicit FederatedRounds(const Parameters& parameters);
   /// The declarations that a scheme adds to its parameters.
   static std::vector<Parameter> parameters();
-  /// Those of them that say how long a client trains, for schemes in which all clients take part.
+  /// The subset that determines how long a client trains, for schemes in which all clients take part.
   static std::vector<Parameter> local_parameters();
   /// The same for a scheme without rounds, in which no client can be late: parameters that make no sense there are declared, so that they
   /// are refused with a reason.
@@ -74,11 +74,11 @@ class FederatedRounds {
     if (clients_) return std::min<std::int64_t>(*clients_, workers);
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::round(fraction_ * static_cast<double>(workers))));
   }
-  /// Clients that are invited to a round: over_select times as many.
+  /// Number of clients invited to a round: over_select times the number wanted.
   std::int64_t invited_of(Rank workers) const {
     return std::min<std::int64_t>(std::llround(static_cast<double>(clients_of(workers)) * over_select_), workers);
   }
-  /// Whether this worker is among the clients of its first round; `weights` learns how many they are. A function of its own, since a
+  /// Whether this worker is among the clients of its first round; sets their number in `weights`. A function of its own, since a
   /// coroutine's frame would keep the list.
   bool takes_part(const Node& node, Weights& weights) const;
   /// The same among the workers of a pool; a new life waits to be invited.
@@ -129,15 +129,15 @@ class FederatedRounds {
     /// Both outlive this. Of an aggregator: its group, `always_keeps_account` where it invites some of them only.
     Server(const FederatedRounds& rounds, Node& node) : Server(rounds, node, {0, node.workers()}, false) {}
     Server(const FederatedRounds& rounds, Node& node, Node::Pool pool, bool always_keeps_account);
-    /// What the clients of this round send, in rank order. Without deadline, at least one: if all of them have failed or left, others are
-    /// asked, until somebody answers (of an aggregator: nothing if nobody is there). With it, perhaps nothing.
+    /// Contributions of this round's clients, in rank order. Without a deadline at least one: if all clients have failed or left, others
+    /// are invited until one answers (an aggregator gets none if no client is there). With a deadline there may be none.
     Task<std::vector<Weights>> contributions(Weights weights);
     /// To the next round.
     void invite(const Weights& weights);
 
    private:
     Task<std::vector<Weights>> of_those_invited(Weights weights);
-    /// False: nobody may be invited.
+    /// False: there is no client to invite.
     bool draw_and_invite(const Weights& weights);
     void note_invited(const std::vector<Rank>& ranks);
     void forget_lost(const Weights& weights);

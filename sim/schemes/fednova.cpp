@@ -1,9 +1,9 @@
-// FedNova: normalized averaging. A client that takes more local steps does not pull harder: of client k, with share p_k of the samples
-// and τ_k local steps, the server takes the mean change of a step,
+// FedNova: normalized averaging. A client that takes more local steps does not pull harder. Of client k, with share p_k of the samples and
+// τ_k local steps, the server takes the mean change per step,
 //   d_k = (x - y_k) / τ_k,   x ← x - τ Σ_k p_k d_k,   τ = Σ_k p_k τ_k.
-// Wang, Liu, Liang, Joshi, Poor, Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020, for
-// local SGD, where ‖a_k‖₁ = τ_k; local momentum, which begins anew in each round, is counted in steps, too. With equal numbers of steps it
-// is FedAvg, up to rounding.
+// Wang, Liu, Liang, Joshi, Poor, Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020. This
+// is the case of local SGD, where ‖a_k‖₁ = τ_k; with local momentum, which starts anew in each round, steps are counted, too. With equal
+// numbers of steps it is FedAvg, up to rounding.
 #include "sim/schemes/federated.hpp"
 
 namespace straggler::schemes::fednova {

@@ -4,9 +4,9 @@
 // where n_k are the samples of client k, and N_ℓ those of all clients of ℓ that contributed.
 // Liu, Zhang, Song, Letaief, Client-Edge-Cloud Hierarchical Federated Learning, ICC 2020, algorithm 1.
 //
-// A client has one message at a time on its way to its aggregator, and each gets one answer: the weights of the next round. What was made
-// from the weights of an earlier round (by a client that came back meanwhile) is dropped, and answered with those of the present one. No
-// version of the run tells rounds apart; `progress` does, which counts on from round to round.
+// A client has one message at a time in flight to its aggregator, and each gets one answer: the weights of the next round. A contribution
+// from the weights of an earlier round (by a client that came back meanwhile) is dropped, and answered with the weights of the present
+// round. The run's versions do not distinguish rounds; `progress` does, which increases from round to round.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +22,7 @@ double samples_of(const Node& node, const Weights& weights) {
   return samples;
 }
 
-/// By the samples of those who contributed.
+/// Weighted by the samples of the contributing clients.
 Weights average(Node& node, const std::vector<Weights>& parts) {
   std::vector<double> shares;
   double total = 0;
@@ -129,7 +129,7 @@ class Hierarchical final : public Scheme {
         } else if (local_.has_deadline()) {
           weights = next_round(node, group, weights);
         } else {
-          break;  // nobody of the group is in
+          break;  // no client of the group is in
         }
       }
       const Weights mine = contributed.to(start, weights);
@@ -148,7 +148,7 @@ class Hierarchical final : public Scheme {
       for (std::int64_t round = 0; round < edge_rounds_; ++round) {
         for (const Peer& client : std::exchange(waiting, {})) node.post(client, weights);
         const std::vector<From<Weights>> parts = co_await round_of(node, group, weights);
-        if (parts.empty()) break;  // nobody of the group is in
+        if (parts.empty()) break;  // no client of the group is in
         for (const From<Weights>& part : parts) waiting.push_back(part.sender);
         const Weights mean = average(node, payloads(parts));
         contributed.add(mean);
@@ -213,8 +213,8 @@ class Hierarchical final : public Scheme {
     co_return parts;
   }
 
-  /// What the group's clients start the next round from. For schedules the aggregator assumes that other groups have made as much progress
-  /// as its own.
+  /// The weights from which the group's clients start the next round. For schedules the aggregator assumes that other groups have made as
+  /// much progress as its own.
   static Weights next_round(Node& node, const std::vector<Rank>& group, const Weights& mean) {
     const std::uint64_t samples = mean->local_samples * static_cast<std::uint64_t>(node.workers()) / group.size();
     Weights next = node.algebra().without_contributions(mean);
@@ -251,7 +251,7 @@ std::vector<Parameter> parameters() {
   return all;
 }
 
-/// √p groups of √p clients: as many messages for an aggregator as for the server.
+/// √p groups of √p clients: an aggregator gets as many messages as the server.
 Rank aggregators(const Parameters& parameters, const TrainingPlan& plan) {
   if (parameters.has("aggregators")) return static_cast<Rank>(std::min<std::int64_t>(parameters.count("aggregators"), plan.workers));
   return plan.racks > 1 ? plan.racks : static_cast<Rank>(std::lround(std::sqrt(plan.workers)));

@@ -1,6 +1,6 @@
-// K-async SGD: the server steps on the mean of the first k gradients of distinct workers, whatever their versions,
+// K-async SGD: the server steps on the mean of the first k gradients of distinct workers, of any versions,
 //   w ← w - lr (1/k) Σ_{i among the first} g_i(w_read);
-// those k get the new weights and start again; the others go on. Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.
+// those k get the new weights and start again; the others continue. Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.
 #include <vector>
 
 #include "sim/training/gather.hpp"

@@ -1,4 +1,4 @@
-// K-batch asynchronous SGD: the server steps on the mean of the first k gradients from anybody, whatever their versions,
+// K-batch asynchronous SGD: the server steps on the mean of the first k gradients from any workers, of any versions,
 //   w ← w - lr (1/k) Σ g(w_read);
 // a worker that has sent its gradient gets the current weights and starts again at once.
 // Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.
@@ -47,13 +47,13 @@ class KBatchAsync final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "k_batch_async",
-    .summary = "asynchronous SGD on the mean of k gradients from anybody",
+    .summary = "asynchronous SGD on the mean of k gradients from any workers",
     .reference = "Dutta et al. 2018",
     .family = Family::asynchronous,
-    .rule = "w ← w - lr (1/k) Σ g(w_read), over the first k from anybody",
+    .rule = "w ← w - lr (1/k) Σ g(w_read), over the first k from any workers",
     .paragraph =
-        "The server averages k gradients from anybody and answers each worker at once, so nobody waits. A larger k means fewer updates, "
-        "each of less noise and less staleness.",
+        "The server averages k gradients from any workers and answers each worker at once, so nobody waits. A larger k means fewer "
+        "updates, each of less noise and less staleness.",
     .waits = "nobody",
     .staleness = unbounded_staleness(),
     .traffic = {.text = "2 k d",

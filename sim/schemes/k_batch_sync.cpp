@@ -1,4 +1,4 @@
-// K-batch-sync SGD: the server steps on the mean of the first k gradients at its version, from anybody,
+// K-batch-sync SGD: the server steps on the mean of the first k gradients at its version, from any workers,
 //   w ← w - lr (1/k) Σ g(w);
 // workers take one mini-batch after the other at these weights until the new ones interrupt them. Unfinished mini-batches are discarded:
 // each worker draws its next one. Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.
@@ -54,15 +54,15 @@ class KBatchSync final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "k_batch_sync",
-    .summary = "synchronous SGD on the first k gradients from anybody: workers compute on until they are interrupted",
+    .summary = "synchronous SGD on the first k gradients from any workers: they compute on until they are interrupted",
     .reference = "Dutta et al. 2018",
     .family = Family::synchronous,
-    .rule = "w ← w - lr (1/k) Σ g(w), over the first k from anybody; then all are interrupted",
+    .rule = "w ← w - lr (1/k) Σ g(w), over the first k from any workers; then all are interrupted",
     .paragraph =
         "As `k_sync`, but a fast worker does not wait for the others: it computes further batches at the same weights until k gradients "
-        "have come from anybody.",
+        "have come from any workers.",
     .waits = "nobody: the new weights interrupt all",
-    .traffic = {.text = "(k + p) d, and d a dropped gradient",
+    .traffic = {.text = "(k + p) d, and d per dropped gradient",
                 .bytes =
                     [](const Parameters& parameters, const TrainingPlan& plan) {
                       return std::optional<UpdateBytes>({static_cast<double>(parameters.count("k")) + plan.workers, 1});

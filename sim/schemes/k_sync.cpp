@@ -53,7 +53,7 @@ const Register<SchemeEntry> entry({
         "An update takes the first k gradients. The new weights interrupt the other workers, whose unfinished batches are thrown away. "
         "So everybody starts the next update in time, and a worker that is always slow never contributes.",
     .waits = "the first k for the k-th",
-    .traffic = {.text = "(k + p) d, and d a dropped gradient",
+    .traffic = {.text = "(k + p) d, and d per dropped gradient",
                 .bytes =
                     [](const Parameters& parameters, const TrainingPlan& plan) {
                       return std::optional<UpdateBytes>({static_cast<double>(parameters.count("k")) + plan.workers, 1});

@@ -1,4 +1,4 @@
-// Neighbours and mixing weights of workers that have weights of their own.
+// Neighbours and mixing weights, for schemes in which each worker has its own weights.
 //
 // Edges go both ways. Metropolis weights, of degrees d:  W_ij = 1 / (1 + max(d_i, d_j)) on an edge, W_ii = 1 - Σ_j W_ij: W is symmetric,
 // and its rows and columns sum to 1 (Xiao & Boyd, Fast Linear Iterations for Distributed Averaging, 2004). These graphs look the same from

@@ -1,11 +1,11 @@
-// What a synchronization does to the optimizer state of workers that take local steps.
+// The effect of a synchronization on the optimizer state of workers that take local steps.
 #pragma once
 #include "sim/training/node.hpp"
 
 namespace straggler {
 
-/// keep: each worker goes on with its own momentum. reset: it starts anew. average: it travels with the weights and is
-/// averaged like them (which doubles the bytes of a message under SGD with momentum).
+/// keep: each worker continues with its own momentum. reset: it starts anew. average: it travels with the weights and is averaged like them
+/// (which doubles the bytes of a message under SGD with momentum).
 class MomentumAtSync {
  public:
   enum class Mode { keep, reset, average };
@@ -24,12 +24,12 @@ class MomentumAtSync {
             }};
   }
   bool averages() const { return mode_ == Mode::average; }
-  /// What a worker contributes.
+  /// A worker's contribution.
   Weights outgoing(const Node& node, Weights weights) const {
     if (mode_ == Mode::average) node.attach_optimizer(weights);
     return weights;
   }
-  /// What came back: the state is dealt with, and only parameters remain.
+  /// The received average: applies the optimizer state and returns only the parameters.
   Weights incoming(Node& node, Weights weights) const {
     if (mode_ == Mode::reset) node.reset_optimizer();
     if (mode_ == Mode::average) node.adopt_optimizer(weights);

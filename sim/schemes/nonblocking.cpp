@@ -1,4 +1,4 @@
-// Non-blocking SGD: nobody waits for the slowest.
+// Non-blocking SGD: no worker waits for the slowest.
 // Every worker splits its batch into mini-batches and takes a local step on each. The worker that first completes its whole
 // batch signals; every other worker stops inside its current mini-batch and contributes the weights that it has. The average
 // of all workers' weights is the next version, which everyone receives. The interrupted mini-batch is redone from its start on
@@ -51,7 +51,7 @@ std::vector<double> shares_of(const std::vector<T>& parts, bool by_samples) {
   return shares;
 }
 
-/// One worker's way through its batches. Both exchanges share it; they differ in what is contributed.
+/// One worker's way through its batches. Both exchanges share it; they differ in what a worker contributes.
 class LocalWork {
  public:
   LocalWork(Node& node, const NonblockingOptions& options) : node_(node), options_(options), left_(node.batch_size()) { draw(); }
@@ -80,7 +80,7 @@ class LocalWork {
   Node& node_;
   const NonblockingOptions& options_;
   std::int64_t left_;   // samples of this batch that are not done yet
-  bool begins_ = true;  // what is drawn next begins a batch; an interrupted mini-batch has been drawn with the batch before
+  bool begins_ = true;  // the next draw begins a batch; an interrupted mini-batch was drawn with the batch before
   DrawnBatch minibatch_;
 };
 

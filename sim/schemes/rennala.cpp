@@ -1,6 +1,6 @@
-// Rennala SGD: the server steps on the mean of the first B gradients at its version, from anybody,
+// Rennala SGD: the server steps on the mean of the first B gradients at its version, from any workers,
 //   w ← w - lr (1/B) Σ g(w);
-// gradients of older versions are dropped. Nobody is interrupted: who sends a gradient, dropped or not, is answered with the current
+// gradients of older versions are dropped. No worker is interrupted: each one that sends a gradient, dropped or not, gets the current
 // weights and starts again on them. Tyurin & Richtárik, Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed
 // Computation Model, 2023.
 #include <algorithm>
@@ -51,16 +51,16 @@ class Rennala final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "rennala",
-    .summary = "synchronous SGD on the first B gradients from anybody: stale ones are dropped, nobody is interrupted",
+    .summary = "synchronous SGD on the first B gradients from any workers: stale ones are dropped, no worker is interrupted",
     .reference = "Tyurin & Richtarik 2023",
     .family = Family::synchronous,
     .rule = "w ← w - lr (1/b) Σ g(w), over the first b at this version; stale ones are dropped",
     .paragraph =
-        "The server collects B gradients at its current weights, from anybody, and drops those that were taken at older ones. Nobody is "
-        "interrupted and nobody waits, so a slow worker wastes only its own work. Tyurin and Richtárik prove that the right B is "
+        "The server collects B gradients at its current weights, from any workers, and drops those that were taken at older ones. No "
+        "worker is interrupted or waits, so a slow worker wastes only its own work. Tyurin and Richtárik prove that the right B is "
         "optimal, up to a constant, where each worker's compute time is fixed.",
     .waits = "nobody",
-    .traffic = {.text = "2 B d, and 2 d a dropped gradient",
+    .traffic = {.text = "2 B d, and 2 d per dropped gradient",
                 .bytes =
                     [](const Parameters& parameters, const TrainingPlan&) {
                       return std::optional<UpdateBytes>({2 * static_cast<double>(parameters.count("batch")), 2});

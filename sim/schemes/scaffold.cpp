@@ -5,8 +5,8 @@
 // the server averages uniformly over the S clients of the round, of N in all,
 //   x ← x + server_rate (1/S) Σ (y_i - x),   c ← c + (1/N) Σ (c_i⁺ - c_i).
 // Karimireddy et al., SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020. The two forms of c_i⁺ are the same for
-// plain SGD; the second one, which is used here, holds for other optimizers too. Their state begins anew in each round. A client that
-// crashes comes back with c_i = 0; one that goes away in a round still has that of its last one.
+// plain SGD; the second one, which is used here, holds for other optimizers too. Their state starts anew in each round. A client that
+// crashes comes back with c_i = 0; one that goes away in a round keeps the c_i of its last completed round.
 #include "sim/schemes/federated.hpp"
 
 namespace straggler::schemes::scaffold {

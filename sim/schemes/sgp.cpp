@@ -6,11 +6,11 @@
 // Assran, Loizou, Ballas, Rabbat, Stochastic Gradient Push for Distributed Deep Learning, ICML 2019, Algorithm 1 and Appendix A (the
 // directed exponential graph, one peer).
 //
-// While all workers are in, each gets what one other sends, so that every weight stays 1, and x_i is the estimate. If workers go, this
-// changes: a worker whose next peer has gone sends to the first member after it, so one worker may get two messages, and another none. The
-// weights then say how much of a sum each worker has. They add up to p always (push_weight.hpp): what was lost with a worker, or with a
-// message from it or to it, is taken by the worker that averages next, at its own estimate. A worker that comes back begins with weight 0,
-// unless some is left to take, and estimates what it was sent, until it gets its first share.
+// While all workers are in, each gets one message per step, so every weight stays 1 and x_i is the estimate. If workers go, this changes: a
+// worker whose next peer has gone sends to the first member after it, so one worker may get two messages and another none. The weights then
+// give each worker's share of the total. They always add up to p (push_weight.hpp): the worker that averages next takes the weight that was
+// lost with a worker, or with a message from it or to it, at its own estimate. A worker that comes back begins with weight 0, unless some
+// is left to take, and keeps the weights it was sent as its estimate until it gets its first share.
 #include <bit>
 #include <limits>
 
@@ -78,8 +78,8 @@ class Sgp final : public Scheme {
     return std::nullopt;
   }
 
-  /// What comes in that step: the share of the one at its distance, which is waited for as long as it may come, and where workers go,
-  /// whatever else has come by then. `early`: what those sent that have got further, until this worker gets there.
+  /// The shares that arrive in that step: the one from its peer, for which it waits while it may still come, and, if workers go, all others
+  /// that have arrived by then. `early`: shares of senders that are ahead, kept until this worker gets there.
   static Task<std::vector<Weights>> receive_shares(Node& node, std::uint64_t version, std::vector<From<Weights>>& early) {
     const Rank workers = node.workers(), source = (node.self() + workers - distance_at(version, workers)) % workers;
     std::vector<Weights> found;

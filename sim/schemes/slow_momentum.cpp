@@ -1,4 +1,4 @@
-// Slow momentum (SlowMo): after H local steps from w_t the workers average, and then step on, along a momentum of what rounds change,
+// Slow momentum (SlowMo): after H local steps from w_t the workers average, then step along a momentum of the rounds' changes,
 //   w̄ = (1/p) Σ_i w_i,   u ← β u + (w_t - w̄) / lr,   w_{t+1} = w_t - α lr u.
 // lr is the learning rate at w_t. With β = 0 and α = 1 it is local SGD, up to rounding.
 // Wang, Tantia, Ballas, Rabbat, SlowMo: Improving Communication-Efficient Distributed SGD with Slow Momentum, ICLR 2020.

@@ -1,7 +1,7 @@
-// n-softsync: the server steps on the mean of c = ⌊p / n⌋ gradients as they come, whatever their versions,
+// n-softsync: the server steps on the mean of c = ⌊p / n⌋ gradients as they come, of any versions,
 //   w ← w - lr (1/c) Σ s(τ) g(w_read);
-// nobody waits: a worker that has sent its gradient gets the current weights and starts again at once. With `inverse` a gradient that is
-// τ ≥ 1 updates old counts s(τ) = 1/τ, else s = 1. Zhang, Gupta, Lian & Liu, Staleness-aware Async-SGD for Distributed Deep Learning, 2016.
+// no worker waits: after sending its gradient it gets the current weights and starts again at once. With `inverse` a gradient that is τ ≥ 1
+// updates old counts s(τ) = 1/τ; otherwise s = 1. Zhang, Gupta, Lian & Liu, Staleness-aware Async-SGD for Distributed Deep Learning, 2016.
 #include <algorithm>
 #include <vector>
 
@@ -62,7 +62,7 @@ class Softsync final : public Scheme {
 
 const Register<SchemeEntry> entry({
     .name = "softsync",
-    .summary = "asynchronous SGD on the mean of p/n gradients from anybody, optionally damped by staleness",
+    .summary = "asynchronous SGD on the mean of p/n gradients from any workers, optionally damped by staleness",
     .reference = "Zhang, Gupta, Lian & Liu 2016",
     .family = Family::asynchronous,
     .rule = "w ← w - lr (1/c) Σ s(τ) g(w_read), over c = ⌊p/n⌋ gradients",

@@ -23,7 +23,7 @@ class Clocks {
     if (running(worker)) set(worker, *of(worker).now + 1);
   }
   bool may_go_on(Rank worker) const { return !running(worker) || *of(worker).now - slowest() <= slack_; }
-  /// One that comes back is neither behind nor further ahead of the others than those who stayed may be.
+  /// A worker that comes back is neither behind the others nor further ahead of them than the slack allows.
   void members_changed() {
     for (Rank worker = 0; worker < node_.workers(); ++worker) {
       if (running(worker) && !node_.awaits(worker)) remove(worker);

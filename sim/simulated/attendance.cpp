@@ -17,7 +17,7 @@ class Attendance::Story final : public Event {
   Rank worker_;
 };
 
-/// Somebody may be invited who was absent.
+/// An absent worker is present again and may be invited.
 class Attendance::Comer final : public Event {
  public:
   explicit Comer(PostOffice& post_office) : post_office_(post_office) {}

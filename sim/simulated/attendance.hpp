@@ -37,7 +37,7 @@ class Attendance final : private InvitationWatch {
   Workers& workers_;
   PostOffice& post_office_;
   Computations& computations_;
-  std::unordered_map<Rank, std::unique_ptr<Story>> stories_;  // of those who take part, and of those who were lost and are away
+  std::unordered_map<Rank, std::unique_ptr<Story>> stories_;  // of invited workers, and of those that were lost and are away
   std::unique_ptr<Comer> comer_;
 };
 

@@ -1,4 +1,4 @@
-// The accounts of messages and reductions: bytes, and the time for which a worker's bytes are in flight. Servers have none of their own.
+// The accounts of messages and reductions: bytes, and the time for which a worker's bytes are in flight. Servers have no such time.
 #pragma once
 #include <cstdint>
 

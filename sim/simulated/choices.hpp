@@ -1,4 +1,5 @@
-// Choices decided by timing: whom a receive-from-anyone took, which branch of a first_of won. Recorded, and forced in a replay.
+// Choices that timing makes: whom a receive-from-anyone took, which branch of a first_of won, which samples of a pool a worker drew.
+// Recorded, and forced in a replay.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +16,7 @@ class Choices {
   /// `sink` may be null; outlives this.
   explicit Choices(RecordSink* sink) : sink_(sink) {}
 
-  /// One sequence per rank, in its program order; choices are free once they are used up.
+  /// One sequence per process, in its program order; choices are free once they are used up.
   void force(std::vector<std::vector<std::int32_t>> choices) {
     forced_ = std::move(choices);
     used_.assign(forced_.size(), 0);
@@ -45,8 +46,8 @@ class Choices {
 
  private:
   RecordSink* sink_;
-  std::vector<std::vector<std::int32_t>> forced_;  // [ranks]
-  std::vector<std::size_t> used_, made_;           // [ranks]: of those, looked up, and made since
+  std::vector<std::vector<std::int32_t>> forced_;  // [processes]
+  std::vector<std::size_t> used_, made_;           // [processes]: of those, looked up, and made since
 };
 
 }  // namespace straggler

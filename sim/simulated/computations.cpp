@@ -39,7 +39,7 @@ double Computations::share_until(const ComputeOperation& operation, std::size_t 
 
 void Computations::start(ComputeOperation& operation, std::uint64_t call) {
   const Rank rank = operation.node().self();
-  const Time there = loaded(operation);
+  const Time there = loaders_.empty() ? now() : loaded(operation);
   try {
     operation.span = plan_.duration(rank, operation.batch(), call, there);
     if (operation.kind() == Operation::Kind::averaged_gradient && !plan_.encoding.empty()) operation.span += plan_.encoding[class_number(rank)];
@@ -144,6 +144,7 @@ void Computations::begin(ComputeOperation& operation) {
 
 /// At full speed.
 void Computations::schedule_next(ComputeOperation& operation) {
+  if (operation.kind() == Operation::Kind::gradient) return simulation_.queue().after(operation.span, operation);  // in one piece
   const auto end_of = [&](std::size_t milestone) {
     const double share = share_until(operation, milestone);
     return share >= 1 ? operation.span : Time::round_up(static_cast<double>(operation.span.ticks()) * share);
@@ -196,9 +197,8 @@ void Computations::stop(ComputeOperation& operation) noexcept {
   change_host(job);
 }
 
-void Computations::set_computing(Rank worker, bool computes) {
+void Computations::share_inside_links(Rank worker, bool computes) {
   const double share = world_.cluster.share_while_computing;
-  if (share == 1) return;
   for (const LinkId link : world_.cluster.fabric->inside_links(worker))
     world_.network.set_capacity(link, world_.cluster.fabric->bytes_per_second(link) * (computes ? share : 1));
 }

@@ -86,7 +86,10 @@ class Computations {
   void change_host(const Job& job);
   double rate_of(const Job& job) const;
   /// Its links inside its host have only a share of their bandwidth while it computes.
-  void set_computing(Rank worker, bool computes);
+  void set_computing(Rank worker, bool computes) {
+    if (world_.cluster.share_while_computing != 1) share_inside_links(worker, computes);
+  }
+  void share_inside_links(Rank worker, bool computes);
   /// The worker's loader prepares nothing for the next `span`.
   void stall_loader(Rank worker, Time span);
   Time now() const { return simulation_.now(); }
@@ -100,7 +103,7 @@ class Computations {
   Time host_free_;               // when the process that drives all workers finished the work that they last waited for
   std::vector<Job> jobs_;        // [workers]; empty if not managed
   std::vector<double> active_;   // [hosts]: workers that want a core
-  std::vector<Loader> loaders_;  // [workers]: empty if nobody loads
+  std::vector<Loader> loaders_;  // [workers]: empty if no worker loads
 };
 
 }  // namespace straggler

@@ -12,9 +12,9 @@
 namespace straggler {
 
 /// A worker that joins or comes back is first sent the state it needs: the weights, by the server; without a server by the first member,
-/// with the optimizer's state of those weights. If nobody is left, it reads saved state, in no time. Where workers share their host's
-/// memory, all it needs is there. It starts from the version that is the latest when it starts; where workers have weights of their own,
-/// from that first member's latest ones; among workers that reduce together, at the moment that Reduction names.
+/// with the optimizer's state of those weights. If no member is left, it reads saved state, in no time. If workers share their host's
+/// memory, the state is there. A worker starts from the version that is the latest when it starts; if workers have their own weights, from
+/// that first member's latest ones; among workers that reduce together, at the moment that Reduction names.
 class Membership final : private StateTransferWatch {
  public:
   /// All outlive this.
@@ -61,7 +61,7 @@ class Membership final : private StateTransferWatch {
   std::vector<std::vector<double>> links_;  // [links]: bandwidth factors of its present failures; empty unless links fail
   std::vector<Rank> ready_;                 // arrived, waiting for the next version
   std::vector<bool> to_come_;               // [workers]: a recovery or join is scheduled that will start it
-  std::vector<Handle> optimizer_;  // of the latest version, where workers have it: some may not have taken that step yet
+  std::vector<Handle> optimizer_;           // of the latest version, where workers have it: some may not have taken that step yet
 };
 
 }  // namespace straggler

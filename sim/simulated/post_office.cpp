@@ -15,9 +15,9 @@ const WeightsDifference* difference_in(const Payload& payload) {
 }
 }  // namespace
 
-/// From dispatch until it lies in the receiver's mailbox. To and from a sharded server it is as many flows as there are servers, side
-/// by side; it has arrived when the last of them has. Running statistics are a second message, which leaves when the last byte of what
-/// they belong to has left; the two are handed over together.
+/// From dispatch until it is in the receiver's mailbox. To and from a sharded server it is one flow per server, side by side; it has
+/// arrived when the last flow has. Running statistics are a second message, which leaves after the last byte of the first one; the two are
+/// handed over together.
 class PostOffice::Delivery final : public InFlightMessage, public Arrival, public Event {
  public:
   Delivery(PostOffice& office, Rank sender, Rank receiver, Payload&& what)
@@ -35,9 +35,9 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
   bool second : 1 = false;          // the running statistics have begun to leave
   bool state_transfer : 1 = false;  // the state that a worker needs to start from: not for its mailbox
   bool sharded : 1 = false;         // to or from several servers
-  bool waits : 1 = false;           // it is there, but what left before it is not
+  bool waits : 1 = false;           // it has arrived, but an earlier one of its pair has not
   std::uint32_t flows_left = 0;
-  SendOperation* operation = nullptr;  // who waits for it to have left; null: nobody
+  SendOperation* operation = nullptr;  // the operation that waits for it to have left; null: none
   union {
     FlowId flow = 0;
     FlowId* shards;  // [servers], owned; if sharded
@@ -96,8 +96,7 @@ std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
   return wire_bytes_.main_of(delivery.payload) + (delivery.second ? wire_bytes_.statistics_of(delivery.payload) : 0);
 }
 
-void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
-  if (plain_) return dispatch_plain(from, to.rank, std::move(payload), operation);
+void PostOffice::dispatch_to_life(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
   if (world_.is_worker(to) && workers_.change() && (!workers_.is_member(to) || workers_.is_former(to))) {
     if (operation) operation->complete();  // no receiver: nothing is sent
     return;
@@ -109,6 +108,24 @@ void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* 
   if (operation) operation->in_flight = delivery.get();
   if (may_be_overtaken(*delivery)) whole_[pair_of(from, to.rank)] = {delivery.get()};
   dispatch(std::move(delivery));
+}
+
+[[gnu::always_inline]] inline void PostOffice::let_flow(Delivery& delivery, std::uint64_t bytes) {
+  const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
+  delivery.flows_left = 1;
+  // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
+  if (world_.transport.plain()) {
+    const Route& route = world_.transport.route(from, to);
+    if (many_workers_) world_.network.prefetch(route.links);
+    prefetch_worker(delivery.to);
+    delivery.latency = route.latency;
+    delivery.flow = world_.network.start_on_route(route.links, static_cast<double>(bytes), Time(), delivery);
+    return;
+  }
+  world_.transport.plan(from, to, static_cast<double>(bytes), carriage_);
+  prefetch_worker(delivery.to);
+  delivery.latency = carriage_.after;
+  delivery.flow = world_.network.start(carriage_.flow(carriage_.before), delivery);
 }
 
 void PostOffice::dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation) {
@@ -160,24 +177,6 @@ void PostOffice::start_flows(Delivery& delivery, std::uint64_t bytes) {
   if (world_.cluster.servers > 1 && (world_.is_server(delivery.from) || world_.is_server(delivery.to)))
     return start_shards(delivery, bytes);
   let_flow(delivery, bytes);
-}
-
-void PostOffice::let_flow(Delivery& delivery, std::uint64_t bytes) {
-  const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
-  delivery.flows_left = 1;
-  // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
-  if (world_.transport.plain()) {
-    const Route& route = world_.transport.route(from, to);
-    if (many_workers_) world_.network.prefetch(route.links);
-    prefetch_worker(delivery.to);
-    delivery.latency = route.latency;
-    delivery.flow = world_.network.start_on_route(route.links, static_cast<double>(bytes), Time(), delivery);
-    return;
-  }
-  world_.transport.plan(from, to, static_cast<double>(bytes), carriage_);
-  prefetch_worker(delivery.to);
-  delivery.latency = carriage_.after;
-  delivery.flow = world_.network.start(carriage_.flow(carriage_.before), delivery);
 }
 
 void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
@@ -234,7 +233,7 @@ bool PostOffice::overtakes(const Delivery& delivery) {
   return before->second.awaited = true;
 }
 
-/// It has arrived, or is lost: what waited for it is next.
+/// The message has arrived, or is lost: the next one of its pair follows.
 void PostOffice::let_follow(const Delivery* gone, Rank from, Rank to) {
   if (whole_.empty()) return;
   const auto known = whole_.find(pair_of(from, to));
@@ -332,7 +331,7 @@ void PostOffice::prefetch_worker(Rank rank) noexcept {
   __builtin_prefetch(mail_.find(index_of(rank)));
 }
 
-/// Whoever waits for a message of its own, once that has left: its node and mailbox were fetched before.
+/// The operation that waits in this worker's mailbox, after a message has left: its node and mailbox were fetched before.
 void PostOffice::prefetch_waiter(Rank rank) noexcept {
   if (!many_workers_ || !world_.is_worker(rank)) return;
   const auto* mail = mail_.find(index_of(rank));

@@ -52,7 +52,10 @@ class PostOffice {
   PostOffice& operator=(const PostOffice&) = delete;
 
   /// `operation` waits until it has left; null: no waiter. To a worker that is not in, or to a life of it that is over, nothing is sent.
-  void dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation);
+  void dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
+    if (plain_) return dispatch_plain(from, to.rank, std::move(payload), operation);
+    dispatch_to_life(from, to, std::move(payload), operation);
+  }
   /// The state that `worker` needs to start, from `source`; the watch is notified when it has arrived or is lost.
   void transfer_state(Rank source, Rank worker, Payload state);
   void watch_state_transfers(StateTransferWatch& watch) { state_watch_ = &watch; }
@@ -61,7 +64,7 @@ class PostOffice {
   bool receive(MailOperation& operation);
   /// A waiting receive was given its message.
   void received(MailOperation& operation);
-  /// Nobody waits for the message to have left any more.
+  /// The operation no longer waits for its message to have left.
   static void forget(SendOperation& operation) noexcept;
 
   /// `worker` is no longer a member. Messages to it are lost; if it `crashed`, also those from it whose last byte had not left.
@@ -90,7 +93,8 @@ class PostOffice {
   /// True: each message is one flow to a rank that is in, handled in no time, and without observers.
   bool is_plain() const;
   void dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation);
-  void let_flow(Delivery& delivery, std::uint64_t bytes);
+  void dispatch_to_life(Rank from, Peer to, Payload&& payload, SendOperation* operation);
+  [[gnu::always_inline]] inline void let_flow(Delivery& delivery, std::uint64_t bytes);
   static std::uint64_t pair_of(Rank node, Rank worker) {
     return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(worker);
   }

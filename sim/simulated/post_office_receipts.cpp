@@ -6,7 +6,7 @@
 
 namespace straggler {
 
-/// A server's messages may have waited for long: the next but one, then what the next one carries and its sender's account.
+/// A server's messages may have waited for long. Fetches the next but one, then the next one's payload and its sender's account.
 void PostOffice::prefetch_messages(const Mailbox<MessagePointer>& mail) noexcept {
   if (const MessagePointer* later = mail.item(1)) {
     const char* const message = reinterpret_cast<const char*>(later->get());

@@ -69,7 +69,7 @@ class Presence {
   }
 
   const SimulatedCluster& cluster_;
-  std::vector<Now> spells_;  // [workers]; empty: nobody comes or goes
+  std::vector<Now> spells_;  // [workers]; empty: all workers are always present
 };
 
 }  // namespace straggler

@@ -122,7 +122,7 @@ bool Publications::record(const Weights& weights, const Contributions& made, con
   return false;
 }
 
-/// Where workers run free, the mean of all is not made for each version: what one worker has published is forced.
+/// With free-running workers the mean is not computed for each version; one worker's published weights are forced.
 bool Publications::record_own() {
   while (std::optional<OwnVersions::Version> version = own_->next()) {
     Handle value = version->parts.front()->value;

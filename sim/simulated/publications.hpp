@@ -32,7 +32,8 @@ class Publications {
     last,      // the run ends: the publisher waits forever
   };
   /// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or the first one where workers may fail. If workers
-  /// have weights of their own, each call is recorded, in one version or another (OwnVersions); if they share memory, each call is.
+  /// have their own weights, each call is recorded, in one version or another (OwnVersions); if they share memory, each call is recorded,
+  /// too.
   Result publish(const PublishOperation& operation);
   /// Where workers run free: one of two workers reports that they have averaged their weights.
   void averaged(Rank teller, const Averaging& averaging) {
@@ -48,7 +49,7 @@ class Publications {
 
   /// `worker` is no longer a member: versions may be complete without it. True: the run ends with one of them.
   bool worker_went(Rank worker);
-  /// The starting state of a worker that `source` sends its state; `anyone` if nobody is in.
+  /// The starting state of a worker that gets its state from `source`; `anyone` if no member is left.
   Weights state_of(Rank source) const;
   /// `worker` is in, from that state. Returns the weights that it starts from.
   Weights worker_comes(Rank worker, const Weights& state);
@@ -59,7 +60,7 @@ class Publications {
   /// The run ends now, for another reason than its stop rule.
   void end_run(Outcome failure);
   void note_failure(Outcome failure) { failure_ = failure; }
-  /// After the record is closed: the evaluator learns where it ended.
+  /// After the record is closed: tells the evaluator where the run ended.
   void run_ended();
   std::optional<Outcome> failure() const { return failure_; }
   const Weights& latest() const { return books_.recorder().latest(); }

@@ -17,7 +17,7 @@ Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& p
   costs_.cores = post_office.processors().shared_cores();
 }
 
-/// Buckets are of gradients: weights go in one piece. Running statistics are a piece of their own, the last.
+/// Only gradients go in buckets; weights go in one piece. Running statistics are a separate piece, the last.
 std::size_t Reduction::pieces_of(const Operation& operation, const Payload& payload) const {
   const CompressedForm* const form = compressed_form(payload);
   const bool twice = form && form->second > 0;  // right factors follow from the mean of the left ones

@@ -64,7 +64,7 @@ class Reduction {
   Time decoding(const Operation& operation, double share, std::size_t members) const;
   /// A piece is there, and others will follow.
   void decode(const Operation& operation, Time decoding);
-  /// The result is there: the operation takes it when its worker has decoded it, too.
+  /// The result has arrived: the operation takes it once its worker has decoded it.
   void hand_over(Operation& operation, Time decoding);
   void describe_waiting(const std::vector<bool>& waiting, const RankGroup& among, std::vector<std::string>& who) const;
 

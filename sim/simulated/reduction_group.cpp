@@ -40,7 +40,7 @@ void ReductionGroup::cancel(Operation& operation) noexcept {
   ReductionTogether::cancel(operation);
 }
 
-/// Newcomers who wait for one of its kind.
+/// Takes in the newcomers that wait for a collective of its kind.
 void ReductionGroup::about_to_begin() {
   if (waiting_.empty()) return;
   const auto first = std::ranges::find_if(joining_, [](const Slot& slot) { return slot.operation != nullptr; });

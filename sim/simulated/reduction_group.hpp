@@ -4,8 +4,8 @@
 
 namespace straggler {
 
-/// The n-th collectives of the group's workers belong together. The group does not wait for a worker that is down, whatever on_failure
-/// says: the others begin again.
+/// The n-th collectives of the group's workers belong together. The group never waits for a worker that is down, even with on_failure:
+/// wait; the others begin again.
 ///
 /// A worker that joins or comes back restarts its program, and the group cannot know its position in the sequence of collectives. So it is
 /// a newcomer, for which the others do not wait.

@@ -38,7 +38,7 @@ ReductionSkewed::Slot& ReductionSkewed::slot_for(Operation& operation) {
   return known != queue.end() ? *known : queue.emplace_back();
 }
 
-/// One in progress only as the run is taken down: nobody gives up what others may be waiting for.
+/// A collective in progress is cancelled only when the run is taken down: no scheme gives up one that others may wait for.
 void ReductionSkewed::cancel(Operation& operation) noexcept {
   const auto worker = static_cast<std::size_t>(operation.node().self());
   if (!queued_.empty()) std::erase_if(queued_[worker], [&](const Slot& each) { return each.operation == &operation; });

@@ -51,7 +51,7 @@ ReductionTogether::Slot* ReductionTogether::known_slot(const Operation& operatio
   return nullptr;
 }
 
-/// To one that has begun without this worker. Nobody needs its pieces.
+/// Joins a collective that has begun without this worker, and needs no pieces from it.
 bool ReductionTogether::join_late(Operation& operation, Payload& payload, std::size_t pieces) {
   if (pieces < pieces_of(operation, payload)) return false;
   const auto rank = place_of(operation.node().self());
@@ -283,14 +283,14 @@ void ReductionTogether::give_result(Slot& slot, const Result& result) {
   hand_over(*waiting.operation, decoding);
 }
 
-/// For the collective that is over: those who came while it moved without them, and those who are still to come to it.
+/// The result of the completed collective, for workers that joined while it was in progress and for those that will join it later.
 void ReductionTogether::keep_result() {
   if (!workers_.change()) return;
   for (Slot& late : running_) give_result(late, result_of_others_);
   kept_results_.push_back(result_of_others_);
 }
 
-/// Collectives that no worker comes to any more.
+/// Results of collectives that no worker will join any more.
 void ReductionTogether::forget_results() {
   while (!kept_results_.empty()) {
     const auto first = completed() - static_cast<std::uint32_t>(kept_results_.size());
@@ -324,7 +324,7 @@ std::uint32_t ReductionTogether::start(Rank worker) {
 void ReductionTogether::membership_changed(Rank worker) {
   if (joining_.size() == 1) return;
   went(worker);
-  if (workers_.members() == 0) {  // nobody is left who has the results
+  if (workers_.members() == 0) {  // no worker is left that has the results
     begun_ = in_latest_;
     kept_results_.clear();
     later_.clear();

@@ -19,11 +19,11 @@ namespace straggler {
 ///
 /// All-reduces are numbered in the order in which they begin. A worker that joins or comes back starts from the latest version, and its
 /// first join belongs to the first all-reduce whose result that version does not hold. That one may be over, or in progress without the
-/// worker: then the worker gets the result of those who took part, and its own part is lost. It starts when
+/// worker: then the worker gets the result of the participants, and its own part is lost. It starts when
 ///  - no all-reduce after those of the latest version has begun; or
-///  - a version is published, whatever is in flight; or
+///  - a version is published, even if messages are in flight; or
 ///  - all members wait in an all-reduce for it alone.
-/// One of the three happens, since members that wait for nobody publish sooner or later.
+/// One of the three happens, since members that do not wait publish sooner or later.
 ///
 /// An all-gather is one of them, around a ring. The rules above for all-reduces hold for it.
 class ReductionTogether : public Reduction, private Arrival, private Event {
@@ -48,7 +48,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
     std::size_t pieces = 0;  // available pieces
   };
   using Slots = std::vector<Slot>;  // by place
-  /// The place of a worker among those that may take part.
+  /// The index of a worker among those that may take part.
   std::size_t place_of(Rank worker) const;
   Rank rank_at(std::size_t place) const { return among_ ? (*among_)[place] : static_cast<Rank>(place); }
   /// The others wait for it.
@@ -56,7 +56,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   /// At least this number of workers is waited for.
   virtual std::size_t awaited() const { return index_of(workers_.members()); }
   virtual void keep_result();
-  /// All workers that are waited for have come to the first piece.
+  /// All awaited workers have joined the first piece.
   virtual void about_to_begin() {}
   Slot* known_slot(const Operation& operation);
   void try_begin();

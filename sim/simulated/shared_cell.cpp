@@ -40,7 +40,7 @@ void SharedCell::due(CellReadOperation& operation) {
 void SharedCell::cancel(const CellReadOperation& operation) noexcept { books_.end_flight(operation.node().self()); }
 
 /// Chunk k is read to_end_of(k) after `began` and the latency; an addition that began at b has passed it 2 to_end_of(k) after b and the
-/// latency. What passes at the same instant is seen.
+/// latency. A read sees an addition that passes at the same instant.
 void SharedCell::read(CellReadOperation& operation, Time began) {
   settle_abandoned();
   if (under_way_.empty()) {
@@ -102,7 +102,7 @@ void SharedCell::cancel(const CellStepOperation& operation) noexcept {
   at->by = nullptr;
   at->chunks = 0;
   while (at->chunks < chunks() && to_end_of(at->chunks) + to_end_of(at->chunks) <= moved) ++at->chunks;
-  // What was made of them held all of it. The chunks that anybody has read are the same.
+  // Later contents were built on all of it. Chunks that a worker has read stay the same.
   for (auto later = at; later != under_way_.end(); ++later) later->after = {};
 }
 

@@ -16,7 +16,7 @@ namespace straggler {
 
 class SharedCell {
  public:
-  /// All outlive this. Nobody may access it where TrainingPlan::cell_chunks is 0.
+  /// All outlive this. Must not be accessed if TrainingPlan::cell_chunks is 0.
   SharedCell(World& world, Books& books, Workers& workers) : world_(world), books_(books), workers_(workers) {}
 
   /// True: it takes no time.

@@ -33,7 +33,7 @@ SimulatedBackend::~SimulatedBackend() {
   world_.simulation.remove(*this);
 }
 
-/// Frames refer to nodes, mailboxes and the network: they go first. What a million workers leave is given back before results are written.
+/// Frames refer to nodes, mailboxes and the network: they go first. The memory of a million workers is freed before results are written.
 void SimulatedBackend::take_down() {
   world_.simulation.kill_all();
   post_office_.take_down();
@@ -55,7 +55,7 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
   if (evaluate_every) publications_.evaluate_every(*evaluate_every);
   bool stopped = true;
   try {
-    // At the limit itself is what would end later.
+    // An event at the limit itself may stand for one that would be later.
     stopped = world_.simulation.run(until ? std::min(*until, Time::limit() - Time::from_ticks(1)) : Time::never());
   } catch (const Deadlock& deadlock) {
     if (choices_.are_left())
@@ -166,7 +166,7 @@ void SimulatedBackend::due(Operation& operation) {
     case Operation::Kind::gradient: {
       auto& compute = static_cast<ComputeOperation&>(operation);
       if (operation.unheard() && computations_.computes(compute))
-        computations_.stop(compute);  // a replay computes in vain what the run did, in whatever time
+        computations_.stop(compute);  // a replay computes the run's discarded work again; its duration does not matter
       else if (computations_.due(compute) != 1)
         return;
       return operation.complete_from_event();
@@ -225,7 +225,7 @@ void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operatio
   else
     operation.payload = operation.gradient();
   if (operation.computed) {
-    // What it brings was encoded as part of the computation.
+    // The result was encoded as part of the computation.
     if (Coding& coding = post_office_.coding(); coding.busy(operation.node().self())) {
       operation.coding = CodingStage::encoding;
       return world_.queue().at(coding.run(operation.node().self(), Time()), operation);

@@ -23,7 +23,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
                    Evaluator* evaluator);
   ~SimulatedBackend() override;
 
-  /// Choices to force, one sequence per rank, in its program order; free once they are used up.
+  /// Choices to force, one sequence per process (RecordSink::choice), in its program order; free once they are used up.
   void replay(std::vector<std::vector<std::int32_t>> choices) { choices_.force(std::move(choices)); }
   /// The same for free-running versions: the worker of each.
   void replay_versions(std::vector<Rank> makers) { publications_.force_order(std::move(makers)); }
@@ -58,6 +58,10 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   std::int32_t forced_choice(Rank rank) override { return choices_.next(rank); }
   void averaged(Rank teller, const Averaging& averaging) override { publications_.averaged(teller, averaging); }
   void chosen(Rank rank, std::int32_t choice) override { choices_.made(rank, choice); }
+  std::int32_t forced_draw(Rank worker) override { return choices_.next(pool_process(worker)); }
+  void drawn(Rank worker, std::int32_t samples) override { choices_.made(pool_process(worker), samples); }
+  /// Draws are choices of a process of their own, behind all ranks: they would change places with receives that wait meanwhile.
+  Rank pool_process(Rank worker) const { return static_cast<Rank>(world_.cluster.fabric->ranks()) + worker; }
   // WaitingPlace
   void describe_waiting(std::vector<std::string>& who) const override;
 
@@ -81,10 +85,10 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Publications publications_;
   struct {
     std::unique_ptr<Membership> membership;  // null: all workers are in, always
-    std::unique_ptr<Attendance> attendance;  // null: nobody comes and goes
+    std::unique_ptr<Attendance> attendance;  // null: no worker comes and goes
     std::unique_ptr<Background> background;  // null: none
     std::unique_ptr<VaryingLinks> varying_links;  // null: none varies
-  } events_;                                 // changes of the cluster, independent of training
+  } events_;                                      // changes of the cluster, independent of training
 };
 
 }  // namespace straggler

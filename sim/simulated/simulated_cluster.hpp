@@ -76,7 +76,7 @@ struct SimulatedCluster {
   double server_update_seconds_per_byte = 0;
   Time server_per_message;  // of a server's time for each message that it takes or sends, beside per_message
 
-  bool free_servers = false;  // servers and aggregators handle messages in no time, whatever those take on workers
+  bool free_servers = false;  // servers and aggregators handle messages in no time, even if workers need time
 
   Rank aggregators = 0,
        first_aggregator = 0;  // number of aggregators, and the rank of the first; they handle messages and step as a server does

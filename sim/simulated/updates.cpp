@@ -4,14 +4,12 @@
 
 namespace straggler {
 
-bool Updates::start(StepOperation& operation) {
+bool Updates::starts(StepOperation& operation, double per_byte) {
   const Rank rank = operation.node().self();
   const SimulatedCluster& cluster = world_.cluster;
   const bool server = !world_.is_worker(rank);
   // Each server steps on its own shard, an aggregator on a whole vector.
-  const double shards = world_.is_server(rank) ? static_cast<double>(cluster.servers) : 1;
-  const double per_byte = server ? cluster.server_update_seconds_per_byte / shards : worker_seconds_per_byte(rank);
-  if (per_byte == 0) return true;
+  if (world_.is_server(rank)) per_byte /= static_cast<double>(cluster.servers);
   const Time now = world_.now();
   const Time begin = server ? std::max(now, processors_.free_of(rank)) : now;
   const Time end = begin + Time::from_seconds(per_byte * static_cast<double>(operation.fragment().share_of(cluster.state_bytes)));

@@ -14,7 +14,11 @@ class Updates {
       : world_(world), books_(books), processors_(processors), computations_(computations), cell_(world, books, workers) {}
 
   /// True: it takes no time.
-  bool start(StepOperation& operation);
+  bool start(StepOperation& operation) {
+    const Rank rank = operation.node().self();
+    const double per_byte = world_.is_worker(rank) ? worker_seconds_per_byte(rank) : world_.cluster.server_update_seconds_per_byte;
+    return per_byte == 0 || starts(operation, per_byte);
+  }
   void due(StepOperation& operation);
   void cancel(StepOperation& operation) noexcept;
 
@@ -24,6 +28,8 @@ class Updates {
   SharedCell& cell() { return cell_; }
 
  private:
+  /// `per_byte`: seconds on one worker or one server.
+  bool starts(StepOperation& operation, double per_byte);
   double worker_seconds_per_byte(Rank worker) const { return world_.cluster.update_seconds_per_byte[computations_.class_number(worker)]; }
 
   World& world_;

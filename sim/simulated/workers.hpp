@@ -86,7 +86,7 @@ class Workers {
   bool is_former(Peer worker) const {
     return worker.life != Peer::any_life && !lives_.empty() && worker.life != lives_[index_of(worker.rank)];
   }
-  /// `anyone`: nobody is in.
+  /// `anyone`: there is no member.
   Rank first_member() const;
 
  private:

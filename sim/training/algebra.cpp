@@ -68,7 +68,7 @@ AttachedVectors ring_averaged_attached(Lineage& lineage, const std::vector<Weigh
   return means;
 }
 
-/// Without its value: the version is that of the first, contributions are joined in order.
+/// Without its value: the version of the first, and the contributions of all, in order.
 Weights joined_weights(const std::vector<Weights>& parts) {
   Weights out;
   WeightsState& state = out.edit();
@@ -235,7 +235,7 @@ Gradient Algebra::add(const Gradient& sum, const Gradient& next) const {
   return out;
 }
 
-// What is derived from one
+// Values derived from one payload
 
 Handle Algebra::combination(const std::vector<Term>& terms) const {
   std::vector<Handle> vectors;

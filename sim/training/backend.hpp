@@ -38,7 +38,7 @@ class Backend {
   virtual void signal_workers(Rank from, SyncSignal signal) = 0;
   /// Members: workers that have joined and are up. All workers unless the cluster has faults.
   virtual bool is_member(Rank worker) const = 0;
-  /// The life of `other` that sent what `node` last received from it; any life if it has received nothing.
+  /// The life of `other` that sent the latest message that `node` received from it; any life if there is none.
   virtual Peer last_heard(Rank node, Rank other) const = 0;
   /// The present life of that worker, or its last one if it is down.
   virtual Peer present(Rank worker) const = 0;
@@ -54,9 +54,12 @@ class Backend {
   virtual void await_comers() {}
   /// False: members are always all workers.
   virtual bool members_change() const = 0;
-  /// Every choice that depends on timing passes here: whom a receive-from-anyone takes, which branch of first_of wins.
+  /// Every choice that depends on timing passes here: whose message a receive-from-anyone takes, which branch of first_of wins.
   virtual std::int32_t forced_choice(Rank rank) = 0;  // -1: free
   virtual void chosen(Rank rank, std::int32_t choice) = 0;
+  /// The same where workers draw from one pool: the samples between a worker's last draw and this one. Real ranks have no pool.
+  virtual std::int32_t forced_draw(Rank /*worker*/) { return -1; }
+  virtual void drawn(Rank /*worker*/, std::int32_t /*samples*/) {}
 };
 
 }  // namespace straggler

@@ -97,7 +97,7 @@ Gradient Participant::outgoing(const Gradient& gradient) {
   return out;
 }
 
-/// What the mean leaves out is known only with the mean: until then the next message begins without it.
+/// The residual is known only with the mean; until then the next message starts without it.
 Gradient Participant::outgoing(const Gradient& gradient, const RankGroup& group) {
   const Compression* const compression = plan().compression;
   if (!compression || !compression->factors || !is_worker() || gradient->value().empty()) return outgoing(gradient);
@@ -231,7 +231,7 @@ Weights Participant::outgoing(Weights weights, const RankGroup& group) {
   return as_difference(weights, base, &known.residual);
 }
 
-/// What the mean leaves out is known only with the mean: until then the next message begins without it.
+/// The residual is known only with the mean; until then the next message starts without it.
 Weights Participant::as_left_factor(const Weights& weights, const Handle& base, const RankGroup& group) {
   const Compression& compression = *plan().compression;
   ExchangedWeights& known = exchanged();
@@ -270,7 +270,7 @@ void Participant::note_received(Weights& weights, Rank from) {
   if (is_worker() || from == server()) exchanged().received[from] = weights->value;  // weights sent to it, or an estimate
   const WeightsDifference* const difference = weights->difference();
   if (!difference) return;
-  // A server may drop what it has received, and counts its bytes then. Nobody else asks, so nothing needs to keep the base.
+  // A server may drop what it has received, and then needs the number of bytes. Only the bytes are read later, so the base is not kept.
   auto arrived =
       is_worker() ? nullptr : std::make_shared<const WeightsDifference>(WeightsDifference{{}, {}, difference->form, difference->of});
   weights.edit().more.edit().difference = std::move(arrived);

@@ -12,8 +12,8 @@ namespace straggler {
 
 struct Fragment;
 
-/// A worker sends q = C(v), or with error feedback q = C(v + e) and keeps e <- v + e - q for its next message. What arrives is q, a vector
-/// as long as v. For weights v is their difference from weights that both sides hold (docs/decisions/043).
+/// A worker sends q = C(v), or with error feedback q = C(v + e) and keeps e <- v + e - q for its next message. The receiver gets q, a
+/// vector as long as v. For weights, v is their difference from weights that both sides hold (docs/decisions/043).
 struct Compression {
   const Rule* rule = nullptr;   // (v[, e]) -> q
   std::vector<double> scalars;  // followed by the draw's number, for random rules
@@ -36,7 +36,7 @@ struct Compression {
   double name = 0;  // the compressor's, as a number
   /// Bytes of a message that carries a fragment; the whole vector's are `bytes`.
   std::function<std::uint64_t(const Fragment&)> fragment_bytes;
-  /// Where messages are differences to what the receiver holds, the next message contains what this one left out: the rule as with error
+  /// Where messages are differences from the receiver's copy, the next message contains the residual of this one: the rule as with error
   /// feedback. Its scalars, and the bytes of a message.
   std::vector<double> tracking_scalars;
   std::uint64_t tracking_bytes = 0;

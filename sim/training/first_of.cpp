@@ -17,7 +17,7 @@ void FirstOfTwo::begin_loser(Operation& operation) {
   operation.begin();
 }
 
-/// One that was in flight may have been settled before anybody waited.
+/// An operation in flight may have completed before the wait began.
 void FirstOfTwo::note_if_settled(Operation& operation) {
   if (!winner_ && operation.state() == Operation::State::woken) completed(operation);
 }
@@ -37,7 +37,7 @@ bool FirstOfTwo::await_suspend(std::coroutine_handle<> waiter) {
   const std::int32_t forced = a.node().backend().forced_choice(a.node().self());
   if (forced > 1)
     throw ReplayMismatch(a.node().name() + " is to take branch " + std::to_string(forced) + " of two; the choices are of another run");
-  // A replay decides, and time passes as in the run: the loser takes what it took there until the winner completes.
+  // In a replay the recorded branch wins, and time passes as in the run: the loser stays in progress until the winner completes.
   if (forced == 0) {
     begin_loser(b);
   } else {

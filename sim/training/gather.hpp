@@ -13,9 +13,9 @@
 
 namespace straggler {
 
-/// One from each member among `from`, in rank order, whatever the order of arrival. Only contributions to `version` count: earlier ones,
-/// sent before the worker failed or joined, and repeated ones are dropped. Members may change meanwhile. The result has at least one part,
-/// unless the caller accepts none.
+/// One contribution from each member among `from`, in rank order, independent of the order of arrival. Only contributions to `version`
+/// count: earlier ones, sent before the worker failed or joined, and repeated ones are dropped. Members may change meanwhile. The result
+/// has at least one part, unless the caller accepts none.
 enum class GatherUntil {
   one_at_least,  // members and workers whose return is awaited; if there are none, the first that comes
   nobody_left,   // the same, but an empty result is accepted
@@ -25,7 +25,7 @@ enum class GatherUntil {
 inline std::uint64_t version_of(const Weights& weights) { return weights->version; }
 inline std::uint64_t version_of(const Gradient& gradient) { return gradient->version(); }
 
-/// The next contribution from anybody, or nothing if members changed first.
+/// The next contribution from any worker, or nothing if members changed first.
 template <class T>
 Task<std::optional<From<T>>> arrival_or_change(Node& node) {
   if (!node.members_change()) co_return co_await node.receive<T>();
@@ -118,9 +118,9 @@ Task<std::vector<T>> gather(Node& node, std::uint64_t version, std::vector<Rank>
   co_return gathering.parts();
 }
 
-/// The first `count` contributions for which current(contribution) is true, from distinct workers, in rank order. If fewer workers
-/// are awaited, as many as those, at least one. late(contribution) is called at once with each of the others; the caller drops and answers
-/// it. If a worker contributes again, in another life, the first one counts, and `sender` is that other life.
+/// The first `count` contributions for which current(contribution) is true, from distinct workers, in rank order. If fewer workers are
+/// awaited, as many as those, at least one. late(contribution) is called at once with each of the others; the caller drops and answers it.
+/// If a worker contributes again, in another life, the first one counts, and `sender` is that other life.
 template <class T, class Current, class Late>
 Task<std::vector<From<T>>> gather_first_if(Node& node, std::int64_t count, Current current, Late late) {
   std::vector<From<T>> parts;
@@ -158,7 +158,7 @@ Task<std::vector<From<T>>> gather_first(Node& node, std::uint64_t version, std::
   co_return co_await gather_first_if<T>(node, count, current, late);
 }
 
-/// The first `count`, whatever their versions.
+/// The first `count`, of any versions.
 template <class T>
 Task<std::vector<From<T>>> gather_first(Node& node, std::int64_t count) {
   const auto any = [](const From<T>&) { return true; };

@@ -1,5 +1,7 @@
 #include "sim/training/node.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <unordered_map>
@@ -14,7 +16,7 @@ namespace {
 /// kept: time and memory go with the number of draws.
 template <class May>
 std::vector<Rank> sample(std::size_t count, std::size_t n, RandomStream draws, May may) {
-  std::unordered_map<std::size_t, Rank> moved;  // what lies at places where something else was
+  std::unordered_map<std::size_t, Rank> moved;  // the rank at each place whose content was replaced
   const auto at = [&moved](std::size_t i) {
     const auto found = moved.find(i);
     return found == moved.end() ? static_cast<Rank>(i) : found->second;
@@ -25,7 +27,7 @@ std::vector<Rank> sample(std::size_t count, std::size_t n, RandomStream draws, M
     const std::size_t j = i + draws.below(n - i);
     if (const Rank drawn = at(j); may(drawn)) ranks.push_back(drawn);
     moved[j] = at(i);
-    moved.erase(i);  // nobody looks there again
+    moved.erase(i);  // this place is not looked at again
   }
   return ranks;
 }
@@ -143,25 +145,36 @@ DrawnBatch Node::next_batch_of(Rank worker, Drawing& drawing, std::int64_t sampl
   return batch;
 }
 
+/// Which samples of the pool that all workers share this worker draws is decided by timing, so it is recorded: as the number of samples
+/// between the end of its last draw, `own_end`, and this one. A replay forces it. A larger number than fits takes several.
+void Node::place_in_pool(std::uint64_t own_end) {
+  constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
+  SampleStream& pool = context_.shared_stream;
+  std::int32_t forced = backend().forced_draw(self_);
+  if (forced >= 0) {
+    pool.position = own_end + static_cast<std::uint64_t>(forced);
+    while (forced == most && (forced = backend().forced_draw(self_)) >= 0) pool.position += static_cast<std::uint64_t>(forced);
+  }
+  std::uint64_t distance = pool.position - own_end;
+  for (; distance >= static_cast<std::uint64_t>(most); distance -= static_cast<std::uint64_t>(most)) backend().drawn(self_, most);
+  backend().drawn(self_, static_cast<std::int32_t>(distance));
+}
+
 /// `begins`: it is a new batch; otherwise a part of the worker's latest one.
 DrawnBatch Node::draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins) {
   const bool pool = plan().shared_stream;
   const std::uint64_t epoch = pool ? plan().train_samples : plan().stream_samples[static_cast<std::size_t>(worker)];
+  const bool contended = pool && is_worker() && workers() > 1;
   SampleStream& stream = pool && is_worker() ? context_.shared_stream : drawing.stream;
-  auto left = static_cast<std::uint64_t>(samples);
-  if (!plan().endless) {
-    const std::uint64_t pass = plan().drop_last ? plan().pass_samples(worker) : epoch;
-    std::uint64_t passed = stream.position % epoch;
-    if (passed >= pass) {
-      stream.position += epoch - passed;  // what drop_last leaves out
-      passed = 0;
-    }
-    left = pass - passed;
-  }
+  const std::uint64_t drawn_by_all = stream.position;
+  const std::uint64_t pass = plan().drop_last && !plan().endless ? plan().pass_samples(worker) : epoch;
+  if (!plan().endless && stream.position % epoch >= pass) stream.position += epoch - stream.position % epoch;  // what drop_last leaves out
+  if (contended) place_in_pool(drawing.stream.position);
   DrawnBatch batch;
   batch.position = stream.position;
   batch.stream = pool ? shared_stream : static_cast<std::uint32_t>(worker);
-  batch.size = static_cast<std::uint32_t>(std::min(static_cast<std::uint64_t>(samples), left));
+  const auto wanted = static_cast<std::uint64_t>(samples);
+  batch.size = static_cast<std::uint32_t>(plan().endless ? wanted : std::min(wanted, pass - stream.position % epoch));
   if (begins) {
     ++drawing.batches;
     drawing.offset = 0;
@@ -170,6 +183,10 @@ DrawnBatch Node::draw(Rank worker, Drawing& drawing, std::int64_t samples, bool 
   batch.number = drawing.batches - 1;
   batch.offset = drawing.offset;
   stream.position += batch.size;
+  if (contended) {
+    drawing.stream.position = stream.position;
+    stream.position = std::max(stream.position, drawn_by_all);
+  }
   drawing.work += batch.size;
   drawing.offset += batch.size;
   return batch;

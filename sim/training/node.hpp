@@ -24,7 +24,7 @@ namespace straggler {
 
 /// A worker's draws so far.
 struct Drawing {
-  SampleStream stream;                    // of its own part
+  SampleStream stream;                    // of its own part; of a shared pool, the end of the last draw
   std::uint64_t work = 0;                 // samples drawn, from any stream
   std::uint32_t batches = 0, offset = 0;  // batches begun; samples of the latest
 };
@@ -106,7 +106,7 @@ class Node final : public Participant {
   /// Work of the process that drives this worker; the worker waits until it is done.
   Pending<HostOperation> host_work(const HostWork& work) { return Pending<HostOperation>(slot_, *this, work); }
   void reset_optimizer() { optimizer_.reset(); }
-  /// Push-sum: the part of all workers' weights that nobody holds and no message carries. All parts add up to workers().
+  /// Push-sum: the part of all workers' weights that no worker holds and no message carries. All parts add up to workers().
   const PushWeight::Pool& push_weights() const {
     if (!context_.push_weights) context_.push_weights = std::make_shared<double>(workers());
     return context_.push_weights;
@@ -133,7 +133,7 @@ class Node final : public Participant {
   /// A server may answer with a vote over the workers' messages, as small as one of them; the workers then step by themselves. Not where
   /// workers fail, leave or join: they would not hold the server's weights and its optimizer's state.
   bool votes() const { return plan().compression && plan().compression->vote && !members_change(); }
-  /// A vote over gradients taken at the same weights. It tells workers the version that the step leads to: `published`.
+  /// A vote over gradients taken at the same weights. Workers get the version that the step leads to: `published`.
   Gradient vote(const std::vector<Gradient>& parts) const { return algebra().vote(parts); }
   /// A vote as its server sends it after it has published this version.
   Gradient leading_to(Gradient vote, const Weights& published) const;
@@ -201,8 +201,8 @@ class Node final : public Participant {
   Pending<ProceedOperation> proceed() { return Pending<ProceedOperation>(slot_, *this); }
   /// Completes after that time: begun before several computations (Node::begin), it is the deadline of all of them (first_of_in_flight).
   Pending<TimerOperation> timer(Time span) { return Pending<TimerOperation>(slot_, *this, span); }
-  /// Mean over all workers, known to all of them at the end. Every worker calls it. Only if the entry exchanges by all-reduce, or says that
-  /// it reduces as well (SchemeEntry::reduces). With a group: the mean over its workers, who all call it. Several groups may reduce at
+  /// Mean over all workers, known to all of them at the end. Every worker calls it. Only if the entry exchanges by all-reduce, or has
+  /// SchemeEntry::reduces as well. With a group: the mean over its workers, who all call it. Several groups may reduce at
   /// once. Collectives of a group are ordered: the n-th calls of its workers belong together. The others do not wait for a worker that
   /// fails; for one that comes back see sim/simulated/reduction_group.hpp.
   template <class T>
@@ -223,7 +223,7 @@ class Node final : public Participant {
 
   // With free-running workers (Versions::free_running) the record needs every change of their weights between two updates, so that the mean
   // of all has both sides of an average, or neither. The report takes no time and no bytes.
-  /// This worker has averaged its weights with those that it was sent: both hold `mixed` now.
+  /// This worker has averaged its weights with those it was sent: both hold `mixed` now.
   void averaged_with(const From<Weights>& theirs, const Weights& mixed) {
     backend().averaged(self_, {self_, theirs.sender.rank, theirs->version, mixed});
   }
@@ -239,7 +239,7 @@ class Node final : public Participant {
   bool members_change() const { return backend().members_change(); }
   /// The present life of that worker, or its last one.
   Peer present(Rank worker) const { return backend().present(worker); }
-  /// Where workers publish weights of their own: it is a member, and its present life began at or before its weights of that version.
+  /// Where workers publish their own weights: it is a member, and its present life began at or before its weights of that version.
   bool takes_part(Rank worker, std::uint64_t version) const { return is_member(worker) && backend().first_version(worker) <= version; }
   /// Its weights of that version may still come: it takes part, or it is down and the others wait for its return.
   bool awaits(Rank worker, std::uint64_t version) const { return is_member(worker) ? takes_part(worker, version) : awaits(worker); }
@@ -261,6 +261,7 @@ class Node final : public Participant {
   Token as_contribution(Token token) const { return token; }
   /// A group of all workers means all workers.
   RankGroup proper(const RankGroup& group) const { return group && index_of(workers()) == group->size() ? nullptr : group; }
+  void place_in_pool(std::uint64_t own_end);
   DrawnBatch draw(Rank worker, Drawing& drawing, std::int64_t samples, bool begins);
   /// Neither compression nor the precision of the run changes what is sent.
   bool sends_as_it_is() const { return !plan().compression && !plan().rounding; }

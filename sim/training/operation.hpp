@@ -55,9 +55,9 @@ class Operation : public Event {
     return !begin();
   }
   /// True: done, at once or since it began earlier (Node::begin).
-  inline bool begin();
+  [[gnu::always_inline]] inline bool begin();
   /// Whether or not it has begun: afterwards nothing refers to it. Derived destructors call it.
-  inline void give_up() noexcept;
+  [[gnu::always_inline]] inline void give_up() noexcept;
   /// For back ends: it is done; the waiter resumes through the queue at this instant.
   void complete();
   /// The same for a back end that already holds the queue.
@@ -109,7 +109,7 @@ class Operation : public Event {
 
  protected:
   bool prepares_ : 1 = false;  // prepare() is to be called
-  std::uint16_t count_ = 0;  // for kinds that count something
+  std::uint16_t count_ = 0;    // for kinds that count something
 
  private:
   Participant* node_;
@@ -122,8 +122,9 @@ class OperationSlot {
  public:
   static constexpr std::size_t size = 96;
 
+  // What is made and destroyed with every message is inlined.
   template <class T, class... Arguments>
-  T* make(Arguments&&... arguments) {
+  [[gnu::always_inline]] T* make(Arguments&&... arguments) {
     if constexpr (sizeof(T) <= sizeof(bytes_)) {
       if (!used_) {
         T* made = new (bytes_) T(std::forward<Arguments>(arguments)...);
@@ -134,7 +135,7 @@ class OperationSlot {
     return new T(std::forward<Arguments>(arguments)...);
   }
   template <class T>
-  void destroy(T* operation) {
+  [[gnu::always_inline]] void destroy(T* operation) {
     if (static_cast<void*>(operation) != static_cast<void*>(bytes_)) {
       delete operation;
       return;

@@ -393,7 +393,7 @@ struct ReplayMismatch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A scheme uses something that this run does not have; the message says who, what, and how to fix it.
+/// A scheme uses an operation that this run does not have; the message names the process and the operation, and how to fix it.
 struct UnsupportedOperation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -1,4 +1,4 @@
-// A process's place in a run: its identity, and what it shares with the others. Operations and back ends see a node as this.
+// A process's place in a run: its identity, and the context it shares with the others. Operations and back ends see a node as this.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -20,7 +20,7 @@ struct SampleStream {
   std::uint64_t position = 0;
 };
 
-/// What the nodes of one back end share; outlives them.
+/// The common context of one back end's nodes; outlives them.
 struct NodeContext {
   NodeContext(Backend& its_backend, Lineage& its_lineage, const TrainingPlan& its_plan)
       : backend(its_backend), lineage(its_lineage), plan(its_plan), algebra(its_lineage, its_plan) {}
@@ -34,7 +34,7 @@ struct NodeContext {
     std::uint64_t round = 0;
     std::shared_ptr<const std::vector<Rank>> ranks;
   };
-  std::array<SampledWorkers, 2> sampled;  // the one asked for last, and the one before: newcomers ask for the first round
+  std::array<SampledWorkers, 2> sampled;  // the last two draws requested: newcomers ask for the first round
   std::map<Rank, std::shared_ptr<const std::vector<Rank>>> first_clients;  // by the first worker of the drawn pool
   SampleStream shared_stream;                                              // where plan.shared_stream
   Weights initial;                                                         // made on first use
@@ -166,8 +166,8 @@ class Participant {
   std::vector<double> compression_scalars(const std::vector<double>& scalars, std::uint64_t version);
   /// The inputs of a compressor's rule, as one vector: v + e.
   Handle with_residual(const Handle& v, const Handle* residual);
-  /// The rule of a compressor that factors: q, and in `form` its factors. `last`: in: those sent before; out: those of now; null: no warm
-  /// start.
+  /// The rule of a compressor that factors: q, and in `form` its factors. `last`: in, the factors sent before; out, the new ones; null: no
+  /// warm start.
   Handle as_product(const Handle& v, CompressedForm& form, Handle* last);
   Handle left_factor(const Handle& v, const std::vector<double>& scalars, const Handle& last);
   /// The weights as brought to an all-reduce of factors: the whole difference, and its left factor.

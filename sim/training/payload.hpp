@@ -23,7 +23,7 @@ namespace straggler {
 /// A node and one of its lives: a worker that restarts after a crash begins another life. A message to a life that is over is dropped
 /// (docs/decisions/007).
 struct Peer {
-  static constexpr std::uint32_t any_life = 0xffffffff;  // whoever is in
+  static constexpr std::uint32_t any_life = 0xffffffff;  // any life of the process
   Peer(Rank its_rank, std::uint32_t its_life) : rank(its_rank), life(its_life) {}
   operator Rank() const { return rank; }
   Rank rank;
@@ -35,7 +35,7 @@ using RankGroup = std::shared_ptr<const std::vector<Rank>>;
 
 /// A batch, or a mini-batch of it, and the position of its samples in the worker's own work; jitter depends on that position.
 struct DrawnBatch : Batch {
-  std::uint64_t work = 0;  // samples drawn by the worker before; differs from `position` where workers draw from one pool
+  std::uint64_t work = 0;                // samples drawn by the worker before; differs from `position` where workers draw from one pool
   std::uint32_t number = 0, offset = 0;  // index of the worker's batch; offset of a mini-batch in it
 };
 
@@ -353,7 +353,7 @@ struct CompressedVector {
 CompressedVector compressed_vector(const Gradient& gradient);
 CompressedVector compressed_vector(const Weights& weights);
 
-/// The maker of a worker's contribution; nobody if it is not a contribution.
+/// The maker of a worker's contribution; empty if it is not a contribution.
 Contributions made_of(const Payload& payload);
 
 /// A payload and its sender. To answer later, keep the sender and not only the rank: the answer is for that life.

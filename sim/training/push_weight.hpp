@@ -14,7 +14,7 @@ namespace straggler {
 class PushWeight {
  public:
   static constexpr unsigned wire_bytes = 8;  // on the wire: a double
-  /// The part of the run's weights that nobody holds: p before the first draw.
+  /// The part of the run's weights that no worker holds: p before the first draw.
   using Pool = std::shared_ptr<double>;
 
   /// `amount` comes from another process, which has sent it.

@@ -53,10 +53,10 @@ enum class Exchange {
 };
 std::string_view name_of(Exchange exchange);
 inline constexpr ChoiceTable<Exchange> via_choice("via", {{Exchange::all_reduce, "all_reduce"}, {Exchange::server, "server"}});
-/// As the parameter `via` says: all_reduce or server.
+/// By the parameter `via`: all_reduce or server.
 Exchange exchange_via(const Parameters& parameters);
 
-/// The kind of scheme: who waits for whom, and who exchanges what.
+/// The kind of scheme: which processes wait for which, and which ones exchange.
 ///  - synchronous: all gradients of an update are taken at the same weights.
 ///  - asynchronous: the server, or a shared memory, takes gradients of older weights.
 ///  - local: workers take steps of their own between two averages of all.
@@ -69,7 +69,7 @@ inline constexpr ChoiceTable<Family> family_choice("family", {{Family::synchrono
                                                               {Family::gossip, "gossip"},
                                                               {Family::federated, "federated"}});
 
-/// The weights that a worker holds between two updates, for the memory estimate: those that all hold; a version that may be older than the
+/// The weights that a worker holds between two updates, for the memory estimate: the common ones; a version that may be older than the
 /// others'; or its own, with its optimizer's state, after local steps.
 enum class WorkersHold { same_version, own_version, own_weights };
 
@@ -92,7 +92,7 @@ struct StalenessBound {
   };
 };
 
-/// For schemes in which nobody waits for a slow worker, nor drops its contributions.
+/// For schemes in which no worker waits for a slow one, and no contribution is dropped.
 StalenessBound unbounded_staleness();
 
 /// Bytes of all messages of an update, over all workers, in multiples of d, the bytes of the weights. An all-reduce counts as a ring; words
@@ -150,15 +150,15 @@ struct SchemeEntry {
     return std::string();
   };
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly this number of workers
-  /// True: workers send gradients, or bring them to an all-reduce; false: weights, or nothing. training.compression compresses gradients as
-  /// they are, and weights as the difference from those that both sides hold.
+  /// True: workers send gradients, or bring them to an all-reduce; false: weights, or nothing. training.compression compresses gradients
+  /// directly, and weights as the difference from weights that both sides hold.
   std::function<bool(const Parameters&)> sends_gradients = [](const Parameters&) { return false; };
   /// Parameters that it requires with training.compression and refuses without, each with a value to try.
   ParameterTexts with_compression = {};
   /// The reason why its messages cannot be compressed, and the remedy; empty: they can, if there are any.
   std::string not_compressible = {};
   /// The number of the plan's workers that a server invites to a round. The others act only when a message reaches them. The seed decides
-  /// who is invited to the first round (Node::first_clients). None: every worker acts from the beginning.
+  /// which ones are invited to the first round (Node::first_clients). None: every worker acts from the beginning.
   std::function<std::optional<std::int64_t>(const Parameters&, const TrainingPlan&)> invited = [](const Parameters&, const TrainingPlan&) {
     return std::optional<std::int64_t>();
   };

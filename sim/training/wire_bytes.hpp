@@ -15,8 +15,10 @@ struct WireBytes {
   std::uint64_t statistics = 0;  // of running statistics; 0: they stay
 
   std::uint64_t main_of(const Payload& payload) const {
-    if (const auto* gradient = std::get_if<Gradient>(&payload)) return main(*gradient);
-    if (const auto* weights = std::get_if<Weights>(&payload)) return main(*weights);
+    // Most messages: one worker's gradient, and the weights of a version.
+    if (const auto* gradient = std::get_if<Gradient>(&payload))
+      return (*gradient)->more.there() ? main(*gradient) : has_vector(*gradient) ? model : 0;
+    if (const auto* weights = std::get_if<Weights>(&payload)) return (*weights)->more.there() ? main(*weights) : model;
     return std::visit([this](const auto& what) { return main(what); }, payload);
   }
   std::uint64_t statistics_of(const Payload& payload) const {

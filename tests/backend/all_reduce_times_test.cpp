@@ -59,7 +59,7 @@ std::vector<MeasuredBucket> resnet18_buckets() {
 
 }  // namespace
 
-TEST_CASE("ResNet-18's buckets, overlapped with backward: each leaves when it is there and the one before is through") {
+TEST_CASE("ResNet-18's buckets, overlapped with backward: each leaves when it is ready and the previous one is done") {
   const std::vector<MeasuredBucket> buckets = resnet18_buckets();
   REQUIRE(buckets.size() == 3);
   for (const double gigabits : {1.0, 10.0, 40.0, 400.0}) {
@@ -142,7 +142,7 @@ TEST_CASE("ways inside a host have a share of their bandwidth while their worker
   }
 }
 
-TEST_CASE("servers on every worker's host: what goes to one's own host crosses no link") {
+TEST_CASE("servers on every worker's host: messages within a host cross no link") {
   // p workers alone on their hosts, as many servers: of n bytes a worker sends (p-1)/p over its link, and takes as many back.
   const int p = 4;
   const std::uint64_t bytes = 100'000'000;

@@ -9,7 +9,7 @@
 using namespace straggler;
 using namespace straggler::test;
 
-TEST_CASE("every scheme: clients come and go, or the scheme says what would be right") {
+TEST_CASE("every scheme: clients come and go, or the refusal has a remedy") {
   int invite = 0;
   for (const Variant& variant : variants()) {
     if (variant.on_failure == "abort") continue;

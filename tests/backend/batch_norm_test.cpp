@@ -82,7 +82,7 @@ TEST_CASE("on one link the statistics arrive right behind, at one latency") {
   CHECK(with == doctest::Approx(total(parameters + statistics)).epsilon(1e-9));
 }
 
-TEST_CASE("the statistics are a message of their own: it takes the processor, and has its own segment") {
+TEST_CASE("running statistics are a separate message, with its own processor time and segment") {
   // One worker and its server, as above. Each message takes a processor for p on each side. The first leaves after p and its bytes take b;
   // the second leaves after 2 p, or behind the first; the receiver handles both when both are there.
   const auto seconds_of_updates = [](const std::string& protocol, std::uint64_t updates) {
@@ -104,7 +104,7 @@ TEST_CASE("the statistics are a message of their own: it takes the processor, an
         doctest::Approx(0.1 + 2 * slow).epsilon(1e-9));
 }
 
-TEST_CASE("a model without running statistics has none to exchange: said, and nothing changes") {
+TEST_CASE("batch_norm.exchange without running statistics gives a warning, and changes nothing") {
   const Scenario scenario = read_scenario_text(cluster(2), "test.yaml", {"workload.batch_norm={exchange: true}"});
   RunOptions options;
   options.timing_only = true;

@@ -115,7 +115,7 @@ TEST_CASE("segments: each message by its size, in a push and in each step of a r
   }
 }
 
-TEST_CASE("processor time of a message, on both sides; a server's comes on top") {
+TEST_CASE("processor time of a message, on both sides; a server's is added") {
   const std::uint64_t n = 300'000;
   const double move = 300'000 / bandwidth + alpha, mine = 70e-6, server = mine + 30e-6;
   const std::string both = "cluster.network.protocol.per_message=70us";
@@ -154,7 +154,7 @@ TEST_CASE("processor time of a message's bytes, on both sides") {
   }
 }
 
-TEST_CASE("other models of sharing, through a run") {
+TEST_CASE("other sharing models in a whole run") {
   const std::uint64_t n = 300'000;
   for (const int p : {1, 5}) {
     // none: nobody is in anybody's way.

@@ -44,7 +44,7 @@ std::string crash(int worker, double at, double restart_after = 0) {
 
 }  // namespace
 
-TEST_CASE("wait: a crash while computing costs what had been computed, the down time and the transfer of the state") {
+TEST_CASE("wait: a crash while computing costs the computation so far, the down time and the transfer of the state") {
   const double r = ring(3), x = 0.04, down = 0.5, at = 2 * (c + r) + x;
   for (const std::string fidelity : {"fluid", "stepwise"}) {
     for (const double momentum : {0.0, 0.9}) {
@@ -78,7 +78,7 @@ TEST_CASE("wait: a crash while computing costs what had been computed, the down 
   }
 }
 
-TEST_CASE("wait: a crash during an all-reduce costs what had been reduced, and the computation again") {
+TEST_CASE("wait: a crash during an all-reduce costs the reduction so far, and the computation again") {
   const double r = ring(3), down = 0.25;
   for (const std::string fidelity : {"fluid", "stepwise"}) {
     for (const double share : {0.001, 0.4, 0.999}) {
@@ -211,7 +211,7 @@ TEST_CASE("a slow spell stretches the part of the computation that it meets; spe
   CHECK(end("{kind: slow, worker: 0, from: 0s, to: 10s, times_slower: 3}") == ticks_of(0.3));
 }
 
-TEST_CASE("a link that is down, or slow, holds up what is on it by exactly so long") {
+TEST_CASE("a link that is down, or slow, delays its messages by exactly that time") {
   const std::vector<std::string> asgd = {"training.scheme={kind: asgd}", "training.stop={updates: 1}"};
   const auto end = [&](const std::string& where, double factor, double from, double to) {
     const Result result = run_timing(cluster(1), sets_with("{kind: link, " + where + ", from: " + us(from) + ", to: " + us(to) +
@@ -269,7 +269,7 @@ TEST_CASE("outcomes, and when") {
   }
 }
 
-TEST_CASE("one worker that comes back continues, whatever the scheme") {
+TEST_CASE("a single worker that comes back continues, under every scheme") {
   for (const std::string scheme : {"sequential", "ssgd", "{kind: ssgd, via: server}", "asgd", "nonblocking", "{kind: local_sgd, steps: 2}",
                                    "{kind: local_sgd, steps: 2, via: server}", "fedavg"}) {
     for (const double at : {0.05, 0.25, 0.302, 0.402, 0.55}) {
@@ -365,7 +365,7 @@ TEST_CASE("a link fails under every model of sharing, and is itself again afterw
   }
 }
 
-TEST_CASE("a crash tells on a burst, on segments and on shards as on a plain message: bytes add up") {
+TEST_CASE("after a crash bytes add up with bursts, segments and shards as with plain messages") {
   for (const std::string extra : {"cluster.network.link.burst=100kB",
                                   "cluster.network.protocol={per_message: 300us, segments: [{bandwidth_factor: 0.5, latency_factor: 3}]}",
                                   "cluster.servers={count: 3, per_message: 200us}", "cluster.network.sharing=lv08",

@@ -131,7 +131,7 @@ TEST_CASE("every scheme with buckets, overlapped or not: a fault may strike betw
   }
 }
 
-TEST_CASE("every scheme with a server that takes long: a worker restarts while the server has what it sent") {
+TEST_CASE("every scheme with a slow server: a worker restarts while the server handles its message") {
   for (const Variant& variant : variants()) {
     if (!variant.by_server || variant.on_failure == "abort") continue;
     for (int struck = 10; struck < 130; struck += 4 * one_moment_in) {

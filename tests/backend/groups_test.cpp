@@ -76,7 +76,7 @@ TEST_CASE("one group of all workers beside a server is an all-reduce over all") 
   CHECK(std::abs(result.record.end.seconds() - expected) < 1e-9);
 }
 
-TEST_CASE("a group that a worker leaves reduces with those that are left; who comes back is in the next one") {
+TEST_CASE("a group continues without a worker that left, and includes it in the next collective after its return") {
   // No bytes. Worker 1 is down from 250 ms, in its third step, to 320 ms: group {0, 1} is worker 0 alone in update 3, at 300 ms. Worker 1
   // steps from 320 ms to 420 ms, worker 0 joins at 400 ms and does not wait for it: update 4 is without it too. It takes part in the
   // all-reduce that begins at 500 ms, with weights of version 3, and is waited for from then on: all updates follow each 100 ms.
@@ -113,7 +113,7 @@ TEST_CASE("groups beside a server: after a crash of any worker at any time the r
   }
 }
 
-TEST_CASE("an all-gather over all workers: its time, its bytes, and what everybody makes of it") {
+TEST_CASE("an all-gather over all workers: its time, its bytes, and each worker's result") {
   const int p = 3, updates = 4;
   for (const std::string when : {"awaited", "in_flight"}) {
     for (const std::string fidelity : fidelities) {
@@ -159,7 +159,7 @@ TEST_CASE("collectives over groups that start as workers come are refused in one
   CHECK(lines.front().ends_with("these do not start as workers come; take cluster.network.collective.start: together"));
 }
 
-TEST_CASE("groups, then all: several workers crash, leave and join, and nobody waits for ever") {
+TEST_CASE("groups, then all: several workers crash, leave and join, and no worker waits for ever") {
   for (const std::string fidelity : fidelities) {
     for (const std::string policy : {"wait", "drop"}) {
       for (int at = 10; at < 420; at += 13) {

@@ -274,7 +274,7 @@ TEST_CASE("free-running versions: an average with one that has gone counts for t
   CHECK(run.counted() == std::vector<Key>{key_of(2, 1)});
 }
 
-TEST_CASE("a free-running run: p updates a batch time, staleness p - 1, and the mean of what each worker alone has come to") {
+TEST_CASE("a free-running run: p updates per batch time, staleness p - 1, and the mean of the workers' separate results") {
   const int workers = 3, steps = 6;
   const std::vector<std::string> sets = {"training.scheme=apart", "workload.data={kind: coordinates, samples: 900}",
                                          "training.stop.updates=" + std::to_string(workers * steps)};

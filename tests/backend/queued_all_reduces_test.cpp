@@ -100,7 +100,7 @@ const std::vector<std::string> all_ways = {"fidelity: fluid", "fidelity: stepwis
 
 }  // namespace
 
-TEST_CASE("two all-reduces in flight: what is quick hides behind a step, what is slow follows one another") {
+TEST_CASE("two all-reduces in flight: short ones hide behind a step, long ones queue") {
   // Equal workers. A step takes c, an all-reduce r. The n-th all-reduce begins when the n-th step is done and the one before it is through.
   // r < c: it is done within the next step, after which it is awaited: update n is published after step n + 1.
   // r > c: all-reduces follow one another from the first step's end on: update n is published n r after it.
@@ -122,7 +122,7 @@ TEST_CASE("two all-reduces in flight: what is quick hides behind a step, what is
   }
 }
 
-TEST_CASE("in flight or not: the n-th all-reduces of all workers belong together, whenever each comes") {
+TEST_CASE("in flight or not: the n-th all-reduces of all workers belong together, in any order of arrival") {
   for (const int depth : {0, 1, 3}) {
     CAPTURE(depth);
     std::vector<std::vector<float>> weights;
@@ -227,7 +227,7 @@ TEST_CASE("wait: while one is down the others get as far as they can, and contin
   CHECK(of_worker_1 == std::vector<std::uint64_t>{0, 0, 2, 2});
 }
 
-TEST_CASE("drop: one that comes back while others are ahead gets what they have, and takes part from then on") {
+TEST_CASE("drop: a worker that comes back while others are ahead gets their result, and takes part from then on") {
   // No bytes; a step takes 100 ms; two all-reduces in flight. Worker 1 is down from 250 ms to 310 ms: it starts at the next publication, at
   // 400 ms, of version 2, which holds all-reduces 1 and 2. 3 is over: worker 1 joins it at 500 ms, and is given its result. 4 waits for
   // worker 1, since not all others had joined it when that started.

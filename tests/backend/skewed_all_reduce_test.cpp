@@ -124,7 +124,7 @@ TEST_CASE("learning does not depend on when all-reduces start") {
   }
 }
 
-TEST_CASE("slow spells and failing links pass; workers that go or come are refused") {
+TEST_CASE("slow spells and failing links are allowed; workers that leave or join are refused") {
   const Result result =
       run_slow(3, 2'500'000, 6,
                {start("ring"),
@@ -139,7 +139,7 @@ TEST_CASE("slow spells and failing links pass; workers that go or come are refus
                       doctest::Contains("no moment between two updates"));
 }
 
-TEST_CASE("what has no skew, or no messages, is refused") {
+TEST_CASE("schemes without skew, or without messages, are refused") {
   CHECK_THROWS_WITH(run_slow(3, 1000, 6, {"cluster.network.collective={algorithm: ring, start: as_they_come}"}),
                     doctest::Contains("add fidelity: stepwise"));
   CHECK_THROWS_WITH(run_slow(3, 1000, 6, {"cluster.network.collective={fidelity: stepwise, eager_up_to: 1MiB}"}),
@@ -149,7 +149,7 @@ TEST_CASE("what has no skew, or no messages, is refused") {
   CHECK_THROWS_WITH(run_slow(3, 1000, 6, {"cluster.network.protocol.cores=0"}), doctest::Contains("cores"));
 }
 
-TEST_CASE("cores that handle everybody's messages") {
+TEST_CASE("shared cores that handle all messages") {
   // p messages of a push wait for one core at both ends, at the server in any case: p sends, p receives, one after another.
   const double h = 1e-3, c = 0.1;
   const int p = 6;

@@ -138,7 +138,7 @@ TEST_CASE("neighbours: with n active workers on a host each takes 1 + s (n - 1) 
   CHECK(near_to(both.record.end, c * 2 * (1 + 0.5 * 3), 1e-6));
 }
 
-TEST_CASE("neighbours: one that waits slows nobody") {
+TEST_CASE("neighbours: a waiting worker slows no other") {
   // The second worker has three times the work. Together each runs at 1/1.5 of its speed: the first is done at 0.15, when the second has
   // 0.2 of 0.3 left, which it does alone.
   const Result result = run_timing(

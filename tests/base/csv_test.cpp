@@ -56,7 +56,7 @@ TEST_CASE("a wrong quote has its place") {
   check_fault("\"a\"b,c", CsvSplitter::Fault::text_behind_quote, 1);
 }
 
-TEST_CASE("what is written as a field is read as the same text") {
+TEST_CASE("a written field is read as the same text") {
   for (const std::string text : {"plain", "a,b", "say \"x\"", "\"", "", "x,\"\",y"}) {
     CAPTURE(text);
     const Cells cells = cells_in(csv_text(text) + "," + csv_text(text));

@@ -6,7 +6,7 @@
 
 using namespace straggler;
 
-TEST_CASE("a key depends on what was hashed and on its order") {
+TEST_CASE("a key depends on the hashed values and their order") {
   const auto key = [](auto... parts) {
     Hasher hasher;
     (hasher.add(parts), ...);

@@ -59,7 +59,7 @@ TEST_CASE("complete takes whole numbers for numbers, and is idempotent") {
   CHECK(complete(declared(), once).all() == once.all());
 }
 
-TEST_CASE("complete names what is wrong") {
+TEST_CASE("complete() names the error") {
   CHECK(has(refusal({}), "racks: is missing"));
   CHECK(has(refusal({}), "number of racks"));
   CHECK(refusal({{"racks", 0}}) == "racks: 0 is out of range; it must be at least 1");
@@ -80,7 +80,7 @@ TEST_CASE("reading what was never set, or as another type, is a programming erro
   CHECK(parameters.number("racks") == 2.0);  // a count is a number too
 }
 
-TEST_CASE("parse_value reads every type and refuses what is out of range") {
+TEST_CASE("parse_value reads every type and refuses values out of range") {
   const std::vector<Parameter> all = declared();
   CHECK(std::get<double>(parse_value(all[0], "0.5")) == 0.5);
   CHECK(std::get<std::int64_t>(parse_value(all[1], "3")) == 3);
@@ -103,7 +103,7 @@ TEST_CASE("parse_value reads every type and refuses what is out of range") {
   CHECK(has(refusal(flag, "yes"), "write true or false"));
 }
 
-TEST_CASE("format_value writes what parse_value reads") {
+TEST_CASE("parse_value reads the output of format_value") {
   for (const Parameter& parameter : declared()) {
     const Value value = parse_value(parameter, parameter.fallback.value_or("1"));
     CHECK(parse_value(parameter, format_value(parameter.type, value)) == value);

@@ -36,7 +36,7 @@ void check_apart(std::size_t bytes, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("pieces of the pool overlap nowhere, whatever their size and number") {
+TEST_CASE("pieces of the pool overlap nowhere, for any size and number") {
   for (const std::size_t bytes : {1, 8, 16, 24, 64, 120, 160, 512, 513, 4096}) check_apart(bytes, 300);
   check_apart(64, 100'000);  // many chunks
 }

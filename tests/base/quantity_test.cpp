@@ -115,7 +115,7 @@ TEST_CASE("the shortest exact text is written") {
   CHECK(format_number(60000) == "60000");
 }
 
-TEST_CASE("what is written reads back to the same bits") {
+TEST_CASE("written numbers read back to the same bits") {
   RandomStream random(7, "tests/base/quantity");
   for (int i = 0; i < 20'000; ++i) {
     // Half: any positive finite double. Half: round decimal numbers, as people write them.

@@ -28,7 +28,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("trimming drops what stands at the ends alone") {
+TEST_CASE("trimming drops blanks at the ends only") {
   CHECK(trimmed(" \ta b\r\n") == "a b");
   CHECK(trimmed("a\n", " \t") == "a\n");
   CHECK(trimmed(" \t ") == "");
@@ -64,7 +64,7 @@ TEST_CASE("a file has the lines of its text, however they lie in the blocks that
   }
 }
 
-TEST_CASE("a line may have as many bytes as was said, and its end") {
+TEST_CASE("a line may have the given number of bytes, and its end") {
   const TemporaryFolder folder;
   for (const char* end : {"\n", "\r\n", ""}) {
     folder.write("lines.txt", "1234567890" + std::string(end));

@@ -4,7 +4,7 @@
 
 using straggler::yaml_quoted;
 
-TEST_CASE("quoted text stays on one line, with what means something in quotes escaped") {
+TEST_CASE("quoted text stays on one line, with special characters escaped") {
   CHECK(yaml_quoted("") == R"("")");
   CHECK(yaml_quoted("a: b # c") == R"("a: b # c")");
   CHECK(yaml_quoted(R"(say "x" \ y)") == R"("say \"x\" \\ y")");

@@ -67,7 +67,7 @@ TEST_CASE("on_off: spells take turns, and each worker has its own") {
   }
 }
 
-TEST_CASE("daily: each worker is there for those hours of its own day") {
+TEST_CASE("daily: each worker is present for those hours of its own day") {
   const auto nights = pattern("daily", {{"from", 22 * 3600.0}, {"hours", 8.0}});
   CHECK(nights->share() == doctest::Approx(8.0 / 24));
   constexpr int workers = 24'000;
@@ -109,7 +109,7 @@ TEST_CASE("trace: workers take the clients of the file in turn; it ends, or begi
   CHECK_FALSE(present(*again, {1, 0}, seconds(6000 + 4.5)));
 }
 
-TEST_CASE("trace: what is wrong with a file is said in one line with its place") {
+TEST_CASE("trace: errors of a file in one line with their place") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& text, Parameters more = {}) {
     folder.write("clients.csv", text);

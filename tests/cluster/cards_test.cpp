@@ -91,7 +91,7 @@ TEST_CASE("cards on the bus: a worker alone on its host crosses its own way, too
   CHECK(names_on(fabric, 0, 1) == Names{"worker/0:onto_bus", "worker/0:up", "worker/1:down", "worker/1:off_bus"});
 }
 
-TEST_CASE("one card for all workers of a host is as none said") {
+TEST_CASE("one card for all workers of a host equals a host without cards") {
   Placement::Intra one = inside(CardPlace::beside, 8), none = one;
   none.card = {};
   const Fabric with = make_fabric(one), without = make_fabric(none);
@@ -112,7 +112,7 @@ TEST_CASE("rails: cards of one number hang on one switch; between numbers a mess
   CHECK(fabric.racks() == std::vector<Rank>{0});
 }
 
-TEST_CASE("cards: what cannot be is refused") {
+TEST_CASE("cards: impossible cards are refused") {
   CHECK_THROWS_AS(make_fabric(inside(CardPlace::pcie_switch, 3)), std::invalid_argument);
   CHECK_THROWS_AS(make_fabric(inside(CardPlace::bus, 0)), std::invalid_argument);
   Placement::Intra flat = inside(CardPlace::pcie_switch);

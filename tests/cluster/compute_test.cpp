@@ -244,7 +244,7 @@ TEST_CASE("a speed process: pieces end where the whole does, up to the rounding 
   }
 }
 
-TEST_CASE("adding a worker changes nobody's luck, and workers and seeds differ") {
+TEST_CASE("adding a worker changes no other worker's draws, and workers and seeds differ") {
   const auto time = affine_time(1e-3, 1e-3);
   for (const JitterCase& each : jitter_cases()) {
     if (each.kind == "none") continue;
@@ -266,7 +266,7 @@ TEST_CASE("adding a worker changes nobody's luck, and workers and seeds differ")
   }
 }
 
-TEST_CASE("what would end after 100 simulated days is refused") {
+TEST_CASE("computations beyond 100 simulated days are refused") {
   const auto time = affine_time(0, 1e5);  // 100 days are 8.64e6 s: 86 samples end before, 87 after
   WorkerCompute compute(*time, 1, nullptr, every_samples(1), 1, 4);
   CHECK(compute.duration({0, 86}, 0, Time()).seconds() == 8.6e6);

@@ -96,7 +96,7 @@ TEST_CASE("inside a host: members of an NVLink group leave the bus to the others
   CHECK(fabric.bytes_per_second(fabric.inside_links(3)[2]) == 9000);
 }
 
-TEST_CASE("inside a host: what cannot be is refused") {
+TEST_CASE("inside a host: impossible levels are refused") {
   Placement::Intra broken = tree();
   broken.socket.workers = 3;
   CHECK_THROWS_AS(make_fabric(broken), std::invalid_argument);

@@ -45,7 +45,7 @@ TEST_CASE("every kind of jitter has a case, a summary and good defaults") {
 
 TEST_CASE("no jitter needs no object") { CHECK(jitter_cases().front().make() == nullptr); }
 
-TEST_CASE("a factor follows from stream and quantum alone, whatever the order of the queries") {
+TEST_CASE("a factor follows from stream and quantum alone, in any order of queries") {
   for (const JitterCase& each : drawing_cases()) {
     CAPTURE(each.text());
     const auto forward = each.make(), jumping = each.make();

@@ -209,7 +209,7 @@ TEST_CASE("trace: a file that changed is read again once it is no longer held") 
   CHECK(entry().make(told(file.path(), "none"))->factor(1, 0) == 3);
 }
 
-TEST_CASE("trace: files that are not what they should be are refused with file, line and remedy") {
+TEST_CASE("trace: invalid files are refused with file, line and remedy") {
   struct Case {
     std::string text, line, sentence;
   };

@@ -56,7 +56,7 @@ TEST_CASE("roofline: time never falls with the batch size") {
   }
 }
 
-TEST_CASE("roofline: what is negative, not finite or no rate is refused by name") {
+TEST_CASE("roofline: negative, not finite and zero figures are refused by name") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   const auto message = [](const Roofline& roofline) {
     try {

@@ -145,7 +145,7 @@ TEST_CASE("file: multipath spreads over equal ways, by sender and receiver, and 
   CHECK(core_of_first == std::map<std::string, int>{{"core/0", 192}});
 }
 
-TEST_CASE("file: what is written is read back, in both formats, from every kind") {
+TEST_CASE("file: a written topology is read back, in both formats, from every kind") {
   const Folder folder;
   std::vector<TopologyCase> cases = topology_cases();
   cases.insert(cases.end(), larger_topology_cases().begin(), larger_topology_cases().end());
@@ -278,7 +278,7 @@ TEST_CASE("file: GraphML that is wrong is refused by name and remedy") {
   CHECK(says(graphml(""), "is not GraphML that can be read"));
 }
 
-TEST_CASE("file: what is no such file is refused") {
+TEST_CASE("file: other files are refused") {
   const Folder folder;
   CHECK(says(refusal(folder / "missing.dot"), "missing.dot: cannot be opened"));
   CHECK(says(refusal(folder.write("net.txt", good_dot)), "is neither .graphml nor .dot"));

@@ -229,7 +229,7 @@ void refused(const std::string& kind, const Parameters& parameters, std::size_t 
   CHECK(said.find(part) != std::string::npos);
 }
 
-TEST_CASE("topologies: wrong parameters are refused, and the message says what would do") {
+TEST_CASE("topologies: wrong parameters are refused with the remedy") {
   const auto count = [](const char* name, std::int64_t n) { return Parameters{{name, n}}; };
   refused("two_level", {}, 4, "racks: is missing");
   refused("two_level", count("racks", 0), 4, "racks: 0 is out of range; it must be at least 1");

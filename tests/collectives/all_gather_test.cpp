@@ -54,7 +54,7 @@ TEST_CASE("all-gather of one block that is not empty: it goes round once") {
   }
 }
 
-TEST_CASE("all-gather: each rank passes on what it has, and ends with every block once") {
+TEST_CASE("all-gather: each rank forwards its blocks, and ends with every block once") {
   for (const std::size_t p : {1u, 2u, 3u, 8u, 11u}) {
     CAPTURE(p);
     std::vector<std::uint64_t> blocks;  // their sizes say which they are

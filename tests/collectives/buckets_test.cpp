@@ -114,7 +114,7 @@ TEST_CASE("layers without known FLOPs take the same time each") {
   CHECK(buckets[2].ready == 1);
 }
 
-TEST_CASE("MG-WFBP: a tensor joins if it is there before the one in front of it would have begun and paid a start") {
+TEST_CASE("MG-WFBP: a tensor joins the bucket in front if it is ready before that bucket would have begun and paid its start") {
   // Backward takes 10 s and is through layers 3, 2, 1, 0 after 1, 2, 6 and 10 s. A start costs 2 s, a byte 0.1 s.
   const std::vector<GradientTensor> tensors{{10, 0}, {20, 1}, {30, 2}, {40, 3}};
   const std::vector<double> flops{4, 4, 1, 1};
@@ -153,7 +153,7 @@ TEST_CASE("merging never takes longer than a bucket for each tensor, or than one
   }
 }
 
-TEST_CASE("by time: what is ready between two ticks leaves at the second") {
+TEST_CASE("merge by time: tensors ready between two ticks leave at the second") {
   // Through after 1, 2, 6 and 10 s of 10.
   const std::vector<GradientTensor> tensors{{10, 0}, {20, 1}, {30, 2}, {40, 3}};
   const std::vector<double> flops{4, 4, 1, 1};
@@ -169,7 +169,7 @@ TEST_CASE("by time: what is ready between two ticks leaves at the second") {
   CHECK_THROWS_AS(merge_by_time(tensors, flops, 10, 0, 50), std::invalid_argument);
 }
 
-TEST_CASE("what cannot be is refused") {
+TEST_CASE("impossible schedules are refused") {
   const std::vector<GradientTensor> tensors{{10, 0}, {20, 1}};
   const std::vector<double> flops{1, 1};
   for (const double limit : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {

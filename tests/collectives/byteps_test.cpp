@@ -42,7 +42,7 @@ TEST_CASE("alone on their hosts: a stripe is pushed while the one before is pull
   }
 }
 
-TEST_CASE("where the host's bus is what limits, stripes are added up and spread at the same time") {
+TEST_CASE("if the host's bus is the bottleneck, stripes are summed and distributed concurrently") {
   const std::size_t hosts = 2, members = 4, servers = 2, stripes = 6;
   Placement placement = equal_hosts(hosts, members, servers, {1e15, 1e15, Time()});
   placement.intra = Placement::Intra{inside_rate, Time::from_seconds(inside_alpha)};
@@ -56,7 +56,7 @@ TEST_CASE("where the host's bus is what limits, stripes are added up and spread 
   check_near(world.fluid(*schedule, {}), expected, 0.02);
 }
 
-TEST_CASE("each host pushes and pulls the gradient once, whatever it is cut into") {
+TEST_CASE("each host pushes and pulls the gradient once, for any number of pieces") {
   for (const std::uint64_t bytes : {std::uint64_t{10}, std::uint64_t{1'000'003}, std::uint64_t{70'000'001}}) {
     for (const std::size_t members : {1, 3, 4}) {
       const std::size_t hosts = 3, servers = 2;

@@ -108,7 +108,7 @@ TEST_CASE("nccl: a ring or a pair of trees for each card, each over its share") 
   }
 }
 
-TEST_CASE("byteps: what a host pushes leaves by its cards; pulled after all is pushed it takes twice the rounds") {
+TEST_CASE("byteps: a host's pushes leave by its cards; pulling after all pushes takes twice the rounds") {
   const std::size_t servers = 2;
   const std::uint64_t partition = 4'000'000;  // n is eight stripes
   for (const Case& c : {Case{2, 1, 1}, cases[1], cases[2]}) {

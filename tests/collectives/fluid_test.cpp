@@ -260,7 +260,7 @@ TEST_CASE("the number of pieces of a double binary tree") {
   CHECK(rounds(0, uniform, {}) == 2 * 4);
 }
 
-TEST_CASE("auto takes what is fastest") {
+TEST_CASE("auto takes the fastest algorithm") {
   for (const std::size_t p : {2, 3, 8, 13, 32}) {
     World world(equal_hosts(p, 1, 3, nic));
     for (const std::size_t servers : {std::size_t{0}, std::size_t{3}}) {

@@ -340,7 +340,7 @@ TEST_CASE("auto never takes a library, and wrong settings of one are reported") 
   CHECK(told({{"channels", std::int64_t{0}}}).find("channels") != std::string::npos);
 }
 
-TEST_CASE("every collective is launched once on each rank, in every fidelity; what has no rounds is not") {
+TEST_CASE("every collective is launched once on each rank, in both fidelities; one without rounds is not launched") {
   CollectiveCosts costs, launched;
   const double launch = 12e-6;
   launched.launch = Time::from_seconds(launch);

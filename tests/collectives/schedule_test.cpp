@@ -234,7 +234,7 @@ TEST_CASE("a hierarchical ring is the plain one on one host, and with one worker
   }
 }
 
-TEST_CASE("what does not fit is said in a sentence") {
+TEST_CASE("a shape that does not fit is reported in one sentence") {
   CHECK(collective("parameter_server").unfit({4, 0, {}}) == "needs a parameter server; add cluster.servers: {count: 1}");
   CHECK(collective("parameter_server").unfit({4, 1, {}}).empty());
   const std::string uneven = collective("hierarchical").unfit({5, 0, {0, 0, 0, 1, 1}});

@@ -96,7 +96,7 @@ TEST_CASE("two ranks, one late: it continues while its last message leaves") {
   }
 }
 
-TEST_CASE("three ranks, one late: what the others could pass on has been passed on") {
+TEST_CASE("three ranks, one late: the others have already forwarded what they could") {
   // Thirds of t seconds; 0 sends to 1, 1 to 2, 2 to 0. Rank 2 comes at d, long after the others. Round k of rank r is its k-th message.
   // - Rank 1's rounds 0 and 1 need nothing of rank 2 and are there. So rank 2 posts its rounds 0, 1 and 2 at d: they are with rank 0 at
   //   d + t + a, d + 2 t + a, d + 3 t + a.
@@ -151,7 +151,7 @@ TEST_CASE("a rendezvous waits for its receiver: a late rank holds up all") {
   }
 }
 
-TEST_CASE("all at once, a ring takes what its formula says, eager or not, with arithmetic and processor time") {
+TEST_CASE("ranks that start together: a ring takes the time of its formula, eager or not, with arithmetic and processor time") {
   const double gamma = 2e-10, fixed = 3e-6, per_byte = 1e-10;
   for (const std::size_t p : {2u, 3u, 8u, 13u}) {
     for (const std::uint64_t eager_most : {MessageRun::any_size, std::uint64_t{0}}) {
@@ -171,7 +171,7 @@ TEST_CASE("all at once, a ring takes what its formula says, eager or not, with a
   }
 }
 
-TEST_CASE("cores that handle everybody's messages: one message a core at a time") {
+TEST_CASE("shared cores handle one message per core at a time") {
   // p ranks, all at once, one core, no bytes: in each round the core first handles p sends, then p receives; the first receive can begin a
   // after the first send, which is sooner than the last send ends. A rank sends its next as soon as it has received, behind what is
   // waiting. So the core is never idle after the first send until the last receive: 2 p handlings a round, 2 (p - 1) rounds.

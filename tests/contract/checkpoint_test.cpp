@@ -129,7 +129,7 @@ TEST_CASE("checkpoints by wall-clock time do not change the results") {
   CHECK(from == 60);
 }
 
-TEST_CASE("what is not this run's checkpoint is refused with a reason") {
+TEST_CASE("another run's checkpoint is refused with a reason") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "run.checkpoint";
   const std::string yaml = uneven({"asgd", false});

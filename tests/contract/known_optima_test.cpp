@@ -168,7 +168,7 @@ TEST_CASE("FedAvg stands still at Σ p_k s_kj x_kj / Σ p_k s_kj; FedNova, which
   CHECK(off_avg.back() > 5 * off_nova.back());
 }
 
-TEST_CASE("clients that go away in a round keep what they had, so that SCAFFOLD and FedDyn end at the optimum of all") {
+TEST_CASE("clients that go away in a round keep their state, so that SCAFFOLD and FedDyn end at the common optimum") {
   // What both leave out of account is constant forever where server and clients disagree: SCAFFOLD stands still where the mean gradient
   // is mean c_i - c, FedDyn where it is mean h_i - h. A round takes 40 ms; client 1 goes 20 ms into the 21st and the 63rd.
   const std::vector<Client> clients = {{40, {1, -2, 3}}, {40, {-4, 5, 0}}, {40, {2, 2, -6}}};

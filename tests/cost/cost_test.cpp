@@ -176,7 +176,7 @@ TEST_CASE("tensors are named as in PyTorch and lie one after the other") {
   for (const char* model : {"resnet18", "inception_v3"}) CHECK(find_tensor(table_of(model), "bn1.running_mean") == nullptr);
 }
 
-TEST_CASE("what backward reads again is kept, once") {
+TEST_CASE("activations that backward reads again are kept, once") {
   // conv (read by its norm) -> norm (not read: the ReLU keeps its own output) -> relu -> conv -> flatten (no copy) -> linear.
   ArchitectureBuilder build({1, 8, 8});
   LayerIndex x = build.conv(network_input, "a", 4, Window::square(3, 1, 1));

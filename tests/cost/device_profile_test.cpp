@@ -139,7 +139,7 @@ double worst_factor(const Measurement& each) {
   return 2.4;
 }
 
-TEST_CASE("each device predicts what it was calibrated on to 1 %, and what it was not to a small factor") {
+TEST_CASE("each device predicts its calibration models to 1 %, and others to a small factor") {
   std::set<std::string> calibrated, calibrated_half;
   std::printf("%-9s %-18s %5s %10s %10s %8s  %s\n", "device", "model", "batch", "measured s", "predicted", "error", "source");
   for (const Measurement& each : measurements()) {

@@ -249,7 +249,7 @@ TEST_CASE("the past, the far future and double scheduling are refused") {
   CHECK(queue.now() == ticks(8));
 }
 
-TEST_CASE("what outlives the queue is unscheduled") {
+TEST_CASE("an event that outlives the queue is unscheduled") {
   std::vector<int> fired;
   Numbered now(1, fired), later(2, fired);
   {
@@ -283,7 +283,7 @@ TEST_CASE("entries of cancelled events are cleared away while an early one waits
   CHECK(queue.now() == ticks(1));
 }
 
-TEST_CASE("what comes at once keeps its turn, whether or not it is alone at its instant") {
+TEST_CASE("events scheduled for now keep their order, whether or not others are due at that instant") {
   std::vector<int> fired;
   EventQueue queue;
   const auto kind = queue.register_handler(
@@ -315,7 +315,7 @@ TEST_CASE("what comes at once keeps its turn, whether or not it is alone at its 
   CHECK(queue.fired() == 6);
 }
 
-TEST_CASE("a queue that goes lets what lies beside its ring go") {
+TEST_CASE("destroying a queue unschedules the events beside its ring") {
   std::vector<int> fired;
   Numbered alone(1, fired);
   {

@@ -103,7 +103,7 @@ TEST_CASE("sweep: precision is a way to train, and competes") {
   CHECK(has(said({"cluster.network.link.bandwidth", "workload.precision"}, outcome), "bf16 wins on speed in 2 of 2 settings."));
 }
 
-TEST_CASE("sweep: where no number of workers is faster than one, none is said to help until then") {
+TEST_CASE("sweep: if no number of workers is faster than one, the page does not claim a speed-up") {
   const SweepOutcome outcome = made_up({{"ssgd", "asgd"}, {"1", "2", "4"}}, 2, [](const auto& labels, std::int64_t) {
     const double n = std::stod(labels[1]);
     return Numbers{{"workers", n}, {"samples", 100 * n}, {"samples_per_second", labels[0] == "ssgd" ? 100 / n : 100 * n}};
@@ -115,7 +115,7 @@ TEST_CASE("sweep: where no number of workers is faster than one, none is said to
   CHECK_FALSE(has(text, "more do not help"));
 }
 
-TEST_CASE("what lets the seed change the timing") {
+TEST_CASE("settings in which the seed changes the timing") {
   const Files files;
   const auto described = [&](const std::string& body) { return describe(sweep_of(files, body), {}).seedless(); };
   const std::string calm = "set: {\"devices.node.jitter\": none}\n", schemes = "axes: {training.scheme: [ssgd, asgd]}\n";

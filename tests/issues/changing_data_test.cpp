@@ -42,7 +42,7 @@ RunOptions options_of(DataCache* data, TrajectoryStore* store = nullptr) {
 
 }  // namespace
 
-TEST_CASE("runs that share data sets see that a file was written to, whatever its length") {
+TEST_CASE("runs that share data sets notice a changed file, of the same length or not") {
   const Table table;
   DataCache data;
   const std::vector<float> first = run(cluster(2), table.sets("0.1"), options_of(&data)).weights;
@@ -52,7 +52,7 @@ TEST_CASE("runs that share data sets see that a file was written to, whatever it
   CHECK(second == run(cluster(2), table.sets("0.1")).weights);
 }
 
-TEST_CASE("what is computed with a changed file does not go into the store by the name of the old one") {
+TEST_CASE("results of a changed file are not stored under the old file's name") {
   const Table table;
   EvaluationFile store(":memory:");
   DataCache data;
@@ -90,7 +90,7 @@ TEST_CASE("an experiment depends on the parts in its name, not on their file") {
   CHECK(run(cluster(2), sets).weights != first.weights);
 }
 
-TEST_CASE("an experiment whose data come to another size between its two looks at them is refused") {
+TEST_CASE("an experiment whose data change size between inspection and loading is refused") {
   const Table table;
   DataCache data;
   for (DataCache* const shared : {static_cast<DataCache*>(nullptr), &data}) {

@@ -114,7 +114,7 @@ TEST_CASE("check tells how much the labels of workers' parts differ") {
   CHECK(parts.largest == 13334);
 }
 
-TEST_CASE("a diverged run says where it was still finite, and what helps") {
+TEST_CASE("a diverged run reports where it was still finite, and a remedy") {
   const Sets sets{"workload.model={kind: quadratic}", "workload.data={kind: coordinates, samples: 200, test_samples: 50}",
                   "training.batch.per_worker=200",    "training.optimizer.learning_rate=1e9",
                   "training.stop={updates: 100}",     "training.evaluate={every: {updates: 10}}"};

@@ -26,7 +26,7 @@ bool any_says(const std::vector<std::string>& warnings, const std::string& text)
 
 }  // namespace
 
-TEST_CASE("prices do not change what powersgd learns") {
+TEST_CASE("the cost model does not change what powersgd learns") {
   // The priced model's matrices are so small that they travel whole; those that learn have factors. And the other way around.
   const Result plain = run(cluster(3), by_all_reduce);
   for (const char* model : {"{kind: mlp, hidden: [1]}", "resnet50_imagenet"}) {
@@ -38,7 +38,7 @@ TEST_CASE("prices do not change what powersgd learns") {
              "training.compression: powersgd factors matrices, and workload.cost.bytes has none"));
 }
 
-TEST_CASE("an update's time is that of a cluster in step, whatever the scenario's stop is") {
+TEST_CASE("the time of an update is that of a cluster in step, for any stop of the scenario") {
   // Sixteen workers behind one server: it sends one answer after the other, each of 464 B at 10 kB/s.
   const double answer = 464 / 10e3;
   for (const char* updates : {"1", "40", "4000"}) {

@@ -64,7 +64,7 @@ TEST_CASE("mini-batches that do not divide the batch: a pass is whole batches, e
             .record.epochs == 20);
 }
 
-TEST_CASE("whatever interrupts mini-batches, a pass draws what an epoch counts") {
+TEST_CASE("a pass draws the samples of an epoch, even if mini-batches are interrupted") {
   // Workers of four speeds with whole batches of 50 after each sync, so that what is left of a batch is anything.
   const Result result = run_timing(
       cluster(4), {"cluster.workers=[{count: 1, device: node}, {count: 1, device: node, slowdown: 1.3}, {count: 1, device: node, "
@@ -74,7 +74,7 @@ TEST_CASE("whatever interrupts mini-batches, a pass draws what an epoch counts")
   for (const OrderRow& row : result.sink.order) CHECK(row.position % 140 < 100);
 }
 
-TEST_CASE("a global batch that the workers do not divide: each drops what its own batch leaves over") {
+TEST_CASE("a global batch that the workers do not divide: each drops the remainder of its own batch") {
   // 34, 33 and 33 of 100 samples each: passes of 68, 99 and 99. Six updates are three passes of the first and two of the others.
   const Result own = run_timing(cluster(3), {"workload.data.samples=300", dropping("global: 100"), "training.stop={updates: 6}"});
   CHECK(own.record.samples == 3 * 68 + 2 * 99 + 2 * 99);

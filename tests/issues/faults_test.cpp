@@ -32,7 +32,7 @@ TEST_CASE("all crash between an all-reduce and the step on its result: the versi
   CHECK(outcome(2, "ssgd", faults, {"devices.node.update=1kB/s"}) == Outcome::completed);
 }
 
-TEST_CASE("one that comes back while a stepwise all-reduce ends here and there does not wait for one more version") {
+TEST_CASE("a worker that comes back while a stepwise all-reduce is ending does not wait for another version") {
   // Worker 2 hears the result last, over its slow link; the state arrives after the others have published.
   const std::vector<std::string> sets = {"cluster.workers=[{count: 3, device: node}, {count: 1, device: node, link: {latency: 300ms}}]",
                                          "cluster.network.collective={algorithm: binomial_tree, fidelity: stepwise}"};
@@ -79,7 +79,7 @@ TEST_CASE("a worker that comes back gets the momentum of its version, even if so
   }
 }
 
-TEST_CASE("a crash says nothing about interrupts that come too often") {
+TEST_CASE("a crash does not cause the warning about wasted computation") {
   const Result result =
       run_timing(cluster(2), {"cluster.faults=[{kind: crash, worker: 1, at: 50ms}]", "training.scheme={kind: ssgd, on_failure: drop}"});
   CHECK(result.record.warnings.empty());

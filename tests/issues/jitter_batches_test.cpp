@@ -118,7 +118,7 @@ std::string text(const std::vector<double>& numbers) {
 
 }  // namespace
 
-TEST_CASE("the k-th batch of a worker has the k-th factor, whatever its size") {
+TEST_CASE("the k-th batch of a worker has the k-th factor, at any size") {
   const Rising rising;
   // A part of 80 samples: batches of 32, 32 and 16 in every epoch. A sample takes 1 ms.
   Result result = run_timing(cluster(1), {"workload.data.samples=80", "training.batch.per_worker=32", rising.jitter(),
@@ -208,7 +208,7 @@ TEST_CASE("cutting a batch into mini-batches changes no tick, where nothing divi
   }
 }
 
-TEST_CASE("with reset counters an interrupted mini-batch takes as long again, and what is drawn after it has a new factor") {
+TEST_CASE("with reset counters an interrupted mini-batch takes as long again, and the next draw has a new factor") {
   const Rising rising;
   // Batches of 40 in mini-batches of 10 and samples of 1 ms. Worker 1 is 2.5 times slower. Worker 0 signals at 40 ms: worker 1 has done 10
   // samples (25 ms), and is 15 ms into the next 10. With `reset` it redoes those at factor 1 (25 ms), then draws 30 at factor 2 (50 ms for

@@ -16,7 +16,7 @@ class Idle final : public Scheme {
 
 }  // namespace
 
-TEST_CASE("a collection waits for those who were asked, whatever others send") {
+TEST_CASE("a gather waits for the requested workers, whatever others send") {
   const Idle idle;
   FakeCluster cluster(idle, 2, false);
   Node& node = cluster.node(0);

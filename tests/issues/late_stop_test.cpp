@@ -6,7 +6,7 @@
 using namespace straggler;
 using namespace straggler::test;
 
-TEST_CASE("what would end after 100 simulated days does not lose a run that stops before") {
+TEST_CASE("an event beyond 100 simulated days does not fail a run that stops before it") {
   const std::string stop = "training.stop={simulated_time: 2399h}";
   // A batch takes 7 h: the 343rd would end after 2401 h.
   const Result computing =

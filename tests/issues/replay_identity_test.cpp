@@ -86,7 +86,7 @@ TEST_CASE("a replay refuses other augmentation of its images") {
   }
 }
 
-TEST_CASE("data in files are known to a replay by what they hold") {
+TEST_CASE("a replay identifies data files by their content") {
   const TemporaryFolder folder;
   const auto sets = [&](const std::string& file) {
     return Sets{"training.scheme=asgd", "training.batch.per_worker=10", "training.stop={updates: 4}", "workload.model={kind: softmax}",
@@ -111,7 +111,7 @@ TEST_CASE("a replay of a simulated run asks for its kernel set, too") {
   CHECK(has(refusal(folder, sets, false, "generic"), "'another', this would be by 'generic', whose sums differ; add --kernels another"));
 }
 
-TEST_CASE("data of which validation samples are held out have one name, whoever asks for it") {
+TEST_CASE("data with held-out validation samples have one key for all users") {
   const auto names = [](const Sets& sets) {
     const Scenario scenario = read_scenario_text(cluster(2), "test.yaml", sets);
     return std::pair(WorkloadBlueprint(scenario, "auto").data_content(scenario), Blueprint(scenario, "auto").data_content(scenario));

@@ -103,7 +103,7 @@ TEST_CASE("a target with a single evaluation cannot be reached, and the run says
   CHECK(result.record.warnings[0].find("set evaluate.every") != std::string::npos);
 }
 
-TEST_CASE("what drop_last leaves out belongs to no epoch") {
+TEST_CASE("samples that drop_last leaves out belong to no epoch") {
   // 1,000 samples at batch 600: one batch a pass.
   const Result result = run_timing(cluster(1), {"workload.data.samples=1000", "training.batch={per_worker: 600, drop_last: true}",
                                                 "training.stop={epochs: 3}", "training.scheme=sequential"});

@@ -49,7 +49,7 @@ std::string page_of(const std::vector<double>& accuracies, int sustain) {
 
 }  // namespace
 
-TEST_CASE("a curve that falls below its target again is said to, with the time") {
+TEST_CASE("a curve that falls below its target again is reported, with the time") {
   // Below at 5 s, held at 10 s and 15 s, below at 20 s, held at 25 s.
   const std::string page = page_of({0.5, 0.7, 0.81, 0.85, 0.79, 0.9}, 2);
   CHECK(has(page, "0.8 test accuracy is reached after 10 s and held for 2 evaluations; after 20 s it falls below again."));
@@ -57,7 +57,7 @@ TEST_CASE("a curve that falls below its target again is said to, with the time")
   CHECK_FALSE(has(page, "for good"));
 }
 
-TEST_CASE("a curve that stays above its target is said to have held as long as the rule asks") {
+TEST_CASE("a curve that stays above its target is reported as sustained") {
   const std::string page = page_of({0.5, 0.7, 0.81, 0.85, 0.88}, 1);
   CHECK(has(page, "0.8 test accuracy is reached after 10 s and held for 1 evaluation."));
   CHECK_FALSE(has(test::shown(page), "below"));

@@ -77,7 +77,7 @@ TEST_CASE("same_host: scenario.yaml of a run is read back as the same scenario")
   CHECK(read_scenario_text(write_scenario(scenario), "/scenario.yaml") == scenario);
 }
 
-TEST_CASE("same_host: what cannot be is refused at its place") {
+TEST_CASE("same_host: impossible groups are refused at their place") {
   CHECK(group_error_of("[{count: 2, device: node, same_host: true}]").find("cluster.workers[0].same_host: there is no previous group") !=
         std::string::npos);
   for (const char* first : {"{count: 16, device: node, per_host: 8}", "{count: 4, device: node}"})

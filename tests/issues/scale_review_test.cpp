@@ -17,7 +17,7 @@ std::string error_of(const std::string& yaml, const std::vector<std::string>& se
 
 }  // namespace
 
-TEST_CASE("fedavg: a client that was asked in the place of others, crashes and comes back, is not waited for for ever") {
+TEST_CASE("fedavg: a replacement client that crashes and comes back is not awaited for ever") {
   // With a third of two clients one is sampled a round; whoever it is in round 0, the seeds try both.
   for (int seed = 1; seed <= 8; ++seed) {
     CAPTURE(seed);

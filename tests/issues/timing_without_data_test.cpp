@@ -36,7 +36,7 @@ bool refused(const std::string& workload, const Sets& more, const std::string& w
 
 }  // namespace
 
-TEST_CASE("timing alone needs only what a step costs, and cuts no batch") {
+TEST_CASE("timing alone needs only the cost of a step, and cuts no batch") {
   for (const char* workload : {"{cost: {model: resnet50_imagenet}}", "{cost: {bytes: 1MB}}", "{cost: {bytes: 1MB}, data: none}",
                                "{cost: {bytes: 1MB}, data: {kind: none, samples: 60000}}"}) {
     CAPTURE(workload);
@@ -89,7 +89,7 @@ TEST_CASE("a scenario without data is read back from scenario.yaml as the same")
   }
 }
 
-TEST_CASE("what needs data says so") {
+TEST_CASE("settings that need data are refused with that reason") {
   CHECK(error_without_data("{cost: {bytes: 1MB}}", {}, false).find("workload.data: there is no data to learn from; add --timing-only") !=
         std::string::npos);
   CHECK(refused("{data: none}", {}, "workload.data: without data the cost of a step is not known; add workload.cost"));

@@ -7,7 +7,7 @@
 using namespace straggler;
 using namespace straggler::test;
 
-TEST_CASE("nobody waits for workers whose work is interrupted") {
+TEST_CASE("no worker waits for workers whose work is interrupted") {
   CHECK(idle_if_used(0.2, 0.5, 0.1) == 0.2);
   CHECK(idle_if_used(0.02, 0.1, 0.88) == -1);
   const std::vector<std::string> sets = {"cluster.workers=[{count: 6, device: node}, {count: 2, device: node, slowdown: 4}]",

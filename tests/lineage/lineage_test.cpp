@@ -58,7 +58,7 @@ TEST_CASE("equal formulas of equal inputs are one node") {
   CHECK(lineage.mean_gradient(a, {batch(0, 0, 32)}).key() == g.key());
 }
 
-TEST_CASE("whatever the value depends on is in the key") {
+TEST_CASE("the key contains everything that the value depends on") {
   Lineage lineage(Math::none, Key{1, 2}), other_root(Math::none, Key{1, 3});
   const Handle w = lineage.initial();
   const Batch one = batch(0, 0, 32), two = batch(1, 0, 32);
@@ -91,7 +91,7 @@ TEST_CASE("whatever the value depends on is in the key") {
   CHECK(std::count(keys.begin(), keys.end(), Key{}) == 0);
 }
 
-TEST_CASE("keys do not depend on whether anybody looks") {
+TEST_CASE("keys do not depend on whether values are read") {
   Lineage keys(Math::none, Key{5, 6}), nodes(Math::lazy, Key{5, 6});
   std::vector<std::pair<Handle, Handle>> known = {{keys.initial(), nodes.initial()}};
   RandomStream random(1, "lineage");

@@ -188,7 +188,7 @@ TEST_CASE("squared norms come out the same wherever the memory lies, and from an
     }
 }
 
-TEST_CASE("optimizers refuse what makes no sense") {
+TEST_CASE("optimizers refuse invalid parameters") {
   for (const char* kind : {"adam", "adamw", "adagrad", "lars"}) {
     CAPTURE(kind);
     CHECK_THROWS_AS(make(kind, {}), std::invalid_argument);

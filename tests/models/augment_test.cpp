@@ -82,7 +82,7 @@ struct Images {
 
 }  // namespace
 
-TEST_CASE("augment: each move and flip comes with the same chance, and nothing else comes") {
+TEST_CASE("augment: each shift and flip has the same probability, and nothing else happens") {
   const std::vector<float> image = image_of(0), border = {-1.0f, -2.0f};
   for (const int crop : {0, 1, 2})
     for (const bool flip : {false, true}) {
@@ -147,7 +147,7 @@ TEST_CASE("augment: a batch's samples change as they do alone, and evaluation se
   }
 }
 
-TEST_CASE("augment: what is no image, or smaller than its border, is refused") {
+TEST_CASE("augment: samples that are no images, or smaller than the border, are refused") {
   DataInfo points, image;
   points.shape = {2};
   image.shape = {3, 8, 6};

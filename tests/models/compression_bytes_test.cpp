@@ -41,7 +41,7 @@ Parameters with_feedback(bool feedback) { return {{"error_feedback", feedback}};
 
 }  // namespace
 
-TEST_CASE("bytes of a message are what each compressor's formula has, for three networks") {
+TEST_CASE("bytes of a message follow each compressor's formula, for three networks") {
   for (const Network& network : networks()) {
     CAPTURE(network.name);
     const std::vector<TensorInfo> tensors = tensors_of(network);

@@ -117,7 +117,7 @@ TEST_CASE("top-k contracts: |C(v) - v|^2 is at most (1 - k/d) |v|^2") {
   }
 }
 
-TEST_CASE("every compressor: with error feedback all that was sent and what is left make all that there was") {
+TEST_CASE("every compressor: with error feedback the sent parts and the residual add up to the whole") {
   std::mt19937 chance(3);
   for (const CompressorEntry& entry : Registry<CompressorEntry>::instance().entries()) {
     if (!entry.rule) continue;
@@ -170,7 +170,7 @@ TEST_CASE("every compressor: a message has its bytes, and is read to the bits th
   }
 }
 
-TEST_CASE("top-k of many values agrees with their sort, whatever a sample says of them") {
+TEST_CASE("top-k of many values agrees with sorting, for any sample") {
   std::mt19937 chance(5);
   const std::size_t d = 70'001;
   Floats rising(d), few(d), equal(d, 1.0f), periodic(d);
@@ -193,7 +193,7 @@ TEST_CASE("top-k of many values agrees with their sort, whatever a sample says o
   }
 }
 
-TEST_CASE("top-k: a message of a few zeros alone, a kept negative zero, and what no message holds") {
+TEST_CASE("top-k: a message of zeros only, a kept negative zero, and values that no message holds") {
   const Floats zeros(10), negative = {-0.0f, 0, 0};
   Floats read(10, 1.0f);
   top_k().decode({0.3}, {10}, top_k().encode({0.3}, {10}, zeros), read);

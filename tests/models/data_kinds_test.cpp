@@ -344,7 +344,7 @@ TEST_CASE("csv: errors name their line") {
   CHECK(has(refusal("csv", {{"path", folder.path("binary.csv")}}), "holds zero bytes"));
 }
 
-TEST_CASE("synthetic_images: every shape, normalized as asked for, the same by the seed, and says that it is synthetic") {
+TEST_CASE("synthetic_images: every shape, normalized as requested, determined by the seed, and marked as synthetic") {
   const Parameters small = {{"channels", std::int64_t{2}}, {"height", std::int64_t{9}},    {"width", std::int64_t{6}},
                             {"classes", std::int64_t{3}},  {"samples", std::int64_t{600}}, {"test_samples", std::int64_t{100}}};
   const DataInfo info = inspect("synthetic_images", small);

@@ -94,7 +94,7 @@ TEST_CASE("idx: plain and compressed files give the same items") {
   }
 }
 
-TEST_CASE("idx: every kind of damage is refused with the path, the fault and what would be right") {
+TEST_CASE("idx: every kind of damage is refused with the path, the fault and the remedy") {
   const Scratch folder;
   const std::string good = idx({2, 2, 3}, "abcdefghijkl");
   std::string wrong_type = good, more_dimensions = good;

@@ -11,7 +11,7 @@ using namespace straggler;
 using namespace straggler::fake;
 using namespace straggler::test;
 
-TEST_CASE("what the model throws reaches the caller, and the executor continues") {
+TEST_CASE("the model's exceptions reach the caller, and the executor continues") {
   for (const unsigned threads : {1u, 2u, 8u})
     for (const std::uint32_t rows : {4u, 3000u}) {  // whole gradients, and lanes of large ones
       CAPTURE(threads);
@@ -31,7 +31,7 @@ TEST_CASE("what the model throws reaches the caller, and the executor continues"
     }
 }
 
-TEST_CASE("what cannot be evaluated is refused before anything is") {
+TEST_CASE("an impossible evaluation is refused before any is computed") {
   World world(2);
   const Handle initial = world.lineage.initial();
   CHECK_THROWS_AS(world.executor->force(Handle()), std::logic_error);

@@ -70,7 +70,7 @@ class LeastSquares final : public Model {
   mutable std::atomic<int> gradients = 0, evaluations = 0, fail_after = 0;
   bool log_rows = false;
   mutable std::vector<std::size_t> logged;  // rows of each call of gradient
-  unsigned meeting = 0;                     // so many calls of gradient wait for each other
+  unsigned meeting = 0;                     // number of calls of gradient that wait for each other
   mutable bool met = false;
 
  private:

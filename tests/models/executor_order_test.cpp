@@ -11,7 +11,7 @@ using namespace straggler;
 using namespace straggler::fake;
 using namespace straggler::test;
 
-TEST_CASE("what does not depend on each other runs at the same time") {
+TEST_CASE("independent nodes run at the same time") {
   for (const bool large : {false, true}) {  // gradients of four workers; four lanes of one large gradient
     CAPTURE(large);
     World world(4);

@@ -46,7 +46,7 @@ TEST_CASE("a fused gradient is the mean of the batches' mean gradients, also of 
   check_close(fused, mean);
 }
 
-TEST_CASE("up to 256 rows are one call of the model, more than 1,024 are equal parts, whatever the threads") {
+TEST_CASE("up to 256 rows are one call of the model, more than 1,024 are equal parts, for any number of threads") {
   for (const unsigned threads : {1u, 2u, 8u}) {
     CAPTURE(threads);
     World world(threads, 3);

@@ -123,7 +123,7 @@ TEST_CASE("samples go to panels and back") {
     }
 }
 
-TEST_CASE("dense forward equals the reference, whatever the padding holds") {
+TEST_CASE("dense forward equals the reference, for any padding") {
   for (const Kernels* kernels : all_kernels())
     for (const Shape& s : shapes)
       for (const bool relu : {false, true}) {
@@ -145,7 +145,7 @@ TEST_CASE("dense forward equals the reference, whatever the padding holds") {
       }
 }
 
-TEST_CASE("dense backward equals the reference, overwrites or accumulates, whatever the padding holds") {
+TEST_CASE("dense backward equals the reference, overwrites or accumulates, for any padding") {
   for (const Kernels* kernels : all_kernels())
     for (const Shape& s : shapes)
       for (const bool flag : {false, true}) {

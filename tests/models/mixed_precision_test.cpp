@@ -200,7 +200,7 @@ TEST_CASE("of several weights the smallest scale counts; a mean or a sum with on
   CHECK(world.value(world.lineage.elementwise(rules::mean, std::array{twice, once}))[4] == 1);
 }
 
-TEST_CASE("a gradient over many samples is rounded once, when its lanes are added, whatever the threads") {
+TEST_CASE("a gradient over many samples is rounded once, when its lanes are added, for any number of threads") {
   std::vector<std::array<float, 2>> x;
   for (const float number : numbers(3000, 1)) x.push_back({number, number * 0x1p-20f});
   Floats first;

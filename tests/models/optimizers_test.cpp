@@ -78,7 +78,7 @@ TEST_CASE("sgd with momentum follows its formula over three steps, and a reset s
       }
 }
 
-TEST_CASE("sgd refuses what makes no sense") {
+TEST_CASE("sgd refuses invalid parameters") {
   CHECK_THROWS_AS(make_sgd({}), std::invalid_argument);
   CHECK_THROWS_AS(make_sgd({{"learning_rate", 0.0}}), std::invalid_argument);
   CHECK_THROWS_AS(make_sgd({{"learning_rate", 0.1}, {"momentum", 1.0}}), std::invalid_argument);
@@ -106,7 +106,7 @@ TEST_CASE("with one gradient averaged, mean, scaling and weights of 1 change no 
   }
 }
 
-TEST_CASE("a mixture takes each chunk from the vector named for it; what stands behind the parameters is the last chunk's") {
+TEST_CASE("a mixture takes each chunk from the vector named for it; registers follow the last chunk") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(kernels->name);
     constexpr std::size_t size = 103, registers = 2;
@@ -174,7 +174,7 @@ TEST_CASE("the rules of lineage have their arithmetic, each in its own order") {
   }
 }
 
-TEST_CASE("where an entry says so, its result may overwrite that input") {
+TEST_CASE("an entry with in_place may overwrite that input with its result") {
   for (const ElementwiseEntry& entry : Registry<ElementwiseEntry>::instance().entries()) {
     if (entry.in_place < 0) continue;
     CAPTURE(entry.name);

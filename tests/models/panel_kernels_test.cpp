@@ -131,7 +131,7 @@ void for_sets_and_cases(const Body& body) {
 
 }  // namespace
 
-TEST_CASE("convolution forward equals plain loops, whatever the padding lanes hold") {
+TEST_CASE("convolution forward equals plain loops, for any padding lanes") {
   for_sets_and_cases([](const Kernels& kernels, const Case& one, const Numbers& n) {
     const std::vector<float> x = panels_of(n.x, one.rows, n.in, nan);
     for (const bool relu : {false, true}) {
@@ -151,7 +151,7 @@ TEST_CASE("convolution forward equals plain loops, whatever the padding lanes ho
   });
 }
 
-TEST_CASE("convolution backward by the input equals plain loops, whatever the padding lanes hold") {
+TEST_CASE("convolution backward by the input equals plain loops, for any padding lanes") {
   for_sets_and_cases([](const Kernels& kernels, const Case& one, const Numbers& n) {
     const std::vector<float> x = panels_of(n.x, one.rows, n.in, nan), dy = panels_of(n.dy, one.rows, n.out, nan);
     for (const bool relu : {false, true}) {
@@ -191,7 +191,7 @@ TEST_CASE("Winograd's convolutions are as exact as direct ones up to a small fac
   }
 }
 
-TEST_CASE("convolution backward by the weights equals plain loops, overwrites or accumulates, whatever the padding lanes hold") {
+TEST_CASE("convolution backward by the weights equals plain loops, overwrites or accumulates, for any padding lanes") {
   for_sets_and_cases([](const Kernels& kernels, const Case& one, const Numbers& n) {
     const std::vector<float> x = panels_of(n.x, one.rows, n.in, nan), dy = panels_of(n.dy, one.rows, n.out, nan);
     for (const bool accumulate : {false, true}) {

@@ -147,7 +147,7 @@ TEST_CASE("shared: one stream over everything") {
   CHECK_THROWS_AS(draw(*partition, 0, 0, 5), std::logic_error);
 }
 
-TEST_CASE("sizes alone are what the partition has, and cheap for many workers") {
+TEST_CASE("sizes alone agree with the partition, and are cheap for many workers") {
   for (const PartitionEntry& entry : Registry<PartitionEntry>::instance().entries()) {
     CAPTURE(entry.name);
     if (entry.name != "iid" && entry.name != "shared") continue;

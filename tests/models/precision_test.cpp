@@ -99,7 +99,7 @@ TEST_CASE("rounding is to the nearest number of the format, ties to even, at all
   CHECK(from_bf16(to_bf16(259)) == 260.0f);
 }
 
-TEST_CASE("every set of kernels rounds bit for bit as round_to does, wherever it begins and ends, and tells what is not finite") {
+TEST_CASE("every set of kernels rounds bit for bit as round_to does, at any alignment, and detects values that are not finite") {
   const std::vector<float> all = boundary_numbers();
   for (const Kernels* kernels : all_kernels())
     for (const Precision precision : {Precision::fp32, Precision::fp16, Precision::bf16}) {

@@ -103,7 +103,7 @@ TEST_CASE("a convolution's derivatives equal central differences, with stride, p
   }
 }
 
-TEST_CASE("convolutions as matrix products equal the plain ones in double, to the rounding of float, and add to what is there") {
+TEST_CASE("convolutions as matrix products equal the plain ones in double, to the rounding of float, and add to the buffer") {
   for (const Shapes& shapes : convolutions) {
     CAPTURE(shapes.what);
     const reference::Convolution& layer = shapes.layer;
@@ -213,7 +213,7 @@ TEST_CASE("norms' derivatives by input, gain and bias equal central differences"
   }
 }
 
-TEST_CASE("batch norm reports the batch's mean and unbiased variance, and evaluates with what it is given") {
+TEST_CASE("batch norm reports the batch's mean and unbiased variance, and evaluates with the given ones") {
   // One channel, 2 rows of 2 places: 1, 3, 5, 7 have mean 4, squares 20: variance 5 over all, 20 / 3 unbiased.
   const Doubles x = {1, 3, 5, 7};
   const double gain = 2, bias = 1;

@@ -186,7 +186,7 @@ TEST_CASE("the statistics of a batch stand behind the gradient, times the sum of
   CHECK(gradient[9] == doctest::Approx(1 + 0.75 * 20 / 3));
 }
 
-TEST_CASE("a gradient is added to what is there, no samples change nothing, and a workspace's history leaves no trace") {
+TEST_CASE("a gradient is added to the buffer, no samples change nothing, and a workspace's history leaves no trace") {
   const Problem small(many_kinds(), 3), large(many_kinds(), 20, 2);
   const std::unique_ptr<Model> model = reference_model(small.architecture);
   const std::unique_ptr<Workspace> first = model->workspace(), second = model->workspace();
@@ -235,7 +235,7 @@ TEST_CASE("a NaN weight anywhere gives a NaN loss") {
   }
 }
 
-TEST_CASE("memory is what was counted, to the byte") {
+TEST_CASE("memory is as estimated, to the byte") {
   for (const Precision precision : {Precision::fp32, Precision::fp16})
     for (const Architecture& architecture : {many_kinds(), resnet8(), embedding_network()}) {
       const ReferenceNetwork<float> network(architecture, precision);
@@ -253,7 +253,7 @@ TEST_CASE("memory is what was counted, to the byte") {
     }
 }
 
-TEST_CASE("in FP16 and bfloat16 a dense layer is what one gets by rounding inputs, weights, outputs and derivatives by hand") {
+TEST_CASE("in FP16 and bfloat16 a dense layer equals rounding inputs, weights, outputs and derivatives by hand") {
   ArchitectureBuilder build({5, 1, 1});
   build.linear(network_input, "0", 3);
   const Problem problem(std::move(build).build(), 1);
@@ -316,7 +316,7 @@ TEST_CASE("without draws a network that drops out cannot train, and can evaluate
   CHECK(std::isfinite(model->evaluate(problem.weights.data(), problem.batch.rows(), correct, *workspace)));
 }
 
-TEST_CASE("what cannot be computed is refused in a sentence") {
+TEST_CASE("impossible computations are refused in one sentence") {
   const auto lacks = [](const Architecture& architecture) { return ReferenceNetwork<float>::lacks(architecture); };
   CHECK(lacks(many_kinds()).empty());
   ArchitectureBuilder gelu({3, 1, 1});

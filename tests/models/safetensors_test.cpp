@@ -53,7 +53,7 @@ const std::vector<float> values = {1, -2.5f, 3e-40f, 4, std::numeric_limits<floa
 
 }  // namespace
 
-TEST_CASE("safetensors: what is written comes back") {
+TEST_CASE("safetensors: written tensors are read back") {
   const Scratch folder;
   write_safetensors(folder / "model", tensors, values, {{"name", "a \"quoted\" word"}, {"seed", "1"}});
   CHECK(folder.files() == 1);

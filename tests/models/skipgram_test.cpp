@@ -83,7 +83,7 @@ std::unique_ptr<Model> skipgram(const DataInfo& info, std::int64_t dimension, st
 
 }  // namespace
 
-TEST_CASE("negative sampling: a row that comes for the first time is added to what stands elsewhere, to the same bits") {
+TEST_CASE("negative sampling: the first gradient of a row is added to values elsewhere, to the same bits") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(kernels->name);
     for (const std::size_t width : {3u, 16u, 100u, 300u}) {

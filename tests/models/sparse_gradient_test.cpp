@@ -218,7 +218,7 @@ TEST_CASE("sparse gradients: a single gradient is written out in full, as the li
   }
 }
 
-TEST_CASE("sparse gradients: what is written out in full counts in the memory budget") {
+TEST_CASE("sparse gradients: a gradient written out in full counts in the memory budget") {
   // Room for the values of one step, but not for the gradient in full beside them, which momentum needs.
   const std::size_t value = SparseRows::buffer_floats(2 * words * width, width) * sizeof(float);
   const auto run = [](double momentum, std::size_t budget) {

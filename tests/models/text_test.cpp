@@ -191,7 +191,7 @@ TEST_CASE("text: the same pairs plain or compressed; sizes and a name are known 
   CHECK(content(folder, {{"words", std::int64_t{19'999}}}) != content(folder, {}));
 }
 
-TEST_CASE("text: what is wrong is said in one line") {
+TEST_CASE("text: errors in one line") {
   const Folder folder;
   const auto refused = [&](Parameters given) { return error_of([&] { load(folder, given); }); };
   CHECK(has(refused({}), "no such file"));

@@ -7,7 +7,7 @@ namespace straggler::vote_test {
 
 using namespace straggler::test;
 
-TEST_CASE("a vote is the sign that most of three workers send; of as many of both it is drawn, the same for all") {
+TEST_CASE("a vote is the sign that most of three workers send; a tie is drawn, the same for all") {
   const Compressor signs("signsgd");
   const std::vector<double> scalars = signs.scalars_of(4);
   const bool votes = signs.entry->vote != nullptr;

@@ -201,7 +201,7 @@ TEST_CASE("a gradient that is called off leaves no trace in the next one") {
   CHECK(again == whole);
 }
 
-TEST_CASE("accuracy counts what the scores say") {
+TEST_CASE("accuracy counts samples whose highest score is their label") {
   // Identity weights on one-hot inputs: every sample is classified as its own class.
   const std::size_t classes = 5, rows = 211;
   std::vector<float> x(rows * classes, 0.0f);

@@ -92,7 +92,7 @@ TEST_CASE("phases and bytes are booked up to the end, and no further") {
   CHECK(record.epochs_record[0].mean_seconds[static_cast<std::size_t>(Phase::communication)] == doctest::Approx(0.003));
 }
 
-TEST_CASE("running statistics are a message of their own, behind what they belong to") {
+TEST_CASE("running statistics are a separate message, after the one they belong to") {
   RunCourse two = course();
   auto& worker = two.logs[0].entries;
   auto& server = two.logs[1].entries;
@@ -138,7 +138,7 @@ TEST_CASE("evaluations by time look at the version of their moment") {
 
 // A real run in which all that a slow worker computed was dropped ended with "an account of time is below 0": the server's clock went
 // behind the worker's, so that the drop was booked and the end of what it dropped was not.
-TEST_CASE("what is dropped at a run's end is booked no earlier than it was computed and arrived, whatever the clocks say") {
+TEST_CASE("contributions dropped at a run's end are booked no earlier than they were computed and arrived, with any clocks") {
   constexpr std::uint64_t spent = 10;
   RunCourse course;
   course.initial.edit().value = Handle(Key{1, 1});

@@ -111,7 +111,7 @@ TEST_CASE("every rank has the mean of every vector, in the bits of the rule, und
   }
 }
 
-TEST_CASE("every rank learns what all have said beside, and one vote for the stop reaches all") {
+TEST_CASE("every rank gets the extra bytes of all, and one vote for the stop reaches all") {
   std::mt19937 chance(2);
   constexpr std::size_t p = 5;
   for (std::size_t voter = 0; voter <= p; ++voter) {  // p: nobody

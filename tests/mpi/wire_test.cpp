@@ -177,7 +177,7 @@ TEST_CASE("a message that was cut short is an error, wherever the cut is") {
   }
 }
 
-TEST_CASE("where vectors end in running statistics these are a message of their own, and whole vectors come out") {
+TEST_CASE("running statistics at the end of vectors are a separate message, and whole vectors come out") {
   Lineage lineage(Math::lazy, Key{1, 2});
   HeldValues sender(lineage);
   Weights weights;
@@ -203,7 +203,7 @@ TEST_CASE("where vectors end in running statistics these are a message of their 
   CHECK_THROWS_AS(unpack(cut, there.values, again, short_rest), std::logic_error);
 }
 
-TEST_CASE("a compressed gradient travels encoded; what stands behind its parameters travels whole") {
+TEST_CASE("a compressed gradient travels encoded; its registers travel whole") {
   const Codec codec{&Registry<CompressorEntry>::instance().at("top_k"), {}};
   Cut cut(6, 4, 4);  // four parameters, two running statistics
   cut.codec = &codec;

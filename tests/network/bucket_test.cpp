@@ -85,7 +85,7 @@ TEST_CASE("between messages the bucket fills up again, at the capacity") {
   }
 }
 
-TEST_CASE("a bucket fills up under a light load by what that leaves") {
+TEST_CASE("under a light load a bucket refills at the unused rate") {
   // After the burst a flow with a most of 4e5 runs for 0.25 s: 0.6e6 * 0.25 = 1.5e5 bytes come back. A second flow then gets 4.6e6, and
   // the bucket loses 4e6 a second.
   Loaded w;

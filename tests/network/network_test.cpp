@@ -52,7 +52,7 @@ TEST_CASE("two flows on one link") {
   check_about(w.network.use(link).busy, seconds(3));
 }
 
-TEST_CASE("weights divide a link, and a flow that comes late takes its part") {
+TEST_CASE("weights divide a link, and a late flow takes its share") {
   // Weights 1 and 3 on 4e6: 1e6 and 3e6 bytes/s. From 0.5 s a third flow of weight 4: 0.5e6, 1.5e6, 2e6.
   World w;
   const LinkId link = w.network.add_link(4e6);
@@ -86,7 +86,7 @@ TEST_CASE("p workers into one server: each gets a p-th of the server's link") {
   }
 }
 
-TEST_CASE("clients behind slow links of their own leave their part to the others") {
+TEST_CASE("clients behind slow private links leave their share to the others") {
   // Server 10e6. Twelve clients of 0.5e6 (6e6 together) and 8 of 4e6: these share 4e6, 0.5e6 each as well: all equal. With a
   // server of 14e6 they share 8e6: 1e6 each. With one of 100e6 nobody shares.
   struct Case {
@@ -241,7 +241,7 @@ TEST_CASE("arrivals start and cancel flows, within the instant") {
   check_about(started.when, seconds(5));
 }
 
-TEST_CASE("what would take more than 100 days ends the run, unless it gets faster in time") {
+TEST_CASE("a flow of more than 100 days ends the run, unless it gets faster in time") {
   World w;
   const auto link = w.links(2, 1e-3);  // 1e6 bytes: 1e9 s
   Note note(w.queue), other(w.queue);
@@ -284,7 +284,7 @@ TEST_CASE("unusable arguments are refused") {
   CHECK(w.network.flows() == 0);
 }
 
-TEST_CASE("memory does not grow with flows that come and go") {
+TEST_CASE("memory does not grow with flows that start and end") {
   // A long flow keeps the link's group alive while 200,000 short ones of ever longer size are cancelled behind it. Flow names
   // hold the place in their lower half: two places are ever used.
   World w;

@@ -338,7 +338,7 @@ double compare_open_loop(std::uint32_t first, std::uint32_t number, bool volumes
   return worst;
 }
 
-TEST_CASE("random networks finish their messages when the textbook says") {
+TEST_CASE("random networks finish their messages at the times of progressive filling") {
   const char* given = std::getenv("STRAGGLER_INSTANCES");
   bool volumes = false, buckets = false;
   SUBCASE("plain flows") {}

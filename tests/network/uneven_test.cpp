@@ -34,7 +34,7 @@ TEST_CASE("an uneven flow alone is held back by its narrowest link for its volum
   CHECK(w.network.use(route[1]).capacity_bytes == doctest::Approx(6e5));
 }
 
-TEST_CASE("max-min makes levels fair: rate per weight, whatever the volume") {
+TEST_CASE("max-min makes levels fair: rate per weight, for any volume") {
   // Weights 1 and 3, volumes 1 and 2: 7e6 = level * (1 + 3 * 2). Then a third of weight 1 and volume 3: 7e6 = level * (1 + 6 + 3).
   World w;
   const LinkId link = w.network.add_link(7e6);
@@ -98,7 +98,7 @@ TEST_CASE("a flow with a most never exceeds it and leaves the rest to the others
   CHECK(w.network.worst_overload() == 0);
 }
 
-TEST_CASE("a most is a link of the flow's own, also without a route") {
+TEST_CASE("a rate cap acts as a private link of the flow, also without a route") {
   World w;
   Note note(w.queue), at_once(w.queue);
   w.network.start({{}, {}, 1e6, seconds(0.5), 1, 4e6}, note);
@@ -108,7 +108,7 @@ TEST_CASE("a most is a link of the flow's own, also without a route") {
   CHECK(at_once.when == seconds(0.5));
 }
 
-TEST_CASE("an uneven flow among many plain ones behind links of their own") {
+TEST_CASE("an uneven flow among many plain ones behind private links") {
   // A server of 21e6: 40 workers with 1e6 links of their own, and one uneven flow that takes 2 x of it: level 21e6 / (40 + 2) = 0.5e6,
   // all the same. When it is cancelled they get 21e6 / 40.
   World w;
@@ -179,7 +179,7 @@ TEST_CASE("a most that would take more than 100 days ends the run") {
   CHECK_THROWS_AS(w.run(), TimeOverflow);
 }
 
-TEST_CASE("memory does not grow with uneven flows that come and go") {
+TEST_CASE("memory does not grow with uneven flows that start and end") {
   World w;
   const auto route = w.links(9, 1e6);
   const std::vector<double> volumes(9, 0.5);

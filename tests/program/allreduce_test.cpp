@@ -96,7 +96,7 @@ TEST_CASE("64 ranks, eight a host: a ring runs at the hosts' links, hierarchical
   CHECK(table.at("ring").at(1073741824.0).busbw == doctest::Approx(12.5).epsilon(0.01));
 }
 
-TEST_CASE("a scenario gives the cluster, with its workers or a given number of them, whatever its training") {
+TEST_CASE("a scenario gives the cluster, with its workers or another number, under any training") {
   const Workplace place;
   place.write("small.yaml", small_cluster + R"(workload: {model: mlp, data: {kind: fashion_mnist, path: nowhere}}
 training: {scheme: {kind: nonsense}}
@@ -133,7 +133,7 @@ TEST_CASE("wrong arguments of allreduce get one line") {
   }
 }
 
-TEST_CASE("check tells what a library takes, and what every algorithm would") {
+TEST_CASE("check shows a library's choice, and the time of every algorithm") {
   const Workplace place;
   place.write("small.yaml", small_cluster + R"(
 workload: {model: {kind: mlp, hidden: [16]}, data: {kind: coordinates, samples: 1200, test_samples: 300}}

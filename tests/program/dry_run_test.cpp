@@ -19,7 +19,7 @@ bool there(const Workplace& place, const char* name) { return std::filesystem::e
 
 }  // namespace
 
-TEST_CASE("a dry run lists every point with its seed, what all of them cost, and leaves nothing behind") {
+TEST_CASE("a dry run lists every point with its seed, and the total cost, and leaves nothing behind") {
   const Workplace place;
   place.write("small.yaml", scenario);
   place.write("try.yaml", axes);

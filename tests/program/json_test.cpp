@@ -101,7 +101,7 @@ TEST_CASE("compare --json holds all scalars and thresholds of each run, and what
   CHECK(all["left_out"] == json{"results/try: holds results of straggler validate"});
 }
 
-TEST_CASE("check says what compression does to a message and to an update's time") {
+TEST_CASE("check shows the effect of compression on a message and on the time of an update") {
   const Workplace place;
   place.write("small.yaml", raced_scenario);
   // One worker of asgd: between two updates its gradient goes up at 1 MB/s, the whole answer comes, and the batch is computed.

@@ -30,7 +30,8 @@ TEST_CASE("run --keep writes the tables it names; all other files are the same b
   for (const auto& [name, files] : files_of)
     for (const std::string& file : files) CHECK(all.contains(file));
   for (const char* const math : {"", " --timing-only"})
-    for (const std::string kept : {"none", "order", "workers,links", "staleness", "order,workers,links,staleness,page", "all"}) {
+    for (const std::string kept :
+         {"none", "summary,curve", "order", "workers,links", "staleness", "order,workers,links,staleness,page", "all"}) {
       CAPTURE(kept);
       const auto whole = place.shell(std::string("straggler run small.yaml --quiet --force --out whole") + math);
       const auto part = place.shell(std::string("straggler run small.yaml --quiet --force --out part") + math + " --keep " + kept);

@@ -51,7 +51,7 @@ TEST_CASE("list schemes: how each exchanges, whether it is asynchronous, and whe
   CHECK(text.find("asynchronous: yes") != std::string::npos);
 }
 
-TEST_CASE("a missing required parameter is reported with its place, its meaning, and what would be right") {
+TEST_CASE("a missing required parameter is reported with its place, its meaning, and the remedy") {
   const Workplace place;
   place.write("small.yaml", R"(straggler: 1
 devices: {node: {compute: {affine: {per_sample: 1ms}}}}

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using straggler::test::small;
 using straggler::test::Workplace;
 
-TEST_CASE("all files but run.json are byte-identical, whatever the threads") {
+TEST_CASE("all files but run.json are byte-identical, for any number of threads") {
   const Workplace place;
   place.write("small.yaml", small);
   for (const char* scheme : {"asgd", "{kind: nonblocking, minibatch: 16}", "ssgd"}) {
@@ -130,7 +130,7 @@ TEST_CASE("a run in mixed precision reports its loss scale, others do not") {
   CHECK(place.read("plain/report.html").find("loss scale at the end") == std::string::npos);
 }
 
-TEST_CASE("a memory budget that does not suffice is refused with what is needed, exit 3") {
+TEST_CASE("a memory budget that is too small is refused with the need, exit 3") {
   const Workplace place;
   place.write("small.yaml", small);
   const auto done = place.shell("straggler run small.yaml --out r --memory 2MB --set workload.model.hidden=[500,500]");
@@ -139,7 +139,7 @@ TEST_CASE("a memory budget that does not suffice is refused with what is needed,
   CHECK(done.out.empty());
 }
 
-TEST_CASE("an interrupted run writes what was finished, exit 130") {
+TEST_CASE("an interrupted run writes its finished part, exit 130") {
   const Workplace place;
   place.write("small.yaml", small);
   const std::string endless = STRAGGLER_PROGRAM " run small.yaml --timing-only --force --out r --set training.stop.epochs=1000000";
@@ -245,7 +245,7 @@ TEST_CASE("a memory budget does not decide how many workers a scenario may have"
   CHECK(place.shell("straggler run small.yaml --out r --timing-only --memory 1kB").code == 0);
 }
 
-TEST_CASE("check shows what a protocol's segments make of a link") {
+TEST_CASE("check shows the effect of a protocol's segments on a link") {
   const Workplace place;
   place.write("small.yaml", small);
   CHECK(place.shell("straggler check small.yaml").out.find("segments") == std::string::npos);
@@ -274,7 +274,7 @@ TEST_CASE("check shows the bandwidth and the jitter as a scenario has them") {
   CHECK(large.find("warning: the math needs about ") != std::string::npos);
 }
 
-TEST_CASE("what only the math or a graph file needs is not loaded without it") {
+TEST_CASE("libraries of the math and of graph files are loaded only when needed") {
   const Workplace place;
   place.write("small.yaml", small);
   place.write("pair.dot",

@@ -58,7 +58,7 @@ void train(const Workplace& place) {
 
 }  // namespace
 
-TEST_CASE("quantize: every step beside the accuracy before it, and all files, whatever the threads") {
+TEST_CASE("quantize: every step beside the accuracy before it, and all files, for any number of threads") {
   const Workplace place;
   train(place);
   std::map<std::string, std::string> first;

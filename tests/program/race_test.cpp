@@ -43,7 +43,7 @@ TEST_CASE("a race that is killed again and again ends as one that was not") {
   CHECK_FALSE(std::filesystem::exists(place.folder() / "killed/tuning.csv"));
 }
 
-TEST_CASE("what a race refuses, in one line each") {
+TEST_CASE("refusals of race, in one line each") {
   const Workplace place;
   place.write("small.yaml", scenario);
   const auto refused = [&](const std::string& arguments, const std::string& line) {

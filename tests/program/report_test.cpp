@@ -129,7 +129,7 @@ TEST_CASE("a race leaves a page, and `report` makes the same one again") {
   CHECK((place.read("here/report.html") == page));
 }
 
-TEST_CASE("what a report refuses, in one line each") {
+TEST_CASE("refusals of report, in one line each") {
   const Workplace place;
   const auto refused = [&](const std::string& arguments, const std::string& line) {
     CAPTURE(arguments);

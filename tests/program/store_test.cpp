@@ -133,7 +133,7 @@ TEST_CASE("the store tells weights and evaluations apart, and serves a longer ru
   CHECK(has(place.shell("straggler store clear --store s.sqlite").out, "\n0 evaluations, 0 of"));
 }
 
-TEST_CASE("a run takes what a sweep has computed, to the same files") {
+TEST_CASE("a run reuses a sweep's computations, and writes the same files") {
   const Workplace place;
   prepare(place);
   REQUIRE(place.shell("straggler sweep sweep.yaml --store s.sqlite --out a --quiet").code == 0);

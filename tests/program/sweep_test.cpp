@@ -67,7 +67,7 @@ TEST_CASE("shards, merged by the program") {
   CHECK(place.read("merged/groups.csv") == place.read("whole/groups.csv"));
 }
 
-TEST_CASE("a changed sweep says what changed and keeps what still holds") {
+TEST_CASE("a changed sweep reports the change and keeps valid points") {
   const Workplace place;
   prepare(place);
   REQUIRE(place.shell("straggler sweep sweep.yaml --timing-only --out here --quiet").code == 0);
@@ -80,7 +80,7 @@ TEST_CASE("a changed sweep says what changed and keeps what still holds") {
   CHECK(said.find("16 points were already finished") != std::string::npos);
 }
 
-TEST_CASE("what a sweep refuses, in one line each") {
+TEST_CASE("refusals of sweep, in one line each") {
   const Workplace place;
   prepare(place);
   const auto refused = [&](const std::string& arguments, const std::string& line) {

@@ -6,7 +6,7 @@
 namespace straggler::test {
 namespace {
 
-TEST_CASE("timeline draws the first workers, names what is slower, and is the same each time") {
+TEST_CASE("timeline draws the first workers, names the slower ones, and is the same each time") {
   const Workplace place;
   place.write("small.yaml", small_cluster + R"(workload: {model: softmax, data: coordinates}
 training:

@@ -106,7 +106,7 @@ TEST_CASE("valid points are kept; --force starts again and leaves no old table")
   CHECK(files.contains("mine.txt"));
 }
 
-TEST_CASE("--force loses nothing to what is wrong itself") {
+TEST_CASE("--force with a wrong scenario loses nothing") {
   const Workplace place;
   prepare(place);
   REQUIRE(place.shell("straggler sweep bandwidth.yaml --out here --quiet").code == 0);
@@ -220,7 +220,7 @@ TEST_CASE("a folder that an option names must be there") {
   CHECK(std::filesystem::exists(place / "cache/straggler/store.sqlite"));
 }
 
-TEST_CASE("what is wrong with a range of counts, a share, an action") {
+TEST_CASE("errors in a range of counts, a share, an action") {
   const Workplace place;
   prepare(place);
   std::string counts = search;

@@ -59,7 +59,7 @@ std::vector<float> input_vectors(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("words: neighbours are of the word's topic, and the vectors are those of the run, whatever the threads") {
+TEST_CASE("words: neighbours are of the word's topic, and the vectors are those of the run, for any number of threads") {
   const Workplace place;
   place.write("words.yaml", scenario);
   place.write("text", topics());
@@ -114,7 +114,7 @@ TEST_CASE("words: neighbours are of the word's topic, and the vectors are those 
   CHECK(place.shell("straggler words run/model.safetensors --near aa").code == 0);
 }
 
-TEST_CASE("words: what is wrong is said in one line") {
+TEST_CASE("words: errors in one line") {
   const Workplace place;
   place.write("words.yaml", scenario);
   place.write("text", topics());

@@ -198,7 +198,7 @@ TEST_CASE("post-training: tables have a row a step, a grid, a bin") {
   }
 }
 
-TEST_CASE("trained weights: F32 and F16 are read, what does not fit the model is named") {
+TEST_CASE("trained weights: F32 and F16 are read, tensors that do not fit the model are named") {
   const Folder folder;
   const PanelNetwork model(multilayer_perceptron({3, 2, 2}), {kernels()});
   std::vector<float> weights(model.length());

@@ -65,7 +65,7 @@ TEST_CASE("requantization: ties go to even, ends of the range hold") {
   CHECK_THROWS_AS(multiplier_of(std::nan("")), std::invalid_argument);
 }
 
-TEST_CASE("integer products are exact on every set of kernels, whatever the sizes") {
+TEST_CASE("integer products are exact on every set of kernels, for all sizes") {
   RandomStream stream(2, "integers");
   const auto draw = [&](std::vector<std::int16_t>& to) {
     for (std::int16_t& each : to) each = static_cast<std::int16_t>(static_cast<int>(stream.below(511)) - 255);

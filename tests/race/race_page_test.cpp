@@ -50,7 +50,7 @@ RaceAnswer answer() {
 
 }  // namespace
 
-TEST_CASE("a race's page names a winner where there is one, and counts what was missed") {
+TEST_CASE("a race's page names the winner, if there is one, and counts missed runs") {
   const std::string page = race_page(answer());
   CHECK(has(page, "Who is first, fast, a and b, on scenario base? 5 runs each, of the same seeds, 7 to 11."));
   CHECK(has(page, "Tuned alike before, on samples that are held out: learning rate; 3 candidates each, 2 runs of each."));

@@ -173,7 +173,7 @@ TEST_CASE("tuning never sees the test set") {
   CHECK(times(flipped.race, "missed") == 2 * 2 * 2);  // in the race the test set is what counts
 }
 
-TEST_CASE("candidates: higher levels first, then by more runs, then sooner, then less loss; what failed is worst") {
+TEST_CASE("candidates: higher levels first, then more runs, then sooner, then less loss; failed ones are worst") {
   const auto criterion = [](bool failed, std::vector<Criterion::Level> levels, double loss) {
     return Criterion{failed, std::move(levels), loss};
   };
@@ -270,7 +270,7 @@ TEST_CASE("timing alone: who is through an epoch first") {
   CHECK(times(raced.table, "note: timing only: whether it learns as much from a sample is not known\n") == 1);
 }
 
-TEST_CASE("what a race refuses names what is to blame") {
+TEST_CASE("a race's refusals name the cause") {
   CHECK(Track("ssgd,asdg").refused() ==
         "--schemes asdg: training.scheme: unknown scheme 'asdg'; did you mean 'asgd'? known: " + Registry<SchemeEntry>::instance().names());
   CHECK(Track("ssgd,local_sgd").refused().starts_with("--schemes local_sgd: training.scheme.steps: is missing"));

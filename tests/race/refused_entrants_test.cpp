@@ -31,7 +31,7 @@ std::string refusal(const std::function<void()>& act) {
 
 }  // namespace
 
-TEST_CASE("a race names a misspelt compressor, and refuses what cannot run before it runs anything") {
+TEST_CASE("a race names a misspelt compressor, and refuses an impossible entrant before it runs anything") {
   CHECK(says(refusal([] { entrants_of_schemes("none,topk"); }), "unknown scheme or compressor 'topk'; did you mean 'top_k'?"));
   CHECK(says(refusal([] { entrants_of_schemes("none,qwertz"); }), "; compressors: bf16, fp16"));
   CHECK(refusal([] { entrants_of_schemes("none,asdg"); }).empty());  // like a scheme: the scenario's own message says so

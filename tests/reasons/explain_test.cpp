@@ -62,7 +62,7 @@ TEST_CASE("exponential jitter costs synchronous SGD H_p - 1 batches a step") {
               steps * batch_seconds * (harmonic - 1));
 }
 
-TEST_CASE("one slow worker costs synchronous SGD the extra time of its batch, whatever makes it slow") {
+TEST_CASE("one slow worker costs synchronous SGD the extra time of its batch, whatever the cause") {
   constexpr int steps = 50;
   constexpr double lost = steps * (3 - 1) * batch_seconds;
   TemporaryFolder folder;

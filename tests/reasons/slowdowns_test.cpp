@@ -105,14 +105,14 @@ TEST_CASE("one slow link is a slowdown of communicating, and of its worker") {
   for (std::size_t worker = 0; worker < p; ++worker) CHECK(all.workers[worker].slowdown == about(worker == 2 ? slowdown : 1));
 }
 
-TEST_CASE("asynchronous workers wait for nobody: uneven ones slow nothing down, and have no steps in common") {
+TEST_CASE("asynchronous workers do not wait: uneven ones slow nothing down, and have no common steps") {
   const Slowdowns all = slowdowns_of({"training.scheme=asgd", "cluster.network.link={bandwidth: 1000GB/s, latency: 0s}",
                                       "cluster.workers=[{count: 3, device: node}, {count: 1, device: node, slowdown: 3}]"});
   CHECK(all.all() == doctest::Approx(1).epsilon(0.1));  // of 12 updates
   CHECK(all.by_step.empty());
 }
 
-TEST_CASE("even workers are said to be even") {
+TEST_CASE("even workers are reported as even") {
   const Slowdowns all = slowdowns_of({});
   CHECK(all.all() == about(1));
   for (const Slowdowns::Kind& kind : all.kinds) CHECK(kind.even);

@@ -178,7 +178,7 @@ const std::vector<Slip> slips = {
 
 }  // namespace
 
-TEST_CASE("each slip is refused at its exact place, with what would be right") {
+TEST_CASE("each slip is refused at its exact place, with the remedy") {
   for (const Slip& slip : slips) check_slip(good, slip);
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("all errors of a file are reported at once, in the order of their plac
   CHECK(lines[3].starts_with("dir/good.yaml:33:18: training.scheme.kind: "));
 }
 
-TEST_CASE("one mistake, one line: what a misspelt key meant is not said to be missing") {
+TEST_CASE("one mistake, one line: the key that a misspelt one meant is not reported as missing") {
   const Slip misspelt[] = {
       {"straggler: 1 ", "`stragler: 1 ", {"straggler"}},
       {"devices:\n", "`devics:\n", {"devices"}},
@@ -232,7 +232,7 @@ TEST_CASE("one mistake, one line: what a misspelt key meant is not said to be mi
   CHECK(errors(text).size() == 2);
 }
 
-TEST_CASE("what is wrong with the file itself has no line and column") {
+TEST_CASE("errors about the file itself have no line and column") {
   const auto only = [](const std::function<void()>& reads) -> std::string {
     try {
       reads();

@@ -58,7 +58,7 @@ bool noted(const Comparison& comparison, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("more samples per second win where as many are needed, and the idle time that was saved is the reason") {
+TEST_CASE("with equal samples needed, more samples per second win, and the saved idle time is the reason") {
   // 20,000 samples at 1000 and at 2000 per second: 20 s and 10 s. Of the 4 workers' time per sample, synchronous SGD idles
   // 4 * 0.4 / 1000 s = 1.6 ms and the other 4 * 0.1 / 2000 s = 0.2 ms: it saves 1.4 ms there, and of the compute
   // 4 * 0.5 / 1000 - 4 * 0.8 / 2000 s = 0.4 ms only.
@@ -75,7 +75,7 @@ TEST_CASE("more samples per second win where as many are needed, and the idle ti
   CHECK(comparison.notes.empty());
 }
 
-TEST_CASE("fewer samples win although they come more slowly") {
+TEST_CASE("fewer samples win although they are handled more slowly") {
   // 10,000 at 800 per second, 12.5 s; 40,000 at 1600 per second, 25 s: twice as fast by a quarter of the samples at half the rate.
   const Comparison comparison = compare({run("sync", "ssgd", 800, 10'000), run("free", "asgd", 1600, 40'000)});
   CHECK(comparison.winner == 0u);
@@ -84,7 +84,7 @@ TEST_CASE("fewer samples win although they come more slowly") {
         "75 % fewer samples, although it handles 50 % fewer samples per second.");
 }
 
-TEST_CASE("speed that outweighs more samples is said to") {
+TEST_CASE("speed that outweighs more samples is named") {
   // 15,000 at 3000 per second, 5 s; 10,000 at 1000 per second, 10 s.
   const Comparison comparison = compare({run("sync", "ssgd", 1000, 10'000), run("free", "asgd", 3000, 15'000)});
   CHECK(comparison.winner == 1u);
@@ -128,7 +128,7 @@ TEST_CASE("equal times have no winner") {
   CHECK(has(compare({run("sync", "ssgd", 1000, 20'000), run("free", "asgd", 1000, 20'000)}).verdict, "Nobody wins: "));
 }
 
-TEST_CASE("a run that missed the threshold loses, whatever its speed") {
+TEST_CASE("a run that missed the threshold loses, at any speed") {
   // The synchronous run handles 300,000 samples in its 100 s where 20,000 sufficed.
   const Comparison comparison = compare({run("sync", "ssgd", 3000, 0), run("free", "asgd", 500, 20'000)});
   CHECK(comparison.winner == 1u);
@@ -145,7 +145,7 @@ TEST_CASE("a run that missed the threshold loses, whatever its speed") {
   CHECK(has(time_row, "40 s"));
 }
 
-TEST_CASE("a run that missed for want of samples is said to have") {
+TEST_CASE("a run that missed for want of samples is named") {
   RunResult slow = run("sync", "ssgd", 100, 0);  // 10,000 samples
   const Comparison comparison = compare({slow, run("free", "asgd", 500, 20'000)});
   CHECK(has(comparison.verdict, "having handled only 10000 samples where 20000 were needed"));
@@ -221,7 +221,7 @@ TEST_CASE("one run has nothing to be compared with") {
   CHECK_THROWS_AS(compare({}), ResultsError);
 }
 
-TEST_CASE("what makes runs hard to compare is noted") {
+TEST_CASE("notes say why runs are hard to compare") {
   RunResult a = run("a", "ssgd", 1000, 20'000), b = run("b", "asgd", 2000, 20'000), c = run("c", "asgd", 2000, 0);
   a.target_accuracy = 0.8;
   b.model = "softmax";
@@ -256,7 +256,7 @@ TEST_CASE("accuracies on different data name no winner") {
   CHECK(noted(compare({timing_only(a), timing_only(b)}), "the runs differ in data"));
 }
 
-TEST_CASE("a run for timing alone among runs with accuracies is named as that, and takes no part") {
+TEST_CASE("a run for timing alone among runs with accuracies is named, and not compared") {
   // It was asked for 0.8 as well, but has no accuracy; it ended before the winner was there.
   RunResult timing = run("fast", "ssgd", 5000, 0), sync = run("sync", "ssgd", 1000, 20'000), free = run("free", "asgd", 2000, 20'000);
   timing.final_test_accuracy.reset();
@@ -373,7 +373,7 @@ TEST_CASE("measured runs compete only with measured ones, simulated runs with si
   CHECK(has(compare({real_a, b}).verdict, "No simulated run has the scheme"));
 }
 
-TEST_CASE("runs of one name are told apart by their folders") {
+TEST_CASE("runs of the same name are labelled by their folders") {
   RunResult a = run("same", "ssgd", 1000, 20'000), b = run("same", "asgd", 2000, 20'000);
   a.folder = "results/seed1";
   b.folder = "results/seed2/";

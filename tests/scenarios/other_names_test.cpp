@@ -51,7 +51,7 @@ TEST_CASE("compressors are known by the names that papers and other programs hav
   CHECK(unknown_key("bits", {"kind", "levels"}, "training.compression").find("did you mean 'levels'?") != std::string::npos);
 }
 
-TEST_CASE("a kind that is left out, empty, or a list is reported with what would be right") {
+TEST_CASE("a kind that is left out, empty, or a list is reported with the remedy") {
   const auto slip = [&](const char* instead, std::vector<const char*> words) {
     return check_slip(good, {"  compression: {kind: none}", instead, std::move(words)});
   };

@@ -6,7 +6,7 @@
 
 using namespace straggler;
 
-TEST_CASE("the line of a problem names its source, its place, its path, what is wrong and what would be right") {
+TEST_CASE("the line of a problem has its source, its place, its path, the error and the remedy") {
   const Places places({"file.yaml", "a.b=1"});
   const std::string text = "is 1; write 2; or 3";
   const Problem spot = places.problem(Place{0, 3, 7}, "a.b", text);

@@ -44,7 +44,7 @@ TEST_CASE("devices: affine, roofline, loader, copy and memory") {
   CHECK(t.devices.at("gpu").compute == roofline(5e9, 1, 1e9, 0));
 }
 
-TEST_CASE("a built-in device gives every figure, and what is written replaces its own") {
+TEST_CASE("a built-in device gives every figure, and written ones override it") {
   const Scenario s = read(rich);
   const DeviceSpec& fast = s.devices.at("fast");
   CHECK(fast.profile == "h100");
@@ -109,7 +109,7 @@ TEST_CASE("hosts: workers of one host, its cores and how workers wait") {
   CHECK(read(good, {"cluster.servers.host={worker: 7}"}).cluster.servers.host_of_worker == 7);
 }
 
-TEST_CASE("links: directions, buckets, and what a group's link takes from the network's") {
+TEST_CASE("links: directions, buckets, and what a group's link inherits from the network's") {
   const Scenario s = read(rich);
   const LinkSpec& network = s.cluster.network.link;
   LinkSpec expected = link(1e9 / 8, 50e-6);
@@ -263,7 +263,7 @@ TEST_CASE("workload: a model for cost only, and a serial part") {
   CHECK(read(good).workload.serial_per_epoch == 0);
 }
 
-TEST_CASE("on_failure stands in the scheme or beside it") {
+TEST_CASE("on_failure is in the scheme or beside it") {
   const auto of = [](const std::vector<std::string>& sets) { return read(good, sets).training.scheme.parameters.text("on_failure"); };
   CHECK(of({"training.scheme=asgd"}) == "wait");
   CHECK(of({"training.scheme=ssgd"}) == "abort");

@@ -89,7 +89,7 @@ TEST_CASE("one row a worker, with units as in the scenario, and the count from t
   CHECK(population.read({"cluster.workers[0].count=7"}).cluster.workers[0].rows.size() == 3);
 }
 
-TEST_CASE("rows stand on the group's own device and link") {
+TEST_CASE("rows build on the group's own device and link") {
   const Population population("per_sample,up\n1ms,5Mbps\n,\n");
   const Scenario s = population.read(
       {"cluster.workers[0].device=v100", "cluster.workers[0].link={bandwidth: 20Mbps, latency: 10ms, burst: 64KiB, peak: 1Gbps}"});

@@ -64,7 +64,7 @@ TEST_CASE("a scenario is read in SI units, defaults filled in") {
   CHECK(s.training.evaluate.sustain == 2);
 }
 
-TEST_CASE("what a short scenario leaves out has the documented defaults") {
+TEST_CASE("keys that a short scenario leaves out have the documented defaults") {
   const Scenario s = read_scenario_text(R"(straggler: 1
 devices: {node: {compute: {affine: {per_sample: 1ms}}}}
 cluster:

@@ -107,7 +107,7 @@ TEST_CASE("another scenario's folder is refused, with the --out to use instead, 
   CHECK(get(out / "summary.json") == "mine");
 }
 
-TEST_CASE("a folder of somebody else's files is refused") {
+TEST_CASE("a folder of other files is refused") {
   const ScratchFolder scratch;
   put(scratch / "home/thesis.tex", "years of work");
   CHECK(has(refusal(request(scratch / "home")), "is not empty"));
@@ -135,7 +135,7 @@ TEST_CASE("a folder that cannot be made is refused before the run") {
   CHECK(get(scratch / "file") == "x");
 }
 
-TEST_CASE("what a killed run left is removed by the next run, unless it is alive or young") {
+TEST_CASE("remains of a killed run are removed by the next run, unless it is alive or young") {
   const ScratchFolder scratch;
   const fs::path dead = scratch / ".demo.straggler-1-0", alive = scratch / ".demo.straggler-2-0", young = scratch / ".demo.straggler-3-0",
                  other = scratch / ".else.straggler-4-0";

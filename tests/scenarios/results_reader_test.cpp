@@ -36,7 +36,7 @@ std::string refusal(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("what a run wrote is read back") {
+TEST_CASE("a run's files are read back") {
   const ScratchFolder scratch;
   RunRecord record = sample_record();
   record.final_test_accuracy = 0.9;
@@ -89,14 +89,14 @@ TEST_CASE("a run is measured if run.json says that it was of real ranks") {
   CHECK(has(refusal(out), "run.json: is not a JSON object"));
 }
 
-TEST_CASE("a target that is listed among the thresholds stands there once") {
+TEST_CASE("a target that is also a threshold is listed once") {
   const ScratchFolder scratch;
   RunRecord record = sample_record();
   record.target_accuracy = 0.75;
   CHECK(read_run_result(written(scratch, record)).thresholds.size() == 3);
 }
 
-TEST_CASE("what was learnt is read from scenario.yaml: the data, on which part of it, and where it was") {
+TEST_CASE("model and data are read from scenario.yaml: the data, their split, and their place") {
   const ScratchFolder scratch;
   const fs::path out = written(scratch, sample_record());
   const auto with = [&](const std::string& data, const std::string& split) {
@@ -121,7 +121,7 @@ TEST_CASE("what was learnt is read from scenario.yaml: the data, on which part o
   CHECK(elsewhere.data_path == (out / "mnist").string());
 }
 
-TEST_CASE("what is no result folder is refused with what is missing") {
+TEST_CASE("a folder without results is refused, naming the missing file") {
   const ScratchFolder scratch;
   CHECK(has(refusal(scratch / "nowhere"), "there is no such folder"));
   put(scratch / "file", "x");

@@ -42,7 +42,7 @@ TEST_CASE("a scalar reads back from its text as exactly what it was") {
   CHECK(Scalar().json() == "null");
 }
 
-TEST_CASE("what is not finite is none, and text is no number") {
+TEST_CASE("values that are not finite are none, and text is no number") {
   CHECK(Scalar(std::numeric_limits<double>::quiet_NaN()).is_none());
   CHECK(Scalar(-std::numeric_limits<double>::infinity()).is_none());
   CHECK(Scalar(std::optional<double>()).is_none());

@@ -113,7 +113,7 @@ TEST_CASE("the loss scale is in the summary where it is dynamic, and null elsewh
   CHECK(parsed(record)["final_loss_scale"] == 0x1p-60);
 }
 
-TEST_CASE("what does not apply is null") {
+TEST_CASE("fields that do not apply are null") {
   RunRecord record = sample_record();
   record.target_accuracy.reset();
   record.staleness.clear();
@@ -168,7 +168,7 @@ TEST_CASE("an accuracy counts from the first evaluation from which it holds for 
   CHECK_FALSE(reached({}, 0.1, 1).at);
 }
 
-TEST_CASE("run.json says how the run was run") {
+TEST_CASE("run.json has the facts of the execution") {
   const auto info = nlohmann::json::parse(run_json({2.5, 1000, 3, "x86-64-v3"}));
   CHECK(info["wall_seconds"] == 2.5);
   CHECK(info["events_per_second"] == 400);
@@ -187,7 +187,7 @@ TEST_CASE("more than three quarters of the machine's memory is warned of") {
         "the math needs about 751 MB, more than three quarters of this machine's 1 GB; take less data, fewer workers or a smaller model");
 }
 
-TEST_CASE("what comes from the gradients is what a run of the timing alone lacks") {
+TEST_CASE("a run of the timing alone lacks only the results of the gradients") {
   const std::vector<std::string> sets = {"training.stop.target_accuracy=0.01", "training.stop.on_target=continue",
                                          "training.evaluate.every={updates: 2}"};
   const auto learned = summarize(test::run(test::cluster(2), sets).record),

@@ -62,7 +62,7 @@ TEST_CASE("workers.csv") {
         "2,2,\"odd, name\",0,0,0,0,0,0,0,0,0,0,0,,\n");
 }
 
-TEST_CASE("links.csv: utilization is what was carried of what could have been") {
+TEST_CASE("links.csv: utilization is bytes carried over capacity") {
   RunRecord record = sample_record();
   record.links.size = 1;
   record.links.row = [](std::size_t) { return LinkRecord{"worker 0 up", "worker 0", "switch", 125e6, 250e6, seconds(2.5)}; };

@@ -8,7 +8,7 @@
 
 using namespace straggler;
 
-TEST_CASE("nearest words: by the cosine, whatever the lengths; equals by frequency; a vector of zeros is nobody's neighbour") {
+TEST_CASE("nearest words: by the cosine, for any lengths; equals by frequency; a vector of zeros is no word's neighbour") {
   const WordVectors vectors{
       {{"east", "north", "far_north_east", "west", "zero", "east_too"}, {9, 8, 7, 6, 5, 4}}, 2, {1, 0, 0, 2, 30, 30, -1, 0, 0, 0, 5, 0}};
   const std::vector<Neighbour> near = nearest_words(vectors, 0, 10);

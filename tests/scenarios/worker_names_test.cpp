@@ -25,7 +25,7 @@ training: {scheme: ssgd, batch: {per_worker: 8}, optimizer: {kind: sgd, learning
 
 }  // namespace
 
-TEST_CASE("a worker is called by what tells it from most others") {
+TEST_CASE("a worker is named by its difference from most others") {
   const Scenario slow = with_workers("[{count: 13, device: node}, {count: 1, device: node, slowdown: 3}, {count: 2, device: node}]");
   CHECK(worker_name(slow, 13) == "worker 13 (3x slower)");
   CHECK(worker_name(slow, 12) == "worker 12");

@@ -17,7 +17,7 @@ void check_round_trip(const Scenario& scenario) {
 }
 }  // namespace
 
-TEST_CASE("what is written reads back as the same scenario, and writes the same text") {
+TEST_CASE("a written scenario reads back the same, and writes the same text") {
   for (const std::vector<std::string>& sets : std::vector<std::vector<std::string>>{
            {},
            {"seed=18446744073709551615"},
@@ -140,7 +140,7 @@ TEST_CASE("every part of the cluster is written out, the numbers of built-in dev
     CHECK_MESSAGE(text.find(line) != std::string::npos, std::string(line));
 }
 
-TEST_CASE("a relative path is written as the absolute one that it stands for, so that the text can be put anywhere") {
+TEST_CASE("a relative path is written as an absolute one, so that the text is valid anywhere") {
   const auto written_from = [](const std::string& file) {
     std::string text = good;
     text.replace(text.find("normalize: unit"), 15, "path: ../data");

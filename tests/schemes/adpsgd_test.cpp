@@ -36,7 +36,7 @@ std::string with_slowdown(const std::string& factor) {
 
 }  // namespace
 
-TEST_CASE("bipartite graphs: edges go both ways between the halves, and lead from everybody to everybody") {
+TEST_CASE("bipartite graphs: edges go both ways between the halves, and connect all workers") {
   for (const char* name : bipartite_names) {
     const BipartiteGraph graph{std::string(name)};
     for (const Rank workers : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 64}) {
@@ -169,7 +169,7 @@ TEST_CASE("AD-PSGD: one worker is plain SGD, bit for bit") {
     CHECK(run(gossip_on(graph, 1, 9)).weights == run(gossip_on(graph, 1, 9), {"training.scheme=sequential"}).weights);
 }
 
-TEST_CASE("AD-PSGD: an update is one gradient; its staleness is what others have published meanwhile") {
+TEST_CASE("AD-PSGD: an update is one gradient; its staleness is the number of versions published meanwhile") {
   const Result result = run_timing(gossip_on("full", 6, 300), {"devices.node.jitter={kind: exponential}"});
   std::map<Rank, std::uint64_t> latest;
   for (const OrderRow& row : result.sink.order) {

@@ -1,4 +1,4 @@
-// Runs whose training leads nowhere: what is told of a loss that has become large, and of one that is no number any more.
+// Runs that fail to train: warnings about a loss that has become large, and about one that is nan.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ TEST_CASE("the warning follows from the scenario: the store does not change it")
   CHECK(run_timing(cluster(1), sets).record.warnings.empty());
 }
 
-TEST_CASE("ten times the loss is the edge; what is no number says nothing") {
+TEST_CASE("ten times the loss is the limit; NaN gives no warning") {
   CHECK_FALSE(loss_warning(2, 20));
   CHECK(loss_warning(2, std::nextafter(20.0, 21.0)));
   CHECK(loss_warning(2.302585, 1e12)->find("is 1e+12 at the end and was 2.3 with") != std::string::npos);

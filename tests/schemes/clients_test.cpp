@@ -232,7 +232,7 @@ TEST_CASE("a client that leaves in a round does not count in it, and its work is
   CHECK(free.record.workers[1].updates == 1);
 }
 
-TEST_CASE("no client is there: the server waits for the first to come") {
+TEST_CASE("no client is present: the server waits for the first one") {
   const TemporaryFolder folder;
   folder.write("clients.csv", "worker,from_s,to_s\n0,2,1000\n1,1,1.25\n");
   const std::vector<std::string> sets = {
@@ -271,7 +271,7 @@ TEST_CASE("selection draws among those that are present") {
   CHECK(again.record.end == run.record.end);
 }
 
-TEST_CASE("availability is refused where it means nothing, in one line that says what would be right") {
+TEST_CASE("availability is refused where it means nothing, in one line with the remedy") {
   const std::string phones = "cluster.workers=[{count: 2, device: node, availability: {kind: on_off, on: 6s, off: 3s}}]";
   CHECK_THROWS_WITH(clients_timing(2, "{kind: ssgd}", {phones}),
                     doctest::Contains("cluster.workers[0].availability: in ssgd every worker takes part all the time, and clients are not "
@@ -280,7 +280,7 @@ TEST_CASE("availability is refused where it means nothing, in one line that says
                     doctest::Contains("workers come and go by their availability"));
 }
 
-TEST_CASE("a partial deadline before the first step of anybody: the round is over, and the weights stay") {
+TEST_CASE("a partial deadline before any client's first step: the round is over, and the weights stay") {
   const Result run = clients_run(4, "{kind: fedavg, local_steps: 2, deadline: {time: 30ms, late: partial}}", {"training.stop.updates=3"});
   CHECK(run.record.updates == 3);
   CHECK(run.record.samples == 0);

@@ -39,7 +39,7 @@ Sets of_variant(const SchemeVariant& variant) { return scheme(text_with_compress
 
 }  // namespace
 
-TEST_CASE("every scheme that sends anything is compressed by every compressor, or says in one line what would be right") {
+TEST_CASE("every scheme that sends anything is compressed by every compressor, or refused in one line with the remedy") {
   for (const SchemeVariant& variant : all_scheme_variants()) {
     CAPTURE(variant.text());
     const std::string yaml = cluster(workers_for(variant));
@@ -83,7 +83,7 @@ TEST_CASE("CHOCO's gamma is required with compression, and refused without") {
   CHECK(says(refusal_of({"training.compression={kind: top_k, direction: down}"}), "direction"));
 }
 
-TEST_CASE("what does not tell how far weights have moved is refused for them") {
+TEST_CASE("compressors that lose the size of a change are refused for weights") {
   CHECK(
       says(refusal_of(with(by_server, {"training.compression=signsgd"})),
            "training.compression.error_feedback: signsgd without it does not tell how far weights have moved, and local_sgd sends weights; "
@@ -237,7 +237,7 @@ TEST_CASE("a run of compressed weights that is killed continues from its checkpo
   }
 }
 
-TEST_CASE("what a dropped contribution had on the wire is what it was compressed to") {
+TEST_CASE("the bytes of a dropped contribution are its compressed bytes") {
   // Two of three clients count; the third one's difference is dropped.
   const Sets sets = with(scheme("{kind: fedavg, local_steps: 1, clients: 2, over_select: 1.5}"),
                          {"training.stop={updates: 3}",

@@ -138,7 +138,7 @@ TEST_CASE("an all-reduce of compressed gradients is an all-gather: (p - 1)(alpha
   }
 }
 
-TEST_CASE("what cannot be compressed so is refused with what would be right") {
+TEST_CASE("unsuitable compression is refused with the remedy") {
   CHECK(says(refusal_of({"training.compression=topk"}), "did you mean 'top_k'"));
   CHECK(says(refusal_of({"training.compression={kind: top_k, fracton: 0.1}"}), "did you mean 'fraction'"));
   CHECK(says(refusal_of({"training.compression={kind: top_k, fraction: 0}"}), "out of range"));
@@ -155,7 +155,7 @@ TEST_CASE("error feedback changes what is learned; without it nothing is kept") 
   }
 }
 
-TEST_CASE("what messages have left out dies with a worker's life") {
+TEST_CASE("residuals of messages end with a worker's life") {
   // One worker, two updates: the second gradient is the first one of a new life, or of the same one.
   const std::vector<std::string> sets = with(asynchronous, {"training.stop={updates: 2, simulated_time: 10s}"});
   const std::string crash = "cluster.faults=[{kind: crash, worker: 0, at: 150ms, restart_after: 10ms}]";

@@ -101,7 +101,7 @@ TEST_CASE("SCAFFOLD sends twice FedAvg's bytes") {
   CHECK(fedavg.record.bytes_sent % vector_bytes == 0);
 }
 
-TEST_CASE("clients and local_steps say of a round what fraction and local_epochs say") {
+TEST_CASE("clients and local_steps define a round as fraction and local_epochs do") {
   const Result by_count = of(4, "{kind: fedavg, clients: 2}"), by_share = of(4, "{kind: fedavg, fraction: 0.5}");
   CHECK(by_count.record.weights_key == by_share.record.weights_key);
   const Result steps = of(4, "{kind: fedavg, local_steps: 3}");

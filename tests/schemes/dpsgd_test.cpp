@@ -129,7 +129,7 @@ TEST_CASE("D-PSGD: every version has the weights of all workers, each from the v
   for (const auto& [version, row] : versions_of(result)) CHECK(row.workers.size() == 8);
 }
 
-TEST_CASE("D-PSGD: two workers mix, and the one that is left continues from what they mixed") {
+TEST_CASE("D-PSGD: two workers mix, and the remaining one continues from the mixture") {
   // Over whole parts with optima c0 and c1, the mean m and the difference d of the two move by m ← m - lr (m - (c0 + c1) / 2) and
   // d ← lr (c0 - c1 - d): averaging leaves nothing of the difference. After the crash in step k + 1 worker 0 is alone: x ← x - lr (x - c0).
   const int k = 3;

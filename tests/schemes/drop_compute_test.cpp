@@ -18,7 +18,7 @@ std::string drop_compute(int micro_batches, const std::string& timeout) {
 
 }  // namespace
 
-TEST_CASE("DropCompute: an update takes as long as the timeout, what is begun by then is wasted, and what ends with it counts") {
+TEST_CASE("DropCompute: an update takes as long as the timeout; micro-batches in progress are wasted, those that end with it count") {
   // Batches of 100 ms in four parts. 60 ms: two parts; the third has run for 10 ms. 50 ms: the second ends at that instant.
   struct {
     const char* timeout;

@@ -108,7 +108,7 @@ TEST_CASE("FedDyn's first round with one local step of all clients goes twice as
   CHECK(distance(dyn.weights, twice.weights) <= 8 * one_eps);
 }
 
-TEST_CASE("FedDyn's second round goes along what clients and server kept") {
+TEST_CASE("FedDyn's second round follows the states that clients and server kept") {
   // With h_i = α lr g_i(x₀) and one step: y_i = x₁ - lr (g_i(x₁) - h_i), so that mean y = x₁ - lr ḡ(x₁) + α lr² ḡ(x₀), and -h/α has grown
   // to -lr ḡ(x₀) - lr ḡ(x₁) + α lr² ḡ(x₀).
   const double lr = 0.1, alpha = 0.5;

@@ -101,7 +101,7 @@ TEST_CASE("Rennala SGD, p equal workers and a batch of p: (2 - 1/p) X an update"
   }
 }
 
-TEST_CASE("Rennala SGD with a batch of one is asynchronous SGD that drops whatever is stale, bit for bit") {
+TEST_CASE("Rennala SGD with a batch of one is asynchronous SGD that drops every stale gradient, bit for bit") {
   check_same_course(run(cluster(4), with_scheme(uneven_four, "{kind: rennala, batch: 1}")),
                     run(cluster(4), with_scheme(uneven_four, "{kind: asgd, max_delay: 1}")));
 }
@@ -119,7 +119,7 @@ TEST_CASE("K-async SGD with k = 1 is asynchronous SGD, bit for bit") {
                     run(cluster(4), with_scheme(uneven_four, "{kind: asgd}")));
 }
 
-TEST_CASE("n-softsync: mean staleness (p - 1) / c whatever the times, and c E[X] / p an update") {
+TEST_CASE("n-softsync: mean staleness (p - 1) / c for any times, and c E[X] / p per update") {
   // Between two gradients of a worker come p - 1 others in the mean, each 1/c of an update. With exponential times gradients come at rate
   // p.
   const int p = 8, c = 4;

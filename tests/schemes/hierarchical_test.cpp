@@ -50,7 +50,7 @@ TEST_CASE("one aggregator that averages k times is fedavg of k times as many upd
   }
 }
 
-TEST_CASE("two aggregators: the server averages what each has averaged, by samples") {
+TEST_CASE("two aggregators: the server averages their averages, by samples") {
   // With one edge round the mean of means by samples is the mean over all clients: fedavg's, up to the order of sums. A weight is of order
   // 1; a few roundings of 2^-24 in each of six updates.
   const std::string unequal = "workload.data.partition={kind: dirichlet, alpha: 0.5}";

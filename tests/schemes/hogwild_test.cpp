@@ -174,7 +174,7 @@ TEST_CASE("Hogwild: no addition is lost, however they overlap") {
   }
 }
 
-TEST_CASE("Hogwild, equal workers: each update takes X + U + 3 n b + 2 a, and p updates come at once") {
+TEST_CASE("Hogwild, equal workers: each update takes X + U + 3 n b + 2 a, and p updates come at the same time") {
   const int p = 3, rounds = 10;
   const Result result = run_timing(cluster(p), on_hogwild_host(p, {"devices.node.update=30kB/s", "training.stop.updates=30"}));
   const double compute = 0.1 + 0.1, memory = 3 * 0.03 + 2 * 0.001;
@@ -188,7 +188,7 @@ TEST_CASE("Hogwild, equal workers: each update takes X + U + 3 n b + 2 a, and p 
   for (const OrderRow& row : result.sink.order) CHECK(row.update - 1 - row.read_version == static_cast<std::uint64_t>(row.worker));
 }
 
-TEST_CASE("Hogwild: chunks change what is read, not when") {
+TEST_CASE("Hogwild: chunks change the values read, not the times") {
   const std::vector<std::string> jitter = {"devices.node.jitter={kind: gamma, shape: 2}", "training.stop.updates=60"};
   std::vector<Result> results;
   std::set<std::string> keys;

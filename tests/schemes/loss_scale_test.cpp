@@ -65,7 +65,7 @@ const std::string from_far_above = "{initial: 1099511627776, growth_every: 3}";
 
 }  // namespace
 
-TEST_CASE("skipped updates and the final loss scale are what the gradient's size makes them") {
+TEST_CASE("skipped updates and the final loss scale follow from the gradient's size") {
   const int fits = Course(60).fits;
   CHECK(fits > 10);
   CHECK(fits < 22);  // no derivative inside the network is as large as the sum of 400 of them
@@ -84,7 +84,7 @@ TEST_CASE("skipped updates and the final loss scale are what the gradient's size
   CHECK(calm.record.final_loss_scale == 1024);
 }
 
-TEST_CASE("every scheme tells them; where weights are averaged, of the worker that skipped most; elsewhere they do not apply") {
+TEST_CASE("every scheme reports skipped updates; with averaged weights, of the worker that skipped most; elsewhere they do not apply") {
   for (const char* scheme : {"{kind: ssgd}", "{kind: ssgd, via: server}", "{kind: local_sgd, steps: 5}", "{kind: fedavg}",
                              "{kind: nonblocking, minibatch: 50}", "{kind: asgd}"}) {
     CAPTURE(scheme);

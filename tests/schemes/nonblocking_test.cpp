@@ -45,7 +45,7 @@ TEST_CASE("the schematic: mini-batches done at the first sync are 5, 8, 4 and 5;
   }
 }
 
-TEST_CASE("waste is what was done of the interrupted mini-batch, at most one a worker and sync") {
+TEST_CASE("waste is the computed part of the interrupted mini-batch, at most one per worker and sync") {
   const Result result = run_timing(nonblocking_figure, {"training.stop.updates=1"});
   const double minibatch[] = {0.0468, 0.0315, 0.058, 0.0466};
   for (std::size_t worker = 0; worker < 4; ++worker) {

@@ -76,7 +76,7 @@ TEST_CASE("weights are rounded when they are sent, by whichever way: one worker 
   CHECK_FALSE(all_fp16(run(cluster(1), both(learning("{kind: local_sgd, steps: 3}"), half)).weights));
 }
 
-TEST_CASE("weights are rounded when they are sent: an all-reduce ends with what a server would send") {
+TEST_CASE("weights are rounded when they are sent: an all-reduce gives the weights that a server would send") {
   // Workers round what they contribute, the mean is taken in FP32, and they go on with the rounded mean: w_(t+1) = r(mean_i r(w_i)).
   // The server keeps mean_i r(w_i); with the same starting points and sums both ways go together, version by version.
   for (const int updates : {1, 2, 7}) {
@@ -92,7 +92,7 @@ TEST_CASE("weights are rounded when they are sent: an all-reduce ends with what 
   }
 }
 
-TEST_CASE("weights are rounded when they are sent: a worker that steps from a server's weights steps from what it got") {
+TEST_CASE("weights are rounded when they are sent: a worker steps from the rounded weights that it received") {
   // Non-blocking with gradients: the server steps in FP32. One worker, one mini-batch a round and no momentum: it computes at the rounded
   // weights either way, so that the server's way is that of asynchronous SGD.
   const Sets sets = {"workload.precision=fp16", "training.optimizer={kind: sgd, learning_rate: 0.1}", "training.stop={updates: 9}"};
@@ -124,7 +124,7 @@ TEST_CASE("a loss scale that is far too large costs updates only, and leaves the
   CHECK(lost.record.outcome == Outcome::diverged);
 }
 
-TEST_CASE("every optimizer under every scheme: learns, and to the same bits whatever the threads; mixed too") {
+TEST_CASE("every optimizer under every scheme learns, to the same bits for any number of threads; mixed too") {
   for (const char* optimizer : {"{kind: adam, learning_rate: 0.01}", "{kind: adamw, learning_rate: 0.01, weight_decay: 0.1}",
                                 "{kind: adagrad, learning_rate: 0.05}", "{kind: lars, learning_rate: 0.5, trust: 0.1, momentum: 0.5}"})
     for (const std::string& scheme : both(schemes, {"{kind: local_sgd, steps: 3, momentum_at_sync: average}",
@@ -145,7 +145,7 @@ TEST_CASE("every optimizer under every scheme: learns, and to the same bits what
       }
 }
 
-TEST_CASE("precision is part of what names a value") {
+TEST_CASE("precision is part of a value's key") {
   const Sets base = learning("{kind: ssgd}");
   std::vector<std::string> keys;
   for (const Sets& more : {Sets{}, Sets{"workload.precision=fp16"}, Sets{"workload.precision=mixed"}, Sets{"workload.precision=bf16"},

@@ -69,7 +69,7 @@ TEST_CASE("synchronous SGD on a quadratic contracts by 1 - lr, however many work
   }
 }
 
-TEST_CASE("augmentation changes the keys of what is computed, and needs images") {
+TEST_CASE("augmentation changes the keys of values, and needs images") {
   const std::string images = R"(straggler: 1
 name: images
 devices: {node: {compute: {affine: {per_sample: 1ms}}}}

@@ -75,7 +75,7 @@ TEST_CASE("a crossing is reported where each is better on its side") {
   CHECK_FALSE(has(said(search, once, true), "one seed"));
 }
 
-TEST_CASE("the best of one run each may be chance, and the output says so; without jitter it is not") {
+TEST_CASE("the best of single runs may be chance, and the output says so; without jitter it is not") {
   const Files files;
   const char* const rates =
       "find: {metric: samples_per_second, over: {\"cluster.workers[0].count\": {from: 1, to: 4, whole: true}}, repeats: 1}\n";

@@ -202,7 +202,7 @@ crossover:
   CHECK(-last.difference.mean == doctest::Approx(100 * (step(true, 2e-3, 4e6) - step(false, 2e-3, 4e6))).epsilon(0.02));
 }
 
-TEST_CASE("with math: what does not change along the way is evaluated once") {
+TEST_CASE("with math: runs that do not change along the axis are evaluated once") {
   const Files files;
   const SearchFile search = search_of(files, learning_scenario, R"(crossover:
   between: [asgd, ssgd]

@@ -47,7 +47,7 @@ ComparedPoint compared(const SearchFile& search, double share, const Values& fir
 
 }  // namespace
 
-TEST_CASE("a search for one number: the curve of what was tried, the best, those as good, those that missed") {
+TEST_CASE("a search over one number: the curve of tried values, the best, those as good, those that missed") {
   const Files files;
   const SearchFile search =
       search_of(files, clockwork_scenario,
@@ -190,7 +190,7 @@ TEST_CASE("a page shows the last run, or there is none") {
             "here: another version of straggler wrote the answer of this search; run the same straggler sweep command again") == 0);
 }
 
-TEST_CASE("what a search's metrics are called, and ticks in the unit that a range was written in") {
+TEST_CASE("names of a search's metrics, and ticks in the unit of the range") {
   CHECK(metric_title("time_to_target_s") == "time to target");
   CHECK(metric_title("time_to_0.8_s") == "time to 0.8");
   CHECK(metric_title("simulated_seconds") == "simulated time");

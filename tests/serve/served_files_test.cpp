@@ -72,7 +72,7 @@ TEST_CASE("files of the folder are served, and no other") {
   CHECK_FALSE(served_file(place / "nowhere", "run/curve.csv"));
 }
 
-TEST_CASE("results and scenarios are listed, whatever else is there") {
+TEST_CASE("results and scenarios are listed among other files") {
   const TemporaryFolder place;
   place.write("a/summary.json", R"({"name": "<script>", "scheme": "ssgd", "workers": 4, "final_test_accuracy": null})");
   place.write("a/scenario.yaml", "straggler: 1\nname: a\n");

@@ -110,7 +110,7 @@ TEST_CASE("groups keep their shares when the number of workers moves, and hosts 
   CHECK(full.cluster.seats_taken() == std::vector<std::int64_t>{0, 0});
 }
 
-TEST_CASE("every scheme can be turned on, and each of its knobs to both ends, or it is said why not") {
+TEST_CASE("every scheme can be turned on, and each of its knobs to both ends, or the reason is given") {
   const Scenario scenario = base();
   for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
     CAPTURE(entry.name);
@@ -224,7 +224,7 @@ TEST_CASE("without the token nothing is answered") {
   CHECK(ask("GET", "/files/good/run/report.html", "", "").file.has_value());
 }
 
-TEST_CASE("what is answered, and what not") {
+TEST_CASE("which addresses are answered, and which are not") {
   Asked ask;
   const WebAnswer page = ask("GET", "/");
   CHECK(page.policy.find("default-src 'none'; script-src 'self'") == 0);

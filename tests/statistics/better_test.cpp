@@ -80,7 +80,7 @@ TEST_CASE("unpaired: Welch's t") {
   CHECK(result.p == doctest::Approx(p_of_two_degrees(m / (d * std::sqrt(2.0)))));
 }
 
-TEST_CASE("no spread: the same is no difference, and what differs alike in every seed is certain") {
+TEST_CASE("no spread: equal values are no difference, and a difference that is equal in every seed is certain") {
   const RunValues times{3.0, 7.0, 5.5};
   RunValues slower;
   for (const auto& time : times) slower.emplace_back(*time * 2);
@@ -93,7 +93,7 @@ TEST_CASE("no spread: the same is no difference, and what differs alike in every
   CHECK(compare_runs({2.0, 2.0}, {3.0, 3.0}, {.paired = false}).p == 0);
 }
 
-TEST_CASE("missed runs come last, and ranks decide") {
+TEST_CASE("missed runs rank last, and the rank test decides") {
   const RunValues all{10.0, 12.0, 11.0, 10.0, 13.0}, none(5), some{20.0, missed, 15.0, missed, 9.0};
   // Two of the C(10, 5) = 252 ways keep the two apart.
   CHECK(compare_runs(all, none, {.paired = true}).p == doctest::Approx(2.0 / 252));
@@ -158,7 +158,7 @@ bool anything_told(const Verdict& verdict) {
 
 }  // namespace
 
-TEST_CASE("of races without a difference at most a twentieth tells one; a planted tenth is found") {
+TEST_CASE("of races without a difference at most 5 % find one; a planted difference of 10 % is found") {
   const int races = 2000;
   for (const double miss_beyond : {1e9, 1.1}) {  // all reach it; of a third of the races' runs it is missed
     for (const std::size_t entrants : {2, 4}) {
@@ -246,7 +246,7 @@ TEST_CASE("the smallest p of the rank test, and how many runs could tell") {
   }
 }
 
-TEST_CASE("no difference is said where a tenth would have been told") {
+TEST_CASE("\"no difference\" is claimed only where 10 % would have been significant") {
   // Logarithms of the ratios are m - s, m, m + s: half of the interval is t(0.975; 2) s / sqrt(3), and log 1.1 is 0.0953.
   const auto said = [](double m, double s) {
     const RunValues a = exponentials({1, 2, 3}), b = exponentials({1 + m - s, 2 + m, 3 + m + s});
@@ -296,7 +296,7 @@ TEST_CASE("runs count where both contenders have them; larger values may be bett
   CHECK(judge({none, some}, {.maximize = true}).pairs[0].test.p == doctest::Approx(2.0 / 70));
 }
 
-TEST_CASE("what the test tells goes before the count of missed runs") {
+TEST_CASE("the test's verdict precedes the count of missed runs") {
   // Nine runs at 1 s and one that missed, against ten at 10 s: ranks 1 … 9 and 20 against 10 … 19.
   RunValues quick(10, 1.0), slow(10, 10.0);
   quick.back() = missed;

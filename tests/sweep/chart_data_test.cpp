@@ -53,7 +53,7 @@ TEST_CASE("thinned values hold the extremes of every stretch, both ends, and no 
   CHECK(thinning_words(100'000, 1'000, "curve.csv").find("1,000 of 100,000 evaluations are drawn") != std::string::npos);
 }
 
-TEST_CASE("a scheme has its colour whatever it stands beside, and no two curves look the same") {
+TEST_CASE("a scheme keeps its colour beside any others, and no two curves look the same") {
   std::vector<std::string> names;
   for (int i = 0; i < 20; ++i) names.push_back("run " + std::to_string(i));
   names.emplace_back("asgd");

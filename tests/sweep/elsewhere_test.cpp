@@ -55,7 +55,7 @@ class LossyRank {
 
 }  // namespace
 
-TEST_CASE("a point whose worker is lost is handed out again, and what that brings late counts for nothing") {
+TEST_CASE("a point whose worker is lost is given to another, and a late result of the first is ignored") {
   const Files files;
   const Sweep sweep = sweep_of(files, body);
   SweepState state(":memory:");
@@ -73,7 +73,7 @@ TEST_CASE("a point whose worker is lost is handed out again, and what that bring
   CHECK(points_csv(sweep.columns(), outcome) == run_afresh(sweep).points);
 }
 
-TEST_CASE("what goes wrong where workers elsewhere are served ends the sweep") {
+TEST_CASE("an error in serving remote workers ends the sweep") {
   const Files files;
   const Sweep sweep = sweep_of(files, body);
   SweepState state(":memory:");

@@ -82,7 +82,7 @@ TEST_CASE("every scheme, every choice: a longer run continues where a shorter on
   }
 }
 
-TEST_CASE("runs whose orders of updates come to differ compute what they share once") {
+TEST_CASE("runs whose orders of updates diverge compute their common part once") {
   Runs runs;
   const std::string late = "cluster.faults=[{kind: slow, worker: 1, from: 200ms, to: 10s, times_slower: 3}]";
   for (const char* scheme : {"{kind: asgd}", "{kind: asgd, staleness: inverse}", "{kind: nonblocking, minibatch: 10}",
@@ -123,7 +123,7 @@ TEST_CASE("optimizers with state, mixed precision and batch norm continue from t
   }
 }
 
-TEST_CASE("what the store has of a run is bounded, well spread, and enough to continue from at any update") {
+TEST_CASE("a run's values in the store are bounded, well spread, and enough to continue from any update") {
   Runs runs;
   const std::string yaml = uneven({"{kind: asgd}", false});
   // Values of 114 floats; the budget is a sixteenth: some 40 of them, where a version needs about ten.

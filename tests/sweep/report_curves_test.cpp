@@ -91,7 +91,7 @@ TEST_CASE("numbers alone: the values of the other axis are the lines; a third ax
     CHECK_MESSAGE(std::find(all.begin(), all.end(), std::string("Time to 0.5 test accuracy ") + over) != all.end(), over);
 }
 
-TEST_CASE("values that stand for an axis: both ends and what lies between, by rank") {
+TEST_CASE("representative values of an axis: both ends and values between them, by rank") {
   ReportAxis axis;
   axis.labels = {"8", "1", "4", "2", "16"};
   axis.numbers = {8, 1, 4, 2, 16};
@@ -101,7 +101,7 @@ TEST_CASE("values that stand for an axis: both ends and what lies between, by ra
   CHECK(chosen_values(axis) == std::vector<std::size_t>{0, 1, 2, 3, 4});
 }
 
-TEST_CASE("maps of an earlier report go, what is not ours stays") {
+TEST_CASE("maps of an earlier report are removed, other files stay") {
   const Files files;
   const auto report = sweep_report_files({}, columns, made_up(values, 1, truth));
   REQUIRE(report.size() == 2);

@@ -50,7 +50,7 @@ Numbers map_truth(const std::vector<std::string>& labels, std::int64_t repeat) {
 
 }  // namespace
 
-TEST_CASE("what paths are called") {
+TEST_CASE("titles of paths") {
   CHECK(axis_title("cluster.workers[0].count") == "workers");
   CHECK(axis_title("cluster.network.link.bandwidth") == "bandwidth");
   CHECK(axis_title("training.batch.per_worker") == "batch per worker");

@@ -84,7 +84,7 @@ TEST_CASE("every scheme gets the same from the store as from its math") {
   }
 }
 
-TEST_CASE("tables do not depend on the number of jobs, on shards, or on what was there already") {
+TEST_CASE("tables do not depend on the number of jobs, on shards, or on earlier results") {
   const Files files;
   const Sweep sweep = sweep_of(files, R"(axes:
   training.scheme: [{kind: ssgd}, {kind: asgd}, {kind: nonblocking, minibatch: 10}]
@@ -185,7 +185,7 @@ TEST_CASE("a claim of a dead process counts for nothing, one of a living process
   }
 }
 
-TEST_CASE("the store keeps below its cap; what was used longest ago goes first") {
+TEST_CASE("the store stays below its cap; the least recently used goes first") {
   const Files files;
   const auto path = files.folder() / "store.sqlite";
   const auto key = [](std::uint64_t i) { return Hasher().add(i).key(); };
@@ -212,7 +212,7 @@ TEST_CASE("the store keeps below its cap; what was used longest ago goes first")
   CHECK(again.facts().evaluations == 0);
 }
 
-TEST_CASE("files that cannot be used are named, with what to do") {
+TEST_CASE("unusable files are named, with a remedy") {
   const Files files;
   const auto damaged = files.write("damaged.sqlite", std::string(4096, 'x'));
   CHECK_THROWS_WITH_AS(EvaluationFile{damaged}, doctest::Contains("it is damaged, or not a file of Straggler"), ResultsError);

@@ -50,7 +50,7 @@ constexpr int brief = 50;  // ms
 
 }  // namespace
 
-TEST_CASE("values and evaluations come back from the file, to the bit, also what is no number") {
+TEST_CASE("values and evaluations come back from the file, to the bit, NaN included") {
   const Files files;
   const auto path = files.folder() / "store.sqlite";
   const std::vector<float> floats{1.5f, -0.0f, std::numeric_limits<float>::quiet_NaN(), 1e-40f};
@@ -83,7 +83,7 @@ TEST_CASE("values and evaluations come back from the file, to the bit, also what
   CHECK(store.values(root).empty());
 }
 
-TEST_CASE("values and evaluations make room for each other: what was used longest ago goes first") {
+TEST_CASE("values and evaluations make room for each other: the least recently used goes first") {
   const Files files;
   const auto path = files.folder() / "store.sqlite";
   const std::vector<float> floats(1000, 1.0f);
@@ -215,7 +215,7 @@ TEST_CASE("a sweep continues without a store that is damaged, locked, out of rea
   }
 }
 
-TEST_CASE("without anybody to tell, the failure is thrown, and nothing is forgotten") {
+TEST_CASE("without a warning callback the failure is thrown, and nothing is forgotten") {
   const Files files;
   const auto path = files.folder() / "store.sqlite";
   EvaluationFile store(path);
@@ -229,7 +229,7 @@ TEST_CASE("without anybody to tell, the failure is thrown, and nothing is forgot
   CHECK(EvaluationFile(path).find(key(1)));
 }
 
-TEST_CASE("a state that cannot be written ends the sweep with what was finished kept") {
+TEST_CASE("a state that cannot be written ends the sweep, and finished points are kept") {
   const Files files;
   const Sweep sweep = sweep_of(files, "timing_only: true\naxes:\n  cluster.workers[0].count: {from: 1, to: 40, step: 1}\n");
   const std::string expected = run_afresh(sweep).points;

@@ -41,7 +41,7 @@ RunRecord traced(const std::string& yaml, const std::vector<std::string>& sets, 
 
 }  // namespace
 
-TEST_CASE("stretches keep what reaches into them, clipped, up to their number of events") {
+TEST_CASE("stretches keep events that reach into them, clipped, up to their limit") {
   StretchSink stretches(four_lanes(4), {wanted("whole", 0, 10, 100), wanted("middle", 2, 4, 100), wanted("short", 0, 10, 2)}, at(10));
   RecordSink& sink = stretches;
   sink.span(0, Phase::compute, at(0), at(1));
@@ -89,7 +89,7 @@ TEST_CASE("work that turns out to be for nothing is the latest that took so long
   CHECK(wasted == doctest::Approx(1e12));
 }
 
-TEST_CASE("the schematic of non-blocking SGD: what each worker did up to the first sync") {
+TEST_CASE("the schematic of non-blocking SGD: each worker's activity up to the first sync") {
   StretchSink stretches(four_lanes(4), {wanted("whole", 0, 0.3, 1000)}, at(0.3));
   traced(test::nonblocking_figure, {}, stretches);
   stretches.finish();

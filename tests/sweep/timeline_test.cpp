@@ -36,7 +36,7 @@ TEST_CASE("a timeline knows dropped work by how long it took, earliest first, an
   CHECK(spans[1].phase == Phase::communication);
 }
 
-TEST_CASE("a timeline keeps what begins in its stretch, of the workers that it draws") {
+TEST_CASE("a timeline keeps the spans that begin in its stretch, of the drawn workers") {
   Timeline timeline(1, time_at(2));
   RecordSink& sink = timeline;
   sink.span(0, Phase::compute, time_at(0), time_at(1.5));
@@ -51,7 +51,7 @@ TEST_CASE("a timeline keeps what begins in its stretch, of the workers that it d
   CHECK(timeline.updates()[0].workers == std::vector<Rank>{0});
 }
 
-TEST_CASE("the picture of a timeline: a block a span where it belongs, a line an update, a legend of what is there") {
+TEST_CASE("the picture of a timeline: one block per span, one line per update, and a legend of the phases that occur") {
   Timeline timeline(2, time_at(2));
   RecordSink& sink = timeline;
   sink.span(0, Phase::compute, time_at(0), time_at(1));

@@ -27,7 +27,7 @@ TEST_CASE("K-sync SGD: the new weights interrupt workers that have not finished,
   CHECK(cluster.dropped() == 0);
 }
 
-TEST_CASE("K-batch-sync SGD: workers compute on at one version until k gradients have come from anybody") {
+TEST_CASE("K-batch-sync SGD: workers compute on at one version until k gradients have arrived from any workers") {
   const auto scheme = scheme_of("k_batch_sync", {{"k", "3"}});
   FakeCluster cluster(*scheme, 3, true);
   cluster.finish(1);
@@ -65,7 +65,7 @@ TEST_CASE("Rennala SGD: a stale gradient is dropped, and its worker starts on th
   for (const Contribution& made : cluster.made()[1]) CHECK(made.read_version == 1);
 }
 
-TEST_CASE("K-async SGD: k distinct workers make an update, whatever their versions, and the others continue") {
+TEST_CASE("K-async SGD: gradients of k distinct workers, of any versions, make an update, and the others continue") {
   const auto scheme = scheme_of("k_async", {{"k", "2"}});
   FakeCluster cluster(*scheme, 3, true);
   cluster.finish(0);
@@ -99,7 +99,7 @@ TEST_CASE("n-softsync of p workers: floor(p / n) gradients from any workers make
   CHECK(cluster.made()[1][1].read_version == 1);
 }
 
-TEST_CASE("asynchronous SGD with a largest delay: what is that old is dropped, and answered with the current weights") {
+TEST_CASE("asynchronous SGD with max_delay: a gradient that old is dropped, and answered with the current weights") {
   const auto scheme = scheme_of("asgd", {{"max_delay", "2"}});
   FakeCluster cluster(*scheme, 2, true);
   cluster.finish(0);
@@ -141,7 +141,7 @@ TEST_CASE("Downpour: sums are pushed every few steps, and one that is not pushed
   CHECK(cluster.made()[2][0].read_version == 2);
 }
 
-TEST_CASE("DropCompute: who is through waits for the others' timeout, and what is done is averaged") {
+TEST_CASE("DropCompute: a worker that has finished waits for the others' timeout, and completed micro-batches are averaged") {
   const auto scheme = scheme_of("drop_compute", {{"micro_batches", "4"}, {"timeout", "1s"}});
   FakeCluster cluster(*scheme, 2, false, 8);
   for (int micro = 0; micro < 4; ++micro) cluster.finish(0);

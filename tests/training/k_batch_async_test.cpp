@@ -6,7 +6,7 @@
 using namespace straggler;
 using namespace straggler::test;
 
-TEST_CASE("K-batch asynchronous SGD: k gradients from anybody make an update, and their workers continue at once") {
+TEST_CASE("K-batch asynchronous SGD: k gradients from any workers make an update, and their workers continue at once") {
   const auto scheme = scheme_of("k_batch_async", {{"k", "3"}});
   FakeCluster cluster(*scheme, 2, true);
   cluster.finish(1);

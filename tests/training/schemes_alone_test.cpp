@@ -21,7 +21,7 @@ TEST_CASE("a mixture names each vector once, and one vector in all chunks is tha
   CHECK(algebra.mixture({a, b}).key() != algebra.mixture({a, a, b}).key());
 }
 
-TEST_CASE("backup workers: the gradient that comes late is dropped, and its worker starts on the current weights") {
+TEST_CASE("backup workers: a late gradient is dropped, and its worker starts on the current weights") {
   const auto scheme = scheme_of("backup_workers", {{"backups", "1"}});
   FakeCluster cluster(*scheme, 3, true);
   cluster.finish(2);

@@ -215,7 +215,7 @@ TEST_CASE("nine of ten measured values lie in the intervals where the model is r
   CHECK(share < 0.98);
 }
 
-TEST_CASE("standard deviations weigh rows, and tell what noise alone makes") {
+TEST_CASE("standard deviations weight rows, and give the error of noise alone") {
   // One parameter, log residuals log(p) - log(mᵢ): the fit is the weighted mean of logs. 4 repeats halve each deviation, which no weight
   // sees.
   const std::vector<double> measured{0.1, 0.22, 0.33}, deviations{0.001, 0.022, 0.033};

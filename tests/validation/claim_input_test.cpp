@@ -39,7 +39,7 @@ bool starts(const std::string& text, const std::string& beginning) {
 
 TEST_CASE("the parts that the other cases change are right") { CHECK(wrong(Parts()) == ""); }
 
-TEST_CASE("claims that do not say what they should") {
+TEST_CASE("invalid claims") {
   Parts parts;
   SUBCASE("unknown key") {
     parts.bound += "titel: t\n";
@@ -145,7 +145,7 @@ TEST_CASE("claims that do not say what they should") {
   }
 }
 
-TEST_CASE("a row that is measured again under what was fitted is not held out") {
+TEST_CASE("a repeated measurement of a fitted row is not held out") {
   Parts parts;
   parts.fit = "fit: {parameters: [{path: cluster.servers.per_message, from: 1us, to: 1s}], rows: [{seconds: 4}]}\n";
   const std::string again = "nodes,seconds,kind\n1,4,a\n1,5,a\n2,3,b\n";

@@ -108,7 +108,7 @@ bound: {max: 3%}
   CHECK(result.fitted.signs == "-+-+");
 }
 
-TEST_CASE("what the fitted rows do not determine is said") {
+TEST_CASE("values that the fitted rows do not determine are reported") {
   const Files files;
   files.write("scenario.yaml", test::alone());
   files.write("measured.csv", "batch,seconds\n10,0.2\n20,0.4\n40,0.81\n80,1.6\n");

@@ -73,7 +73,7 @@ class Awaiter : public Event {
   Simulation& simulation_;
 };
 
-/// `co_await` returns when as many messages as expected have arrived.
+/// `co_await` returns when the expected number of messages has arrived.
 class Arrivals final : public Awaiter {
  public:
   Arrivals(World& world, std::uint32_t expected) : Awaiter(world.simulation), expected_(expected), left_(expected) {}

@@ -131,7 +131,7 @@ void print_table(const std::vector<const CollectiveEntry*>& algorithms, const st
     units += fmt::format("   {:>9} {:>7} {:>7}", "(us)", "(GB/s)", "(GB/s)");
   }
   names.erase(names.find_last_not_of(' ') + 1);
-  fmt::print("#\n{}\n{}\n{}\n", names, titles, units);
+  print_text("#\n{}\n{}\n{}\n", names, titles, units);
   for (const Row& row : rows) {
     std::string line = fmt::format(" {:>13} {:>13}", row.bytes, row.bytes / element_bytes);
     for (std::size_t a = first; a < last; ++a) {
@@ -140,7 +140,7 @@ void print_table(const std::vector<const CollectiveEntry*>& algorithms, const st
       const auto shown = [&](double value) { return seconds > 0 ? fmt::format("{:.2f}", value) : std::string("-"); };
       line += fmt::format("   {:>9} {:>7} {:>7}", microseconds(1e6 * seconds), shown(rate), shown(rate * 2 * (ranks - 1) / ranks));
     }
-    fmt::print("{}\n", line);
+    print_text("{}\n", line);
   }
 }
 
@@ -149,16 +149,16 @@ void print_cluster(const AllReduceTimes& times) {
   const auto link = [](double beta, double alpha) {
     return fmt::format("{}, latency {}", beta > 0 ? readable_bytes(1 / beta) + "/s" : std::string("unlimited"), readable_seconds(alpha));
   };
-  fmt::print("# all-reduce (float, sum) of {} ranks on {} host{}, {}\n", readable_count(ranks), readable_count(hosts),
+  print_text("# all-reduce (float, sum) of {} ranks on {} host{}, {}\n", readable_count(ranks), readable_count(hosts),
              hosts == 1 ? "" : "s", times.stepwise() ? "message by message" : "each as one flow");
   const UniformLinks& links = times.links();
-  if (hosts > 1) fmt::print("# between hosts    {}\n", link(links.beta, links.alpha));
-  if (hosts < ranks) fmt::print("# inside a host    {}\n", link(links.intra_beta, links.intra_alpha));
+  if (hosts > 1) print_text("# between hosts    {}\n", link(links.beta, links.alpha));
+  if (hosts < ranks) print_text("# inside a host    {}\n", link(links.intra_beta, links.intra_alpha));
 }
 
 void print_left_out(const AllReduceTimes& times) {
   for (const CollectiveEntry& entry : Registry<CollectiveEntry>::instance().entries())
-    if (const std::string lacks = entry.unfit(times.shape()); !lacks.empty()) fmt::print("# left out: {}, which {}\n", entry.name, lacks);
+    if (const std::string lacks = entry.unfit(times.shape()); !lacks.empty()) print_text("# left out: {}, which {}\n", entry.name, lacks);
 }
 
 /// The message size from which a library makes each choice.
@@ -171,7 +171,7 @@ void print_choices(const AllReduceTimes& times, const std::vector<const Collecti
       if (choice != last) text += fmt::format("{}{} from {} B", text.empty() ? "" : "; ", choice, row.bytes);
       last = choice;
     }
-    fmt::print("# {} takes {}\n", entry->name, text);
+    print_text("# {} takes {}\n", entry->name, text);
   }
 }
 
@@ -224,10 +224,9 @@ const Command allreduce_command{
     "  start of all ranks until the last of them has the result; it includes collective.launch. algbw = size / time and\n"
     "  busbw = algbw * 2 (N - 1) / N, for every algorithm, as nccl-tests defines them (its doc/PERFORMANCE.md); GB/s is 1e9 bytes a\n"
     "  second. There is no other traffic. Without --scenario a host has one link of 100 Gbps and 5 us to a switch without limits, and\n"
-    "  its ranks exchange messages at 100 GB/s and 2 us. --scenario takes the scenario's whole cluster except faults and background "
-    "traffic; its\n"
-    "  model does not matter. With --ranks its workers are replaced by N equal ones, on hosts with the link of cluster.network.link.\n"
-    "  An algorithm is one flow, exact on such an idle network to 1 %. With collective.fidelity: stepwise in the scenario every message\n"
-    "  moves by itself. docs/model.md has the closed forms. Token buckets are full at the start.\n"};
+    "  its ranks exchange messages at 100 GB/s and 2 us. --scenario takes the scenario's whole cluster except faults and background\n"
+    "  traffic; its model does not matter. With --ranks its workers are replaced by N equal ones, on hosts with the link of\n"
+    "  cluster.network.link. An algorithm is simulated as one flow, exact to 1 % on such an idle network; with collective.fidelity:\n"
+    "  stepwise in the scenario every message is a flow. docs/model.md has the closed forms. Token buckets are full at the start.\n"};
 
 }  // namespace straggler::cli

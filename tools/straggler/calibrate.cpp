@@ -34,10 +34,10 @@ int execute_calibrate(const std::vector<std::string>& given) {
   const Measurements measured = read_measured(file);
   const Calibration calibration = std::holds_alternative<MessageTimes>(measured) ? calibrate(std::get<MessageTimes>(measured), file)
                                                                                  : calibrate(std::get<BatchTimes>(measured));
-  for (const std::string& warning : calibration.warnings) fmt::print(stderr, "{}: warning: {}\n", file.string(), warning);
+  for (const std::string& warning : calibration.warnings) print_text(stderr, "{}: warning: {}\n", file.string(), warning);
   const std::string yaml = calibration_yaml(calibration, file);
   if (!arguments.has("output")) {
-    fmt::print("{}", yaml);
+    print_text("{}", yaml);
     return Exit::done;
   }
   const fs::path out = arguments.get<std::string>("output");
@@ -45,7 +45,7 @@ int execute_calibrate(const std::vector<std::string>& given) {
   refuse_to_replace(out);
   write_whole_files(out.parent_path(), {{out.filename().string(), yaml}});
   results_are_in(out);
-  fmt::print("{}: {}\n\n{}", file.string(), calibration.found, calibration.table);
+  print_text("{}: {}\n\n{}", file.string(), calibration.found, calibration.table);
   return Exit::done;
 }
 

@@ -39,9 +39,9 @@ int execute_check(const std::vector<std::string>& given) {
   const std::optional<UpdateParts> parts = update_parts(scenario);
   const std::vector<CollectiveTime> collectives = experiment.collective_times();
   if (arguments.flag("json"))
-    fmt::print("{}", check_json(scenario, explanation, collectives, times, parts, warnings));
+    print_text("{}", check_json(scenario, explanation, collectives, times, parts, warnings));
   else
-    fmt::print("{}", check_text(scenario, explanation, collectives, times, parts, warnings));
+    print_text("{}", check_text(scenario, explanation, collectives, times, parts, warnings));
   if (arguments.has("graph")) experiment.write_graph(arguments.get<std::string>("graph"));
   return Exit::done;
 }

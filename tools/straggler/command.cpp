@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "models/kernels/kernels.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
@@ -14,18 +15,29 @@ namespace straggler::cli {
 namespace po = boost::program_options;
 
 const std::vector<const Command*>& commands() {
-  static const std::vector<const Command*> all{&init_command,      &run_command,      &sweep_command,     &race_command,  &compare_command,
-                                               &explain_command,   &validate_command, &calibrate_command, &check_command, &quantize_command,
-                                               &words_command,     &store_command,    &report_command,    &list_command,  &schema_command,
-                                               &allreduce_command, &timeline_command, &serve_command};
+  static const std::vector<const Command*> all{
+      &init_command,      &run_command,       &sweep_command,    &race_command,  &compare_command, &explain_command,   &validate_command,
+      &calibrate_command, &check_command,     &quantize_command, &words_command, &store_command,   &report_command,    &list_command,
+      &schema_command,    &allreduce_command, &timeline_command, &serve_command, &man_command,     &completion_command};
   return all;
 }
 
-std::string version_line() { return fmt::format("straggler {} ({})", version(), compiler()); }
+std::string version_text(std::string_view program) {
+  const std::string_view kernels = select_kernels("auto").name;
+  return fmt::format(
+      "{} {} ({})\n"
+      "commit: {}\n"
+      "build: {}\n"
+      "kernels: {} (of {})\n"
+      "formats: scenario 1, sweep 1, claim 1\n",
+      program, version(), compiler(), built_commit(), build_details(), kernels, fmt::join(available_kernels(), ", "));
+}
 
 namespace {
 
 constexpr unsigned help_width = 110;
+
+std::vector<CommandHelp>* collected = nullptr;  // where help_of_all_commands() wants help instead of printing it
 
 }  // namespace
 
@@ -37,7 +49,7 @@ Arguments::Arguments(const Command& command, po::options_description own)
   add("quiet", "only errors on standard error");
   add("progress", po::value<std::string>()->value_name("HOW"), "auto, bar, plain or none; on standard error (default: auto)");
   add("help,h", "this page");
-  add("version", "version and compiler");
+  add("version", "version, commit, build and kernel set");
   all_.add(own_).add(shared_);
 }
 
@@ -60,7 +72,7 @@ bool Arguments::parse(const std::vector<std::string>& arguments, std::size_t lea
     return false;
   }
   if (values_.count("version")) {
-    fmt::print("{}\n", version_line());
+    print_text("{}", version_text());
     return false;
   }
   if (positional_.size() < least) throw UsageError(fmt::format("{} is missing", command_.arguments));
@@ -117,11 +129,23 @@ void Arguments::unknown_option(const std::string& given) const {
 }
 
 void Arguments::print_help() const {
+  if (collected) {
+    collected->push_back({&command_, own_, shared_});
+    return;
+  }
   std::ostringstream options;
   if (!own_.options().empty()) options << own_ << '\n';
   options << shared_;
-  fmt::print("straggler {} {}: {}\n\n{}\nExamples:\n{}{}", command_.name, command_.arguments, command_.summary, options.str(),
+  print_text("straggler {} {}: {}\n\n{}\nExamples:\n{}{}", command_.name, command_.arguments, command_.summary, options.str(),
              command_.examples, command_.notes);
+}
+
+std::vector<CommandHelp> help_of_all_commands() {
+  std::vector<CommandHelp> all;
+  collected = &all;
+  for (const Command* command : commands()) command->run({"--help"});
+  collected = nullptr;
+  return all;
 }
 
 std::vector<std::string> split_at_commas(const std::string& text) {

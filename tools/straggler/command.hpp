@@ -1,10 +1,16 @@
 // Shared by every subcommand of `straggler`: options, help, exit codes.
 #pragma once
+#include <fmt/format.h>
+
 #include <boost/program_options.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "sim/base/shown_text.hpp"
 
 namespace straggler::cli {
 
@@ -15,6 +21,16 @@ enum Exit : int { done = 0, exceeded = 1, bad_input = 2, cannot_go_on = 3, inter
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// fmt::print for everything that the program says: whatever names and files hold, no control character reaches a terminal.
+template <class... Values>
+void print_text(std::FILE* to, fmt::format_string<Values...> format, Values&&... values) {
+  fmt::print(to, "{}", shown_text(fmt::format(format, std::forward<Values>(values)...)));
+}
+template <class... Values>
+void print_text(fmt::format_string<Values...> format, Values&&... values) {
+  print_text(stdout, format, std::forward<Values>(values)...);
+}
 
 struct Command {
   const char* name;
@@ -27,7 +43,7 @@ struct Command {
 
 extern const Command run_command, sweep_command, race_command, compare_command, explain_command, validate_command, calibrate_command,
     check_command, quantize_command, words_command, store_command, report_command, list_command, schema_command, init_command,
-    allreduce_command, timeline_command, serve_command;
+    allreduce_command, timeline_command, serve_command, man_command, completion_command;
 const std::vector<const Command*>& commands();
 
 enum class ProgressStyle { automatic, bar, plain, none };
@@ -44,8 +60,8 @@ struct Common {
 class Arguments {
  public:
   Arguments(const Command& command, boost::program_options::options_description own);
-  /// False: help or version was asked for and printed. Throws UsageError on an unknown option (naming the nearest), a
-  /// missing or wrong value, or a number of positional arguments outside [least, most].
+  /// False: help or version was requested and printed. Throws UsageError on an unknown option (naming the nearest), a missing or wrong
+  /// value, or a number of positional arguments outside [least, most].
   bool parse(const std::vector<std::string>& arguments, std::size_t least, std::size_t most);
 
   const std::vector<std::string>& positional() const { return positional_; }
@@ -73,7 +89,19 @@ class Arguments {
   Common common_;
 };
 
-std::string version_line();
+/// What the help of a command says, as its tables of options.
+struct CommandHelp {
+  const Command* command;
+  boost::program_options::options_description own, shared;
+};
+std::vector<CommandHelp> help_of_all_commands();
+
+/// What `--version` prints: version and compiler on the first line, then commit, build, kernel set and formats.
+std::string version_text(std::string_view program = "straggler");
+/// The commit that was built, with a + if files were changed since; "unknown" outside of a git repository.
+std::string built_commit();
+/// "Release, x86_64, Boost 1_74".
+std::string build_details();
 
 /// A list option such as "a,b"; empty items are dropped.
 std::vector<std::string> split_at_commas(const std::string& text);

@@ -42,13 +42,13 @@ int execute_compare(const std::vector<std::string>& given) {
   std::optional<fs::path> page;
   if (arguments.has("out")) page = write_page(comparison, arguments.get<std::string>("out"));
   if (arguments.flag("json")) {
-    fmt::print("{}", comparison_json(comparison, skipped));
+    print_text("{}", comparison_json(comparison, skipped));
     return Exit::done;
   }
-  fmt::print("{}\n{}\n", comparison_table(comparison), comparison.verdict);
-  for (const std::string& note : comparison.notes) fmt::print("note: {}\n", note);
-  for (const std::string& note : skipped) fmt::print("note: {}, and is left out\n", note);
-  if (page) fmt::print("\npage in {}\n", page->string());
+  print_text("{}\n{}\n", comparison_table(comparison), comparison.verdict);
+  for (const std::string& note : comparison.notes) print_text("note: {}\n", note);
+  for (const std::string& note : skipped) print_text("note: {}, and is left out\n", note);
+  if (page) print_text("\npage in {}\n", page->string());
   return Exit::done;
 }
 

@@ -61,22 +61,22 @@ class Totals {
 
   void print(bool timing_only, unsigned jobs, const std::string& folder) const {
     const std::size_t left = points_ - finished_;
-    if (finished_ > 0) fmt::print("{} finished in {}, {} to run\n", readable_count(finished_), folder, readable_count(left));
+    if (finished_ > 0) print_text("{} finished in {}, {} to run\n", readable_count(finished_), folder, readable_count(left));
     if (left == 0) return;
     if (timing_only)
-      fmt::print("cost: timing alone, no math\n");
+      print_text("cost: timing alone, no math\n");
     else
-      fmt::print(
+      print_text(
           "cost: {}{} samples to train on, {:.3g} FLOP, up to {} of memory a point; points with the same order of updates share them, and "
           "a target may end them earlier\n",
           open_ ? "at least " : "at most ", readable_number(samples_), flops_, readable_bytes(static_cast<double>(memory_)));
     if (finished_ > 0)
-      fmt::print("time: about {}, since finished points took {} each, {} at a time\n",
+      print_text("time: about {}, since finished points took {} each, {} at a time\n",
                  readable_seconds(seconds_ / static_cast<double>(finished_) * static_cast<double>(left) /
                                   std::min<double>(jobs, static_cast<double>(left))),
                  readable_seconds(seconds_ / static_cast<double>(finished_)), jobs);
     else
-      fmt::print("time: unknown until a point is finished\n");
+      print_text("time: unknown until a point is finished\n");
   }
 
  private:
@@ -88,23 +88,23 @@ class Totals {
 void print_search(const SearchFile& search) {
   std::size_t settings = 1;
   for (const Axis& axis : search.sweep.axes) settings *= axis.values.size();
-  for (const std::string& line : describe_search(search).lines()) fmt::print("{}\n", line);
+  for (const std::string& line : describe_search(search).lines()) print_text("{}\n", line);
   const char* const each = settings > 1 ? " for each setting of the axes" : "";
   if (search.find)
-    fmt::print("at most {}: {} of {}{}\n", many(settings * search.find->budget * static_cast<std::size_t>(search.find->repeats), "point"),
+    print_text("at most {}: {} of {}{}\n", many(settings * search.find->budget * static_cast<std::size_t>(search.find->repeats), "point"),
                many(search.find->budget, "setting"), many(static_cast<std::size_t>(search.find->repeats), "repeat"), each);
   else
-    fmt::print("at least {}: 2 on each of {} of {}{}, and more around each crossing\n",
+    print_text("at least {}: 2 on each of {} of {}{}, and more around each crossing\n",
                many(2 * settings * search.crossover->grid * static_cast<std::size_t>(search.crossover->repeats), "point"),
                many(search.crossover->grid, "value"), many(static_cast<std::size_t>(search.crossover->repeats), "repeat"), each);
-  fmt::print("the later points depend on the results of the first ones\n");
+  print_text("the later points depend on the results of the first ones\n");
 }
 
 }  // namespace
 
 void print_dry_run(const SearchFile& search, const SweepOptions& options, const PoolOptions& pool,
                    const std::filesystem::path& state_file) {
-  const auto nothing = [] { fmt::print("dry run: nothing was computed or written\n"); };
+  const auto nothing = [] { print_text("dry run: nothing was computed or written\n"); };
   if (search.searches()) {
     print_search(search);
     return nothing();
@@ -124,9 +124,9 @@ void print_dry_run(const SearchFile& search, const SweepOptions& options, const 
     lines.push_back({request.name, fmt::format("seed {}", scenario.seed), finished ? "finished" : "to run"});
     longest = std::max(longest, request.name.size());
   });
-  for (const auto& [name, seed, what] : lines) fmt::print("{:<{}}  {:<10}  {}\n", name, longest, seed, what);
+  for (const auto& [name, seed, what] : lines) print_text("{:<{}}  {:<10}  {}\n", name, longest, seed, what);
   const std::size_t settings = groups_of(search.sweep).size();
-  fmt::print("\n{}: {}{}{}\n", many(totals.points(), "point"), many(settings, "setting"),
+  print_text("\n{}: {}{}{}\n", many(totals.points(), "point"), many(settings, "setting"),
              search.sweep.until ? fmt::format(", {} to {} repeats each", search.sweep.repeats, search.sweep.until->most)
                                 : ", " + many(static_cast<std::size_t>(search.sweep.repeats), "repeat") + " each",
              options.shard ? fmt::format(", of which this is shard {} of {}", options.shard->first, options.shard->second) : "");

@@ -50,7 +50,7 @@ std::function<void(std::size_t, std::size_t, const std::string&)> teller(const C
   using Clock = std::chrono::steady_clock;
   return [start = Clock::now()](std::size_t number, std::size_t count, const std::string& what) {
     if (Clock::now() - start < std::chrono::seconds(2)) return;
-    fmt::print(stderr, "run {} of {}: {}\n", number, count, what);
+    print_text(stderr, "run {} of {}: {}\n", number, count, what);
   };
 }
 
@@ -80,13 +80,13 @@ int execute_explain(const std::vector<std::string>& given) {
                             {"report.html", explain_page(explained)}});
     results_are_in(out);
     if (!arguments.common().quiet)
-      for (const std::string& warning : explained.warnings) fmt::print(stderr, "warning: {}\n", warning);
+      for (const std::string& warning : explained.warnings) print_text(stderr, "warning: {}\n", warning);
     if (arguments.flag("json"))
-      fmt::print("{}", json);
+      print_text("{}", json);
     else
-      fmt::print("{}\nresults in {}\n", explain_text(explained), out.string());
+      print_text("{}\nresults in {}\n", explain_text(explained), out.string());
   } catch (const ExplainInterrupted&) {
-    if (!arguments.common().quiet) fmt::print(stderr, "interrupted before the end: nothing is written\n");
+    if (!arguments.common().quiet) print_text(stderr, "interrupted before the end: nothing is written\n");
     return Exit::interrupted;
   }
   return Exit::done;

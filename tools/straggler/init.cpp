@@ -48,7 +48,7 @@ cluster:
 workload:
   model: {kind: mlp, hidden: [64, 64]}                         # straggler list models
   data: {kind: coordinates}        # generated from the seed; real data: fashion_mnist, cifar10, csv, ... (straggler list data)
-  cost: {bytes: 4MB}               # messages as large as a model of a million parameters; remove it to send what learns here
+  cost: {bytes: 4MB}               # messages as large as a model of a million parameters; remove it to send the model above
 
 training:
   scheme: {kind: asgd}             # ssgd, nonblocking, local_sgd, fedavg, ...: straggler list schemes
@@ -85,12 +85,12 @@ int execute_init(const std::vector<std::string>& given) {
   Arguments arguments(init_command, boost::program_options::options_description());
   if (!arguments.parse(given, 0, 1)) return Exit::done;
   if (arguments.positional().empty() || arguments.positional().front() == "-") {
-    fmt::print("{}", first_scenario);
+    print_text("{}", first_scenario);
     return Exit::done;
   }
   const std::string& file = arguments.positional().front();
   write_new(file);
-  fmt::print("{0} is a scenario to start from: straggler check {0}\n", file);
+  print_text("{0} is a scenario to start from: straggler check {0}\n", file);
   return Exit::done;
 }
 

@@ -96,7 +96,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
           {"aggregators", yes_or_no(static_cast<bool>(scheme.aggregators))},
           {"waits", scheme.waits},
           {"staleness", scheme.staleness.text},
-          {"bytes an update", scheme.traffic.text},
+          {"bytes per update", scheme.traffic.text},
           {"real", yes_or_no(scheme.real)}};
 }
 
@@ -182,10 +182,10 @@ std::string fallback_text(const Parameter& parameter) {
 }
 
 void print_entry(const Entry& entry, std::size_t width, bool parameters) {
-  fmt::print("  {:<{}}  {}\n", entry.name, width, entry.summary);
+  print_text("  {:<{}}  {}\n", entry.name, width, entry.summary);
   if (!parameters) return;
-  if (!entry.reference.empty()) fmt::print("  {:<{}}  {}\n", "", width, entry.reference);
-  for (const auto& [figure, value] : entry.figures) fmt::print("  {:<{}}    {}: {}\n", "", width, figure, value);
+  if (!entry.reference.empty()) print_text("  {:<{}}  {}\n", "", width, entry.reference);
+  for (const auto& [figure, value] : entry.figures) print_text("  {:<{}}    {}: {}\n", "", width, figure, value);
   std::size_t name_width = 0, type_width = 0, fallback_width = 0;
   for (const Parameter& parameter : entry.parameters) {
     name_width = std::max(name_width, parameter.name.size());
@@ -194,15 +194,15 @@ void print_entry(const Entry& entry, std::size_t width, bool parameters) {
   }
   for (const Parameter& parameter : entry.parameters) {
     const std::string range = allowed(parameter);
-    fmt::print("  {:<{}}    {:<{}}  {:<{}}  {:<{}}  {}{}{}\n", "", width, parameter.name, name_width, name_of(parameter.type), type_width,
+    print_text("  {:<{}}    {:<{}}  {:<{}}  {:<{}}  {}{}{}\n", "", width, parameter.name, name_width, name_of(parameter.type), type_width,
                fallback_text(parameter), fallback_width, parameter.meaning, range.empty() ? "" : "; ", range);
   }
 }
 
 void print_group(const Group& group, bool parameters) {
-  fmt::print("{}\n", group.name);
+  print_text("{}\n", group.name);
   const std::vector<Entry> entries = entries_of(group);
-  if (entries.empty()) fmt::print("  none built in yet\n");
+  if (entries.empty()) print_text("  none built in yet\n");
   std::size_t width = 0;
   for (const Entry& entry : entries) width = std::max(width, entry.name.size());
   if (group.kind != KindGroup::scheme) {
@@ -210,7 +210,7 @@ void print_group(const Group& group, bool parameters) {
     return;
   }
   for (const std::string& family : family_choice.names()) {
-    fmt::print(" {}\n", family);
+    print_text(" {}\n", family);
     for (const Entry& entry : entries)
       if (entry.scheme && family_choice.name_of(entry.scheme->family) == family) print_entry(entry, width, parameters);
   }
@@ -310,12 +310,12 @@ int list_keys(const std::string& part, const Arguments& arguments) {
     throw UsageError(unknown.what());
   }
   if (arguments.flag("markdown")) {
-    fmt::print("{}", key_table(rows));
+    print_text("{}", key_table(rows));
   } else if (arguments.flag("json")) {
     auto all = nlohmann::ordered_json::array();
     for (const KeyRow& row : rows)
       all.push_back({{"key", row.path}, {"value", row.value}, {"default", row.absent}, {"meaning", row.meaning}});
-    fmt::print("{}\n", all.dump(2));
+    print_text("{}\n", all.dump(2));
   } else {
     std::size_t path_width = 0, value_width = 0;
     for (const KeyRow& row : rows) {
@@ -323,7 +323,7 @@ int list_keys(const std::string& part, const Arguments& arguments) {
       value_width = std::max(value_width, std::min<std::size_t>(row.value.size(), 30));
     }
     for (const KeyRow& row : rows)
-      fmt::print("{:<{}}  {:<{}}  {} (default: {})\n", row.path, path_width, plain_text(row.value), value_width, plain_text(row.meaning),
+      print_text("{:<{}}  {:<{}}  {} (default: {})\n", row.path, path_width, plain_text(row.value), value_width, plain_text(row.meaning),
                  plain_text(row.absent));
   }
   return Exit::done;
@@ -358,12 +358,12 @@ int execute_list(const std::vector<std::string>& given) {
                      "' is one argument too many: only keys take a part, as in straggler list keys cluster");
   if (!arguments.positional().empty()) {
     const Group& group = group_called(arguments.positional().front());
-    json ? fmt::print("{}\n", json_of(group).dump(2)) : print_group(group, true);
+    json ? print_text("{}\n", json_of(group).dump(2)) : print_group(group, true);
     return Exit::done;
   }
   nlohmann::ordered_json all;
   for (const Group& group : groups()) json ? void(all[group.name] = json_of(group)) : print_group(group, false);
-  if (json) fmt::print("{}\n", all.dump(2));
+  if (json) print_text("{}\n", all.dump(2));
   return Exit::done;
 }
 

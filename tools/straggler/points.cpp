@@ -9,6 +9,7 @@
 #include "models/kernels/kernels.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
+#include "sim/base/hidden_folder.hpp"
 #include "sim/base/readable.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/ranks.hpp"
@@ -50,7 +51,7 @@ std::unique_ptr<EvaluationFile> open_store(const Arguments& arguments) {
   else if (const fs::path usual = EvaluationFile::default_file(); !arguments.flag("no-store") && !usual.empty())
     file = usual;
   return std::make_unique<EvaluationFile>(file, EvaluationFile::default_cap,
-                                          [](const std::string& why) { fmt::print(stderr, "warning: {}; continuing without it\n", why); });
+                                          [](const std::string& why) { print_text(stderr, "warning: {}; continuing without it\n", why); });
 }
 
 void open_results(const fs::path& folder, const char* state_file, const char* noun, bool force) {
@@ -64,11 +65,12 @@ void open_results(const fs::path& folder, const char* state_file, const char* no
         fmt::format("{}: is not empty and holds no {}; use --out {}, or --force to write into it", name, noun, free_neighbour(folder)));
   fs::create_directories(folder, error);
   if (error) throw ResultsError(fmt::format("{}: cannot be made ({}); choose another with --out", name, error.message()));
+  remove_abandoned(folder);
 }
 
 DatabaseWait wait_for_others(const Common& common) {
   DatabaseWait wait{{}, [] { return interrupt_requested(); }};
-  if (!common.quiet) wait.tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  if (!common.quiet) wait.tell = [](const std::string& line) { print_text(stderr, "{}\n", line); };
   return wait;
 }
 
@@ -88,16 +90,16 @@ void take_over(SweepState& state, const PlannedResults& now, const Common& commo
                     now.folder.string(), now.noun, points, points == 1 ? "" : "s", changed.first(), free_neighbour(now.folder),
                     points == 1 ? "it" : "them"));
   if (!before.empty() && !common.quiet) {
-    for (const DescribedFact& fact : changed.gone) fmt::print(stderr, "changed, no longer: {}\n", fact.line());
-    for (const DescribedFact& fact : changed.fresh) fmt::print(stderr, "changed, now: {}\n", fact.line());
+    for (const DescribedFact& fact : changed.gone) print_text(stderr, "changed, no longer: {}\n", fact.line());
+    for (const DescribedFact& fact : changed.fresh) print_text(stderr, "changed, now: {}\n", fact.line());
   }
   state.describe(now.description);
 }
 
 void say_how_it_went(const SweepProgress& progress, double wall_seconds, const Common& common) {
   if (common.quiet) return;
-  if (progress.found > 0) fmt::print(stderr, "{} points were already finished\n", progress.found);
-  fmt::print(stderr, "took {:.2f} s; {} of {} evaluations came from the store\n", wall_seconds, readable_count(progress.saved),
+  if (progress.found > 0) print_text(stderr, "{} points were already finished\n", progress.found);
+  print_text(stderr, "took {:.2f} s; {} of {} evaluations came from the store\n", wall_seconds, readable_count(progress.saved),
              readable_count(progress.evaluations));
 }
 

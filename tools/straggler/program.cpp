@@ -24,12 +24,12 @@ namespace straggler::cli {
 namespace {
 
 void print_overview(std::FILE* to) {
-  fmt::print(to,
+  print_text(to,
              "straggler: which way of training finishes first on this cluster, and why?\n"
              "It computes the real gradients of distributed SGD in simulated time, on a cluster described in YAML.\n\n");
   for (const Command* command : commands())
-    fmt::print(to, "  straggler {:<28} {}\n", fmt::format("{} {}", command->name, command->arguments), command->summary);
-  fmt::print(to,
+    print_text(to, "  straggler {:<28} {}\n", fmt::format("{} {}", command->name, command->arguments), command->summary);
+  print_text(to,
              "\n"
              "  straggler COMMAND --help                options and examples of a command\n"
              "  straggler --version\n\n"
@@ -60,7 +60,7 @@ int dispatch(const std::vector<std::string>& arguments) {
     return Exit::done;
   }
   if (first == "--version") {
-    fmt::print("{}\n", version_line());
+    print_text("{}", version_text());
     return Exit::done;
   }
   std::vector<std::string> known;
@@ -77,7 +77,8 @@ int dispatch(const std::vector<std::string>& arguments) {
 void results_are_in(const std::filesystem::path& place) { written_results = place.string(); }
 
 int guarded(const std::vector<std::string>& arguments, const std::function<int()>& body) {
-  const auto say = [](const std::string& text) { fmt::print(stderr, "straggler: {}\n", text); };
+  constexpr std::size_t most = 4000;  // bytes of a message, whatever a file holds
+  const auto say = [](const std::string& text) { print_text(stderr, "straggler: {}\n", shortened(text, most)); };
   try {
     return body();
   } catch (const UsageError& error) {
@@ -86,7 +87,7 @@ int guarded(const std::vector<std::string>& arguments, const std::function<int()
     say(fmt::format("{} (see straggler {}--help)", error.what(), known ? arguments.front() + " " : ""));
     return Exit::bad_input;
   } catch (const ScenarioErrors& errors) {
-    for (const std::string& line : errors.lines()) fmt::print(stderr, "{}\n", line);
+    for (const std::string& line : errors.lines()) print_text(stderr, "{}\n", shortened(line, most));
     return Exit::bad_input;
   } catch (const DataError& error) {
     say(error.what());
@@ -127,7 +128,7 @@ int run_program(const std::vector<std::string>& arguments) {
   const int code = guarded(arguments, [&] { return dispatch(arguments); });
   errno = 0;
   if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && code == 0) {
-    fmt::print(stderr, "straggler: {}\n", output_problem(std::strerror(errno ? errno : EIO)));
+    print_text(stderr, "straggler: {}\n", output_problem(std::strerror(errno ? errno : EIO)));
     return Exit::cannot_go_on;
   }
   return code;

@@ -47,7 +47,7 @@ bool Progress::interrupted() {
   if (!stop_()) return false;
   if (!announced_ && !quiet_) {
     clear();
-    fmt::print(stderr, "straggler: stopping; finished results will be written (once more to stop at once)\n");
+    print_text(stderr, "straggler: stopping; finished results will be written (once more to stop at once)\n");
   }
   announced_ = true;
   return true;
@@ -62,7 +62,7 @@ void Progress::draw(const State& state, double wall_seconds) {
   std::string text = line(state, wall_seconds);
   if (style_ == ProgressStyle::plain) {
     next_draw_ = wall_seconds + line_every;
-    fmt::print(stderr, "{:3.0f} %  {}\n", 100 * state.fraction, text);
+    print_text(stderr, "{:3.0f} %  {}\n", 100 * state.fraction, text);
     return;
   }
   next_draw_ = wall_seconds + bar_every;
@@ -70,7 +70,7 @@ void Progress::draw(const State& state, double wall_seconds) {
   const auto full = static_cast<std::size_t>(std::clamp(state.fraction, 0.0, 1.0) * cells);
   text = fmt::format("[{}{}] {:3.0f} %  {}", std::string(full, '#'), std::string(cells - full, '.'), 100 * state.fraction, text);
   text.resize(std::min(text.size(), terminal_width() - 1));
-  fmt::print(stderr, "\r{}\033[K", text);
+  fmt::print(stderr, "\r{}\033[K", shown_text(text));
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -40,12 +40,12 @@ po::options_description quantize_options() {
   add("bits", text()->value_name("N[,N...]"), "bits of weights and activations, 2 to 8; several are run one after the other (default: 8)");
   add("weight-bits", text()->value_name("N"), "bits of weights, instead of --bits");
   add("activation-bits", text()->value_name("N"), "bits of activations, instead of --bits");
-  add("weights", "quantizes weights; without any of these three: all of them, and then inference in integers only");
+  add("weights", "quantizes weights; without any of --weights, --activations and --biases: all three, and inference in integers");
   add("activations", "quantizes activations");
   add("biases", "quantizes biases (32 bits, at the scale of weights times inputs)");
   add("scheme", text()->value_name("NAME"), "symmetric or affine grids (default: symmetric)");
-  add("granularity", text()->value_name("NAME"), "a grid of weights a channel or a tensor (default: channel)");
-  add("ranges", text()->value_name("NAME"), "what a grid covers: min_max, percentile or mse (the least squared error) (default: min_max)");
+  add("granularity", text()->value_name("NAME"), "one grid of weights per channel or per tensor (default: channel)");
+  add("ranges", text()->value_name("NAME"), "range of a grid: min_max, percentile or mse (least squared error) (default: min_max)");
   add("percentile", text()->value_name("P"), "with --ranges percentile: share of values below the upper end, in % (default: 99.99)");
   add("calibration-samples", text()->value_name("N"), "training samples for measuring ranges of activations (default: 1000)");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the scenario first; repeatable");
@@ -159,7 +159,7 @@ class Quantization {
       print(unquantized, runs);
     });
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (!arguments_.common().quiet) fmt::print(stderr, "took {:.2f} s\n", seconds);
+    if (!arguments_.common().quiet) print_text(stderr, "took {:.2f} s\n", seconds);
     return Exit::done;
   }
 
@@ -260,7 +260,7 @@ class Quantization {
                                    : fmt::format("{}/{}", choice.weight_bits, choice.activation_bits);
       for (const StepResult& step : run.outcome.steps) add(step, bits);
     }
-    fmt::print(
+    print_text(
         "{}\nchange: in percentage points, from the previous step; changed: test samples with another class than in that step\n"
         "results in {}\n",
         aligned(rows, 1), out_.string());

@@ -139,22 +139,22 @@ int execute_race(const std::vector<std::string>& given) {
   });
   take_over(state, {out, "race", describe(race, reader), [&] { return race_goes_on(race, reader, pool); }}, arguments.common());
   share_with_ranks(pool, arguments, options);
-  if (const auto warning = too_few_seeds_warning(race); warning && !arguments.common().quiet) fmt::print(stderr, "warning: {}\n", *warning);
+  if (const auto warning = too_few_seeds_warning(race); warning && !arguments.common().quiet) print_text(stderr, "warning: {}\n", *warning);
   const RaceOutcome outcome = run_race(race, reader, pool);
   line.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!outcome.interrupted) {
     write_tables(out, race, reader, outcome, state);
     if (arguments.flag("json"))
-      fmt::print("{}", race_json(race, reader, outcome, out.string()));
+      print_text("{}", race_json(race, reader, outcome, out.string()));
     else
-      fmt::print("{}\nresults in {}\n", race_table(race, reader, outcome), out.string());
+      print_text("{}\nresults in {}\n", race_table(race, reader, outcome), out.string());
     std::fflush(stdout);
   } else if (!arguments.common().quiet) {
-    fmt::print(stderr, "interrupted before the end: there is no result yet; the same command continues\n");
+    print_text(stderr, "interrupted before the end: there is no result yet; the same command continues\n");
   }
-  for (const std::string& failure : outcome.failed_candidates) fmt::print(stderr, "counts as worst: {}\n", failure);
-  for (const std::string& failure : outcome.failures) fmt::print(stderr, "failed, counts as missed: {}\n", failure);
+  for (const std::string& failure : outcome.failed_candidates) print_text(stderr, "counts as worst: {}\n", failure);
+  for (const std::string& failure : outcome.failures) print_text(stderr, "failed, counts as missed: {}\n", failure);
   say_how_it_went(pool.progress(), seconds, arguments.common());
   if (outcome.interrupted) return Exit::interrupted;
   return outcome.failures.empty() ? Exit::done : Exit::cannot_go_on;

@@ -72,7 +72,7 @@ int execute_report(const std::vector<std::string>& given) {
     const fs::path out = arguments.has("out") ? arguments.file("out") : fs::path("compared.html");
     const Files files = compared_files(arguments.positional(), out.parent_path());
     write_whole_files(out.parent_path(), {{out.filename().string(), files.front().second}});
-    fmt::print("{}\n", out.string());
+    print_text("{}\n", out.string());
     return Exit::done;
   }
   const fs::path folder = arguments.positional().front();
@@ -80,13 +80,13 @@ int execute_report(const std::vector<std::string>& given) {
     const Files files = files_of(folder, folder);
     write_whole_files(folder, files);
     if (fs::exists(folder / "sweep.sqlite")) remove_old_maps(folder, files);
-    for (const auto& [name, text] : files) fmt::print("{}\n", (folder / name).string());
+    for (const auto& [name, text] : files) print_text("{}\n", (folder / name).string());
     return Exit::done;
   }
   const fs::path out = arguments.file("out");
   const Files files = files_of(folder, out.parent_path());
   write_whole_files(out.parent_path(), {{out.filename().string(), files.front().second}});
-  fmt::print("{}\n", out.string());
+  print_text("{}\n", out.string());
   return Exit::done;
 }
 

@@ -50,9 +50,9 @@ po::options_description run_options() {
   add_scenario_options(add);
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
   add("keep", po::value<std::string>()->value_name("TABLES"),
-      "what to write beside the summary, separated by commas: order (also choices.csv, which --replay reads), workers, links, staleness, page "
-      "(report.html, which straggler report makes later, too); or all, or none (default: all)");
-  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "replays the choices of that run, and so its weights, whatever the times");
+      "what to write beside summary and curve, which may be named, too, separated by commas: order (also choices.csv, which --replay "
+      "reads), workers, links, staleness, page (report.html, which straggler report makes later, too); or all, or none (default: all)");
+  add("replay", po::value<std::string>()->value_name("RUN_DIR"), "replays the choices of that run, and so its weights; times may differ");
   add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
       "saves the state in DIR.checkpoint, beside the results, for --resume: every INTERVAL of wall-clock time (10min) or every N updates "
       "(5000). It is removed when the run ends");
@@ -83,8 +83,10 @@ KeptTables kept_tables(const Arguments& arguments) {
   if (given == "all") return {};
   KeptTables kept{false, false, false, false, false};
   if (given == "none") return kept;
+  bool always = true;  // the summary and the curve are written whatever is named
   const std::vector<std::pair<std::string, bool*>> tables = {
-      {"order", &kept.order}, {"workers", &kept.workers}, {"links", &kept.links}, {"staleness", &kept.staleness}, {"page", &kept.page}};
+      {"order", &kept.order}, {"workers", &kept.workers}, {"links", &kept.links}, {"staleness", &kept.staleness},
+      {"page", &kept.page},   {"summary", &always},       {"curve", &always}};
   std::vector<std::string> names;
   for (const auto& [name, keep] : tables) names.push_back(name);
   for (const std::string& part : split_at_commas(given)) {
@@ -118,8 +120,8 @@ std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, 
   const bool every = arguments.has("checkpoint-every");
   if (!every && !arguments.flag("resume")) return std::nullopt;
   if (arguments.flag("timing-only"))
-    throw UsageError(fmt::format("{} needs the math, which --timing-only leaves out; remove one of them",
-                                 every ? "--checkpoint-every" : "--resume"));
+    throw UsageError(
+        fmt::format("{} needs the math, which --timing-only leaves out; remove one of them", every ? "--checkpoint-every" : "--resume"));
   std::optional<CheckpointRequest> request;
   try {
     request = checkpoint_beside(out);
@@ -152,7 +154,7 @@ class Run {
       options_.checkpoint->tell = [this](const CheckpointNote& note) {
         if (common_.quiet && note.what != CheckpointNote::What::failed) return;
         if (progress_) progress_->clear();
-        fmt::print(stderr, "{}\n", checkpoint_text(note, options_.checkpoint->file));
+        print_text(stderr, "{}\n", checkpoint_text(note, options_.checkpoint->file));
       };
   }
 
@@ -177,9 +179,9 @@ class Run {
     if (options_.checkpoint)
       if (const fs::path& file = options_.checkpoint->file;
           finish_checkpoint(file, record.outcome == Outcome::interrupted) && !common_.quiet)
-        fmt::print(stderr, "{} is kept: --resume continues from it\n", file.string());
+        print_text(stderr, "{} is kept: --resume continues from it\n", file.string());
     if (!common_.quiet) say_aside(record, recorder, wall_seconds);
-    fmt::print("{}", run_report(scenario_, record, folder.out()));
+    print_text("{}", run_report(scenario_, record, folder.out()));
     return exit_code(record.outcome);
   }
 
@@ -195,16 +197,16 @@ class Run {
     if (options_.checkpoint) throw UsageError("--store and checkpoints both determine where a run continues; leave one of them out");
     if (options_.timing_only) throw UsageError("--store needs the math, which --timing-only leaves out; remove one of them");
     store_ = std::make_unique<EvaluationFile>(file, EvaluationFile::default_cap, [](const std::string& why) {
-      fmt::print(stderr, "warning: {}; this run continues without it\n", why);
+      print_text(stderr, "warning: {}; this run continues without it\n", why);
     });
     options_.store = store_.get();
     options_.data = &data_;
   }
 
   static void say_aside(const RunRecord& record, const Recorder& recorder, double wall_seconds) {
-    for (const std::string& warning : record.warnings) fmt::print(stderr, "warning: {}\n", warning);
-    if (const std::string note = recorder.trace_note(); !note.empty()) fmt::print(stderr, "note: {}\n", note);
-    fmt::print(stderr, "took {:.2f} s, {} events\n", wall_seconds, record.events);
+    for (const std::string& warning : record.warnings) print_text(stderr, "warning: {}\n", warning);
+    if (const std::string note = recorder.trace_note(); !note.empty()) print_text(stderr, "note: {}\n", note);
+    print_text(stderr, "took {:.2f} s, {} events\n", wall_seconds, record.events);
   }
 
   std::unique_ptr<EvaluationFile> store_;

@@ -19,7 +19,7 @@ int execute_schema(const std::vector<std::string>& given) {
   std::vector<std::string> known;
   for (const FileFormat& format : file_formats()) {
     if (format.name == kind) {
-      fmt::print("{}\n", json_schema(format.title, format.keys).dump(1));
+      print_text("{}\n", json_schema(format.title, format.keys).dump(1));
       return Exit::done;
     }
     known.push_back(format.name);

@@ -75,23 +75,22 @@ std::string filled(std::string_view text) {
 }
 
 void print_comparison(const std::vector<SchemeEntry>& all) {
-  fmt::print("| scheme | who waits for whom | staleness at most | bytes an update | needs |\n| --- | --- | --- | --- | --- |\n");
+  print_text("| scheme | who waits for whom | staleness at most | bytes per update | needs |\n| --- | --- | --- | --- | --- |\n");
   for (const std::string& family : family_choice.names())
     for (const SchemeEntry& scheme : all)
       if (family_choice.name_of(scheme.family) == family)
-        fmt::print("| [`{0}`](#{0}) | {1} | {2} | {3} | {4} |\n", scheme.name, scheme.waits,
-                   scheme.staleness.text == "none" ? "no bound" : scheme.staleness.text, scheme.traffic.text,
-                   needs_text(scheme));
+        print_text("| [`{0}`](#{0}) | {1} | {2} | {3} | {4} |\n", scheme.name, scheme.waits,
+                   scheme.staleness.text == "none" ? "no bound" : scheme.staleness.text, scheme.traffic.text, needs_text(scheme));
 }
 
 void print_section(const SchemeEntry& scheme) {
-  fmt::print("\n### {}\n\n", scheme.name);
-  fmt::print("{}\n", filled(scheme.paragraph));
-  fmt::print("    {}\n\n", scheme.rule);
-  fmt::print("{}\n", filled(fmt::format("Parameters: {}. Needs {}{}. {}.", parameters_text(scheme), needs_text(scheme),
+  print_text("\n### {}\n\n", scheme.name);
+  print_text("{}\n", filled(scheme.paragraph));
+  print_text("    {}\n\n", scheme.rule);
+  print_text("{}\n", filled(fmt::format("Parameters: {}. Needs {}{}. {}.", parameters_text(scheme), needs_text(scheme),
                                         scheme.real ? "" : "; in simulation only", scheme.reference)));
-  fmt::print("![{0}: what four workers do](images/schemes/{0}.svg)\n\n", scheme.name);
-  fmt::print("{}", filled(fmt::format("`{}`", variant_of(scheme, scheme.picture).text())));
+  print_text("![{0}: what four workers do](images/schemes/{0}.svg)\n\n", scheme.name);
+  print_text("{}", filled(fmt::format("`{}`", variant_of(scheme, scheme.picture).text())));
 }
 
 }  // namespace
@@ -100,11 +99,11 @@ void print_scheme_page() {
   const auto& all = Registry<SchemeEntry>::instance().entries();
   print_comparison(all);
   for (const std::string& family : family_choice.names()) {
-    fmt::print("\n## {}\n", as_heading(family));
+    print_text("\n## {}\n", as_heading(family));
     for (const SchemeEntry& scheme : all)
       if (family_choice.name_of(scheme.family) == family) print_section(scheme);
   }
-  fmt::print("\n");
+  print_text("\n");
 }
 
 }  // namespace straggler::cli

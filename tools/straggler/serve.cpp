@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 int given_port(const Arguments& arguments) {
   constexpr std::uint64_t most = 65'535;
   const std::uint64_t port = arguments.count("port", 0);
-  if (port > most) throw UsageError(fmt::format("--port is {}; it must be at most {}, or 0 for one that is free", port, most));
+  if (port > most) throw UsageError(fmt::format("--port is {}; it must be at most {}, or 0 for a free one", port, most));
   return static_cast<int>(port);
 }
 
@@ -30,7 +30,7 @@ fs::path given_folder(const Arguments& arguments) {
 
 int execute_serve(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
-  own.add_options()("port", po::value<std::string>()->value_name("N")->default_value("0"), "port of 127.0.0.1; 0: one that is free");
+  own.add_options()("port", po::value<std::string>()->value_name("N")->default_value("0"), "port of 127.0.0.1; 0: a free one");
   Arguments arguments(serve_command, own);
   if (!arguments.parse(given, 0, 1)) return Exit::done;
   const fs::path folder = given_folder(arguments);
@@ -40,13 +40,13 @@ int execute_serve(const std::vector<std::string>& given) {
     HttpServer server(wanted);
     const std::string token = new_token();
     Desk desk(folder, Gate(server.port(), token), arguments.common().threads);
-    fmt::print("http://127.0.0.1:{}/?token={}\n", server.port(), token);
+    print_text("http://127.0.0.1:{}/?token={}\n", server.port(), token);
     std::fflush(stdout);
     if (!arguments.common().quiet)
-      fmt::print(stderr, "serving {}; open the address in a browser on this machine, stop with Ctrl-C\n", folder.string());
+      print_text(stderr, "serving {}; open the address in a browser on this machine, stop with Ctrl-C\n", folder.string());
     server.run(desk, interrupt_requested);
   } catch (const PortTaken& problem) {
-    throw UsageError(fmt::format("--port: {}; choose another, or 0 for one that is free", problem.what()));
+    throw UsageError(fmt::format("--port: {}; choose another, or 0 for a free one", problem.what()));
   }
   return Exit::interrupted;
 }

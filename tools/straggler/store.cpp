@@ -27,17 +27,17 @@ int execute_store(const std::vector<std::string>& given) {
   if (what != "info" && what != "clear") throw UsageError(unknown_name("action", what, {"info", "clear"}));
   const fs::path file = file_of(arguments);
   if (!fs::exists(file)) {
-    fmt::print("{}: no store yet; a sweep makes one\n", file.string());
+    print_text("{}: no store yet; a sweep makes one\n", file.string());
     return Exit::done;
   }
   EvaluationFile store(file);
   if (what == "clear") store.clear();
   const EvaluationFile::Facts facts = store.facts();
   const auto bytes = [](std::uint64_t count) { return readable_bytes(static_cast<double>(count)); };
-  fmt::print("{}\n{} evaluations, {} of them by this program's math\n{} weights and momenta, {} of them by this program's math; {}\n",
+  print_text("{}\n{} evaluations, {} of them by this program's math\n{} weights and momenta, {} of them by this program's math; {}\n",
              store.file().string(), readable_count(facts.evaluations), readable_count(facts.own_evaluations), readable_count(facts.values),
              readable_count(facts.own_values), bytes(facts.value_bytes));
-  fmt::print("{} of at most {}\n", bytes(facts.file_bytes), bytes(facts.cap));
+  print_text("{} of at most {}\n", bytes(facts.file_bytes), bytes(facts.cap));
   return Exit::done;
 }
 

@@ -173,7 +173,7 @@ class SweepCommand {
     if (outcome.missing.empty()) return Exit::done;
     std::fflush(stdout);
     const PlacedPoint& first = outcome.missing.front();
-    fmt::print(stderr,
+    print_text(stderr,
                "straggler: {} of {} points are in none of these folders, and so not in the tables; the first is {}; run their shards "
                "again, or `straggler sweep SWEEP.yaml --out {}`\n",
                outcome.missing.size(), outcome.progress.points, point_name(columns, first.labels, first.repeat), out_.string());
@@ -264,10 +264,10 @@ class SweepCommand {
     state.keep_answer(write_answer(answer));
     write_tables({{"report.html", search_page(answer)}, {file, table}});
     if (outcome.interrupted)
-      fmt::print("interrupted; run it again to continue\n");
+      print_text("interrupted; run it again to continue\n");
     else
-      fmt::print("{}", text);
-    fmt::print("{} points in {}\n", outcome.progress.finished, (out_ / file).string());
+      print_text("{}", text);
+    print_text("{} points in {}\n", outcome.progress.finished, (out_ / file).string());
     return outcome;
   }
 
@@ -287,7 +287,7 @@ class SweepCommand {
     std::vector<std::pair<std::string, std::string>> files = sweep_report_files(description, columns, outcome);
     files.insert(files.end(), {{"groups.csv", groups_csv(columns, outcome)}, {"points.csv", points_csv(columns, outcome)}});
     write_tables(files);
-    fmt::print("{}\n{} of {} points in {}\n", sweep_table(columns, outcome), outcome.progress.finished, outcome.progress.points,
+    print_text("{}\n{} of {} points in {}\n", sweep_table(columns, outcome), outcome.progress.finished, outcome.progress.points,
                out_.string());
   }
 
@@ -313,7 +313,7 @@ class SweepCommand {
 
   void say_aside(const SweepOutcome& outcome, double wall_seconds) const {
     std::fflush(stdout);
-    for (const std::string& failure : outcome.failures) fmt::print(stderr, "failed: {}\n", failure);
+    for (const std::string& failure : outcome.failures) print_text(stderr, "failed: {}\n", failure);
     say_how_it_went(outcome.progress, wall_seconds, common_);
   }
 

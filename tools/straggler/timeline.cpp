@@ -87,7 +87,7 @@ int execute_timeline(const std::vector<std::string>& given) {
   const std::string label = fmt::format("What {} workers do under {}", names.size(), scenario.training.scheme.name);
   write_picture(out, draw(timeline, names, label).standalone());
   if (!arguments.common().quiet)
-    fmt::print("{}: {} updates in {}\n", out.string(), timeline.updates().size(), arguments.get<std::string>("until"));
+    print_text("{}: {} updates in {}\n", out.string(), timeline.updates().size(), arguments.get<std::string>("until"));
   return Exit::done;
 }
 

@@ -48,8 +48,8 @@ void refuse_foreign_folder(const fs::path& out, bool force) {
 
 void print_lines(const std::vector<ClaimResult>& results) {
   for (const ClaimResult& result : results) {
-    fmt::print("{}\n", claim_line(result));
-    for (const std::string& warning : claim_warnings(result)) fmt::print("        warning: {}\n", warning);
+    print_text("{}\n", claim_line(result));
+    for (const std::string& warning : claim_warnings(result)) print_text("        warning: {}\n", warning);
   }
 }
 
@@ -75,7 +75,7 @@ int execute_validate(const std::vector<std::string>& given) {
   std::vector<ClaimResult> results;
   bool interrupted = false;
   for (const Claim& claim : claims) {
-    if (tell) fmt::print(stderr, "claim {} of {}: {}\n", results.size() + 1, claims.size(), claim.title);
+    if (tell) print_text(stderr, "claim {} of {}: {}\n", results.size() + 1, claims.size(), claim.title);
     try {
       results.push_back(validate(claim, options));
     } catch (const Interrupted&) {
@@ -83,16 +83,16 @@ int execute_validate(const std::vector<std::string>& given) {
       break;
     }
     if (json) continue;
-    fmt::print("{}\n", claim_table(results.back()));
+    print_text("{}\n", claim_table(results.back()));
     std::fflush(stdout);
   }
   if (!json) print_lines(results);
   if (!results.empty()) write_whole_files(out, {{"validation.csv", validation_csv(results)}, {"report.html", validation_html(results)}});
   const std::size_t not_tried = claims.size() - results.size();
   if (json)
-    fmt::print("{}", validation_json(results, not_tried));
+    print_text("{}", validation_json(results, not_tried));
   else
-    fmt::print("{}{}\n", claims_summary(results), interrupted ? fmt::format("; {} not tried: interrupted", not_tried) : "");
+    print_text("{}{}\n", claims_summary(results), interrupted ? fmt::format("; {} not tried: interrupted", not_tried) : "");
   if (interrupted) return Exit::interrupted;
   for (const ClaimResult& result : results)
     if (!result.holds()) return Exit::exceeded;

@@ -25,9 +25,9 @@ void write_vectors(const WordVectors& vectors, const fs::path& path) {
 }
 
 void print_neighbours(const WordVectors& vectors, std::size_t word, std::size_t count) {
-  fmt::print("{} ({} times)\n", vectors.vocabulary.words[word], vectors.vocabulary.counts[word]);
+  print_text("{} ({} times)\n", vectors.vocabulary.words[word], vectors.vocabulary.counts[word]);
   for (const Neighbour& near : nearest_words(vectors, word, count))
-    fmt::print("  {:<20} {:.3f}\n", vectors.vocabulary.words[near.word], near.cosine);
+    print_text("  {:<20} {:.3f}\n", vectors.vocabulary.words[near.word], near.cosine);
 }
 
 int execute_words(const std::vector<std::string>& given) {

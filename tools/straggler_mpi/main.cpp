@@ -3,13 +3,16 @@
 
 #include <boost/program_options.hpp>
 #include <cstdio>
+#include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "models/kernels/kernels.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/launcher.hpp"
+#include "tools/straggler/manual.hpp"
 #include "tools/straggler/program.hpp"
 #include "tools/straggler_mpi/sweep.hpp"
 #include "validation/mpi/real_run.hpp"
@@ -35,23 +38,38 @@ po::options_description visible_options() {
       "as lines too");
   add("quiet", "only errors on standard error");
   add("help,h", "this page");
-  add("version", "version and compiler");
+  add("version", "version, commit, build and kernel set");
   return options;
 }
+
+constexpr std::pair<const char*, const char*> uses[] = {
+    {"run SCENARIO.yaml", "runs a scenario on real MPI ranks: one per worker, and one for the server if the scheme has one"},
+    {"sweep SWEEP.yaml", "what `mpirun -n N straggler sweep SWEEP.yaml` becomes; see straggler sweep --help"},
+    {"race SCENARIO.yaml", "likewise; see straggler race --help"}};
+constexpr const char* examples =
+    "  mpirun -n 5 straggler-mpi run scenario.yaml            # asgd of 4 workers: rank 0 is the server\n"
+    "  mpirun --oversubscribe --bind-to none -n 17 straggler-mpi run scenario.yaml --out results/real\n"
+    "  straggler run scenario.yaml --replay results/real --out results/replay\n";
+constexpr const char* more_ranks = "More ranks than cores: --oversubscribe --bind-to none, after mpirun. As root: --allow-run-as-root.";
 
 void print_help(const po::options_description& options) {
   std::ostringstream text;
   text << options;
-  fmt::print(
-      "straggler-mpi run SCENARIO.yaml: runs a scenario on real MPI ranks: one per worker, and one for the server if the scheme has one\n"
-      "straggler-mpi sweep SWEEP.yaml: what `mpirun -n N straggler sweep SWEEP.yaml` becomes; see straggler sweep --help\n"
-      "straggler-mpi race SCENARIO.yaml: likewise; see straggler race --help\n\n"
-      "{}\nExamples:\n"
-      "  mpirun -n 5 straggler-mpi run scenario.yaml            # asgd of 4 workers: rank 0 is the server\n"
-      "  mpirun --oversubscribe --bind-to none -n 17 straggler-mpi run scenario.yaml --out results/real\n"
-      "  straggler run scenario.yaml --replay results/real --out results/replay\n\n"
-      "More ranks than cores: --oversubscribe --bind-to none, after mpirun. As root: --allow-run-as-root.\n",
-      text.str());
+  for (const auto& [use, meaning] : uses) fmt::print("straggler-mpi {}: {}\n", use, meaning);
+  fmt::print("\n{}\nExamples:\n{}\n{}\n", text.str(), examples, more_ranks);
+}
+
+std::string man_page() {
+  const po::options_description options = visible_options();
+  cli::ManPage page{.name = "straggler-mpi",
+                    .summary = "distributed SGD on real MPI ranks, and sweeps that ranks share",
+                    .synopsis = {"mpirun -n N straggler-mpi COMMAND [OPTION]..."},
+                    .paragraphs = {more_ranks}};
+  page.commands.assign(std::begin(uses), std::end(uses));
+  page.options = {&options};
+  page.examples = examples;
+  page.see_also = {"straggler", "straggler-sweep", "straggler-race"};
+  return cli::roff(page);
 }
 
 void check_kernels(const std::string& name) {
@@ -119,7 +137,7 @@ std::optional<RealOptions> parse(const std::vector<std::string>& arguments, bool
     return std::nullopt;
   }
   if (values.count("version")) {
-    if (prints) fmt::print("straggler-mpi {} ({})\n", version(), compiler());
+    if (prints) fmt::print("{}", cli::version_text("straggler-mpi"));
     return std::nullopt;
   }
   return options_of(values, words);
@@ -131,8 +149,12 @@ std::optional<RealOptions> parse(const std::vector<std::string>& arguments, bool
 int main(int count, char** arguments) {
   using namespace straggler;
   cli::prepare_process();
-  const Mpi mpi(count, arguments);
   const std::vector<std::string> words(arguments + (count > 0 ? 1 : 0), arguments + count);
+  if (words == std::vector<std::string>{"--man"}) {  // for packages: without MPI
+    fmt::print("{}", man_page());
+    return 0;
+  }
+  const Mpi mpi(count, arguments);
   if (!words.empty() && cli::is_shared_by_ranks(words.front())) return cli::sweep_on_ranks(mpi, words);
   std::optional<RealOptions> options;
   if (const int code = together(mpi, [&] { options = parse(words, mpi.first()); })) return code;

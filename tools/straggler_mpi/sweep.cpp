@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "models/kernels/kernels.hpp"
 #include "tools/straggler/command.hpp"
@@ -38,15 +39,20 @@ class ServedRanks final : public Ranks {
   const unsigned cores_;
 };
 
-/// MPI_Finalize waits for all ranks, including lost ones.
+/// MPI_Finalize waits for all ranks, including lost ones. All ranks come here within moments of each other and every result is written: a
+/// rank that is lost from here on keeps the others no longer than one that is lost before.
 int end(int code, bool all_there) {
   std::fflush(nullptr);
   if (!all_there) ::_exit(code);
+  std::thread([code] {
+    std::this_thread::sleep_for(SweepServer::lost_after);
+    ::_exit(code);
+  }).detach();
   return code;
 }
 
 int lead(const Mpi& mpi, const std::vector<std::string>& arguments, unsigned cores) {
-  const auto warn = [](const std::string& line) { fmt::print(stderr, "warning: {}\n", line); };
+  const auto warn = [](const std::string& line) { print_text(stderr, "warning: {}\n", line); };
   SweepServer server(mpi, {identity_of(arguments), request_interrupt, warn});
   ServedRanks ranks(server, cores);
   set_ranks(&ranks);
@@ -59,7 +65,7 @@ int follow(const Mpi& mpi, const std::vector<std::string>& arguments, unsigned c
   catch_interrupts();
   SweepRank rank(mpi, {identity_of(arguments), cores, interrupt_requested});
   if (const std::optional<int> code = rank.run()) return end(*code, rank.all_there());
-  fmt::print(stderr, "straggler: rank {} has heard nothing from rank 0 for {} minutes, and ends\n", mpi.rank(),
+  print_text(stderr, "straggler: rank {} has heard nothing from rank 0 for {} minutes, and ends\n", mpi.rank(),
              SweepRank::lost_after.count());
   ::_exit(Exit::cannot_go_on);
 }

@@ -1,5 +1,5 @@
-// A message of s bytes takes alpha + s / bandwidth. A star's route is two links, so that alpha is twice a link's latency; within a host
-// the latency is that of the whole path (model.md, "Network").
+// A message of s bytes takes alpha + s / bandwidth. A star's route is two links, so alpha is twice a link's latency; within a host the
+// latency is that of the whole path (model.md, "Network").
 #include <fmt/format.h>
 
 #include <algorithm>

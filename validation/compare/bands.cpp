@@ -28,7 +28,7 @@ std::optional<FitSpread> spread_of(const Matrix& jacobian, const std::vector<dou
   }
   const std::optional<Matrix> inverse = inverse_normal(scaled);
   if (!inverse) return std::nullopt;
-  // 1 - leverage: below it a row alone determines a parameter, and its residual says nothing about the model's error.
+  // 1 - leverage: below it a row alone determines a parameter, and its residual does not show the model's error.
   constexpr double decides = 0.05;
   FitSpread spread;
   double sum = 0, weight = 0;

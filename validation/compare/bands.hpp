@@ -16,7 +16,7 @@ inline constexpr double widest_band = 10;
 struct FitSpread {
   Matrix covariance;  // of the parameters: s² (J'WJ)^-1, s² = residuals' weighted squares / degrees of freedom
   std::optional<double>
-      left_out;         // root of the weighted mean square of leave-one-out residuals rᵢ / (1 - hᵢ); none: each row determines a parameter
+      left_out;  // root of the weighted mean square of leave-one-out residuals rᵢ / (1 - hᵢ); none: each row determines a parameter
   double quantile = 0;  // Student's t of the degrees of freedom, two-sided, for band_confidence
 };
 

@@ -233,52 +233,51 @@ Part<Compared> compare_part() {
   return Part<Compared>({
       field(&Compared::column, {.name = "column",
                                 .type = ValueType::text,
-                                .meaning = "what was measured",
+                                .meaning = "the measured column",
                                 .required = true,
                                 .remedy = "write the name of the measured column",
                                 .form = "column"}),
       field(&Compared::unit,
             {.name = "unit",
              .type = ValueType::text,
-             .meaning = "of that column: a unit of what the metric is, a time, a size, a rate (bytes divided by seconds), or `%`",
+             .meaning = "unit of that column, of the same kind as the metric: a time, a size, a rate (bytes divided by seconds), or `%`",
              .form = "unit"}),
       field(&Compared::metric,
             {.name = "metric",
              .type = ValueType::text,
-             .meaning =
-                 "a number of `summary.json`, `update_seconds`: simulated seconds an update, or `blocked_seconds_per_update`: those in "
-                 "which a worker was in communication or idle",
+             .meaning = "a number of `summary.json`; `update_seconds`, the simulated seconds per update; or `blocked_seconds_per_update`, "
+                        "the part of them in which a worker communicated or was idle",
              .required = true,
              .remedy = "write a number of summary.json such as simulated_seconds, or update_seconds",
              .form = "name"}),
       field(
           &Compared::divide_by,
-          {.name = "divide_by", .type = ValueType::text, .meaning = "another such number, by which the metric is divided", .form = "name"}),
-      field(&Compared::scale, {.name = "scale", .type = ValueType::number, .range = Range::above(0), .meaning = "times the prediction"}),
+          {.name = "divide_by", .type = ValueType::text, .meaning = "another such number; the metric is divided by it", .form = "name"}),
+      field(&Compared::scale, {.name = "scale", .type = ValueType::number, .range = Range::above(0), .meaning = "factor on the prediction"}),
       read_by<Compared>(
           {.name = "relative_to",
-           .meaning = "compares ratios to the row with that value and otherwise the same bound cells; that row itself does not count",
+           .meaning = "compares ratios: each row to the row with this value and the same other bound cells, which itself does not count",
            .form = "`{COLUMN: value}`",
            .shape = Shape::entries_of,
            .keys = {pattern_form()}},
           read_relative_to),
       field(&Compared::deviation, {.name = "std",
                                    .type = ValueType::text,
-                                   .meaning = "standard deviation of single measurements, in the unit of `column`: rows weigh 1 / variance "
-                                              "in the fit, and the claim reports the error from noise alone",
+                                   .meaning = "standard deviation of a single measurement, in the unit of `column`: the fit weights rows by "
+                                              "1 / variance, and the claim reports the error of noise alone",
                                    .form = "column"}),
       read_by<Compared>(
           {.name = "repeats",
            .type = ValueType::text,
            .meaning =
-               "number of measurements that `column` averages: `std` is divided by its square root; without `std` it is the row's weight",
+               "number of measurements averaged in `column`: `std` is divided by its square root; without `std` it is the row's weight",
            .otherwise = "`1`",
            .form = "column or number"},
           read_repeats),
       read_by<Compared>(
           {.name = "rank",
            .type = ValueType::text,
-           .meaning = "the worker that was measured, from 0; `metric` is then a number of `workers.csv`, and `divide_by` may be one",
+           .meaning = "number of the measured worker, from 0; `metric` is then a number of `workers.csv`, and `divide_by` may be one",
            .otherwise = "the whole run",
            .form = "column or number"},
           read_rank),
@@ -313,7 +312,7 @@ Part<Fit> fit_part() {
                    read_fit_rows),
       two_words(&Fit::log_errors,
                 {.name = "errors",
-                 .meaning = "squares of log(predicted / measured), or of predicted / measured - 1",
+                 .meaning = "what is squared and summed: log(predicted / measured), or predicted / measured - 1",
                  .choices = {"log", "relative"}},
                 "log", "relative"),
   });

@@ -11,7 +11,7 @@ namespace straggler {
 /// "rows[1]"
 std::string item_path(const std::string& list, std::size_t index);
 
-/// A scalar, or a list of scalars, each of which must say something. `remedy`: "write a path …".
+/// A scalar, or a list of scalars, none of them empty. `remedy`: "write a path …".
 std::vector<std::string> read_texts(ReadContext& context, const YamlNode* node, const std::string& path, const std::string& remedy);
 std::vector<ScenarioKey> one_or_more_texts();
 
@@ -29,14 +29,14 @@ std::vector<std::string> read_paths(Section& section);
 template <class Spec>
 std::vector<Field<Spec>> path_fields() {
   return {read_by<Spec>({.name = "path",
-                         .meaning = "path in the scenario that takes the value",
+                         .meaning = "path in the scenario that gets the value",
                          .otherwise = "required, unless there are `paths`",
                          .form = "path",
                          .shape = ScenarioKey::Shape::one_of,
                          .keys = one_or_more_texts()},
                         [](Section& section, Spec& spec) { spec.paths = read_paths(section); }),
           read_before<Spec>({.name = "paths",
-                             .meaning = "several paths that take the same value",
+                             .meaning = "several paths that get the same value",
                              .otherwise = "required, unless there is a `path`",
                              .form = "list of paths",
                              .shape = ScenarioKey::Shape::one_of,

@@ -104,7 +104,7 @@ class Fitter {
     try {
       prepare_rows(rows_, fitted_, predictor_, changes);
     } catch (const RunFailed&) {
-      // told below, for the points whose runs fail
+      // reported below, for the points whose runs fail
     }
     Matrix out;
     for (const std::vector<PlacedSet>& sets : changes) {

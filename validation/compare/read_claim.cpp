@@ -159,9 +159,9 @@ Part<Claim> bound_part() {
                        .form = "share"};
   };
   return Part<Claim>({
-      read_by<Claim>(share("mape", "of the mean error on the held-out rows: `2%` or `0.02`; above 1 with `%` only"),
+      read_by<Claim>(share("mape", "bound on the mean error of the held-out rows: `2%` or `0.02`; a bound above 1 needs `%`"),
                      [](Section& section, Claim& claim) { claim.bound_mape = read_share(section, "mape"); }),
-      read_by<Claim>(share("max", "of the largest error on a held-out row"),
+      read_by<Claim>(share("max", "bound on the largest error of a held-out row"),
                      [](Section& section, Claim& claim) { claim.bound_max = read_share(section, "max"); }),
   });
 }
@@ -229,10 +229,10 @@ Part<Claim> claim_part() {
                      read_version),
       field(&Claim::title, {.name = "title",
                             .type = ValueType::text,
-                            .meaning = "what is claimed, in a line",
+                            .meaning = "the claim, in one line",
                             .required = true,
                             .remedy = "write what is claimed, in a line"}),
-      field(&Claim::source, {.name = "source", .type = ValueType::text, .meaning = "where the table comes from"}),
+      field(&Claim::source, {.name = "source", .type = ValueType::text, .meaning = "origin of the measured table"}),
       field(&Claim::attempt,
             {.name = "attempt",
              .type = ValueType::count,
@@ -249,7 +249,7 @@ Part<Claim> claim_part() {
                        claim.measured_place = top.place_of("measured");
                      }),
       read_by<Claim>({.name = "set",
-                      .meaning = "fixed changes of the scenario, each with its source: `PATH: {value: …, source: …}`; or the value alone",
+                      .meaning = "fixed changes of the scenario, each with its source: `PATH: {value: …, source: …}`, or the value alone",
                       .form = "map from paths to values",
                       .shape = Shape::entries_of,
                       .keys = {{.shape = Shape::any}, {.name = "PATH", .shape = Shape::map, .keys = set_part().keys()}}},
@@ -257,7 +257,7 @@ Part<Claim> claim_part() {
       read_by<Claim>(
           {.name = "bind",
            .meaning =
-               "path that takes the cell; or a list of paths that all take it; or a map with the keys below; or a list of paths and maps",
+               "path that gets the value of the cell; or a list of such paths; or a map with the keys below; or a list of paths and maps",
            .form = "map from columns to paths",
            .shape = Shape::entries_of,
            .keys = bind_forms()},
@@ -277,7 +277,7 @@ Part<Claim> claim_part() {
            .required = true,
            .remedy = "write compare: {column: …, metric: …}"},
           compare_part(), check_compare),
-      map(&Claim::fit, {.name = "fit", .meaning = "what is fitted, and on which rows", .otherwise = "nothing is fitted"}, fit_part()),
+      map(&Claim::fit, {.name = "fit", .meaning = "the fitted values, and the rows they are fitted on", .otherwise = "nothing is fitted"}, fit_part()),
       map<Claim>({.name = "bound",
                   .meaning = "largest errors on held-out rows",
                   .required = true,
@@ -285,7 +285,7 @@ Part<Claim> claim_part() {
                  bound_part(), check_bound),
       field(&Claim::timing_only,
             {.name = "timing_only",
-             .meaning = "`false` runs the math although the metric does not need it (for example if a target accuracy ends the run)",
+             .meaning = "`false` runs the math even if the metric does not need it (for example if a target accuracy ends the run)",
              .otherwise = "as the metric needs"}),
   });
 }

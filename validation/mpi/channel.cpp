@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <deque>
 #include <fstream>
 #include <limits>
+
+#include "validation/mpi/waiting.hpp"
 
 namespace straggler {
 
@@ -38,11 +39,6 @@ std::uint64_t number_of_this_boot() {
 }
 
 }  // namespace
-
-void nap(std::int64_t nanoseconds) {
-  const timespec span{static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &span, nullptr);
-}
 
 Mpi::Mpi(int& count, char**& arguments) {
   int provided = 0;

@@ -105,7 +105,4 @@ class Channel {
   std::vector<Pending> outgoing_;
 };
 
-/// Lets others run for this long, to within microseconds.
-void nap(std::int64_t nanoseconds);
-
 }  // namespace straggler

@@ -3,9 +3,15 @@
 #include <algorithm>
 #include <chrono>
 
+#include "validation/mpi/waiting.hpp"
+
 namespace straggler {
 
-ComputeThread::ComputeThread(SingleGradient& gradient) : gradient_(gradient), thread_([this] { work(); }) {}
+ComputeThread::ComputeThread(SingleGradient& gradient, bool in_background)
+    : gradient_(gradient), thread_([this, in_background] {
+        if (in_background) go_behind_messages();
+        work();
+      }) {}
 
 ComputeThread::~ComputeThread() {
   {

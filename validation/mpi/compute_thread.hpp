@@ -24,8 +24,9 @@ class ComputeThread {
     std::exception_ptr failure;
     std::atomic<bool> cancelled{false}, done{false};
   };
-  /// `gradient` outlives it, and nobody else uses it.
-  explicit ComputeThread(SingleGradient& gradient);
+  /// `gradient` outlives it, and is used by this thread only. In the background: messages of all ranks on the machine go first. An emulated
+  /// computation needs its gradient only at its end.
+  ComputeThread(SingleGradient& gradient, bool in_background);
   ~ComputeThread();
   ComputeThread(const ComputeThread&) = delete;
   ComputeThread& operator=(const ComputeThread&) = delete;
@@ -42,7 +43,7 @@ class ComputeThread {
   std::mutex mutex_;
   std::condition_variable begun_, ended_;
   std::deque<std::shared_ptr<Job>> jobs_;
-  std::shared_ptr<Job> spare_[2];  // reused when nobody else holds them
+  std::shared_ptr<Job> spare_[2];  // reused when no other pointer holds them
   bool quit_ = false;
   std::thread thread_;
 };

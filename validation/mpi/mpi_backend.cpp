@@ -12,10 +12,12 @@ std::int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+constexpr std::int64_t least_nap = 20'000;  // ns
+
 /// A sleep is a small share of the time for which nothing has happened: it delays messages little, and ranks that wait long leave the cores
 /// to working ranks.
 std::int64_t nap_after(std::int64_t idle_ns, bool quiet) {
-  return std::clamp<std::int64_t>(idle_ns / 32, 20'000, quiet ? 250'000 : 100'000);
+  return std::clamp<std::int64_t>(idle_ns / 32, least_nap, quiet ? 250'000 : 100'000);
 }
 
 Bytes bytes_of(std::string_view text) {
@@ -122,7 +124,7 @@ void MpiBackend::wait(std::int64_t idle_since) {
   if (computing_.job)
     thread_.wait(*computing_.job, span);
   else
-    nap(span);
+    arrivals_.wait(least_nap, span);
 }
 
 /// After every rank's goodbye nothing is in flight: it is the last message between two ranks, and messages do not overtake each other.
@@ -136,7 +138,7 @@ void MpiBackend::drain() {
     if (channel_.progress(*this))
       idle_since = steady_ns();
     else
-      nap(nap_after(steady_ns() - idle_since, channel_.quiet()));
+      arrivals_.wait(least_nap, nap_after(steady_ns() - idle_since, channel_.quiet()));
   }
 }
 

@@ -21,10 +21,11 @@
 #include "validation/mpi/rank_log.hpp"
 #include "validation/mpi/ring_gather.hpp"
 #include "validation/mpi/ring_mean.hpp"
+#include "validation/mpi/waiting.hpp"
 
 namespace straggler {
 
-/// This rank or another has thrown: what() names the rank and its error.
+/// This rank or another has thrown: what() has the rank and its error.
 struct RankFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -58,8 +59,8 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   bool publishes() const { return node_.self() == publisher_; }
   /// On the publishing rank: the course so far, without the other ranks' logs.
   RunCourse course() const;
-  /// Where workers have weights of their own: makes the means that will be evaluated, on the rank that publishes. All ranks call it, after
-  /// the run.
+  /// If workers publish their own weights: makes the means that will be evaluated, on the publishing rank. All ranks call it, after the
+  /// run.
   void gather_own_versions();
 
  private:
@@ -103,7 +104,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   /// Where no vote is taken: between two updates, as in the simulation.
   void stop_now(Time end);
   void keep_publication(const Weights& weights, const Contributions& made, Time when);
-  // Where workers have weights of their own:
+  // If workers publish their own weights:
   bool own_versions() const { return task_.plan.versions != Versions::shared; }
   bool runs_free() const { return task_.plan.versions == Versions::free_running; }
   void publish_own(const PublishOperation& operation, Time when);
@@ -120,7 +121,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void need_parts(const std::vector<OwnVersions::Part>& parts);
   void forget_parts(const std::vector<OwnVersions::Part>& parts);
   void gather_free();
-  /// The mean of what all ranks have sent of these weights.
+  /// The mean of all ranks' parts of these weights.
   Handle mean_of(const std::vector<Handle>& parts);
   // Collectives, each in the ring of its workers:
   struct Reducing {
@@ -181,7 +182,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   Payload ring_mean(Ring& ring);
 
   void transmit(Rank to, const Payload& payload, Operation* operation);
-  /// The payload, and what follows it: null where nothing does.
+  /// The payload, and a part that follows it: null if there is none.
   struct Packed {
     std::shared_ptr<const Bytes> first, behind;
   };
@@ -232,13 +233,13 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   std::deque<Publication> publications_;
   bool keep_last_ = false;  // its value, when the next one comes
   struct {
-    std::map<std::uint64_t, Handle> values;  // of this rank's weights, by number; those that may be asked for
+    std::map<std::uint64_t, Handle> values;  // of this rank's weights, by number; those that may be requested
     std::optional<OwnVersions> versions;     // on the rank that publishes
     std::deque<std::uint64_t> numbers;       // there: of publications_
     bool over = false;                       // there: the last version has arrived
   } own_;
   struct {
-    std::map<Key, Handle> values;  // of this rank's weights; those that may be asked for
+    std::map<Key, Handle> values;  // of this rank's weights; those that may be requested
     // On the rank that publishes:
     std::deque<std::vector<OwnVersions::Part>> parts;  // of publications_; empty: will not be evaluated
     struct Needed {
@@ -259,6 +260,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   NodeContext context_;
   Node node_;
   Rank publisher_;
+  SocketWait arrivals_;
   Mailbox<MessagePointer> mail_;
   Process process_;  // last: its frame dies first
 };

@@ -1,6 +1,6 @@
-// Workers that publish weights of their own on real ranks. No rank waits for another: each reports its publications and their times to the
-// rank that publishes, beside the scheme's messages and in no account. That rank determines the versions (OwnVersions), the stop, and the
-// versions to evaluate. If workers run free it determines the order of versions, which a replay forces: the order of arrival, but no
+// Workers that publish their own weights on real ranks. No rank waits for another: each reports its publications and their times to the
+// publishing rank, beside the scheme's messages and in no account. That rank determines the versions (OwnVersions), the stop, and the
+// versions to evaluate. If workers run free it also determines the order of versions, which a replay forces: the order of arrival, but no
 // version before its inputs. The weights stay on their ranks until the run ends; then their means are made.
 #include <algorithm>
 #include <set>

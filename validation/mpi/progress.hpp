@@ -9,7 +9,7 @@
 
 namespace straggler {
 
-/// Nothing for the first two seconds; then a line every five, from a thread of its own: loading and evaluating take long, too.
+/// Prints nothing for the first two seconds, then a line every five, from its own thread: loading and evaluating take long, too.
 class RankProgress {
  public:
   /// Not `shown`: no thread, no lines.
@@ -20,7 +20,7 @@ class RankProgress {
 
   /// "loading data". The number of updates is left out of the lines until it is set again.
   void stage(std::string name);
-  /// `fraction` of the way to the stop: 0 to 1, as far as updates tell.
+  /// `fraction` of the way to the stop: 0 to 1, judged by updates.
   void published(std::uint64_t updates, double epochs, double fraction);
 
  private:

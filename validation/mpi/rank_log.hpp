@@ -24,10 +24,10 @@ struct LogEntry {
     dropped_time
   };
   std::int64_t ticks = 0;   // since the start
-  std::uint64_t bytes = 0;  // bytes of values sent or dropped; of dropped_samples their number, of dropped_time ticks
-  std::int32_t peer = 0;    // to whom, from whom, whose
+  std::uint64_t bytes = 0;  // bytes of sent or dropped values; for dropped_samples their number, for dropped_time ticks
+  std::int32_t peer = 0;    // the receiver, the sender, or the contributor
   Kind kind = Kind::sent;
-  double spared = 0;  // bytes that compression saved of what was sent
+  double spared = 0;  // bytes saved by compression
 };
 
 /// Gradients whose computation took longer than emulated: real time leaked into the run.

@@ -18,6 +18,8 @@
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/readable.hpp"
+#include "sim/base/shown_text.hpp"
+#include "validation/mpi/freed_memory.hpp"
 #include "validation/mpi/mpi_backend.hpp"
 #include "validation/mpi/progress.hpp"
 #include "validation/mpi/suitability.hpp"
@@ -214,7 +216,7 @@ class RankRun {
     values_ = std::make_unique<RankValues>(*lineage_, *executor_, blueprint_->plan);
     gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, *math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed,
                                                  blueprint_->numerics);
-    thread_ = std::make_unique<ComputeThread>(*gradient_);
+    thread_ = std::make_unique<ComputeThread>(*gradient_, options_.emulated);
     RankTask task{.plan = blueprint_->plan, .scheme = *blueprint_->scheme};
     task.has_server = has_server_;
     task.reduces = blueprint_->scheme_entry->all_reduces(scenario_.training.scheme.parameters);
@@ -275,10 +277,11 @@ class RankRun {
 
   void say(const RunRecord& record) const {
     if (!options_.quiet)
-      for (const std::string& warning : record.warnings) fmt::print(stderr, "warning: {}\n", warning);
-    fmt::print("{}: {} on {} ranks, {}, {} measured, {} updates, test accuracy {:.4f}, train loss {:.4f}; results in {}\n", record.name,
-               record.scheme, mpi_.size(), name_of(record.outcome), readable_seconds(record.end.seconds()), record.updates,
-               record.final_test_accuracy.value_or(0), record.final_train_loss.value_or(0), folder_->out().string());
+      for (const std::string& warning : record.warnings) fmt::print(stderr, "warning: {}\n", shown_text(warning));
+    fmt::print("{}: {} on {} ranks, {}, {} measured, {} updates, test accuracy {:.4f}, train loss {:.4f}; results in {}\n",
+               shown_text(record.name), record.scheme, mpi_.size(), name_of(record.outcome), readable_seconds(record.end.seconds()),
+               record.updates, record.final_test_accuracy.value_or(0), record.final_train_loss.value_or(0),
+               shown_text(folder_->out().string()));
     std::fflush(stdout);
   }
 
@@ -310,11 +313,12 @@ int together(const Mpi& mpi, const std::function<void()>& part) {
   const Failure failure = failure_of(part);
   const Mpi::Verdict verdict = mpi.agree(failure.code);
   if (verdict.rank == mpi.rank())
-    for (const std::string& line : failure.lines) fmt::print(stderr, "{}\n", line);
+    for (const std::string& line : failure.lines) fmt::print(stderr, "{}\n", shown_text(line));
   return verdict.code;
 }
 
 int real_run(const Mpi& mpi, const RealOptions& options) {
+  keep_freed_memory();
   RankRun run(mpi, options);
   if (const int code = together(mpi, [&] { run.prepare(); })) return code;
   if (const int code = together(mpi, [&] { run.meet(); })) return code;

@@ -31,7 +31,7 @@ class RingMean {
 
   /// All ranks bring the same segments.
   void begin(std::vector<float> mine, std::vector<Segment> segments, Bytes beside, bool vote);
-  /// `mine`: equally long vectors, one after another. All ranks bring as many. Their first parts are of those numbers.
+  /// `mine`: equally long vectors, one after another, the same number on all ranks. Their first parts have format `numbers`.
   void begin(std::vector<float> mine, Cut cut, Bytes beside, bool vote, Precision numbers = Precision::fp32);
   /// The next message from the left. Only while not done.
   void arrived(std::span<const std::byte> message);

@@ -289,8 +289,8 @@ Weights unpack_weights(Vectors& vectors, Unpacker& from) {
   return weights;
 }
 
-/// The weights that it was taken at travel as their standing and name: nobody who gets a gradient looks at them. Batches over which it is
-/// a mean stay behind: real ranks do not fuse.
+/// Only the standing and the name of the weights it was taken at travel: no receiver of a gradient reads them. Batches that were averaged
+/// stay behind: real ranks do not fuse.
 template <class Vectors>
 void pack_gradient(const GradientState& state, const Vectors& vectors, Packer& to) {
   to.put(std::int64_t{state.averaged});
@@ -348,7 +348,7 @@ Gradient unpack_gradient(Vectors& vectors, Unpacker& from) {
   return gradient;
 }
 
-/// A token's bytes travel, whatever they say.
+/// A token's bytes travel, with any content.
 void pack_token(const Token& token, Packer& to) {
   to.put(token.number);
   to.put_block(std::vector<std::byte>(token.bytes));

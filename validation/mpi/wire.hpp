@@ -21,12 +21,12 @@ class Values {
  public:
   /// Evaluated here if need be. Valid while the handle lives and until the next call.
   virtual std::span<const float> of(const Handle& handle) = 0;
-  /// A name that somebody else made.
+  /// A name made by another rank.
   virtual Handle named(const Key& key) = 0;
   virtual void give(const Handle& handle, std::span<const float> values) = 0;
   /// It has a value, or follows from some.
   virtual bool has(const Handle& handle) const = 0;
-  /// Algebra::moved: a name, whose value follows when it is asked for.
+  /// Algebra::moved: a name, whose value follows on request.
   virtual Handle moved(const Handle& from, const Handle& move) = 0;
   /// FactorRules::product.
   virtual Handle product(const Handle& factors, const std::vector<double>& scalars) = 0;
@@ -41,8 +41,8 @@ struct Codec {
   std::vector<TensorInfo> tensors;
 };
 
-/// A vector of `length` floats travels in one message; where it ends in running statistics in two, its first `first` floats, then those.
-/// Fragments cut its first `parameters` floats into equal pieces; the last also takes what follows them.
+/// A vector of `length` floats travels in one message, or in two if it ends in running statistics: its first `first` floats, then those.
+/// Fragments cut its first `parameters` floats into equal pieces; the last fragment also has the rest.
 struct Cut {
   constexpr Cut() = default;
   constexpr Cut(std::size_t all, std::size_t before_statistics) : Cut(all, before_statistics, all) {}
@@ -89,7 +89,7 @@ class Packer {
   Bytes bytes_;
 };
 
-/// Reads what a Packer wrote, in the same order. Throws std::logic_error where a message is too short for what it should hold.
+/// Reads the output of a Packer, in the same order. Throws std::logic_error if a message is too short.
 class Unpacker {
  public:
   explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -125,7 +125,7 @@ class Unpacker {
 /// where there are none.
 void pack(const Payload& payload, Cut cut, Values& values, Packer& to, Packer& behind);
 Payload unpack(Cut cut, Values& values, Unpacker& from, Unpacker& behind);
-/// Names alone: what comes out refers to nodes whose values are still to be given.
+/// Names alone: the unpacked payload refers to nodes whose values must still be given.
 void pack_names(const Payload& payload, Packer& to);
 Payload unpack_names(Values& values, Unpacker& from);
 /// The vectors that go with it, its own first.

@@ -41,7 +41,7 @@ PointWork get_work(Unpacker& from) {
   work.timing_only = from.get<std::uint8_t>() != 0;
   const std::string file = get_text(from);
   work.scenario = read_scenario_text(get_text(from), file);
-  work.scenario.places.reset();  // of a text that nobody has written
+  work.scenario.places.reset();  // its text is in no user's file
   return work;
 }
 

@@ -19,24 +19,25 @@ namespace straggler {
 enum class Talk : std::uint8_t {
   // from rank 0
   set_up,    // RankSetup
-  work,      // number, what to run
+  work,      // number, the point to run
   found,     // number, an evaluation or none
   promised,  // number, whether
   stop,      // runs in progress are cancelled
-  close,     // exit code, whether a rank is lost: nothing more will come
+  close,     // exit code: no more points will come
+  leave,     // whether all ranks are there: the last
   // to rank 0
-  ready,      // who it is; what prevents it from taking part, if anything
+  ready,      // the rank; the reason why it cannot take part, if any
   want,       // number: another point
   find,       // number, key
   promise,    // number, ticket, keys
   keep,       // key, evaluation
   finish,     // ticket, result
-  fail,       // ticket, what went wrong
+  fail,       // ticket, error
   give_up,    // ticket
-  broken,     // what went wrong with the rank itself
+  broken,     // the rank's own error
   interrupt,  // this rank was asked to end the sweep
   alive,      // both ways, every second or so
-  bye,        // the last
+  bye,        // it works no more, and waits to be told to leave
 };
 
 /// How a rank works.
@@ -58,8 +59,8 @@ std::string get_text(Unpacker& from);
 
 void put_setup(Packer& to, const RankSetup& setup);
 RankSetup get_setup(Unpacker& from);
-/// First the ticket; the scenario as YAML. What comes out is equal to it, but does not know where its values were written. Throws
-/// ScenarioErrors where the scenario is not for this machine.
+/// First the ticket, then the scenario as YAML. The scenario that is read back is equal, but does not know the places of its values. Throws
+/// ScenarioErrors if the scenario does not suit this machine.
 void put_work(Packer& to, const PointWork& work);
 PointWork get_work(Unpacker& from);
 void put_point(Packer& to, const FinishedPoint& point);

@@ -24,13 +24,21 @@ std::optional<int> SweepRank::run() {
     if (deserted()) return std::nullopt;
     rest();
   }
+  wait_to_leave();
+  return code;
+}
+
+/// All ranks leave together: MPI's end waits for each of them, and would wait for ever for one that died after it had heard of the close.
+/// If rank 0 is silent, it is lost.
+void SweepRank::wait_to_leave() {
   post(message(Talk::bye));
-  send_all();
-  while (!channel_.all_left()) {
-    channel_.progress(*this);
+  heard_ = Clock::now();
+  while (!left_ && Clock::now() - heard_ <= SweepServer::lost_after) {
+    send_all();
+    if (channel_.progress(*this)) patience_.happened();
+    tell_rank_0();
     rest();
   }
-  return code;
 }
 
 /// Sleeps, but sends a worker's messages at once.
@@ -84,8 +92,10 @@ void SweepRank::arrived(Rank /*from*/, MessageKind /*kind*/, Bytes bytes) {
     case Talk::close:
       ended_ = true;
       closed_ = unpacker.get<std::int32_t>();
-      all_there_ = unpacker.get<std::uint8_t>() == 0;
       break;
+    case Talk::leave:
+      left_ = unpacker.get<std::uint8_t>() != 0;
+      return;
     default:  // alive
       return;
   }
@@ -147,7 +157,7 @@ Bytes SweepRank::ask(Talk what, const std::function<void(Packer&)>& rest) {
 
 namespace {
 
-/// Behind what kind of answer it is, and to which question.
+/// The content of an answer, after its kind and its question's number.
 Unpacker contents(const Bytes& answer) {
   Unpacker unpacker(answer);
   unpacker.get<std::uint8_t>();

@@ -37,8 +37,8 @@ class SweepRank final : public PointDesk, private TrajectoryStore, private Chann
 
   /// Works until rank 0 ends the sweep, and returns rank 0's exit code. None: rank 0 is lost.
   std::optional<int> run();
-  /// After it: whether rank 0 had heard of all ranks to the end.
-  bool all_there() const { return all_there_; }
+  /// After it: whether all ranks were there when rank 0 told them to leave.
+  bool all_there() const { return left_.value_or(false); }
 
   // For the workers of this rank.
   std::optional<PointWork> next() override;
@@ -65,6 +65,7 @@ class SweepRank final : public PointDesk, private TrajectoryStore, private Chann
   void tell_rank_0();
   void rest();
   bool deserted() const;
+  void wait_to_leave();
 
   const Options options_;
   Channel channel_;
@@ -83,9 +84,10 @@ class SweepRank final : public PointDesk, private TrajectoryStore, private Chann
   std::deque<Bytes> outbox_;
   std::map<std::uint64_t, Bytes> asked_;  // by number; the answer, empty until it is there
   std::uint64_t next_number_ = 1;
-  std::unordered_map<Key, Evaluation, KeyHash> known_;  // what was found or made here
+  std::unordered_map<Key, Evaluation, KeyHash> known_;  // found or made by this rank
   std::optional<int> closed_;
-  bool all_there_ = true;
+
+  std::optional<bool> left_;  // told to leave: whether all ranks were there
 };
 
 }  // namespace straggler

@@ -7,6 +7,7 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "validation/mpi/real_run.hpp"
+#include "validation/mpi/waiting.hpp"
 
 namespace straggler {
 namespace {
@@ -238,7 +239,7 @@ void SweepServer::look_after_ranks() {
   told_alive_ = now;
   for (Rank rank = 1; rank < channel_.ranks(); ++rank) {
     const Peer& each = peer(rank);
-    if (each.gone || each.lost) continue;
+    if (each.lost) continue;
     if (now - each.heard > lost_after)
       lose(rank);
     else
@@ -250,7 +251,7 @@ void SweepServer::lose(Rank rank) {
   Peer& lost = peer(rank);
   lost.lost = true;
   options_.warn(fmt::format("rank {} has not responded for {} s{}", rank, lost_after.count(),
-                            lost.tickets.empty() ? "" : ": its point is given to another rank"));
+                            lost.tickets.empty() ? "" : ": its points are given to other ranks"));
   if (pool_)
     for (const std::uint64_t ticket : lost.tickets) pool_->put_back(ticket);
   lost.tickets.clear();
@@ -268,13 +269,21 @@ bool SweepServer::close(int code) {
     look_after_ranks();
     rest();
   }
-  return std::none_of(peers_.begin(), peers_.end(), [](const Peer& each) { return each.lost; });
+  const bool all_there = std::none_of(peers_.begin(), peers_.end(), [](const Peer& each) { return each.lost; });
+  for (Rank rank = 1; rank < channel_.ranks(); ++rank) {
+    if (peer(rank).lost) continue;
+    Packer packer = message(Talk::leave);
+    packer.put(std::uint8_t{all_there});
+    send(rank, std::move(packer));
+  }
+  for (const Clock::time_point since = Clock::now(); !channel_.all_left() && Clock::now() - since < lost_after; rest())
+    channel_.progress(*this);
+  return all_there;
 }
 
 void SweepServer::send_close(Rank to) {
   Packer packer = message(Talk::close);
   packer.put(std::int32_t{*closed_});
-  packer.put(static_cast<std::uint8_t>(std::any_of(peers_.begin(), peers_.end(), [](const Peer& each) { return each.lost; })));
   send(to, std::move(packer));
 }
 

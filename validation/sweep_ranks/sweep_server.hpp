@@ -37,9 +37,10 @@ class SweepServer final : private ChannelUser {
   };
   SweepServer(const Mpi& mpi, Options options);
 
-  /// Serves the pool until it is over. The first call tells the ranks how to work, and throws BadUsage if one cannot.
+  /// Serves the pool until it is done. The first call sends the ranks their settings, and throws BadUsage if one cannot use them.
   void serve(PointPool& pool, const RankSetup& setup);
-  /// Nothing more will come: every rank ends with this code. True: none is lost.
+  /// Nothing more will come: every rank ends with this code. Waits until all have stopped to work or are lost, and tells them to leave.
+  /// True: none is lost.
   bool close(int code);
 
  private:

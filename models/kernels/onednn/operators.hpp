@@ -38,7 +38,7 @@ class Layout {
 };
 
 /// One of oneDNN's primitives, made for one shape. Immutable; may run in several threads at once, each with its own memory. Computes in the
-/// calling thread, whatever OpenMP's settings.
+/// calling thread, independent of OpenMP's settings.
 class Operator {
  public:
   /// Layout of an argument, numbered as the functions below name them.

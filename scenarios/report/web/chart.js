@@ -353,7 +353,7 @@ class Chart {
   }
 }
 
-/// Draws `spec` into `figure`, in place of its still picture. Returns the chart, whose update() takes other data.
+/// Draws `spec` into `figure`, instead of its still picture. Returns the chart, whose update() takes other data.
 straggler.chart = (figure, spec) => new Chart(figure, spec);
 straggler.charts = charts;
 straggler.redrawAll = () => charts.forEach((chart) => chart.draw());

@@ -88,8 +88,8 @@ inline double nic_bytes_per_second(const Case& of, std::uint32_t rank) {
   return of.unequal ? link_bytes_per_second * (1 + rank % 5) / 5 : link_bytes_per_second;
 }
 
-/// The fat tree's traffic: flow number k of every host goes to a random permutation of the hosts without fixed points, and has 0.5 to
-/// 1.5 MB. [hosts][flows]; half as many again as are counted, for the hosts that are ahead.
+/// The fat tree's traffic: flow number k of every host goes to a random permutation of the hosts without fixed points, and has 0.5 to 1.5
+/// MB. [hosts][flows]; 1.5 times the counted number, for the hosts that are ahead.
 struct Flow {
   std::uint32_t to;
   std::uint64_t bytes;
@@ -100,7 +100,7 @@ inline std::vector<std::vector<Flow>> permutation_traffic(const Case& of) {
   std::mt19937_64 random(12345);
   for (std::uint32_t k = 0; k < of.rounds + of.rounds / 2 + 16; ++k) {
     std::iota(to.begin(), to.end(), 0u);
-    for (std::uint32_t i = tree_hosts - 1; i > 0; --i) std::swap(to[i], to[random() % i]);  // one cycle (Sattolo), so nobody stays
+    for (std::uint32_t i = tree_hosts - 1; i > 0; --i) std::swap(to[i], to[random() % i]);  // one cycle (Sattolo): no fixed points
     for (std::uint32_t i = 0; i < tree_hosts; ++i) flows[i].push_back({to[i], 500'000 + random() % 1'000'001});
   }
   return flows;

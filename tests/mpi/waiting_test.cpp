@@ -1,0 +1,103 @@
+// How ranks wait and keep memory: a wait ends when bytes arrive, and messages of one size do not map their pages again.
+#include "validation/mpi/waiting.hpp"
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "validation/mpi/freed_memory.hpp"
+
+using namespace straggler;
+
+namespace {
+
+constexpr std::int64_t millisecond = 1'000'000, hour = 3'600'000 * millisecond;  // ns
+
+/// Both ends of a TCP connection of this process with itself.
+struct Connection {
+  int listening = socket(AF_INET, SOCK_STREAM, 0), from = socket(AF_INET, SOCK_STREAM, 0), to = -1;
+  Connection() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    REQUIRE(bind(listening, any, length) == 0);
+    REQUIRE(listen(listening, 1) == 0);
+    REQUIRE(getsockname(listening, any, &length) == 0);
+    REQUIRE(connect(from, any, length) == 0);
+    to = accept(listening, nullptr, nullptr);
+    REQUIRE(to >= 0);
+  }
+  ~Connection() {
+    for (const int each : {listening, from, to}) close(each);
+  }
+};
+
+std::int64_t page_faults() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return used.ru_minflt;
+}
+
+}  // namespace
+
+TEST_CASE("a wait ends when bytes arrive on a connection, and otherwise after its time") {
+  SocketWait arrivals;
+  CHECK_FALSE(arrivals.wait(0, millisecond));  // no connection yet
+  const Connection connection;
+  CHECK_FALSE(arrivals.wait(0, millisecond));
+  REQUIRE(write(connection.from, "x", 1) == 1);
+  CHECK(arrivals.wait(0, hour));
+  CHECK_FALSE(arrivals.wait(millisecond, millisecond));  // bytes end no wait before its least time
+  char byte = 0;
+  REQUIRE(read(connection.to, &byte, 1) == 1);
+  CHECK_FALSE(arrivals.wait(0, millisecond));
+}
+
+TEST_CASE("a connection that is made after many waits is found") {
+  SocketWait arrivals;
+  for (int i = 0; i < 300; ++i) arrivals.wait(0, 1);
+  const Connection connection;
+  REQUIRE(write(connection.from, "x", 1) == 1);
+  bool found = false;
+  for (int i = 0; i < 301 && !found; ++i) found = arrivals.wait(0, 1);  // looks are apart by as many waits as there were
+  CHECK(found);
+}
+
+TEST_CASE("only the thread that asks for it goes behind messages") {
+  const auto niceness = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
+  const int before = niceness();
+  int behind = 0;
+  std::thread([&] {
+    go_behind_messages();
+    behind = niceness();
+  }).join();
+  CHECK(behind == std::min(before + 10, 19));
+  CHECK(niceness() == before);
+}
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+TEST_CASE("buffers of one size are mapped once") {
+  mallopt(M_MMAP_THRESHOLD, 1 << 22);  // as every program of Straggler does when it starts
+  keep_freed_memory();
+  constexpr std::size_t bytes = 1 << 20, page = 4096, rounds = 50;
+  const auto use = [] {
+    std::vector<char> buffer(bytes);
+    for (std::size_t at = 0; at < bytes; at += page) buffer[at] = static_cast<char>(at >> 12);
+    CHECK(buffer[bytes - page] == static_cast<char>((bytes - page) >> 12));
+  };
+  use();
+  const std::int64_t before = page_faults();
+  for (std::size_t i = 0; i < rounds; ++i) use();
+  CHECK(page_faults() - before < static_cast<std::int64_t>(bytes / page));  // mapped anew, each round would fault on each page
+}
+#endif
