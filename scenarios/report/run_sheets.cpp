@@ -182,8 +182,7 @@ std::vector<Figure> RunSheets::curves(const std::vector<std::size_t>& order, std
     if (value == &SketchPoint::test_accuracy) wanted.target = target;
     wanted.note = "Click a curve for its runs.";
     if (chosen.size() < with_curves.size())
-      wanted.note = fmt::format("{} of {} settings are drawn. {}", chosen.size(),
-                                with_curves.size(), wanted.note);
+      wanted.note = fmt::format("{} of {} settings are drawn. {}", chosen.size(), with_curves.size(), wanted.note);
     if (auto figure = learning_figure(wanted)) {
       if (!where.empty()) figure->title += " (" + where + ")";
       figures.push_back(std::move(*figure));
