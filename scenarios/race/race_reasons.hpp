@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/race/race_run.hpp"
+#include "scenarios/race/race_outcome.hpp"
 
 namespace straggler {
 

@@ -57,15 +57,6 @@ std::vector<PointRequest> racing_requests(const Race& race, const RaceReader& re
 
 }  // namespace
 
-std::vector<RunValues> RaceOutcome::times(const Finish& finish) const {
-  std::vector<RunValues> all;
-  for (const auto& own : runs) {
-    all.emplace_back();
-    for (const RaceRun& run : own) all.back().push_back(seconds_to(finish, run.fields));
-  }
-  return all;
-}
-
 void check_runs(const Race& race, const RaceReader& reader) {
   RunOptions options;
   options.timing_only = true;

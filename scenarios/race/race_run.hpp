@@ -1,35 +1,13 @@
 // Runs a race: first every entrant's candidates, then, with the best of them, every entrant from every seed.
 #pragma once
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "scenarios/race/race.hpp"
-#include "scenarios/race/tuning.hpp"
-#include "scenarios/statistics/better.hpp"
+#include "scenarios/race/race_outcome.hpp"
 #include "scenarios/sweep/point_pool.hpp"
 
 namespace straggler {
-
-struct RaceRun {
-  std::uint64_t seed = 0;
-  std::vector<SummaryField> fields;  // empty: it failed
-  std::string sketch = {};           // as in FinishedPoint
-};
-
-struct RaceOutcome {
-  std::vector<Tuned> tuned;                // [entrants]; empty: not tuned
-  std::vector<std::vector<RaceRun>> runs;  // [entrants][seeds]
-  std::vector<Verdict> verdicts;           // [finishes]
-  std::vector<std::string> reasons;        // sentences: why the one ahead is faster than each that it beats (race_reasons.hpp)
-  std::vector<std::string> failures;       // runs of the race that failed; they count as missed
-  std::vector<std::string> failed_candidates;
-  bool interrupted = false;  // all of the above are empty
-
-  /// [entrants]
-  std::vector<RunValues> times(const Finish& finish) const;
-};
 
 /// Prepares each entrant's first run without running it, so that a scheme that does not fit its cluster or its compression is reported at
 /// once. Throws ScenarioErrors with the entrant as it was given.

@@ -12,6 +12,7 @@
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/run_sheets.hpp"
 #include "scenarios/report/search_figures.hpp"
+#include "scenarios/report/search_said.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/report/sweep_view.hpp"

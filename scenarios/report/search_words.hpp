@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "scenarios/report/charts.hpp"
-#include "scenarios/report/search_answer.hpp"
 
 namespace straggler {
 
@@ -23,8 +22,5 @@ LabelNumbers numbers_of_labels(const std::vector<std::string>& labels);
 
 /// "bandwidth 1Gbps, workers 4".
 std::string group_title(const std::vector<std::string>& axes, const std::vector<std::string>& labels);
-
-/// The text of the search, one entry for each of its groups, with readable names of paths and metrics.
-std::vector<std::string> said_in_words(const SearchAnswer& answer);
 
 }  // namespace straggler

@@ -23,7 +23,7 @@ const std::vector<Rank>& list_of(const RankGroup& group) {
 Reductions::Reductions(World& world, Books& books, Workers& workers, PostOffice& post_office)
     : world_(world), books_(books), workers_(workers), post_office_(post_office) {
   if (world.has_server() || world.cluster.peers || (!world.cluster.all_reduce && world.workers > 1)) return;
-  if (world.cluster.as_they_come)
+  if (world.cluster.as_they_come && world.workers > 1)  // a single worker waits for nobody, and may fail
     main_ = std::make_unique<ReductionSkewed>(world, books, workers, post_office);
   else
     main_ = std::make_unique<ReductionTogether>(world, books, workers, post_office);
