@@ -13,8 +13,8 @@ TEST_CASE("every scheme: a replay on a slower network draws the same samples fro
   for (const Variant& variant : variants()) {
     if (variant.one_worker) continue;
     CAPTURE(variant.scheme);
-    const std::vector<std::string> sets = {"workload.data.partition=shared", "training.stop={updates: 25}"};
-    const std::vector<std::string> slower = {"workload.data.partition=shared", "training.stop={updates: 25}",
+    const std::vector<std::string> sets = {"workload.data.partition=shared", "training.stop={updates: 15}"};
+    const std::vector<std::string> slower = {"workload.data.partition=shared", "training.stop={updates: 15}",
                                              "cluster.network.link.latency=20ms"};
     const Result result = run_timing(uneven(variant), sets);
     REQUIRE(result.record.weights_key);
