@@ -1,4 +1,4 @@
-// The outcome of a race: its runs, who is told to be faster, and why.
+// The outcome of a race: its runs, the verdicts, and the reasons.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -7,9 +7,9 @@
 
 namespace straggler {
 
-/// At one finish: the target if a test tells entrants apart there, else the hardest finish where one does. A sentence for each entrant that
-/// the one ahead is told to be faster than, and for each that it is told to be level with. Means over the runs that got there. Empty where
-/// tests tell nothing.
+/// At one finish: the target if its test finds a significant difference, else the hardest finish where one does. One sentence for each
+/// entrant that the leader beats significantly, and for each that is significantly level with it. Means over the runs that reached the
+/// finish. Empty without a significant difference.
 std::vector<std::string> race_reasons(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
 
 }  // namespace straggler
