@@ -16,7 +16,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # 105651).
   target_compile_options(straggler_flags INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
-if(STRAGGLER_SANITIZE)
+# STRAGGLER_SANITIZE: ON for AddressSanitizer and UBSan; thread for ThreadSanitizer, whose flags the preset has.
+if(STRAGGLER_SANITIZE AND NOT STRAGGLER_SANITIZE STREQUAL "thread")
   # Without the checks that AddressSanitizer (or the processor) duplicates: they instrument every access and take a third of the compile
   # time.
   target_compile_options(straggler_flags INTERFACE -fsanitize=address,undefined -fno-sanitize=null,vptr,alignment,object-size
