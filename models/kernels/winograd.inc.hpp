@@ -2,54 +2,6 @@
 // y = Aᵀ [(G w Gᵀ) ⊙ (Bᵀ x B)] A on tiles of 6x6 places, at the points 0, ±1, ±2, ∞. Gives 2x2 places of a 5x5 window or 4x4 of a 3x3
 // one for 36 multiplications instead of 100 or 144. Lanes are samples, so transforms shuffle nothing. Included by set.inc.hpp only.
 
-constexpr int tile_side = 6;
-constexpr int tile_places = tile_side * tile_side;
-
-/// Bᵀ d
-STRAGGLER_INLINE void transform_input(const Vector (&d)[tile_side], Vector (&t)[tile_side]) {
-  const Vector four = all(4.0f), minus_four = all(-4.0f), minus_five = all(-5.0f);
-  t[0] = multiply_add(four, d[0], multiply_add(minus_five, d[2], d[4]));
-  t[5] = multiply_add(four, d[1], multiply_add(minus_five, d[3], d[5]));
-  const Vector even = multiply_add(minus_four, d[2], d[4]), odd = multiply_add(minus_four, d[1], d[3]);
-  t[1] = even + odd;
-  t[2] = even - odd;
-  const Vector difference = d[4] - d[2], twice = (d[3] - d[1]) * 2.0f;
-  t[3] = difference + twice;
-  t[4] = difference - twice;
-}
-
-/// Aᵀ m
-template <int outputs>
-STRAGGLER_INLINE void transform_output(const Vector (&m)[tile_side], Vector (&y)[outputs]) {
-  const Vector sum = m[1] + m[2], difference = m[1] - m[2], far_sum = m[3] + m[4], far_difference = m[3] - m[4];
-  y[0] = m[0] + sum + far_sum;
-  if constexpr (outputs == 2) {
-    y[1] = multiply_add(all(2.0f), far_difference, difference) + m[5];
-  } else {
-    y[1] = multiply_add(all(2.0f), far_difference, difference);
-    y[2] = multiply_add(all(4.0f), far_sum, sum);
-    y[3] = multiply_add(all(8.0f), far_difference, difference) + m[5];
-  }
-}
-
-/// G w
-template <int taps>
-STRAGGLER_INLINE void transform_weights(const Vector (&w)[taps], Vector (&u)[tile_side]) {
-  Vector even = w[0] + w[2], odd = w[1], far_even = multiply_add(all(4.0f), w[2], w[0]), far_odd = w[1] * 2.0f;
-  if constexpr (taps == 5) {
-    even += w[4];
-    odd += w[3];
-    far_even = multiply_add(all(16.0f), w[4], far_even);
-    far_odd = multiply_add(all(8.0f), w[3], far_odd);
-  }
-  u[0] = w[0] * 0.25f;
-  u[1] = (even + odd) * (-1.0f / 6);
-  u[2] = (even - odd) * (-1.0f / 6);
-  u[3] = (far_even + far_odd) * (1.0f / 24);
-  u[4] = (far_even - far_odd) * (1.0f / 24);
-  u[5] = w[taps - 1];
-}
-
 /// One group of a convolution with a square window and stride 1, or its gradient by the input: the window turned, channels exchanged.
 struct Winograd {
   bool backward;

@@ -1,0 +1,325 @@
+// Convolutions of 3x3 windows and stride 1 on maps by Winograd's algorithm F(4x4, 3x3) (models/kernels/winograd.inc.hpp), with lanes of
+// channels. For each of the 36 places of a tile a product of matrices, tiles x sources by sources x results, 32 results at a time.
+// Included by maps.inc.hpp only.
+
+constexpr std::size_t columns = panel_rows;    // results of one product
+constexpr std::size_t forward_tiles = 48;      // tiles transformed together: their places stay in a second- or third-level cache
+constexpr std::size_t weights_tiles = 128;     // the same for the gradient by the weights, which sums over them
+constexpr std::size_t off_power = 16;          // floats between places, so that these do not meet in one set of a cache
+constexpr int tile_outputs = 4;
+
+/// One side of a convolution: maps of a block that lanes divide.
+struct Planes {
+  std::size_t channels, height, width, block;
+
+  std::size_t offset(std::size_t row, std::size_t channel) const {
+    return (row * channels + channel / block * block) * height * width + channel % block;
+  }
+};
+
+/// Tiles of 4x4 results over the planes of all rows, and the 6x6 sources of each.
+struct TileGrid {
+  std::size_t rows, high, wide, pad_height, pad_width;
+
+  TileGrid(std::size_t all_rows, const Planes& results, std::size_t pad_rows, std::size_t pad_columns)
+      : rows(all_rows),
+        high(quotient_up(results.height, tile_outputs)),
+        wide(quotient_up(results.width, tile_outputs)),
+        pad_height(pad_rows),
+        pad_width(pad_columns) {}
+  std::size_t count() const { return rows * high * wide; }
+  std::size_t row(std::size_t tile) const { return tile / (high * wide); }
+  std::size_t top(std::size_t tile) const { return tile / wide % high * tile_outputs; }
+  std::size_t left(std::size_t tile) const { return tile % wide * tile_outputs; }
+};
+
+/// d = the places from (top, left) on, zero beyond the plane; `top` and `left` wrap (unsigned) if negative.
+template <int side>
+STRAGGLER_INLINE void read_tile(const Planes& planes, const float* plane, std::size_t top, std::size_t left, Vector (&d)[side][side]) {
+  const bool inside = top < planes.height && left < planes.width && top + side <= planes.height && left + side <= planes.width;
+  for (int i = 0; i < side; ++i)
+    for (int j = 0; j < side; ++j) {
+      const std::size_t row = top + static_cast<std::size_t>(i), column = left + static_cast<std::size_t>(j);
+      const bool there = inside || (row < planes.height && column < planes.width);
+      d[i][j] = there ? load(plane + (row * planes.width + column) * planes.block) : Vector{};
+    }
+}
+
+/// to[place * stride] = along(along(d)ᵀ)ᵀ
+template <int side, class Along>
+STRAGGLER_INLINE void spread_tile(const Vector (&d)[side][side], const Along& along, float* to, std::size_t stride) {
+  Vector half[tile_side][side];
+  for (int j = 0; j < side; ++j) {
+    Vector line[side], transformed[tile_side];
+    STRAGGLER_UNROLL
+    for (int i = 0; i < side; ++i) line[i] = d[i][j];
+    along(line, transformed);
+    STRAGGLER_UNROLL
+    for (int i = 0; i < tile_side; ++i) half[i][j] = transformed[i];
+  }
+  for (int i = 0; i < tile_side; ++i) {
+    Vector transformed[tile_side];
+    along(half[i], transformed);
+    STRAGGLER_UNROLL
+    for (int j = 0; j < tile_side; ++j) store(to + static_cast<std::size_t>(i * tile_side + j) * stride, transformed[j]);
+  }
+}
+
+/// result[side][side] = along(along(from)ᵀ)ᵀ for the 36 places from[place * stride].
+template <int side, class Along>
+STRAGGLER_INLINE void collect_tile(const float* from, std::size_t stride, const Along& along, Vector (&result)[side][side]) {
+  Vector half[side][tile_side];
+  for (int j = 0; j < tile_side; ++j) {
+    Vector line[tile_side], transformed[side];
+    STRAGGLER_UNROLL
+    for (int i = 0; i < tile_side; ++i) line[i] = load(from + static_cast<std::size_t>(i * tile_side + j) * stride);
+    along(line, transformed);
+    STRAGGLER_UNROLL
+    for (int i = 0; i < side; ++i) half[i][j] = transformed[i];
+  }
+  for (int i = 0; i < side; ++i) along(half[i], result[i]);
+}
+
+/// `height` rows of a product at one place: to[row][columns] = Σ_k left[row * left_row + k * left_step] right[k][columns], two vectors wide.
+template <int width>
+struct PlaceProduct {
+  std::size_t steps;
+  const float* left;
+  std::size_t left_row, left_step;
+  const float* right;
+  bool accumulate;
+  float* to;
+
+  template <int height>
+  void operator()(std::size_t row) const {
+    Vector acc[height][width];
+    float* const at = to + row * columns;
+    for_registers<height, width>([&](int i, int j) __attribute__((always_inline)) {
+      acc[i][j] = accumulate ? load(at + i * static_cast<int>(columns) + j * lanes) : Vector{};
+    });
+    multiply<height, width>(steps, left + row * left_row, left_row, left_step, right, acc);
+    for_registers<height, width>(
+        [&](int i, int j) __attribute__((always_inline)) { store(at + i * static_cast<int>(columns) + j * lanes, acc[i][j]); });
+  }
+};
+
+void place_products(std::size_t rows, std::size_t steps, const float* left, std::size_t left_row, std::size_t left_step, const float* right,
+                    bool accumulate, float* to) {
+  for (std::size_t lane = 0; lane < columns; lane += tile_vectors * lanes)
+    for_even_tiles(rows, PlaceProduct<tile_vectors>{steps, left, left_row, left_step, right + lane, accumulate, to + lane});
+}
+
+/// The maps that are read and made: forward, or by the source, where the window is turned and channels are exchanged.
+struct WinogradSides {
+  Planes sources, results;
+  TileGrid grid;
+
+  WinogradSides(const WinogradMaps& conv, bool by_source)
+      : sources(by_source ? of_out(conv) : of_in(conv)),
+        results(by_source ? of_in(conv) : of_out(conv)),
+        grid(conv.rows, results, by_source ? 2 - conv.slide.pad_height : conv.slide.pad_height,
+             by_source ? 2 - conv.slide.pad_width : conv.slide.pad_width) {}
+  static Planes of_in(const WinogradMaps& conv) {
+    return {conv.in_channels, conv.slide.in_height, conv.slide.in_width, conv.block};
+  }
+  static Planes of_out(const WinogradMaps& conv) {
+    return {conv.out_channels, conv.slide.out_height, conv.slide.out_width, conv.block};
+  }
+};
+
+/// v[place][tile][channels] of `count` tiles from tile `first` on.
+void spread_sources(const WinogradSides& sides, std::size_t first, std::size_t count, const float* x, float* v, std::size_t stride) {
+  const TileGrid& grid = sides.grid;
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t channel = 0; channel < sides.sources.channels; channel += lanes) {
+      Vector d[tile_side][tile_side];
+      read_tile(sides.sources, x + sides.sources.offset(grid.row(first + i), channel), grid.top(first + i) - grid.pad_height,
+                grid.left(first + i) - grid.pad_width, d);
+      spread_tile(
+          d, [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_input(line, transformed); },
+          v + i * sides.sources.channels + channel, stride);
+    }
+}
+
+/// u[place][sources][columns] of the results from `result` on; w: [out][in][3][3].
+void spread_weights(const WinogradSides& sides, bool by_source, std::size_t result, const float* w, float* u, std::size_t stride) {
+  constexpr int taps = 3, window = taps * taps;
+  const std::size_t sources = sides.sources.channels, step = by_source ? window : sources * window;
+  for (std::size_t source = 0; source < sources; ++source)
+    for (std::size_t lane = 0; lane < columns; lane += lanes) {
+      const float* const from =
+          w + (by_source ? source * sides.results.channels + result + lane : (result + lane) * sources + source) * window;
+      Vector kernel[taps][taps];
+      STRAGGLER_UNROLL
+      for (int tap = 0; tap < window - 1; tap += lanes) {
+        Vector square[lanes];
+        STRAGGLER_UNROLL
+        for (int i = 0; i < lanes; ++i) square[i] = load(from + static_cast<std::size_t>(i) * step + tap);
+        transpose(square);
+        STRAGGLER_UNROLL
+        for (int i = 0; i < lanes; ++i) {
+          const int at = by_source ? window - 1 - tap - i : tap + i;
+          kernel[at / taps][at % taps] = square[i];
+        }
+      }
+      float last[lanes];
+      for (int i = 0; i < lanes; ++i) last[i] = from[static_cast<std::size_t>(i) * step + window - 1];
+      (by_source ? kernel[0][0] : kernel[taps - 1][taps - 1]) = load(last);
+      spread_tile(
+          kernel, [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_weights<taps>(line, transformed); },
+          u + source * columns + lane, stride);
+    }
+}
+
+/// y at the results from `result` on, from m[place][tile][columns].
+void give_maps(const WinogradSides& sides, std::size_t first, std::size_t count, std::size_t result, const float* m, std::size_t stride,
+               const float* bias, float* y) {
+  const Planes& to = sides.results;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t top = sides.grid.top(first + i), left = sides.grid.left(first + i);
+    for (std::size_t lane = 0; lane < columns; lane += lanes) {
+      Vector tile[tile_outputs][tile_outputs];
+      collect_tile(
+          m + i * columns + lane, stride,
+          [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_output<tile_outputs>(line, transformed); }, tile);
+      const Vector shift = bias ? load(bias + result + lane) : Vector{};
+      float* const plane = y + to.offset(sides.grid.row(first + i), result + lane);
+      for (std::size_t r = 0; r < least(tile_outputs, to.height - top); ++r)
+        for (std::size_t c = 0; c < least(tile_outputs, to.width - left); ++c)
+          store(plane + ((top + r) * to.width + left + c) * to.block, tile[r][c] + shift);
+    }
+  }
+}
+
+std::size_t tiles_together(std::size_t tiles, std::size_t most) { return tiles <= most * 4 / 3 ? tiles : most; }
+
+/// The scratch of a pass: v, then one buffer per 32 results, or one for all of them in turns if all tiles are transformed together.
+struct WinogradBlocks {
+  std::size_t tiles, together, source_stride, result_stride, weight_stride, weights;
+  bool once;
+
+  WinogradBlocks(const WinogradSides& sides, std::size_t most)
+      : tiles(sides.grid.count()),
+        together(tiles_together(tiles, most)),
+        source_stride(together * sides.sources.channels + off_power),
+        result_stride(together * columns + off_power),
+        weight_stride(sides.sources.channels * columns + off_power),
+        weights(tile_places * weight_stride),
+        once(together == tiles) {}
+  std::size_t floats(const WinogradSides& sides) const {
+    return tile_places * (source_stride + result_stride) + weights * (once ? 1 : sides.results.channels / columns);
+  }
+};
+
+std::size_t winograd_floats(const WinogradMaps& conv) {
+  const WinogradSides forward(conv, false), backward(conv, true);
+  const std::size_t floats[] = {WinogradBlocks(forward, forward_tiles).floats(forward), WinogradBlocks(backward, forward_tiles).floats(backward),
+                                WinogradBlocks(forward, weights_tiles).floats(forward)};
+  std::size_t most = 0;
+  for (const std::size_t one : floats) most = one > most ? one : most;
+  return most;
+}
+
+void winograd(const WinogradMaps& conv, bool by_source, const float* x, const float* w, const float* bias, float* y, float* scratch) {
+  const WinogradSides sides(conv, by_source);
+  const WinogradBlocks blocks(sides, forward_tiles);
+  const std::size_t sources = sides.sources.channels;
+  float *const v = scratch, *const m = v + tile_places * blocks.source_stride, *const u = m + tile_places * blocks.result_stride;
+  const auto weights_at = [&](std::size_t result) { return u + (blocks.once ? 0 : result / columns * blocks.weights); };
+  for (std::size_t result = 0; result < sides.results.channels && !blocks.once; result += columns)
+    spread_weights(sides, by_source, result, w, weights_at(result), blocks.weight_stride);
+  for (std::size_t first = 0; first < blocks.tiles; first += blocks.together) {
+    const std::size_t count = least(blocks.together, blocks.tiles - first);
+    spread_sources(sides, first, count, x, v, blocks.source_stride);
+    for (std::size_t result = 0; result < sides.results.channels; result += columns) {
+      float* const own = weights_at(result);
+      if (blocks.once) spread_weights(sides, by_source, result, w, own, blocks.weight_stride);
+      for (std::size_t place = 0; place < tile_places; ++place)
+        place_products(count, sources, v + place * blocks.source_stride, sources, 1, own + place * blocks.weight_stride, false,
+                       m + place * blocks.result_stride);
+      give_maps(sides, first, count, result, m, blocks.result_stride, bias, y);
+    }
+  }
+}
+
+/// d[place][tile][columns] of the results from `result` on.
+void spread_derivatives(const WinogradSides& sides, std::size_t first, std::size_t count, std::size_t result, const float* dy, float* d,
+                        std::size_t stride) {
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t lane = 0; lane < columns; lane += lanes) {
+      Vector tile[tile_outputs][tile_outputs];
+      read_tile(sides.results, dy + sides.results.offset(sides.grid.row(first + i), result + lane), sides.grid.top(first + i),
+                sides.grid.left(first + i), tile);
+      spread_tile(
+          tile,
+          [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_derivative<tile_outputs>(line, transformed); },
+          d + i * columns + lane, stride);
+    }
+}
+
+/// dw at the results from `result` on, from du[place][sources][columns].
+void collect_weights(std::size_t sources, std::size_t result, const float* du, std::size_t stride, bool accumulate, float* dw) {
+  constexpr int taps = 3, window = taps * taps;
+  for (std::size_t source = 0; source < sources; ++source)
+    for (std::size_t lane = 0; lane < columns; lane += lanes) {
+      Vector kernel[taps][taps];
+      collect_tile(
+          du + source * columns + lane, stride,
+          [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_gradient<taps>(line, transformed); }, kernel);
+      float* const to = dw + ((result + lane) * sources + source) * window;
+      STRAGGLER_UNROLL
+      for (int tap = 0; tap < window - 1; tap += lanes) {
+        Vector square[lanes];
+        STRAGGLER_UNROLL
+        for (int i = 0; i < lanes; ++i) square[i] = kernel[(tap + i) / taps][(tap + i) % taps];
+        transpose(square);
+        STRAGGLER_UNROLL
+        for (int i = 0; i < lanes; ++i) {
+          float* const at = to + static_cast<std::size_t>(i) * sources * window + tap;
+          store(at, accumulate ? load(at) + square[i] : square[i]);
+        }
+      }
+      for (int i = 0; i < lanes; ++i) {
+        float* const at = to + static_cast<std::size_t>(i) * sources * window + window - 1;
+        *at = accumulate ? *at + kernel[taps - 1][taps - 1][i] : kernel[taps - 1][taps - 1][i];
+      }
+    }
+}
+
+/// db = Σ dy: fp32 within a row, double over the rows.
+void sum_maps(const Planes& planes, std::size_t rows, const float* dy, bool accumulate, float* db) {
+  for (std::size_t channel = 0; channel < planes.channels; channel += lanes) {
+    double total[lanes] = {};
+    for (std::size_t row = 0; row < rows; ++row) {
+      const float* const plane = dy + planes.offset(row, channel);
+      Vector sum[4] = {};
+      for (std::size_t place = 0; place < planes.height * planes.width; ++place) sum[place % 4] += load(plane + place * planes.block);
+      const Vector whole = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+      for (int i = 0; i < lanes; ++i) total[i] += static_cast<double>(whole[i]);
+    }
+    for (int i = 0; i < lanes; ++i) {
+      float& to = db[channel + static_cast<std::size_t>(i)];
+      to = static_cast<float>(accumulate ? static_cast<double>(to) + total[i] : total[i]);
+    }
+  }
+}
+
+void winograd_by_weight(const WinogradMaps& conv, const float* x, const float* dy, bool accumulate, float* dw, float* db, float* scratch) {
+  const WinogradSides sides(conv, false);
+  const WinogradBlocks blocks(sides, weights_tiles);
+  const std::size_t sources = sides.sources.channels, all = sides.results.channels / columns;
+  float *const v = scratch, *const d = v + tile_places * blocks.source_stride, *const du = d + tile_places * blocks.result_stride;
+  for (std::size_t first = 0; first < blocks.tiles; first += blocks.together) {
+    const std::size_t count = least(blocks.together, blocks.tiles - first);
+    spread_sources(sides, first, count, x, v, blocks.source_stride);
+    for (std::size_t column = 0; column < all; ++column) {
+      float* const own = du + (blocks.once ? 0 : column * blocks.weights);
+      spread_derivatives(sides, first, count, column * columns, dy, d, blocks.result_stride);
+      for (std::size_t place = 0; place < tile_places; ++place)
+        place_products(sources, count, v + place * blocks.source_stride, 1, sources, d + place * blocks.result_stride, first > 0,
+                       own + place * blocks.weight_stride);
+      if (first + count == blocks.tiles) collect_weights(sources, column * columns, own, blocks.weight_stride, accumulate, dw);
+    }
+  }
+  if (db) sum_maps(sides.results, conv.rows, dy, accumulate, db);
+}
