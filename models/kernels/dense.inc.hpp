@@ -6,6 +6,8 @@
 
 /// Steps of one pass over a panel: 256 x 32 floats fill a first-level cache of 32 KiB.
 constexpr std::size_t block_steps = 256;
+/// Steps over rows of the weights: half of a first-level cache; over rows of a page or more, as many pages as a buffer of addresses holds.
+constexpr std::size_t row_steps(std::size_t width) { return width < 1024 ? block_steps / 2 : 48; }
 /// Panels in one pass over the weights' gradient: 4 x 4 KiB of transposed activations.
 constexpr std::size_t group_panels = 4;
 
@@ -97,16 +99,30 @@ void dense_forward(std::size_t rows, std::size_t in, std::size_t out, const floa
     });
 }
 
+/// A tile of one panel, all of its lanes: they share the tile's weights, which lie `in` floats apart.
+struct BackwardInputTile {
+  std::size_t rows, in, first, steps;
+  const float *dy, *w, *x;
+  float* dx;
+  bool last;
+
+  template <int height>
+  void operator()(std::size_t row) const {
+    constexpr std::size_t ahead = 32;  // floats: no processor foresees steps of a page
+    for (std::size_t k = first; in >= 1024 && k < first + steps; ++k) __builtin_prefetch(w + k * in + row + ahead);
+    for_vectors(quotient_up(rows, lanes), [&]<int width>(std::size_t lane) {
+      BackwardInputPass<width>{in, first, steps, dy + lane, w, x ? x + lane : nullptr, dx + lane, last}.template operator()<height>(row);
+    });
+  }
+};
+
 void dense_backward_input(std::size_t rows, std::size_t in, std::size_t out, const float* dy, const float* w, const float* x, bool relu,
                           float* dx) {
-  const std::size_t blocks = quotient_up(out, block_steps), size = quotient_up(out, blocks);
+  const std::size_t blocks = quotient_up(out, row_steps(in)), size = quotient_up(out, blocks);
   for (std::size_t p = 0; p < panels_of(rows); ++p)
-    for_vectors(quotient_up(rows_in(rows, p), lanes), [&]<int width>(std::size_t lane) {
-      for (std::size_t first = 0; first < out; first += size)
-        for_tiles(in, BackwardInputPass<width>{in, first, least(size, out - first), dy + p * out * panel_rows + lane, w,
-                                               relu ? x + p * in * panel_rows + lane : nullptr, dx + p * in * panel_rows + lane,
-                                               first + size >= out});
-    });
+    for (std::size_t first = 0; first < out; first += size)
+      for_tiles(in, BackwardInputTile{rows_in(rows, p), in, first, least(size, out - first), dy + p * out * panel_rows, w,
+                                      relu ? x + p * in * panel_rows : nullptr, dx + p * in * panel_rows, first + size >= out});
 }
 
 /// to[sample][panel_rows] = from[feature][panel_rows] transposed, `features` <= panel_rows of them (the rest: zeros).

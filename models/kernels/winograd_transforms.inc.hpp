@@ -81,3 +81,56 @@ STRAGGLER_INLINE void transform_gradient(const Vector (&u)[tile_side], Vector (&
   }
   w[taps - 1] += u[5];
 }
+
+/// A plane of vectors: [height][width], `step` floats from one place to the next.
+struct Plane {
+  const float* at;
+  std::size_t height, width, step;
+};
+
+/// d = the places from (top, left) on, zero beyond the plane; `top` and `left` wrap (unsigned) if negative.
+template <int side>
+STRAGGLER_INLINE void read_tile(const Plane& plane, std::size_t top, std::size_t left, Vector (&d)[side][side]) {
+  const bool inside = top < plane.height && left < plane.width && top + side <= plane.height && left + side <= plane.width;
+  for (int i = 0; i < side; ++i)
+    for (int j = 0; j < side; ++j) {
+      const std::size_t row = top + static_cast<std::size_t>(i), column = left + static_cast<std::size_t>(j);
+      const bool there = inside || (row < plane.height && column < plane.width);
+      d[i][j] = there ? load(plane.at + (row * plane.width + column) * plane.step) : Vector{};
+    }
+}
+
+/// to[place * stride] = along(along(d)ᵀ)ᵀ
+template <int side, class Along>
+STRAGGLER_INLINE void spread_tile(const Vector (&d)[side][side], const Along& along, float* to, std::size_t stride) {
+  Vector half[tile_side][side];
+  for (int j = 0; j < side; ++j) {
+    Vector line[side], transformed[tile_side];
+    STRAGGLER_UNROLL
+    for (int i = 0; i < side; ++i) line[i] = d[i][j];
+    along(line, transformed);
+    STRAGGLER_UNROLL
+    for (int i = 0; i < tile_side; ++i) half[i][j] = transformed[i];
+  }
+  for (int i = 0; i < tile_side; ++i) {
+    Vector transformed[tile_side];
+    along(half[i], transformed);
+    STRAGGLER_UNROLL
+    for (int j = 0; j < tile_side; ++j) store(to + static_cast<std::size_t>(i * tile_side + j) * stride, transformed[j]);
+  }
+}
+
+/// result[side][side] = along(along(from)ᵀ)ᵀ for the 36 places from[place * stride].
+template <int side, class Along>
+STRAGGLER_INLINE void collect_tile(const float* from, std::size_t stride, const Along& along, Vector (&result)[side][side]) {
+  Vector half[side][tile_side];
+  for (int j = 0; j < tile_side; ++j) {
+    Vector line[tile_side], transformed[side];
+    STRAGGLER_UNROLL
+    for (int i = 0; i < tile_side; ++i) line[i] = load(from + static_cast<std::size_t>(i * tile_side + j) * stride);
+    along(line, transformed);
+    STRAGGLER_UNROLL
+    for (int i = 0; i < side; ++i) half[i][j] = transformed[i];
+  }
+  for (int i = 0; i < side; ++i) along(half[i], result[i]);
+}

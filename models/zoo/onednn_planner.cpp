@@ -80,10 +80,10 @@ Convolution Planner::convolution_of(LayerIndex layer) const {
 }
 
 std::optional<WinogradMaps> Planner::winograd_of(const Convolution& c) const {
-  if (c.algorithm != Algorithm::winograd || !setting_.maps.winograd || c.slide.pad_height > 2 || c.slide.pad_width > 2 ||
+  if (c.algorithm != Algorithm::winograd || c.slide.pad_height > 2 || c.slide.pad_width > 2 ||
       c.in_channels % winograd_channels != 0 || c.out_channels % winograd_channels != 0)
     return std::nullopt;
-  return WinogradMaps{c.rows, c.in_channels, c.out_channels, c.slide};
+  return WinogradMaps{c.rows, c.in_channels, c.out_channels, setting_.maps.winograd_block, c.slide};
 }
 
 Linear Planner::linear_of(LayerIndex layer) const { return {setting_.rows, spec(layer).in.channels, spec(layer).out.channels}; }

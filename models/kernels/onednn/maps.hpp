@@ -40,10 +40,10 @@ struct Arriving {
   const float* output;  // Gate::output only
 };
 
-/// A convolution of 3x3 windows and stride 1, padded by at most 2, in maps of blocks of 8 channels.
+/// A convolution of 3x3 windows and stride 1, padded by at most 2.
 struct WinogradMaps {
-  static constexpr std::size_t block = 8;
   std::size_t rows, in_channels, out_channels;  // multiples of winograd_channels
+  std::size_t block;                            // of the maps: winograd_block
   SlidingWindow slide;
 };
 inline constexpr std::size_t winograd_channels = 32;
@@ -70,15 +70,15 @@ struct MapKernels {
   /// dx = the sum of dy over the windows whose maximum, first among ties, x is.
   void (*max_pool_backward)(const Maps& maps, const SlidingWindow& windows, const float* x, const float* y, const float* dy, float* dx);
 
-  // By Winograd's algorithm, F(4x4, 3x3). Null where oneDNN does that itself. w, dw: [out][in][3][3]; bias, db: null for none.
-  /// Floats of scratch of each of the two.
-  std::size_t (*winograd_floats)(const WinogradMaps& conv) = nullptr;
+  // By Winograd's algorithm, F(4x4, 3x3). w, dw: [out][in][3][3]; bias, db: null for none.
+  std::size_t winograd_block;
+  /// Floats of scratch of either of the two.
+  std::size_t (*winograd_floats)(const WinogradMaps& conv);
   /// y from x, or if `by_source` the gradient of the source from the result's; x and y: of their own shapes.
-  void (*winograd)(const WinogradMaps& conv, bool by_source, const float* x, const float* w, const float* bias, float* y,
-                   float* scratch) = nullptr;
+  void (*winograd)(const WinogradMaps& conv, bool by_source, const float* x, const float* w, const float* bias, float* y, float* scratch);
   /// dw, db: added to the old values if `accumulate`.
   void (*winograd_by_weight)(const WinogradMaps& conv, const float* x, const float* dy, bool accumulate, float* dw, float* db,
-                             float* scratch) = nullptr;
+                             float* scratch);
 };
 
 /// Those of the kernels with that name; null for `generic`.

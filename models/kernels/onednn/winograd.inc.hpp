@@ -12,6 +12,7 @@ constexpr int tile_outputs = 4;
 struct Planes {
   std::size_t channels, height, width, block;
 
+  Plane plane(const float* maps, std::size_t row, std::size_t channel) const { return {maps + offset(row, channel), height, width, block}; }
   std::size_t offset(std::size_t row, std::size_t channel) const {
     return (row * channels + channel / block * block) * height * width + channel % block;
   }
@@ -32,53 +33,6 @@ struct TileGrid {
   std::size_t top(std::size_t tile) const { return tile / wide % high * tile_outputs; }
   std::size_t left(std::size_t tile) const { return tile % wide * tile_outputs; }
 };
-
-/// d = the places from (top, left) on, zero beyond the plane; `top` and `left` wrap (unsigned) if negative.
-template <int side>
-STRAGGLER_INLINE void read_tile(const Planes& planes, const float* plane, std::size_t top, std::size_t left, Vector (&d)[side][side]) {
-  const bool inside = top < planes.height && left < planes.width && top + side <= planes.height && left + side <= planes.width;
-  for (int i = 0; i < side; ++i)
-    for (int j = 0; j < side; ++j) {
-      const std::size_t row = top + static_cast<std::size_t>(i), column = left + static_cast<std::size_t>(j);
-      const bool there = inside || (row < planes.height && column < planes.width);
-      d[i][j] = there ? load(plane + (row * planes.width + column) * planes.block) : Vector{};
-    }
-}
-
-/// to[place * stride] = along(along(d)ᵀ)ᵀ
-template <int side, class Along>
-STRAGGLER_INLINE void spread_tile(const Vector (&d)[side][side], const Along& along, float* to, std::size_t stride) {
-  Vector half[tile_side][side];
-  for (int j = 0; j < side; ++j) {
-    Vector line[side], transformed[tile_side];
-    STRAGGLER_UNROLL
-    for (int i = 0; i < side; ++i) line[i] = d[i][j];
-    along(line, transformed);
-    STRAGGLER_UNROLL
-    for (int i = 0; i < tile_side; ++i) half[i][j] = transformed[i];
-  }
-  for (int i = 0; i < tile_side; ++i) {
-    Vector transformed[tile_side];
-    along(half[i], transformed);
-    STRAGGLER_UNROLL
-    for (int j = 0; j < tile_side; ++j) store(to + static_cast<std::size_t>(i * tile_side + j) * stride, transformed[j]);
-  }
-}
-
-/// result[side][side] = along(along(from)ᵀ)ᵀ for the 36 places from[place * stride].
-template <int side, class Along>
-STRAGGLER_INLINE void collect_tile(const float* from, std::size_t stride, const Along& along, Vector (&result)[side][side]) {
-  Vector half[side][tile_side];
-  for (int j = 0; j < tile_side; ++j) {
-    Vector line[tile_side], transformed[side];
-    STRAGGLER_UNROLL
-    for (int i = 0; i < tile_side; ++i) line[i] = load(from + static_cast<std::size_t>(i * tile_side + j) * stride);
-    along(line, transformed);
-    STRAGGLER_UNROLL
-    for (int i = 0; i < side; ++i) half[i][j] = transformed[i];
-  }
-  for (int i = 0; i < side; ++i) along(half[i], result[i]);
-}
 
 /// `height` rows of a product at one place: to[row][columns] = Σ_k left[row * left_row + k * left_step] right[k][columns], two vectors wide.
 template <int width>
@@ -133,12 +87,20 @@ void spread_sources(const WinogradSides& sides, std::size_t first, std::size_t c
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t channel = 0; channel < sides.sources.channels; channel += lanes) {
       Vector d[tile_side][tile_side];
-      read_tile(sides.sources, x + sides.sources.offset(grid.row(first + i), channel), grid.top(first + i) - grid.pad_height,
+      read_tile(sides.sources.plane(x, grid.row(first + i), channel), grid.top(first + i) - grid.pad_height,
                 grid.left(first + i) - grid.pad_width, d);
       spread_tile(
           d, [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_input(line, transformed); },
           v + i * sides.sources.channels + channel, stride);
     }
+}
+
+/// Calls use(tap, count) for the taps of a window, as many at a time as there are lanes.
+template <class Use>
+STRAGGLER_INLINE void for_taps(const Use& use) {
+  constexpr int window = 9;
+  STRAGGLER_UNROLL
+  for (int tap = 0; tap < window; tap += lanes) use(tap, window - tap < lanes ? window - tap : lanes);
 }
 
 /// u[place][sources][columns] of the results from `result` on; w: [out][in][3][3].
@@ -150,21 +112,17 @@ void spread_weights(const WinogradSides& sides, bool by_source, std::size_t resu
       const float* const from =
           w + (by_source ? source * sides.results.channels + result + lane : (result + lane) * sources + source) * window;
       Vector kernel[taps][taps];
-      STRAGGLER_UNROLL
-      for (int tap = 0; tap < window - 1; tap += lanes) {
+      for_taps([&](int tap, int count) __attribute__((always_inline)) {
         Vector square[lanes];
         STRAGGLER_UNROLL
-        for (int i = 0; i < lanes; ++i) square[i] = load(from + static_cast<std::size_t>(i) * step + tap);
+        for (int i = 0; i < lanes; ++i) square[i] = load_some(from + static_cast<std::size_t>(i) * step + tap, static_cast<std::size_t>(count));
         transpose(square);
         STRAGGLER_UNROLL
-        for (int i = 0; i < lanes; ++i) {
+        for (int i = 0; i < count; ++i) {
           const int at = by_source ? window - 1 - tap - i : tap + i;
           kernel[at / taps][at % taps] = square[i];
         }
-      }
-      float last[lanes];
-      for (int i = 0; i < lanes; ++i) last[i] = from[static_cast<std::size_t>(i) * step + window - 1];
-      (by_source ? kernel[0][0] : kernel[taps - 1][taps - 1]) = load(last);
+      });
       spread_tile(
           kernel, [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_weights<taps>(line, transformed); },
           u + source * columns + lane, stride);
@@ -248,7 +206,7 @@ void spread_derivatives(const WinogradSides& sides, std::size_t first, std::size
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t lane = 0; lane < columns; lane += lanes) {
       Vector tile[tile_outputs][tile_outputs];
-      read_tile(sides.results, dy + sides.results.offset(sides.grid.row(first + i), result + lane), sides.grid.top(first + i),
+      read_tile(sides.results.plane(dy, sides.grid.row(first + i), result + lane), sides.grid.top(first + i),
                 sides.grid.left(first + i), tile);
       spread_tile(
           tile,
@@ -267,22 +225,18 @@ void collect_weights(std::size_t sources, std::size_t result, const float* du, s
           du + source * columns + lane, stride,
           [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_gradient<taps>(line, transformed); }, kernel);
       float* const to = dw + ((result + lane) * sources + source) * window;
-      STRAGGLER_UNROLL
-      for (int tap = 0; tap < window - 1; tap += lanes) {
+      for_taps([&](int tap, int count) __attribute__((always_inline)) {
         Vector square[lanes];
         STRAGGLER_UNROLL
-        for (int i = 0; i < lanes; ++i) square[i] = kernel[(tap + i) / taps][(tap + i) % taps];
+        for (int i = 0; i < lanes; ++i) square[i] = i < count ? kernel[(tap + i) / taps][(tap + i) % taps] : Vector{};
         transpose(square);
+        const auto kept = static_cast<std::size_t>(count);
         STRAGGLER_UNROLL
         for (int i = 0; i < lanes; ++i) {
           float* const at = to + static_cast<std::size_t>(i) * sources * window + tap;
-          store(at, accumulate ? load(at) + square[i] : square[i]);
+          store_some(at, accumulate ? load_some(at, kept) + square[i] : square[i], kept);
         }
-      }
-      for (int i = 0; i < lanes; ++i) {
-        float* const at = to + static_cast<std::size_t>(i) * sources * window + window - 1;
-        *at = accumulate ? *at + kernel[taps - 1][taps - 1][i] : kernel[taps - 1][taps - 1][i];
-      }
+      });
     }
 }
 
