@@ -188,9 +188,9 @@ STRAGGLER_INLINE void collect_weights(const Winograd& win, bool accumulate, floa
     for (std::size_t in = 0; in < win.sources; in += lanes) {
       const std::size_t kept = least(lanes, win.sources - in);
       Vector kernel[taps][taps];
-      collect_tile(
+      collect_tile<tile_side(taps)>(
           win.u + out * win.sources + in, win.weight_stride,
-          [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_gradient<taps>(line, transformed); }, kernel);
+          [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_gradient(line, transformed); }, kernel);
       float* const to = dw + (out * win.sources + in) * window;
       for (std::size_t tap = 0; tap < window; ++tap)
         for (std::size_t i = 0; i < kept; ++i) {
@@ -204,25 +204,22 @@ STRAGGLER_INLINE void collect_weights(const Winograd& win, bool accumulate, floa
 template <int taps>
 void winograd_weights(std::size_t rows, const Winograd& win, const float* x, std::size_t x_floats, const float* dy, std::size_t dy_floats,
                       bool accumulate, float* dw) {
-  constexpr int outputs = tile_side + 1 - taps;
   bool more = false;
   for (std::size_t p = 0; p < panels_of(rows); ++p)
-    for (std::size_t top = 0; top < win.height; top += outputs)
-      for (std::size_t left = 0; left < win.width; left += outputs) {
+    for (std::size_t top = 0; top < win.height; top += tile_outputs)
+      for (std::size_t left = 0; left < win.width; left += tile_outputs) {
         for (std::size_t lane = 0; lane < rows_in(rows, p); lane += lanes) {
-          transform_tile(win, x + p * x_floats + lane, top, left, static_cast<int>(lane) / lanes);
+          transform_tile<taps>(win, x + p * x_floats, top, left, lane);
           for (std::size_t out = 0; out < win.results; ++out) {
-            Vector tile[outputs][outputs];
+            Vector tile[tile_outputs][tile_outputs];
             read_tile({dy + p * dy_floats + out * win.height * win.width * panel_rows + lane, win.height, win.width, panel_rows}, top, left,
                       tile);
-            spread_tile(
-                tile,
-                [](const auto& line, auto& transformed)
-                    __attribute__((always_inline)) { transform_derivative<outputs>(line, transformed); },
+            spread_tile<tile_side(taps)>(
+                tile, [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_derivative(line, transformed); },
                 win.m + out * panel_rows + lane, win.result_stride);
           }
         }
-        for (std::size_t place = 0; place < tile_places; ++place)
+        for (std::size_t place = 0; place < static_cast<std::size_t>(tile_places(taps)); ++place)
           backward_weights_group(rows_in(rows, p), win.sources, win.results, win.v + place * win.source_stride,
                                  win.m + place * win.result_stride, more, win.u + place * win.weight_stride);
         more = true;
