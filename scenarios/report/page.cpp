@@ -18,7 +18,12 @@ std::string policy(bool served) {
       own, served ? "'self'" : "'none'");
 }
 
-std::string script(std::string_view text) { return fmt::format("<script>\n{}</script>\n", text); }
+/// Each is appended where it stays: a page with charts takes over a megabyte.
+void add_script(std::string& out, std::string_view text) {
+  out += "<script>\n";
+  out += text;
+  out += "</script>\n";
+}
 
 /// A path as a link names it.
 std::string percent_encoded(std::string_view path) {
@@ -35,39 +40,60 @@ std::string percent_encoded(std::string_view path) {
 }  // namespace
 
 /// Below the page, folded, so that they travel with the page.
-static std::string html_licences() {
-  return fmt::format(
-      "<footer><details class=\"licences\"><summary>Charts by Apache ECharts: licences</summary>\n<pre>{}</pre></details></footer>\n",
-      xml_text(resources::echarts_licences()));
+static void add_licences(std::string& out) {
+  out += "<footer><details class=\"licences\"><summary>Charts by Apache ECharts: licences</summary>\n<pre>";
+  out += xml_text(resources::echarts_licences());
+  out += "</pre></details></footer>\n";
+}
+
+static void add_page_scripts(std::string& out, bool charts) {
+  if (charts && charts_move()) {
+    add_script(out, resources::echarts());
+    add_licences(out);
+  }
+  for (const std::string_view each :
+       {resources::format_script(), resources::table_script(), resources::chart_script(), resources::kinds_script(),
+        resources::cells_script(), resources::timeline_script(), resources::page_script()})
+    add_script(out, each);
+}
+
+/// Bytes that a page has beside its body, at most.
+static std::size_t bytes_around(bool charts) {
+  std::size_t bytes = 64 << 10;
+  for (const std::string_view each :
+       {resources::format_script(), resources::table_script(), resources::chart_script(), resources::kinds_script(),
+        resources::cells_script(), resources::timeline_script(), resources::page_script(), resources::page_style()})
+    bytes += each.size();
+  return charts ? bytes + resources::echarts().size() + 2 * resources::echarts_licences().size() : bytes;
 }
 
 std::string page_scripts(bool charts) {
   std::string text;
-  if (charts && charts_move()) {
-    text += script(resources::echarts());
-    text += html_licences();
-  }
-  for (const std::string_view each : {resources::format_script(), resources::table_script(), resources::chart_script(),
-                                      resources::kinds_script(), resources::cells_script(), resources::timeline_script()})
-    text += script(each);
-  return text + script(resources::page_script());
+  text.reserve(bytes_around(charts));
+  add_page_scripts(text, charts);
+  return text;
 }
 
 bool charts_move() { return !resources::echarts().empty(); }
 
 std::string html_page(std::string_view title, std::string_view body, bool served) {
   const bool charts = served || body.find("<script type=\"application/json\">") != std::string_view::npos;
-  const std::string still =
-      charts && !charts_move()
-          ? html_paragraph(
-                "The charts of this page are still pictures: the program was built without npm, which provides the interactive ones.",
-                "dim")
-          : std::string();
-  return fmt::format(
+  std::string page;
+  page.reserve(bytes_around(charts) + body.size());
+  page += fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
-      "<title>{}</title>\n<style>\n{}{}\n</style>\n</head>\n<body>\n<main>\n{}{}</main>\n{}</body>\n</html>\n",
-      policy(served), xml_text(title), picture_style(), resources::page_style(), body, still, page_scripts(charts));
+      "<title>{}</title>\n<style>\n{}",
+      policy(served), xml_text(title), picture_style());
+  page += resources::page_style();
+  page += "\n</style>\n</head>\n<body>\n<main>\n";
+  page += body;
+  if (charts && !charts_move())
+    page += html_paragraph(
+        "The charts of this page are still pictures: the program was built without npm, which provides the interactive ones.", "dim");
+  page += "</main>\n";
+  add_page_scripts(page, charts);
+  return page += "</body>\n</html>\n";
 }
 
 std::string html_paragraph(std::string_view text, std::string_view classes) {

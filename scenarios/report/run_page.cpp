@@ -182,7 +182,7 @@ class RunPage {
   std::vector<std::string> reasons() const {
     std::vector<std::string> said;
     try {
-      if (const std::string slow = read_run_result(folder_).waited_for; !slow.empty()) said.push_back("The others wait for " + slow + ".");
+      if (const std::string slow = read_run_result(folder_, scenario_ ? &*scenario_ : nullptr).waited_for; !slow.empty()) said.push_back("The others wait for " + slow + ".");
     } catch (const ResultsError&) {  // of another version
     }
     if (!has("links.csv")) return said;

@@ -20,23 +20,24 @@ OutFile::~OutFile() {
 }
 
 void OutFile::write(std::string_view text) {
-  while (!text.empty()) {
-    if (used_ == buffer_bytes) flush();
-    const std::size_t part = std::min(text.size(), buffer_bytes - used_);
-    std::memcpy(buffer_.get() + used_, text.data(), part);
-    used_ += part;
-    text.remove_prefix(part);
-  }
+  if (text.empty()) return;
+  if (text.size() > buffer_bytes - used_) flush();
+  if (text.size() >= buffer_bytes) return hand_over(text);
+  std::memcpy(buffer_.get() + used_, text.data(), text.size());
+  used_ += text.size();
 }
 
 void OutFile::flush() {
-  const char* at = buffer_.get();
-  while (used_ > 0) {
-    const ssize_t written = ::write(descriptor_, at, used_);
+  hand_over({buffer_.get(), used_});
+  used_ = 0;
+}
+
+void OutFile::hand_over(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail(errno);
-    at += written;
-    used_ -= static_cast<std::size_t>(written);
+    text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 

@@ -54,6 +54,7 @@ class OutFile {
  private:
   static constexpr std::size_t buffer_bytes = 1 << 18;
   void flush();
+  void hand_over(std::string_view text);  // to the operating system, all of it
   [[noreturn]] void fail(int error) const;
 
   int descriptor_ = -1;

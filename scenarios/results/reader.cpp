@@ -126,9 +126,10 @@ std::vector<double> idle_of_groups(const fs::path& file, std::size_t groups) {
 }
 
 /// Comparing needs these only to warn, so a scenario that this version does not read is no error.
-void add_workload(RunResult& run) {
+void add_workload(RunResult& run, const Scenario* known) {
   try {
-    const Scenario scenario = read_scenario(run.folder / "scenario.yaml");
+    const Scenario read = known ? Scenario{} : read_scenario(run.folder / "scenario.yaml");
+    const Scenario& scenario = known ? *known : read;
     run.data = kind_text(scenario.workload.data);
     if (scenario.training.evaluate.split == EvaluateSpec::Split::validation) run.data += " split=validation";
     if (scenario.workload.data.parameters.has("path")) run.data_path = scenario.workload.data.parameters.text("path");
@@ -205,7 +206,7 @@ bool has_losses(const fs::path& folder) {
   return false;
 }
 
-RunResult read_run_result(const fs::path& folder) {
+RunResult read_run_result(const fs::path& folder, const Scenario* scenario) {
   std::error_code error;
   if (!fs::exists(folder, error))
     throw ResultsError(fmt::format("{}: there is no such folder; name the result folder of a run", folder.string()));
@@ -247,7 +248,7 @@ RunResult read_run_result(const fs::path& folder) {
     run.compression_ratio = summary.number_or_null("compression_ratio");
   run.thresholds = read_thresholds(folder / "thresholds.csv");
   add_target(summary, run);
-  add_workload(run);
+  add_workload(run, scenario);
   std::sort(run.thresholds.begin(), run.thresholds.end(), [](const auto& a, const auto& b) { return a.threshold < b.threshold; });
   return run;
 }

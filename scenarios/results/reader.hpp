@@ -11,6 +11,8 @@
 
 namespace straggler {
 
+struct Scenario;
+
 /// One row of thresholds.csv. Without `seconds` the run never got there.
 struct ThresholdResult {
   double threshold = 0;
@@ -40,8 +42,9 @@ struct RunResult {
 /// no file, not a JSON object, or a value that is no scalar.
 std::vector<SummaryField> read_summary(const std::filesystem::path& file);
 
-/// Throws ResultsError: not a result folder, a file that is missing, or one that is malformed (with the place).
-RunResult read_run_result(const std::filesystem::path& folder);
+/// `scenario`: that of the folder, if it has been read; null: it is read from there. Throws ResultsError: not a result folder, a file that
+/// is missing, or one that is malformed (with the place).
+RunResult read_run_result(const std::filesystem::path& folder, const Scenario* scenario = nullptr);
 
 /// A run of real ranks, whose times are measured. Throws ResultsError if its run.json is not readable.
 bool is_real_run(const std::filesystem::path& folder);

@@ -1,6 +1,5 @@
 #include "scenarios/results/waited_for.hpp"
 
-#include "scenarios/results/summary.hpp"
 #include "scenarios/schema/worker_names.hpp"
 
 namespace straggler {
@@ -8,13 +7,24 @@ namespace straggler {
 double idle_if_used(double idle, double computed, double wasted) { return wasted > computed ? -1 : idle; }
 
 std::vector<double> idle_of_groups(const RunRecord& record) {
-  std::vector<std::vector<WorkerRecord>> groups(record.group_devices.size());
-  for (std::size_t worker = 0; worker < record.worker_groups.size(); ++worker)
-    groups[record.worker_groups[worker]].push_back(record.workers[worker]);
+  struct Shares {
+    double idle = 0, computed = 0, wasted = 0, workers = 0;
+  };
+  std::vector<Shares> groups(record.group_devices.size());
+  for (std::size_t worker = 0; worker < record.worker_groups.size(); ++worker) {
+    const TimeSplit& split = record.workers[worker].split;
+    const Time total = split.total();
+    if (total == Time()) continue;
+    const auto share = [&](Phase phase) { return static_cast<double>(split[phase].ticks()) / static_cast<double>(total.ticks()); };
+    Shares& of = groups[record.worker_groups[worker]];
+    of.idle += share(Phase::idle);
+    of.computed += share(Phase::compute);
+    of.wasted += share(Phase::wasted);
+    ++of.workers;
+  }
   std::vector<double> idle;
-  for (const std::vector<WorkerRecord>& group : groups)
-    idle.push_back(idle_if_used(mean_share(group, Phase::idle).value_or(-1), mean_share(group, Phase::compute).value_or(0),
-                                mean_share(group, Phase::wasted).value_or(0)));
+  for (const Shares& of : groups)
+    idle.push_back(of.workers > 0 ? idle_if_used(of.idle / of.workers, of.computed / of.workers, of.wasted / of.workers) : -1);
   return idle;
 }
 

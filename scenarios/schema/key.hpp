@@ -1,14 +1,35 @@
 // Declaration of one key of a scenario, a sweep or a claim: for messages, `straggler list keys`, the tables of the documents and the JSON
 // Schemas.
 #pragma once
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/parameters.hpp"
 
 namespace straggler {
+
+struct ScenarioKey;
+
+/// Constant keys, which all copies share: those of an inner part stand in the keys of every part around it.
+class Keys {
+ public:
+  Keys() = default;
+  Keys(std::vector<ScenarioKey> keys);
+  Keys(std::initializer_list<ScenarioKey> keys);
+  const std::vector<ScenarioKey>& all() const;
+  operator const std::vector<ScenarioKey>&() const { return all(); }
+  const ScenarioKey* begin() const;
+  const ScenarioKey* end() const;
+  bool empty() const { return keys_ == nullptr; }
+
+ private:
+  std::shared_ptr<const std::vector<ScenarioKey>> keys_;  // null: none
+};
 
 struct ScenarioKey {
   /// scalar: of `type`. values: a list of those. map: of `keys`. kind: `{kind: NAME, …}` of `kind`, with `keys` beside the kind's own
@@ -35,11 +56,22 @@ struct ScenarioKey {
   Shape shape = Shape::scalar;
   std::optional<KindGroup> kind = {};
   std::string fallback_kind = {};
-  std::vector<ScenarioKey> keys = {};
+  Keys keys = {};
 
   bool listed() const { return !meaning.empty() || !keys.empty(); }
   /// For reading its value.
   Parameter parameter() const;
 };
+
+inline Keys::Keys(std::vector<ScenarioKey> keys) {
+  if (!keys.empty()) keys_ = std::make_shared<const std::vector<ScenarioKey>>(std::move(keys));
+}
+inline Keys::Keys(std::initializer_list<ScenarioKey> keys) : Keys(std::vector<ScenarioKey>(keys)) {}
+inline const std::vector<ScenarioKey>& Keys::all() const {
+  static const std::vector<ScenarioKey> none;
+  return keys_ ? *keys_ : none;
+}
+inline const ScenarioKey* Keys::begin() const { return all().data(); }
+inline const ScenarioKey* Keys::end() const { return all().data() + all().size(); }
 
 }  // namespace straggler

@@ -70,9 +70,15 @@ Part<LinkSpec> link_keys(const std::string& otherwise) {
   });
 }
 
+/// Those of the network's own link.
+const Part<LinkSpec>& network_link_keys() {
+  static const Part<LinkSpec> part = link_keys("");
+  return part;
+}
+
 /// The value of one of these keys; nothing if it is absent or wrong.
 std::optional<double> link_value(Section& link, const char* name) {
-  static const std::vector<ScenarioKey> keys = link_keys("").keys();
+  static const std::vector<ScenarioKey> keys = network_link_keys().keys();
   const auto key = std::find_if(keys.begin(), keys.end(), [&](const ScenarioKey& each) { return each.name == name; });
   const std::optional<Value> value = link.value(key->parameter());
   return value ? std::optional(std::get<double>(*value)) : std::nullopt;
@@ -141,14 +147,15 @@ void read_network_link(Section link, NetworkSpec& network) {
 
 Field<NetworkSpec> network_link_field() {
   Field<NetworkSpec> field;
-  field.key = {.name = "link", .required = true, .shape = ScenarioKey::Shape::map, .keys = link_keys("").keys()};
-  field.key.keys.push_back(duplex_key());
+  std::vector<ScenarioKey> keys = network_link_keys().keys();
+  keys.push_back(duplex_key());
+  field.key = {.name = "link", .required = true, .shape = ScenarioKey::Shape::map, .keys = std::move(keys)};
   field.read = [](Section& network, NetworkSpec& spec) {
     if (const YamlNode* link = network.require("link", "write link: {bandwidth: 1Gbps, latency: 50us}"))
       read_network_link(Section(network.context(), link, network.path_of("link"), network.place_of("link")), spec);
   };
   field.write = [](Texts& out, const NetworkSpec& spec, const WriteContext& context) {
-    Texts texts = link_keys("").texts(spec.link, {context.vocabulary});
+    Texts texts = network_link_keys().texts(spec.link, {context.vocabulary});
     texts.emplace_back("duplex", spec.half_duplex ? "half" : "full");
     out.emplace_back("link", flow_map(texts));
   };
@@ -290,7 +297,9 @@ std::optional<LinkSpec> read_link_override(Section& owner, const NetworkSpec& ne
 
 std::vector<ScenarioKey> link_override_keys() { return link_keys("the network's").keys(); }
 
-std::string link_override_text(const LinkSpec& link, const WriteContext& context) { return flow_map(link_keys("").texts(link, context)); }
+std::string link_override_text(const LinkSpec& link, const WriteContext& context) {
+  return flow_map(network_link_keys().texts(link, context));
+}
 
 const Part<NetworkSpec>& network_part() {
   static const Part<NetworkSpec> part({

@@ -6,6 +6,7 @@
 //   });
 #pragma once
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,35 +61,49 @@ struct Field {
 template <class Spec>
 class Part {
  public:
-  explicit Part(std::vector<Field<Spec>> fields) : fields_(std::move(fields)) {}
+  /// A field that moves into its part: elements of a braced list are constant, and would be copied.
+  struct Movable {
+    mutable Field<Spec> field;
+    Movable(Field<Spec> given) : field(std::move(given)) {}
+  };
+  explicit Part(std::initializer_list<Movable> fields) : Part(moved(fields)) {}
+  explicit Part(std::vector<Field<Spec>> fields) : fields_(std::make_shared<const std::vector<Field<Spec>>>(std::move(fields))) {}
 
   void read(Section& section, Spec& spec) const {
-    for (const Field<Spec>& field : fields_) field.read(section, spec);
+    for (const Field<Spec>& field : *fields_) field.read(section, spec);
   }
   Texts texts(const Spec& spec, const WriteContext& context) const {
     Texts out;
-    for (const Field<Spec>& field : fields_) field.write(out, spec, context);
+    for (const Field<Spec>& field : *fields_) field.write(out, spec, context);
     return out;
   }
   std::vector<ScenarioKey> keys() const {
     std::vector<ScenarioKey> out;
-    for (const Field<Spec>& field : fields_) out.push_back(field.key);
+    out.reserve(fields_->size());
+    for (const Field<Spec>& field : *fields_) out.push_back(field.key);
     return out;
   }
   bool same(const Spec& a, const Spec& b) const {
-    for (const Field<Spec>& field : fields_)
+    for (const Field<Spec>& field : *fields_)
       if (!field.same(a, b)) return false;
     return true;
   }
   /// The path of the first key that `decides` and differs; empty: none.
   std::string difference(const Spec& a, const Spec& b) const {
-    for (const Field<Spec>& field : fields_)
+    for (const Field<Spec>& field : *fields_)
       if (std::string path = field.difference(a, b); !path.empty()) return path;
     return {};
   }
 
  private:
-  std::vector<Field<Spec>> fields_;
+  static std::vector<Field<Spec>> moved(std::initializer_list<Movable> given) {
+    std::vector<Field<Spec>> fields;
+    fields.reserve(given.size());
+    for (const Movable& each : given) fields.push_back(std::move(each.field));
+    return fields;
+  }
+
+  std::shared_ptr<const std::vector<Field<Spec>>> fields_;  // of all copies
 };
 
 namespace part {
@@ -137,8 +152,9 @@ Field<Spec> field(Member Spec::*member, ScenarioKey key) {
                                   std::int64_t>;
   if (std::is_same_v<Type, bool>) key.type = ValueType::boolean;
   Field<Spec> made{key, {}, {}, {}};
-  made.read = [member, key](Section& section, Spec& spec) {
-    if (const std::optional<Value> value = part::read_scalar(section, key)) {
+  const auto its = std::make_shared<const ScenarioKey>(std::move(key));
+  made.read = [member, its](Section& section, Spec& spec) {
+    if (const std::optional<Value> value = part::read_scalar(section, *its)) {
       if constexpr (std::is_same_v<Held, std::int64_t>) {
         if (const double* bytes = std::get_if<double>(&*value)) {
           spec.*member = static_cast<std::int64_t>(*bytes);  // a size, kept as a whole number
@@ -148,12 +164,12 @@ Field<Spec> field(Member Spec::*member, ScenarioKey key) {
       spec.*member = std::get<Held>(*value);
     }
   };
-  made.write = [member, key](Texts& out, const Spec& spec, const WriteContext&) {
+  made.write = [member, its](Texts& out, const Spec& spec, const WriteContext&) {
     const auto add = [&](const Type& held) {
       Value value = Held(held);
       if constexpr (std::is_same_v<Held, std::int64_t>)
-        if (key.type == ValueType::bytes) value = static_cast<double>(held);
-      out.emplace_back(key.name, text_of_value(key.type, value));
+        if (its->type == ValueType::bytes) value = static_cast<double>(held);
+      out.emplace_back(its->name, text_of_value(its->type, value));
     };
     if constexpr (part::Unwrapped<Member>::optional) {
       if (spec.*member) add(*(spec.*member));
@@ -174,11 +190,12 @@ Field<Spec> field(Enumerator Spec::*member, const ChoiceTable<Enumerator>& table
   key.choices = table.names();
   key.name = std::string(table.parameter_name());
   Field<Spec> made{key, {}, {}, {}};
-  made.read = [member, table, key](Section& section, Spec& spec) {
-    if (const std::optional<Value> value = part::read_scalar(section, key)) spec.*member = *table.find(std::get<std::string>(*value));
+  const auto its = std::make_shared<const ScenarioKey>(std::move(key));
+  made.read = [member, table, its](Section& section, Spec& spec) {
+    if (const std::optional<Value> value = part::read_scalar(section, *its)) spec.*member = *table.find(std::get<std::string>(*value));
   };
-  made.write = [member, table, key](Texts& out, const Spec& spec, const WriteContext&) {
-    out.emplace_back(key.name, yaml_scalar(std::string(table.name_of(spec.*member))));
+  made.write = [member, table, its](Texts& out, const Spec& spec, const WriteContext&) {
+    out.emplace_back(its->name, yaml_scalar(std::string(table.name_of(spec.*member))));
   };
   made.same = [member](const Spec& a, const Spec& b) { return a.*member == b.*member; };
   return part::with_fallback(std::move(made));
@@ -190,11 +207,12 @@ Field<Spec> two_words(bool Spec::*member, ScenarioKey key, std::string on, std::
   key.type = ValueType::choice;
   if (key.choices.empty()) key.choices = {on, off};
   Field<Spec> made{key, {}, {}, {}};
-  made.read = [member, key, on](Section& section, Spec& spec) {
-    if (const std::optional<Value> value = part::read_scalar(section, key)) spec.*member = std::get<std::string>(*value) == on;
+  const auto its = std::make_shared<const ScenarioKey>(std::move(key));
+  made.read = [member, its, on](Section& section, Spec& spec) {
+    if (const std::optional<Value> value = part::read_scalar(section, *its)) spec.*member = std::get<std::string>(*value) == on;
   };
-  made.write = [member, key, on, off](Texts& out, const Spec& spec, const WriteContext&) {
-    out.emplace_back(key.name, spec.*member ? on : off);
+  made.write = [member, its, on, off](Texts& out, const Spec& spec, const WriteContext&) {
+    out.emplace_back(its->name, spec.*member ? on : off);
   };
   made.same = [member](const Spec& a, const Spec& b) { return a.*member == b.*member; };
   return part::with_fallback(std::move(made));
@@ -249,7 +267,8 @@ Field<Spec> within(Inner Spec::*member, Field<Inner> inner) {
     write(out, spec.*member, context);
   };
   made.same = [member, same = inner.same](const Spec& a, const Spec& b) { return same(a.*member, b.*member); };
-  made.deciding = [member, inner](const Spec& a, const Spec& b) { return inner.difference(a.*member, b.*member); };
+  const auto held = std::make_shared<const Field<Inner>>(std::move(inner));
+  made.deciding = [member, held](const Spec& a, const Spec& b) { return held->difference(a.*member, b.*member); };
   return made;
 }
 
@@ -263,25 +282,26 @@ Field<Spec> map(ScenarioKey key, const Part<Spec>& part, CheckOf<Spec> check = {
   key.shape = ScenarioKey::Shape::map;
   key.keys = part.keys();
   Field<Spec> made{key, {}, {}, {}};
-  const auto held = std::make_shared<const Part<Spec>>(part);
-  made.read = [held, key, check](Section& section, Spec& spec) {
-    if (key.required && section.require(key.name, key.remedy) == nullptr) return;
-    if (section.find(key.name) == nullptr && part::any_required(key.keys)) return;  // an absent map lacks nothing
-    Section inside = section.section(key.name);
-    held->read(inside, spec);
+  const auto its = std::make_shared<const ScenarioKey>(std::move(key));
+  const Part<Spec> held = part;
+  made.read = [held, its, check](Section& section, Spec& spec) {
+    if (its->required && section.require(its->name, its->remedy) == nullptr) return;
+    if (section.find(its->name) == nullptr && part::any_required(its->keys)) return;  // an absent map lacks nothing
+    Section inside = section.section(its->name);
+    held.read(inside, spec);
     inside.finish();
     if (check) check(inside, spec);
   };
-  made.write = [held, key](Texts& out, const Spec& spec, const WriteContext& context) {
+  made.write = [held, its](Texts& out, const Spec& spec, const WriteContext& context) {
     WriteContext deeper = context;
     deeper.indent += "  ";
-    const Texts texts = held->texts(spec, deeper);
-    if (!texts.empty()) out.emplace_back(key.name, key.block ? block_map(texts, deeper.indent) : flow_map(texts));
+    const Texts texts = held.texts(spec, deeper);
+    if (!texts.empty()) out.emplace_back(its->name, its->block ? block_map(texts, deeper.indent) : flow_map(texts));
   };
-  made.same = [held](const Spec& a, const Spec& b) { return held->same(a, b); };
-  made.deciding = [held, key](const Spec& a, const Spec& b) {
-    const std::string path = held->difference(a, b);
-    return path.empty() ? path : key.name + "." + path;
+  made.same = [held](const Spec& a, const Spec& b) { return held.same(a, b); };
+  made.deciding = [held, its](const Spec& a, const Spec& b) {
+    const std::string path = held.difference(a, b);
+    return path.empty() ? path : its->name + "." + path;
   };
   return made;
 }
@@ -294,18 +314,18 @@ Field<Spec> map(Member Spec::*member, ScenarioKey key, const Part<typename part:
   if constexpr (!part::Unwrapped<Member>::optional) {
     return within(member, map<Inner>(std::move(key), part, std::move(check)));
   } else {
-    Field<Inner> inner = map<Inner>(std::move(key), part, std::move(check));
-    Field<Spec> made{inner.key, {}, {}, {}};
+    const auto inner = std::make_shared<const Field<Inner>>(map<Inner>(std::move(key), part, std::move(check)));
+    Field<Spec> made{inner->key, {}, {}, {}};
     made.read = [member, inner](Section& section, Spec& spec) {
-      if (section.find(inner.key.name) == nullptr) return;
+      if (section.find(inner->key.name) == nullptr) return;
       Inner fresh;
-      inner.read(section, fresh);
+      inner->read(section, fresh);
       spec.*member = fresh;
     };
     made.write = [member, inner](Texts& out, const Spec& spec, const WriteContext& context) {
-      if (spec.*member) inner.write(out, *(spec.*member), context);
+      if (spec.*member) inner->write(out, *(spec.*member), context);
     };
-    made.same = [member, same = inner.same](const Spec& a, const Spec& b) {
+    made.same = [member, same = inner->same](const Spec& a, const Spec& b) {
       return (a.*member).has_value() == (b.*member).has_value() && (!(a.*member) || same(*(a.*member), *(b.*member)));
     };
     return made;
@@ -326,13 +346,14 @@ Field<Spec> list(std::vector<Item> Spec::*member, ScenarioKey key, const Part<It
   key.keys = part.keys();
   if (key.otherwise.empty()) key.fallback = "[]";
   Field<Spec> made{key, {}, {}, {}};
-  const auto held = std::make_shared<const Part<Item>>(part);
-  made.read = [member, held, key, checks](Section& section, Spec& spec) {
-    const YamlNode* node = section.find(key.name);
+  const auto its = std::make_shared<const ScenarioKey>(std::move(key));
+  const Part<Item> held = part;
+  made.read = [member, held, its, checks](Section& section, Spec& spec) {
+    const YamlNode* node = section.find(its->name);
     if (node == nullptr) return;
-    const std::string path = section.path_of(key.name);
+    const std::string path = section.path_of(its->name);
     if (node->type != YamlNode::Type::sequence) {
-      section.context().problems.add(node->place, path, "is " + what_stands(*node) + "; " + key.remedy);
+      section.context().problems.add(node->place, path, "is " + what_stands(*node) + "; " + its->remedy);
       return;
     }
     std::vector<Item>& items = spec.*member;
@@ -340,16 +361,16 @@ Field<Spec> list(std::vector<Item> Spec::*member, ScenarioKey key, const Part<It
       Section inside(section.context(), &node->items[i], path + "[" + std::to_string(i) + "]", node->items[i].place);
       Item item;
       if (checks.before) checks.before(inside, i, node->items.size());
-      held->read(inside, item);
+      held.read(inside, item);
       inside.finish();
       if (checks.check) checks.check(inside, item, items);
       items.push_back(std::move(item));
     }
   };
-  made.write = [member, held, key](Texts& out, const Spec& spec, const WriteContext& context) {
+  made.write = [member, held, its](Texts& out, const Spec& spec, const WriteContext& context) {
     std::string text;
-    for (const Item& item : spec.*member) text += "\n" + context.indent + "  - " + flow_map(held->texts(item, context));
-    out.emplace_back(key.name, text.empty() ? "[]" : text);
+    for (const Item& item : spec.*member) text += "\n" + context.indent + "  - " + flow_map(held.texts(item, context));
+    out.emplace_back(its->name, text.empty() ? "[]" : text);
   };
   made.same = [member](const Spec& a, const Spec& b) { return a.*member == b.*member; };
   return made;
@@ -361,23 +382,24 @@ Field<Spec> kind(Kind Spec::*member, ScenarioKey key, const Part<Spec>& beside =
   key.shape = ScenarioKey::Shape::kind;
   key.keys = beside.keys();
   Field<Spec> made{key, {}, {}, {}};
-  const auto held = std::make_shared<const Part<Spec>>(beside);
-  made.read = [member, held, key](Section& section, Spec& spec) {
-    const YamlNode* node = key.required ? section.require(key.name, key.remedy) : section.find(key.name);
-    if (node == nullptr && key.fallback_kind.empty()) return;
-    spec.*member = read_kind(section.context(), node, section.path_of(key.name), section.place_of(key.name), *key.kind, key.fallback_kind,
-                             [&](Section& inside) { held->read(inside, spec); });
+  const auto its = std::make_shared<const ScenarioKey>(std::move(key));
+  const Part<Spec> held = beside;
+  made.read = [member, held, its](Section& section, Spec& spec) {
+    const YamlNode* node = its->required ? section.require(its->name, its->remedy) : section.find(its->name);
+    if (node == nullptr && its->fallback_kind.empty()) return;
+    spec.*member = read_kind(section.context(), node, section.path_of(its->name), section.place_of(its->name), *its->kind,
+                             its->fallback_kind, [&](Section& inside) { held.read(inside, spec); });
   };
-  made.write = [member, held, key](Texts& out, const Spec& spec, const WriteContext& context) {
+  made.write = [member, held, its](Texts& out, const Spec& spec, const WriteContext& context) {
     if ((spec.*member).name.empty()) return;
-    Texts texts = kind_texts(spec.*member, *key.kind, context.vocabulary);
-    for (auto& text : held->texts(spec, context)) texts.push_back(std::move(text));
-    out.emplace_back(key.name, flow_map(texts));
+    Texts texts = kind_texts(spec.*member, *its->kind, context.vocabulary);
+    for (auto& text : held.texts(spec, context)) texts.push_back(std::move(text));
+    out.emplace_back(its->name, flow_map(texts));
   };
-  made.same = [member, held](const Spec& a, const Spec& b) { return a.*member == b.*member && held->same(a, b); };
-  made.deciding = [held, key](const Spec& a, const Spec& b) {
-    const std::string path = held->difference(a, b);
-    return path.empty() ? path : key.name + "." + path;
+  made.same = [member, held](const Spec& a, const Spec& b) { return a.*member == b.*member && held.same(a, b); };
+  made.deciding = [held, its](const Spec& a, const Spec& b) {
+    const std::string path = held.difference(a, b);
+    return path.empty() ? path : its->name + "." + path;
   };
   return made;
 }

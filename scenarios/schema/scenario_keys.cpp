@@ -161,7 +161,7 @@ std::vector<KeyRow> key_rows(const std::vector<ScenarioKey>& all, const std::str
       if (key.name == name) found = &key;
     }
     if (found == nullptr) throw std::invalid_argument(unknown_name("part", path.substr(0, end), known));
-    keys = &found->keys;
+    keys = &found->keys.all();
     start = end + 1;
   }
   std::vector<KeyRow> rows;

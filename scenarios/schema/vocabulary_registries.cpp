@@ -34,12 +34,13 @@ std::vector<Word> words_of() {
 std::vector<Word> schemes() {
   std::vector<Word> words;
   for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries())
-    words.push_back({entry.name,
-                     entry.summary,
-                     entry.parameters,
-                     [entry](const Parameters& parameters) { return entry.needs_server(parameters); },
-                     entry.only_workers,
-                     {}});
+    words.push_back(
+        {entry.name,
+         entry.summary,
+         entry.parameters,
+         [name = entry.name](const Parameters& parameters) { return Registry<SchemeEntry>::instance().at(name).needs_server(parameters); },
+         entry.only_workers,
+         {}});
   return words;
 }
 

@@ -71,12 +71,13 @@ struct Mount {
   std::string root, point, type, options;
 };
 
+/// Of control groups.
 std::vector<Mount> mounts(const fs::path& root) {
   std::vector<Mount> all;
   std::ifstream in(root / "proc/self/mountinfo");
   for (std::string line; std::getline(in, line);) {
     const std::size_t dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
+    if (dash == std::string::npos || line.compare(dash + 3, 6, "cgroup") != 0) continue;
     Mount mount;
     std::string skipped;
     std::istringstream(line.substr(0, dash)) >> skipped >> skipped >> skipped >> mount.root >> mount.point;

@@ -121,6 +121,8 @@ void prepare_process() {
   std::signal(SIGXFSZ, SIG_IGN);
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 1 << 22);  // large arrays always go back to the system when freed
+  mallopt(M_TRIM_THRESHOLD, 1 << 23);  // smaller ones stay: each page that comes back is a page fault
+  mallopt(M_TOP_PAD, 1 << 20);
 #endif
 }
 
