@@ -16,7 +16,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # 105651).
   target_compile_options(straggler_flags INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
-if(STRAGGLER_SANITIZE)
+# STRAGGLER_SANITIZE: ON for AddressSanitizer and UBSan; thread for ThreadSanitizer, whose flags the preset has.
+if(STRAGGLER_SANITIZE AND NOT STRAGGLER_SANITIZE STREQUAL "thread")
   # Without the checks that AddressSanitizer (or the processor) duplicates: they instrument every access and take a third of the compile
   # time.
   target_compile_options(straggler_flags INTERFACE -fsanitize=address,undefined -fno-sanitize=null,vptr,alignment,object-size
@@ -24,8 +25,8 @@ if(STRAGGLER_SANITIZE)
   target_link_options(straggler_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
-# straggler_together(target sources...): eight files are compiled as one, which parses headers once; the preset `dev` checks that each
-# compiles alone. Files that register themselves share names like `entry`: they are compiled separately unless each has its own namespace.
+# straggler_together(target sources...): STRAGGLER_TOGETHER files are compiled as one, which parses headers and instantiates templates
+# once; the preset `dev` checks that each compiles alone. Files that register themselves share names like `entry`: they are compiled separately unless each has its own namespace.
 function(straggler_together target)
   if(NOT STRAGGLER_TOGETHER)
     return()
@@ -38,7 +39,7 @@ function(straggler_together target)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${STRAGGLER_TOGETHER})
   # g++ treats an included file as a header and warns that its unnamed types are visible to other files.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()

@@ -340,7 +340,10 @@ def check_with(program, folder):
     def check(scenario):
         path = folder / "drawn.yaml"
         path.write_text(json.dumps(scenario))
-        done = subprocess.run([program, "check", path, "--quiet"], capture_output=True, text=True, timeout=60)
+        try:
+            done = subprocess.run([program, "check", path, "--quiet"], capture_output=True, text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            raise Broken("check took more than 120 s") from None
         if done.returncode == 0:
             return []
         lines = [line for line in done.stderr.splitlines() if line.strip()]

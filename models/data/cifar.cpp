@@ -21,7 +21,7 @@ struct Half {
 };
 
 fs::path folder_of(const CifarLayout& layout, const Parameters& parameters, const fs::path& base) {
-  const fs::path folder = base / parameters.text("path");
+  fs::path folder = base / parameters.text("path");
   const std::string remedy =
       fmt::format("give the folder of the binary version, which holds {} to {}", layout.train_files.front(), layout.test_file);
   std::error_code ignored;

@@ -40,7 +40,7 @@ fs::path find_file(const Folder& folder, const std::string& part, const std::str
   }
   for (const char* separator : {"-", "."})
     for (const char* ending : {"", ".gz"}) {
-      const fs::path candidate = folder.path / fmt::format("{}{}{}-ubyte{}", part, separator, type, ending);
+      fs::path candidate = folder.path / fmt::format("{}{}{}-ubyte{}", part, separator, type, ending);
       if (fs::exists(candidate, ignored)) return candidate;
     }
   throw DataError(fmt::format("{}: there is no {}-{}-ubyte nor {}-{}-ubyte.gz; {}", folder.path.string(), part, type, part, type, remedy));

@@ -68,6 +68,7 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
     throw_error(scenario, "training.scheme",
                 scheme_entry->name + " runs on " + std::to_string(*scheme_entry->only_workers) + " worker, the cluster has " +
                     std::to_string(workers) + "; make it one group of `count: 1`, or take another scheme");
+  plan.statistics = numerics.dynamic() || (model && model->statistics() > 0);
   if (const std::string why = scheme_entry->unfit(training.scheme.parameters, plan); !why.empty())
     throw_error(scenario, "training.scheme", why);
   if (const Parameters& of_scheme = training.scheme.parameters; of_scheme.has("clients") && of_scheme.count("clients") > workers)
@@ -93,7 +94,6 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
   plan.seed = scenario.seed;
   plan.invited = scheme_entry->invited(training.scheme.parameters, plan);
   plan.selection = scheme_entry->selection(training.scheme.parameters);
-  plan.statistics = numerics.dynamic() || (model && model->statistics() > 0);
   plan.input_bytes = cost.input_bytes;
   plan.output_bytes = static_cast<double>(number_bytes() * data.classes);
 }

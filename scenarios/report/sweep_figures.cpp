@@ -15,7 +15,7 @@
 namespace straggler {
 namespace {
 
-constexpr std::size_t most_bars = 60, most_split = 48, most_numbers = 6;  // curves of an axis of numbers
+constexpr std::size_t most_bars = 60, most_settings_split = 48, most_numbers = 6;  // curves of an axis of numbers
 
 /// The shown part of a setting.
 struct Shown {
@@ -23,9 +23,9 @@ struct Shown {
   NumberText text;
 };
 
-class Figures {
+class SweepFigures {
  public:
-  Figures(const SweepView& view, const ChartPlan& plan, const RunSheets& sheets) : view_(view), plan_(plan), sheets_(sheets) {}
+  SweepFigures(const SweepView& view, const ChartPlan& plan, const RunSheets& sheets) : view_(view), plan_(plan), sheets_(sheets) {}
 
   std::vector<Figure> all() {
     const std::vector<std::vector<std::size_t>> facets = facets_of(view_, plan_);
@@ -171,7 +171,7 @@ class Figures {
 
   /// Why settings differ: where the workers' time went.
   void add_time_split() {
-    if (view_.settings().size() > most_split || !view_.has("compute_fraction")) return;
+    if (view_.settings().size() > most_settings_split || !view_.has("compute_fraction")) return;
     std::vector<std::string> names;
     std::vector<std::vector<double>> rows;
     for (const ReportSetting& setting : view_.settings()) {
@@ -301,7 +301,7 @@ std::string setting_link(std::size_t setting) { return fmt::format("#setting-{}"
 std::string map_file(std::size_t number) { return number == 1 ? std::string("map.svg") : fmt::format("map-{}.svg", number); }
 
 std::vector<Figure> sweep_figures(const SweepView& view, const ChartPlan& plan, const RunSheets& sheets) {
-  return Figures(view, plan, sheets).all();
+  return SweepFigures(view, plan, sheets).all();
 }
 
 }  // namespace straggler

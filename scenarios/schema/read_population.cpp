@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t most_problems = 20, longest_line = 10'000;
+constexpr std::size_t most_row_problems = 20, longest_line = 10'000;
 
 Parameter column(const char* name, ValueType type, const Range& range) {
   Parameter made;
@@ -53,7 +53,7 @@ class PopulationReader {
       return refuse(file_ + ": cannot be read: " + std::generic_category().message(errno) +
                     "; give the path of a CSV file with one device a row");
     std::string_view line;
-    while (problems_ < most_problems && lines.next(line)) {
+    while (problems_ < most_row_problems && lines.next(line)) {
       line_ = lines.number();
       line = line.substr(0, line.find('#'));
       if (trimmed(line).empty()) continue;
@@ -67,8 +67,8 @@ class PopulationReader {
     if (lines.too_long())
       problem_in(lines.number(), longest_line, "the line is longer than " + std::to_string(longest_line) + " bytes; write one row a line");
     if (lines.broken()) refuse(file_ + ": cannot be read to its end; give the path of a CSV file");
-    if (problems_ == most_problems)
-      refuse(file_ + ": there may be more errors than these " + std::to_string(most_problems) + "; correct them first");
+    if (problems_ == most_row_problems)
+      refuse(file_ + ": there may be more errors than these " + std::to_string(most_row_problems) + "; correct them first");
     if (problems_ == 0 && rows_.empty())
       refuse(file_ + ": has no rows; write a header such as slowdown,bandwidth and one row a worker below it");
     if (problems_ > 0) rows_.clear();
@@ -90,7 +90,7 @@ class PopulationReader {
     std::vector<std::string> names;
     for (const Parameter& known : columns()) names.push_back(known.name);
     for (const CsvField& cell : cells) {
-      if (problems_ == most_problems) break;
+      if (problems_ == most_row_problems) break;
       const auto known = std::find(names.begin(), names.end(), cell.text);
       const auto which = static_cast<std::size_t>(known - names.begin());
       if (known == names.end())
@@ -99,7 +99,7 @@ class PopulationReader {
         problem(cell.column, "the column " + *known + " stands there twice; keep one");
       header_.push_back(which);
     }
-    if (problems_ > 0) problems_ = most_problems + 1;  // rows mean nothing under a wrong header: stop
+    if (problems_ > 0) problems_ = most_row_problems + 1;  // rows mean nothing under a wrong header: stop
   }
 
   void read_row(const std::vector<CsvField>& cells) {
@@ -111,7 +111,7 @@ class PopulationReader {
     if ((rows_.size() + 1) * sizeof(DeviceRow) > base_.memory) {
       problem(1, "there are more rows than memory holds (" + readable_bytes(static_cast<double>(base_.memory)) + "); write at most " +
                      std::to_string(base_.memory / sizeof(DeviceRow)));
-      problems_ = most_problems + 1;
+      problems_ = most_row_problems + 1;
       return;
     }
     const std::size_t before = problems_;

@@ -7,9 +7,9 @@ namespace straggler {
 std::string Key::text() const {
   static constexpr char digits[] = "0123456789abcdef";
   std::string out(32, '0');
-  for (int i = 0; i < 16; ++i) {
-    out[static_cast<std::size_t>(i)] = digits[(high >> (60 - 4 * i)) & 15];
-    out[static_cast<std::size_t>(16 + i)] = digits[(low >> (60 - 4 * i)) & 15];
+  for (std::size_t i = 0; i < 16; ++i) {
+    out[i] = digits[(high >> (60 - 4 * i)) & 15];
+    out[16 + i] = digits[(low >> (60 - 4 * i)) & 15];
   }
   return out;
 }

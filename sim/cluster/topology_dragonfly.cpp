@@ -128,7 +128,10 @@ class Dragonfly final : public SwitchedTopology {
     // Pairs over one direction of a global cable, all hosts of one group with all of another; and over a local cable, those of its two
     // routers with each other and with the groups whose global cables the routers have, router 0 having most of them, 1 next.
     const double a = static_cast<double>(routers_), p = static_cast<double>(hosts_);
-    const auto globals = [&](std::size_t router) { return static_cast<double>((groups_ - 1 + routers_ - 1 - router) / routers_); };
+    const auto globals = [&](std::size_t router) {
+      const std::size_t cables = (groups_ - 1 + routers_ - 1 - router) / routers_;
+      return static_cast<double>(cables);
+    };
     const double over_global = groups_ > 1 ? a * p * a * p : 0;
     const double over_local = routers_ > 1 ? p * p * (1 + a * (globals(0) + globals(1))) : 0;
     const double slowest = std::min(local_.bytes_per_second, global_.bytes_per_second);

@@ -87,9 +87,9 @@ class FatTree final : public SwitchedTopology {
     const Nics::Rates least = nics_.least(), most = nics_.most();
     const double core = core_.bytes_per_second;
     if (std::max(most.up, most.down) <= core) return {nics_.halves(), false};
-    const std::size_t n = nics_.size();
-    const double upper = std::min({nics_.halves(), first_hosts_cut(n / 2), first_hosts_cut(n - n / 2)});
-    const double lower = static_cast<double>(n / 2) * std::min({least.up, least.down, core});
+    const std::size_t n = nics_.size(), half = n / 2;
+    const double upper = std::min({nics_.halves(), first_hosts_cut(half), first_hosts_cut(n - half)});
+    const double lower = static_cast<double>(half) * std::min({least.up, least.down, core});
     return {upper, upper > lower * (1 + 1e-9)};
   }
 

@@ -34,7 +34,8 @@ void add_links(const std::vector<CriticalPath::LinkLoad>& loads, bool contention
   for (const CriticalPath::LinkLoad& load : loads) {
     plan.links.push_back(load.link);
     double volume = even ? 1 : load.bytes / plan.bytes;
-    if (!contention) volume = std::min(volume, load.bytes_per_second / plan.most_bytes_per_second);
+    // If the chain spends no time on bytes (links so fast that rounding absorbs it), they flow as fast as the links allow.
+    if (!contention && plan.most_bytes_per_second < infinity) volume = std::min(volume, load.bytes_per_second / plan.most_bytes_per_second);
     if (!even) plan.volumes.push_back(volume);
     narrowest = std::min(narrowest, load.bytes_per_second / volume);
   }

@@ -67,7 +67,8 @@ void Sharing::change_solo_capacity(LinkId l, double bytes_per_tick) {
 void Sharing::keep_account(LinkId l) {
   Link& link = links_[l];
   const std::int64_t busy = busy_ticks(link);
-  if (busy == 0 && !link.unsteady) return;
+  // Bytes may have passed a very fast link in less than a tick: they were carried at this capacity all the same.
+  if (busy == 0 && link.promised == 0 && !link.unsteady) return;
   Account& account = accounts_[l];
   account.bytes += committed(l) * static_cast<double>(busy - account.busy);
   account.busy = busy;

@@ -181,6 +181,13 @@ const Register<SchemeEntry> entry({
           return plan.batches_per_epoch() / plan.workers * static_cast<double>(parameters.count("fragments")) /
                  static_cast<double>(parameters.count("steps"));
         },
+    .unfit =
+        [](const Parameters& parameters, const TrainingPlan& plan) {
+          if (parameters.count("fragments") == 1 || !plan.statistics) return std::string();
+          return "fragments: " + std::to_string(parameters.count("fragments")) +
+                 " of a model with running statistics (batch norm) or a dynamic loss scale (precision: mixed) are not possible; take "
+                 "fragments: 1";
+        },
     .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 2,  // its change, in flight, and the weights that the change started from
     .worker_bytes = 3'000,

@@ -46,7 +46,7 @@ const Rule& Algebra::all_reduce_rule(const Weights& part) const {
 Handle Algebra::compressed_mean(const std::vector<Handle>& values, int factor, const std::vector<double>& scalars) const {
   std::vector<double> all = {plan_.compression->name, static_cast<double>(factor), plan_.ring_sums ? 1.0 : 0.0};
   all.insert(all.end(), scalars.begin(), scalars.end());
-  const Handle mean = lineage_.elementwise(rules::compressed_mean, values, all);
+  Handle mean = lineage_.elementwise(rules::compressed_mean, values, all);
   if (!plan_.statistics || factor == 2) return mean;
   const Rule& rule = plan_.ring_sums ? rules::ring_mean : rules::mean;
   return lineage_.elementwise(rules::with_statistics, std::array{mean, lineage_.elementwise(rule, values)});

@@ -11,7 +11,7 @@ using namespace straggler::test;
 namespace {
 
 /// What `check` would know, or the refusal.
-std::pair<Explanation::Group, std::string> explained(const std::string& cost, const std::string& memory) {
+std::pair<Explanation::Group, std::string> explained_memory(const std::string& cost, const std::string& memory) {
   RunOptions options;
   options.timing_only = true;
   try {
@@ -26,12 +26,13 @@ std::pair<Explanation::Group, std::string> explained(const std::string& cost, co
 }  // namespace
 
 TEST_CASE("a model with known bytes only has no activations to count, and the message says so") {
-  const auto layers = explained("{model: resnet18}", "1000GB"), roomy = explained("{bytes: 44MB}", "1000GB");
+  const auto layers = explained_memory("{model: resnet18}", "1000GB"), roomy = explained_memory("{bytes: 44MB}", "1000GB");
   CHECK_MESSAGE(layers.second.empty(), layers.second);
   CHECK(layers.first.counts_activations);
   CHECK_MESSAGE(roomy.second.empty(), roomy.second);
   CHECK_FALSE(roomy.first.counts_activations);
-  const std::string refused = explained("{bytes: 44MB}", "50MB").second, known = explained("{model: resnet18}", "50MB").second;
+  const std::string refused = explained_memory("{bytes: 44MB}", "50MB").second,
+                    known = explained_memory("{model: resnet18}", "50MB").second;
   CHECK_MESSAGE(
       refused.find("and the inputs of a batch, without activations, which workload.cost.bytes does not give") != std::string::npos,
       refused);

@@ -3,6 +3,7 @@
 
 #include "sim/training/gather.hpp"
 #include "support/run.hpp"
+#include "support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -71,4 +72,16 @@ TEST_CASE("an all-reduce beside a server is refused where workers fail, too") {
   CHECK_THROWS_AS(run_timing(cluster(2), {"training.scheme=reduces_beside_server",
                                           "cluster.faults=[{kind: crash, worker: 0, at: 50ms, restart_after: 10ms}]"}),
                   ScenarioErrors);
+}
+
+TEST_CASE("fragments of weights that a loss scale follows are refused before the run, and go without that scale") {
+  const auto sets = [](const std::string& precision, int fragments) {
+    return std::vector<std::string>{"workload.precision=" + precision,
+                                    "training.scheme={kind: diloco, steps: 2, fragments: " + std::to_string(fragments) + "}"};
+  };
+  const std::string refused = error_of<ScenarioErrors>([&] { run_timing(cluster(2), sets("mixed", 2)); });
+  CHECK(has(refused, "training.scheme: fragments: 2 of a model with"));
+  CHECK(has(refused, "take fragments: 1"));
+  CHECK(run_timing(cluster(2), sets("mixed", 1)).record.updates == 10);
+  CHECK(run_timing(cluster(2), sets("fp16", 2)).record.updates == 10);
 }

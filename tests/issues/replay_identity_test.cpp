@@ -22,7 +22,7 @@ std::string table(const TemporaryFolder& folder, const std::string& name, int fi
   return folder.write(name, rows).string();
 }
 
-Sets with(Sets sets, const Sets& more) {
+Sets with_also(Sets sets, const Sets& more) {
   sets.insert(sets.end(), more.begin(), more.end());
   return sets;
 }
@@ -51,7 +51,7 @@ TEST_CASE("a replay refuses each key that enters the root of all names") {
   const Sets sets = {"training.scheme=asgd", "training.batch.per_worker=10", "training.stop={updates: 4}"};
   keep(folder, run(cluster(2), sets), sets);
   CHECK(refusal(folder, sets) == "");
-  CHECK(refusal(folder, with(sets, {"cluster.network.link={bandwidth: 1MB/s, latency: 1ms}"})) == "");
+  CHECK(refusal(folder, with_also(sets, {"cluster.network.link={bandwidth: 1MB/s, latency: 1ms}"})) == "");
   const std::pair<Sets, std::string> others[] = {{{"seed=2"}, "seed"},
                                                  {{"workload.data.samples=5000"}, "workload.data"},
                                                  {{"workload.data.partition={kind: shards, per_worker: 2}"}, "workload.data.partition"},
@@ -65,8 +65,8 @@ TEST_CASE("a replay refuses each key that enters the root of all names") {
   for (const auto& [change, place] : others) {
     CAPTURE(place);
     for (const bool timing_only : {false, true})
-      CHECK_MESSAGE(has(refusal(folder, with(sets, change), timing_only), "its " + place + " differs"),
-                    refusal(folder, with(sets, change), timing_only));
+      CHECK_MESSAGE(has(refusal(folder, with_also(sets, change), timing_only), "its " + place + " differs"),
+                    refusal(folder, with_also(sets, change), timing_only));
   }
 }
 

@@ -26,10 +26,6 @@ std::string crash_of(int worker, const std::string& rest) {
   return "cluster.faults=[{kind: crash, worker: " + std::to_string(worker) + ", " + rest + "}]";
 }
 
-/// 2^-24 of the largest weight, `operations` times: each operation is off by half a unit in the last place, and what was off before
-/// shrinks.
-double rounding_of(int operations) { return operations * 2 * bowl_start * std::ldexp(1.0, -24); }
-
 std::string with_slowdown(const std::string& factor) {
   return "cluster.workers=[{count: 1, device: node}, {count: 1, device: node, slowdown: " + factor + "}]";
 }

@@ -1,10 +1,15 @@
 // Workers on a bowl, for schemes whose weights can be followed by hand.
 #pragma once
+#include <cmath>
 #include <string>
 
 namespace straggler::test {
 
 inline constexpr double bowl_start = 8, step_rate = 0.25;
+
+/// 2^-24 of the largest weight, `operations` times: each operation is off by half a unit in the last place, and what was off before
+/// shrinks.
+inline double rounding_of(int operations) { return operations * 2 * bowl_start * std::ldexp(1.0, -24); }
 
 /// A bowl of which every gradient is linear in the weights: x - c_i, where c_i is the mean of the worker's part. A worker's gradient is
 /// over its whole part, and takes 1 s. Messages take no time. `scheme`: in braces.

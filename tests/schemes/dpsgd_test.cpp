@@ -24,7 +24,7 @@ MixingGraph graph_named(const std::string& name) {
 
 constexpr double start = bowl_start, rate = step_rate;
 
-double farthest(const std::vector<float>& one, const std::vector<float>& other) {
+double farthest_weight(const std::vector<float>& one, const std::vector<float>& other) {
   REQUIRE(one.size() == other.size());
   double most = 0;
   for (std::size_t i = 0; i < one.size(); ++i) most = std::max(most, std::abs(static_cast<double>(one[i]) - static_cast<double>(other[i])));
@@ -79,7 +79,7 @@ TEST_CASE("D-PSGD: where gradients are linear the mean of all weights follows sy
         const auto terms = static_cast<int>(graph_named(graph).row(0, workers).size());
         // Momentum keeps what was off: errors add up in it by 1 / (1 - 0.5).
         const double bound = tolerance(steps, terms + (momentum == "0" ? 0 : 2), workers) * (momentum == "0" ? 1 : 2);
-        CHECK(farthest(decentralized.weights, synchronous.weights) <= bound);
+        CHECK(farthest_weight(decentralized.weights, synchronous.weights) <= bound);
       }
     }
 }
@@ -89,8 +89,8 @@ TEST_CASE("D-PSGD: the mean does not follow synchronous SGD where gradients are 
                                          "training.batch.per_worker=20"};
   const Result ring = run(bowl_scenario(8, scheme_on("ring"), 40), sets), full = run(bowl_scenario(8, scheme_on("full"), 40), sets),
                synchronous = run(bowl_scenario(8, "ssgd", 40), sets);
-  CHECK(farthest(ring.weights, synchronous.weights) > 1e-3);
-  CHECK(farthest(ring.weights, full.weights) > 1e-3);
+  CHECK(farthest_weight(ring.weights, synchronous.weights) > 1e-3);
+  CHECK(farthest_weight(ring.weights, full.weights) > 1e-3);
 }
 
 TEST_CASE("D-PSGD: one worker is plain SGD, bit for bit") {

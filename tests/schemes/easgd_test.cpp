@@ -70,10 +70,6 @@ struct ByHand {
   }
 };
 
-/// 2^-24 of the largest weight, `operations` times: each operation is off by half a unit in the last place, and what was off before
-/// shrinks.
-double rounding_of(int operations) { return operations * 2 * bowl_start * std::ldexp(1.0, -24); }
-
 /// The centre after each of `last` exchanges of two workers, against the rule by hand.
 void check_by_hand(ByHand rule, const std::string& parameters, int last, std::vector<std::string> sets) {
   const std::vector<float> c0 = optimum_of(0), c1 = optimum_of(1);

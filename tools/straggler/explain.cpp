@@ -6,13 +6,12 @@
 #include "scenarios/reasons/explain.hpp"
 #include "scenarios/report/explain_page.hpp"
 #include "scenarios/results/out_file.hpp"
-#include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/reader.hpp"
-#include "sim/base/text_lines.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/program.hpp"
 #include "tools/straggler/scenario_options.hpp"
+#include "tools/straggler/table_folder.hpp"
 
 namespace straggler::cli {
 
@@ -31,19 +30,6 @@ po::options_description explain_options() {
   return options;
 }
 
-/// A folder must be new, be empty or hold files of this command.
-void refuse_foreign_folder(const fs::path& out, bool force) {
-  if (out.empty()) throw UsageError("--out is empty; name a folder");
-  std::error_code error;
-  if (!fs::exists(out, error)) return;
-  if (!fs::is_directory(out, error))
-    throw ResultsError(fmt::format("{}: is a file, not a folder; choose another with --out", out.string()));
-  if (force || fs::is_empty(out, error)) return;
-  if (explain_csv({}) != first_line(out / "explain.csv") + "\n")
-    throw ResultsError(fmt::format("{}: is not empty and holds no results of straggler explain; use --out {}, or --force to write into it",
-                                   out.string(), free_neighbour(out)));
-}
-
 /// Prints the next run on standard error once two seconds have passed.
 std::function<void(std::size_t, std::size_t, const std::string&)> teller(const Common& common) {
   if (common.quiet || common.progress == ProgressStyle::none) return {};
@@ -60,7 +46,8 @@ int execute_explain(const std::vector<std::string>& given) {
   const Scenario scenario = read_given_scenario(arguments);
   const fs::path out =
       arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (scenario.name + "-explain");
-  refuse_foreign_folder(out, arguments.flag("force"));
+  const std::string columns = explain_csv({});
+  refuse_foreign_folder(out, "explain", "explain.csv", std::string_view(columns).substr(0, columns.find('\n')), arguments.flag("force"));
   ExplainOptions options;
   options.run.timing_only = arguments.flag("timing-only");
   options.run.threads = arguments.common().threads;

@@ -3,9 +3,9 @@
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/source_text.hpp"
-#include "sim/base/text_lines.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
+#include "tools/straggler/table_folder.hpp"
 #include "validation/compare/claim_results.hpp"
 #include "validation/compare/validate.hpp"
 
@@ -32,20 +32,6 @@ std::vector<Claim> read_claims(const std::vector<std::string>& files) {
   return claims;
 }
 
-/// As for `run`: a folder must be new, be empty or hold output of this command.
-void refuse_foreign_folder(const fs::path& out, bool force) {
-  std::error_code error;
-  if (!fs::exists(out, error)) return;
-  if (!fs::is_directory(out, error))
-    throw ResultsError(fmt::format("{}: is a file, not a folder; choose another with --out", out.string()));
-  if (force || fs::is_empty(out, error)) return;
-  if (!first_line(out / "validation.csv").starts_with("claim,row,set,measured,predicted,error,"))  // of any version
-    throw ResultsError(
-        fmt::format("{}: is not empty and holds no results of straggler validate; choose another with --out, or --force to "
-                    "write into it",
-                    out.string()));
-}
-
 void print_lines(const std::vector<ClaimResult>& results) {
   for (const ClaimResult& result : results) {
     print_text("{}\n", claim_line(result));
@@ -63,8 +49,8 @@ int execute_validate(const std::vector<std::string>& given) {
   constexpr std::size_t most = 10'000;
   if (!arguments.parse(given, 1, most)) return Exit::done;
   const fs::path out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / "validation";
-  if (out.empty()) throw UsageError("--out is empty; name a folder");
-  refuse_foreign_folder(out, arguments.flag("force"));
+  // Of any version: later ones append columns.
+  refuse_foreign_folder(out, "validate", "validation.csv", "claim,row,set,measured,predicted,error,", arguments.flag("force"));
   const std::vector<Claim> claims = read_claims(arguments.positional());
   catch_interrupts();
   PredictOptions options;
