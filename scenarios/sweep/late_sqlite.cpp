@@ -57,3 +57,5 @@ const void* sqlite3_column_blob(sqlite3_stmt* statement, int column) { return ST
 const unsigned char* sqlite3_column_text(sqlite3_stmt* statement, int column) {
   return STRAGGLER_LATE(sqlite3_column_text)(statement, column);
 }
+
+#undef STRAGGLER_LATE

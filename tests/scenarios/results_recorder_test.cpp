@@ -33,6 +33,20 @@ nlohmann::json written(const TraceSampler& trace) {
 
 }  // namespace
 
+TEST_CASE("texts longer than the buffer of a file stand between those before and after them") {
+  const ScratchFolder scratch;
+  OutFile file(scratch / "long.txt", {}, "begin\n");
+  std::string expected = "begin\n";
+  for (const std::size_t bytes : {std::size_t{10}, std::size_t{300'000}, std::size_t{262'144}, std::size_t{1}, std::size_t{262'140}}) {
+    const std::string text(bytes, static_cast<char>('a' + bytes % 26));
+    file.write(text);
+    file.print("{}\n", bytes);
+    expected += text + std::to_string(bytes) + "\n";
+  }
+  file.close();
+  CHECK(get(scratch / "long.txt") == expected);
+}
+
 TEST_CASE("order.csv and choices.csv are streamed") {
   const ScratchFolder scratch;
   ResultFolder folder(request(scratch));
