@@ -50,16 +50,6 @@ struct Slide {
   }
 };
 
-/// Calls body.operator()<height>(row) for tiles of nearly equal height, at most tile_rows, that cover `rows` rows.
-template <class Body>
-STRAGGLER_INLINE void for_even_tiles(std::size_t rows, const Body& body) {
-  const std::size_t tiles = quotient_up(rows, tile_rows);
-  for (std::size_t tile = 0; tile < tiles; ++tile) {
-    const std::size_t row = rows * tile / tiles;
-    last_tile<tile_rows>(rows * (tile + 1) / tiles - row, row, body);
-  }
-}
-
 /// packed: for each tile of results, [sources][window][results of the tile].
 struct PackWeights {
   const Slide& slide;

@@ -180,6 +180,53 @@ STRAGGLER_INLINE void conv_weights(std::size_t rows, const Convolution& conv, co
                                   dw + group * out * in * conv.slide.places(), scratch);
 }
 
+/// dw of one group by Winograd's algorithm, from u[place][out][in]: lanes are input channels.
+template <int taps>
+STRAGGLER_INLINE void collect_weights(const Winograd& win, bool accumulate, float* dw) {
+  constexpr std::size_t window = taps * taps;
+  for (std::size_t out = 0; out < win.results; ++out)
+    for (std::size_t in = 0; in < win.sources; in += lanes) {
+      const std::size_t kept = least(lanes, win.sources - in);
+      Vector kernel[taps][taps];
+      collect_tile<tile_side(taps)>(
+          win.u + out * win.sources + in, win.weight_stride,
+          [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_gradient(line, transformed); }, kernel);
+      float* const to = dw + (out * win.sources + in) * window;
+      for (std::size_t tap = 0; tap < window; ++tap)
+        for (std::size_t i = 0; i < kept; ++i) {
+          const float value = kernel[tap / taps][tap % taps][i];
+          to[i * window + tap] = accumulate ? to[i * window + tap] + value : value;
+        }
+    }
+}
+
+/// dw of one group by Winograd's algorithm: at each place of a tile the product of dense layers, over samples, summed over the tiles.
+template <int taps>
+void winograd_weights(std::size_t rows, const Winograd& win, const float* x, std::size_t x_floats, const float* dy, std::size_t dy_floats,
+                      bool accumulate, float* dw) {
+  bool more = false;
+  for (std::size_t p = 0; p < panels_of(rows); ++p)
+    for (std::size_t top = 0; top < win.height; top += tile_outputs)
+      for (std::size_t left = 0; left < win.width; left += tile_outputs) {
+        for (std::size_t lane = 0; lane < rows_in(rows, p); lane += lanes) {
+          transform_tile<taps>(win, x + p * x_floats, top, left, lane);
+          for (std::size_t out = 0; out < win.results; ++out) {
+            Vector tile[tile_outputs][tile_outputs];
+            read_tile({dy + p * dy_floats + out * win.height * win.width * panel_rows + lane, win.height, win.width, panel_rows}, top, left,
+                      tile);
+            spread_tile<tile_side(taps)>(
+                tile, [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_derivative(line, transformed); },
+                win.m + out * panel_rows + lane, win.result_stride);
+          }
+        }
+        for (std::size_t place = 0; place < static_cast<std::size_t>(tile_places(taps)); ++place)
+          backward_weights_group(rows_in(rows, p), win.sources, win.results, win.v + place * win.source_stride,
+                                 win.m + place * win.result_stride, more, win.u + place * win.weight_stride);
+        more = true;
+      }
+  collect_weights<taps>(win, accumulate, dw);
+}
+
 void conv_backward_weights(std::size_t rows, const Convolution& conv, const float* x, const float* dy, bool accumulate, float* dw,
                            float* db, float* scratch) {
   const std::size_t places = conv.slide.outputs(), plane = places * panel_rows;
@@ -187,6 +234,15 @@ void conv_backward_weights(std::size_t rows, const Convolution& conv, const floa
     reduce_to(conv.out_channels, accumulate, db,
               [&](std::size_t channel) { return plane_sum(rows, places, dy + channel * plane, conv.out_channels * plane); });
   const std::size_t width = conv.slide.width;
+  if (conv.winograd()) {
+    const std::size_t in = conv.group_in(), out = conv.group_out(), in_plane = conv.slide.inputs() * panel_rows;
+    for (std::size_t group = 0; group < conv.groups; ++group)
+      (width == 3 ? winograd_weights<3> : winograd_weights<5>)(rows, Winograd(conv, false, scratch), x + group * in * in_plane,
+                                                               conv.in_channels * in_plane, dy + group * out * plane,
+                                                               conv.out_channels * plane, accumulate,
+                                                               dw + group * out * in * conv.slide.places());
+    return;
+  }
   switch (quotient_up(width, quotient_up(width, most_taps))) {  // the widest piece of a window row
     case 1:
       return conv_weights<1>(rows, conv, x, dy, accumulate, dw, scratch);

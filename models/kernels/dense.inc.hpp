@@ -6,57 +6,13 @@
 
 /// Steps of one pass over a panel: 256 x 32 floats fill a first-level cache of 32 KiB.
 constexpr std::size_t block_steps = 256;
+/// Steps over rows of the weights: half of a first-level cache; over rows of a page or more, as many pages as a buffer of addresses holds.
+constexpr std::size_t row_steps(std::size_t width) { return width < 1024 ? block_steps / 2 : 48; }
 /// Panels in one pass over the weights' gradient: 4 x 4 KiB of transposed activations.
 constexpr std::size_t group_panels = 4;
 
-constexpr std::size_t least(std::size_t a, std::size_t b) { return a < b ? a : b; }
-constexpr std::size_t quotient_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 constexpr std::size_t panels_of(std::size_t rows) { return quotient_up(rows, panel_rows); }
 constexpr std::size_t rows_in(std::size_t rows, std::size_t panel) { return least(panel_rows, rows - panel * panel_rows); }
-
-/// Calls body.operator()<r>(row) for tiles that cover `rows` rows, tile_rows at a time, with one smaller last tile.
-template <int height = tile_rows, class Body>
-STRAGGLER_INLINE void last_tile(std::size_t rows, std::size_t row, const Body& body) {
-  if constexpr (height > 0) {
-    if (rows == height)
-      body.template operator()<height>(row);
-    else
-      last_tile<height - 1>(rows, row, body);
-  }
-}
-template <class Body>
-STRAGGLER_INLINE void for_tiles(std::size_t rows, const Body& body) {
-  std::size_t row = 0;
-  for (; row + tile_rows <= rows; row += tile_rows) body.template operator()<tile_rows>(row);
-  last_tile<tile_rows - 1>(rows - row, row, body);
-}
-
-/// Calls body(i, j) for every register of a tile, unrolled: the registers must have constant indices.
-template <int height, int width, class Body>
-STRAGGLER_INLINE void for_registers(const Body& body) {
-  STRAGGLER_UNROLL
-  for (int i = 0; i < height; ++i) {
-    STRAGGLER_UNROLL
-    for (int j = 0; j < width; ++j) body(i, j);
-  }
-}
-
-/// acc[i][j] += Σ_k a[i * a_row + k * a_step] * (vector j of right + k * panel_rows), k in order.
-template <int height, int width>
-STRAGGLER_INLINE void multiply(std::size_t steps, const float* a, std::size_t a_row, std::size_t a_step, const float* right,
-                               Vector (&acc)[height][width]) {
-  for (std::size_t k = 0; k < steps; ++k, a += a_step, right += panel_rows) {
-    Vector b[width];
-    STRAGGLER_UNROLL
-    for (int j = 0; j < width; ++j) b[j] = load(right + j * lanes);
-    STRAGGLER_UNROLL
-    for (int i = 0; i < height; ++i) {
-      const Vector left = all(a[static_cast<std::size_t>(i) * a_row]);
-      STRAGGLER_UNROLL
-      for (int j = 0; j < width; ++j) acc[i][j] = multiply_add(left, b[j], acc[i][j]);
-    }
-  }
-}
 
 template <int width>
 struct ForwardPass {
@@ -133,14 +89,6 @@ struct BackwardWeightsPass {
   }
 };
 
-/// Calls body.operator()<width>(vector) for `count` vectors, tile_vectors at a time, then one by one.
-template <class Body>
-STRAGGLER_INLINE void for_vectors(std::size_t count, const Body& body) {
-  std::size_t at = 0;
-  for (; at + tile_vectors <= count; at += tile_vectors) body.template operator()<tile_vectors>(at * lanes);
-  for (; at < count; ++at) body.template operator()<1>(at * lanes);
-}
-
 void dense_forward(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* w, const float* b, bool relu, float* y) {
   const std::size_t blocks = quotient_up(in, block_steps), size = quotient_up(in, blocks);
   for (std::size_t p = 0; p < panels_of(rows); ++p)
@@ -151,16 +99,30 @@ void dense_forward(std::size_t rows, std::size_t in, std::size_t out, const floa
     });
 }
 
+/// A tile of one panel, all of its lanes: they share the tile's weights, which lie `in` floats apart.
+struct BackwardInputTile {
+  std::size_t rows, in, first, steps;
+  const float *dy, *w, *x;
+  float* dx;
+  bool last;
+
+  template <int height>
+  void operator()(std::size_t row) const {
+    constexpr std::size_t ahead = 32;  // floats: no processor foresees steps of a page
+    for (std::size_t k = first; in >= 1024 && k < first + steps; ++k) __builtin_prefetch(w + k * in + row + ahead);
+    for_vectors(quotient_up(rows, lanes), [&]<int width>(std::size_t lane) {
+      BackwardInputPass<width>{in, first, steps, dy + lane, w, x ? x + lane : nullptr, dx + lane, last}.template operator()<height>(row);
+    });
+  }
+};
+
 void dense_backward_input(std::size_t rows, std::size_t in, std::size_t out, const float* dy, const float* w, const float* x, bool relu,
                           float* dx) {
-  const std::size_t blocks = quotient_up(out, block_steps), size = quotient_up(out, blocks);
+  const std::size_t blocks = quotient_up(out, row_steps(in)), size = quotient_up(out, blocks);
   for (std::size_t p = 0; p < panels_of(rows); ++p)
-    for_vectors(quotient_up(rows_in(rows, p), lanes), [&]<int width>(std::size_t lane) {
-      for (std::size_t first = 0; first < out; first += size)
-        for_tiles(in, BackwardInputPass<width>{in, first, least(size, out - first), dy + p * out * panel_rows + lane, w,
-                                               relu ? x + p * in * panel_rows + lane : nullptr, dx + p * in * panel_rows + lane,
-                                               first + size >= out});
-    });
+    for (std::size_t first = 0; first < out; first += size)
+      for_tiles(in, BackwardInputTile{rows_in(rows, p), in, first, least(size, out - first), dy + p * out * panel_rows, w,
+                                      relu ? x + p * in * panel_rows : nullptr, dx + p * in * panel_rows, first + size >= out});
 }
 
 /// to[sample][panel_rows] = from[feature][panel_rows] transposed, `features` <= panel_rows of them (the rest: zeros).

@@ -52,7 +52,8 @@ struct Convolution {
     const std::size_t padded = slide.in_height * (slide.in_width + 2 * slide.pad_width) * panel_rows,
                       rows = 12 * slide.out_width * panel_rows;
     const std::size_t backward = padded + rows + conv_block + 16 * 16 * slide.places();
-    const std::size_t tiles = winograd() ? 36 * (group_in() * group_out() + (group_in() + group_out()) * panel_rows + 4 * 16) : 0;
+    const std::size_t side = slide.height + 3;  // of Winograd's tiles
+    const std::size_t tiles = winograd() ? side * side * (group_in() * group_out() + (group_in() + group_out()) * panel_rows + 4 * 16) : 0;
     const std::size_t forward = weights() > tiles ? weights() : tiles;
     return forward > backward ? forward : backward;
   }

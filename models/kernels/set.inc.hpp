@@ -15,8 +15,10 @@ namespace {
 // In this order: each builds on the ones before it.
 // clang-format off
 #include "models/kernels/vectors.inc.hpp"
+#include "models/kernels/tiles.inc.hpp"
 #include "models/kernels/dense.inc.hpp"
 #include "models/kernels/convolution.inc.hpp"
+#include "models/kernels/winograd_transforms.inc.hpp"
 #include "models/kernels/winograd.inc.hpp"
 #include "models/kernels/convolution_entries.inc.hpp"
 #include "models/kernels/convolution_weights.inc.hpp"

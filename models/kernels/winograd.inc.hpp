@@ -1,60 +1,12 @@
 // Convolutions on panels by minimal filtering (Winograd 1980; Lavin, Gray, Fast Algorithms for Convolutional Neural Networks, 2016):
-// y = Aᵀ [(G w Gᵀ) ⊙ (Bᵀ x B)] A on tiles of 6x6 places, at the points 0, ±1, ±2, ∞. Gives 2x2 places of a 5x5 window or 4x4 of a 3x3
-// one for 36 multiplications instead of 100 or 144. Lanes are samples, so transforms shuffle nothing. Included by set.inc.hpp only.
-
-constexpr int tile_side = 6;
-constexpr int tile_places = tile_side * tile_side;
-
-/// Bᵀ d
-STRAGGLER_INLINE void transform_input(const Vector (&d)[tile_side], Vector (&t)[tile_side]) {
-  const Vector four = all(4.0f), minus_four = all(-4.0f), minus_five = all(-5.0f);
-  t[0] = multiply_add(four, d[0], multiply_add(minus_five, d[2], d[4]));
-  t[5] = multiply_add(four, d[1], multiply_add(minus_five, d[3], d[5]));
-  const Vector even = multiply_add(minus_four, d[2], d[4]), odd = multiply_add(minus_four, d[1], d[3]);
-  t[1] = even + odd;
-  t[2] = even - odd;
-  const Vector difference = d[4] - d[2], twice = (d[3] - d[1]) * 2.0f;
-  t[3] = difference + twice;
-  t[4] = difference - twice;
-}
-
-/// Aᵀ m
-template <int outputs>
-STRAGGLER_INLINE void transform_output(const Vector (&m)[tile_side], Vector (&y)[outputs]) {
-  const Vector sum = m[1] + m[2], difference = m[1] - m[2], far_sum = m[3] + m[4], far_difference = m[3] - m[4];
-  y[0] = m[0] + sum + far_sum;
-  if constexpr (outputs == 2) {
-    y[1] = multiply_add(all(2.0f), far_difference, difference) + m[5];
-  } else {
-    y[1] = multiply_add(all(2.0f), far_difference, difference);
-    y[2] = multiply_add(all(4.0f), far_sum, sum);
-    y[3] = multiply_add(all(8.0f), far_difference, difference) + m[5];
-  }
-}
-
-/// G w
-template <int taps>
-STRAGGLER_INLINE void transform_weights(const Vector (&w)[taps], Vector (&u)[tile_side]) {
-  Vector even = w[0] + w[2], odd = w[1], far_even = multiply_add(all(4.0f), w[2], w[0]), far_odd = w[1] * 2.0f;
-  if constexpr (taps == 5) {
-    even += w[4];
-    odd += w[3];
-    far_even = multiply_add(all(16.0f), w[4], far_even);
-    far_odd = multiply_add(all(8.0f), w[3], far_odd);
-  }
-  u[0] = w[0] * 0.25f;
-  u[1] = (even + odd) * (-1.0f / 6);
-  u[2] = (even - odd) * (-1.0f / 6);
-  u[3] = (far_even + far_odd) * (1.0f / 24);
-  u[4] = (far_even - far_odd) * (1.0f / 24);
-  u[5] = w[taps - 1];
-}
+// y = Aᵀ [(G w Gᵀ) ⊙ (Bᵀ x B)] A on tiles of 6x6 places for a 3x3 window, and of 8x8 for a 5x5 one. Gives 4x4 results for 36 or 64
+// multiplications instead of 144 or 400. Lanes are samples, so transforms shuffle nothing. Included by set.inc.hpp only.
 
 /// One group of a convolution with a square window and stride 1, or its gradient by the input: the window turned, channels exchanged.
 struct Winograd {
   bool backward;
   std::size_t sources, results, height, width, source_height, source_width, pad_height, pad_width;
-  std::size_t weight_stride, source_stride, result_stride;  // floats between consecutive ones of the 36 places; not powers of two
+  std::size_t weight_stride, source_stride, result_stride;  // floats between consecutive places of a tile; not powers of two
   float *u, *v, *m;
 
   Winograd(const Convolution& conv, bool by_input, float* scratch)
@@ -69,11 +21,24 @@ struct Winograd {
     weight_stride = quotient_up(sources * results, 16) * 16 + 16;
     source_stride = sources * panel_rows + 16;
     result_stride = results * panel_rows + 16;
+    const auto places = static_cast<std::size_t>(tile_places(static_cast<int>(s.height)));
     u = scratch;
-    v = u + tile_places * weight_stride;
-    m = v + tile_places * source_stride;
+    v = u + places * weight_stride;
+    m = v + places * source_stride;
   }
 };
+
+/// u at `count` kernels side by side.
+template <int taps>
+[[gnu::noinline]] void spread_kernels(const Winograd& win, const float (&numbers)[taps * taps][lanes], std::size_t count, float* to) {
+  Vector kernel[taps][taps], spread[tile_places(taps)];
+  for (int tap = 0; tap < taps * taps; ++tap) kernel[tap / taps][tap % taps] = load(numbers[tap]);
+  spread_tile<tile_side(taps)>(
+      kernel, [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_weights(line, transformed); },
+      reinterpret_cast<float*>(spread), lanes);
+  for (std::size_t place = 0; place < static_cast<std::size_t>(tile_places(taps)); ++place)
+    store_some(to + place * win.weight_stride, spread[place], count);
+}
 
 /// u: for each place of the tile and each tile of results, [sources][results of the tile]. w: of the group.
 template <int taps>
@@ -93,48 +58,22 @@ struct TransformWeights {
           const float* const kernel = w + (win.backward ? source * win.results + result : result * win.sources + source) * window;
           for (int tap = 0; tap < window; ++tap) numbers[win.backward ? window - 1 - tap : tap][i] = kernel[tap];
         }
-        Vector half[tile_side][taps];  // G w
-        for (int column = 0; column < taps; ++column) {
-          Vector line[taps], transformed[tile_side];
-          for (int i = 0; i < taps; ++i) line[i] = load(numbers[i * taps + column]);
-          transform_weights<taps>(line, transformed);
-          for (int i = 0; i < tile_side; ++i) half[i][column] = transformed[i];
-        }
-        float* const to = win.u + row * win.sources + source * height + from;
-        for (int i = 0; i < tile_side; ++i) {
-          Vector transformed[tile_side];
-          transform_weights<taps>(half[i], transformed);
-          for (int j = 0; j < tile_side; ++j) store_some(to + (i * tile_side + j) * win.weight_stride, transformed[j], count);
-        }
+        spread_kernels<taps>(win, numbers, count, win.u + row * win.sources + source * height + from);
       }
   }
 };
 
 /// v at one vector of samples: the tile that starts at (top, left) of the padded plane.
-STRAGGLER_INLINE void transform_tile(const Winograd& win, const float* x, std::size_t top, std::size_t left, int vector) {
+template <int taps>
+[[gnu::noinline]] void transform_tile(const Winograd& win, const float* x, std::size_t top, std::size_t left, std::size_t lane) {
+  constexpr int side = tile_side(taps);
   const std::size_t plane = win.source_height * win.source_width * panel_rows;
-  for (std::size_t source = 0; source < win.sources; ++source, x += plane) {
-    Vector half[tile_side][tile_side];  // d B, row by row
-    for (std::size_t i = 0; i < tile_side; ++i) {
-      const std::size_t row = top + i - win.pad_height;  // wraps (unsigned) beyond the plane if negative
-      Vector line[tile_side] = {};
-      if (row < win.source_height)
-        for (std::size_t j = 0; j < tile_side; ++j) {
-          const std::size_t column = left + j - win.pad_width;
-          if (column < win.source_width) line[j] = load(x + (row * win.source_width + column) * panel_rows);
-        }
-      transform_input(line, half[i]);
-    }
-    float* const to = win.v + source * panel_rows + vector * lanes;
-    STRAGGLER_UNROLL
-    for (int j = 0; j < tile_side; ++j) {
-      Vector column[tile_side], transformed[tile_side];
-      STRAGGLER_UNROLL
-      for (int i = 0; i < tile_side; ++i) column[i] = half[i][j];
-      transform_input(column, transformed);
-      STRAGGLER_UNROLL
-      for (int i = 0; i < tile_side; ++i) store(to + (i * tile_side + j) * static_cast<int>(win.source_stride), transformed[i]);
-    }
+  for (std::size_t source = 0; source < win.sources; ++source) {
+    Vector d[side][side];
+    read_tile({x + source * plane + lane, win.source_height, win.source_width, panel_rows}, top - win.pad_height, left - win.pad_width, d);
+    spread_tile<side>(
+        d, [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_input(line, transformed); },
+        win.v + source * panel_rows + lane, win.source_stride);
   }
 }
 
@@ -157,69 +96,55 @@ struct MultiplyPlace {
 
 /// The destination of results, and their epilogue.
 struct WinogradResult {
-  const float *bias, *gate;  // null: none; gate, y: of the group, at the panel's vector
+  const float *bias, *gate;  // null: none; gate, y: of the group
   bool relu;
   float* y;
 };
 
 /// From m, at one vector of samples, to the result's places from (top, left) on.
-template <int outputs>
-STRAGGLER_INLINE void give_results(const Winograd& win, const WinogradResult& to, std::size_t top, std::size_t left, int vector) {
+template <int taps>
+[[gnu::noinline]] void give_results(const Winograd& win, const WinogradResult& to, std::size_t top, std::size_t left, std::size_t lane) {
   const std::size_t plane = win.height * win.width * panel_rows;
   for (std::size_t result = 0; result < win.results; ++result) {
-    const float* const from = win.m + result * panel_rows + vector * lanes;
-    Vector half[outputs][tile_side];
-    STRAGGLER_UNROLL
-    for (int j = 0; j < tile_side; ++j) {
-      Vector column[tile_side], transformed[outputs];
-      STRAGGLER_UNROLL
-      for (int i = 0; i < tile_side; ++i) column[i] = load(from + (i * tile_side + j) * static_cast<int>(win.result_stride));
-      transform_output<outputs>(column, transformed);
-      STRAGGLER_UNROLL
-      for (int i = 0; i < outputs; ++i) half[i][j] = transformed[i];
-    }
+    Vector tile[tile_outputs][tile_outputs];
+    collect_tile<tile_side(taps)>(
+        win.m + result * panel_rows + lane, win.result_stride,
+        [](const auto& line, auto& transformed) __attribute__((always_inline)) { transform_output(line, transformed); }, tile);
     const Vector bias = to.bias ? all(to.bias[result]) : Vector{};
-    STRAGGLER_UNROLL
-    for (int i = 0; i < outputs; ++i) {
-      if (top + i >= win.height) break;
-      Vector line[outputs];
-      transform_output<outputs>(half[i], line);
-      STRAGGLER_UNROLL
-      for (int j = 0; j < outputs; ++j) {
-        if (left + j >= win.width) break;
-        const std::size_t at = result * plane + ((top + i) * win.width + left + j) * panel_rows;
-        Vector value = line[j] + bias;
+    for (std::size_t i = 0; i < least(tile_outputs, win.height - top); ++i)
+      for (std::size_t j = 0; j < least(tile_outputs, win.width - left); ++j) {
+        const std::size_t at = result * plane + ((top + i) * win.width + left + j) * panel_rows + lane;
+        Vector value = tile[i][j] + bias;
         if (to.relu) value = value < 0.0f ? Vector{} : value;
         if (to.gate) value = load(to.gate + at) <= 0.0f ? Vector{} : value;
         store(to.y + at, value);
       }
-    }
   }
 }
 
 template <int taps>
-STRAGGLER_INLINE void winograd_panels(std::size_t rows, const Winograd& win, const float* x, std::size_t x_floats, const float* w,
-                                      WinogradResult to, std::size_t y_floats) {
-  constexpr int outputs = tile_side + 1 - taps;
+[[gnu::noinline]] void winograd_panels(std::size_t rows, const Winograd& win, const float* x, std::size_t x_floats, const float* w,
+                                       WinogradResult to, std::size_t y_floats) {
   for_even_tiles(win.results, TransformWeights<taps>{win, w});
-  for (std::size_t p = 0; p < panels_of(rows); ++p)
-    for_vectors(quotient_up(rows_in(rows, p), lanes), [&]<int width>(std::size_t lane) {
-      for (std::size_t top = 0; top < win.height; top += outputs)
-        for (std::size_t left = 0; left < win.width; left += outputs) {
-          for (int vector = 0; vector < width; ++vector) transform_tile(win, x + p * x_floats + lane + vector * lanes, top, left, vector);
-          for (std::size_t place = 0; place < tile_places; ++place)
-            for_even_tiles(win.results, MultiplyPlace<width>{win.sources, win.u + place * win.weight_stride,
-                                                             win.v + place * win.source_stride, win.m + place * win.result_stride});
-          for (int vector = 0; vector < width; ++vector) {
-            const std::size_t at = p * y_floats + lane + vector * lanes;
-            give_results<outputs>(win, {to.bias, to.gate ? to.gate + at : nullptr, to.relu, to.y + at}, top, left, vector);
-          }
-        }
-    });
+  for (std::size_t p = 0; p < panels_of(rows); ++p) {
+    const std::size_t valid = rows_in(rows, p), at = p * y_floats;
+    for (std::size_t top = 0; top < win.height; top += tile_outputs)
+      for (std::size_t left = 0; left < win.width; left += tile_outputs) {
+        for (std::size_t lane = 0; lane < valid; lane += lanes) transform_tile<taps>(win, x + p * x_floats, top, left, lane);
+        for (std::size_t place = 0; place < static_cast<std::size_t>(tile_places(taps)); ++place)
+          for_vectors(quotient_up(valid, lanes), [&]<int width>(std::size_t lane) {
+            for_even_tiles(win.results,
+                           MultiplyPlace<width>{win.sources, win.u + place * win.weight_stride, win.v + place * win.source_stride + lane,
+                                                win.m + place * win.result_stride + lane});
+          });
+        for (std::size_t lane = 0; lane < valid; lane += lanes)
+          give_results<taps>(win, {to.bias, to.gate ? to.gate + at : nullptr, to.relu, to.y + at}, top, left, lane);
+      }
+  }
 }
 
-STRAGGLER_INLINE void winograd(std::size_t rows, const Winograd& win, std::size_t taps, const float* x, std::size_t x_floats,
-                               const float* w, const WinogradResult& to, std::size_t y_floats) {
+void winograd(std::size_t rows, const Winograd& win, std::size_t taps, const float* x, std::size_t x_floats, const float* w,
+              const WinogradResult& to, std::size_t y_floats) {
   if (taps == 3)
     winograd_panels<3>(rows, win, x, x_floats, w, to, y_floats);
   else

@@ -47,6 +47,7 @@ void Planner::no_gradient(LayerIndex layer) {
 
 void Planner::conv_backward(LayerIndex layer) {
   const Convolution c = convolution_of(layer);
+  if (const std::optional<WinogradMaps> own = winograd_of(c)) return winograd_backward(layer, *own);
   const Layout weights = c.plain_weight(), own = values_[layer].layout;
   const Place arriving = arriving_at(layer, 1)[0];
   const LayerIndex from = spec(layer).inputs[0];
@@ -68,6 +69,28 @@ void Planner::conv_backward(LayerIndex layer) {
   const Place result = fresh(by_source.layout(2));
   run(by_source, {in_layout(arriving, own, by_source.layout(0)), weight(layer, 0, weights, by_source.layout(1)), result});
   contribute(from, result, by_source.layout(2));
+}
+
+void Planner::winograd_backward(LayerIndex layer, const WinogradMaps& conv) {
+  const LayerIndex from = spec(layer).inputs[0];
+  const Shape &in = spec(layer).in, &out = spec(layer).out;
+  const Layout sources = Layout::maps({conv.rows, in.channels, in.height, in.width}, conv.block);
+  const Place x = in_layout(kept(from), value(from).layout, sources),
+              dy = in_layout(arriving_at(layer, 1)[0], values_[layer].layout,
+                             Layout::maps({conv.rows, out.channels, out.height, out.width}, conv.block)),
+              scratch = plan_.fresh(setting_.maps.winograd_floats(conv) * sizeof(float));
+  const std::vector<std::size_t>& tensors = setting_.layout.tensors[layer];
+  plan_.step({x, dy, scratch}, [=, biased = tensors.size() > 1, dw = tensors[0], db = tensors.back(), &kernels = setting_.maps](
+                                   const Plan& plan, Call& call) {
+    kernels.winograd_by_weight(conv, plan.at(x, call), plan.at(dy, call), call.accumulate, call.gradient + dw,
+                               biased ? call.gradient + db : nullptr, plan.at(scratch, call));
+  });
+  if (from == network_input) return;
+  const Place w = parameter(layer, 0, convolution_of(layer).plain_weight().floats()), dx = fresh(sources);
+  plan_.step({dy, w, dx, scratch}, [=, &kernels = setting_.maps](const Plan& plan, Call& call) {
+    kernels.winograd(conv, true, plan.at(dy, call), plan.at(w, call), nullptr, plan.at(dx, call), plan.at(scratch, call));
+  });
+  contribute(from, dx, sources);
 }
 
 void Planner::linear_backward(LayerIndex layer) {

@@ -101,6 +101,7 @@ void Planner::forward(LayerIndex layer) {
 
 void Planner::conv(LayerIndex layer) {
   const Convolution c = convolution_of(layer);
+  if (const std::optional<WinogradMaps> own = winograd_of(c)) return winograd(layer, *own);
   const Operator made = convolution(c);
   const OutputValue& from = input(layer);
   std::vector<Place> arguments = {in_layout(from.place, from.layout, made.layout(0)), weight(layer, 0, c.plain_weight(), made.layout(1)),
@@ -110,6 +111,22 @@ void Planner::conv(LayerIndex layer) {
   run(made, std::move(arguments));
   rounded(out, made.layout(2).floats());
   set_maps(layer, out, made.layout(2));
+}
+
+void Planner::winograd(LayerIndex layer, const WinogradMaps& conv) {
+  const OutputValue& from = input(layer);
+  const Shape &in = spec(layer).in, &out = spec(layer).out;
+  const Layout layout = Layout::maps({conv.rows, out.channels, out.height, out.width}, conv.block);
+  const bool biased = spec(layer).tensors.size() > 1;
+  const Place x = in_layout(from.place, from.layout, Layout::maps({conv.rows, in.channels, in.height, in.width}, conv.block)),
+              w = parameter(layer, 0, convolution_of(layer).plain_weight().floats()), b = biased ? parameter(layer, 1, out.channels) : w,
+              y = fresh(layout), scratch = plan_.fresh(setting_.maps.winograd_floats(conv) * sizeof(float));
+  plan_.step({x, w, b, y, scratch}, [=, &kernels = setting_.maps](const Plan& plan, Call& call) {
+    kernels.winograd(conv, false, plan.at(x, call), plan.at(w, call), biased ? plan.at(b, call) : nullptr, plan.at(y, call),
+                     plan.at(scratch, call));
+  });
+  rounded(y, layout.floats());
+  set_maps(layer, y, layout);
 }
 
 void Planner::linear(LayerIndex layer) {

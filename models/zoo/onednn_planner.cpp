@@ -79,6 +79,13 @@ Convolution Planner::convolution_of(LayerIndex layer) const {
   return c;
 }
 
+std::optional<WinogradMaps> Planner::winograd_of(const Convolution& c) const {
+  if (setting_.maps.winograd_block == 0 || c.algorithm != Algorithm::winograd || c.slide.pad_height > 2 || c.slide.pad_width > 2 ||
+      c.in_channels % winograd_channels != 0 || c.out_channels % winograd_channels != 0)
+    return std::nullopt;
+  return WinogradMaps{c.rows, c.in_channels, c.out_channels, setting_.maps.winograd_block, c.slide};
+}
+
 Linear Planner::linear_of(LayerIndex layer) const { return {setting_.rows, spec(layer).in.channels, spec(layer).out.channels}; }
 
 Pool Planner::pool_of(LayerIndex layer) const { return {setting_.rows, spec(layer).in.channels, spec(layer).sliding()}; }

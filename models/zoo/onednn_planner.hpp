@@ -36,6 +36,7 @@ class Planner {
   void find_groups();
   void forward(LayerIndex layer);
   void conv(LayerIndex layer);
+  void winograd(LayerIndex layer, const WinogradMaps& conv);
   void linear(LayerIndex layer);
   void average_pool(LayerIndex layer);
   void max_pool(LayerIndex layer);
@@ -49,6 +50,7 @@ class Planner {
   // Backward (onednn_backward.cpp).
   void backward(LayerIndex layer);
   void conv_backward(LayerIndex layer);
+  void winograd_backward(LayerIndex layer, const WinogradMaps& conv);
   void linear_backward(LayerIndex layer);
   void average_pool_backward(LayerIndex layer);
   void max_pool_backward(LayerIndex layer);
@@ -63,6 +65,8 @@ class Planner {
   const OutputValue& input(LayerIndex layer) const { return value(spec(layer).inputs[0]); }
   const OutputValue& value(LayerIndex layer) const { return layer == network_input ? network_ : values_[layer]; }
   Convolution convolution_of(LayerIndex layer) const;
+  /// If the layer is to be computed by MapKernels::winograd.
+  std::optional<WinogradMaps> winograd_of(const Convolution& convolution) const;
   Linear linear_of(LayerIndex layer) const;
   Pool pool_of(LayerIndex layer) const;
   NormGroup* group_of(LayerIndex norm);

@@ -227,6 +227,9 @@ TEST_CASE("onednn: Winograd's convolutions are close, within a bound of their ow
   const Problem problem(one_conv({64, 12, 12}, 64, Window::square(3, 1, 1), true), 3);
   for (const ConvolutionRule rule : {ConvolutionRule::winograd, ConvolutionRule::automatic})
     check_problem(problem, *model_of(problem.net, rule), 1e-4);
+  // So many tiles, some of them cut off, that they are transformed in several blocks.
+  const Problem many(one_conv({32, 15, 14}, 32, Window::square(3, 1, 1), false), 13);
+  check_problem(many, *model_of(many.net, ConvolutionRule::winograd), 1e-4);
 }
 
 TEST_CASE("onednn: threads, earlier sizes and calls that were called off leave no trace in the bits" * doctest::skip()) {

@@ -186,7 +186,7 @@ TEST_CASE("Winograd's convolutions are as exact as direct ones up to a small fac
       CAPTURE(kernels->name);
       std::vector<float> y(panel_floats(one.rows, n.out)), scratch = scratch_of(one.conv);
       kernels->conv_forward(one.rows, one.conv, x.data(), n.w.data(), nullptr, false, y.data(), scratch.data());
-      CHECK(distance(samples_of(y, one.rows, n.out), expected) < (kernels->name == "generic" ? 5e-7 : 2e-6));
+      CHECK(distance(samples_of(y, one.rows, n.out), expected) < (kernels->name == "generic" ? 5e-7 : 4e-6));
     }
   }
 }
@@ -209,10 +209,10 @@ TEST_CASE("convolution backward by the weights equals plain loops, overwrites or
         });
         for (std::size_t i = 0; i < n.out; ++i) expected_db[i / one.conv.slide.outputs()] += static_cast<double>(n.dy[row * n.out + i]);
       }
-      const double terms = static_cast<double>(one.rows * one.conv.slide.outputs());
+      const double error = bound(static_cast<double>(one.rows * one.conv.slide.outputs()));
       kernels.conv_backward_weights(one.rows, one.conv, x.data(), dy.data(), accumulate, dw.data(), db.data(), scratch.data());
-      check_close(dw, expected, bound(terms));
-      check_close(db, expected_db, bound(terms));
+      check_close(dw, expected, error * (one.conv.winograd() ? 8 : 1));  // A enlarges dy up to 15 times in each direction
+      check_close(db, expected_db, error);
       // Without a bias: the same weights' gradient.
       std::vector<float> alone = accumulate ? numbers(n.w.size(), 5) : std::vector<float>(n.w.size(), nan);
       kernels.conv_backward_weights(one.rows, one.conv, x.data(), dy.data(), accumulate, alone.data(), nullptr, scratch.data());

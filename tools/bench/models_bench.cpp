@@ -1,8 +1,8 @@
 // Training steps of the gradient math, one thread: forward, backward, and SGD with momentum in two passes, as in the executor. Items are
 // samples. Perceptrons with every set of kernels that this processor runs (x86-64-v4/784-200-200-10/batch:32), networks of the zoo by their
 // names with the fastest, and once more by each engine that computes them (x86-64-v4/lenet5:panels/batch:32): the choice of `auto` should
-// be the fastest of these. "peak" is the peak rate of the core: its items are FLOPs. tools/bench/compare_pytorch compares them with
-// PyTorch.
+// be the fastest of these. "peak" is the peak rate of the core: its items are FLOPs. "memory" is what the core moves to and from memory:
+// its items are bytes. tools/bench/compare_pytorch compares them with PyTorch.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -87,6 +87,15 @@ double training_flops(const Model& model) {
   return 3 * all - first;
 }
 
+/// Bytes that the passes of a step move if no cache keeps anything from one pass to the next. Weights: read forward and backward, their
+/// gradient written; momentum reads the gradient and the velocity and writes it; descent reads both and writes the weights: 9 passes.
+/// Outputs of layers: written, and read by the next layer forward and backward; their gradients: written, and read twice: 6 passes.
+double step_bytes(const Model& model, std::size_t rows) {
+  double outputs = 0;
+  for (const LayerCost& layer : model.cost()) outputs += layer.activation_bytes;
+  return 9.0 * sizeof(float) * static_cast<double>(model.parameters()) + 6 * outputs * static_cast<double>(rows);
+}
+
 void train(benchmark::State& state, const Case& one, const Kernels& kernels) {
   const std::unique_ptr<Model> made = make(one, kernels);
   const Model& model = *made;
@@ -111,6 +120,7 @@ void train(benchmark::State& state, const Case& one, const Kernels& kernels) {
     descend.apply(kernels, {n}, descend_inputs, descend_scalars, weights.get());
   }
   state.counters["flops"] = training_flops(model);
+  state.counters["bytes"] = step_bytes(model, rows) / static_cast<double>(rows);
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(rows));
 }
 
@@ -118,6 +128,15 @@ void peak(benchmark::State& state) {
   double flops = 0;
   for (auto _ : state) flops += fma_flops(100'000);
   state.SetItemsProcessed(static_cast<std::int64_t>(flops));
+}
+
+/// a = b + 3 c on arrays beyond the caches (McCalpin's STREAM triad).
+void memory(benchmark::State& state) {
+  constexpr std::size_t floats = std::size_t{1} << 24;
+  const Floats a(floats), b(floats), c(floats);
+  const Kernels& kernels = select_kernels("auto");
+  for (auto _ : state) kernels.descend(floats, -3, b.get(), c.get(), a.get());
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(3 * floats * sizeof(float)));
 }
 
 /// All sets except the reference, whose speed does not matter.
@@ -156,6 +175,7 @@ void register_all() {
       }
     }
   benchmark::RegisterBenchmark("peak", peak);
+  benchmark::RegisterBenchmark("memory", memory);
 }
 
 }  // namespace

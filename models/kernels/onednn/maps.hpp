@@ -40,6 +40,14 @@ struct Arriving {
   const float* output;  // Gate::output only
 };
 
+/// A convolution of 3x3 windows and stride 1, padded by at most 2.
+struct WinogradMaps {
+  std::size_t rows, in_channels, out_channels;  // multiples of winograd_channels
+  std::size_t block;                            // of the maps: winograd_block
+  SlidingWindow slide;
+};
+inline constexpr std::size_t winograd_channels = 32;
+
 /// x, y and gradients are maps of one shape, which do not overlap unless noted. Each window of a pool meets at least one place.
 struct MapKernels {
   std::string_view name;  // of the matching Kernels
@@ -61,6 +69,16 @@ struct MapKernels {
   void (*max_pool)(const Maps& maps, const SlidingWindow& windows, const float* x, float* y);
   /// dx = the sum of dy over the windows whose maximum, first among ties, x is.
   void (*max_pool_backward)(const Maps& maps, const SlidingWindow& windows, const float* x, const float* y, const float* dy, float* dx);
+
+  // By Winograd's algorithm, F(4x4, 3x3). w, dw: [out][in][3][3]; bias, db: null for none.
+  std::size_t winograd_block;  // 0: left to oneDNN, which has it for AVX-512 alone; the functions are null
+  /// Floats of scratch of either of the two.
+  std::size_t (*winograd_floats)(const WinogradMaps& conv);
+  /// y from x, or if `by_source` the gradient of the source from the result's; x and y: of their own shapes.
+  void (*winograd)(const WinogradMaps& conv, bool by_source, const float* x, const float* w, const float* bias, float* y, float* scratch);
+  /// dw, db: added to the old values if `accumulate`.
+  void (*winograd_by_weight)(const WinogradMaps& conv, const float* x, const float* dy, bool accumulate, float* dw, float* db,
+                             float* scratch);
 };
 
 /// Those of the kernels with that name; null for `generic`.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "models/kernels/kernels.hpp"
 #include "models/kernels/onednn/maps.hpp"
 
 namespace straggler::onednn::STRAGGLER_KERNELS {
@@ -313,6 +314,12 @@ void max_pool_backward(const Maps& maps, const SlidingWindow& windows, const flo
   });
 }
 
+#if !defined(__AVX512F__)  // for which oneDNN has Winograd's algorithm
+#include "models/kernels/tiles.inc.hpp"
+#include "models/kernels/winograd_transforms.inc.hpp"
+#include "models/kernels/onednn/winograd.inc.hpp"
+#endif
+
 }  // namespace
 
 extern const MapKernels table;
@@ -326,5 +333,16 @@ const MapKernels table = {
     .relu_backward = relu_backward,
     .max_pool = max_pool,
     .max_pool_backward = max_pool_backward,
+#if defined(__AVX512F__)
+    .winograd_block = 0,
+    .winograd_floats = nullptr,
+    .winograd = nullptr,
+    .winograd_by_weight = nullptr,
+#else
+    .winograd_block = 8,
+    .winograd_floats = winograd_floats,
+    .winograd = winograd,
+    .winograd_by_weight = winograd_by_weight,
+#endif
 };
 }  // namespace straggler::onednn::STRAGGLER_KERNELS
