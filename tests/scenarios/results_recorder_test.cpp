@@ -67,7 +67,7 @@ TEST_CASE("order.csv and choices.csv are streamed") {
 }
 
 TEST_CASE("epochs are streamed as the table of a record writes them") {
-  // One worker, which computes all the time: 10 samples of an epoch of 20 every second, so an epoch lasts 2 s; the last is half of one.
+  // One worker: 10 samples of an epoch of 20 every second, so an epoch lasts 2 s; the last is half of one.
   const ScratchFolder scratch;
   ResultFolder folder(request(scratch));
   Recorder sink(folder, false, false);
