@@ -24,6 +24,11 @@ if(STRAGGLER_SANITIZE AND NOT STRAGGLER_SANITIZE STREQUAL "thread")
     -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(straggler_flags INTERFACE -fsanitize=address,undefined)
 endif()
+if(STRAGGLER_FUZZ)  # tests/fuzz; the executable itself links libFuzzer
+  target_compile_options(straggler_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=null,vptr,alignment,object-size,function
+    -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(straggler_flags INTERFACE -fsanitize=address,undefined)
+endif()
 
 # straggler_together(target sources...): STRAGGLER_TOGETHER files are compiled as one, which parses headers and instantiates templates
 # once; the preset `dev` checks that each compiles alone. Files that register themselves share names like `entry`: they are compiled separately unless each has its own namespace.

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_classes = 1000, few_classes = 10;
 constexpr double usual_test_share = 0.2;
+constexpr std::size_t longest_line = 4 << 20;  // bytes: a field takes dozens of bytes once it is cut
 
 struct Table {
   fs::path path;
@@ -66,6 +67,8 @@ class Reader {
       throw DataError(fmt::format("{}: holds zero bytes, which no text does; give a file of rows of numbers", path.string()));
     FilledLines lines(text, false);
     for (std::string_view line; lines.next(line);) {
+      if (line.size() > longest_line)
+        fail(path, lines.number(), fmt::format("the line has {} bytes; a row may have {} at most", line.size(), longest_line));
       if (made_.columns == 0) splitter_ = CsvSplitter(separator_of(separator_choice.of(parameters), line));
       if (!splitter_.split(line)) fail(path, lines.number(), "a quote that is not closed, or text behind one; end it before the separator");
       if (made_.columns == 0 && open(lines.number())) continue;

@@ -21,6 +21,7 @@ static_assert(std::endian::native == std::endian::little, "words are written as 
 constexpr std::array<char, 16> mark = {'s', 't', 'r', 'a', 'g', 'g', 'l', 'e', 'r', ' ', 's', 'a', 'v', 'e', ' ', '1'};
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
 constexpr std::size_t buffer_bytes = 1 << 20;
+constexpr const char* damaged = "is truncated or damaged; remove it, and the run starts from the beginning";
 
 /// Floats are padded to whole words.
 std::size_t padded(std::size_t length) { return (length + 1) / 2 * 2; }
@@ -124,7 +125,6 @@ CheckpointFile::CheckpointFile(const fs::path& file) : path_(file), file_(std::f
 void CheckpointFile::fail(const char* sentence) const { throw DataError(fmt::format("{}: {}", path_.string(), sentence)); }
 
 void CheckpointFile::verify() {
-  constexpr const char* damaged = "is truncated or damaged; remove it, and the run starts from the beginning";
   std::error_code error;
   const std::uintmax_t size = fs::is_regular_file(path_, error) ? fs::file_size(path_, error) : 0;
   std::array<char, mark.size()> first{};
@@ -157,15 +157,28 @@ std::uint64_t CheckpointFile::word() {
   return word;
 }
 
+/// Bytes between the position and the hash.
+std::uint64_t CheckpointFile::left() const {
+  const long at = std::ftell(file_.get());
+  const std::uint64_t end = bytes_ - 2 * word_bytes;
+  return at < 0 || static_cast<std::uint64_t>(at) > end ? 0 : end - static_cast<std::uint64_t>(at);
+}
+
+/// A number of things that follow. The hash tells a damaged file, but whoever makes one up can hash it, too.
+std::uint64_t CheckpointFile::count(std::uint64_t bytes_each) {
+  const std::uint64_t number = word();
+  if (number > left() / bytes_each) fail(damaged);
+  return number;
+}
+
 std::string CheckpointFile::text() {
-  const std::uint64_t size = word();
+  const std::uint64_t size = count(1);
   std::string text((size + word_bytes - 1) / word_bytes * word_bytes, '\0');
   read(text.data(), text.size());
   text.resize(size);
   return text;
 }
 
-/// Needs no bounds checks: the hash has verified the content.
 void CheckpointFile::read_head() {
   if (std::fseek(file_.get(), static_cast<long>(mark.size()), SEEK_SET) != 0) fail("cannot be read");
   const auto key = [this] {
@@ -181,17 +194,18 @@ void CheckpointFile::read_head() {
   head_.interval.seconds = std::bit_cast<double>(word());
   head_.interval.updates = word();
   head_.version = word();
-  head_.forced.resize(word());
+  head_.forced.resize(count(word_bytes));
   for (std::uint64_t& version : head_.forced) version = word();
-  head_.evaluations.resize(word());
+  head_.evaluations.resize(count(5 * word_bytes));
   for (LoggedEvaluation& each : head_.evaluations) {
     each.weights = key();
     each.set = static_cast<EvaluationSet>(word());
     each.result.loss = std::bit_cast<double>(word());
     each.result.accuracy = std::bit_cast<double>(word());
   }
-  values_ = word();
-  length_ = word();
+  values_ = count(2 * word_bytes);
+  length_ = count(values_ > 0 ? sizeof(float) : 1);
+  if (values_ > 0 && values_ != left() / (2 * word_bytes + padded(length_) * sizeof(float))) fail(damaged);
 }
 
 bool CheckpointFile::next(Key& key, std::vector<float>& floats) {

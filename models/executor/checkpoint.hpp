@@ -68,6 +68,8 @@ class CheckpointFile {
   void read_head();
   void read(void* to, std::size_t bytes);
   std::uint64_t word();
+  std::uint64_t count(std::uint64_t bytes_each);
+  std::uint64_t left() const;
   std::string text();
   [[noreturn]] void fail(const char* sentence) const;
 

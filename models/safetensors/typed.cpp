@@ -14,6 +14,7 @@
 
 #include "models/kernels/precision.hpp"
 #include "models/safetensors/refuse.hpp"
+#include "sim/base/json_depth.hpp"
 #include "sim/base/shown_text.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -25,7 +26,8 @@ using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "values are copied as they lie in memory");
 
-constexpr std::uint64_t longest_header = 100'000'000;  // the format's own limit
+// 80,000 tensors. The format allows 100 MB, of which a parser makes gigabytes.
+constexpr std::uint64_t longest_header = 8 << 20;
 
 struct TypeName {
   NumberType type;
@@ -97,6 +99,7 @@ Entry entry_at(const fs::path& path, const std::string& name, const Json& json, 
 }
 
 std::vector<Entry> read_header(const fs::path& path, const std::string& text, std::size_t data_bytes, TypedFile& file) {
+  if (nests_deeper(text)) refuse(path, "its header nests lists and maps deeper than any tensor's; give a safetensors file");
   const Json header = Json::parse(text, nullptr, false);
   if (!header.is_object()) refuse(path, "its header is not JSON; give a safetensors file");
   std::vector<Entry> entries;
@@ -195,7 +198,9 @@ TypedFile read_typed_safetensors(const fs::path& path) {
   std::uint64_t length = 0;
   if (size < sizeof length || !in.read(reinterpret_cast<char*>(&length), sizeof length))
     refuse(path, "too short; a safetensors file starts with the 8 bytes of its header's length");
-  if (length > longest_header || length > size - sizeof length)
+  if (length > longest_header && length <= size - sizeof length)
+    refuse(path, fmt::format("its header has {} bytes; at most {} can be read", length, longest_header));
+  if (length > size - sizeof length)
     refuse(path, fmt::format("its header would have {} bytes, but the file has {}; give a whole safetensors file", length, size));
   std::string header(length, '\0');
   in.read(header.data(), static_cast<std::streamsize>(length));

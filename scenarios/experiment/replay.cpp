@@ -1,7 +1,6 @@
 #include "scenarios/experiment/replay.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/scenario_keys.hpp"
 #include "sim/base/csv.hpp"
+#include "sim/base/json_depth.hpp"
 #include "sim/base/shown_text.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
@@ -33,22 +33,27 @@ std::string difference(const std::vector<RootPart>& a, const std::vector<RootPar
   return one == a.end() ? other->place : one->place;
 }
 
+constexpr std::size_t most_json_bytes = 8 << 20;
+
 nlohmann::json read_json(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  if (!in) throw DataError(file.string() + ": cannot be read; --replay needs the whole result folder of an earlier run");
-  try {
-    return nlohmann::json::parse(in);
-  } catch (const nlohmann::json::exception&) {
-    throw DataError(file.string() + ": is not JSON; --replay needs the unchanged result folder of an earlier run");
-  }
+  const FileText text = read_file(file, most_json_bytes);
+  if (text.fault != FileFault::none)
+    throw DataError(file.string() + ": cannot be read; --replay needs the whole result folder of an earlier run");
+  nlohmann::json json;
+  if (!nests_deeper(text.text)) json = nlohmann::json::parse(text.text, nullptr, false);
+  if (!json.is_object())
+    throw DataError(file.string() + ": is not JSON that a run writes; --replay needs the unchanged result folder of an earlier run");
+  return json;
 }
+
+/// Throws as `at` does if it is no count: `get` would cast any number.
+std::uint64_t count_at(const nlohmann::json& json, const char* key) { return json.at(key).get_ref<const std::uint64_t&>(); }
 
 /// Reads run.json; a folder without it is of a simulation with an unknown kernel set.
 void read_run_info(const std::filesystem::path& folder, Replay& replay) {
   const std::filesystem::path file = folder / "run.json";
   if (!std::filesystem::exists(file)) return;
   const nlohmann::json info = read_json(file);
-  if (!info.is_object()) return;
   try {
     if (info.contains("kernels")) replay.kernels = info.at("kernels");
     if (!info.contains("real")) return;
@@ -56,7 +61,7 @@ void read_run_info(const std::filesystem::path& folder, Replay& replay) {
       throw DataError(file.string() + ": real.reduction is " + in_quotes(reduction) + "; a replay can follow 'ring'");
     replay.kernels = info.at("kernels");
     const nlohmann::json summary = read_json(folder / "summary.json");
-    replay.real = RealRun{summary.at("updates"), summary.at("weights_key")};
+    replay.real = RealRun{count_at(summary, "updates"), summary.at("weights_key")};
   } catch (const nlohmann::json::exception& wrong) {
     throw DataError(file.string() + ": does not have the settings of the real run (" + wrong.what() + "); take the unchanged folder");
   }
@@ -67,7 +72,7 @@ std::optional<EarlierEnd> read_end(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(folder / "summary.json")) return std::nullopt;
   const nlohmann::json summary = read_json(folder / "summary.json");
   try {
-    return EarlierEnd{summary.at("updates"), summary.at("weights_key"), summary.at("final_train_loss").is_null()};
+    return EarlierEnd{count_at(summary, "updates"), summary.at("weights_key"), summary.at("final_train_loss").is_null()};
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
@@ -145,7 +150,8 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   refuse_if_other(
       difference(then.root_parts(earlier, content(then, earlier)), blueprint.root_parts(scenario, content(blueprint, scenario))));
   Replay replay;
-  replay.choices = read_choices(file, choices, blueprint.fabric->ranks(), blueprint.plan.shared_stream ? index_of(blueprint.plan.workers) : 0);
+  replay.choices =
+      read_choices(file, choices, blueprint.fabric->ranks(), blueprint.plan.shared_stream ? index_of(blueprint.plan.workers) : 0);
   read_run_info(folder, replay);
   if (replay.kernels.value_or(kernels) != kernels)
     throw DataError((folder / "run.json").string() + ": was computed by the kernel set " + in_quotes(*replay.kernels) +

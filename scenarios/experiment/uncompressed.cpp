@@ -14,7 +14,7 @@ Scenario uncompressed(Scenario scenario) {
   const ParameterTexts& refused = Registry<SchemeEntry>::instance().at(scheme.name).with_compression;
   Parameters kept;
   for (const auto& [name, value] : scheme.parameters.all())
-    if (std::ranges::none_of(refused, [&](const auto& each) { return each.first == name; })) kept.set(name, value);
+    if (std::ranges::none_of(refused, [&name = name](const auto& each) { return each.first == name; })) kept.set(name, value);
   scheme.parameters = std::move(kept);
   return scenario;
 }

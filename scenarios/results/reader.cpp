@@ -13,6 +13,7 @@
 #include "scenarios/results/waited_for.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/csv.hpp"
+#include "sim/base/json_depth.hpp"
 #include "sim/base/shown_text.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
@@ -22,6 +23,19 @@ namespace straggler {
 namespace fs = std::filesystem;
 
 namespace {
+
+/// The text of a file of scalars. Throws ResultsError if it is far longer, or nests deeper, than any that a run writes.
+std::string json_text_of(const fs::path& file) {
+  constexpr std::size_t longest = 8 << 20;
+  std::error_code error;
+  if (fs::file_size(file, error) > longest && !error)
+    throw ResultsError(fmt::format("{}: has more than {} bytes; run the scenario again to get it", file.string(), longest));
+  std::string text = file_text(file);
+  if (nests_deeper(text))
+    throw ResultsError(
+        fmt::format("{}: nests lists and maps deeper than {}; run the scenario again to get it", file.string(), deepest_json));
+  return text;
+}
 
 /// Whole numbers stay exact: a double holds those up to 2^53 only.
 Scalar scalar_of(const Json& value, const fs::path& file, const std::string& key) {
@@ -160,8 +174,9 @@ void add_target(const SummaryFile& summary, RunResult& run) {
 std::vector<SummaryField> read_summary(const fs::path& file) {
   std::vector<SummaryField> fields;
   Json json;
+  const std::string text = json_text_of(file);
   try {
-    json = Json::parse(file_text(file));
+    json = Json::parse(text);
   } catch (const Json::parse_error& error) {
     throw ResultsError(fmt::format("{}: is not JSON (byte {}); run the scenario again to get it", file.string(), error.byte));
   }
@@ -175,7 +190,7 @@ bool is_real_run(const fs::path& folder) {
   const fs::path path = folder / "run.json";
   std::error_code error;
   if (!fs::exists(path, error)) return false;
-  const auto json = nlohmann::json::parse(file_text(path), nullptr, false);
+  const auto json = nlohmann::json::parse(json_text_of(path), nullptr, false);
   if (!json.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", path.string()));
   return json.contains("real");
 }

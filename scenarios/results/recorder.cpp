@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scenarios/results/tables.hpp"
 #include "scenarios/results/text.hpp"
 #include "sim/base/readable.hpp"
 
@@ -19,7 +20,7 @@ Recorder::Files::Files(const ResultFolder& folder)
     : order(open(folder, "order.csv", "update,time_s,worker,read_version,batch,steps,samples\n")),
       choices(open(folder, "choices.csv", "process,choice\n")) {}
 
-Recorder::Recorder(const ResultFolder& folder, bool order, bool trace) {
+Recorder::Recorder(const ResultFolder& folder, bool order, bool trace) : epochs_(open(folder, "epochs.csv", epochs_header)) {
   if (order) files_.emplace(folder);
   if (trace) trace_.emplace();
 }
@@ -58,6 +59,15 @@ void Recorder::choice(Rank process, std::int32_t choice) {
   }
 }
 
+void Recorder::epoch(const EpochRecord& epoch) {
+  if (failed()) return;
+  try {
+    write_epoch(epoch, epochs_);
+  } catch (const ResultsError&) {
+    error_ = std::current_exception();
+  }
+}
+
 void Recorder::span(Rank worker, Phase phase, Time start, Time end) {
   if (trace_) trace_->add(worker, phase, start, end);
 }
@@ -77,6 +87,7 @@ void Recorder::links(Time now, std::size_t count, const std::function<double(std
 
 void Recorder::finish(const ResultFolder& folder, std::string_view name, const RunRecord* record) {
   if (failed()) std::rethrow_exception(error_);
+  epochs_.close();
   if (files_) {
     files_->order.close();
     files_->choices.close();

@@ -6,27 +6,27 @@
 
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/trace.hpp"
+#include "sim/record/epoch_sink.hpp"
 #include "sim/record/record.hpp"
 
 namespace straggler {
 
-/// Writes order.csv and choices.csv during the run, and trace.json at the end, if requested. It is called from within the simulation and
-/// therefore never throws: the first error is kept, later output is dropped, and finish() throws the error.
-class Recorder final : public RecordSink {
+/// Writes epochs.csv during the run, order.csv and choices.csv too, and trace.json at the end, if requested. It is called from within the
+/// simulation and therefore never throws: the first error is kept, later output is dropped, and finish() throws the error.
+class Recorder final : public RecordSink, public EpochSink {
  public:
   Recorder(const ResultFolder& folder, bool order, bool trace);
 
   void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                     std::uint32_t steps, std::uint64_t samples) override;
   void choice(Rank process, std::int32_t choice) override;
+  void epoch(const EpochRecord& epoch) override;
   void span(Rank worker, Phase phase, Time start, Time end) override;
   void message(const MessageTrace& message) override;
   void collective(const CollectiveTrace& collective) override;
   void served(Rank rank, const char* what, Time start, Time end) override;
   void links(Time now, std::size_t count, const std::function<double(std::size_t)>& bytes_of) override;
 
-  /// There is something to record.
-  bool wanted() const { return files_ || trace_; }
   /// A file could not be written: going on is pointless.
   bool failed() const { return error_ != nullptr; }
   /// Completes the files, and the trace with the data of `record`, which may be null. Throws ResultsError.
@@ -39,6 +39,7 @@ class Recorder final : public RecordSink {
     explicit Files(const ResultFolder& folder);
     OutFile order, choices;
   };
+  OutFile epochs_;
   std::optional<Files> files_;
   std::optional<TraceSampler> trace_;
   std::exception_ptr error_;

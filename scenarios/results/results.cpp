@@ -43,7 +43,7 @@ void write_record(const ResultFolder& folder, const RunRecord& record, const Kep
   table("curve.csv", write_curve);
   table("thresholds.csv", write_thresholds);
   if (kept.staleness) table("staleness.csv", write_staleness);
-  table("epochs.csv", write_epochs);
+  if (!record.epochs_record.empty()) table("epochs.csv", write_epochs);  // else the Recorder has written it
   if (kept.workers) table("workers.csv", write_workers);
   write_file(folder, "summary.json", summary_json(summarize(record)));
   if (kept.links) links.get();

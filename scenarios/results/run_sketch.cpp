@@ -11,6 +11,7 @@
 #include "scenarios/results/link_samples.hpp"
 #include "scenarios/results/thinned.hpp"
 #include "scenarios/results/waited_for.hpp"
+#include "sim/base/json_depth.hpp"
 
 namespace straggler {
 namespace {
@@ -114,7 +115,10 @@ RunSketch read_sketch(const std::string& text) {
   RunSketch sketch;
   if (text.empty()) return sketch;
   try {
+    if (nests_deeper(text)) throw ResultsError("the sketch of a run nests too deeply; run the same command again with --force");
     const Json json = Json::parse(text);
+    if (!json.at("evaluations").is_number_unsigned())
+      throw ResultsError("the sketch of a run has a number of evaluations that is no count; run the same command again with --force");
     sketch.evaluations = json.at("evaluations").get<std::uint64_t>();
     for (const Json& row : json.at("curve"))
       sketch.curve.push_back({row.at(0).get<double>(), row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<double>(),

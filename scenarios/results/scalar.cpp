@@ -99,7 +99,7 @@ Scalar Scalar::read(Kind kind, std::string_view written) {
     case Kind::text:
       return Scalar(std::string(written));
   }
-  throw std::logic_error("no such kind of scalar");
+  throw std::invalid_argument("no such kind of scalar");
 }
 
 const char* name_of(Scalar::Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }

@@ -46,13 +46,17 @@ void write_staleness(const RunRecord& record, OutFile& file) {
   for (const auto& [staleness, count] : record.staleness) file.print("{},{}\n", staleness, count);
 }
 
+const char* const epochs_header = "epoch,start_s,end_s,compute_s,wasted_s,loading_s,communication_s,idle_s,down_s,bytes_sent\n";
+
+void write_epoch(const EpochRecord& epoch, OutFile& file) {
+  file.print("{},{},{}", epoch.epoch, seconds_text(epoch.start), seconds_text(epoch.end));
+  for (const Phase phase : columns) file.print(",{}", number_text(epoch.mean_seconds[static_cast<std::size_t>(phase)]));
+  file.print(",{}\n", epoch.bytes_sent);
+}
+
 void write_epochs(const RunRecord& record, OutFile& file) {
-  file.write("epoch,start_s,end_s,compute_s,wasted_s,loading_s,communication_s,idle_s,down_s,bytes_sent\n");
-  for (const EpochRecord& epoch : record.epochs_record) {
-    file.print("{},{},{}", epoch.epoch, seconds_text(epoch.start), seconds_text(epoch.end));
-    for (const Phase phase : columns) file.print(",{}", number_text(epoch.mean_seconds[static_cast<std::size_t>(phase)]));
-    file.print(",{}\n", epoch.bytes_sent);
-  }
+  file.write(epochs_header);
+  for (const EpochRecord& epoch : record.epochs_record) write_epoch(epoch, file);
 }
 
 void write_workers(const RunRecord& record, OutFile& file) {

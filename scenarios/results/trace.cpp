@@ -171,7 +171,9 @@ void TraceSampler::write(OutFile& file, std::string_view name, const RunRecord* 
     Event(file, "X", ranks).name(name_of(span.phase)).thread(span.worker).time("ts", span.start).time("dur", span.length);
   for (const Served& served : served_)
     Event(file, "X", ranks).name(served.what).thread(served.rank).time("ts", served.start).time("dur", served.length);
-  for (const auto& [number, message] : messages_) {
+  for (const auto& numbered : messages_) {  // clang 14 lets no lambda capture a name of a structured binding
+    const auto number = numbered.number;
+    const auto& message = numbered.what;
     const auto bar = [&](const char* phase, Time time) {
       Event(file, phase, messages)
           .name(message.what)
@@ -199,7 +201,9 @@ void TraceSampler::write(OutFile& file, std::string_view name, const RunRecord* 
         .count("id", number)
         .time("ts", message.arrived);
   }
-  for (const auto& [number, collective] : collectives_) {
+  for (const auto& numbered : collectives_) {
+    const auto number = numbered.number;
+    const auto& collective = numbered.what;
     const auto bar = [&](const char* phase, Time time) {
       Event(file, phase, collectives)
           .name(collective.pieces > 1 ? fmt::format("{}, piece {} of {}", collective.what, collective.piece + 1, collective.pieces)

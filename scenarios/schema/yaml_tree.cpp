@@ -191,9 +191,32 @@ std::string remedy(const std::string& message) {
   return "check the colons, brackets, quotes and indentation here";
 }
 
+/// Where more brackets are open than any nesting that is read needs, quotes and comments not considered; nothing if that is nowhere. The
+/// parser keeps hundreds of bytes for each open bracket before the builder hears of the first.
+std::optional<Place> place_of_open_brackets(std::string_view text, int source) {
+  constexpr std::size_t most = 10 * YamlLimits::depth;
+  std::size_t open = 0;
+  Place place{source, 1, 0};
+  for (const char c : text) {
+    ++place.column;
+    if (c == '\n') {
+      ++place.line;
+      place.column = 0;
+    }
+    if ((c == '[' || c == '{') && ++open > most) return place;
+    if ((c == ']' || c == '}') && open > 0) --open;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<YamlNode> parse_yaml(std::string_view text, int source, Problems& problems) {
+  if (const std::optional<Place> place = place_of_open_brackets(text, source)) {
+    problems.add(*place, "syntax",
+                 "values are nested more than " + std::to_string(YamlLimits::depth) + " deep; a scenario needs fewer than ten levels");
+    return std::nullopt;
+  }
   TreeBuilder builder(source, problems);
   try {
     std::istringstream in{std::string(text)};

@@ -32,7 +32,8 @@ class SweepPlan {
   }
 
   PointRequest request(std::size_t index) const {
-    const auto [group, repeat] = places_[index];
+    const std::size_t group = places_[index].first;
+    const std::int64_t repeat = places_[index].second;
     return {point_name(sweep_.columns(), groups_[group].labels, repeat),
             [this, group, repeat] { return reader_.read(groups_[group], repeat); }, options_.timing_only || sweep_.timing_only};
   }

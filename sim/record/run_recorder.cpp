@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "sim/record/epoch_sink.hpp"
+
 namespace straggler {
 
 namespace {
@@ -138,14 +140,17 @@ void RunRecorder::close_epoch(Time now) {
     epoch.mean_seconds[k] = static_cast<double>(sums[k] - epoch_sums_[k]) / static_cast<double>(Time::ticks_per_second) /
                             static_cast<double>(record_.workers.size());
   epoch.bytes_sent = bytes_.sent - epoch_bytes_;
-  record_.epochs_record.push_back(epoch);
+  if (auto* const elsewhere = dynamic_cast<EpochSink*>(sink_))
+    elsewhere->epoch(epoch);
+  else
+    record_.epochs_record.push_back(epoch);
   epoch_sums_ = sums;
   epoch_bytes_ = bytes_.sent;
   epoch_start_ = now;
 }
 
 void RunRecorder::finish(Time now, std::optional<Outcome> failure) {
-  if (now > epoch_start_ || record_.epochs_record.empty()) close_epoch(now);
+  if (now > epoch_start_ || epochs_closed_ == 0) close_epoch(now);
   if ((record_.curve.empty() || record_.curve.back().update != latest_->version) && failure != Outcome::interrupted) evaluate(now);
   record_.outcome = failure ? *failure : diverged_ ? Outcome::diverged : target_reached_ ? Outcome::target_reached : Outcome::completed;
   record_.end = now;

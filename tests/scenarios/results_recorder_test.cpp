@@ -8,6 +8,8 @@
 
 #include "results_support.hpp"
 #include "scenarios/results/recorder.hpp"
+#include "scenarios/results/tables.hpp"
+#include "sim/record/run_recorder.hpp"
 
 using namespace straggler;
 using namespace straggler::results_test;
@@ -62,6 +64,40 @@ TEST_CASE("order.csv and choices.csv are streamed") {
         "18446744073709551615,8640000,2147483647,9,0,0,0\n");
   CHECK(get(scratch / "demo/choices.csv") == "process,choice\n2,0\n4,-1\n");
   CHECK_FALSE(std::filesystem::exists(scratch / "demo/trace.json"));
+}
+
+TEST_CASE("epochs are streamed as the table of a record writes them") {
+  // One worker: 10 samples of an epoch of 20 every second, so an epoch lasts 2 s; the last is half of one.
+  const ScratchFolder scratch;
+  ResultFolder folder(request(scratch));
+  Recorder sink(folder, false, false);
+  const auto course = [](RecordSink* to) {
+    RunRecorder recorder(1, 20, StopRule(), EvaluationRule(), nullptr, to, false);
+    Weights weights;
+    recorder.begin(weights);
+    for (std::uint64_t update = 1; update <= 5; ++update) {
+      weights.edit().version = update;
+      weights.edit().progress = 10 * update;
+      recorder.bytes().sent += 8;
+      recorder.bytes().received += 8;
+      Contributions made;
+      made.push_back({.worker = 0, .steps = 1, .samples = 10, .read_version = update - 1});
+      recorder.published(weights, made, seconds(static_cast<double>(update)));
+    }
+    recorder.record().samples_drawn = 50;
+    recorder.finish(seconds(5), std::nullopt);
+    return std::move(recorder.record());
+  };
+  CHECK(course(&sink).epochs_record.empty());
+  sink.finish(folder, "demo");
+  const RunRecord kept = course(nullptr);
+  REQUIRE(kept.epochs_record.size() == 3);
+  CHECK(kept.epochs_record[1].end == seconds(4));
+  CHECK(kept.epochs_record[2].bytes_sent == 8);
+  OutFile table(scratch / "epochs.csv");
+  write_epochs(kept, table);
+  table.close();
+  CHECK(get(folder.temporary("epochs.csv")) == get(scratch / "epochs.csv"));
 }
 
 TEST_CASE("rows survive many refills of the buffer") {

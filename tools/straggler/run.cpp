@@ -168,7 +168,7 @@ class Run {
     const auto start = std::chrono::steady_clock::now();
     const RunRecord record = [&] {
       LiveProgress live(progress, folder.temporary(LiveFile::name));
-      return experiment.run(recorder.wanted() ? &recorder : nullptr, &live);
+      return experiment.run(&recorder, &live);
     }();
     const double wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     progress.clear();

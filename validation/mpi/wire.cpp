@@ -154,7 +154,7 @@ template <class Vectors>
 CompressedForm unpack_form(Vectors& vectors, Unpacker& from) {
   CompressedForm form;
   form.bytes = from.get<std::uint64_t>();
-  form.scalars.resize(from.get<std::uint64_t>());
+  form.scalars.resize(from.get_count(sizeof(double)));
   for (double& scalar : form.scalars) scalar = from.get<double>();
   form.second = from.get<std::uint64_t>();
   if (from.get<std::uint8_t>() == 0) return form;
@@ -214,8 +214,9 @@ void pack_fragment(const Fragment& fragment, Packer& to) {
 }
 
 Fragment unpack_fragment(Unpacker& from) {
-  const auto index = from.get<std::uint32_t>();
-  return {index, from.get<std::uint32_t>()};
+  const auto index = from.get<std::uint32_t>(), count = from.get<std::uint32_t>();
+  if (index >= count) throw std::logic_error("a message between ranks holds a fragment that there is not");
+  return {index, count};
 }
 
 template <class Vectors>

@@ -108,15 +108,21 @@ class Unpacker {
     return {reinterpret_cast<const float*>(next(count * sizeof(float)).data()), count};
   }
   std::span<const std::byte> get_block() { return next(get<std::uint64_t>()); }
+  /// The number of items that follow, each of at least so many bytes.
+  std::uint64_t get_count(std::uint64_t least_bytes) {
+    const auto count = get<std::uint64_t>();
+    if (count > (bytes_.size() - at_) / least_bytes) fail();
+    return count;
+  }
   bool done() const { return at_ == bytes_.size(); }
 
  private:
   std::span<const std::byte> next(std::uint64_t count) {
-    if (at_ > bytes_.size() || count > bytes_.size() - at_)
-      throw std::logic_error("a message between ranks is shorter than what it says it holds");
+    if (at_ > bytes_.size() || count > bytes_.size() - at_) fail();
     at_ += count;
     return bytes_.subspan(at_ - count, count);
   }
+  [[noreturn]] static void fail() { throw std::logic_error("a message between ranks is shorter than what it says it holds"); }
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
 };

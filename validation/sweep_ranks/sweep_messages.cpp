@@ -40,6 +40,7 @@ PointWork get_work(Unpacker& from) {
   work.ticket = from.get<std::uint64_t>();
   work.timing_only = from.get<std::uint8_t>() != 0;
   const std::string file = get_text(from);
+  if (file.find('\0') != std::string::npos) throw std::logic_error("a message between ranks holds a file name with a zero byte");
   work.scenario = read_scenario_text(get_text(from), file);
   work.scenario.places.reset();  // its text is in no user's file
   return work;
@@ -61,7 +62,12 @@ FinishedPoint get_point(Unpacker& from) {
   for (auto count = from.get<std::uint64_t>(); count > 0; --count) {
     std::string key = get_text(from);
     const auto kind = static_cast<Scalar::Kind>(from.get<std::uint8_t>());
-    point.fields.push_back({std::move(key), Scalar::read(kind, get_text(from))});
+    const std::string written = get_text(from);
+    try {
+      point.fields.push_back({std::move(key), Scalar::read(kind, written)});
+    } catch (const std::invalid_argument& wrong) {
+      throw std::logic_error(std::string("a message between ranks holds a wrong scalar: ") + wrong.what());
+    }
   }
   point.wall_seconds = from.get<double>();
   point.sketch = get_text(from);

@@ -34,6 +34,7 @@ inline const LateLibrary library(STRAGGLER_DNNL, "libdnnl2");
 #define dnnl_pooling_backward_desc_init STRAGGLER_LATE(dnnl_pooling_backward_desc_init)
 #define dnnl_pooling_forward_desc_init STRAGGLER_LATE(dnnl_pooling_forward_desc_init)
 #define dnnl_post_ops_append_sum STRAGGLER_LATE(dnnl_post_ops_append_sum)
+#define dnnl_post_ops_append_sum_v2 STRAGGLER_LATE(dnnl_post_ops_append_sum_v2)  // named, though never called, where inlining is off
 #define dnnl_post_ops_create STRAGGLER_LATE(dnnl_post_ops_create)
 #define dnnl_post_ops_destroy STRAGGLER_LATE(dnnl_post_ops_destroy)
 #define dnnl_primitive_attr_create STRAGGLER_LATE(dnnl_primitive_attr_create)
