@@ -30,15 +30,23 @@ if(STRAGGLER_FUZZ)  # tests/fuzz; the executable itself links libFuzzer
   target_link_options(straggler_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
+# straggler_seldom(target): release builds compile what runs little, around simulation, math and rows of results, in little time.
+function(straggler_seldom target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+endfunction()
+
 # straggler_together(target sources...): STRAGGLER_TOGETHER files are compiled as one, which parses headers and instantiates templates
-# once; the preset `dev` checks that each compiles alone. Files that register themselves share names like `entry`: they are compiled separately unless each has its own namespace.
+# once; the preset `dev` checks that each compiles alone. Files that
+# register an `entry` share that name: they are compiled separately unless each has its own namespace.
 function(straggler_together target)
   if(NOT STRAGGLER_TOGETHER)
     return()
   endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})  # a file may start to register itself
   foreach(source ${ARGN})
-    file(STRINGS ${source} registers REGEX "Register<[A-Za-z]+> " LIMIT_COUNT 1)
+    file(STRINGS ${source} registers REGEX "Register<[A-Za-z]+> (entry|engine|none)[ ({]" LIMIT_COUNT 1)
     file(STRINGS ${source} namespace REGEX "^namespace straggler::" LIMIT_COUNT 1)
     if(registers AND NOT namespace)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -65,6 +73,9 @@ function(straggler_module name)
     add_library(${name} OBJECT ${sources} ${headers})
     target_link_libraries(${name} PUBLIC straggler_flags ${M_LINKS})
     straggler_together(${name} ${sources})
+    if(M_FOLDER MATCHES "^(validation|scenarios/(race|reasons|report|schema|search|serve))")
+      straggler_seldom(${name})
+    endif()
     if(STRAGGLER_SANITIZE AND M_FOLDER MATCHES "^(sim|models)")
       target_compile_options(${name} PRIVATE -O1)  # what tests spend their time in: at -Og they take twice as long
     endif()

@@ -35,7 +35,7 @@ class ReducesBesideServer final : public Scheme {
   bool averaged_;
 };
 
-const Register<SchemeEntry> entry({
+const Register<SchemeEntry> reduces_beside_server({
     .name = "reduces_beside_server",
     .summary = "for this test",
     .reference = "none",

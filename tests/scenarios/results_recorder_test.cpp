@@ -81,7 +81,7 @@ TEST_CASE("epochs are streamed as the table of a record writes them") {
       recorder.bytes().sent += 8;
       recorder.bytes().received += 8;
       Contributions made;
-      made.push_back({.worker = 0, .steps = 1, .samples = 10, .read_version = update - 1});
+      made.push_back({.worker = 0, .steps = 1, .samples = 10, .read_version = update - 1, .first_position = 0, .spent = Time()});
       recorder.published(weights, made, seconds(static_cast<double>(update)));
     }
     recorder.record().samples_drawn = 50;
