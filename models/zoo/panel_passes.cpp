@@ -1,5 +1,4 @@
-#include "models/zoo/panel_network.hpp"
-
+// The engine `panels` on one thread.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
