@@ -13,6 +13,9 @@ constexpr std::size_t image_bytes = std::size_t{1} << 18;
 
 std::size_t block_of(const Pixels& pixels) { return std::max<std::size_t>(image_bytes / pixels.sample(), 1); }
 
+/// Pixels whose squares, at most 255² each, sum to less than 2³²: narrow sums vectorize.
+constexpr std::size_t fits_32_bits = std::size_t{1} << 16;
+
 struct Sums {
   std::uint64_t pixels = 0, squares = 0;
 };
@@ -22,14 +25,17 @@ std::vector<Sums> sums(const Pixels& pixels, unsigned threads) {
   const auto add = [&pixels](std::vector<Sums>& to, std::size_t, std::size_t first, std::size_t count) {
     for (std::size_t plane = first * pixels.channels; plane < (first + count) * pixels.channels; ++plane) {
       const std::uint8_t* const from = pixels.bytes + plane * pixels.area;
-      std::uint64_t sum = 0, squares = 0;
-      for (std::size_t k = 0; k < pixels.area; ++k) {
-        const std::uint32_t pixel = from[k];
-        sum += pixel;
-        squares += pixel * pixel;
+      Sums& total = to[plane % pixels.channels];
+      for (std::size_t at = 0; at < pixels.area; at += fits_32_bits) {
+        std::uint32_t sum = 0, squares = 0;
+        for (std::size_t k = at; k < std::min(pixels.area, at + fits_32_bits); ++k) {
+          const std::uint32_t pixel = from[k];
+          sum += pixel;
+          squares += pixel * pixel;
+        }
+        total.pixels += sum;
+        total.squares += squares;
       }
-      to[plane % pixels.channels].pixels += sum;
-      to[plane % pixels.channels].squares += squares;
     }
   };
   std::vector<Sums> total(pixels.channels);

@@ -231,8 +231,12 @@ void Arithmetic::part(const Formula& formula, std::size_t part, std::size_t part
   const std::size_t block = couples_ ? to - from : rows_at_once;
   for (std::size_t at = from; at < to && !scratch.workspace->called_off(); at += block, accumulate = true) {
     const std::size_t end = std::min(to, at + block);
-    const Rows block_of = gather(formula, at, end, scratch);
+    if (const std::size_t floats = gathered_floats(end - at); scratch.gathered < floats) {
+      scratch.gathered = floats;
+      scratch.inputs = allocate_aligned(floats);
+    }
     const float* const weights = scratch.operands.front();
+    const Rows block_of = gather(formula, weights, at, end, scratch.inputs.get(), scratch);
     if (rows)
       model_.sparse_gradient(weights, block_of, *rows, *scratch.workspace);
     else
@@ -242,12 +246,9 @@ void Arithmetic::part(const Formula& formula, std::size_t part, std::size_t part
 
 /// Rows [from, to) of the formula's concatenated batches. Each batch has equal weight in the mean, and each sample equal weight in its
 /// batch.
-Rows Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to, Scratch& scratch) const {
+Rows Arithmetic::gather(const Formula& formula, const float* weights, std::size_t from, std::size_t to, float* inputs,
+                        Scratch& scratch) const {
   const std::size_t count = to - from;
-  if (scratch.gathered < gathered_floats(count)) {
-    scratch.gathered = gathered_floats(count);
-    scratch.inputs = allocate_aligned(scratch.gathered);
-  }
   if (panels_) scratch.samples.resize(count);
   scratch.labels.resize(count);
   scratch.scale.resize(count);
@@ -260,8 +261,7 @@ Rows Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to
       piece.position += low - begin;
       piece.size = static_cast<std::uint32_t>(high - low);
       partition_.samples(piece, scratch.indices);
-      const float scale =
-          loss_scale(scratch.operands.front()) * static_cast<float>(1 / (static_cast<double>(formula.batches.size()) * batch.size));
+      const float scale = loss_scale(weights) * static_cast<float>(1 / (static_cast<double>(formula.batches.size()) * batch.size));
       for (std::size_t i = 0; draws_ && i < piece.size; ++i) scratch.draws[row + i] = draw(piece.stream, piece.position + i);
       for (std::size_t i = 0; i < piece.size; ++i) {
         constexpr std::size_t ahead = 16;  // samples are scattered in memory
@@ -274,9 +274,9 @@ Rows Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to
         if (panels_)
           scratch.samples[row] = sample;
         else if (augmenter_)
-          augmenter_->copy(sample, draw(piece.stream, piece.position + i), scratch.inputs.get() + row * features_);
+          augmenter_->copy(sample, draw(piece.stream, piece.position + i), inputs + row * features_);
         else
-          std::copy_n(sample, features_, scratch.inputs.get() + row * features_);
+          std::copy_n(sample, features_, inputs + row * features_);
         scratch.labels[row] = train_.labels[index];
         scratch.scale[row++] = scale;
       }
@@ -289,9 +289,21 @@ Rows Arithmetic::gather(const Formula& formula, std::size_t from, std::size_t to
   rows.labels = scratch.labels.data();
   rows.scale = scratch.scale.data();
   if (draws_) rows.draws = scratch.draws.data();
-  if (panels_) kernels_.gather_panels(count, features_, scratch.samples.data(), scratch.inputs.get());
-  (panels_ ? rows.panels : rows.inputs) = scratch.inputs.get();
+  if (panels_) kernels_.gather_panels(count, features_, scratch.samples.data(), inputs);
+  (panels_ ? rows.panels : rows.inputs) = inputs;
   return rows;
+}
+
+Rows Arithmetic::gather_panel(const Formula& formula, const float* weights, std::size_t from, std::size_t to, float* panel,
+                              Scratch& scratch) const {
+  return gather(formula, weights, from, to, panel, scratch);
+}
+
+const SharedGradient* Arithmetic::shared(const Formula& formula) const {
+  if (formula.kind != Formula::Kind::gradient || !panels_ || couples_ || row_floats_ > 0) return nullptr;
+  const SharedGradient* const able = model_.shared();
+  const std::size_t rows = samples(formula);
+  return able && parts(formula) == 1 && rows > panel_rows && able->work(rows) >= least_shared ? able : nullptr;
 }
 
 std::uint64_t Arithmetic::draw(std::uint32_t stream, std::uint64_t position) const {

@@ -12,6 +12,7 @@
 #include "models/executor/numerics.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/model.hpp"
+#include "models/zoo/shared_gradient.hpp"
 #include "sim/lineage/evaluator.hpp"
 #include "sim/lineage/lineage.hpp"
 
@@ -51,6 +52,9 @@ inline constexpr std::size_t rows_at_once = 256;
 /// in order, and the lanes are summed in order.
 inline constexpr std::size_t most_lanes = 16;
 
+/// Threads share a gradient of at least this many multiply-adds, a tenth of a millisecond.
+inline constexpr double least_shared = 5e6;
+
 class Arithmetic {
  public:
   /// `sparse`: keeps gradients of models with a row pattern as SparseRows. Values do not depend on it.
@@ -80,6 +84,18 @@ class Arithmetic {
   std::size_t densified(const Formula& formula, InputValues inputs) const;
   /// Densifies a sparse value at its own position.
   void make_dense(float* value) const;
+
+  /// Null unless several threads can compute this gradient together and it is long enough for that to pay.
+  const SharedGradient* shared(const Formula& formula) const;
+  /// The samples [from, to) of the formula, at most a panel of them, with their inputs in `panel`.
+  Rows gather_panel(const Formula& formula, const float* weights, std::size_t from, std::size_t to, float* panel, Scratch& scratch) const;
+  /// Floats of the inputs of this many samples.
+  std::size_t gathered_floats(std::size_t rows) const { return panels_ ? panel_floats(rows, features_) : rows * features_; }
+  /// Bytes that the threads share for this many rows.
+  std::size_t shared_bytes(std::size_t rows) const { return model_.shared()->shared_bytes(rows) + gathered_floats(rows) * sizeof(float); }
+  std::unique_ptr<Workspace> shared_workspace(std::size_t rows) const { return model_.shared()->shared_workspace(rows); }
+  /// Turns a sum of scaled gradients at `weights` into the gradient as sent.
+  void finish(const float* weights, float* gradient) const;
 
   /// Evaluates a formula of one lane into `out`.
   void evaluate(const Formula& formula, InputValues inputs, float* out, Scratch& scratch) const;
@@ -136,8 +152,6 @@ class Arithmetic {
   std::size_t scaling() const { return model_length_ + numerics_.optimizer_registers; }
   float loss_scale(const float* weights) const { return numerics_.dynamic() ? weights[scaling()] : numerics_.loss_scale; }
   void initialize(float* out) const;
-  /// Turns a sum of scaled gradients at `weights` into the gradient as sent.
-  void finish(const float* weights, float* gradient) const;
   /// The registers of a weighted sum of `inputs`.
   void combine_scaling(const std::vector<const float*>& inputs, float* out) const;
   /// An update or a state whose gradient is not finite: everything keeps its value.
@@ -147,10 +161,8 @@ class Arithmetic {
   void combine_keeping_statistics(const ElementwiseEntry& entry, const std::vector<double>& scalars, float* out, Scratch& scratch) const;
   /// Of the sample at `position` of `stream`: Rows::draws.
   std::uint64_t draw(std::uint32_t stream, std::uint64_t position) const;
-  /// Fills `scratch` with the model's Rows.
-  Rows gather(const Formula& formula, std::size_t from, std::size_t to, Scratch& scratch) const;
-  /// Floats of the inputs of this many samples.
-  std::size_t gathered_floats(std::size_t rows) const { return panels_ ? panel_floats(rows, features_) : rows * features_; }
+  /// Fills `scratch` with the model's Rows; their inputs go to `inputs`.
+  Rows gather(const Formula& formula, const float* weights, std::size_t from, std::size_t to, float* inputs, Scratch& scratch) const;
 
   const Model& model_;
   const DataSplit& train_;

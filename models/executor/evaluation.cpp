@@ -135,6 +135,7 @@ Evaluations::Samples Evaluations::samples(EvaluationSet set) {
   }
   if (subset_.count() == 0) {
     const std::size_t features = data_.info.features;
+    subset_.inputs.reserve(train_subset_ * features);
     for (const std::uint32_t index : choose(train_subset_, train.count(), RandomStream(seed_, "evaluate/train_subset"))) {
       const auto row = train.inputs.begin() + static_cast<std::ptrdiff_t>(index * features);
       subset_.inputs.insert(subset_.inputs.end(), row, row + static_cast<std::ptrdiff_t>(features));

@@ -62,7 +62,7 @@ struct Executor::Implementation {
     Plan plan(node, resources.states(), take);
     if (plan.size() == 0) return;
     for (std::size_t i = 0; i < plan.size(); ++i) arithmetic.prepare(plan[i].formula, plan[i].inputs.size());
-    if (pool.size() == 1 || (plan.size() == 1 && arithmetic.lanes(node.formula) == 1))
+    if (pool.size() == 1 || (plan.size() == 1 && arithmetic.lanes(node.formula) == 1 && !arithmetic.shared(node.formula)))
       return evaluate_in_order(plan, arithmetic, resources);
     GraphJob job(plan, arithmetic, resources, pool);
     pool.run(job);

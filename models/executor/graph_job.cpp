@@ -1,7 +1,9 @@
 #include "models/executor/graph_job.hpp"
 
 #include <algorithm>
+#include <new>
 #include <tuple>
+#include <utility>
 
 namespace straggler {
 namespace {
@@ -77,6 +79,7 @@ GraphJob::~GraphJob() {
   for (const auto& [position, lanes] : lanes_)
     for (float* buffer : lanes.buffers)
       if (buffer) resources_.give(buffer);
+  if (together_) resources_.give(together_->buffer);
 }
 
 namespace {
@@ -105,7 +108,9 @@ GraphJob::Item GraphJob::take_first() {
 }
 
 bool GraphJob::step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept {
-  if (failure_ || ready_.empty()) return false;
+  if (failure_) return false;
+  if (together_ && help(lock, thread)) return true;
+  if (ready_.empty()) return false;
   // If memory is short only the first ready node may run, alone: that is the plan's order, which needs the least memory.
   if (active_ > 0 && resources_.tight()) return false;
   float* buffer = nullptr;
@@ -120,12 +125,52 @@ bool GraphJob::step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcep
   const Item item = take_first();
   ++active_;
   try {
-    evaluate(item, buffer, lock, thread);
+    if (!share(item, buffer, thread)) evaluate(item, buffer, lock, thread);
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
     if (!failure_) failure_ = std::current_exception();
   }
   --active_;
+  return true;
+}
+
+bool GraphJob::share(const Item& item, float* buffer, unsigned thread) {
+  const Formula& formula = plan_[item.position].formula;
+  // Threads that have nodes of their own need no share of this one.
+  if (together_ || !ready_.empty() || active_ >= pool_.size() || !arithmetic_.shared(formula)) return false;
+  try {
+    SharedScratch* const scratch = resources_.prepare_shared();
+    if (!scratch) return false;
+    const float* const weights = resources_.scratch(thread).values.front().floats;
+    together_.emplace(Together{item.position, buffer, weights, SharedWork(arithmetic_, formula, weights, buffer, *scratch)});
+    return true;
+  } catch (const std::bad_alloc&) {  // one thread needs less
+    return false;
+  }
+}
+
+bool GraphJob::help(std::unique_lock<std::mutex>& lock, unsigned thread) {
+  Scratch& scratch = resources_.scratch(thread);
+  if (!together_->work.more() || !resources_.prepare(scratch, panel_rows)) return false;
+  const SharedWork::Piece piece = *together_->work.take();
+  ++active_;
+  std::condition_variable* const sleeper = together_->work.more() ? pool_.sleeper() : nullptr;
+  lock.unlock();
+  if (sleeper) sleeper->notify_one();
+  std::exception_ptr failure;
+  try {
+    together_->work.run(piece, scratch);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  --active_;
+  if (failure && !failure_) failure_ = failure;
+  if (failure_ || !together_->work.finish()) return true;
+  arithmetic_.finish(together_->weights, together_->buffer);
+  const auto [position, buffer] = std::pair(together_->position, together_->buffer);
+  together_.reset();
+  store(position, buffer, false);
   return true;
 }
 
@@ -171,9 +216,13 @@ void GraphJob::finish_lane(const Item& item, float* buffer, std::unique_lock<std
 }
 
 void GraphJob::store(std::size_t position, float* buffer, const Scratch& scratch) {
+  store(position, buffer, arithmetic_.sparse(plan_[position].formula, scratch.values));
+}
+
+void GraphJob::store(std::size_t position, float* buffer, bool sparse) {
   LineageNode& node = plan_[position];
   plan_.finish(position);
-  resources_.store(node, buffer, arithmetic_.sparse(node.formula, scratch.values));
+  resources_.store(node, buffer, sparse);
   ++finished_;
   for (const std::uint32_t consumer : plan_.consumers(position))
     if (--plan_.waiting(consumer) == 0) add_ready(consumer);

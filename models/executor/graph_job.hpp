@@ -1,6 +1,7 @@
 // Evaluates a plan, on one thread in its order, or on all threads of a pool.
 #pragma once
 #include <exception>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -34,12 +35,24 @@ class GraphJob final : public Job {
     std::vector<float*> buffers;  // null for an unfinished lane
     std::size_t missing = 0;
   };
+  /// A gradient that the threads compute together.
+  struct Together {
+    std::uint32_t position;
+    float* buffer;
+    const float* weights;
+    SharedWork work;
+  };
   void add_ready(std::size_t position);
+  /// Whether the node is now computed by all threads.
+  bool share(const Item& item, float* buffer, unsigned thread);
+  /// Computes a piece of the shared gradient; false if none is there now.
+  bool help(std::unique_lock<std::mutex>& lock, unsigned thread);
   Item take_first();
   void evaluate(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
   void finish_lane(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
   /// `scratch`: of the thread that evaluated the node.
   void store(std::size_t position, float* buffer, const Scratch& scratch);
+  void store(std::size_t position, float* buffer, bool sparse);
 
   Plan& plan_;
   const Arithmetic& arithmetic_;
@@ -47,6 +60,7 @@ class GraphJob final : public Job {
   ThreadPool& pool_;
   std::vector<Item> ready_;  // a heap ordered by the plan, the first on top
   std::unordered_map<std::uint32_t, Lanes> lanes_;
+  std::optional<Together> together_;
   std::size_t finished_ = 0, active_ = 0;
   std::exception_ptr failure_;
 };

@@ -38,6 +38,14 @@ bool Resources::prepare(Scratch& scratch, std::size_t rows, std::size_t densifie
   return true;
 }
 
+SharedScratch* Resources::prepare_shared() {
+  if (shared_.workspace) return &shared_;
+  if (!buffers_.charge(arithmetic_.shared_bytes(rows_at_once))) return nullptr;
+  shared_.inputs = allocate_aligned(arithmetic_.gathered_floats(rows_at_once));
+  shared_.workspace = arithmetic_.shared_workspace(rows_at_once);
+  return &shared_;
+}
+
 float* Resources::begin(const LineageNode& node, Scratch& scratch) {
   scratch.values.clear();
   for (const LineageNode* input : node.inputs) scratch.values.push_back({states_[*input].value, states_[*input].sparse});

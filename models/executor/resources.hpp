@@ -9,6 +9,7 @@
 #include "models/executor/buffer_pool.hpp"
 #include "models/executor/executor_options.hpp"
 #include "models/executor/node_states.hpp"
+#include "models/executor/shared_work.hpp"
 #include "sim/lineage/lineage.hpp"
 
 namespace straggler {
@@ -21,6 +22,8 @@ class Resources {
   bool prepare(Scratch& scratch, std::size_t rows);
   /// The same, plus space for this many densified values.
   bool prepare(Scratch& scratch, std::size_t rows, std::size_t densified);
+  /// Allocates the memory of a shared gradient at its first use. Null if the budget does not allow it.
+  SharedScratch* prepare_shared();
   /// A buffer for the value of the node (or of one of its lanes), possibly the buffer of an input that only this node still needs. Prepares
   /// the scratch too, with the inputs' values. Null if the budget does not allow it.
   float* begin(const LineageNode& node, Scratch& scratch);
@@ -70,6 +73,7 @@ class Resources {
   BufferPool buffers_;
   NodeStates states_;
   std::vector<Scratch> scratch_;  // [threads]
+  SharedScratch shared_;
   ExecutorStatistics counts_;
   std::unordered_map<const LineageNode*, std::vector<Key>> recipes_;  // inputs of values that are cheap to recompute
 };

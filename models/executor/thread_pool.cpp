@@ -1,6 +1,18 @@
 #include "models/executor/thread_pool.hpp"
 
+#include <chrono>
+
 namespace straggler {
+namespace {
+
+/// Lets the other thread of the core work.
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
 
 ThreadPool::ThreadPool(unsigned threads) {
   for (unsigned thread = 1; thread < threads; ++thread) helpers_.emplace_back([this, thread] { help(thread); });
@@ -19,7 +31,7 @@ void ThreadPool::run(Job& job) {
   std::unique_lock lock(mutex_);
   job_ = &job;
   while (!job.done()) {
-    if (job.step(lock, 0)) continue;
+    if (job.step(lock, 0) || await_news(lock)) continue;
     caller_asleep_ = true;
     caller_.wait(lock);
     caller_asleep_ = false;
@@ -31,16 +43,33 @@ void ThreadPool::help(unsigned thread) {
   std::unique_lock lock(mutex_);
   while (!stop_) {
     if (job_ && job_->step(lock, thread)) {
-      if (caller_asleep_ && job_ && job_->done()) caller_.notify_one();
+      if (job_ && job_->done()) {
+        ++news_;
+        if (caller_asleep_) caller_.notify_one();
+      }
       continue;
     }
+    if (job_ && (await_news(lock) || stop_)) continue;
     ++helpers_asleep_;
     helper_.wait(lock);
     --helpers_asleep_;
   }
 }
 
+bool ThreadPool::await_news(std::unique_lock<std::mutex>& lock) {
+  constexpr auto patience = std::chrono::microseconds(40);
+  const std::uint32_t before = news_;
+  lock.unlock();
+  const auto end = std::chrono::steady_clock::now() + patience;
+  do {
+    for (int i = 0; i < 32 && news_.load(std::memory_order_relaxed) == before; ++i) relax();
+  } while (news_.load(std::memory_order_relaxed) == before && std::chrono::steady_clock::now() < end);
+  lock.lock();
+  return news_ != before;
+}
+
 std::condition_variable* ThreadPool::sleeper() {
+  ++news_;
   if (caller_asleep_) return &caller_;
   return helpers_asleep_ > 0 ? &helper_ : nullptr;
 }

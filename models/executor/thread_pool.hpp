@@ -1,6 +1,8 @@
 // Threads that work together on one job at a time; the caller's thread is one of them.
 #pragma once
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -32,15 +34,18 @@ class ThreadPool {
   /// Returns when the job is done. Idle threads sleep.
   void run(Job& job);
   /// For steps, with the lock held, when more pieces are available than the caller will take: the condition variable to notify, best after
-  /// unlocking, to wake a sleeping thread. Null if none sleeps.
+  /// unlocking, to wake a sleeping thread. Null if none sleeps. Threads that still wait awake see it too.
   std::condition_variable* sleeper();
 
  private:
   void help(unsigned thread);
+  /// Waits awake for some microseconds, unlocked: less than it takes to wake up. True if there is news.
+  bool await_news(std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;
   std::condition_variable helper_, caller_;  // separate: the end of a job wakes the caller alone
   Job* job_ = nullptr;
+  std::atomic<std::uint32_t> news_ = 0;  // changed under the mutex: pieces are available, or the job is done
   unsigned helpers_asleep_ = 0;
   bool caller_asleep_ = false;
   bool stop_ = false;

@@ -165,12 +165,12 @@ STRAGGLER_INLINE void reduce_to(std::size_t count, bool accumulate, float* to, c
   }
 }
 
-/// The weights' gradient of one group of panels.
-STRAGGLER_INLINE void backward_weights_group(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy,
-                                             bool accumulate, float* dw) {
+/// Columns begin .. end - 1 of the weights' gradient, from one group of panels.
+STRAGGLER_INLINE void backward_columns_group(std::size_t rows, std::size_t in, std::size_t out, std::size_t begin, std::size_t end,
+                                             const float* x, const float* dy, bool accumulate, float* dw) {
   alignas(64) float samples[group_panels * panel_rows * panel_rows];
-  for (std::size_t feature = 0; feature < in; feature += panel_rows) {
-    const std::size_t columns = least(panel_rows, in - feature);
+  for (std::size_t feature = begin; feature < end; feature += panel_rows) {
+    const std::size_t columns = least(panel_rows, end - feature);
     for (std::size_t p = 0; p < panels_of(rows); ++p)
       transpose_panel(columns, x + (p * in + feature) * panel_rows, samples + p * panel_rows * panel_rows);
     for_vectors(quotient_up(columns, lanes), [&]<int width>(std::size_t lane) {
@@ -183,12 +183,18 @@ STRAGGLER_INLINE void backward_weights_group(std::size_t rows, std::size_t in, s
   }
 }
 
-void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate, float* dw,
-                            float* db) {
+/// The weights' gradient of one group of panels.
+STRAGGLER_INLINE void backward_weights_group(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy,
+                                             bool accumulate, float* dw) {
+  backward_columns_group(rows, in, out, 0, in, x, dy, accumulate, dw);
+}
+
+void dense_backward_columns(std::size_t rows, std::size_t in, std::size_t out, std::size_t begin, std::size_t end, const float* x,
+                            const float* dy, bool accumulate, float* dw, float* db) {
   alignas(64) static constexpr float ones[panel_rows] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                                          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   const std::size_t x_floats = in * panel_rows, dy_floats = out * panel_rows;
-  reduce_to(out, accumulate, db, [&](std::size_t i) { return products(rows, dy + i * panel_rows, dy_floats, ones, 0); });
+  if (db) reduce_to(out, accumulate, db, [&](std::size_t i) { return products(rows, dy + i * panel_rows, dy_floats, ones, 0); });
   // So few inputs leave most lanes of a tile empty: lanes become samples, and are summed.
   if (in * 4 <= lanes) {
     reduce_to(out * in, accumulate, dw,
@@ -196,8 +202,13 @@ void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, c
     return;
   }
   for (std::size_t p = 0; p < panels_of(rows); p += group_panels)
-    backward_weights_group(least(group_panels * panel_rows, rows - p * panel_rows), in, out, x + p * x_floats, dy + p * dy_floats,
-                           accumulate || p > 0, dw);
+    backward_columns_group(least(group_panels * panel_rows, rows - p * panel_rows), in, out, begin, end, x + p * x_floats,
+                           dy + p * dy_floats, accumulate || p > 0, dw);
+}
+
+void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate, float* dw,
+                            float* db) {
+  dense_backward_columns(rows, in, out, 0, in, x, dy, accumulate, dw, db);
 }
 
 /// row_at(i): the start of row i < rows.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 
 #include "models/kernels/generic_windows.hpp"
 #include "models/kernels/kernels.hpp"
@@ -93,6 +94,8 @@ void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, c
     db_vector.noalias() += dy_samples * ones.head(samples);
   }
 }
+
+constexpr std::nullptr_t dense_backward_columns = nullptr;  // Eigen blocks a product by its size, which moves bits
 
 void dense_backward_input(std::size_t rows, std::size_t in, std::size_t out, const float* dy, const float* w, const float* x, bool relu,
                           float* dx) {

@@ -115,6 +115,10 @@ struct Kernels {
   /// dw[out][in] = Σ dy xᵀ, db[out] = Σ dy over the samples; added to the old values if `accumulate`.
   void (*dense_backward_weights)(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate,
                                  float* dw, float* db);
+  /// The same for columns begin .. end - 1 of dw alone, with the same bits: `begin` is a multiple of panel_rows, and so is `end` unless it
+  /// is `in`. db: null if not asked for. Null: the set cannot.
+  void (*dense_backward_columns)(std::size_t rows, std::size_t in, std::size_t out, std::size_t begin, std::size_t end, const float* x,
+                                 const float* dy, bool accumulate, float* dw, float* db);
   /// dx = wᵀ · dy for every sample, zeroed where x <= 0 if `relu` (x: the input of this layer, output of a ReLU; else ignored).
   void (*dense_backward_input)(std::size_t rows, std::size_t in, std::size_t out, const float* dy, const float* w, const float* x,
                                bool relu, float* dx);

@@ -7,6 +7,7 @@ const Kernels table = {
     .from_panels = from_panels,
     .dense_forward = dense_forward,
     .dense_backward_weights = dense_backward_weights,
+    .dense_backward_columns = dense_backward_columns,
     .dense_backward_input = dense_backward_input,
     .conv_forward = conv_forward,
     .conv_backward_weights = conv_backward_weights,

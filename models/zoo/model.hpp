@@ -53,6 +53,7 @@ class Workspace {
 };
 
 struct Architecture;
+class SharedGradient;
 
 /// Immutable; safe to call from several threads, each with a workspace of its own.
 class Model {
@@ -78,6 +79,8 @@ class Model {
   /// gradient[length] = Σ_i scale_i ∂loss_i/∂weights, and Σ_i scale_i times the batch's statistics; added to the old values if
   /// `accumulate`. Returns Σ scale_i loss_i.
   virtual double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const = 0;
+  /// How several threads compute `gradient` together; null if they cannot.
+  virtual const SharedGradient* shared() const { return nullptr; }
   /// A model with rows (embeddings) has `sparse_gradient` too: the same as `gradient` with `accumulate`, into the touched rows, bit for
   /// bit, without the loss.
   virtual GradientPattern row_pattern() const { return {}; }

@@ -10,6 +10,7 @@
 
 #include "models/zoo/architecture.hpp"
 #include "models/zoo/network.hpp"
+#include "models/zoo/shared_gradient.hpp"
 
 namespace straggler {
 
@@ -27,6 +28,7 @@ struct PanelStep {
   std::size_t channels = 0;  // of a pool
   SlidingWindow pool;
 
+  bool has_winners() const { return pooled || kind == Kind::max_pool; }
   /// Floats of a sample of a convolution's own output.
   std::size_t conv_out() const { return conv.out_channels * conv.slide.outputs(); }
 };
@@ -34,7 +36,7 @@ struct PanelStep {
 /// Empty if the architecture is not a chain of such layers.
 std::vector<PanelStep> panel_steps(const Architecture& architecture);
 
-class PanelNetwork final : public Model {
+class PanelNetwork final : public Model, private SharedGradient {
  public:
   /// Throws std::invalid_argument where panel_steps(architecture) is empty.
   PanelNetwork(Architecture architecture, const ModelSetting& setting);
@@ -48,26 +50,50 @@ class PanelNetwork final : public Model {
   bool takes_panels() const override { return true; }
   double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const override;
   double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const override;
+  const SharedGradient* shared() const override;
 
  private:
+  struct Values;
+  struct Storage;
   struct Scratch;
+  struct Shared;
+  /// Columns (dense) or output channels (conv) of one step.
+  struct WeightPiece {
+    std::size_t step = 0, first = 0, count = 0;
+    double work = 0;  // multiply-adds of a sample
+  };
+
+  // Threads that share a gradient (panel_sharing.cpp).
+  double work(std::size_t rows) const override;
+  std::unique_ptr<Workspace> shared_workspace(std::size_t rows) const override;
+  std::size_t shared_bytes(std::size_t rows) const override;
+  void pass_panel(std::size_t panel, const float* weights, const Rows& rows, Workspace& shared, Workspace& own) const override;
+  std::size_t weight_pieces() const override { return pieces_.size(); }
+  void weight_piece(std::size_t piece, std::size_t rows, const float* inputs, bool accumulate, float* gradient, Workspace& shared,
+                    Workspace& own) const override;
+  std::vector<WeightPiece> cut_weights() const;
+  void conv_piece(const WeightPiece& piece, std::size_t rows, const Values& values, const float* dy, bool accumulate, float* gradient,
+                  Scratch& scratch) const;
 
   /// The weights in the form that the layers read.
   const float* rounded(const float* weights, Scratch& scratch) const;
   void round(std::size_t count, float* x) const;
   /// `count` rows from row `at` on, as the first step reads them: in panels, rounded.
   const float* inputs_of(const Rows& rows, std::size_t at, std::size_t count, Scratch& scratch) const;
-  void forward(const float* weights, std::size_t rows, const float* inputs, Scratch& scratch) const;
+  void forward(const float* weights, std::size_t rows, const Values& values, Scratch& scratch) const;
+  /// In the thread's own memory.
+  const Values& forward_here(const float* weights, std::size_t rows, const float* inputs, Scratch& scratch) const;
   void forward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, float* y, std::uint8_t* winner,
                     Scratch& scratch) const;
-  /// dx: null for the first step.
-  void backward(std::size_t step, const float* weights, std::size_t rows, float* dy, bool accumulate, float* gradient, float* dx,
-                Scratch& scratch) const;
+  /// gradient, dx: null if not asked for; dx is for the first step.
+  void backward(std::size_t step, const float* weights, std::size_t rows, const Values& values, const float* dy, bool accumulate,
+                float* gradient, float* dx, Scratch& scratch) const;
   void backward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, const float* dy,
                      const std::uint8_t* winner, bool accumulate, float* gradient, float* dx, Scratch& scratch) const;
 
   Architecture architecture_;
   std::vector<PanelStep> steps_;
+  std::vector<WeightPiece> pieces_;
   std::size_t parameters_, classes_;
   const Kernels& kernels_;
   Precision precision_;

@@ -2,9 +2,11 @@
 // samples. Perceptrons with every set of kernels that this processor runs (x86-64-v4/784-200-200-10/batch:32), networks of the zoo by their
 // names with the fastest, and once more by each engine that computes them (x86-64-v4/lenet5:panels/batch:32): the choice of `auto` should
 // be the fastest of these. "peak" is the peak rate of the core: its items are FLOPs. "memory" is what the core moves to and from memory:
-// its items are bytes. tools/bench/compare_pytorch compares them with PyTorch.
+// its items are bytes. "evaluate:lenet5" and "forward:lenet5" are samples evaluated as the executor does, and bare forward passes.
+// tools/bench/compare_pytorch compares training steps with PyTorch.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -124,6 +126,32 @@ void train(benchmark::State& state, const Case& one, const Kernels& kernels) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(rows));
 }
 
+/// As the executor evaluates: a test set of 10,000 samples in memory, 1,000 at a time. `bare`: the same number of forward passes of one
+/// block of samples, which is already in panels and stays in a cache.
+void evaluate(benchmark::State& state, const Case& one, const Kernels& kernels, bool bare) {
+  constexpr std::size_t chunk = 1000;
+  const std::unique_ptr<Model> made = make(one, kernels);
+  const Model& model = *made;
+  const std::size_t features = one.data.features, samples = bare ? 128 : 10'000;
+  const Floats weights(model.length()), x(samples * features);
+  model.initialize(1, weights.get());
+  RandomStream stream(1, "models_bench");
+  for (std::size_t i = 0; i < samples * features; ++i) x.get()[i] = static_cast<float>(stream.uniform() - 0.5);
+  std::vector<std::int32_t> labels(samples);
+  for (std::int32_t& label : labels) label = static_cast<std::int32_t>(stream.below(one.data.classes));
+  const std::unique_ptr<Workspace> workspace = model.workspace();
+  std::uint64_t correct = 0;
+  for (auto _ : state)
+    for (std::size_t at = 0; at < samples; at += chunk) {
+      Rows rows;
+      rows.count = std::min(chunk, samples - at);
+      (bare && model.takes_panels() ? rows.panels : rows.inputs) = x.get() + at * features;
+      rows.labels = labels.data() + at;
+      benchmark::DoNotOptimize(model.evaluate(weights.get(), rows, correct, *workspace));
+    }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(samples));
+}
+
 void peak(benchmark::State& state) {
   double flops = 0;
   for (auto _ : state) flops += fma_flops(100'000);
@@ -174,6 +202,10 @@ void register_all() {
         add(by_engine, select_kernels("auto"));
       }
     }
+  for (const Case& one : {perceptrons[0], networks[0], networks[2]})
+    for (const bool bare : {false, true})
+      benchmark::RegisterBenchmark(((bare ? "forward:" : "evaluate:") + one.name().substr(0, one.name().find('/'))).c_str(),
+                                   [one, bare](benchmark::State& state) { evaluate(state, one, select_kernels("auto"), bare); });
   benchmark::RegisterBenchmark("peak", peak);
   benchmark::RegisterBenchmark("memory", memory);
 }

@@ -1,12 +1,11 @@
-#include "models/zoo/panel_network.hpp"
-
+// The engine `panels` on one thread.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include "models/layers/cross_entropy.hpp"
-#include "models/layers/floats.hpp"
 #include "models/zoo/block_rows.hpp"
+#include "models/zoo/panel_scratch.hpp"
 
 namespace straggler {
 
@@ -17,16 +16,6 @@ using Kind = PanelStep::Kind;
 std::size_t panels_of(std::size_t rows) { return (rows + panel_rows - 1) / panel_rows; }
 
 }  // namespace
-
-struct PanelNetwork::Scratch final : Workspace {
-  const float* inputs = nullptr;                   // panels, of the first step
-  std::vector<Floats> activations;                 // panels: [0] the inputs if they are copied, [s + 1] the output of step s
-  std::vector<std::vector<std::uint8_t>> winners;  // [steps]: of max pools
-  Floats errors[2];                                // derivatives by a step's input, alternating
-  Floats conv_output;                              // of one panel, if a pool follows; then the derivative by it
-  Floats conv_scratch, weights;
-  const float* input(std::size_t step) const { return step == 0 ? inputs : activations[step].data(); }
-};
 
 PanelNetwork::PanelNetwork(Architecture architecture, const ModelSetting& setting)
     : architecture_(std::move(architecture)),
@@ -39,14 +28,10 @@ PanelNetwork::PanelNetwork(Architecture architecture, const ModelSetting& settin
     throw std::invalid_argument("the engine panels computes chains of convolutions, ReLUs, pools and linear layers; take another engine");
   classes_ = steps_.back().out;
   for (PanelStep& step : steps_) step.conv.direct = setting.convolution == ConvolutionRule::direct;
+  pieces_ = cut_weights();
 }
 
-std::unique_ptr<Workspace> PanelNetwork::workspace() const {
-  auto scratch = std::make_unique<Scratch>();
-  scratch->activations.resize(steps_.size() + 1);
-  scratch->winners.resize(steps_.size());
-  return scratch;
-}
+std::unique_ptr<Workspace> PanelNetwork::workspace() const { return std::make_unique<Scratch>(); }
 
 std::size_t PanelNetwork::workspace_bytes(std::size_t rows) const {
   const std::size_t block = std::min(rows, block_rows);
@@ -54,7 +39,7 @@ std::size_t PanelNetwork::workspace_bytes(std::size_t rows) const {
   for (const PanelStep& step : steps_) {
     floats += panel_floats(block, step.out);
     if (&step != &steps_[0]) widest = std::max(widest, step.in);
-    if (step.pooled || step.kind == Kind::max_pool) bytes += panel_floats(block, step.out);
+    if (step.has_winners()) bytes += panel_floats(block, step.out);
     if (step.kind != Kind::conv) continue;
     if (step.pooled) conv_output = std::max(conv_output, panel_floats(1, step.conv_out()));
     conv_scratch = std::max(conv_scratch, step.conv.scratch_floats());
@@ -94,31 +79,36 @@ const float* PanelNetwork::inputs_of(const Rows& rows, std::size_t at, std::size
   const std::size_t features = steps_[0].in, floats = panel_floats(count, features);
   const float* const panels = rows.panels ? rows.panels + at * features : nullptr;  // blocks are whole panels
   if (panels && precision_ == Precision::fp32) return panels;
-  scratch.activations[0].grow(floats);
-  float* const own = scratch.activations[0].data();
+  scratch.inputs.grow(floats);
+  float* const own = scratch.inputs.data();
   if (!panels) kernels_.to_panels(count, features, rows.inputs + at * features, own);
   if (precision_ != Precision::fp32) kernels_.round(precision_, floats, panels ? panels : own, 1, own);
   return own;
 }
 
-void PanelNetwork::forward(const float* weights, std::size_t rows, const float* inputs, Scratch& scratch) const {
-  scratch.inputs = inputs;
+const PanelNetwork::Values& PanelNetwork::forward_here(const float* weights, std::size_t rows, const float* inputs,
+                                                       Scratch& scratch) const {
+  scratch.storage.make_room(steps_, rows);
+  scratch.storage.show(steps_, 0, inputs, scratch.values);
+  forward(weights, rows, scratch.values, scratch);
+  return scratch.values;
+}
+
+void PanelNetwork::forward(const float* weights, std::size_t rows, const Values& values, Scratch& scratch) const {
   for (std::size_t s = 0; s < steps_.size() && !scratch.called_off(); ++s) {
     const PanelStep& step = steps_[s];
     const std::size_t floats = panel_floats(rows, step.out);
-    scratch.activations[s + 1].grow(floats);
-    if (step.pooled || step.kind == Kind::max_pool) scratch.winners[s].resize(std::max(scratch.winners[s].size(), floats));
-    const float* const x = scratch.input(s);
-    float* const y = scratch.activations[s + 1].data();
+    const float* const x = values.input(s);
+    float* const y = values.outputs[s];
     switch (step.kind) {
       case Kind::conv:
-        forward_conv(step, weights, rows, x, y, scratch.winners[s].data(), scratch);
+        forward_conv(step, weights, rows, x, y, values.winners[s], scratch);
         break;
       case Kind::dense:
         kernels_.dense_forward(rows, step.in, step.out, x, weights + step.weights, weights + step.bias, step.relu, y);
         break;
       case Kind::max_pool:
-        kernels_.max_pool_forward(rows, step.channels, step.pool, x, y, scratch.winners[s].data());
+        kernels_.max_pool_forward(rows, step.channels, step.pool, x, y, values.winners[s]);
         break;
       case Kind::average_pool:
         kernels_.average_pool_forward(rows, step.channels, step.pool, x, y);
@@ -133,39 +123,43 @@ void PanelNetwork::forward(const float* weights, std::size_t rows, const float* 
 
 void PanelNetwork::backward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, const float* dy,
                                  const std::uint8_t* winner, bool accumulate, float* gradient, float* dx, Scratch& scratch) const {
-  float *const dw = gradient + step.weights, *const db = step.biased ? gradient + step.bias : nullptr;
+  scratch.conv_scratch.grow(step.conv.scratch_floats());
   const std::size_t in_floats = panel_floats(1, step.in), out_floats = panel_floats(1, step.out);
   for (std::size_t p = 0; p < panels_of(rows); ++p) {
     const std::size_t count = std::min(panel_rows, rows - p * panel_rows);
     const float* derivative = dy + p * out_floats;
     if (step.pooled) {
+      scratch.conv_output.grow(panel_floats(1, step.conv_out()));
       float* const expanded = scratch.conv_output.data();
       kernels_.max_pool_backward(count, step.conv.out_channels, step.pool, derivative, winner + p * out_floats, expanded);
       round(panel_floats(1, step.conv_out()), expanded);
       derivative = expanded;
     }
     const float* const from = x + p * in_floats;
-    kernels_.conv_backward_weights(count, step.conv, from, derivative, accumulate || p > 0, dw, db, scratch.conv_scratch.data());
+    if (gradient)
+      kernels_.conv_backward_weights(count, step.conv, from, derivative, accumulate || p > 0, gradient + step.weights,
+                                     step.biased ? gradient + step.bias : nullptr, scratch.conv_scratch.data());
     if (dx)
       kernels_.conv_backward_input(count, step.conv, derivative, weights + step.weights, from, step.rectified_input, dx + p * in_floats,
                                    scratch.conv_scratch.data());
   }
 }
 
-void PanelNetwork::backward(std::size_t s, const float* weights, std::size_t rows, float* dy, bool accumulate, float* gradient, float* dx,
-                            Scratch& scratch) const {
+void PanelNetwork::backward(std::size_t s, const float* weights, std::size_t rows, const Values& values, const float* dy, bool accumulate,
+                            float* gradient, float* dx, Scratch& scratch) const {
   const PanelStep& step = steps_[s];
-  const float* const x = scratch.input(s);
+  const float* const x = values.input(s);
   switch (step.kind) {
     case Kind::conv:
-      backward_conv(step, weights, rows, x, dy, scratch.winners[s].data(), accumulate, gradient, dx, scratch);
+      backward_conv(step, weights, rows, x, dy, values.winners[s], accumulate, gradient, dx, scratch);
       break;
     case Kind::dense:
-      kernels_.dense_backward_weights(rows, step.in, step.out, x, dy, accumulate, gradient + step.weights, gradient + step.bias);
+      if (gradient)
+        kernels_.dense_backward_weights(rows, step.in, step.out, x, dy, accumulate, gradient + step.weights, gradient + step.bias);
       if (dx) kernels_.dense_backward_input(rows, step.in, step.out, dy, weights + step.weights, x, step.rectified_input, dx);
       break;
     case Kind::max_pool:
-      if (dx) kernels_.max_pool_backward(rows, step.channels, step.pool, dy, scratch.winners[s].data(), dx);
+      if (dx) kernels_.max_pool_backward(rows, step.channels, step.pool, dy, values.winners[s], dx);
       break;
     case Kind::average_pool:
       if (dx) kernels_.average_pool_backward(rows, step.channels, step.pool, dy, x, step.rectified_input, dx);
@@ -185,15 +179,15 @@ double PanelNetwork::gradient(const float* weights, const Rows& rows, bool accum
   double loss = 0;
   for (std::size_t at = 0; at < rows.count; at += block_rows, accumulate = true) {
     const std::size_t count = std::min(block_rows, rows.count - at);
-    forward(weights, count, inputs_of(rows, at, count, scratch), scratch);
+    const Values& values = forward_here(weights, count, inputs_of(rows, at, count, scratch), scratch);
     if (scratch.called_off()) return loss;
-    float* error = scratch.activations.back().data();
+    float* error = values.outputs.back();
     loss += criterion.backward(kernels_, count, error, rows.labels + at, rows.scale + at);
     round(panel_floats(count, classes_), error);
     for (std::size_t s = steps_.size(); s-- > 0 && !scratch.called_off();) {
       Floats& below = scratch.errors[s % 2];
       if (s > 0) below.grow(panel_floats(count, steps_[s].in));
-      backward(s, weights, count, error, accumulate, gradient, s > 0 ? below.data() : nullptr, scratch);
+      backward(s, weights, count, values, error, accumulate, gradient, s > 0 ? below.data() : nullptr, scratch);
       error = below.data();
     }
   }
@@ -207,8 +201,8 @@ double PanelNetwork::evaluate(const float* weights, const Rows& rows, std::uint6
   double loss = 0;
   for (std::size_t at = 0; at < rows.count; at += block_rows) {
     const std::size_t count = std::min(block_rows, rows.count - at);
-    forward(weights, count, inputs_of(rows, at, count, scratch), scratch);
-    loss += criterion.evaluate(kernels_, count, scratch.activations.back().data(), rows.labels + at, correct);
+    const Values& values = forward_here(weights, count, inputs_of(rows, at, count, scratch), scratch);
+    loss += criterion.evaluate(kernels_, count, values.outputs.back(), rows.labels + at, correct);
   }
   return loss;
 }
