@@ -129,6 +129,8 @@ char letter_of(char c, bool letters) {
   return c == ' ' || (c >= '\t' && c <= '\r') ? '\0' : c;
 }
 
+constexpr std::size_t longest_word = 1 << 20;  // bytes; a few kilobytes of gzip unpack to gigabytes of one letter
+
 WordCounter read_words(const fs::path& path, const Options& options) {
   TextFile file(path);
   WordCounter words;
@@ -137,6 +139,7 @@ WordCounter read_words(const fs::path& path, const Options& options) {
     for (const char c : piece) {
       if (c == '\0') fail(path, "holds zero bytes, which no text does; give a text, plain or compressed by gzip");
       if (const char letter = letter_of(c, options.letters); letter != '\0') {
+        if (word.size() == longest_word) fail(path, fmt::format("has a word of more than {} bytes; give a text in words", longest_word));
         word += letter;
         continue;
       }

@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t most_row_problems = 20, longest_line = 10'000;
+constexpr std::size_t most_rows = 1'000'000;   // of all files of a scenario: 104 MB
+constexpr std::size_t most_bytes = 256 << 20;  // of a file: twenty times what a million rows need
 
 Parameter column(const char* name, ValueType type, const Range& range) {
   Parameter made;
@@ -52,9 +54,17 @@ class PopulationReader {
     if (!lines.opened())
       return refuse(file_ + ": cannot be read: " + std::generic_category().message(errno) +
                     "; give the path of a CSV file with one device a row");
+    std::size_t bytes = 0;
+    if (const std::uintmax_t size = fs::file_size(file_, error); !error)  // room that stays unused takes no memory
+      rows_.reserve(std::min<std::uintmax_t>(most_rows, size / 2));
     std::string_view line;
     while (problems_ < most_row_problems && lines.next(line)) {
       line_ = lines.number();
+      bytes += line.size() + 1;
+      if (bytes > most_bytes) {
+        problem(1, "the file is larger than 256 MiB; leave out what is no device");
+        break;
+      }
       line = line.substr(0, line.find('#'));
       if (trimmed(line).empty()) continue;
       if (!splitter.split(line))
@@ -71,7 +81,8 @@ class PopulationReader {
       refuse(file_ + ": there may be more errors than these " + std::to_string(most_row_problems) + "; correct them first");
     if (problems_ == 0 && rows_.empty())
       refuse(file_ + ": has no rows; write a header such as slowdown,bandwidth and one row a worker below it");
-    if (problems_ > 0) rows_.clear();
+    if (problems_ > 0) rows_ = {};
+    context_.population_rows += rows_.size();
     return std::move(rows_);
   }
 
@@ -111,6 +122,12 @@ class PopulationReader {
     if ((rows_.size() + 1) * sizeof(DeviceRow) > base_.memory) {
       problem(1, "there are more rows than memory holds (" + readable_bytes(static_cast<double>(base_.memory)) + "); write at most " +
                      std::to_string(base_.memory / sizeof(DeviceRow)));
+      problems_ = most_row_problems + 1;
+      return;
+    }
+    if (context_.population_rows + rows_.size() == most_rows) {
+      problem(1, "there are more than " + std::to_string(most_rows) +
+                     " rows in the scenario's populations; write fewer, and a count of workers, for which rows repeat");
       problems_ = most_row_problems + 1;
       return;
     }

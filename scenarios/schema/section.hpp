@@ -38,6 +38,7 @@ struct ReadContext {
   const NetworkSpec* network = nullptr;
   std::uint64_t memory = 0;            // bytes that a run may fill
   std::uint64_t bytes_per_worker = 0;  // at least
+  std::size_t population_rows = 0;     // read so far, of all files
 };
 
 /// "a number", "a list", "a map", "empty": description of a node, for messages.

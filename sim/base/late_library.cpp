@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <stdexcept>
-
 namespace straggler {
 
 void* LateLibrary::symbol(const char* name) const {
@@ -11,14 +9,13 @@ void* LateLibrary::symbol(const char* name) const {
   void* const library = dlopen(file_, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = dlerror();
-    throw std::runtime_error(std::string(file_) + " cannot be loaded: " + (why == nullptr ? "unknown reason" : why) +
-                             "; install Debian's " + package_);
+    throw MissingLibrary(std::string(file_) + " cannot be loaded: " + (why == nullptr ? "unknown reason" : why) + "; install Debian's " +
+                         package_);
   }
   void* const found = dlsym(library, name);
   if (found == nullptr)
-    throw std::runtime_error(std::string(file_) + " has no '" + name +
-                             "': it is of another version than this program was built with; install " + package_ +
-                             " again, and build anew");
+    throw MissingLibrary(std::string(file_) + " has no '" + name +
+                         "': it is of another version than this program was built with; install " + package_ + " again, and build anew");
   return found;
 }
 

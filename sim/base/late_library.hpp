@@ -1,8 +1,14 @@
 // Shared libraries that are loaded on first use: a timing-only run starts in half the time without those of the math.
 #pragma once
+#include <stdexcept>
 #include <string>
 
 namespace straggler {
+
+/// A package of the system is missing, or of another version.
+struct MissingLibrary : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// Loaded once, for the life of the process, by the first call of symbol(). Safe for several threads.
 class LateLibrary {
@@ -10,7 +16,7 @@ class LateLibrary {
   /// `file`: as the dynamic linker looks for it ("libdnnl.so.2"); `package`: of Debian, which holds it.
   LateLibrary(const char* file, const char* package) : file_(file), package_(package) {}
 
-  /// Throws std::runtime_error, which names the package, if the library or the symbol is not there.
+  /// Throws MissingLibrary, which names the package, if the library or the symbol is not there.
   void* symbol(const char* name) const;
   template <class Function>
   Function* function(const char* name) const {

@@ -113,9 +113,14 @@ bool all_zero(std::string_view mantissa) { return mantissa.find_first_of("123456
 /// mantissa · 10^exponent · factor, rounded once but for the factor. Throws if it is beyond a double.
 double value_of(const Decimal& decimal, int exponent, double factor, std::string_view written) {
   if (all_zero(decimal.mantissa)) return 0.0;
-  const std::string text = std::string(decimal.mantissa) + "e" + std::to_string(decimal.exponent + exponent);
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::errc error{};
+  if (decimal.exponent == 0 && exponent == 0) {  // as files have it: nothing to put together
+    error = std::from_chars(decimal.mantissa.data(), decimal.mantissa.data() + decimal.mantissa.size(), value).ec;
+  } else {
+    const std::string text = std::string(decimal.mantissa) + "e" + std::to_string(decimal.exponent + exponent);
+    error = std::from_chars(text.data(), text.data() + text.size(), value).ec;
+  }
   value *= factor;
   if (error != std::errc() || !std::isfinite(value) || value == 0)
     throw std::invalid_argument(in_quotes(written) + " is beyond what a number can hold; write a finite number");

@@ -3,6 +3,7 @@
 // workers. With several columns, worker w has column w modulo their number, so that workers keep the slowdowns that they had at the same
 // time; without a worker, the column is drawn from the stream. The mean is the file's, unless `normalize` divides by the mean of the whole
 // file, which keeps the differences between columns.
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <map>
@@ -11,6 +12,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "sim/base/ascii.hpp"
 #include "sim/base/choice_table.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/quantity.hpp"
@@ -21,6 +23,7 @@ namespace straggler::cluster::jitter_trace {
 namespace {
 
 constexpr std::uintmax_t largest_file = 256ull << 20;    // bytes
+constexpr std::size_t most_factors = 16'000'000;         // 128 MB
 constexpr double smallest = 1e-9, largest = 1e9;         // beyond, a file holds something else than factors
 constexpr std::uint64_t start_draw = ~std::uint64_t{0};  // item of the stream that a trace's draws belong to
 
@@ -53,6 +56,9 @@ class TraceReader {
     FileLines lines(path_);
     if (!lines.opened()) fail(path_, "cannot be opened; make it readable");
     CsvSplitter splitter;
+    // Room that stays unused takes no memory; growing would take half as much again.
+    std::error_code error;
+    trace_.factors.reserve(std::min<std::uintmax_t>(most_factors, std::filesystem::file_size(path_, error) / 2 + 1));
     for (std::string_view line; lines.next(line);) {
       line_ = lines.number();
       line = trimmed(line);
@@ -86,11 +92,17 @@ class TraceReader {
       fail(path_, line_,
            "there are " + std::to_string(cells.size()) + " columns, but " + std::to_string(trace_.columns) +
                " in the first row; every row has a factor for each column");
+    if (trace_.factors.size() + cells.size() > most_factors)
+      fail(path_, line_, "there are more than " + std::to_string(most_factors) + " factors; give a shorter trace, it repeats");
     for (const CsvField& cell : cells) trace_.factors.push_back(factor(cell.text));
   }
 
   double factor(std::string_view cell) const {
     double value = 0;
+    // What nearly every cell is, read three times as fast; the other path says what is wrong with one.
+    if (const auto number = !cell.empty() && is_digit(cell.front()) ? as_number(cell) : std::nullopt;
+        number && *number >= smallest && *number <= largest)
+      return *number;
     try {
       value = parse_number(cell);
     } catch (const std::invalid_argument& error) {

@@ -14,7 +14,7 @@ namespace {
 std::string refusal(const LateLibrary& library, const char* symbol) {
   try {
     library.symbol(symbol);
-  } catch (const std::runtime_error& error) {
+  } catch (const straggler::MissingLibrary& error) {
     return error.what();
   }
   return {};

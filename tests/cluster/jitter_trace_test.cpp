@@ -247,6 +247,17 @@ TEST_CASE("trace: invalid files are refused with file, line and remedy") {
   CHECK_THROWS_AS(complete(entry().parameters, {{"path", std::string("x")}, {"offset", std::string("some")}}), std::invalid_argument);
 }
 
+TEST_CASE("trace: a file of more factors than memory should hold is refused at the row that has too many") {
+  // 4,000 rows of 4,000 factors are 16 million, the most; 2 bytes each make the file 32 MB.
+  std::string row;
+  for (int i = 0; i < 4'000; ++i) row += i == 0 ? "1" : ",1";
+  std::string text;
+  text.reserve(4'001 * (row.size() + 1));
+  for (int i = 0; i < 4'001; ++i) text.append(row).append("\n");
+  const File file(text);
+  CHECK(message(file.path()) == file.path() + ":4001: there are more than 16000000 factors; give a shorter trace, it repeats");
+}
+
 TEST_CASE("make_of: kinds that do not care which worker it is are made as ever") {
   const JitterEntry& lognormal = Registry<JitterEntry>::instance().at("lognormal");
   const Parameters parameters = complete(lognormal.parameters, {});

@@ -81,6 +81,13 @@ constexpr double all_of_it = 0.0;  // subsample: none
 
 }  // namespace
 
+TEST_CASE("text: a gzip bomb of one word is refused at the first bytes that no word has") {
+  const Folder folder;
+  folder.write_gz("text", std::string(3 << 20, 'a'));  // 3 kB
+  const auto refused = error_of([&] { load(folder, {}); });
+  CHECK(has(refused, "text: has a word of more than 1048576 bytes; give a text in words"));
+}
+
 TEST_CASE("text: the vocabulary is by falling count, then by the alphabet, without rare words") {
   const Folder folder;
   std::string text;

@@ -187,6 +187,29 @@ TEST_CASE("hostile files are refused within bounds") {
   CHECK(workers[0].find("cluster.workers[0].count: 60 workers would take at least") != std::string::npos);
 }
 
+TEST_CASE("a scenario's populations have a million rows at most, in all files together") {
+  std::string rows = "slowdown\n";
+  for (int i = 0; i < 600'000; ++i) rows += "1\n";
+  CHECK(wrong(rows).empty());
+  // Rows 2 to 600,001 of each file are devices; the second file may have 400,000, so the next one stands in its line 400,002.
+  const Population population(rows);
+  const std::string group = "{device: node, population: " + population.file.string() + "}";
+  const Lines refused = population.errors({"cluster.workers=[" + group + ", " + group + "]"});
+  REQUIRE(refused.size() == 1);
+  CHECK(
+      refused[0].ends_with(":400002:1: there are more than 1000000 rows in the scenario's populations; write fewer, and a count of "
+                           "workers, for which rows repeat"));
+}
+
+TEST_CASE("a population file has 256 MiB at most, whatever is in it") {
+  std::string comments;
+  const std::string comment = "#" + std::string(9'998, 'c') + "\n";  // 10,000 bytes
+  // 268,435,456 / 10,000 = 26,843.5: line 26,844 goes beyond.
+  comments.reserve(26'850 * comment.size());
+  for (int i = 0; i < 26'850; ++i) comments += comment;
+  CHECK(wrong(comments) == Lines{"26844:1: the file is larger than 256 MiB; leave out what is no device"});
+}
+
 TEST_CASE("paths that are no files") {
   const auto of = [](const std::string& path) {
     const Lines lines = errors(good, {"cluster.workers[0].population=" + path});

@@ -17,6 +17,7 @@
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/schema/errors.hpp"
 #include "scenarios/sweep/sqlite.hpp"
+#include "sim/base/late_library.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 
@@ -105,6 +106,8 @@ int guarded(const std::vector<std::string>& arguments, const std::function<int()
   } catch (const RunFailed& error) {
     say(error.what());
   } catch (const MemoryBudgetExceeded& error) {
+    say(error.what());
+  } catch (const MissingLibrary& error) {
     say(error.what());
   } catch (const std::bad_alloc&) {
     say("the machine's memory is exhausted; use less data, fewer workers, a smaller model or --timing-only");
