@@ -1,5 +1,6 @@
 // Pools, plainly, over `planes` = rows x channels planes. A global pool is one whose window covers the plane.
 #pragma once
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,8 +17,8 @@ void max_pool_forward(std::size_t planes, const SlidingWindow& window, const Sca
   for (std::size_t plane = 0; plane < planes; ++plane, x += window.inputs(), y += window.outputs(), winner += window.outputs())
     for_each_meeting(window, [&](std::size_t, std::size_t output, std::size_t input, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i, ++output, input += window.stride) {
-        if (winner[output] != none && !(x[input] > y[output] || x[input] != x[input])) continue;
-        if (winner[output] != none && y[output] != y[output]) continue;
+        if (winner[output] != none && !(x[input] > y[output] || std::isnan(x[input]))) continue;
+        if (winner[output] != none && std::isnan(y[output])) continue;
         y[output] = x[input];
         winner[output] = static_cast<std::uint32_t>(input);
       }

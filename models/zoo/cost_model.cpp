@@ -15,11 +15,11 @@ double multiply_adds(const LayerSpec& layer) {
   const double outputs = static_cast<double>(layer.out.size());
   switch (layer.kind) {
     case LayerKind::conv:
-      return outputs * static_cast<double>(layer.window.height * layer.window.width * layer.in.channels / layer.groups);
+      return outputs * static_cast<double>(layer.window.height * layer.window.width * (layer.in.channels / layer.groups));
     case LayerKind::linear:
       return outputs * static_cast<double>(layer.in.channels);
     case LayerKind::attention_scores:
-      return outputs * static_cast<double>(layer.in.channels / layer.heads);
+      return outputs * (static_cast<double>(layer.in.channels) / static_cast<double>(layer.heads));  // heads divide the channels
     case LayerKind::attention_context:
       return outputs * static_cast<double>(layer.in.width);
     default:

@@ -76,7 +76,7 @@ void initialize(const Architecture& architecture, std::uint64_t seed, float* wei
       if (norm) {
         std::fill_n(tensor, count, t == 0 ? 1.0f : 0.0f);
       } else if (layer.kind == LayerKind::embedding) {
-        fill_normal(std::move(stream), count, tensor);
+        fill_normal(stream, count, tensor);
       } else {
         const double bound = 1 / std::sqrt(static_cast<double>(fan_in(layer.tensors[0].shape)));
         for (std::size_t i = 0; i < count; ++i) tensor[i] = static_cast<float>((2 * stream.uniform() - 1) * bound);

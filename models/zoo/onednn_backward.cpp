@@ -100,7 +100,7 @@ void Planner::linear_backward(LayerIndex layer) {
   const LayerIndex from = spec(layer).inputs[0];
 
   const Operator by_weight = linear_by_weight(l);
-  const Layout bias = by_weight.layout(3);
+  const Layout& bias = by_weight.layout(3);
   const Place weight_gradient = gradient_place(layer, 0, weights, by_weight.layout(2)),
               bias_gradient = gradient_place(layer, 1, bias, bias);
   run(by_weight, {in_layout(kept(from), value(from).layout, in), arriving, weight_gradient, bias_gradient});

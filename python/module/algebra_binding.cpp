@@ -19,7 +19,7 @@ std::vector<T> values_of(const NodeObject& node, const py::sequence& parts) {
 }
 
 bool are_gradients(const py::sequence& parts) {
-  if (parts.size() == 0) throw std::invalid_argument("the list is empty; at least one is needed");
+  if (parts.empty()) throw std::invalid_argument("the list is empty; at least one is needed");
   const py::object first = parts[0];
   return py::isinstance<GradientObject>(first);
 }

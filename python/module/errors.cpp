@@ -2,6 +2,7 @@
 #include "models/executor/executor.hpp"
 #include "python/module/runs.hpp"
 #include "scenarios/results/out_file.hpp"
+#include "sim/base/shown_text.hpp"
 
 namespace straggler::python {
 
@@ -9,15 +10,17 @@ namespace {
 
 py::object error_class(const char* name) { return py::module_::import("straggler._errors").attr(name); }
 
-void raise(const char* type, const std::exception& error) { PyErr_SetString(error_class(type).ptr(), error.what()); }
+/// Python prints messages as they are, and they may quote text of files.
+void raise(const char* type, const std::exception& error) { PyErr_SetString(error_class(type).ptr(), shown_text(error.what()).c_str()); }
 
 void raise(const ScenarioErrors& errors) {
   py::list problems;
   const py::object problem_class = error_class("Problem");
   for (const Problem& problem : errors.problems)
-    problems.append(problem_class(problem.source, problem.place.line, problem.place.column, problem.path, problem.text()));
+    problems.append(
+        problem_class(problem.source, problem.place.line, problem.place.column, shown_text(problem.path), shown_text(problem.text())));
   const py::object type = error_class("ScenarioError");
-  PyErr_SetObject(type.ptr(), type(errors.what(), problems).ptr());
+  PyErr_SetObject(type.ptr(), type(shown_text(errors.what()), problems).ptr());
 }
 
 void translate(std::exception_ptr failure) {

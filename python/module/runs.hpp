@@ -80,11 +80,12 @@ void run_beside(Watch& watch, std::atomic<bool>& stop, const Arguments& argument
       over = true;
       changed.notify_one();
     });
-    for (std::unique_lock lock(mutex); !over;) {
-      changed.wait_for(lock, std::chrono::milliseconds(50));
-      lock.unlock();
+    for (bool ended = false; !ended;) {
+      {
+        std::unique_lock lock(mutex);
+        ended = changed.wait_for(lock, std::chrono::milliseconds(50), [&] { return over; });
+      }
       if (watch.look(arguments)) stop = true;
-      lock.lock();
     }
     thread.join();
   }

@@ -1,5 +1,7 @@
 #include "scenarios/experiment/explanation.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
@@ -31,9 +33,11 @@ void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& 
     if (compute.form != ComputeSpec::Form::roofline || compute.half_rates(precision) != nullptr || !told.insert(group.device).second)
       continue;
     const std::string format = precision == NumberFormat::bf16 ? "bf16" : "fp16";
-    warnings.push_back("device " + group.device + " has no " + format +
-                       " figures, so its batches take as long as in fp32; give them as devices." + group.device + ".compute.roofline." +
-                       format + ": {peak: ..., efficiency: ...}, or measured times as a table");
+    warnings.push_back(
+        fmt::format("device {0} has no {1} figures, so its batches take as long as in fp32; give them as devices.{0}.compute.roofline.{1}: "
+                    "{{peak: ..., "
+                    "efficiency: ...}}, or measured times as a table",
+                    group.device, format));
   }
 }
 

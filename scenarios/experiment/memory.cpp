@@ -1,5 +1,7 @@
 #include "scenarios/experiment/memory.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -105,8 +107,8 @@ void check_memory(const Scenario& scenario, const TrainingBlueprint& blueprint) 
                 in_pieces ? "training.scheme"
                 : global  ? "training.batch.global"
                           : "training.batch.per_worker",
-                "training takes " + in_tenths(needed, std::ceil) + " on a device (" + counted + "), and " + name + " has " +
-                    in_tenths(*device.memory, std::floor) + remedy);
+                fmt::format("training takes {} on a device ({}), and {} has {}{}", in_tenths(needed, std::ceil), counted, name,
+                            in_tenths(*device.memory, std::floor), remedy));
   }
 }
 

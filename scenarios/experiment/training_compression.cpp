@@ -1,4 +1,6 @@
 // The blueprint's compression: its effect on messages with gradients and weights, and whose messages it compresses.
+#include <fmt/core.h>
+
 #include "scenarios/experiment/training_blueprint.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
@@ -12,7 +14,7 @@ void check_parameters(const Scenario& scenario, const SchemeEntry& entry, bool c
   for (const auto& [name, value] : entry.with_compression) {
     if (scenario.training.scheme.parameters.has(name) == compresses) continue;
     throw_error(scenario, "training.scheme." + name,
-                compresses ? entry.name + " needs it with training.compression; write " + name + ": " + value + ", or the like"
+                compresses ? fmt::format("{} needs it with training.compression; write {}: {}, or the like", entry.name, name, value)
                            : entry.name + " takes it only with training.compression; remove it, or compress messages");
   }
 }

@@ -38,7 +38,7 @@ RaceReader::RaceReader(const Race& race) : race_(race), text_(race_text(race.sce
 Scenario RaceReader::read(std::size_t entrant, const std::vector<std::string>& values, const std::vector<std::string>& last) const {
   const Entrant& own = race_.entrants[entrant];
   std::vector<std::string> sets = race_.more;
-  for (const auto& [path, yaml] : own.set) sets.push_back(path + "=" + yaml);
+  for (const auto& [path, yaml] : own.set) sets.push_back(fmt::format("{}={}", path, yaml));
   const std::size_t first_value = sets.size();
   for (std::size_t i = 0; i < values.size(); ++i) sets.push_back(race_.tuning->paths[i] + "=" + values[i]);
   const std::size_t end = sets.size();

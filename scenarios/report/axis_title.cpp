@@ -16,11 +16,11 @@ std::string axis_title(const std::string& path) {
       parts.back() += c == '_' ? ' ' : c;
     if (c == ']') inside = false;
   }
-  const std::string last = parts.back(), before = parts.size() > 1 ? parts[parts.size() - 2] : std::string();
+  std::string last = parts.back(), before = parts.size() > 1 ? parts[parts.size() - 2] : std::string();
   if (before.empty()) return last;
   if (last == "count" || last == "kind") return before;
   for (const char* vague : {"per worker", "global", "every", "bits", "share"})
-    if (last == vague) return before + " " + last;
+    if (last == vague) return before.append(" ").append(last);
   return last;
 }
 

@@ -76,7 +76,7 @@ std::vector<ChartPlan> curve_plans(const SweepView& view, const ChartPlan& plan)
 }
 
 std::vector<std::size_t> chosen_values(const ReportAxis& axis, std::size_t most) {
-  const std::vector<std::size_t> order = in_order(axis);
+  std::vector<std::size_t> order = in_order(axis);
   if (axis.numbers.empty() || order.size() <= most) return order;
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < most; ++i) chosen.push_back(order[i * (order.size() - 1) / (most - 1)]);

@@ -152,7 +152,7 @@ class Findings {
     const auto add_all = [&](const std::map<std::string, std::size_t>& counts, const std::string& verb) {
       std::vector<std::pair<std::string, std::size_t>> order(counts.begin(), counts.end());
       std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-      for (const auto& [name, count] : order) add(name + " " + verb, count);
+      for (const auto& [name, count] : order) add(fmt::format("{} {}", name, verb), count);
     };
     add_all(wins, view_.metric().speed ? "wins on speed" : "wins");
     add_all(leads, "is fastest");

@@ -46,9 +46,11 @@ std::string histogram_picture(const std::string& title, const std::vector<NamedH
   SvgPicture drawing(static_cast<double>(panel_columns) * panel_width + 2 * panel_margin,
                      panels_head + static_cast<double>(rows) * panel_height + panel_margin, title);
   drawing.text(2 * panel_margin, 24, title, SvgPicture::Anchor::start, "bold");
-  for (std::size_t i = 0; i < panels.size(); ++i)
-    draw_panel(drawing, panels[i], panel_margin + static_cast<double>(i % panel_columns) * panel_width,
-               panels_head + static_cast<double>(i / panel_columns) * panel_height);
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    const std::size_t row = i / panel_columns, column = i % panel_columns;
+    draw_panel(drawing, panels[i], panel_margin + static_cast<double>(column) * panel_width,
+               panels_head + static_cast<double>(row) * panel_height);
+  }
   return drawing.standalone();
 }
 

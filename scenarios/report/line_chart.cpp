@@ -62,7 +62,7 @@ void draw_curve(SvgPicture& drawing, const Curve& curve, const Scale& x, const S
     std::string upper, lower;
     for (const auto& [at, low, high] : curve.range) {
       upper += fmt::format("{:.1f},{:.1f} ", x(at), y(high));
-      lower = fmt::format("{:.1f},{:.1f} ", x(at), y(low)) + lower;
+      lower.insert(0, fmt::format("{:.1f},{:.1f} ", x(at), y(low)));
     }
     drawing.area(upper + lower, "range");
   }

@@ -140,7 +140,7 @@ SearchAnswer answer_of(const SearchFile& search, const FindOutcome& outcome, Des
     answer.found.push_back(std::move(tried));
     if (const std::string why = reason(search, outcome, group); !why.empty()) {
       const std::string where = group_title(answer.axes, group.labels);
-      answer.reasons.push_back(where.empty() ? why : where + ": " + why);
+      answer.reasons.push_back(where.empty() ? why : fmt::format("{}: {}", where, why));
     }
   }
   return answer;

@@ -289,7 +289,9 @@ std::vector<ShownSetting> searched_settings(const SearchAnswer& answer) {
     std::string name;
     for (const auto& [path, value] : paths) {
       const std::string title = axis_title(path);
-      name += (name.empty() ? "" : ", ") + (title == "scheme" ? value : title + " " + value);
+      if (!name.empty()) name += ", ";
+      if (title != "scheme") name.append(title).append(" ");
+      name += value;
     }
     return name;
   };

@@ -30,7 +30,7 @@ std::string free_neighbour(const fs::path& out) {
   if (base.filename() == "." || base.filename() == "..") return "DIR";
   std::error_code ignored;
   for (int number = 2;; ++number) {
-    const std::string candidate = fmt::format("{}-{}", base.string(), number);
+    std::string candidate = fmt::format("{}-{}", base.string(), number);
     if (!fs::exists(candidate, ignored)) return candidate;
   }
 }

@@ -21,7 +21,8 @@ std::string flow_map(const Texts& texts) { return "{" + flow_text(texts) + "}"; 
 
 std::string block_map(const Texts& texts, const std::string& indent) {
   std::string out;
-  for (const auto& [key, text] : texts) out += "\n" + indent + key + (text.starts_with('\n') ? ":" : ": ") + text;
+  for (const auto& [key, text] : texts)
+    out.append("\n").append(indent).append(key).append(text.starts_with('\n') ? ":" : ": ").append(text);
   return out;
 }
 

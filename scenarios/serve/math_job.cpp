@@ -26,7 +26,7 @@ struct Cancelled {};
 fs::path new_place(const fs::path& root, const std::string& name) {
   std::error_code ignored;
   for (int number = 1;; ++number) {
-    const fs::path place = root / "what-if" / fmt::format("{}-{}", name, number);
+    fs::path place = root / "what-if" / fmt::format("{}-{}", name, number);
     if (!fs::exists(place, ignored)) return place;
   }
 }

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "scenarios/schema/source_text.hpp"
@@ -71,7 +73,7 @@ PointReader::PointReader(const Sweep& sweep, std::vector<std::string> more)
 Scenario PointReader::read(const SweepGroup& group, std::int64_t repeat) const {
   refuse_to_undo(sweep_, group, more_);
   std::vector<std::string> sets;
-  for (const auto& [path, yaml] : group.set) sets.push_back(path + "=" + yaml);
+  for (const auto& [path, yaml] : group.set) sets.push_back(fmt::format("{}={}", path, yaml));
   ReadOptions options;
   options.sets_of_file = static_cast<int>(sets.size());
   options.sets_folder = sweep_.folder;

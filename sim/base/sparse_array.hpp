@@ -17,8 +17,8 @@ class SparseArray {
   SparseArray() = default;
   /// Room for `size` objects; none exists.
   explicit SparseArray(std::size_t size) : items_(size) {}
-  SparseArray(SparseArray&&) = default;
-  SparseArray& operator=(SparseArray&&) = default;
+  SparseArray(SparseArray&&) noexcept = default;
+  SparseArray& operator=(SparseArray&&) noexcept = default;
 
   /// Null: it has not been made.
   T* find(std::size_t i) { return items_[i].get(); }

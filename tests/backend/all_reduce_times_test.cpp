@@ -1,5 +1,6 @@
 // What all-reduces cost through a whole run: buckets and overlap, the inside of hosts, every collective, and what libraries choose.
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <fstream>
@@ -127,7 +128,7 @@ TEST_CASE("ways inside a host have a share of their bandwidth while their worker
           const std::string workers = std::to_string(p), bandwidth = std::to_string(static_cast<int>(rate / 1e6));
           const Result result = run_timing(
               cluster(p),
-              {"cluster.workers=[{count: " + workers + ", device: node, per_host: " + workers + "}]",
+              {fmt::format("cluster.workers=[{{count: {0}, device: node, per_host: {0}}}]", workers),
                "cluster.network.topology={kind: hosts}",
                "cluster.network.intra={bandwidth: " + bandwidth + "MB/s, latency: 0s, while_computing: " + std::to_string(share) + "}",
                "workload.cost={model: resnet18}", "training.stop={updates: 3}",

@@ -1,6 +1,7 @@
 // Clients that come and go under every scheme that invites clients: the run ends, the books balance, and the same seed gives the same run.
 // All other schemes refuse them.
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include "books.hpp"
 #include "fault_stories.hpp"
@@ -18,8 +19,9 @@ TEST_CASE("every scheme: clients come and go, or the refusal has a remedy") {
     for (const std::string availability : {"{kind: on_off, on: 80ms, off: 40ms}", "{kind: on_off, on: 25ms, off: 5ms}"}) {
       CAPTURE(variant.scheme);
       CAPTURE(availability);
-      std::vector<std::string> sets = {"cluster.workers=[{count: 3, device: node, availability: " + availability +
-                                       "}, {count: 1, device: node, slowdown: 2, availability: " + availability + "}]"};
+      std::vector<std::string> sets = {fmt::format(
+          "cluster.workers=[{{count: 3, device: node, availability: {0}}}, {{count: 1, device: node, slowdown: 2, availability: {0}}}]",
+          availability)};
       if (!invites) {
         if (variant.one_worker || variant.one_host) continue;
         CHECK_THROWS_WITH(run_timing(text(variant), sets), doctest::Contains("take a federated scheme"));

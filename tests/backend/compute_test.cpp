@@ -142,7 +142,8 @@ TEST_CASE("loader: the first batch is waited for, and then the slower of the two
         CHECK(same_time(result.record.workers[0].split[Phase::compute], 12 * c));
         if (load / loaders <= c && prefetch > 1 && load <= c)
           CHECK(same_time(result.record.end, load + 12 * c));  // only the first is waited for
-        if (load / loaders > c && prefetch > 1) CHECK(result.record.end.seconds() >= 12 / loaders * load);
+        const int whole_turns = 12 / loaders;
+        if (load / loaders > c && prefetch > 1) CHECK(result.record.end.seconds() >= whole_turns * load);
         check_books(result, true);
       }
     }

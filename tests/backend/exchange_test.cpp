@@ -76,8 +76,8 @@ TEST_CASE("half duplex: both directions of a ring share each cable") {
       CAPTURE(p);
       const Result result =
           run_on(p, n, 3, {"cluster.network.link.duplex=half", "cluster.network.collective={algorithm: ring, fidelity: " + fidelity + "}"});
-      CHECK(near_to(result.record.end,
-                    3 * (c + 2 * (p - 1) * (alpha + 2 * static_cast<double>(n / static_cast<std::uint64_t>(p)) / bandwidth))));
+      const std::uint64_t chunk = n / static_cast<std::uint64_t>(p);
+      CHECK(near_to(result.record.end, 3 * (c + 2 * (p - 1) * (alpha + 2 * static_cast<double>(chunk) / bandwidth))));
     }
   }
 }

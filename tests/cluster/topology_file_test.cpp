@@ -254,7 +254,7 @@ TEST_CASE("file: GraphML that is wrong is refused by name and remedy") {
   const Folder folder;
   const auto graphml = [&](const std::string& text) {
     const std::string path = folder.write("net.graphml", text);
-    const std::string said = refusal(path);
+    std::string said = refusal(path);
     CHECK(said.starts_with(path + ": "));
     return said;
   };

@@ -86,7 +86,8 @@ TEST_CASE("nccl, rings in one host: base + 2(p-1)(step + link) + 2(p-1)/p n / (s
 }
 
 TEST_CASE("nccl, rings over hosts: 2(m-1) steps between them, the others along the chains inside") {
-  for (const auto& [hosts, per_host] : std::vector<std::pair<std::size_t, std::size_t>>{{2, 1}, {5, 1}, {2, 2}, {2, 8}, {4, 4}}) {
+  for (const auto& shape : std::vector<std::pair<std::size_t, std::size_t>>{{2, 1}, {5, 1}, {2, 2}, {2, 8}, {4, 4}}) {
+    const std::size_t hosts = shape.first, per_host = shape.second;
     for (std::size_t protocol = 0; protocol < 2; ++protocol) {
       for (const std::uint64_t bytes : {std::uint64_t{800}, 8 * mebi, 64 * mebi}) {
         CAPTURE(hosts);

@@ -30,7 +30,7 @@ inline std::vector<Variant> variants() {
 /// four, one of them slow, where the scheme cannot have five.
 inline std::string uneven(const Variant& variant, int slow_workers = 2) {
   const std::string slow = "{count: " + std::to_string(slow_workers) + ", device: node, slowdown: 3, ";
-  const std::string yaml = std::string(R"(straggler: 1
+  std::string yaml = std::string(R"(straggler: 1
 name: uneven
 seed: 7
 devices:
@@ -40,19 +40,19 @@ devices:
     update: 10MB/s
 cluster:
   workers: )") +
-                           (variant.one_worker ? "[{count: 1, device: node}]"
-                            : variant.one_host ? "[{count: 3, device: node, per_host: 5}, " + slow + "same_host: true}]"
-                                               : "[{count: 3, device: node}, " + slow + "link: {bandwidth: 10Mbps}}]") +
-                           R"(
+                     (variant.one_worker ? "[{count: 1, device: node}]"
+                      : variant.one_host ? "[{count: 3, device: node, per_host: 5}, " + slow + "same_host: true}]"
+                                         : "[{count: 3, device: node}, " + slow + "link: {bandwidth: 10Mbps}}]") +
+                     R"(
   servers: {count: 1, update: 5MB/s, per_message: 20us}
   network: {link: {bandwidth: 100Mbps, latency: 100us})" +
-                           (variant.one_host ? ", intra: {bandwidth: 100kB/s, latency: 50us}" : "") + R"(}
+                     (variant.one_host ? ", intra: {bandwidth: 100kB/s, latency: 50us}" : "") + R"(}
 workload:
   model: {kind: mlp, hidden: [16]}
   data: {kind: coordinates, samples: 2000, test_samples: 200}
 training:
   scheme: )" + variant.scheme +
-                           R"(
+                     R"(
   batch: {per_worker: 50}
   optimizer: {kind: sgd, learning_rate: 0.05, momentum: 0.9}
   stop: {epochs: 3}

@@ -32,7 +32,8 @@ double predict(const DeviceProfile& device, const char* model, Parameters given,
     const ComputeTime::Split split = time->at(size);
     return split.overhead + static_cast<double>(size) * split.per_sample;
   };
-  const double whole = static_cast<double>(samples / batch) * seconds(batch);
+  const auto batches = samples / batch;
+  const double whole = static_cast<double>(batches) * seconds(batch);
   return samples % batch == 0 ? whole : whole + seconds(samples % batch);
 }
 

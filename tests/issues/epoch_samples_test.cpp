@@ -21,7 +21,8 @@ std::string dropping(const std::string& batch) { return "training.batch={" + bat
 
 TEST_CASE("a mini-batch that is larger than the batch is the batch") {
   // Parts of 30 hold one batch of 16, parts of 50 three.
-  for (const auto& [part, batches] : {std::pair{30, 1}, std::pair{50, 3}}) {
+  for (const auto& parts : {std::pair{30, 1}, std::pair{50, 3}}) {
+    const int part = parts.first, batches = parts.second;
     for (const int minibatch : {16, 32, 1000}) {
       CAPTURE(part);
       CAPTURE(minibatch);
@@ -67,8 +68,8 @@ TEST_CASE("mini-batches that do not divide the batch: a pass is whole batches, e
 TEST_CASE("a pass draws the samples of an epoch, even if mini-batches are interrupted") {
   // Workers of four speeds with whole batches of 50 after each sync, so that what is left of a batch is anything.
   const Result result = run_timing(
-      cluster(4), {"cluster.workers=[{count: 1, device: node}, {count: 1, device: node, slowdown: 1.3}, {count: 1, device: node, "
-                   "slowdown: 2.1}, {count: 1, device: node, slowdown: 3.7}]",
+      cluster(4), {std::string("cluster.workers=[{count: 1, device: node}, {count: 1, device: node, slowdown: 1.3}, ") +
+                       "{count: 1, device: node, slowdown: 2.1}, {count: 1, device: node, slowdown: 3.7}]",
                    "workload.data.samples=560", dropping("per_worker: 50"), nonblocking(32, "reset"), "training.stop={epochs: 20}"});
   CHECK(result.record.epochs == static_cast<double>(result.record.samples) / 400);
   for (const OrderRow& row : result.sink.order) CHECK(row.position % 140 < 100);

@@ -1,5 +1,6 @@
 // workload.precision chooses a roofline's figures for 16 bits, and `check` says where there are none.
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -67,10 +68,9 @@ TEST_CASE("a roofline without figures for 16 bits takes as long as in fp32, and 
     const std::vector<std::string> warnings = precision_warnings(own, precision);
     REQUIRE(warnings.size() == 1);
     const std::string format = precision == std::string("bf16") ? "bf16" : "fp16";
-    CHECK(warnings[0].starts_with("device node has no " + format +
-                                  " figures, so its batches take as long as in fp32; give them as "
-                                  "devices.node.compute.roofline." +
-                                  format + ": "));
+    CHECK(warnings[0].starts_with(fmt::format(
+        "device node has no {0} figures, so its batches take as long as in fp32; give them as devices.node.compute.roofline.{0}: ",
+        format)));
     CHECK(precision_warnings("{profile: k80}", precision).size() == 1);
   }
   CHECK(precision_warnings(own, "fp32").empty());

@@ -35,7 +35,7 @@ TEST_CASE("points that will be requested later are counted from the beginning, o
   PointPool pool({}, state, nullptr, {});
   pool.expect(2);
   CHECK(pool.progress().points == 2);
-  const PointRequest request{"", [&] { return scenario; }, true};
+  const PointRequest request{"", [&] { return Scenario(scenario); }, true};
   for (std::size_t run = 1; run <= 3; ++run) {
     pool.run({request});
     CHECK(pool.progress().finished == run);

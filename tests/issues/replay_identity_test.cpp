@@ -62,7 +62,9 @@ TEST_CASE("a replay refuses each key that enters the root of all names") {
                                                  {{"training.batch.per_worker=11"}, "training.batch"},
                                                  {{"training.compression=top_k"}, "training.compression"},
                                                  {{"training.evaluate.split=validation"}, "training.evaluate.split"}};
-  for (const auto& [change, place] : others) {
+  for (const auto& other : others) {
+    const auto& change = other.first;
+    const std::string& place = other.second;
     CAPTURE(place);
     for (const bool timing_only : {false, true})
       CHECK_MESSAGE(has(refusal(folder, with_also(sets, change), timing_only), "its " + place + " differs"),

@@ -1,5 +1,6 @@
 // Slips that a review found before the first release: each case is one, and says what should happen instead.
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -52,7 +53,7 @@ TEST_CASE("averaged momentum survives a worker that took no step") {
     // Mini-batches of 32 ms and 96 ms; the fast worker's batch of two is over before the slow one has done one.
     const Result result = run(cluster(2), {"cluster.workers=[{count: 1, device: node}, {count: 1, device: node, slowdown: 3}]",
                                            "workload.model={kind: quadratic, condition: 1, start: 10}",
-                                           "workload.data={kind: csv, path: " + data + ", test_path: " + data + ", normalize: none}",
+                                           fmt::format("workload.data={{kind: csv, path: {0}, test_path: {0}, normalize: none}}", data),
                                            "training.batch.per_worker=64", "training.optimizer.momentum=0.9", "training.stop.updates=20",
                                            "training.scheme={kind: nonblocking, minibatch: 32, momentum_at_sync: " + mode + "}"});
     REQUIRE(result.weights.size() == 1);

@@ -120,7 +120,7 @@ TEST_CASE("adagrad follows its formula, with decay of weights and rate and a sta
       Handle weights = values.leaf(as<float>(w));
       std::vector<Handle> state;
       for (int t = 1; t <= 4; ++t) {
-        const std::vector<float> g = numbers(n, static_cast<std::uint64_t>(10 + t));
+        const std::vector<float> g = numbers(n, 10 + static_cast<std::uint64_t>(t));
         weights = rule->step(values.lineage(), weights, values.leaf(g), 0, 1, state);
         for (std::size_t i = 0; i < n; ++i) {
           const double d = g[i] + more * w[i];

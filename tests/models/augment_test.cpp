@@ -91,7 +91,7 @@ TEST_CASE("augment: each shift and flip has the same probability, and nothing el
       CAPTURE(flip);
       const Augmenter augmenter({static_cast<std::size_t>(crop), flip}, {channels, height, width}, border);
       const std::set<std::vector<float>> possible = outcomes(image, crop, flip, border);
-      const auto kinds = static_cast<std::size_t>((2 * crop + 1) * (2 * crop + 1) * (flip ? 2 : 1));
+      const auto kinds = static_cast<std::size_t>(2 * crop + 1) * static_cast<std::size_t>(2 * crop + 1) * (flip ? 2 : 1);
       REQUIRE(possible.size() == kinds);
       const double draws = 20'000, expected = draws / static_cast<double>(kinds);
       std::map<std::vector<float>, int> counts;

@@ -299,7 +299,7 @@ TEST_CASE("fashion_mnist: files that do not belong together") {
   const Tiny tiny;
   const auto inspect_and_load = [&] {
     const std::string inspected = error_of<DataError>([&] { entry("fashion_mnist").inspect(at_path(folder), "/"); });
-    const std::string loaded = error_of<DataError>([&] { entry("fashion_mnist").load(at_path(folder), "/", 1, 1); });
+    std::string loaded = error_of<DataError>([&] { entry("fashion_mnist").load(at_path(folder), "/", 1, 1); });
     CHECK(inspected == loaded);
     return loaded;
   };

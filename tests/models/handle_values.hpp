@@ -25,7 +25,7 @@ class HandleValues {
     formula.kind = Formula::Kind::elementwise;  // only its key matters: no rule is applied to a leaf
     static const Rule leaf_rule{"leaf"};
     formula.rule = &leaf_rule;
-    const Handle handle = lineage_.make(std::move(formula), {});
+    Handle handle = lineage_.make(std::move(formula), {});
     value.resize(n_ + registers_);
     values_[handle.key()] = std::move(value);
     kept_.push_back(handle);

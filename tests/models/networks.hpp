@@ -130,7 +130,8 @@ inline std::vector<float> recipe_weights(const Architecture& architecture, std::
       const std::vector<std::size_t>& shape = layer.tensors[t].shape;
       std::size_t count = 1;
       for (const std::size_t width : shape) count *= width;
-      const double scale = 4 / std::sqrt(static_cast<double>(count / shape[0]));
+      const std::size_t fan_in = count / shape[0];
+      const double scale = 4 / std::sqrt(static_cast<double>(fan_in));
       for (std::size_t i = 0; i < count; ++i) {
         double x = recipe_number(salt, i);
         if (norm)

@@ -97,7 +97,8 @@ Architecture tangle(std::size_t channels) {
   const LayerIndex h = build.add({f, g});
   const LayerIndex i = build.relu(build.max_pool(h, Window::square(2, 1)));
   const LayerIndex j = build.relu(build.conv(i, "j", 7, Window::square(2), true));
-  return finish(std::move(build), build.global_average_pool(build.batch_norm(j, "nj")), 6);
+  const LayerIndex k = build.global_average_pool(build.batch_norm(j, "nj"));
+  return finish(std::move(build), k, 6);
 }
 
 void check_problem(const Problem& problem, const Model& model, double bound) {

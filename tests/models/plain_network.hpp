@@ -148,7 +148,8 @@ class PlainNetwork {
     const LayerSpec& layer = net_.layers[l];
     const std::size_t channels = layer.in.channels, places = layer.in.height * layer.in.width;
     const std::vector<double>& x = in(l);
-    const double count = static_cast<double>(x.size() / channels);
+    const std::size_t each = x.size() / channels;
+    const double count = static_cast<double>(each);
     std::vector<double>&mean = means_[l], &variance = variances_[l];
     mean.assign(channels, 0.0);
     variance = mean;
@@ -235,7 +236,8 @@ class PlainNetwork {
     const std::size_t channels = layer.in.channels, places = layer.in.height * layer.in.width;
     const std::vector<double>&x = in(l), &d = errors_[l];
     std::vector<double>& below = error_in(l);
-    const double count = static_cast<double>(x.size() / channels);
+    const std::size_t each = x.size() / channels;
+    const double count = static_cast<double>(each);
     std::vector<double> sum(channels, 0.0), product(channels, 0.0);
     const auto normal = [&](std::size_t i, std::size_t c) { return (x[i] - means_[l][c]) / std::sqrt(variances_[l][c] + 1e-5); };
     for (std::size_t i = 0; i < x.size(); ++i) {

@@ -93,7 +93,8 @@ std::uint64_t Arguments::count(const char* name, std::uint64_t least) const {
 }
 
 std::filesystem::path Arguments::file(const char* name) const {
-  const std::filesystem::path given = get<std::string>(name), folder = given.parent_path();
+  std::filesystem::path given = get<std::string>(name);
+  const std::filesystem::path folder = given.parent_path();
   if (given.empty()) throw UsageError(fmt::format("--{} is empty; name a file", name));
   std::error_code error;
   if (!given.has_filename() || std::filesystem::is_directory(given, error))

@@ -79,7 +79,7 @@ std::size_t memory_budget(const Arguments& arguments) {
 
 KeptTables kept_tables(const Arguments& arguments) {
   if (!arguments.has("keep")) return {};
-  const auto given = arguments.get<std::string>("keep");
+  const auto& given = arguments.get<std::string>("keep");
   if (given == "all") return {};
   KeptTables kept{false, false, false, false, false};
   if (given == "none") return kept;

@@ -31,7 +31,7 @@ class Lines {
 };
 
 std::string outcome_text(const RunRecord& record) {
-  const std::string name = name_of(record.outcome);
+  std::string name = name_of(record.outcome);
   if (record.outcome == Outcome::diverged) return name + " (the loss is no longer finite)";
   if (record.outcome == Outcome::aborted) return name + " (a worker crashed, and on_failure is abort)";
   if (record.outcome == Outcome::all_workers_down) return name + " (no worker is left, and none will come)";

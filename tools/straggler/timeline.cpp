@@ -42,7 +42,7 @@ class UntilTwice final : public ProgressListener {
 };
 
 Time drawn_until(const Arguments& arguments) {
-  const std::string given = arguments.get<std::string>("until");
+  const auto& given = arguments.get<std::string>("until");
   try {
     const double seconds = parse_quantity(given, Dimension::time);
     if (seconds > 0 && seconds < Time::limit().seconds() / 2) return Time::from_seconds(seconds);

@@ -1,4 +1,6 @@
 // Patterns that select rows of a table: included and excluded values of columns, ranges, and lists of patterns.
+#include <fmt/core.h>
+
 #include <stdexcept>
 
 #include "scenarios/schema/yaml_tree.hpp"
@@ -74,7 +76,7 @@ RowPattern read_pattern(ReadContext& context, const YamlNode* node, const std::s
   }
   for (std::size_t i = 0; i < node->items.size(); ++i) {
     const std::string& column = node->keys[i].name;
-    pattern.conditions.push_back(read_condition(context, node->items[i], column, path + "." + column));
+    pattern.conditions.push_back(read_condition(context, node->items[i], column, fmt::format("{}.{}", path, column)));
     pattern.conditions.back().place = node->keys[i].place;
   }
   return pattern;

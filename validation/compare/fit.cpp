@@ -236,7 +236,7 @@ std::vector<PlacedSet> sets_of(const Fit& fit, const std::vector<double>& values
   for (std::size_t i = 0; i < fit.parameters.size(); ++i) {
     const FitParameter& parameter = fit.parameters[i];
     const std::string text = format_amount(values[i], parameter.dimension), who = "fit.parameters[" + std::to_string(i) + "]";
-    for (const std::string& path : parameter.paths) sets.push_back({path + "=" + text, parameter.place, who});
+    for (const std::string& path : parameter.paths) sets.push_back({fmt::format("{}={}", path, text), parameter.place, who});
   }
   return sets;
 }

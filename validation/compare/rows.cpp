@@ -1,5 +1,7 @@
 #include "validation/compare/rows.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -168,7 +170,8 @@ class RowReader {
       out.bound.emplace_back(row.cells[*table_.find(bind.column)].text);
       for (const BindTarget& target : bind.targets) {
         const std::string value = bound_value(bind, target, row);
-        for (const std::string& path : target.paths) out.sets.push_back({path + "=" + value, bind.place, "bind." + bind.column});
+        for (const std::string& path : target.paths)
+          out.sets.push_back({fmt::format("{}={}", path, value), bind.place, "bind." + bind.column});
       }
     }
     out.rank = rank_of(row);

@@ -156,7 +156,7 @@ void MpiBackend::gather_own_versions() {
 Handle MpiBackend::mean_of(const std::vector<Handle>& parts) {
   std::vector<Weights> all(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) all[i].edit().value = parts[i];
-  const Handle mean = context_.algebra.mean(all)->value;
+  Handle mean = context_.algebra.mean(all)->value;
   values_.of(mean);
   return mean;
 }
