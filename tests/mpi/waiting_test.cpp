@@ -42,12 +42,6 @@ struct Connection {
   }
 };
 
-std::int64_t page_faults() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return used.ru_minflt;
-}
-
 }  // namespace
 
 TEST_CASE("a wait ends when bytes arrive on a connection, and otherwise after its time") {
@@ -86,6 +80,14 @@ TEST_CASE("only the thread that asks for it goes behind messages") {
 }
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+namespace {
+std::int64_t page_faults() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return used.ru_minflt;
+}
+}  // namespace
+
 TEST_CASE("buffers of one size are mapped once") {
   mallopt(M_MMAP_THRESHOLD, 1 << 22);  // as every program of Straggler does when it starts
   keep_freed_memory();
