@@ -19,6 +19,8 @@ namespace {
 
 // Deflate compresses at most 1032 : 1 (zlib's technical notes), which bounds the size that a header may promise.
 constexpr std::uintmax_t most_expansion = 1032;
+// A larger file is one compressed stream that says its own size, so that a false promise is found before, or while, it is read once.
+constexpr std::size_t large = std::size_t{64} << 20;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& sentence) {
   throw DataError(fmt::format("{}: {}", path.string(), sentence));
@@ -124,17 +126,37 @@ struct FreeDecompressor {
   void operator()(libdeflate_decompressor* one) const { libdeflate_free_decompressor(one); }
 };
 
+/// The size that a compressed stream states at its end, modulo 2^32 (RFC 1952, ISIZE).
+std::uint32_t stated_size(const Bytes& packed) {
+  std::uint32_t size = 0;
+  for (std::size_t i = 0; i < 4; ++i) size |= std::uint32_t{packed[packed.size() - 4 + i]} << (8 * i);
+  return size;
+}
+
 /// Decompresses a file at once, three times as fast as zlib streams it. False unless it is a single intact compressed stream of exactly the
-/// size of `out`: zlib then reads it or reports the error.
+/// size of `out`: zlib then reads it or reports the error. Large files must be such a stream.
 bool unpack(const std::filesystem::path& path, std::uintmax_t size, Bytes& out) {
   Bytes packed(static_cast<std::size_t>(size));
-  if (!std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(packed.data()), static_cast<std::streamsize>(size))) return false;
+  if (size < 18 ||  // a stream's head and tail
+      !std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(packed.data()), static_cast<std::streamsize>(size)))
+    return false;
+  const std::uint32_t stated = stated_size(packed);
+  if (stated != static_cast<std::uint32_t>(out.size())) {
+    if (out.size() > large)
+      fail(path, fmt::format("its header asks for {} bytes, but the compressed stream says that it holds {}; get the whole, undamaged file, "
+                             "compressed as one stream",
+                             out.size(), stated));
+    return false;
+  }
   const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor(libdeflate_alloc_decompressor());
   std::size_t read = 0;
-  return decompressor &&
-         libdeflate_gzip_decompress_ex(decompressor.get(), packed.data(), packed.size(), out.data(), out.size(), &read, nullptr) ==
-             LIBDEFLATE_SUCCESS &&
-         read == packed.size();
+  const bool good = decompressor &&
+                    libdeflate_gzip_decompress_ex(decompressor.get(), packed.data(), packed.size(), out.data(), out.size(), &read,
+                                                  nullptr) == LIBDEFLATE_SUCCESS &&
+                    read == packed.size();
+  if (!good && out.size() > large)
+    fail(path, fmt::format("damaged: it is no compressed stream of the {} bytes that its header asks for; get an undamaged IDX file", out.size()));
+  return good;
 }
 
 }  // namespace

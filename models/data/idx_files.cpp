@@ -63,11 +63,12 @@ struct Half {
   Half(const Parameters& parameters, const fs::path& base, const Role& image_role, const Role& label_role, bool whole)
       : images_path(file_of(parameters, base, image_role)), labels_path(file_of(parameters, base, label_role)) {
     const std::size_t dimensions = idx_dimensions(images_path) == 4 ? 4 : 3;
-    images = whole ? read_idx(images_path, dimensions) : read_idx_header(images_path, dimensions);
+    images = read_idx_header(images_path, dimensions);
     labels = read_idx(labels_path, 1);
     if (images.dimensions[0] != labels.dimensions[0])
       throw DataError(fmt::format("{}: has {} labels, but {} has {} images; the two files must belong together", labels_path.string(),
                                   labels.dimensions[0], images_path.string(), images.dimensions[0]));
+    if (whole) images = read_idx(images_path, dimensions);
   }
   std::vector<std::size_t> shape() const {
     if (images.dimensions.size() == 3) return {1, images.dimensions[1], images.dimensions[2]};

@@ -112,13 +112,19 @@ double CostTable::activation_bytes() const {
   return bytes;
 }
 
+std::size_t CostTable::operations() const {
+  std::size_t count = 0;
+  for (const CostLayer& layer : layers) count += layer.operations;
+  return count;
+}
+
 CostTable cost_table(const Model& model) {
   CostTable table;
   table.statistics = model.statistics();
   const std::vector<TensorInfo> tensors = model.tensors();
   std::size_t next = 0;
   for (const LayerCost& layer : model.cost())
-    table.layers.push_back({layer.name, layer.forward_flops, layer.activation_bytes, take(tensors, next, layer)});
+    table.layers.push_back({layer.name, layer.forward_flops, layer.activation_bytes, take(tensors, next, layer), layer.operations});
   if (next != tensors.size()) throw std::logic_error("the tensor '" + tensors[next].name + "' of a model belongs to no layer of its costs");
   return table;
 }
@@ -131,8 +137,9 @@ CostTable cost_table(const Architecture& architecture) {
   for (std::size_t i = 0; i < architecture.layers.size(); ++i) {
     const LayerSpec& layer = architecture.layers[i];
     const double flops = 2 * multiply_adds(layer);
-    if (flops > 0 || !layer.tensors.empty() || table.layers.empty()) table.layers.push_back({layer.name, flops, 0, {}});
+    if (flops > 0 || !layer.tensors.empty() || table.layers.empty()) table.layers.push_back({layer.name, flops, 0, {}, 0});
     CostLayer& row = table.layers.back();
+    if (layer.kind != LayerKind::flatten) ++row.operations;  // a flattened tensor is its input
     if (layer.kind == LayerKind::batch_norm) table.statistics += 2 * layer.in.channels;  // mean and variance
     if (kept[i]) row.activation_bytes += float_bytes * static_cast<double>(layer.out.size());
     for (const TensorSpec& tensor : layer.tensors) {

@@ -41,6 +41,7 @@ struct LayerCost {
   std::size_t parameters = 0;
   double forward_flops = 0;
   double activation_bytes = 0;  // output kept for backward
+  std::size_t operations = 1;   // that a framework issues one by one: the layer, and what follows it without tensors (activation, pool, sum)
 };
 
 /// Scratch memory of one thread; reusable for any call of the same model.

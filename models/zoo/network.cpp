@@ -91,7 +91,7 @@ void initialize(const Architecture& architecture, std::uint64_t seed, float* wei
 std::vector<LayerCost> cost_of(const Architecture& architecture) {
   std::vector<LayerCost> cost;
   for (const CostLayer& layer : cost_table(architecture).layers)
-    cost.push_back({layer.name, layer.parameters(), layer.forward_flops, layer.activation_bytes});
+    cost.push_back({layer.name, layer.parameters(), layer.forward_flops, layer.activation_bytes, layer.operations});
   return cost;
 }
 

@@ -20,6 +20,7 @@ std::unique_ptr<ComputeTime> Blueprint::compute_time(const Scenario& scenario, c
   const double width = half != nullptr ? 0.5 : 1;  // of a number, in 4 bytes
   Roofline roofline;
   roofline.launch = half != nullptr ? half->launch : spec.launch;
+  roofline.issue = (half != nullptr ? half->issue : spec.issue) * static_cast<double>(cost.operations());
   roofline.flops_per_sample = training.flops_per_sample;
   roofline.peak = half != nullptr ? half->peak : spec.peak;
   roofline.efficiency = half != nullptr ? half->efficiency : spec.efficiency;

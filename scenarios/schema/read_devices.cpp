@@ -96,6 +96,12 @@ Part<HalfRates> half_part() {
       field(
           &HalfRates::launch,
           {.name = "launch", .type = ValueType::time, .range = any_time(), .meaning = "added to each computation", .otherwise = otherwise}),
+      written_if<HalfRates>([](const HalfRates& rates) { return rates.issue > 0; },
+                            field(&HalfRates::issue, {.name = "issue",
+                                                      .type = ValueType::time,
+                                                      .range = any_time(),
+                                                      .meaning = "the host's time to issue one operation",
+                                                      .otherwise = otherwise})),
   });
 }
 
@@ -106,7 +112,7 @@ Field<ComputeSpec> half_field(const char* key, const char* when, std::optional<H
     Section half = roofline.section(key);
     if (!half.given()) return;
     const std::optional<HalfRates>& base = whole.*member;
-    HalfRates rates = base.value_or(HalfRates{0, whole.efficiency, whole.launch});
+    HalfRates rates = base.value_or(HalfRates{0, whole.efficiency, whole.launch, whole.issue});
     if (!base) half.require("peak", "write a compute rate such as 125TFLOPS: dense, without sparsity");
     half_part().read(half, rates);
     half.finish();
@@ -121,7 +127,7 @@ Part<ComputeSpec> roofline_part() {
                                  .type = ValueType::flops,
                                  .range = any_peak(),
                                  .meaning = "FP32 operations a second; a batch takes `launch + max(FLOPs / (peak * efficiency), bytes / "
-                                            "memory_bandwidth)`, counted from the model's layers",
+                                            "memory_bandwidth, operations * issue)`, counted from the model's layers",
                                  .otherwise = "required, or the profile's"}),
       field(&ComputeSpec::efficiency, {.name = "efficiency",
                                        .type = ValueType::fraction,
@@ -138,6 +144,13 @@ Part<ComputeSpec> roofline_part() {
                                    .range = any_time(),
                                    .meaning = "added to each computation",
                                    .otherwise = "`0s`, or the profile's"}),
+      written_if<ComputeSpec>([](const ComputeSpec& spec) { return spec.issue > 0; },
+                              field(&ComputeSpec::issue, {.name = "issue",
+                                                          .type = ValueType::time,
+                                                          .range = any_time(),
+                                                          .meaning = "the host's time to issue one operation of the network (a layer, an "
+                                                                     "activation, a pool), its backward and its update",
+                                                          .otherwise = "`0s`, or the profile's"})),
       half_field("fp16", "instead of the above with `precision: fp16` or `mixed`", &ComputeSpec::fp16),
       half_field("bf16", "the same with `precision: bf16`", &ComputeSpec::bf16),
   });

@@ -33,7 +33,7 @@ inline constexpr ChoiceTable<NumberFormat> precision_choice("precision", {{Numbe
 
 /// The rates of a roofline in one 16-bit format.
 struct HalfRates {
-  double peak = 0, efficiency = 1, launch = 0;  // FLOP per second; share; seconds
+  double peak = 0, efficiency = 1, launch = 0, issue = 0;  // FLOP per second; share; seconds
   bool operator==(const HalfRates&) const = default;
 };
 
@@ -43,7 +43,8 @@ struct ComputeSpec {
   double overhead = 0, per_sample = 0;                 // affine: overhead + b · per_sample
   std::vector<std::pair<std::int64_t, double>> table;  // (batch size, seconds), ascending; piecewise linear, last two points beyond
   double launch = 0;                                   // a table's value is never below it; roofline: added
-  // roofline: launch + max(flops(b) / (peak · efficiency), bytes(b) / memory_bandwidth), counted from the cost model's layers
+  // roofline: launch + max(flops(b) / (peak · efficiency), bytes(b) / memory_bandwidth, operations · issue), counted from the cost model
+  double issue = 0;                                       // seconds
   double peak = 0, efficiency = 1, memory_bandwidth = 0;  // FLOP per second; share; bytes per second
   std::optional<HalfRates> fp16 = {}, bf16 = {};          // in those precisions, with half the bytes; none: as in fp32
   double forward_fraction = 1.0 / 3;                      // of a batch's time; the rest is backward, layer by layer

@@ -51,8 +51,10 @@ void fill(const DeviceProfile& profile, DeviceSpec& spec) {
   spec.compute.efficiency = profile.efficiency;
   spec.compute.memory_bandwidth = profile.memory_bandwidth;
   spec.compute.launch = profile.launch;
+  spec.compute.issue = profile.issue;
   if (profile.half_peak_flops > 0)
-    spec.compute.fp16 = HalfRates{profile.half_peak_flops, profile.half_efficiency, profile.half_launch.value_or(profile.launch)};
+    spec.compute.fp16 = HalfRates{profile.half_peak_flops, profile.half_efficiency, profile.half_launch.value_or(profile.launch),
+                                  profile.half_issue.value_or(profile.issue)};
   if (profile.bfloat16) spec.compute.bf16 = spec.compute.fp16;
   if (profile.memory > 0) spec.memory = profile.memory;
   if (profile.host_to_device > 0) spec.host_to_device = profile.host_to_device;

@@ -22,8 +22,10 @@ class RooflineTime final : public ComputeTime {
       : launch_(roofline.launch),
         compute_per_sample_(roofline.flops_per_sample / (roofline.peak * roofline.efficiency)),
         fixed_memory_(roofline.fixed_bytes / roofline.memory_bandwidth),
-        memory_per_sample_(roofline.bytes_per_sample / roofline.memory_bandwidth) {
+        memory_per_sample_(roofline.bytes_per_sample / roofline.memory_bandwidth),
+        issue_(roofline.issue) {
     require_amount("launch", roofline.launch);
+    require_amount("issue", roofline.issue);
     require_amount("flops_per_sample", roofline.flops_per_sample);
     require_amount("fixed_bytes", roofline.fixed_bytes);
     require_amount("bytes_per_sample", roofline.bytes_per_sample);
@@ -38,12 +40,14 @@ class RooflineTime final : public ComputeTime {
   Split at(std::int64_t samples) const override {
     if (samples < 1) throw std::invalid_argument("a computation has " + std::to_string(samples) + " samples; it must have at least 1");
     const double size = static_cast<double>(samples);
-    if (size * compute_per_sample_ >= fixed_memory_ + size * memory_per_sample_) return {launch_, compute_per_sample_};
+    const double arithmetic = size * compute_per_sample_, memory = fixed_memory_ + size * memory_per_sample_;
+    if (issue_ > arithmetic && issue_ > memory) return {launch_ + issue_, 0};
+    if (arithmetic >= memory) return {launch_, compute_per_sample_};
     return {launch_ + fixed_memory_, memory_per_sample_};
   }
 
  private:
-  double launch_, compute_per_sample_, fixed_memory_, memory_per_sample_;  // seconds
+  double launch_, compute_per_sample_, fixed_memory_, memory_per_sample_, issue_;  // seconds
 };
 
 }  // namespace

@@ -15,12 +15,14 @@ struct DeviceProfile {
   double efficiency = 1;        // share of the peak that training reaches on one model; others differ, up to 3 times
   double memory_bandwidth = 0;  // bytes per second
   double launch = 0;            // seconds per mini-batch, independent of its size
+  double issue = 0;             // seconds that the host needs to issue one operation of the network, its backward and its update
   double memory = 0;            // bytes
   double host_to_device = 0;    // bytes per second; 0: there is no copy
   // In 16 bits, weights in fp32 (mixed precision). The peak: dense, by tensor cores, sums in fp32. 0: no such units, or no source.
   double half_peak_flops = 0;              // FLOP per second
   double half_efficiency = 0;              // share of that peak
   std::optional<double> half_launch = {};  // seconds; none: `launch`
+  std::optional<double> half_issue = {};   // seconds; none: `issue`
   bool bfloat16 = false;                   // the three hold for bfloat16 as for FP16; false: it has no units for bfloat16
   std::string source;                      // of each of these figures
   std::vector<Parameter> parameters = {};  // none: for the registry

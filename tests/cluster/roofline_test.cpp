@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -37,6 +38,23 @@ TEST_CASE("roofline: launch and the slower of arithmetic and memory") {
   CHECK_THROWS_AS(time->at(-3), std::invalid_argument);
 }
 
+TEST_CASE("roofline: the host's issuing is a third roof") {
+  Roofline roofline = example();
+  roofline.issue = 40e-3;  // above memory's 24 + b ms until b = 16, but arithmetic's 4b ms overtakes it at b = 10
+  const auto time = roofline_time(roofline);
+  for (std::int64_t b = 1; b <= 40; ++b) {
+    CAPTURE(b);
+    CHECK(seconds(*time, b) == doctest::Approx((5 + std::max(40.0, 4.0 * static_cast<double>(b))) * 1e-3).epsilon(1e-14));
+    CHECK(time->at(b).per_sample == (b < 10 ? 0 : 4e-3));
+  }
+  roofline.issue = 26e-3;  // memory passes it at b = 2 and arithmetic passes memory at b = 8
+  for (std::int64_t b = 1; b <= 40; ++b) {
+    CAPTURE(b);
+    const double size = static_cast<double>(b);
+    CHECK(seconds(*roofline_time(roofline), b) == doctest::Approx((5 + std::max({26.0, 24 + size, 4 * size})) * 1e-3).epsilon(1e-14));
+  }
+}
+
 TEST_CASE("roofline: without bytes it is affine, without FLOPs it is memory alone") {
   Roofline arithmetic = example();
   arithmetic.fixed_bytes = arithmetic.bytes_per_sample = 0;
@@ -72,7 +90,8 @@ TEST_CASE("roofline: negative, not finite and zero figures are refused by name")
     bool rate;
   };
   for (const Field& field :
-       {Field{"launch", &Roofline::launch, false}, Field{"flops_per_sample", &Roofline::flops_per_sample, false},
+       {Field{"launch", &Roofline::launch, false}, Field{"issue", &Roofline::issue, false},
+        Field{"flops_per_sample", &Roofline::flops_per_sample, false},
         Field{"fixed_bytes", &Roofline::fixed_bytes, false}, Field{"bytes_per_sample", &Roofline::bytes_per_sample, false},
         Field{"peak", &Roofline::peak, true}, Field{"efficiency", &Roofline::efficiency, true},
         Field{"memory_bandwidth", &Roofline::memory_bandwidth, true}}) {

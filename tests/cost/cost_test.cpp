@@ -204,6 +204,20 @@ TEST_CASE("activations that backward reads again are kept, once") {
   CHECK(sum.layers[2].activation_bytes == 4 * 3);
 }
 
+TEST_CASE("operations are what a framework issues: layers and what stands between them, but no flatten") {
+  ArchitectureBuilder build({1, 8, 8});
+  const LayerIndex x = build.relu(build.batch_norm(build.conv(network_input, "a", 4, Window::square(3, 1, 1)), "b"));
+  build.linear(build.flatten(x), "c", 5);
+  const CostTable table = cost_table(std::move(build).build());
+  REQUIRE(table.layers.size() == 3);
+  CHECK(table.layers[0].operations == 1);
+  CHECK(table.layers[1].operations == 2);  // the norm and the ReLU, which has no row
+  CHECK(table.layers[2].operations == 1);  // a flattened tensor is its input
+  CHECK(table.operations() == 4);
+  // 20 convolutions, as many norms, the stem's ReLU and 2 a block, a sum a block, a pool and a linear layer.
+  CHECK(table_of("resnet18").operations() == 20 + 20 + 1 + 2 * 8 + 8 + 1 + 1);
+}
+
 TEST_CASE("activations of ResNet-18 for 32x32: each convolution's output and each ReLU's") {
   // Stages of 65,536, 32,768, 16,384 and 8,192 values a layer. Convolutions: the stem and 4 in stage 1, 4 and a shortcut in the others.
   // ReLUs: the stem's and 4 a stage. Then 512 pooled features and 10 outputs.

@@ -28,10 +28,11 @@ Explanation explained(const std::string& device, const std::string& precision) {
 
 double seconds(const std::string& device, const std::string& precision) { return explained(device, precision).groups.at(0).batch_seconds; }
 
-TrainingCost resnet18() {
+CostTable table_of_resnet18() {
   const CostModelEntry& entry = Registry<CostModelEntry>::instance().at("resnet18");
-  return training_cost(entry.make(complete(entry.parameters, {})));
+  return entry.make(complete(entry.parameters, {}));
 }
+TrainingCost resnet18() { return training_cost(table_of_resnet18()); }
 
 std::vector<std::string> precision_warnings(const std::string& device, const std::string& precision) {
   std::vector<std::string> found;
@@ -81,15 +82,16 @@ TEST_CASE("a roofline without figures for 16 bits takes as long as in fp32, and 
 
 TEST_CASE("built-in devices compute in 16 bits as their profiles say") {
   const TrainingCost cost = resnet18();
+  const auto operations = static_cast<double>(table_of_resnet18().operations());
   std::size_t with_figures = 0;
   for (const DeviceProfile& device : Registry<DeviceProfile>::instance().entries()) {
     CAPTURE(device.name);
     const std::string own = "{profile: " + device.name + "}";
-    const auto roofline = [&](double peak, double efficiency, double launch, double width) {
-      return launch + std::max(batch * cost.flops_per_sample / (peak * efficiency),
-                               width * (cost.fixed_bytes + batch * cost.bytes_per_sample) / device.memory_bandwidth);
+    const auto roofline = [&](double peak, double efficiency, double launch, double issue, double width) {
+      return launch + std::max({batch * cost.flops_per_sample / (peak * efficiency),
+                                width * (cost.fixed_bytes + batch * cost.bytes_per_sample) / device.memory_bandwidth, issue * operations});
     };
-    const double fp32 = roofline(device.peak_flops, device.efficiency, device.launch, 1);
+    const double fp32 = roofline(device.peak_flops, device.efficiency, device.launch, device.issue, 1);
     CHECK(seconds(own, "fp32") == doctest::Approx(fp32).epsilon(1e-12));
     if (device.half_peak_flops <= 0) {
       CHECK(seconds(own, "mixed") == seconds(own, "fp32"));
@@ -97,9 +99,11 @@ TEST_CASE("built-in devices compute in 16 bits as their profiles say") {
       continue;
     }
     ++with_figures;
-    const double half = roofline(device.half_peak_flops, device.half_efficiency, device.half_launch.value_or(device.launch), 0.5);
+    const double half = roofline(device.half_peak_flops, device.half_efficiency, device.half_launch.value_or(device.launch),
+                                 device.half_issue.value_or(device.issue), 0.5);
     CHECK(seconds(own, "mixed") == doctest::Approx(half).epsilon(1e-12));
-    CHECK(seconds(own, "mixed") < seconds(own, "fp32"));
+    // Where the host's issuing binds, autocast's casts cost more than 16 bits save.
+    if (device.half_issue.value_or(device.issue) == 0) CHECK(seconds(own, "mixed") < seconds(own, "fp32"));
     CHECK(precision_warnings(own, "mixed").empty());
     CHECK(seconds(own, "bf16") == (device.bfloat16 ? seconds(own, "mixed") : seconds(own, "fp32")));
     CHECK(precision_warnings(own, "bf16").size() == (device.bfloat16 ? 0 : 1));

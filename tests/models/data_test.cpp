@@ -127,6 +127,22 @@ TEST_CASE("idx: every kind of damage is refused with the path, the fault and the
   CHECK(has(error_of<DataError>([&] { read_idx(folder.path(), 3); }), "not a file"));
 }
 
+TEST_CASE("idx: a large file that promises what it does not hold is refused before it is read twice") {
+  const Scratch folder;
+  std::string items;  // hardly compressible, so that the promise is within deflate's reach
+  std::uint32_t state = 1;
+  for (int i = 0; i < 1'000'000; ++i) items += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  write_gz(folder / "promise.gz", idx({70, 1000, 1000}, items));
+  CHECK(has(error_of<DataError>([&] { read_idx(folder / "promise.gz", 3); }),
+            "its header asks for 70000016 bytes, but the compressed stream says that it holds 1000016"));
+  std::string lying = read(folder / "promise.gz");  // the stream's own size as promised, but not its content
+  for (std::size_t i = 0; i < 4; ++i) lying[lying.size() - 4 + i] = static_cast<char>(70'000'016 >> (8 * i));
+  write(folder / "lying.gz", lying);
+  CHECK(has(error_of<DataError>([&] { read_idx(folder / "lying.gz", 3); }), "damaged: it is no compressed stream of the 70000016 bytes"));
+  write_gz(folder / "kept.gz", idx({70, 1000, 1000}, std::string(70'000'000, 'x')));
+  CHECK(read_idx(folder / "kept.gz", 3).bytes.back() == 'x');
+}
+
 TEST_CASE("idx: damage inside a compressed file") {
   const Scratch folder;
   std::string items;

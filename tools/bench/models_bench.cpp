@@ -126,8 +126,8 @@ void train(benchmark::State& state, const Case& one, const Kernels& kernels) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(rows));
 }
 
-/// As the executor evaluates: a test set of 10,000 samples in memory, 1,000 at a time. `bare`: the same number of forward passes of one
-/// block of samples, which is already in panels and stays in a cache.
+/// As the executor evaluates: a test set of 10,000 samples in memory, 1,000 at a time. `bare`: 128 samples an iteration, always the same
+/// ones, which are already in panels and stay in a cache.
 void evaluate(benchmark::State& state, const Case& one, const Kernels& kernels, bool bare) {
   constexpr std::size_t chunk = 1000;
   const std::unique_ptr<Model> made = make(one, kernels);

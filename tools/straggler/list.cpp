@@ -59,8 +59,9 @@ const std::vector<Group>& groups() {
 /// Rates as a scenario writes them under `fp16`.
 std::string half_rates(const DeviceProfile& device) {
   if (device.half_peak_flops <= 0) return "none";
-  return fmt::format("{{peak: {}, efficiency: {}, launch: {}}}", format_quantity(device.half_peak_flops, Dimension::compute),
-                     format_number(device.half_efficiency), format_quantity(device.half_launch.value_or(device.launch), Dimension::time));
+  return fmt::format("{{peak: {}, efficiency: {}, launch: {}, issue: {}}}", format_quantity(device.half_peak_flops, Dimension::compute),
+                     format_number(device.half_efficiency), format_quantity(device.half_launch.value_or(device.launch), Dimension::time),
+                     format_quantity(device.half_issue.value_or(device.issue), Dimension::time));
 }
 
 std::vector<std::pair<std::string, std::string>> figures_of(const DeviceProfile& device) {
@@ -68,6 +69,7 @@ std::vector<std::pair<std::string, std::string>> figures_of(const DeviceProfile&
           {"efficiency", format_number(device.efficiency)},
           {"memory_bandwidth", format_quantity(device.memory_bandwidth, Dimension::rate)},
           {"launch", format_quantity(device.launch, Dimension::time)},
+          {"issue", format_quantity(device.issue, Dimension::time)},
           {"fp16", half_rates(device)},
           {"bf16", device.bfloat16 ? half_rates(device) : "none"},
           {"memory", format_quantity(device.memory, Dimension::bytes)},
