@@ -14,8 +14,10 @@ constexpr double float_bytes = sizeof(float);
 double multiply_adds(const LayerSpec& layer) {
   const double outputs = static_cast<double>(layer.out.size());
   switch (layer.kind) {
-    case LayerKind::conv:
-      return outputs * static_cast<double>(layer.window.height * layer.window.width * (layer.in.channels / layer.groups));
+    case LayerKind::conv: {
+      const auto channels = layer.in.channels / layer.groups;  // groups divide the channels
+      return outputs * static_cast<double>(layer.window.height * layer.window.width * channels);
+    }
     case LayerKind::linear:
       return outputs * static_cast<double>(layer.in.channels);
     case LayerKind::attention_scores:

@@ -283,24 +283,23 @@ Field<Spec> map(ScenarioKey key, const Part<Spec>& part, CheckOf<Spec> check = {
   key.keys = part.keys();
   Field<Spec> made{key, {}, {}, {}};
   const auto its = std::make_shared<const ScenarioKey>(std::move(key));
-  const Part<Spec> held = part;
-  made.read = [held, its, check](Section& section, Spec& spec) {
+  made.read = [part, its, check](Section& section, Spec& spec) {
     if (its->required && section.require(its->name, its->remedy) == nullptr) return;
     if (section.find(its->name) == nullptr && part::any_required(its->keys)) return;  // an absent map lacks nothing
     Section inside = section.section(its->name);
-    held.read(inside, spec);
+    part.read(inside, spec);
     inside.finish();
     if (check) check(inside, spec);
   };
-  made.write = [held, its](Texts& out, const Spec& spec, const WriteContext& context) {
+  made.write = [part, its](Texts& out, const Spec& spec, const WriteContext& context) {
     WriteContext deeper = context;
     deeper.indent += "  ";
-    const Texts texts = held.texts(spec, deeper);
+    const Texts texts = part.texts(spec, deeper);
     if (!texts.empty()) out.emplace_back(its->name, its->block ? block_map(texts, deeper.indent) : flow_map(texts));
   };
-  made.same = [held](const Spec& a, const Spec& b) { return held.same(a, b); };
-  made.deciding = [held, its](const Spec& a, const Spec& b) {
-    const std::string path = held.difference(a, b);
+  made.same = [part](const Spec& a, const Spec& b) { return part.same(a, b); };
+  made.deciding = [part, its](const Spec& a, const Spec& b) {
+    const std::string path = part.difference(a, b);
     return path.empty() ? path : its->name + "." + path;
   };
   return made;
