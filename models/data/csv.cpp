@@ -25,12 +25,16 @@ constexpr std::size_t longest_line = 4 << 20;  // bytes: a field takes dozens of
 
 struct Table {
   fs::path path;
-  std::vector<std::string> names;       // of all columns; empty: no header
-  std::size_t columns = 0, label = 0;   // total; index of the label
-  std::vector<float> inputs;            // [rows, columns - 1]
-  std::vector<std::string> labels;      // [rows], as in the file
-  std::vector<std::size_t> label_line;  // [rows]
-  std::size_t rows() const { return labels.size(); }
+  std::vector<std::string> names;      // of all columns; empty: no header
+  std::size_t columns = 0, label = 0;  // total; index of the label
+  std::vector<float> inputs;           // [rows, columns - 1]
+  struct Label {
+    std::string text;      // as in the file
+    std::size_t line = 0;  // where it stands first
+  };
+  std::vector<Label> labels;            // different ones, in the order of their lines
+  std::vector<std::uint32_t> label_of;  // [rows]: index of labels
+  std::size_t rows() const { return label_of.size(); }
 };
 
 [[noreturn]] void fail(const fs::path& path, std::size_t line, const std::string& sentence) {
@@ -57,6 +61,8 @@ char separator_of(Separator separator, std::string_view line) {
     if (line.find(candidate) != std::string_view::npos) return candidate;
   return ' ';
 }
+
+constexpr const char* label_remedy = "name a column of classes by `label` (regression is not among what models learn)";
 
 class Reader {
  public:
@@ -136,27 +142,35 @@ class Reader {
     }
     const std::string_view label = fields[made_.label].text;
     if (label.empty()) fail(made_.path, line, column(made_.label) + ": no label; write one, or leave the row out");
-    made_.labels.emplace_back(label);
-    made_.label_line.push_back(line);
+    auto known = numbers_.find(label);
+    if (known == numbers_.end()) {
+      if (made_.labels.size() == most_classes)
+        throw DataError(fmt::format("{}: more than {} different labels in column {}, as if it were a quantity; {}", made_.path.string(),
+                                    most_classes, made_.label + 1, label_remedy));
+      known = numbers_.emplace(label, static_cast<std::uint32_t>(made_.labels.size())).first;
+      made_.labels.push_back({std::string(label), line});
+    }
+    made_.label_of.push_back(known->second);
   }
 
   const Parameters& parameters_;
   Table made_;
   CsvSplitter splitter_;
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;  // of the labels
 };
-
-constexpr const char* label_remedy = "name a column of classes by `label` (regression is not among what models learn)";
 
 /// Many distinct numbers are a quantity rather than classes if some have fractions or almost all rows differ.
 void refuse_quantities(const Table& table, const std::map<std::string, std::int32_t>& classes) {
   const auto number = [](const auto& label) { return as_number(label.first).has_value(); };
   if (classes.size() <= few_classes || !std::all_of(classes.begin(), classes.end(), number)) return;
-  const auto fraction = [](const std::string& label) { return as_number(label).value_or(0) != std::round(as_number(label).value_or(0)); };
+  const auto fraction = [](const Table::Label& label) {
+    return as_number(label.text).value_or(0) != std::round(as_number(label.text).value_or(0));
+  };
   const auto broken = std::find_if(table.labels.begin(), table.labels.end(), fraction);
   if (broken != table.labels.end())
-    fail(table.path, table.label_line[static_cast<std::size_t>(broken - table.labels.begin())],
+    fail(table.path, broken->line,
          fmt::format("column {}, the labels', has {}, as if it were a quantity; classes are words or whole numbers: {}", table.label + 1,
-                     in_quotes(*broken), label_remedy));
+                     in_quotes(broken->text), label_remedy));
   if (2 * classes.size() > table.rows())
     throw DataError(fmt::format("{}: {} different labels in column {} of {} rows, as if it were a quantity; {}", table.path.string(),
                                 classes.size(), table.label + 1, table.rows(), label_remedy));
@@ -165,12 +179,7 @@ void refuse_quantities(const Table& table, const std::map<std::string, std::int3
 /// Labels that are all integers sort by value, others alphabetically.
 std::map<std::string, std::int32_t> classes_of(const Table& table) {
   std::map<std::string, std::int32_t> classes;
-  for (const std::string& label : table.labels) {
-    classes.emplace(label, 0);
-    if (classes.size() > most_classes)
-      throw DataError(fmt::format("{}: more than {} different labels in column {}, as if it were a quantity; {}", table.path.string(),
-                                  most_classes, table.label + 1, label_remedy));
-  }
+  for (const Table::Label& label : table.labels) classes.emplace(label.text, 0);
   refuse_quantities(table, classes);
   std::vector<std::string> sorted;
   for (const auto& one : classes) sorted.push_back(one.first);
@@ -213,10 +222,10 @@ struct Source {
     if (table.columns != train.columns || table.label != train.label || table.names != train.names)
       throw DataError(
           fmt::format("{}: other columns than {}; both must have the same, in the same order", table.path.string(), train.path.string()));
-    for (std::size_t i = 0; i < table.rows(); ++i)
-      if (!classes.contains(table.labels[i]))
-        fail(table.path, table.label_line[i],
-             fmt::format("label {} does not occur in {}; leave the row out", in_quotes(table.labels[i]), train.path.string()));
+    for (const Table::Label& label : table.labels)
+      if (!classes.contains(label.text))
+        fail(table.path, label.line,
+             fmt::format("label {} does not occur in {}; leave the row out", in_quotes(label.text), train.path.string()));
     info.test = table.rows();
     test = std::move(table);
   }
@@ -225,7 +234,7 @@ struct Source {
 void append(const Source& source, const Table& table, std::size_t row, DataSplit& split) {
   const auto from = table.inputs.begin() + static_cast<std::ptrdiff_t>(row * source.info.features);
   split.inputs.insert(split.inputs.end(), from, from + static_cast<std::ptrdiff_t>(source.info.features));
-  split.labels.push_back(source.classes.at(table.labels[row]));
+  split.labels.push_back(source.classes.at(table.labels[table.label_of[row]].text));
 }
 
 /// Scales each column by its training rows: to 0 … 1, or to mean 0 and standard deviation 1. Constant columns become 0.

@@ -3,6 +3,9 @@
 // with four IDX files, MNIST itself included. Data kind `idx` reads any others.
 #include <fmt/format.h>
 
+#include <tuple>
+#include <utility>
+
 #include "models/data/blocks.hpp"
 #include "models/data/idx.hpp"
 #include "models/data/pixels.hpp"
@@ -46,20 +49,19 @@ fs::path find_file(const Folder& folder, const std::string& part, const std::str
   throw DataError(fmt::format("{}: there is no {}-{}-ubyte nor {}-{}-ubyte.gz; {}", folder.path.string(), part, type, part, type, remedy));
 }
 
-/// One half of the data set, as stored in the files.
+/// One half of the data set, as stored in the files: only the headers, until it is read.
 struct Half {
   fs::path images_path, labels_path;
   Idx images, labels;
   std::size_t pixels() const { return images.dimensions[1] * images.dimensions[2]; }
 };
 
-template <class Reader>
-Half read_half(const Folder& folder, const std::string& part, Reader reader) {
+Half headers_of(const Folder& folder, const std::string& part) {
   Half half;
   half.images_path = find_file(folder, part + "-images", "idx3");
   half.labels_path = find_file(folder, part + "-labels", "idx1");
-  half.images = reader(half.images_path, 3);
-  half.labels = reader(half.labels_path, 1);
+  half.images = read_idx_header(half.images_path, 3);
+  half.labels = read_idx_header(half.labels_path, 1);
   if (half.images.dimensions[0] != half.labels.dimensions[0])
     throw DataError(fmt::format("{}: has {} labels, but {} has {} images; the two files must belong together", half.labels_path.string(),
                                 half.labels.dimensions[0], half.images_path.string(), half.images.dimensions[0]));
@@ -94,7 +96,7 @@ DataInfo describe(const Folder& folder, const Half& train, const Half& test, con
 DataInfo inspect(const Parameters& parameters, const fs::path& base) {
   const Folder folder = folder_of(parameters, base);
   if (folder.given) {
-    const Half train = read_half(folder, "train", read_idx_header), test = read_half(folder, "t10k", read_idx_header);
+    const Half train = headers_of(folder, "train"), test = headers_of(folder, "t10k");
     check_sizes(train, test);
     return describe(folder, train, test, parameters);
   }
@@ -129,9 +131,12 @@ std::vector<fs::path> all_files(const Parameters& parameters, const fs::path& ba
 
 Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /*seed*/, unsigned threads) {
   const Folder folder = folder_of(parameters, base);
-  const auto [train, test] =
-      both([&] { return read_half(folder, "train", read_idx); }, [&] { return read_half(folder, "t10k", read_idx); }, threads);
+  Half train = headers_of(folder, "train"), test = headers_of(folder, "t10k");
   check_sizes(train, test);
+  const auto whole = [](const Half& half) { return std::pair(read_idx(half.images_path, 3), read_idx(half.labels_path, 1)); };
+  const auto [of_train, of_test] = both([&] { return whole(train); }, [&] { return whole(test); }, threads);
+  std::tie(train.images, train.labels) = of_train;
+  std::tie(test.images, test.labels) = of_test;
   Dataset data;
   data.info = describe(folder, train, test, parameters);
   const Normalization normalize = parameters.has("normalize") ? normalization.of(parameters) : Normalization::standard;

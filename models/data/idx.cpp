@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "models/data/dataset.hpp"
+#include "models/data/unpacked.hpp"
 
 namespace straggler {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 // Deflate compresses at most 1032 : 1 (zlib's technical notes), which bounds the size that a header may promise.
 constexpr std::uintmax_t most_expansion = 1032;
 // A larger file is one compressed stream that says its own size, so that a false promise is found before, or while, it is read once.
-constexpr std::size_t large = std::size_t{64} << 20;
+constexpr std::uintmax_t large = freely_unpacked;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& sentence) {
   throw DataError(fmt::format("{}: {}", path.string(), sentence));
@@ -95,6 +96,29 @@ std::size_t checked_product(const std::filesystem::path& path, const std::vector
   return static_cast<std::size_t>(total);
 }
 
+/// The size that a compressed stream states at its end, modulo 2^32 (RFC 1952, ISIZE). The file has been opened, and has bytes.
+std::uint32_t stated_size(const std::filesystem::path& path) {
+  std::array<unsigned char, 4> tail{};
+  std::ifstream in(path, std::ios::binary);
+  in.seekg(-static_cast<std::streamoff>(tail.size()), std::ios::end);
+  if (!in.read(reinterpret_cast<char*>(tail.data()), tail.size())) fail(path, "reading failed; get a whole, undamaged file");
+  return std::uint32_t{tail[3]} << 24 | std::uint32_t{tail[2]} << 16 | std::uint32_t{tail[1]} << 8 | tail[0];
+}
+
+/// A large compressed file holds what its header promises, as far as that can be told without decompressing it.
+void check_promise(const std::filesystem::path& path, std::uintmax_t packed, std::uintmax_t promised) {
+  if (promised <= large) return;
+  if (unpacks_too_far(packed, promised))
+    fail(path,
+         fmt::format("its header asks for {} bytes, more than {} times the {} of the compressed file; get the whole, undamaged file, or "
+                     "decompress it",
+                     promised, most_unpacked, packed));
+  if (const std::uint32_t stated = stated_size(path); stated != static_cast<std::uint32_t>(promised))
+    fail(path, fmt::format("its header asks for {} bytes, but the compressed stream says that it holds {}; get the whole, undamaged file, "
+                           "compressed as one stream",
+                           promised, stated));
+}
+
 Idx read_header(GzipFile& file, const std::filesystem::path& path, std::size_t dimensions) {
   std::array<unsigned char, 4> magic{};
   const std::size_t got = file.read(magic.data(), magic.size());
@@ -112,7 +136,7 @@ Idx read_header(GzipFile& file, const std::filesystem::path& path, std::size_t d
   }
   const std::uintmax_t header = 4 + 4 * dimensions;
   if (!file.plain()) {
-    checked_product(path, idx.dimensions, file.size() * most_expansion);
+    check_promise(path, file.size(), header + checked_product(path, idx.dimensions, file.size() * most_expansion));
   } else if (const std::size_t items = checked_product(path, idx.dimensions, std::uintmax_t{1} << 48); items + header != file.size()) {
     fail(path, fmt::format("{} bytes long, but its header ({}) asks for {}; get the whole, undamaged file", file.size(),
                            fmt::join(idx.dimensions, " x "), items + header));
@@ -126,28 +150,12 @@ struct FreeDecompressor {
   void operator()(libdeflate_decompressor* one) const { libdeflate_free_decompressor(one); }
 };
 
-/// The size that a compressed stream states at its end, modulo 2^32 (RFC 1952, ISIZE).
-std::uint32_t stated_size(const Bytes& packed) {
-  std::uint32_t size = 0;
-  for (std::size_t i = 0; i < 4; ++i) size |= std::uint32_t{packed[packed.size() - 4 + i]} << (8 * i);
-  return size;
-}
-
 /// Decompresses a file at once, three times as fast as zlib streams it. False unless it is a single intact compressed stream of exactly the
 /// size of `out`: zlib then reads it or reports the error. Large files must be such a stream.
 bool unpack(const std::filesystem::path& path, std::uintmax_t size, Bytes& out) {
+  if (size < 18 || stated_size(path) != static_cast<std::uint32_t>(out.size())) return false;  // 18: a stream's head and tail
   Bytes packed(static_cast<std::size_t>(size));
-  if (size < 18 ||  // a stream's head and tail
-      !std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(packed.data()), static_cast<std::streamsize>(size)))
-    return false;
-  const std::uint32_t stated = stated_size(packed);
-  if (stated != static_cast<std::uint32_t>(out.size())) {
-    if (out.size() > large)
-      fail(path, fmt::format("its header asks for {} bytes, but the compressed stream says that it holds {}; get the whole, undamaged file, "
-                             "compressed as one stream",
-                             out.size(), stated));
-    return false;
-  }
+  if (!std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(packed.data()), static_cast<std::streamsize>(size))) return false;
   const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor(libdeflate_alloc_decompressor());
   std::size_t read = 0;
   const bool good = decompressor &&
@@ -155,7 +163,8 @@ bool unpack(const std::filesystem::path& path, std::uintmax_t size, Bytes& out) 
                                                   nullptr) == LIBDEFLATE_SUCCESS &&
                     read == packed.size();
   if (!good && out.size() > large)
-    fail(path, fmt::format("damaged: it is no compressed stream of the {} bytes that its header asks for; get an undamaged IDX file", out.size()));
+    fail(path, fmt::format("damaged: it is no compressed stream of the {} bytes that its header asks for; get an undamaged IDX file",
+                           out.size()));
   return good;
 }
 

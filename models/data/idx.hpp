@@ -19,7 +19,7 @@ struct Idx {
 };
 
 /// Reads the header of a file of unsigned bytes with `dimensions` dimensions, plain or gzipped. Checks it against the size of the file as
-/// far as possible without decompressing. Throws DataError.
+/// far as possible without decompressing; above 64 MiB it may be 50 times smaller than its items, and is one stream. Throws DataError.
 Idx read_idx_header(const std::filesystem::path& path, std::size_t dimensions);
 
 /// The number of dimensions in a file's header; 0 if it is not an IDX file. Throws DataError if it cannot be read.

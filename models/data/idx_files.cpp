@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "models/data/blocks.hpp"
 #include "models/data/idx.hpp"
@@ -55,21 +56,22 @@ fs::path file_of(const Parameters& parameters, const fs::path& base, const Role&
   throw DataError(fmt::format("there is no file of the {}; give `{}`, or `path`, a folder of all four", role.meaning, role.parameter));
 }
 
-/// One half of the data set. Images: only the header, unless `whole`.
+/// One half of the data set. Images: only the header, until they are read.
 struct Half {
   fs::path images_path, labels_path;
   Idx images, labels;
 
-  Half(const Parameters& parameters, const fs::path& base, const Role& image_role, const Role& label_role, bool whole)
+  Half(const Parameters& parameters, const fs::path& base, const Role& image_role, const Role& label_role)
       : images_path(file_of(parameters, base, image_role)), labels_path(file_of(parameters, base, label_role)) {
     const std::size_t dimensions = idx_dimensions(images_path) == 4 ? 4 : 3;
     images = read_idx_header(images_path, dimensions);
-    labels = read_idx(labels_path, 1);
+    labels = read_idx_header(labels_path, 1);
     if (images.dimensions[0] != labels.dimensions[0])
       throw DataError(fmt::format("{}: has {} labels, but {} has {} images; the two files must belong together", labels_path.string(),
                                   labels.dimensions[0], images_path.string(), images.dimensions[0]));
-    if (whole) images = read_idx(images_path, dimensions);
+    labels = read_idx(labels_path, 1);
   }
+  Idx whole_images() const { return read_idx(images_path, images.dimensions.size()); }
   std::vector<std::size_t> shape() const {
     if (images.dimensions.size() == 3) return {1, images.dimensions[1], images.dimensions[2]};
     return {images.dimensions.begin() + 1, images.dimensions.end()};
@@ -81,8 +83,11 @@ struct Files {
   DataInfo info;
 
   Files(const Parameters& parameters, const fs::path& base, bool whole, unsigned threads = 1)
-      : Files(parameters, both([&] { return Half(parameters, base, roles[0], roles[1], whole); },
-                               [&] { return Half(parameters, base, roles[2], roles[3], whole); }, threads)) {}
+      : Files(parameters, both([&] { return Half(parameters, base, roles[0], roles[1]); },
+                               [&] { return Half(parameters, base, roles[2], roles[3]); }, threads)) {
+    if (!whole) return;
+    std::tie(train.images, test.images) = both([&] { return train.whole_images(); }, [&] { return test.whole_images(); }, threads);
+  }
 
  private:
   Files(const Parameters& parameters, std::pair<Half, Half> halves) : train(std::move(halves.first)), test(std::move(halves.second)) {
@@ -143,8 +148,7 @@ std::vector<Parameter> declare() {
     return all.back();
   };
   add("path", ValueType::path, "folder of the four files, plain or .gz, with MNIST's or EMNIST's file names");
-  for (const Role& role : roles)
-    add(role.parameter, ValueType::path, fmt::format("file of the {}, instead of the folder's", role.meaning));
+  for (const Role& role : roles) add(role.parameter, ValueType::path, fmt::format("file of the {}, instead of the folder's", role.meaning));
   add("classes", ValueType::count, "number of classes; default: the largest training label plus one").range = Range::between(1, 256);
   for (Parameter& parameter : image_parameters()) all.push_back(std::move(parameter));
   return all;

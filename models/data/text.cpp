@@ -22,6 +22,7 @@
 
 #include "models/data/dataset.hpp"
 #include "models/data/permutation.hpp"
+#include "models/data/unpacked.hpp"
 #include "models/data/word_list.hpp"
 #include "sim/base/registry.hpp"
 
@@ -31,7 +32,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t sentence_words = 1000;
-constexpr std::size_t most_words = std::size_t{1} << 24;  // floats represent word numbers exactly up to here
 
 [[noreturn]] void fail(const fs::path& path, const std::string& sentence) {
   throw DataError(fmt::format("{}: {}", path.string(), sentence));
@@ -48,6 +48,7 @@ class TextFile {
     file_ = gzopen(path.c_str(), "rb");
     if (!file_) fail(path, fmt::format("cannot be opened ({}); make it readable", std::strerror(errno)));
     gzbuffer(file_, 1 << 18);
+    size_ = fs::file_size(path, error);
   }
   ~TextFile() {
     if (file_) gzclose_r(file_);
@@ -60,6 +61,10 @@ class TextFile {
     const int got = gzread(file_, buffer_.data(), static_cast<unsigned>(buffer_.size()));
     if (got < 0) damaged();
     if (got == 0 && gzclose_r(std::exchange(file_, nullptr)) != Z_OK) fail(path_, "the compressed stream is cut off; get the whole file");
+    read_ += static_cast<std::size_t>(got);
+    if (unpacks_too_far(size_, read_))
+      fail(path_, fmt::format("unpacks to more than {} times its {} bytes, which no text does; give a text, or decompress it",
+                              most_unpacked, size_));
     return {buffer_.data(), static_cast<std::size_t>(got)};
   }
 
@@ -72,6 +77,7 @@ class TextFile {
   }
   const fs::path path_;
   gzFile file_ = nullptr;
+  std::uintmax_t size_ = 0, read_ = 0;  // of the file; unpacked so far
   std::vector<char> buffer_ = std::vector<char>(1 << 20);
 };
 
@@ -129,8 +135,6 @@ char letter_of(char c, bool letters) {
   return c == ' ' || (c >= '\t' && c <= '\r') ? '\0' : c;
 }
 
-constexpr std::size_t longest_word = 1 << 20;  // bytes; a few kilobytes of gzip unpack to gigabytes of one letter
-
 WordCounter read_words(const fs::path& path, const Options& options) {
   TextFile file(path);
   WordCounter words;
@@ -145,6 +149,8 @@ WordCounter read_words(const fs::path& path, const Options& options) {
       }
       if (!word.empty() && words.size() < options.limit) words.add(word);
       word.clear();
+      if (words.words().size() > most_words)
+        fail(path, fmt::format("has more than {} different words; give a text in words, or read fewer by `words`", most_words));
     }
   if (!word.empty() && words.size() < options.limit) words.add(word);
   return words;

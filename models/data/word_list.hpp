@@ -1,11 +1,15 @@
 // The words of a text, most frequent first, and their numbers of occurrences.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace straggler {
+
+inline constexpr std::size_t most_words = std::size_t{1} << 24;  // floats represent word numbers exactly up to here
+inline constexpr std::size_t longest_word = 1 << 20;             // bytes; a few kilobytes of gzip unpack to gigabytes of one letter
 
 struct WordList {
   std::vector<std::string> words;     // by falling count, then alphabetically

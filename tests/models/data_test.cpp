@@ -48,6 +48,26 @@ void write_gz(const fs::path& path, const std::string& bytes) {
   gzclose(file);
 }
 
+/// Hardly compressible.
+std::string noise(std::size_t count) {
+  std::string items;
+  std::uint32_t state = 1;
+  while (items.size() < count) items += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  return items;
+}
+
+/// A compressed file of that size whose header and end promise all items, though it holds none.
+void promise(const fs::path& path, const std::vector<std::uint32_t>& dimensions, std::uintmax_t size) {
+  write_gz(path, idx(dimensions, ""));
+  fs::resize_file(path, size - 4);
+  std::uint64_t bytes = 1;
+  for (const std::uint32_t dimension : dimensions) bytes *= dimension;
+  bytes += 4 + 4 * dimensions.size();
+  std::ofstream out(path, std::ios::binary | std::ios::app);
+  for (int shift = 0; shift < 32; shift += 8) out.put(static_cast<char>(bytes >> shift & 255));
+  REQUIRE(out.good());
+}
+
 std::string read(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -127,20 +147,55 @@ TEST_CASE("idx: every kind of damage is refused with the path, the fault and the
   CHECK(has(error_of<DataError>([&] { read_idx(folder.path(), 3); }), "not a file"));
 }
 
-TEST_CASE("idx: a large file that promises what it does not hold is refused before it is read twice") {
+TEST_CASE("idx: a large file that promises what it does not hold is refused before it is read") {
   const Scratch folder;
-  std::string items;  // hardly compressible, so that the promise is within deflate's reach
-  std::uint32_t state = 1;
-  for (int i = 0; i < 1'000'000; ++i) items += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  const std::string items = noise(2'000'000);  // a 35th of what is promised
   write_gz(folder / "promise.gz", idx({70, 1000, 1000}, items));
-  CHECK(has(error_of<DataError>([&] { read_idx(folder / "promise.gz", 3); }),
-            "its header asks for 70000016 bytes, but the compressed stream says that it holds 1000016"));
+  const char* const told = "its header asks for 70000016 bytes, but the compressed stream says that it holds 2000016";
+  CHECK(has(error_of<DataError>([&] { read_idx(folder / "promise.gz", 3); }), told));
+  CHECK(has(error_of<DataError>([&] { read_idx_header(folder / "promise.gz", 3); }), told));
   std::string lying = read(folder / "promise.gz");  // the stream's own size as promised, but not its content
   for (std::size_t i = 0; i < 4; ++i) lying[lying.size() - 4 + i] = static_cast<char>(70'000'016 >> (8 * i));
   write(folder / "lying.gz", lying);
   CHECK(has(error_of<DataError>([&] { read_idx(folder / "lying.gz", 3); }), "damaged: it is no compressed stream of the 70000016 bytes"));
-  write_gz(folder / "kept.gz", idx({70, 1000, 1000}, std::string(70'000'000, 'x')));
+  write_gz(folder / "kept.gz", idx({70, 1000, 1000}, items + std::string(68'000'000, 'x')));
   CHECK(read_idx(folder / "kept.gz", 3).bytes.back() == 'x');
+}
+
+TEST_CASE("idx: a large file that unpacks to more than 50 times its size is refused by its header") {
+  const Scratch folder;
+  write_gz(folder / "zeros.gz", idx({70, 1000, 1000}, std::string(70'000'000, '\0')));
+  const char* const told = "its header asks for 70000016 bytes, more than 50 times the ";
+  CHECK(has(error_of<DataError>([&] { read_idx(folder / "zeros.gz", 3); }), told));
+  CHECK(has(error_of<DataError>([&] { read_idx_header(folder / "zeros.gz", 3); }), told));
+  write_gz(folder / "small.gz", idx({60, 1000, 1000}, std::string(60'000'000, '\0')));  // small ones may
+  CHECK(read_idx(folder / "small.gz", 3).bytes.size() == 60'000'000);
+  promise(folder / "images", {3000, 1000, 1000}, 3'000'000);
+  CHECK(
+      has(error_of<DataError>([&] { read_idx(folder / "images", 3); }),
+          "its header asks for 3000000016 bytes, more than 50 times the 3000000 of the compressed file; get the whole, undamaged file, or "
+          "decompress it"));
+}
+
+TEST_CASE("idx: files that do not belong together are refused before a large one is decompressed") {
+  const Scratch folder;
+  const Tiny tiny;
+  const auto refusal = [&](const char* kind) {
+    const Parameters parameters = complete(entry(kind).parameters, {{"path", folder.path().string()}});
+    const std::string inspected = error_of<DataError>([&] { entry(kind).inspect(parameters, "/"); });
+    CHECK(error_of<DataError>([&] { entry(kind).load(parameters, "/", 1, 1); }) == inspected);
+    return inspected;
+  };
+  // Decompressing one of these would find it damaged.
+  tiny.write_to(folder);
+  fs::remove(folder / "train-labels.idx1-ubyte");
+  promise(folder / "train-labels.idx1-ubyte.gz", {3'000'000'000}, 61'000'000);
+  for (const char* kind : {"idx", "fashion_mnist"}) CHECK(has(refusal(kind), "has 3000000000 labels, but"));
+  tiny.write_to(folder);
+  fs::remove(folder / "train-labels.idx1-ubyte.gz");
+  promise(folder / "t10k-images-idx3-ubyte.gz", {3, 31'000, 31'000}, 61'000'000);
+  CHECK(has(refusal("idx"), "images of 1 x 31000 x 31000 numbers, but the training images have 1 x 28 x 28"));
+  CHECK(has(refusal("fashion_mnist"), "images of 31000 x 31000 pixels, but the training images have 28 x 28"));
 }
 
 TEST_CASE("idx: damage inside a compressed file") {

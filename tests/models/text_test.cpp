@@ -88,6 +88,18 @@ TEST_CASE("text: a gzip bomb of one word is refused at the first bytes that no w
   CHECK(has(refused, "text: has a word of more than 1048576 bytes; give a text in words"));
 }
 
+TEST_CASE("text: a gzip bomb of many words is refused after 64 MiB") {
+  const Folder folder;
+  std::string words;
+  while (words.size() < 70'000'000) words += "a b c d e f g h ";
+  folder.write_gz("text.gz", words);
+  const Parameters given = complete(text_entry().parameters, {{"path", (folder.path() / "text.gz").string()}});
+  CHECK(has(error_of([&] { text_entry().inspect(given, "/"); }), "unpacks to more than 50 times its "));
+  // Only the first words of it, as far as 64 MiB.
+  const Parameters few = complete(text_entry().parameters, {{"path", (folder.path() / "text.gz").string()}, {"words", std::int64_t{5000}}});
+  CHECK(text_entry().inspect(few, "/").classes == 8);
+}
+
 TEST_CASE("text: the vocabulary is by falling count, then by the alphabet, without rare words") {
   const Folder folder;
   std::string text;
@@ -236,6 +248,8 @@ TEST_CASE("vocabulary: written as word2vec does and read back") {
     CHECK(has(error_of([&] { read_vocabulary(folder.path() / "v"); }), said));
   }
   CHECK(has(error_of([&] { read_vocabulary(folder.path() / "none"); }), "cannot be read"));
+  folder.write("v", "a 1\n" + std::string(longest_word + 40, 'a') + " 1\n");
+  CHECK(has(error_of([&] { read_vocabulary(folder.path() / "v"); }), ":2: has a word of more than 1048576 bytes"));
 }
 
 }  // namespace straggler::text_test

@@ -1,0 +1,15 @@
+// How far a compressed file may unpack (docs/decisions/112-a-file-has-bounds.md).
+#pragma once
+#include <cstdint>
+
+namespace straggler {
+
+/// Above so many bytes a file may unpack to `most_unpacked` times its own size. Images and texts are compressed by less, and a few
+/// megabytes could otherwise become gigabytes.
+inline constexpr std::uintmax_t freely_unpacked = std::uintmax_t{64} << 20, most_unpacked = 50;
+
+constexpr bool unpacks_too_far(std::uintmax_t packed, std::uintmax_t unpacked) {
+  return unpacked > freely_unpacked && unpacked / most_unpacked > packed;
+}
+
+}  // namespace straggler
