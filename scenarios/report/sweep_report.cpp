@@ -180,7 +180,8 @@ void remove_old_maps(const std::filesystem::path& folder, const std::vector<std:
     if (std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.first == name; })) continue;
     std::error_code error;
     if (!std::filesystem::is_regular_file(folder / name, error)) continue;
-    if (SvgPicture::is_standalone(read_file(folder / name).text)) std::filesystem::remove(folder / name, error);
+    constexpr std::size_t most_bytes = 64 << 20;  // of a picture that a sweep writes
+    if (SvgPicture::is_standalone(read_file(folder / name, most_bytes).text)) std::filesystem::remove(folder / name, error);
   }
 }
 

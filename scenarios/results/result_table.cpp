@@ -11,7 +11,13 @@
 
 namespace straggler {
 
+namespace fs = std::filesystem;
+
 std::string file_text(const std::filesystem::path& file) {
+  constexpr std::uintmax_t most_bytes = 256 << 20;
+  std::error_code error;
+  if (fs::file_size(file, error) > most_bytes && !error)
+    throw ResultsError(fmt::format("{}: is larger than 256 MiB; run the scenario again, with fewer evaluations", file.string()));
   FileText read = read_file(file);
   if (read.fault != FileFault::none)
     throw ResultsError(fmt::format("{}: is missing or cannot be read; run the scenario again to get it", file.string()));

@@ -16,6 +16,8 @@ namespace straggler::cluster::availability_trace {
 namespace {
 
 constexpr std::uintmax_t largest_file = 1ull << 30;  // bytes
+constexpr std::size_t most_clients = 1'000'000;      // a client takes dozens of bytes
+constexpr std::size_t most_spans = 16'000'000;       // 256 MB
 
 [[noreturn]] void fail(const std::string& path, const std::string& sentence) { throw std::invalid_argument(path + ": " + sentence); }
 [[noreturn]] void fail(const std::string& path, std::size_t line, const std::string& sentence) {
@@ -39,6 +41,7 @@ std::vector<Spans> read_trace(const std::string& path) {
   CsvSplitter splitter;
   std::map<std::int64_t, Spans> of;
   bool header = false;
+  std::size_t all_spans = 0;
   for (std::string_view line; lines.next(line);) {
     const std::size_t at = lines.number();
     line = trimmed(line);
@@ -69,6 +72,8 @@ std::vector<Spans> read_trace(const std::string& path) {
                " s; write seconds from 0 on, the end after the beginning");
     if (values[1] >= most) continue;
     of[static_cast<std::int64_t>(values[0])].push_back({Time::from_seconds(values[1]), Time::from_seconds(std::min(values[2], most))});
+    if (of.size() > most_clients) fail(path, at, "more than a million clients; give fewer, which workers share in turn");
+    if (++all_spans > most_spans) fail(path, at, "more than 16 million spans; give fewer clients, which workers share in turn");
   }
   if (lines.broken()) fail(path, "cannot be read to its end; check the disk");
   std::vector<Spans> all;

@@ -129,4 +129,7 @@ TEST_CASE("trace: errors of a file in one line with their place") {
   CHECK(refusal("worker,from_s,to_s\n0,1\n") == "clients.csv:2: there are 2 columns; write worker,from_s,to_s");
   CHECK(refusal("worker,from_s,to_s\n0,1,9\n", {{"repeat", 5.0}}).find("it lasts for longer than repeat, 5s") != std::string::npos);
   CHECK(refusal("worker,from_s,to_s\n0,1,x\n").find("clients.csv:2: ") == 0);
+  std::string clients = "worker,from_s,to_s\n";
+  for (int client = 0; client <= 1'000'000; ++client) clients += std::to_string(client) + ",1,2\n";
+  CHECK(refusal(clients) == "clients.csv:1000002: more than a million clients; give fewer, which workers share in turn");
 }
