@@ -104,6 +104,39 @@ void of_answers(const Scenario& scenario, const Blueprint& blueprint, Sentences&
                   blueprint.servers));
 }
 
+/// A server that handles fewer messages than its workers send, where these do not wait for answers.
+void of_overload(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
+  if (!blueprint.scheme_entry->unanswered || blueprint.servers == 0) return;
+  const ClusterSpec& cluster = scenario.cluster;
+  const ProtocolSpec& protocol = cluster.network.protocol;
+  const auto bytes = static_cast<double>(blueprint.compression ? blueprint.message_bytes_compressed() : blueprint.model_bytes);
+  const double by_worker = protocol.per_message + bytes * inverse(protocol.copy_rate);
+  const double by_server = by_worker + cluster.servers.per_message;
+  double sent = 0;  // a second: each computes, handles its message and lets it leave
+  for (std::size_t g = 0; g < cluster.workers.size(); ++g) {
+    const WorkerGroup& group = cluster.workers[g];
+    const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(group.rows.size(), 1));
+    for (std::int64_t i = 0; i < std::min(rows, group.count); ++i) {
+      const DeviceRow* const row = row_of(group, i);
+      const ComputeTime* const own = row ? blueprint.row_times[g][static_cast<std::size_t>(i)].get() : nullptr;
+      const std::int64_t batch = blueprint.plan.batch_of(blueprint.first_of_group[g] + static_cast<Rank>(i));
+      const ComputeTime::Split time = (own ? *own : *blueprint.group_times[g]).at(batch);
+      const double computing = group.slowdown * (row ? row->slowdown : 1) * (time.overhead + time.per_sample * static_cast<double>(batch));
+      const double leaving = cluster.network.topology.name == "file" ? 0 : bytes / link_of(cluster, group, i).up;
+      const std::int64_t alike = (group.count - i + rows - 1) / rows;
+      sent += static_cast<double>(alike) / (computing + by_worker + leaving);
+    }
+  }
+  if (cluster.network.topology.name != "file" && !shares_hosts(cluster))  // not more than reach the servers
+    sent = std::min(sent, static_cast<double>(blueprint.servers) * server_link(cluster).down / bytes);
+  if (!(sent * by_server > 1)) return;
+  out.push_back(fmt::format(
+      "the server needs {} for a message, so it handles {} a second, and workers send about {}; {} does not let them wait for "
+      "answers, so messages pile up and the run ends as overloaded; give a shorter cluster.servers.per_message, fewer workers "
+      "or larger batches",
+      format_quantity(by_server, Dimension::time), readable_number(1 / by_server), readable_number(sent), scenario.training.scheme.name));
+}
+
 /// A figure of workers that are equal in it.
 struct Figure {
   double value = 0;
@@ -208,6 +241,7 @@ std::vector<std::string> advice(const Scenario& scenario, const Blueprint& bluep
   of_messages(scenario, blueprint, out);
   of_compression(scenario, blueprint, out);
   of_answers(scenario, blueprint, out);
+  of_overload(scenario, blueprint, out);
   of_different_workers(scenario, blueprint, out);
   of_rounds(scenario, blueprint, out);
   of_inputs(scenario, blueprint, out);

@@ -171,7 +171,11 @@ class RunPage {
     for (const std::string& reason : reasons()) said.push_back(reason);
     if (const auto outcome = summary_.outcome(); outcome != Outcome::completed && outcome != Outcome::target_reached)
       said.push_back(fmt::format("Outcome: {}{}.", summary_.text("outcome"),
-                                 outcome == Outcome::diverged ? fmt::format(", the loss is no longer finite; {}", loss_remedy) : ""));
+                                 outcome == Outcome::diverged ? fmt::format(", the loss is no longer finite; {}", loss_remedy)
+                                 : outcome == Outcome::overloaded
+                                     ? ", more messages arrive at the server than it handles; give a shorter cluster.servers.per_message, "
+                                       "fewer workers, larger batches, or a scheme whose workers wait for answers"
+                                     : ""));
     if (const auto warning = warning_of_loss(curve)) said.push_back("Warning: " + *warning + ".");
     body_ += "<h2>What came out</h2>\n<ul class=\"findings\">\n";
     for (const std::string& sentence : said) body_ += "<li>" + xml_text(sentence) + "</li>\n";
@@ -182,7 +186,8 @@ class RunPage {
   std::vector<std::string> reasons() const {
     std::vector<std::string> said;
     try {
-      if (const std::string slow = read_run_result(folder_, scenario_ ? &*scenario_ : nullptr).waited_for; !slow.empty()) said.push_back("The others wait for " + slow + ".");
+      if (const std::string slow = read_run_result(folder_, scenario_ ? &*scenario_ : nullptr).waited_for; !slow.empty())
+        said.push_back("The others wait for " + slow + ".");
     } catch (const ResultsError&) {  // of another version
     }
     if (!has("links.csv")) return said;

@@ -173,7 +173,7 @@ const Scalar& scalar_of(const std::vector<SummaryField>& fields, std::string_vie
 std::optional<Outcome> outcome_of(const std::vector<SummaryField>& fields) {
   const std::string* const text = scalar_of(fields, "outcome").text();
   for (const Outcome outcome : {Outcome::completed, Outcome::target_reached, Outcome::diverged, Outcome::interrupted, Outcome::aborted,
-                                Outcome::all_workers_down, Outcome::stalled})
+                                Outcome::all_workers_down, Outcome::stalled, Outcome::overloaded})
     if (text && *text == name_of(outcome)) return outcome;
   return std::nullopt;
 }

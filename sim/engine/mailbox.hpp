@@ -44,15 +44,17 @@ class Mailbox {
     while (first_) unlink(*first_);
   }
 
-  void put(T item) {
+  /// The number of items that now wait for a receiver, if this one does; else 0.
+  std::size_t put(T item) {
     for (Receiver* r = first_; r; r = r->next_) {
       if (!r->wants(item)) continue;
       unlink(*r);
       r->take(std::move(item));
-      return;
+      return 0;
     }
     if (!kept_) kept_ = std::make_unique<Kept>();
     kept_->add(std::move(item));
+    return size();
   }
   /// The oldest item that `receiver` wants; none: it waits from now on.
   std::optional<T> receive(Receiver& receiver) {

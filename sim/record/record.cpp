@@ -8,8 +8,8 @@ const char* name_of(Phase phase) {
 }
 
 const char* name_of(Outcome outcome) {
-  static constexpr std::array<const char*, 7> names = {"completed", "target_reached",   "diverged", "interrupted",
-                                                       "aborted",   "all_workers_down", "stalled"};
+  static constexpr std::array<const char*, 8> names = {"completed", "target_reached",   "diverged", "interrupted",
+                                                       "aborted",   "all_workers_down", "stalled",  "overloaded"};
   return names[static_cast<std::size_t>(outcome)];
 }
 

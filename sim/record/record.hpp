@@ -77,8 +77,11 @@ enum class Outcome : std::uint8_t {
   aborted,           // a worker failed, and on_failure is abort
   all_workers_down,  // no member is left, and none will come back
   stalled,           // the others wait for a worker that will not come back
+  overloaded,        // more messages arrive at a mailbox than its owner handles
 };
 const char* name_of(Outcome outcome);
+/// The run could not go on: a fault ended it, or an overload.
+constexpr bool cannot_go_on(Outcome outcome) { return outcome >= Outcome::aborted; }
 
 /// When an accuracy was reached: the first of `sustain` evaluations in a row at which it held. It may fall below it later.
 struct Reached {

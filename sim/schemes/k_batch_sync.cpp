@@ -76,6 +76,7 @@ const Register<SchemeEntry> entry({
     .asynchronous =
         [](const Parameters& parameters) { return parameters.count("k") > 1; },  // a worker may make two gradients of one update
     .answers_hold_own = false,
+    .unanswered = true,
     .updates_per_epoch = [](const Parameters& parameters,
                             const TrainingPlan& plan) { return plan.batches_per_epoch() / static_cast<double>(parameters.count("k")); },
     .sends_gradients = [](const Parameters&) { return true; },

@@ -72,6 +72,7 @@ PostOffice::PostOffice(World& world, Books& books, Workers& workers)
       signals_(world.simulation, *world.cluster.fabric, world.workers),
       plain_(is_plain()),
       many_workers_(world.workers >= many),
+      most_waiting_(std::max(std::size_t{262'144}, 4 * index_of(world.workers))),
       mail_(world.rank_bound()) {}
 
 PostOffice::~PostOffice() { take_down(); }
@@ -275,7 +276,9 @@ void PostOffice::delivered(Delivery& delivery) {
 void PostOffice::hand_over(MessagePointer message) {
   const Rank to = message->to;
   workers_.wake(to);
-  mail_of(to).put(std::move(message));
+  if (mail_of(to).put(std::move(message)) < most_waiting_ || overloaded_) return;
+  overloaded_ = to;
+  world_.simulation.stop();
 }
 
 /// It will not arrive.

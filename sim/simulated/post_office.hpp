@@ -3,6 +3,7 @@
 #pragma once
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -80,6 +81,10 @@ class PostOffice {
   Processors& processors() { return processors_; }
   Coding& coding() { return coding_; }
   const WireBytes& wire_bytes() const { return wire_bytes_; }
+  /// The rank with more messages in its mailbox than a run may leave waiting, which has stopped it; none: there was none.
+  std::optional<Rank> overloaded() const { return overloaded_; }
+  /// Messages that may wait in one mailbox. Where a scheme's workers wait for answers, each has one or two there.
+  std::size_t most_waiting() const { return most_waiting_; }
   /// Sent, and neither received nor lost.
   std::uint64_t bytes_in_flight() const;
   void describe_waiting(std::vector<std::string>& who) const;
@@ -145,6 +150,8 @@ class PostOffice {
   SignalBoard signals_;
   const bool plain_;
   const bool many_workers_;  // more than a cache holds
+  const std::size_t most_waiting_;
+  std::optional<Rank> overloaded_;
   StateTransferWatch* state_watch_ = nullptr;    // null: no worker is ever sent its state
   InvitationWatch* invitation_watch_ = nullptr;  // null: not observed
   Carriage carriage_;                            // scratch

@@ -68,9 +68,24 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
         events_.attendance ? "the run stalled, since no client is left to invite: " : "the run stalled after a worker had failed: ";
     books_.recorder().record().warnings.push_back(when + std::string(deadlock.what()));
   }
+  note_overload();
   close_record(stopped || !until ? world_.now() : *until);
   publications_.run_ended();
   take_down();
+}
+
+void SimulatedBackend::note_overload() {
+  const std::optional<Rank> rank = post_office_.overloaded();
+  if (!rank || publications_.failure()) return;
+  publications_.note_failure(Outcome::overloaded);
+  const std::string who = workers_.node(*rank).name();
+  books_.recorder().record().warnings.push_back(
+      who + " cannot keep up: " + std::to_string(post_office_.most_waiting()) +
+      " messages wait for it, since more arrive than it handles; " +
+      (world_.is_worker(*rank)
+           ? "give it a shorter cluster.network.protocol.per_message"
+           : "give a shorter cluster.servers.per_message or cluster.network.protocol.per_message, fewer workers or larger "
+             "batches, or a scheme whose workers wait for answers"));
 }
 
 void SimulatedBackend::close_record(Time when) {

@@ -36,6 +36,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   const Network& network() const { return world_.network; }
 
  private:
+  /// An overload becomes the outcome, with a warning that says what to change.
+  void note_overload();
   // Backend
   bool start(Operation& operation) override;
   void cancel(Operation& operation) noexcept override;

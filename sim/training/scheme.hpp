@@ -134,6 +134,9 @@ struct SchemeEntry {
   std::function<Versions(const Parameters&)> versions = [](const Parameters&) { return Versions::shared; };
   /// True: a worker's next weights include its last contribution, since an update comes between. False: it may continue before that.
   bool answers_hold_own = true;
+  /// True: workers send one message after the other without waiting for an answer. So messages pile up before a server that handles fewer
+  /// than they send.
+  bool unanswered = false;
   /// Sets of parameters (as in `examples`) under which one worker equals plain SGD, bit for bit, if it takes its batch in one piece.
   std::vector<ParameterTexts> plain_sgd_alone = {};
   /// Published updates in one pass over the data, if that number is fixed, from the plan's drawing rule.

@@ -31,16 +31,8 @@ namespace fs = std::filesystem;
 namespace {
 
 Exit exit_code(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::interrupted:
-      return Exit::interrupted;
-    case Outcome::aborted:
-    case Outcome::all_workers_down:
-    case Outcome::stalled:
-      return Exit::cannot_go_on;
-    default:
-      return Exit::done;
-  }
+  if (outcome == Outcome::interrupted) return Exit::interrupted;
+  return straggler::cannot_go_on(outcome) ? Exit::cannot_go_on : Exit::done;
 }
 
 po::options_description run_options() {

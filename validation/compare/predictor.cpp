@@ -168,8 +168,7 @@ Predictor::Values Predictor::run(const std::vector<PlacedSet>& sets, const std::
     throw RunFailed(where + error.what());
   }
   if (record.outcome == Outcome::interrupted) throw Interrupted();
-  if (record.outcome == Outcome::aborted || record.outcome == Outcome::all_workers_down || record.outcome == Outcome::stalled)
-    throw RunFailed(where + "the run could not continue: " + std::string(name_of(record.outcome)));
+  if (cannot_go_on(record.outcome)) throw RunFailed(where + "the run could not continue: " + std::string(name_of(record.outcome)));
   return values_of(record);
 }
 
