@@ -48,6 +48,8 @@ void write_gz(const fs::path& path, const std::string& bytes) {
   gzclose(file);
 }
 
+std::string repeated(std::size_t count, char item) { return std::string(count, item); }
+
 /// Hardly compressible.
 std::string noise(std::size_t count) {
   std::string items;
@@ -158,17 +160,17 @@ TEST_CASE("idx: a large file that promises what it does not hold is refused befo
   for (std::size_t i = 0; i < 4; ++i) lying[lying.size() - 4 + i] = static_cast<char>(70'000'016 >> (8 * i));
   write(folder / "lying.gz", lying);
   CHECK(has(error_of<DataError>([&] { read_idx(folder / "lying.gz", 3); }), "damaged: it is no compressed stream of the 70000016 bytes"));
-  write_gz(folder / "kept.gz", idx({70, 1000, 1000}, items + std::string(68'000'000, 'x')));
+  write_gz(folder / "kept.gz", idx({70, 1000, 1000}, items + repeated(68'000'000, 'x')));
   CHECK(read_idx(folder / "kept.gz", 3).bytes.back() == 'x');
 }
 
 TEST_CASE("idx: a large file that unpacks to more than 50 times its size is refused by its header") {
   const Scratch folder;
-  write_gz(folder / "zeros.gz", idx({70, 1000, 1000}, std::string(70'000'000, '\0')));
+  write_gz(folder / "zeros.gz", idx({70, 1000, 1000}, repeated(70'000'000, '\0')));
   const char* const told = "its header asks for 70000016 bytes, more than 50 times the ";
   CHECK(has(error_of<DataError>([&] { read_idx(folder / "zeros.gz", 3); }), told));
   CHECK(has(error_of<DataError>([&] { read_idx_header(folder / "zeros.gz", 3); }), told));
-  write_gz(folder / "small.gz", idx({60, 1000, 1000}, std::string(60'000'000, '\0')));  // small ones may
+  write_gz(folder / "small.gz", idx({60, 1000, 1000}, repeated(60'000'000, '\0')));  // small ones may
   CHECK(read_idx(folder / "small.gz", 3).bytes.size() == 60'000'000);
   promise(folder / "images", {3000, 1000, 1000}, 3'000'000);
   CHECK(
@@ -182,7 +184,7 @@ TEST_CASE("idx: files that do not belong together are refused before a large one
   const Tiny tiny;
   const auto refusal = [&](const char* kind) {
     const Parameters parameters = complete(entry(kind).parameters, {{"path", folder.path().string()}});
-    const std::string inspected = error_of<DataError>([&] { entry(kind).inspect(parameters, "/"); });
+    std::string inspected = error_of<DataError>([&] { entry(kind).inspect(parameters, "/"); });
     CHECK(error_of<DataError>([&] { entry(kind).load(parameters, "/", 1, 1); }) == inspected);
     return inspected;
   };
@@ -369,7 +371,7 @@ TEST_CASE("fashion_mnist: files that do not belong together") {
   const Scratch folder;
   const Tiny tiny;
   const auto inspect_and_load = [&] {
-    const std::string inspected = error_of<DataError>([&] { entry("fashion_mnist").inspect(at_path(folder), "/"); });
+    std::string inspected = error_of<DataError>([&] { entry("fashion_mnist").inspect(at_path(folder), "/"); });
     std::string loaded = error_of<DataError>([&] { entry("fashion_mnist").load(at_path(folder), "/", 1, 1); });
     CHECK(inspected == loaded);
     return loaded;

@@ -26,7 +26,7 @@ using test::has;
 class Folder : public test::TemporaryFolder {
  public:
   void write_gz(const char* name, const std::string& text) const {
-    const gzFile file = gzopen((*this / name).c_str(), "wb");
+    gzFile file = gzopen((*this / name).c_str(), "wb");
     REQUIRE(gzwrite(file, text.data(), static_cast<unsigned>(text.size())) == static_cast<int>(text.size()));
     gzclose(file);
   }

@@ -9,6 +9,7 @@
 #include "models/data/dataset.hpp"
 #include "models/executor/executor.hpp"
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/results/summary.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "scenarios/schema/yaml_tree.hpp"
