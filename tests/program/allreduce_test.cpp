@@ -69,8 +69,10 @@ TEST_CASE("16 ranks on links of their own: the closed forms to 1 %, bandwidths a
     };
     for (const auto& [name, seconds] : forms)
       for (const auto& [bytes, cell] : table.at(name)) {
-        CAPTURE(name);
-        CAPTURE(bytes);
+        const auto& this_name = name;  // clang 14 captures no structured binding
+        CAPTURE(this_name);
+        const auto& this_bytes = bytes;  // clang 14 captures no structured binding
+        CAPTURE(this_bytes);
         CHECK(cell.us == doctest::Approx(1e6 * seconds(bytes)).epsilon(0.01));
         const double algbw = bytes / (cell.us * 1e-6) / 1e9, half_a_cent = 0.0051;
         CHECK(std::abs(cell.algbw - algbw) < half_a_cent + 1e-3 * algbw);
@@ -125,7 +127,8 @@ TEST_CASE("wrong arguments of allreduce get one line") {
   };
   for (const auto& [arguments, says] : wrong) {
     const auto done = place.shell("straggler allreduce " + std::string(arguments));
-    CAPTURE(arguments);
+    const auto& this_arguments = arguments;  // clang 14 captures no structured binding
+    CAPTURE(this_arguments);
     CHECK(done.code == 2);
     CHECK(done.out == "");
     CHECK_MESSAGE(has(done.err, says), done.err);

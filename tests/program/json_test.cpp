@@ -85,7 +85,8 @@ TEST_CASE("compare --json holds all scalars and thresholds of each run, and what
                                    [&](const json& each) { return same(each["threshold"], row.at("threshold")); });
       REQUIRE(at != run["thresholds"].end());
       for (const auto& [key, cell] : row) {
-        CAPTURE(key);
+        const auto& this_key = key;  // clang 14 captures no structured binding
+        CAPTURE(this_key);
         CHECK(same((*at)[key], cell));
       }
     }

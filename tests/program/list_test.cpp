@@ -23,7 +23,8 @@ TEST_CASE("list schemes: how each exchanges, whether it is asynchronous, and whe
       {"asgd", "server", true, true},      {"nonblocking", "server", false, true}, {"local_sgd", "all_reduce", false, true},
       {"fedavg", "server", false, true},   {"dpsgd", "peers", false, true}};
   for (const auto& [name, exchange, asynchronous, real] : facts) {
-    CAPTURE(name);
+    const auto& this_name = name;  // clang 14 captures no structured binding
+    CAPTURE(this_name);
     REQUIRE(entries.contains(name));
     CHECK(entries[name]["exchange"] == exchange);
     CHECK(entries[name]["asynchronous"] == asynchronous);

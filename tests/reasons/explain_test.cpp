@@ -230,7 +230,8 @@ TEST_CASE("gradients at the newest weights descend as plain SGD does: w_N = x + 
                                                                {"{kind: ssp, slack: 3}", lr / p},
                                                                {"{kind: downpour, push_every: 2, fetch_every: 3}", 2 * lr}};
   for (const auto& [scheme, step] : schemes) {
-    CAPTURE(scheme);
+    const auto& this_scheme = scheme;  // clang 14 captures no structured binding
+    CAPTURE(this_scheme);
     const Scenario scenario = read_scenario_text(cluster(p), "test.yaml", bowl(folder, scheme, steps));
     for (const bool newest : {false, true}) {
       CAPTURE(newest);

@@ -58,7 +58,8 @@ TEST_CASE("texts of another kind are refused") {
        {std::pair(Scalar::Kind::count, "-1"), std::pair(Scalar::Kind::count, "18446744073709551616"), std::pair(Scalar::Kind::real, "1.5s"),
         std::pair(Scalar::Kind::real, ""), std::pair(Scalar::Kind::time, "0.0000000000001"), std::pair(Scalar::Kind::time, "-"),
         std::pair(Scalar::Kind::time, "1e3"), std::pair(Scalar::Kind::none, "0")}) {
-    CAPTURE(text);
+    const auto& this_text = text;  // clang 14 captures no structured binding
+    CAPTURE(this_text);
     CHECK_THROWS_AS(Scalar::read(kind, text), std::invalid_argument);
   }
   CHECK_FALSE(scalar_kind("number").has_value());

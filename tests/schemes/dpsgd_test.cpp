@@ -190,7 +190,8 @@ TEST_CASE("D-PSGD: a worker that restarts takes part from the first step that no
   const std::set<std::uint32_t> all = {0, 1, 2, 3}, without = {0, 2, 3};
   REQUIRE(versions.size() == 7);
   for (const auto& [version, row] : versions) {
-    CAPTURE(version);
+    const auto& this_version = version;  // clang 14 captures no structured binding
+    CAPTURE(this_version);
     CHECK(row.workers == (version == 3 || version == 4 ? without : all));
     CHECK(std::abs(row.time.seconds() - static_cast<double>(version)) < 1e-6);
   }
@@ -205,7 +206,8 @@ TEST_CASE("D-PSGD with on_failure wait: neighbours wait until the worker is back
   REQUIRE(versions.size() == 6);
   const double times[] = {1, 2, 4.5, 5.5, 6.5, 7.5};
   for (const auto& [version, row] : versions) {
-    CAPTURE(version);
+    const auto& this_version = version;  // clang 14 captures no structured binding
+    CAPTURE(this_version);
     CHECK(row.workers.size() == (version == 3 ? 1 : 2));
     CHECK(std::abs(row.time.seconds() - times[version - 1]) < 1e-6);
   }

@@ -72,8 +72,10 @@ TEST_CASE("the time and bytes of a version: clients share their aggregator's lin
   // p clients of A aggregators, κ edge rounds: κ (training + g n β + α) up to the aggregators and κ - 1 answers of the same time, then
   // A n β + α to the server; between two versions A n β + α and g n β + α back.
   for (const auto& [p, aggregators, edge_rounds] : {std::tuple{4, 2, 3}, {6, 2, 1}, {6, 3, 2}}) {
-    CAPTURE(p);
-    CAPTURE(aggregators);
+    const auto& this_p = p;  // clang 14 captures no structured binding
+    CAPTURE(this_p);
+    const auto& this_aggregators = aggregators;  // clang 14 captures no structured binding
+    CAPTURE(this_aggregators);
     const int versions = 3, g = p / aggregators;
     std::vector<std::string> sets =
         on_gigabit("aggregators: " + std::to_string(aggregators) + ", edge_rounds: " + std::to_string(edge_rounds));
