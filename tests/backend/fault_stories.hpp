@@ -6,19 +6,15 @@
 
 #include "sim/base/random.hpp"
 #include "sim/training/scheme.hpp"
+#include "support/sanitized.hpp"
 
 namespace straggler::test {
 
 /// How many random stories are drawn for each variant, and one in how many moments is tried: all of them by tools/check_long, fewer under
-/// sanitizers, where a run takes ten times as long.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr std::uint64_t draws = 8;
-inline constexpr int one_moment_in = 3;
-#else
-inline const bool check_long = std::getenv("STRAGGLER_CHECK_LONG") != nullptr;
-inline const std::uint64_t draws = check_long ? 60 : 12;
-inline const int one_moment_in = check_long ? 1 : 3;
-#endif
+/// sanitizers.
+inline const bool check_long = !sanitized && std::getenv("STRAGGLER_CHECK_LONG") != nullptr;
+inline const std::uint64_t draws = check_long ? 60 : sanitized ? 4 : 12;
+inline const int one_moment_in = check_long ? 1 : sanitized ? 9 : 3;
 
 struct Variant {
   std::string scheme, on_failure;

@@ -1,6 +1,7 @@
 // Networks from files: what is understood, what is refused, shortest ways, and that what is written is read back.
 #include "sim/cluster/fabric.hpp"
 #include "sim/cluster/graph_file.hpp"
+#include "support/sanitized.hpp"
 #include "topology_cases.hpp"
 
 namespace straggler {
@@ -299,7 +300,7 @@ TEST_CASE("file: truncated and damaged files are refused, never worse") {
       CHECK(refusal(folder.write(name, whole.substr(0, length))) != "accepted");
     }
     // Any byte replaced: accepted or refused, but nothing else.
-    for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (std::size_t at = 0; at < whole.size(); at += test::sanitized ? 3 : 1) {
       for (const char damage : {'\0', '<', '"', '{', '}', '\xff', '\\', '-'}) {
         std::string damaged = whole;
         damaged[at] = damage;

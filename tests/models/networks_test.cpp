@@ -18,6 +18,7 @@
 #include "models/zoo/onednn_planner.hpp"
 #include "models/zoo/reference_network.hpp"
 #include "sim/base/registry.hpp"
+#include "support/sanitized.hpp"
 #include "tests/models/math_helpers.hpp"
 #include "tests/models/networks.hpp"
 
@@ -25,14 +26,6 @@ namespace straggler::test::networks_test {
 namespace {
 
 constexpr double rate = 0.01, momentum = 0.9, decay = 5e-4;
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool sanitized = true;
-#elif defined(__has_feature)
-constexpr bool sanitized = __has_feature(address_sanitizer);
-#else
-constexpr bool sanitized = false;
-#endif
 
 /// What the file says of one network.
 struct Reference {

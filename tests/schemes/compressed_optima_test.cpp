@@ -10,6 +10,7 @@
 #include "schemes/compressed_runs.hpp"
 #include "sim/schemes/mixing_graph.hpp"
 #include "support/folder.hpp"
+#include "support/sanitized.hpp"
 
 namespace straggler::compressed_optima_test {
 
@@ -71,7 +72,9 @@ TEST_CASE("where all data lie at one point, every scheme with every compressor a
   // Some servers keep sums of what weights were (feddyn), or divide by what gradients were (fedopt): they come near it. An outer momentum
   // may swing on what is sent late (diloco).
   const Point point = {0.25, -0.5, 0.75};
-  const Sets longer = {"training.stop={updates: 250, simulated_time: 40s}", "workload.data.reshuffle=false"};
+  // Under sanitizers no run goes so far, and none is left out.
+  const Sets longer = {sanitized ? "training.stop={updates: 12}" : "training.stop={updates: 250, simulated_time: 40s}",
+                       "workload.data.reshuffle=false"};
   int variants = 0, reached = 0, runs = 0, near = 0, close = 0;
   std::set<std::tuple<std::string, Exchange, bool>> ways;  // the first variant of a scheme that exchanges so
   for (const SchemeVariant& variant : all_scheme_variants()) {
@@ -80,7 +83,7 @@ TEST_CASE("where all data lie at one point, every scheme with every compressor a
     CAPTURE(variant.text());
     const Bowl bowl(std::vector<Point>(static_cast<std::size_t>(workers_for(variant)), point));
     ++variants;
-    if (off(bowl.run(variant.text(), longer), point) > 1e-4) continue;  // it does not come there so soon
+    if (!sanitized && off(bowl.run(variant.text(), longer), point) > 1e-4) continue;  // it does not come there so soon
     ++reached;
     for (const CompressorEntry& compressor : Registry<CompressorEntry>::instance().entries()) {
       if (!compressor.rule) continue;
@@ -99,6 +102,7 @@ TEST_CASE("where all data lie at one point, every scheme with every compressor a
     }
   }
   CHECK(reached > 0.8 * variants);
+  if (sanitized) return;
   CHECK(near > 0.98 * runs);
   CHECK(close > 0.8 * runs);
 }
