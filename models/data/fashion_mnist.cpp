@@ -134,9 +134,9 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
   Half train = headers_of(folder, "train"), test = headers_of(folder, "t10k");
   check_sizes(train, test);
   const auto whole = [](const Half& half) { return std::pair(read_idx(half.images_path, 3), read_idx(half.labels_path, 1)); };
-  const auto [of_train, of_test] = both([&] { return whole(train); }, [&] { return whole(test); }, threads);
-  std::tie(train.images, train.labels) = of_train;
-  std::tie(test.images, test.labels) = of_test;
+  auto [of_train, of_test] = both([&] { return whole(train); }, [&] { return whole(test); }, threads);
+  std::tie(train.images, train.labels) = std::move(of_train);
+  std::tie(test.images, test.labels) = std::move(of_test);
   Dataset data;
   data.info = describe(folder, train, test, parameters);
   const Normalization normalize = parameters.has("normalize") ? normalization.of(parameters) : Normalization::standard;

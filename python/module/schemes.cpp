@@ -253,6 +253,7 @@ SchemeEntry entry_of(const Spec& spec, const Shared& type) {
   entry.reduces = spec.setting("reduces", truth);
   entry.sends_gradients = spec.setting("sends_gradients", truth);
   entry.answers_hold_own = spec.flag("answers_hold_own", true);
+  entry.unanswered = spec.flag("unanswered", false);
   entry.invited = spec.optional_of_workers<std::int64_t>("invited");
   entry.outer_optimizer = spec.setting("outer_optimizer", optimizer_of);
   entry.selection = spec.setting("selection", selection_of);

@@ -67,8 +67,8 @@ def _check_methods(cls: type, exchange: Any, aggregators: Any) -> None:
 def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, Callable[[Dict[str, Any]], str]] = None,
            parameters: Optional[Dict[str, Any]] = None, summary: str = "", reference: str = "", rule: str = "", waits: str = "",
            family: str = "asynchronous", asynchronous: Union[bool, Callable[[Dict[str, Any]], bool]] = True, versions: str = "shared",
-           sends_gradients: Optional[bool] = None, answers_hold_own: bool = True, reduces: bool = False,
-           on_failure: Sequence[str] = ("abort",), invited: Any = None, invites: bool = False, selection: Any = None,
+           sends_gradients: Optional[bool] = None, answers_hold_own: bool = True, unanswered: bool = False,
+           reduces: bool = False, on_failure: Sequence[str] = ("abort",), invited: Any = None, invites: bool = False, selection: Any = None,
            aggregators: Any = None, cell_chunks: Any = None, one_process: bool = False, minibatch: Any = None, only_workers: Optional[int] = None,
            updates_per_epoch: Union[None, str, Callable[..., Optional[float]]] = None, unfit: Any = None,
            workers_hold: str = "own_weights", worker_vectors: int = 0, outer_optimizer: Any = None,
@@ -92,7 +92,7 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
     workers_hold: same_version, own_version or own_weights; worker_vectors: vectors of a worker beside them. The memory estimate reads both.
     only_workers: the only number of workers.  unfit: why it cannot run with a number, or None.  examples: more sets of parameters to try.
     not_compressible: why messages cannot be compressed.  with_compression: {parameter: example} that compression needs; refused without it.
-    answers_hold_own, reduces: as in docs/add-a-scheme.md.  summary, paragraph: default: the docstring's first line, and the rest of it.
+    answers_hold_own, unanswered, reduces: as in docs/add-a-scheme.md.  summary, paragraph: default: the docstring's first line, and the rest of it.
     outer_optimizer: of node.outer_optimizer(), as {"kind": "sgd", "learning_rate": 0.7, "momentum": 0.9}.
     on_failure: possible reactions of the others to a crash, of wait, drop and abort; the first is the default. Give wait or drop only if
     the generators handle a change of members.
@@ -130,7 +130,8 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
         _straggler.register_scheme({
             "name": name, "summary": summary or first_line or f"a scheme in Python, {cls.__name__}", "reference": reference, "rule": rule,
             "waits": waits, "family": family, "exchange": exchange, "asynchronous": asynchronous, "versions": versions,
-            "sends_gradients": bool(sends_gradients), "answers_hold_own": answers_hold_own, "reduces": reduces,
+            "sends_gradients": bool(sends_gradients), "answers_hold_own": answers_hold_own, "unanswered": unanswered,
+            "reduces": reduces,
             "on_failure": list(on_failure), "invited": invited, "invites": invites, "selection": selection, "aggregators": aggregators,
             "cell_chunks": cell_chunks, "one_process": one_process, "minibatch": minibatch, "only_workers": only_workers,
             "updates_per_epoch": updates_per_epoch, "unfit": unfit, "workers_hold": workers_hold, "worker_vectors": worker_vectors,
