@@ -32,6 +32,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t sentence_words = 1000;
+/// A compressed text may unpack to this without a look at its ratio. Twice as many bytes of words are held for it.
+constexpr std::uintmax_t free_bytes = std::uintmax_t{16} << 20;
 
 [[noreturn]] void fail(const fs::path& path, const std::string& sentence) {
   throw DataError(fmt::format("{}: {}", path.string(), sentence));
@@ -48,7 +50,6 @@ class TextFile {
     file_ = gzopen(path.c_str(), "rb");
     if (!file_) fail(path, fmt::format("cannot be opened ({}); make it readable", std::strerror(errno)));
     gzbuffer(file_, 1 << 18);
-    size_ = fs::file_size(path, error);
   }
   ~TextFile() {
     if (file_) gzclose_r(file_);
@@ -62,13 +63,15 @@ class TextFile {
     if (got < 0) damaged();
     if (got == 0 && gzclose_r(std::exchange(file_, nullptr)) != Z_OK) fail(path_, "the compressed stream is cut off; get the whole file");
     read_ += static_cast<std::size_t>(got);
-    if (unpacks_too_far(size_, read_))
-      fail(path_, fmt::format("unpacks to more than {} times its {} bytes, which no text does; give a text, or decompress it",
-                              most_unpacked, size_));
+    if (file_ && unpacks_too_far(packed(), read_, free_bytes))
+      fail(path_, fmt::format("unpacks to more than {} times its size, which no text does; give a text, or decompress it", most_unpacked));
     return {buffer_.data(), static_cast<std::size_t>(got)};
   }
 
  private:
+  /// Bytes of the file that `read_` came from.
+  std::uintmax_t packed() { return static_cast<std::uintmax_t>(gzoffset(file_)); }
+
   [[noreturn]] void damaged() {
     int code = Z_OK;
     const std::string message = gzerror(file_, &code);
@@ -77,7 +80,7 @@ class TextFile {
   }
   const fs::path path_;
   gzFile file_ = nullptr;
-  std::uintmax_t size_ = 0, read_ = 0;  // of the file; unpacked so far
+  std::uintmax_t read_ = 0;  // unpacked so far
   std::vector<char> buffer_ = std::vector<char>(1 << 20);
 };
 

@@ -8,8 +8,8 @@ namespace straggler {
 /// megabytes could otherwise become gigabytes.
 inline constexpr std::uintmax_t freely_unpacked = std::uintmax_t{64} << 20, most_unpacked = 50;
 
-constexpr bool unpacks_too_far(std::uintmax_t packed, std::uintmax_t unpacked) {
-  return unpacked > freely_unpacked && unpacked / most_unpacked > packed;
+constexpr bool unpacks_too_far(std::uintmax_t packed, std::uintmax_t unpacked, std::uintmax_t freely = freely_unpacked) {
+  return unpacked > freely && unpacked / most_unpacked > packed;
 }
 
 }  // namespace straggler

@@ -5,10 +5,12 @@
 #include "models/data/blocks.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
+#include "scenarios/experiment/memory.hpp"
 #include "scenarios/experiment/replay.hpp"
 #include "scenarios/experiment/stored_trajectory.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/writer.hpp"
+#include "sim/base/machine.hpp"
 #include "sim/simulated/simulated_backend.hpp"
 #include "sim/training/late_schemes.hpp"
 
@@ -157,6 +159,8 @@ double Experiment::Implementation::gradient_flops() const {
 
 RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* progress) {
   const bool stores = options.store && !options.timing_only && !options.checkpoint;
+  const std::size_t most = options.memory_budget > 0 ? options.memory_budget : usable_memory() / 4 * 3;
+  const std::size_t for_values = options.timing_only ? 0 : bytes_for_values(blueprint, most);
   const Key root = root_key();
   if (stores && !(known_version && known_root == root)) {
     Silent silent(progress);
@@ -173,7 +177,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
   if (math) {
     ExecutorOptions settings;
     settings.threads = options.threads;
-    settings.memory_budget = options.memory_budget;
+    settings.memory_budget = for_values;
     settings.known = values ? &*values : nullptr;
     executor = math->executor(lineage, settings);
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "scenarios/experiment/experiment.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -40,10 +41,25 @@ std::size_t timing_bytes(const TrainingBlueprint& blueprint) {
   return 14'000'000 + (scheme.worker_bytes + known) * active + scheme.idle_bytes * (workers - active);
 }
 
+namespace {
+
+/// "4.2 MB", rounded by `round`, so that a size beyond the limit never looks as if it fitted.
+std::string in_tenths(double bytes, double (*round)(double)) {
+  constexpr std::array<const char*, 5> units = {" B", " kB", " MB", " GB", " TB"};
+  std::size_t unit = 0;
+  double scale = 1;
+  for (; bytes >= 1000 * scale && unit + 1 < units.size(); ++unit) scale *= 1000;
+  return format_number(unit == 0 ? round(bytes) : round(bytes / scale * 10) / 10) + units[unit];
+}
+
+/// As floats with a label each, and three orders of the training samples.
+std::size_t data_bytes(const DataInfo& data) { return 4 * (data.features + 1) * (data.train + data.test) + 12 * data.train; }
+
+}  // namespace
+
 std::size_t math_bytes(const TrainingBlueprint& blueprint) {
   const SchemeEntry& scheme = *blueprint.scheme_entry;
   const TrainingPlan& plan = blueprint.plan;
-  const DataInfo& data = blueprint.data;
   const Compression* const compression = blueprint.compression.get();
   const auto workers = static_cast<std::size_t>(plan.workers);
   const std::size_t held = scheme.workers_hold == WorkersHold::same_version  ? 0
@@ -54,9 +70,18 @@ std::size_t math_bytes(const TrainingBlueprint& blueprint) {
   // The latest version, its state, and the temporary vectors of an update and an evaluation.
   const std::size_t vectors = 7 + (held + scheme.worker_vectors + compressed) * workers;
   const auto batch = static_cast<std::size_t>(plan.batch * (plan.fuse ? plan.workers : 1));
-  // The data as floats with a label each, and three orders of the training samples.
-  return timing_bytes(blueprint) + vectors * 4 * blueprint.model->length() + 4 * (data.features + 1) * (data.train + data.test) +
-         12 * data.train + blueprint.model->workspace_bytes(batch);
+  return timing_bytes(blueprint) + data_bytes(blueprint.data) + vectors * 4 * blueprint.model->length() +
+         blueprint.model->workspace_bytes(batch);
+}
+
+std::size_t bytes_for_values(const TrainingBlueprint& blueprint, std::size_t most) {
+  const std::size_t data = data_bytes(blueprint.data), simulation = timing_bytes(blueprint);
+  if (most > data + simulation) return most - data - simulation;
+  const auto text = [](std::size_t bytes) { return in_tenths(static_cast<double>(bytes), std::ceil); };
+  throw RunFailed(fmt::format(
+      "the memory budget of {} is too small: the data take {} and the simulation {}, before there is a weight; raise the memory budget, or "
+      "take fewer samples or workers",
+      text(most), text(data), text(simulation)));
 }
 
 double device_bytes(const TrainingBlueprint& blueprint) {
@@ -70,19 +95,6 @@ double largest_batch(const TrainingBlueprint& blueprint, double memory) {
   const double batch = std::floor(left / sample_bytes(blueprint));
   return fixed_bytes(blueprint) + batch * sample_bytes(blueprint) > memory ? batch - 1 : batch;
 }
-
-namespace {
-
-/// "4.2 MB", rounded by `round`, so that a size beyond the limit never looks as if it fitted.
-std::string in_tenths(double bytes, double (*round)(double)) {
-  constexpr std::array<const char*, 5> units = {" B", " kB", " MB", " GB", " TB"};
-  std::size_t unit = 0;
-  double scale = 1;
-  for (; bytes >= 1000 * scale && unit + 1 < units.size(); ++unit) scale *= 1000;
-  return format_number(unit == 0 ? round(bytes) : round(bytes / scale * 10) / 10) + units[unit];
-}
-
-}  // namespace
 
 void check_memory(const Scenario& scenario, const TrainingBlueprint& blueprint) {
   const double needed = device_bytes(blueprint);

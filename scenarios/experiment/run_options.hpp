@@ -34,7 +34,7 @@ struct RunOptions {
   bool trace = false;
   unsigned threads = 0;  // 0: all cores
   std::string kernels = "auto";
-  std::size_t memory_budget = 0;                // bytes; 0: three quarters of the machine's
+  std::size_t memory_budget = 0;                // bytes of a run with math, data and all; 0: three quarters of the machine's
   std::optional<std::filesystem::path> replay;  // a result folder whose choices are forced
   std::optional<CheckpointRequest> checkpoint;  // with math only
   TrajectoryStore* store = nullptr;             // evaluations and values of other runs; null: none. Not used with a checkpoint

@@ -144,4 +144,19 @@ TEST_CASE("a client that is never invited takes 400 bytes at most") {
   }
 }
 
+TEST_CASE("--memory bounds a run with its data, and refuses data that do not fit before they are read") {
+  const Workplace place;
+  place.write("memory.yaml", scenario);
+  // 100,000 + 1,000 samples of 100 floats, with a label and three orders of the 100,000: 42 MB.
+  const std::string settings =
+      " --set \"workload.data={kind: gaussian, samples: 100000, test_samples: 1000, features: 100, classes: 10}\" --threads 1 --force --out r";
+  const auto refused = place.shell("straggler run memory.yaml --memory 50MB" + settings);
+  CHECK(refused.code == 3);
+  CHECK_MESSAGE(refused.err.find("the data take 42.1 MB and the simulation 14.") != std::string::npos, refused.err);
+  // Without a budget it takes more: 2.8 MB for each worker's weights, and more to compute.
+  const auto ran = place.shell("straggler run memory.yaml --memory 110MB" + settings);
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  CHECK(nlohmann::json::parse(place.read("r/run.json"))["peak_memory_bytes"].get<double>() < 110e6);
+}
+
 }  // namespace memory_test

@@ -53,7 +53,8 @@ po::options_description run_options() {
       "reuses what earlier runs and sweeps with the same training have stored in this file, and adds what this run computes; results are "
       "the same (default: none)");
   add("memory", po::value<std::string>()->value_name("SIZE"),
-      "memory for values and workspaces, such as 8GiB; the data are not counted (default: three quarters of the usable memory)");
+      "memory of the whole run with its data, such as 8GiB; messages that wait for a server are not counted (default: three quarters of "
+      "the usable memory)");
   add("force", "replaces the content of the folder, even results of another scenario");
   return options;
 }
