@@ -79,8 +79,10 @@ DataInfo inspect_cifar(const CifarLayout& layout, const Parameters& parameters, 
   info.shape = {channels, 32, 32};
   info.classes = layout.classes;
   for (const std::string& file : layout.train_files) info.train += records(layout, folder / file);
-  info.train = limited(info.train, parameters, "train_limit");
-  info.test = limited(records(layout, folder / layout.test_file), parameters, "test_limit");
+  const std::size_t train = info.train, test = records(layout, folder / layout.test_file);
+  info.train = limited(train, parameters, "train_limit");
+  info.test = limited(test, parameters, "test_limit");
+  info.reading = bytes_while_converting(pixel_bytes, train, test, info.test);
   info.origin = fmt::format("{}, binary files in {}", layout.name, parameters.text("path"));
   return info;
 }
@@ -102,9 +104,10 @@ Dataset load_cifar(const CifarLayout& layout, const Parameters& parameters, cons
     if (train.labels.size() < data.info.train) read_file(layout, folder / file, train);
   read_file(layout, folder / layout.test_file, test);
   const PixelScale scale(normalization.of(parameters), Pixels{train.pixels.data(), data.info.train, channels, area}, threads);
-  const auto convert = [&](const Half& half, std::size_t count, DataSplit& split) {
+  const auto convert = [&](Half& half, std::size_t count, DataSplit& split) {
     split.inputs = scale.apply(Pixels{half.pixels.data(), count, channels, area}, threads);
     split.labels.assign(half.labels.begin(), half.labels.begin() + static_cast<std::ptrdiff_t>(count));
+    half = {};  // frees its bytes
   };
   convert(train, data.info.train, data.train);
   convert(test, data.info.test, data.test);

@@ -203,6 +203,7 @@ struct Source {
     info.classes = classes.size();
     info.origin = "table " + train.path.filename().string();
     info.train = train.rows();
+    info.reading = sizeof(float) * train.inputs.size();
     if (parameters.has("test_path")) {
       if (parameters.has("test_share"))
         throw DataError(fmt::format("{}: test rows by `test_path` and by `test_share`; keep one", train.path.string()));
@@ -227,6 +228,7 @@ struct Source {
         fail(table.path, label.line,
              fmt::format("label {} does not occur in {}; leave the row out", in_quotes(label.text), train.path.string()));
     info.test = table.rows();
+    info.reading += sizeof(float) * table.inputs.size();
     test = std::move(table);
   }
 };
@@ -271,6 +273,10 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t s
   const Source source(parameters, base);
   Dataset data;
   data.info = source.info;
+  for (const auto& [split, count] : {std::pair(&data.train, data.info.train), std::pair(&data.test, data.info.test)}) {
+    split->inputs.reserve(count * data.info.features);
+    split->labels.reserve(count);
+  }
   std::vector<std::uint32_t> tested;
   if (!source.test) tested = choose(source.info.test, source.train.rows(), RandomStream(seed, "data/csv/test"));
   for (std::size_t i = 0, next = 0; i < source.train.rows(); ++i) {

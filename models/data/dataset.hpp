@@ -23,6 +23,7 @@ struct DataInfo {
   std::vector<std::size_t> shape;  // e.g. {1, 28, 28}: channels, height, width
   std::size_t classes = 0;
   std::size_t train = 0, test = 0;  // numbers of samples
+  std::size_t reading = 0;          // bytes beside the samples that reading the files takes for a moment, at most
   bool synthetic = false;
   std::string origin;  // one phrase: its source
   /// Of a text, whose samples are pairs of words: the input is one word's number, the label the other's. Null for other data.

@@ -88,6 +88,7 @@ DataInfo describe(const Folder& folder, const Half& train, const Half& test, con
   info.classes = classes;
   info.train = limited(train.images.dimensions[0], parameters, "train_limit");
   info.test = limited(test.images.dimensions[0], parameters, "test_limit");
+  info.reading = bytes_while_converting(info.features, train.images.dimensions[0], test.images.dimensions[0], info.test);
   info.origin =
       folder.given ? fmt::format("IDX files in {}", parameters.text("path")) : "Fashion-MNIST, Debian package dataset-fashion-mnist";
   return info;
@@ -108,7 +109,8 @@ DataInfo inspect(const Parameters& parameters, const fs::path& base) {
 
 Pixels pixels_of(const Half& half, std::size_t count) { return {half.images.bytes.data(), count, 1, half.pixels()}; }
 
-DataSplit convert(const Half& half, std::size_t count, const PixelScale& scale, unsigned threads) {
+/// Of its first images, whose bytes it frees.
+DataSplit convert(Half& half, std::size_t count, const PixelScale& scale, unsigned threads) {
   for (std::size_t i = 0; i < count; ++i)
     if (half.labels.bytes[i] >= classes)
       throw DataError(fmt::format("{}: label {} of sample {}; labels of Fashion-MNIST and MNIST are 0 to {}: {}", half.labels_path.string(),
@@ -116,6 +118,7 @@ DataSplit convert(const Half& half, std::size_t count, const PixelScale& scale, 
   DataSplit split;
   split.inputs = scale.apply(pixels_of(half, count), threads);
   split.labels.assign(half.labels.bytes.begin(), half.labels.bytes.begin() + static_cast<std::ptrdiff_t>(count));
+  half.images = {};
   return split;
 }
 

@@ -98,6 +98,7 @@ struct Files {
     info.features = info.shape[0] * info.shape[1] * info.shape[2];
     info.train = limited(train.labels.dimensions[0], parameters, "train_limit");
     info.test = limited(test.labels.dimensions[0], parameters, "test_limit");
+    info.reading = bytes_while_converting(info.features, train.labels.dimensions[0], test.labels.dimensions[0], info.test);
     info.classes = parameters.has("classes") ? static_cast<std::size_t>(parameters.count("classes"))
                                              : *std::max_element(train.labels.bytes.begin(), train.labels.bytes.end()) + std::size_t{1};
     info.origin = fmt::format("IDX files, {}", train.images_path.filename().string());
@@ -121,7 +122,7 @@ std::vector<fs::path> all_files(const Parameters& parameters, const fs::path& ba
 }
 
 Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /*seed*/, unsigned threads) {
-  const Files files(parameters, base, true, threads);
+  Files files(parameters, base, true, threads);
   Dataset data;
   data.info = files.info;
   const std::size_t area = data.info.shape[1] * data.info.shape[2];
@@ -129,9 +130,10 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
     return Pixels{half.images.bytes.data(), count, data.info.shape[0], area};
   };
   const PixelScale scale(normalization.of(parameters), pixels(files.train, data.info.train), threads);
-  const auto convert = [&](const Half& half, std::size_t count, DataSplit& split) {
+  const auto convert = [&](Half& half, std::size_t count, DataSplit& split) {
     split.inputs = scale.apply(pixels(half, count), threads);
     split.labels.assign(half.labels.bytes.begin(), half.labels.bytes.begin() + static_cast<std::ptrdiff_t>(count));
+    half.images = {};  // frees its bytes
   };
   convert(files.train, data.info.train, data.train);
   convert(files.test, data.info.test, data.test);

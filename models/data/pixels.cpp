@@ -87,6 +87,11 @@ std::vector<float> PixelScale::black() const {
   return black;
 }
 
+std::size_t bytes_while_converting(std::size_t sample, std::size_t train, std::size_t test, std::size_t taken) {
+  const std::size_t all = train + test, later = sizeof(float) * taken;
+  return sample * std::max(all > later ? all - later : 0, test);
+}
+
 std::vector<Parameter> image_parameters() {
   std::vector<Parameter> all(3);
   all[0] = normalization.parameter(Normalization::standard,

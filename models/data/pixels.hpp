@@ -35,6 +35,10 @@ class PixelScale {
   std::vector<Table> tables_;  // [channels]
 };
 
+/// Bytes beside the floats of `train` and of the `taken` ones of `test` images, of `sample` bytes each, while they are converted: training
+/// images first, and the bytes of each half are freed after it.
+std::size_t bytes_while_converting(std::size_t sample, std::size_t train, std::size_t test, std::size_t taken);
+
 /// The parameters `normalize`, `train_limit` and `test_limit` of an image set.
 std::vector<Parameter> image_parameters();
 /// `count`, or the limit if it is given and smaller.

@@ -245,6 +245,7 @@ DataInfo describe(const fs::path& path, const Text& text, const Options& options
   if (info.train > std::numeric_limits<std::uint32_t>::max())
     fail(path, fmt::format("makes {} pairs of words, more than {}; take a smaller window or subsample, or fewer words", info.train,
                            std::numeric_limits<std::uint32_t>::max()));
+  info.reading = sizeof(std::uint32_t) * text.words.capacity();
   info.vocabulary = text.vocabulary;
   info.origin = fmt::format("pairs of words of {}: {} words, {} different ones", path.filename().string(), text.words.size(), info.classes);
   return info;

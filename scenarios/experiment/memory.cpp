@@ -52,8 +52,11 @@ std::string in_tenths(double bytes, double (*round)(double)) {
   return format_number(unit == 0 ? round(bytes) : round(bytes / scale * 10) / 10) + units[unit];
 }
 
-/// As floats with a label each, and three orders of the training samples.
-std::size_t data_bytes(const DataInfo& data) { return 4 * (data.features + 1) * (data.train + data.test) + 12 * data.train; }
+/// Samples as floats with a label each, those that evaluations copy twice, and three orders of the training samples.
+std::size_t data_bytes(const TrainingBlueprint& blueprint) {
+  const DataInfo& data = blueprint.data;
+  return 4 * (data.features + 1) * (data.train + data.test + blueprint.subset) + 12 * data.train;
+}
 
 }  // namespace
 
@@ -70,18 +73,21 @@ std::size_t math_bytes(const TrainingBlueprint& blueprint) {
   // The latest version, its state, and the temporary vectors of an update and an evaluation.
   const std::size_t vectors = 7 + (held + scheme.worker_vectors + compressed) * workers;
   const auto batch = static_cast<std::size_t>(plan.batch * (plan.fuse ? plan.workers : 1));
-  return timing_bytes(blueprint) + data_bytes(blueprint.data) + vectors * 4 * blueprint.model->length() +
+  return timing_bytes(blueprint) + data_bytes(blueprint) + vectors * 4 * blueprint.model->length() +
          blueprint.model->workspace_bytes(batch);
 }
 
 std::size_t bytes_for_values(const TrainingBlueprint& blueprint, std::size_t most) {
-  const std::size_t data = data_bytes(blueprint.data), simulation = timing_bytes(blueprint);
-  if (most > data + simulation) return most - data - simulation;
+  const std::size_t copied = 4 * (blueprint.data.features + 1) * blueprint.subset, data = data_bytes(blueprint);
+  // The subset is copied later.
+  const std::size_t read = std::max(data, data - copied + blueprint.data.reading), simulation = timing_bytes(blueprint);
+  if (most > read + simulation) return most - data - simulation;
   const auto text = [](std::size_t bytes) { return in_tenths(static_cast<double>(bytes), std::ceil); };
-  throw RunFailed(fmt::format(
-      "the memory budget of {} is too small: the data take {} and the simulation {}, before there is a weight; raise the memory budget, or "
-      "take fewer samples or workers",
-      text(most), text(data), text(simulation)));
+  const std::string while_read = read > data ? fmt::format(" ({} while they are read)", text(read)) : "";
+  throw RunFailed(
+      fmt::format("the memory budget of {} is too small: the data take {}{} and the simulation {}, before there is a weight; raise the "
+                  "memory budget, or take fewer samples or workers",
+                  text(most), text(data), while_read, text(simulation)));
 }
 
 double device_bytes(const TrainingBlueprint& blueprint) {

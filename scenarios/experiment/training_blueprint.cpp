@@ -101,6 +101,7 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
 /// How many samples each worker goes through, and all of them in an epoch.
 void TrainingBlueprint::resolve_samples(const Scenario& scenario) {
   plan.train_samples = data.train;
+  if (const auto some = static_cast<std::size_t>(scenario.training.evaluate.train_samples); some < data.train) subset = some;
   plan.shared_stream = streams.shared;
   plan.stream_samples = plan.endless ? whole_passes(scenario) : streams.sizes;
   if (plan.drop_last && !plan.endless) {

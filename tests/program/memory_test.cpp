@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "tests/program/workplace.hpp"
 
@@ -147,16 +148,43 @@ TEST_CASE("a client that is never invited takes 400 bytes at most") {
 TEST_CASE("--memory bounds a run with its data, and refuses data that do not fit before they are read") {
   const Workplace place;
   place.write("memory.yaml", scenario);
-  // 100,000 + 1,000 samples of 100 floats, with a label and three orders of the 100,000: 42 MB.
+  // 101,000 samples of 100 floats with a label, 10,000 of them twice, and three orders of 100,000: 4 * 101 * 111,000 + 12 * 100,000.
   const std::string settings =
-      " --set \"workload.data={kind: gaussian, samples: 100000, test_samples: 1000, features: 100, classes: 10}\" --threads 1 --force --out r";
+      " --set \"workload.data={kind: gaussian, samples: 100000, test_samples: 1000, features: 100, classes: 10}\" --threads 1 --force "
+      "--out r";
   const auto refused = place.shell("straggler run memory.yaml --memory 50MB" + settings);
   CHECK(refused.code == 3);
-  CHECK_MESSAGE(refused.err.find("the data take 42.1 MB and the simulation 14.") != std::string::npos, refused.err);
+  CHECK_MESSAGE(refused.err.find("the data take 46.1 MB and the simulation 14.") != std::string::npos, refused.err);
   // Without a budget it takes more: 2.8 MB for each worker's weights, and more to compute.
   const auto ran = place.shell("straggler run memory.yaml --memory 110MB" + settings);
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   CHECK(nlohmann::json::parse(place.read("r/run.json"))["peak_memory_bytes"].get<double>() < 110e6);
+}
+
+TEST_CASE("--memory bounds what reading images takes, too") {
+  const Workplace place;
+  place.write("memory.yaml", scenario);
+  const std::string settings =
+      " --set workload.data=fashion_mnist --set workload.model=softmax --set training.stop.updates=2 --threads 2 --force --out r";
+  // 70,000 images of 784 floats with a label, three orders of 60,000, and a copy of the training images that evaluations take. While the
+  // training images are converted, all bytes are there and the test images are not: 784 * (70,000 - 4 * 10,000).
+  const double samples = 4.0 * 785 * 70'000 + 12.0 * 60'000, reading = samples + 784.0 * 30'000;
+  CHECK(samples + 4.0 * 785 * 10'000 == doctest::Approx(252e6).epsilon(0.001));
+  CHECK(reading == doctest::Approx(244e6).epsilon(0.001));
+  const auto run = [&](const char* budget, const char* evaluated) {
+    return place.shell(std::string("straggler run memory.yaml --memory ") + budget + settings + evaluated);
+  };
+  const auto refused = run("260MB", "");
+  CHECK(refused.code == 3);
+  CHECK_MESSAGE(refused.err.find("the data take 252 MB and") != std::string::npos, refused.err);
+  const auto while_read = run("255MB", " --set training.evaluate.train_samples=10");
+  CHECK_MESSAGE(while_read.err.find("the data take 220.6 MB (244.1 MB while they are read)") != std::string::npos, while_read.err);
+  for (const auto& [budget, most, evaluated] :
+       {std::tuple("275MB", 275e6, ""), std::tuple("262MB", 262e6, " --set training.evaluate.train_samples=10")}) {
+    const auto ran = run(budget, evaluated);
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    CHECK(nlohmann::json::parse(place.read("r/run.json"))["peak_memory_bytes"].get<double>() < most);
+  }
 }
 
 }  // namespace memory_test
