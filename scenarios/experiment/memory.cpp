@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "scenarios/experiment/experiment.hpp"
+#include "models/executor/executor_options.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -84,7 +84,7 @@ std::size_t bytes_for_values(const TrainingBlueprint& blueprint, std::size_t mos
   if (most > read + simulation) return most - data - simulation;
   const auto text = [](std::size_t bytes) { return in_tenths(static_cast<double>(bytes), std::ceil); };
   const std::string while_read = read > data ? fmt::format(" ({} while they are read)", text(read)) : "";
-  throw RunFailed(
+  throw MemoryBudgetExceeded(
       fmt::format("the memory budget of {} is too small: the data take {}{} and the simulation {}, before there is a weight; raise the "
                   "memory budget, or take fewer samples or workers",
                   text(most), text(data), while_read, text(simulation)));

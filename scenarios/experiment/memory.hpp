@@ -21,7 +21,7 @@ void check_memory(const Scenario& scenario, const TrainingBlueprint& blueprint);
 std::size_t timing_bytes(const TrainingBlueprint& blueprint);
 std::size_t math_bytes(const TrainingBlueprint& blueprint);
 /// What is left for values of the math and their workspaces when a run may take `most` bytes in all: of these the program, its workers and
-/// the data are subtracted. Throws RunFailed if they leave nothing, or too little to read the data.
+/// the data are subtracted. Throws MemoryBudgetExceeded if they leave nothing, or too little to read the data.
 std::size_t bytes_for_values(const TrainingBlueprint& blueprint, std::size_t most);
 
 }  // namespace straggler
