@@ -179,6 +179,8 @@ std::vector<SummaryField> read_summary(const fs::path& file) {
     json = Json::parse(text);
   } catch (const Json::parse_error& error) {
     throw ResultsError(fmt::format("{}: is not JSON (byte {}); run the scenario again to get it", file.string(), error.byte));
+  } catch (const Json::out_of_range&) {
+    throw ResultsError(fmt::format("{}: has a number that no run has, beyond 1e308; run the scenario again to get it", file.string()));
   }
   if (!json.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", file.string()));
   for (const auto& [key, value] : json.items()) fields.push_back({key, scalar_of(value, file, key)});

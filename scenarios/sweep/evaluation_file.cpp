@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace straggler {
@@ -343,12 +344,14 @@ void EvaluationFile::write_values() {
   }
 }
 
-/// A tenth more than needed goes, so that this is rare.
+/// A tenth more than needed goes, so that this is rare. In a damaged file rows may not go, or take no room with them: it stays as it is.
 void EvaluationFile::make_room(std::uint64_t incoming) {
   if (live_bytes() + incoming <= cap_) return;
   const std::uint64_t aim = cap_ - cap_ / 10;
-  for (std::uint64_t all = live_bytes() + incoming; all > aim; all = live_bytes() + incoming)
-    if (!drop_oldest(all - aim)) return;
+  for (std::uint64_t live = live_bytes(), before = live + 1; live < before && live + incoming > aim;) {
+    if (!drop_oldest(live + incoming - aim)) return;
+    before = std::exchange(live, live_bytes());
+  }
 }
 
 bool EvaluationFile::drop_oldest(std::uint64_t bytes) {

@@ -1,7 +1,9 @@
 #include "scenarios/sweep/sqlite.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -9,6 +11,24 @@
 #include <utility>
 
 namespace straggler {
+namespace {
+
+/// The errno of a lock where the file system gives none, as NFS without its lock service; 0: it does, or that cannot be told. SQLite takes
+/// some of these for another process's lock. A file of its own is tried: closing another descriptor of the database would drop its locks.
+int lock_failure(const std::filesystem::path& database) {
+  const std::string name = fmt::format("{}.lock-{}", database.string(), ::getpid());
+  const int file = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return 0;
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const int error = ::fcntl(file, F_SETLK, &lock) == 0 ? 0 : errno;
+  ::close(file);
+  ::unlink(name.c_str());
+  return error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS ? error : 0;
+}
+
+}  // namespace
 
 Database::Database(const std::filesystem::path& file, std::string noun) : Database(file, DatabaseUse{.noun = std::move(noun)}) {}
 
@@ -45,6 +65,8 @@ bool Database::wait(int times) {
   if (waited >= std::chrono::milliseconds(use_.patience_ms)) return false;
   if (!told_ && waited >= std::chrono::seconds(1)) {
     told_ = true;
+    lock_error_ = lock_failure(file_);
+    if (lock_error_ != 0) return false;
     if (use_.wait.tell) use_.wait.tell(fmt::format("{}: another process is using it; waiting", file_.string()));
   }
   sqlite3_sleep(pause);
@@ -59,7 +81,7 @@ void Database::use_write_ahead_log() {
                         nullptr, nullptr);
   };
   int code = attempt();
-  for (int times = 0; (code & 0xFF) == SQLITE_BUSY && !given_up_ && wait(times); ++times) code = attempt();
+  for (int times = 0; (code & 0xFF) == SQLITE_BUSY && !given_up_ && lock_error_ == 0 && wait(times); ++times) code = attempt();
   if (code == SQLITE_OK) return;
   const int kind = code & 0xFF;
   if (use_.only_read && (kind == SQLITE_READONLY || kind == SQLITE_CANTOPEN || kind == SQLITE_PERM)) return read_as_it_lies();
@@ -106,11 +128,20 @@ void Database::refuse_if_gone() const {
 void Database::fail(int code) const {
   const int kind = code & 0xFF;
   if (kind == SQLITE_BUSY && given_up_) throw WaitInterrupted(fmt::format("{}: interrupted while another process had it", file_.string()));
+  if (kind == SQLITE_BUSY && lock_error_ != 0) fail_for_locks(lock_error_);
+  if (kind == SQLITE_PROTOCOL || kind == SQLITE_IOERR)
+    if (const int error = lock_failure(file_)) fail_for_locks(error);
   if (kind == SQLITE_IOERR || (opened_ && (kind == SQLITE_READONLY || kind == SQLITE_CANTOPEN))) refuse_if_gone();
   if (handle_ && (code & 0xFF) == SQLITE_FULL) fail_for_disk(ENOSPC);
   if (handle_ && (code & 0xFF) == SQLITE_IOERR) fail_for_disk(sqlite3_system_errno(handle_));
   throw ResultsError(fmt::format("{}: {} cannot be used ({}); {}", file_.string(), use_.noun,
                                  handle_ ? sqlite3_errmsg(handle_) : sqlite3_errstr(code), remedy(code)));
+}
+
+void Database::fail_for_locks(int error) const {
+  throw ResultsError(fmt::format("{}: {} needs locks, which its file system does not give ({}); start its lock service (of NFS: rpc.statd), "
+                                 "or {}",
+                                 file_.string(), use_.noun, std::strerror(error), use_.elsewhere));
 }
 
 void Database::fail_for_disk(int error) const {

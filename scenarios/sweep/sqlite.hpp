@@ -67,12 +67,14 @@ class Database {
   void use_write_ahead_log();
   void read_as_it_lies();
   bool wait(int times);
+  [[noreturn]] void fail_for_locks(int error) const;
   [[noreturn]] void fail_for_disk(int error) const;  // by errno; 0: not known
   std::string remedy(int code) const;
   std::filesystem::path file_;
   DatabaseUse use_;
   sqlite3* handle_ = nullptr;
   Clock::time_point waits_since_;
+  int lock_error_ = 0;  // why the file system gives no locks, an errno; 0: it does
   bool opened_ = false, read_only_ = false;
   bool told_ = false, given_up_ = false;  // of this wait
 };

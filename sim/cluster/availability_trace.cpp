@@ -89,7 +89,8 @@ std::vector<Spans> read_trace(const std::string& path) {
     }
     all.push_back(std::move(joined));
   }
-  if (all.empty()) fail(path, "there are no spans in it; write rows such as 0,3600,7200 below the header worker,from_s,to_s");
+  if (std::all_of(all.begin(), all.end(), [](const Spans& spans) { return spans.empty(); }))
+    fail(path, "there are no spans in it that last for a picosecond; write rows such as 0,3600,7200 below the header worker,from_s,to_s");
   return all;
 }
 

@@ -121,7 +121,10 @@ TEST_CASE("trace: errors of a file in one line with their place") {
     }
     return std::string("accepted");
   };
-  CHECK(refusal("") == "clients.csv: there are no spans in it; write rows such as 0,3600,7200 below the header worker,from_s,to_s");
+  const std::string none =
+      "clients.csv: there are no spans in it that last for a picosecond; write rows such as 0,3600,7200 below the header worker,from_s,to_s";
+  CHECK(refusal("") == none);
+  CHECK(refusal("worker,from_s,to_s\n2,0,1e-192\n") == none);
   CHECK(refusal("0,1,2\n") == "clients.csv:1: the first row is no header; write worker,from_s,to_s");
   CHECK(refusal("worker,from_s,to_s\n0,2,1\n") ==
         "clients.csv:2: the span ends at 1 s and begins at 2 s; write seconds from 0 on, the end after the beginning");
