@@ -1,5 +1,6 @@
 // Where runs with compressed messages end, of which theory says where; and CHOCO-SGD against its own arithmetic.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <cmath>
@@ -116,10 +117,11 @@ TEST_CASE("CHOCO-SGD follows its own recursion") {
   for (const int steps : {1, 2, 5, 17}) {
     CAPTURE(steps);
     const auto own_of_worker_0 = [&](double share) {
-      const std::string at = std::to_string(10 * steps + 5) + "ms";
+      const std::string faults =
+          fmt::format("[{{kind: leave, worker: 1, at: {0}ms}}, {{kind: leave, worker: 2, at: {0}ms}}]", 10 * steps + 5);
       return bowl.run("{kind: dpsgd, graph: ring, gamma: 0.3}",
                       {"training.stop.updates=" + std::to_string(steps + 1), top_k_of(std::to_string(share)), "training.on_failure=drop",
-                       "cluster.faults=[{kind: leave, worker: 1, at: " + at + "}, {kind: leave, worker: 2, at: " + at + "}]"});
+                       "cluster.faults=" + faults});
     };
     for (const int kept : {1, 2, 3}) {
       Point initial;
