@@ -344,17 +344,23 @@ void EvaluationFile::write_values() {
   }
 }
 
-/// A tenth more than needed goes, so that this is rare. In a damaged file rows may not go, or take no room with them: it stays as it is.
+/// A tenth more than needed goes, so that this is rare. In a damaged file rows may not go: then it stays as it is.
 void EvaluationFile::make_room(std::uint64_t incoming) {
   if (live_bytes() + incoming <= cap_) return;
   const std::uint64_t aim = cap_ - cap_ / 10;
-  for (std::uint64_t live = live_bytes(), before = live + 1; live < before && live + incoming > aim;) {
-    if (!drop_oldest(live + incoming - aim)) return;
-    before = std::exchange(live, live_bytes());
+  for (std::uint64_t left = rows(); live_bytes() + incoming > aim;) {
+    drop_oldest(live_bytes() + incoming - aim);
+    if (const std::uint64_t before = std::exchange(left, rows()); left >= before) return;
   }
 }
 
-bool EvaluationFile::drop_oldest(std::uint64_t bytes) {
+std::uint64_t EvaluationFile::rows() {
+  Statement rows(open_->database, "SELECT (SELECT count(*) FROM evaluations) + (SELECT count(*) FROM vectors)");
+  rows.step();
+  return static_cast<std::uint64_t>(rows.count(0));
+}
+
+void EvaluationFile::drop_oldest(std::uint64_t bytes) {
   std::vector<Key> evaluations;
   std::vector<std::int64_t> vectors;
   {
@@ -374,7 +380,6 @@ bool EvaluationFile::drop_oldest(std::uint64_t bytes) {
   Statement drop_floats(open_->database, "DELETE FROM floats WHERE id = ?");
   for (const std::int64_t id : vectors) drop_floats.bind(0, id).run();
   if (!vectors.empty()) open_->database.run("DELETE FROM vectors WHERE id NOT IN (SELECT id FROM floats)");
-  return !evaluations.empty() || !vectors.empty();
 }
 
 /// A file that was larger before (of an earlier version, or another cap).

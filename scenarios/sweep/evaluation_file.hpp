@@ -81,8 +81,10 @@ class EvaluationFile final : public TrajectoryStore {
   /// Bytes that `write` may add, at most.
   std::uint64_t incoming_bytes(bool values) const;
   void make_room(std::uint64_t incoming);
-  /// Removes the least recently used rows, about this many bytes. False: there is nothing to remove.
-  bool drop_oldest(std::uint64_t bytes);
+  /// Removes the least recently used rows, about this many bytes.
+  void drop_oldest(std::uint64_t bytes);
+  /// Evaluations and values together.
+  std::uint64_t rows();
   /// They stop where the file would grow beyond its cap.
   void write_evaluations();
   void write_values();
