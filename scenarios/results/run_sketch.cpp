@@ -56,11 +56,12 @@ std::vector<ThresholdResult> thresholds_of(const RunRecord& record) {
   return rows;
 }
 
-/// With eight digits, enough for a picture.
+/// Whole numbers as they are, others with eight digits, enough for a picture.
 Json rounded(const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return {};
-  if (*value == std::floor(*value) && std::abs(*value) < 1e15) return static_cast<std::int64_t>(*value);
-  return std::strtod(fmt::format("{:.8g}", *value).c_str(), nullptr);
+  const auto whole = [](double number) { return number == std::floor(number) && std::abs(number) < 1e15; };
+  const double near = whole(*value) ? *value : std::strtod(fmt::format("{:.8g}", *value).c_str(), nullptr);
+  return whole(near) ? Json(static_cast<std::int64_t>(near)) : Json(near);
 }
 
 std::optional<double> optional(const Json& json) { return json.is_null() ? std::nullopt : std::optional(json.get<double>()); }
