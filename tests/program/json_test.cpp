@@ -64,8 +64,8 @@ bool same(const json& value, const std::string& cell) {
 TEST_CASE("compare --json holds all scalars and thresholds of each run, and what the table says") {
   const Workplace place;
   place.write("small.yaml", raced_scenario);
-  for (const std::string scheme : {"asgd", "ssgd"})
-    REQUIRE(place.shell("straggler run small.yaml --quiet --set name=" + scheme + " --set training.scheme=" + scheme).code == 0);
+  for (const char* sets : {"name=asgd --set training.scheme=asgd", "name=ssgd --set training.scheme=ssgd"})
+    REQUIRE(place.shell(std::string("straggler run small.yaml --quiet --set ") + sets).code == 0);
   place.write("results/try/validation.csv", "x\n");
   const std::string command = "straggler compare results/asgd results/ssgd results/try";
   const auto table = place.shell(command), typed = place.shell(command + " --json");

@@ -1,5 +1,6 @@
 // Hierarchical federated averaging, and the role of its aggregators: where they are, what their messages take, whom they wait for.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <map>
@@ -38,7 +39,7 @@ TEST_CASE("one aggregator that averages k times is fedavg of k times as many upd
       CAPTURE(rate);
       CAPTURE(work);
       const auto sets = [&](const std::string& scheme, int updates) {
-        return std::vector<std::string>{unequal, "training.scheme={kind: " + scheme + ", " + work + "}", "training.schedule=" + rate,
+        return std::vector<std::string>{unequal, fmt::format("training.scheme={{kind: {}, {}}}", scheme, work), "training.schedule=" + rate,
                                         "training.optimizer.momentum=0.9", "training.stop={updates: " + std::to_string(updates) + "}"};
       };
       const Result one = run(cluster(4), sets("hierarchical, edge_rounds: 3, aggregators: 1", 4));
