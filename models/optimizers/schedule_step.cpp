@@ -19,7 +19,7 @@ Schedule::Shape make(const Parameters& parameters, double) {
     const double every = parameters.number("every");
     return [=](double epochs) { return std::pow(factor, std::floor(epochs / every)); };
   }
-  const std::vector<std::int64_t> at = parameters.counts("at");
+  const std::vector<std::int64_t>& at = parameters.counts("at");
   if (std::adjacent_find(at.begin(), at.end(), std::greater_equal<>()) != at.end())
     throw std::invalid_argument("at: the epochs are not in rising order; write them smallest first, each once");
   return [=](double epochs) {

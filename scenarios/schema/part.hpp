@@ -346,8 +346,7 @@ Field<Spec> list(std::vector<Item> Spec::*member, ScenarioKey key, const Part<It
   if (key.otherwise.empty()) key.fallback = "[]";
   Field<Spec> made{key, {}, {}, {}};
   const auto its = std::make_shared<const ScenarioKey>(std::move(key));
-  const Part<Item> held = part;
-  made.read = [member, held, its, checks](Section& section, Spec& spec) {
+  made.read = [member, held = part, its, checks](Section& section, Spec& spec) {
     const YamlNode* node = section.find(its->name);
     if (node == nullptr) return;
     const std::string path = section.path_of(its->name);
@@ -366,7 +365,7 @@ Field<Spec> list(std::vector<Item> Spec::*member, ScenarioKey key, const Part<It
       items.push_back(std::move(item));
     }
   };
-  made.write = [member, held, its](Texts& out, const Spec& spec, const WriteContext& context) {
+  made.write = [member, held = part, its](Texts& out, const Spec& spec, const WriteContext& context) {
     std::string text;
     for (const Item& item : spec.*member) text += "\n" + context.indent + "  - " + flow_map(held.texts(item, context));
     out.emplace_back(its->name, text.empty() ? "[]" : text);

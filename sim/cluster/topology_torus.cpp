@@ -135,7 +135,9 @@ class Torus final : public SwitchedTopology {
     // Dimension-ordered routes, ties both ways: pairs over one direction of a cable, from the distances round its ring.
     double pairs = 0;
     for (const Dimension& d : dims_) {
-      const double distances = static_cast<double>(d.size * d.size / 4), rows = static_cast<double>(nics_.size() / d.size);
+      const auto all = d.size * d.size / 4;
+      const auto lines = nics_.size() / d.size;
+      const double distances = static_cast<double>(all), rows = static_cast<double>(lines);
       pairs = std::max(pairs, d.size == 2 ? rows : distances / 2 * rows);
     }
     return bounded_below(upper, core_.bytes_per_second, pairs);

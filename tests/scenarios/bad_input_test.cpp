@@ -294,8 +294,9 @@ TEST_CASE("files that are no scenarios are refused") {
                                  "ELF\x02\x01\x01\0\0\0",
                                  10)),
              "control character"));
-  CHECK(says(holding("\xff\xfe"
-                     "s\0t\0"),
+  CHECK(says(holding(std::string("\xff\xfe"
+                                 "s\0t\0",
+                                 6)),
              "not UTF-8"));
   CHECK(says(holding("\xc0\xaf"), "not UTF-8"));
   CHECK(says(holding(std::string(2'000'000, ' ')), "longer than 1 MiB"));

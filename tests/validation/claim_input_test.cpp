@@ -292,7 +292,7 @@ TEST_CASE("claims and tables that are cut off anywhere are refused or right, and
   int refused = 0;
   for (std::size_t cut = 0; cut < claim.size(); ++cut) {
     files.write("measured.csv", table);
-    refused += test::refusal(files, claim.substr(0, cut)) != "";
+    refused += !test::refusal(files, claim.substr(0, cut)).empty();
   }
   // The last line but its closing bracket, and that line's end, can be missed at most.
   CHECK(refused >= static_cast<int>(claim.size()) - 2);
