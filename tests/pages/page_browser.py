@@ -65,8 +65,13 @@ class Browser:
     def open(self, page):
         requests_of(self.driver)
         self.driver.get(page.as_uri())
-        for _ in range(1500):  # charts below the window are drawn when the page has time for them
-            if self.run("return [...document.querySelectorAll('figure.chart:not(.live)')].every((each) => each.closest('details'))"):
+        # Charts below the window are drawn when the page has time for them.
+        self.until("return [...document.querySelectorAll('figure.chart:not(.live)')].every((each) => each.closest('details'))")
+
+    def until(self, script):
+        """Waits until the script returns true, half a minute at most."""
+        for _ in range(1500):
+            if self.run(script):
                 break
             time.sleep(0.02)
 
@@ -84,3 +89,4 @@ class Browser:
         self.driver.execute_cdp_cmd(command, {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True})
         yield
         self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        self.until("return document.documentElement.clientWidth > 1000")
