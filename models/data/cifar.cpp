@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -78,11 +79,17 @@ DataInfo inspect_cifar(const CifarLayout& layout, const Parameters& parameters, 
   info.features = pixel_bytes;
   info.shape = {channels, 32, 32};
   info.classes = layout.classes;
-  for (const std::string& file : layout.train_files) info.train += records(layout, folder / file);
-  const std::size_t train = info.train, test = records(layout, folder / layout.test_file);
+  const std::size_t test = records(layout, folder / layout.test_file);
+  std::size_t largest = test;  // file, which is read at once
+  for (const std::string& file : layout.train_files) {
+    const std::size_t here = records(layout, folder / file);
+    info.train += here;
+    largest = std::max(largest, here);
+  }
+  const std::size_t train = info.train;
   info.train = limited(train, parameters, "train_limit");
   info.test = limited(test, parameters, "test_limit");
-  info.reading = bytes_while_converting(pixel_bytes, train, test, info.test);
+  info.reading = bytes_while_read({pixel_bytes, train, test, info.train, info.test, largest * (layout.label_bytes + pixel_bytes)});
   info.origin = fmt::format("{}, binary files in {}", layout.name, parameters.text("path"));
   return info;
 }

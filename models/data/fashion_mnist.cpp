@@ -88,7 +88,8 @@ DataInfo describe(const Folder& folder, const Half& train, const Half& test, con
   info.classes = classes;
   info.train = limited(train.images.dimensions[0], parameters, "train_limit");
   info.test = limited(test.images.dimensions[0], parameters, "test_limit");
-  info.reading = bytes_while_converting(info.features, train.images.dimensions[0], test.images.dimensions[0], info.test);
+  info.reading = bytes_while_read({info.features, train.images.dimensions[0], test.images.dimensions[0], info.train, info.test,
+                                   train.images.packed + test.images.packed});
   info.origin =
       folder.given ? fmt::format("IDX files in {}", parameters.text("path")) : "Fashion-MNIST, Debian package dataset-fashion-mnist";
   return info;
@@ -103,7 +104,9 @@ DataInfo inspect(const Parameters& parameters, const fs::path& base) {
   }
   Half train, test;
   train.images.dimensions = {60'000, 28, 28};
+  train.images.packed = 26'421'856;
   test.images.dimensions = {10'000, 28, 28};
+  test.images.packed = 4'422'079;
   return describe(folder, train, test, parameters);
 }
 

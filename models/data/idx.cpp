@@ -137,6 +137,7 @@ Idx read_header(GzipFile& file, const std::filesystem::path& path, std::size_t d
   const std::uintmax_t header = 4 + 4 * dimensions;
   if (!file.plain()) {
     check_promise(path, file.size(), header + checked_product(path, idx.dimensions, file.size() * most_expansion));
+    idx.packed = static_cast<std::size_t>(file.size());
   } else if (const std::size_t items = checked_product(path, idx.dimensions, std::uintmax_t{1} << 48); items + header != file.size()) {
     fail(path, fmt::format("{} bytes long, but its header ({}) asks for {}; get the whole, undamaged file", file.size(),
                            fmt::join(idx.dimensions, " x "), items + header));

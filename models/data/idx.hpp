@@ -14,6 +14,7 @@ namespace straggler {
 
 struct Idx {
   std::vector<std::size_t> dimensions;                                            // outermost first: {items, rows, columns} or {items}
+  std::size_t packed = 0;                                                         // bytes of the compressed file; 0: it is plain
   std::span<const std::uint8_t> bytes;                                            // the product of the dimensions; row-major
   std::shared_ptr<const std::vector<std::uint8_t, Unfilled<std::uint8_t>>> file;  // owner of these bytes, header included
 };

@@ -98,7 +98,8 @@ struct Files {
     info.features = info.shape[0] * info.shape[1] * info.shape[2];
     info.train = limited(train.labels.dimensions[0], parameters, "train_limit");
     info.test = limited(test.labels.dimensions[0], parameters, "test_limit");
-    info.reading = bytes_while_converting(info.features, train.labels.dimensions[0], test.labels.dimensions[0], info.test);
+    info.reading = bytes_while_read({info.features, train.labels.dimensions[0], test.labels.dimensions[0], info.train, info.test,
+                                     train.images.packed + test.images.packed});
     info.classes = parameters.has("classes") ? static_cast<std::size_t>(parameters.count("classes"))
                                              : *std::max_element(train.labels.bytes.begin(), train.labels.bytes.end()) + std::size_t{1};
     info.origin = fmt::format("IDX files, {}", train.images_path.filename().string());

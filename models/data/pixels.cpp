@@ -87,9 +87,11 @@ std::vector<float> PixelScale::black() const {
   return black;
 }
 
-std::size_t bytes_while_converting(std::size_t sample, std::size_t train, std::size_t test, std::size_t taken) {
-  const std::size_t all = train + test, later = sizeof(float) * taken;
-  return sample * std::max(all > later ? all - later : 0, test);
+std::size_t bytes_while_read(const ImagesRead& images) {
+  const auto above = [](std::size_t taken, std::size_t later) { return taken > later ? taken - later : 0; };
+  const std::size_t bytes = images.sample * (images.train + images.test), one = sizeof(float) * images.sample;
+  const std::size_t test_floats = one * images.test_taken, floats = test_floats + one * images.train_taken;
+  return std::max({above(bytes + images.beside, floats), above(bytes, test_floats), images.sample * images.test});
 }
 
 std::vector<Parameter> image_parameters() {

@@ -35,9 +35,13 @@ class PixelScale {
   std::vector<Table> tables_;  // [channels]
 };
 
-/// Bytes beside the floats of `train` and of the `taken` ones of `test` images, of `sample` bytes each, while they are converted: training
-/// images first, and the bytes of each half are freed after it.
-std::size_t bytes_while_converting(std::size_t sample, std::size_t train, std::size_t test, std::size_t taken);
+/// What is read at once: all images of both halves, of `sample` bytes each, of which so many are taken. `beside`: bytes that unpacking them
+/// takes, which are free before the first image is converted.
+struct ImagesRead {
+  std::size_t sample, train, test, train_taken, test_taken, beside;
+};
+/// Bytes beside the floats of the images taken, at most. Training images are converted first, and the bytes of each half are freed after it.
+std::size_t bytes_while_read(const ImagesRead& images);
 
 /// The parameters `normalize`, `train_limit` and `test_limit` of an image set.
 std::vector<Parameter> image_parameters();

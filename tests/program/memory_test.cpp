@@ -189,5 +189,22 @@ TEST_CASE("--memory bounds what reading images takes, too") {
   }
 }
 
+TEST_CASE("--memory counts whole files of images, also of a run that takes a few of them") {
+  const Workplace place;
+  place.write("memory.yaml", scenario);
+  const std::string settings =
+      " --set \"workload.data={kind: fashion_mnist, train_limit: 100, test_limit: 100}\" --set workload.model=softmax "
+      "--set training.stop.updates=2 --threads 2 --force --out r";
+  // All images are unpacked beside the compressed files, before the first of 200 is converted.
+  const double packed = 26'421'856 + 4'422'079, reading = 784.0 * 70'000 + packed - 4.0 * 784 * 200;
+  CHECK(reading == doctest::Approx(85.1e6).epsilon(0.001));
+  const auto refused = place.shell("straggler run memory.yaml --memory 95MB" + settings);
+  CHECK(refused.code == 3);
+  CHECK_MESSAGE(refused.err.find("MB while they are read)") != std::string::npos, refused.err);
+  const auto ran = place.shell("straggler run memory.yaml --memory 105MB" + settings);
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  CHECK(nlohmann::json::parse(place.read("r/run.json"))["peak_memory_bytes"].get<double>() < 105e6);
+}
+
 }  // namespace memory_test
 #endif
