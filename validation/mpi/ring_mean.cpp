@@ -43,6 +43,7 @@ void RingMean::send() {
   const bool gathering = step_ >= ranks_ - 1;
   const Rank chunk = wrapped(gathering ? self_ + 1 - (step_ - (ranks_ - 1)) : self_ - step_);
   Packer message;
+  message.reserve(largest_message());
   message.put(std::uint8_t{vote_});
   if (!gathering && around_ == 0) message.put_block(beside_[static_cast<std::size_t>(chunk)]);
   Outgoing out;
@@ -61,6 +62,15 @@ void RingMean::send() {
   }
   out.bytes = message.take();
   to_right_(std::move(out));
+}
+
+/// In this time around, with what its sender appends: no message moves while it grows.
+std::size_t RingMean::largest_message() const {
+  constexpr std::size_t heads = 64;
+  std::size_t most = heads + std::ranges::max(beside_, {}, &Bytes::size).size();
+  for (const Segment& segment : segments_)
+    if (goes_now(segment)) most += (segment.length / static_cast<std::size_t>(ranks_) + 1) * sizeof(float) + heads;
+  return most;
 }
 
 void RingMean::arrived(std::span<const std::byte> message) {

@@ -51,6 +51,7 @@ class RingMean {
   Rank wrapped(Rank rank) const { return (rank % ranks_ + ranks_) % ranks_; }
   std::span<float> chunk_of(const Segment& segment, Rank chunk);
   bool goes_now(const Segment& segment) const { return segment.behind == (around_ > 0); }
+  std::size_t largest_message() const;
   void send();
   void take(Unpacker& message, Rank chunk, bool gathering);
 

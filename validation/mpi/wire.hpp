@@ -82,6 +82,7 @@ class Packer {
     put(std::uint64_t{block.size()});
     put_bytes(block);
   }
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
   Bytes take() { return std::move(bytes_); }
 
  private:
