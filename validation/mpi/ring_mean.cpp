@@ -55,7 +55,7 @@ void RingMean::send() {
       message.put_floats(floats);
       out.value_bytes += floats.size_bytes();
     } else {
-      const Bytes halves = message_of(segment.numbers, floats);
+      const std::vector<std::byte> halves = message_of(segment.numbers, floats);
       message.put_block(halves);
       out.value_bytes += halves.size();
     }

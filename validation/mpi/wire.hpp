@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "models/compression/compressor.hpp"
+#include "sim/base/huge_pages.hpp"
 #include "sim/training/payload.hpp"
 
 namespace straggler {
 
-using Bytes = std::vector<std::byte>;
+/// resize(n) leaves new elements uninitialized.
+using Bytes = std::vector<std::byte, Unfilled<std::byte>>;
 
 /// A rank's values: numbers instead of an executor's promises.
 class Values {
@@ -74,7 +76,7 @@ class Packer {
     put(key.low);
   }
   void put_floats(std::span<const float> values) {
-    bytes_.resize((bytes_.size() + alignof(float) - 1) / alignof(float) * alignof(float));
+    bytes_.resize((bytes_.size() + alignof(float) - 1) / alignof(float) * alignof(float), std::byte{0});
     put_bytes(std::as_bytes(values));
   }
   /// With its length.
