@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "scenarios/report/picture.hpp"
 #include "scenarios/report/resources.hpp"
 #include "sim/base/xml_text.hpp"
@@ -18,11 +20,12 @@ std::string policy(bool served) {
       own, served ? "'self'" : "'none'");
 }
 
-/// Each is appended where it stays: a page with charts takes over a megabyte.
+constexpr std::string_view script_begins = "<script>\n", script_ends = "</script>\n";
+
 void add_script(std::string& out, std::string_view text) {
-  out += "<script>\n";
+  out += script_begins;
   out += text;
-  out += "</script>\n";
+  out += script_ends;
 }
 
 /// A path as a link names it.
@@ -46,55 +49,63 @@ static void add_licences(std::string& out) {
   out += "</pre></details></footer>\n";
 }
 
-static void add_page_scripts(std::string& out, bool charts) {
-  if (charts && charts_move()) {
-    add_script(out, resources::echarts());
-    add_licences(out);
-  }
-  for (const std::string_view each :
-       {resources::format_script(), resources::table_script(), resources::chart_script(), resources::kinds_script(),
-        resources::cells_script(), resources::timeline_script(), resources::page_script()})
-    add_script(out, each);
+static std::array<std::string_view, 7> own_scripts() {
+  return {resources::format_script(), resources::table_script(),    resources::chart_script(), resources::kinds_script(),
+          resources::cells_script(),  resources::timeline_script(), resources::page_script()};
 }
 
-/// Bytes that a page has beside its body, at most.
-static std::size_t bytes_around(bool charts) {
-  std::size_t bytes = 64 << 10;
-  for (const std::string_view each :
-       {resources::format_script(), resources::table_script(), resources::chart_script(), resources::kinds_script(),
-        resources::cells_script(), resources::timeline_script(), resources::page_script(), resources::page_style()})
-    bytes += each.size();
-  return charts ? bytes + resources::echarts().size() + 2 * resources::echarts_licences().size() : bytes;
+/// Adds the scripts of a page. `before` has space for more.
+static void add_page_scripts(PageParts& page, bool charts) {
+  std::size_t bytes = 4096 + (charts ? 2 * resources::echarts_licences().size() : 0);  // at most
+  for (const std::string_view each : own_scripts()) bytes += each.size() + script_begins.size() + script_ends.size();
+  page.after.reserve(bytes);
+  if (charts && charts_move()) {
+    page.before += script_begins;
+    page.echarts = resources::echarts();
+    page.after += script_ends;
+    add_licences(page.after);
+  }
+  for (const std::string_view each : own_scripts()) add_script(page.after, each);
+}
+
+std::string PageParts::text() const {
+  std::string all;
+  all.reserve(before.size() + echarts.size() + after.size());
+  all += before;
+  all += echarts;
+  return all += after;
 }
 
 std::string page_scripts(bool charts) {
-  std::string text;
-  text.reserve(bytes_around(charts));
-  add_page_scripts(text, charts);
-  return text;
+  PageParts page;
+  add_page_scripts(page, charts);
+  return page.text();
 }
 
 bool charts_move() { return !resources::echarts().empty(); }
 
-std::string html_page(std::string_view title, std::string_view body, bool served) {
+PageParts page_parts(std::string_view title, std::string_view body, bool served) {
   const bool charts = served || body.find("<script type=\"application/json\">") != std::string_view::npos;
-  std::string page;
-  page.reserve(bytes_around(charts) + body.size());
-  page += fmt::format(
+  PageParts page;
+  page.before.reserve(body.size() + resources::page_style().size() + (std::size_t{64} << 10));
+  page.before += fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<title>{}</title>\n<style>\n{}",
       policy(served), xml_text(title), picture_style());
-  page += resources::page_style();
-  page += "\n</style>\n</head>\n<body>\n<main>\n";
-  page += body;
+  page.before += resources::page_style();
+  page.before += "\n</style>\n</head>\n<body>\n<main>\n";
+  page.before += body;
   if (charts && !charts_move())
-    page += html_paragraph(
+    page.before += html_paragraph(
         "The charts of this page are still pictures: the program was built without npm, which provides the interactive ones.", "dim");
-  page += "</main>\n";
+  page.before += "</main>\n";
   add_page_scripts(page, charts);
-  return page += "</body>\n</html>\n";
+  page.after += "</body>\n</html>\n";
+  return page;
 }
+
+std::string html_page(std::string_view title, std::string_view body, bool served) { return page_parts(title, body, served).text(); }
 
 std::string html_paragraph(std::string_view text, std::string_view classes) {
   return fmt::format("<p{}>{}</p>\n", classes.empty() ? std::string() : fmt::format(" class=\"{}\"", classes), xml_text(text));

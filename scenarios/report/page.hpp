@@ -7,7 +7,15 @@
 
 namespace straggler {
 
+/// A document in its order. ECharts, most of its bytes, stays where the program has it.
+struct PageParts {
+  std::string before;
+  std::string_view echarts;  // empty in a page without charts
+  std::string after;
+  std::string text() const;
+};
 /// The whole document around `body`, which is HTML. `served`: scripts may send requests to our own server; otherwise to none.
+PageParts page_parts(std::string_view title, std::string_view body, bool served = false);
 std::string html_page(std::string_view title, std::string_view body, bool served = false);
 /// The script elements of an interactive page, with ECharts and its licences if it has `charts`.
 std::string page_scripts(bool charts);

@@ -15,7 +15,9 @@ void write_run_files(const ResultFolder& folder, const Scenario& scenario, const
   RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
   info.recomputed = experiment.recomputed();
   write_file(folder, "run.json", run_json(info));
-  if (page && kept.page) write_file(folder, "report.html", run_page(folder.temporary(""), &scenario));
+  if (!page || !kept.page) return;
+  const PageParts html = run_page_parts(folder.temporary(""), &scenario);
+  write_file(folder, "report.html", {html.before, html.echarts, html.after});
 }
 
 }  // namespace straggler

@@ -86,7 +86,7 @@ class RunPage {
     }
   }
 
-  std::string html() {
+  PageParts html() {
     const std::string name = summary_.text("name"), scheme = summary_.text("scheme");
     body_ = fmt::format("<h1>{}</h1>\n<p>{} on {} workers, seed {}.</p>\n", xml_text(name), xml_text(scheme),
                         readable_count(summary_.count("workers").value_or(0)), summary_.count("seed").value_or(0));
@@ -102,7 +102,7 @@ class RunPage {
     facts(curve);
     body_ += "<details><summary>The scenario, with every default</summary>\n<pre>" + xml_text(file_text(folder_ / "scenario.yaml")) +
              "</pre></details>\n";
-    return html_page(name + " \u2013 a run", body_);
+    return page_parts(name + " \u2013 a run", body_);
   }
 
  private:
@@ -387,6 +387,7 @@ class RunPage {
 
 }  // namespace
 
-std::string run_page(const fs::path& folder, const Scenario* scenario) { return RunPage(folder, scenario).html(); }
+PageParts run_page_parts(const fs::path& folder, const Scenario* scenario) { return RunPage(folder, scenario).html(); }
+std::string run_page(const fs::path& folder) { return run_page_parts(folder).text(); }
 
 }  // namespace straggler

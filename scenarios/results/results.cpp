@@ -9,8 +9,11 @@
 
 namespace straggler {
 
-void write_file(const ResultFolder& folder, const std::string& file, std::string_view text) {
-  OutFile out(folder.temporary(file), folder.shown(file), text);
+void write_file(const ResultFolder& folder, const std::string& file, std::string_view text) { write_file(folder, file, {text}); }
+
+void write_file(const ResultFolder& folder, const std::string& file, std::initializer_list<std::string_view> parts) {
+  OutFile out(folder.temporary(file), folder.shown(file));
+  for (const std::string_view part : parts) out.write(part);
   out.close();
 }
 

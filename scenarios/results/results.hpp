@@ -12,6 +12,8 @@ namespace straggler {
 
 /// `text` as a file of the folder. Throws ResultsError.
 void write_file(const ResultFolder& folder, const std::string& file, std::string_view text);
+/// The parts, one after another.
+void write_file(const ResultFolder& folder, const std::string& file, std::initializer_list<std::string_view> parts);
 
 /// model.safetensors, and vocabulary.txt where the weights are vectors of words. Throws ResultsError.
 void write_model(const ResultFolder& folder, const std::vector<TensorInfo>& tensors, const std::vector<float>& values,
