@@ -40,7 +40,8 @@ class PixelScale {
 struct ImagesRead {
   std::size_t sample, train, test, train_taken, test_taken, beside;
 };
-/// Bytes beside the floats of the images taken, at most. Training images are converted first, and the bytes of each half are freed after it.
+/// Bytes beside the floats of the images taken, at most. Training images are converted first, and the bytes of each half are freed after
+/// it.
 std::size_t bytes_while_read(const ImagesRead& images);
 
 /// The parameters `normalize`, `train_limit` and `test_limit` of an image set.
