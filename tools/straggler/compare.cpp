@@ -23,7 +23,7 @@ fs::path write_page(const Comparison& comparison, const fs::path& folder) {
 
 int execute_compare(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
-  own.add_options()("out", boost::program_options::value<std::string>()->value_name("DIR"),
+  own.add_options()("out,o", boost::program_options::value<std::string>()->value_name("DIR"),
                     "also writes DIR/report.html: learning curves of all runs, where their time went, and the table");
   own.add_options()("json", "prints the table as one JSON object, with all scalars and thresholds of each run");
   Arguments arguments(compare_command, own);

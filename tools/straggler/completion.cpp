@@ -128,7 +128,7 @@ std::string fish_script(const std::vector<CommandHelp>& all) {
 
 int execute_completion(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
-  own.add_options()("out", po::value<std::string>()->value_name("DIR"),
+  own.add_options()("out,o", po::value<std::string>()->value_name("DIR"),
                     "writes the scripts of all shells there: straggler, _straggler, straggler.fish");
   Arguments arguments(completion_command, own);
   if (!arguments.parse(given, 0, 1)) return Exit::done;

@@ -23,7 +23,7 @@ namespace {
 po::options_description explain_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
-  add("out", po::value<std::string>()->value_name("DIR"), "folder of the tables (default: results/NAME-explain)");
+  add("out,o", po::value<std::string>()->value_name("DIR"), "folder of the tables (default: results/NAME-explain)");
   add_scenario_options(add);
   add("json", "prints the tables and sentences as one JSON object, times in seconds");
   add("force", "writes into the folder even if it holds something else");

@@ -73,7 +73,7 @@ ManPage program_page() {
 
 int execute_man(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
-  own.add_options()("out", po::value<std::string>()->value_name("DIR"),
+  own.add_options()("out,o", po::value<std::string>()->value_name("DIR"),
                     "writes all pages there, as straggler.1, straggler-run.1 and so on");
   Arguments arguments(man_command, own);
   if (!arguments.parse(given, 0, 1)) return Exit::done;

@@ -50,7 +50,7 @@ po::options_description quantize_options() {
   add("calibration-samples", text()->value_name("N"), "training samples for measuring ranges of activations (default: 1000)");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the scenario first; repeatable");
   add("kernels", text()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
-  add("out", text()->value_name("DIR"), "folder of the results (default: results/NAME-quantized)");
+  add("out,o", text()->value_name("DIR"), "folder of the results (default: results/NAME-quantized)");
   add("force", "writes into a folder that holds something else");
   return options;
 }

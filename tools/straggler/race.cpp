@@ -38,7 +38,7 @@ po::options_description race_options() {
   add("tuning-seeds", po::value<std::string>()->value_name("N"), "runs of each setting (default: 1)");
   add("seeds", po::value<std::string>()->value_name("N"), "runs of each entrant in the race, 2 to 50 (default: 5)");
   add("unpaired", "no two runs share a seed (by default run i of every entrant has the same one)");
-  add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME-race)");
+  add("out,o", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME-race)");
   add("set", texts("PATH=VALUE"), "changes the scenario for everyone; repeatable");
   add("timing-only", "timing alone: who finishes an epoch first");
   add("alone", "runs by itself, even if a launcher (mpirun, srun) started several processes");

@@ -38,7 +38,7 @@ Exit exit_code(Outcome outcome) {
 po::options_description run_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
-  add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
+  add("out,o", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
   add_scenario_options(add);
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
   add("keep", po::value<std::string>()->value_name("TABLES"),

@@ -36,7 +36,7 @@ constexpr const char* sweep_file = "sweep.sqlite";
 po::options_description sweep_options() {
   po::options_description options("Options", 110);
   auto add = options.add_options();
-  add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
+  add("out,o", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
   add("resume", "continues a sweep, and fails if there is none (without this option a sweep also continues, or begins)");
   add("shard", po::value<std::string>()->value_name("I/N"),
       "only every N-th point, beginning with the I-th; each shard needs its own folder");

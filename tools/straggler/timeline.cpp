@@ -64,7 +64,7 @@ int execute_timeline(const std::vector<std::string>& given) {
   namespace po = boost::program_options;
   po::options_description own("Options", 110);
   auto add = own.add_options();
-  add("out", po::value<std::string>()->value_name("FILE.svg"), "the picture (default: timeline.svg)");
+  add("out,o", po::value<std::string>()->value_name("FILE.svg"), "the picture (default: timeline.svg)");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the scenario; repeatable");
   add("until", po::value<std::string>()->value_name("TIME")->default_value("1s"), "simulated time that is drawn, from the start");
   add("workers", po::value<std::string>()->value_name("N"), "draws the first N workers (default: all, at most 32)");

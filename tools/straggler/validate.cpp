@@ -42,7 +42,7 @@ void print_lines(const std::vector<ClaimResult>& results) {
 int execute_validate(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
-  add("out", po::value<std::string>()->value_name("DIR"), "folder of validation.csv and report.html (default: results/validation)");
+  add("out,o", po::value<std::string>()->value_name("DIR"), "folder of validation.csv and report.html (default: results/validation)");
   add("force", "writes into the folder even if it holds something else");
   add("json", "prints the tables as one JSON object, errors as shares, fitted values in SI units");
   Arguments arguments(validate_command, own);
