@@ -52,8 +52,14 @@ void define_identity(py::class_<NodeObject>& node) {
       "name", [](const Node& n) { return n.name(); }, "As messages call it: \"worker 3\", \"server 0\".");
   fact(
       "workers", [](const Node& n) { return n.workers(); }, "How many there are, members or not.");
-  fact(
-      "server", [](const Node& n) { return n.server(); }, "The server's rank.");
+  node.def_property_readonly(
+      "server",
+      [](const NodeObject& self) {
+        if (!self.scope().has_server())
+          throw std::invalid_argument("this scheme has no server; write needs_server=True in @straggler.scheme(...)");
+        return self.node().server();
+      },
+      "The server's rank. Raises ValueError in a scheme without a server.");
   fact(
       "is_worker", [](const Node& n) { return n.is_worker(); }, "It computes.");
   fact(

@@ -13,7 +13,8 @@ Scope& HeldBase::scope() const {
   return *scope_;
 }
 
-Scope::Scope(py::object instance, Rank limit) : instance_(std::move(instance)), ranks_(limit) {}
+Scope::Scope(py::object instance, Rank limit, bool has_server)
+    : instance_(std::move(instance)), ranks_(limit), has_server_(has_server) {}
 
 Scope::~Scope() {
   const Gil gil;

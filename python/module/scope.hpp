@@ -68,13 +68,14 @@ class HeldBase : public Linked {
 class Scope {
  public:
   /// `instance`: the author's scheme. `limit`: ranks are below it.
-  Scope(py::object instance, Rank limit);
+  Scope(py::object instance, Rank limit, bool has_server);
   ~Scope();
   Scope(const Scope&) = delete;
 
   bool is_here() const { return pthread_equal(thread_, pthread_self()); }
   py::handle instance() const { return instance_.get(); }
   Rank ranks() const { return ranks_; }
+  bool has_server() const { return has_server_; }
   /// Drops the values of objects that died on other threads. On the simulation's thread, with the lock held.
   void clean_up() {
     if (!left_.empty()) left_.clear();
@@ -89,6 +90,7 @@ class Scope {
   const pthread_t thread_ = pthread_self();
   Kept instance_;
   Rank ranks_;
+  bool has_server_;
   Linked objects_;  // head
   std::vector<Remains> left_;
   std::uint64_t unpublished_steps_ = 0;  // of a scheme that has published nothing

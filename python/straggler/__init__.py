@@ -6,6 +6,7 @@ time.
     run.summary["time_to_target_s"]; run.curve; run.weights
 
 Times are seconds of simulated time, sizes are bytes. docs/python.md goes from here to a scheme of your own."""
+from . import _needs
 from ._errors import DataError, Error, MemoryBudgetExceeded, Problem, ResultsError, RunFailed, ScenarioError
 from ._points import Check, Explained, Race, Sweep, check, explain, list, race, sweep
 from ._run import Comparison, Run, compare, run

@@ -52,6 +52,7 @@ struct Experiment::Implementation {
   Key root_key() { return blueprint.root_key(scenario, content(blueprint, scenario)); }
   MathPlane load_math(const Key& root);
   double gradient_flops() const;
+  UpdatePatience patience() const;
   void simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
                 const std::function<bool()>& busy);
   std::size_t train_subset() const { return static_cast<std::size_t>(scenario.training.evaluate.train_samples); }
@@ -100,6 +101,13 @@ std::unique_ptr<Checkpointing> Experiment::Implementation::checkpointing(Executo
   return std::make_unique<Checkpointing>(executor, lineage, std::move(settings));
 }
 
+UpdatePatience Experiment::Implementation::patience() const {
+  double counts = 1;
+  for (const auto& [name, value] : scenario.training.scheme.parameters.all())
+    if (const auto* const count = std::get_if<std::int64_t>(&value); count && *count > 1) counts *= static_cast<double>(*count);
+  return UpdatePatience::of(counts, blueprint.stop.epochs.value_or(0));
+}
+
 /// The timing plane from start to stop. `evaluator` and `progress` may be null. `busy` sets how long the run must not be interrupted; may
 /// be empty.
 void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
@@ -107,6 +115,7 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
   SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, evaluator);
   if (!replay.choices.empty()) backend.replay(replay.choices);
   backend.replay_versions(replay.makers);
+  if (!blueprint.stop.simulated_time) backend.expect_updates(patience());
   RecordSink* const trace = recorder.trace();
   const auto bytes_of = [&](std::size_t link) { return backend.network().use(static_cast<LinkId>(link)).bytes; };
   if (progress || trace) {
@@ -128,6 +137,8 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
     backend.run(blueprint.stop.simulated_time, blueprint.evaluation.every_time);
   } catch (const Deadlock& deadlock) {
     throw RunFailed(deadlock.what());
+  } catch (const NoUpdates& none) {
+    throw RunFailed(none.what());
   } catch (const ReplayMismatch& mismatch) {
     throw DataError((*options.replay / "choices.csv").string() + ": " + mismatch.what());
   } catch (const UnsupportedOperation& refused) {

@@ -101,7 +101,17 @@ void SimulatedBackend::close_record(Time when) {
                            " % more than its bandwidth: the simulator contradicts itself; please report it with the scenario");
 }
 
+void SimulatedBackend::watch(const Operation& operation) {
+  const Operation::Kind kind = operation.kind();
+  const std::uint64_t updates = books_.recorder().latest()->version;
+  if (kind == Operation::Kind::gradient || kind == Operation::Kind::averaged_gradient)
+    watch_->computes(static_cast<std::uint64_t>(static_cast<const ComputeOperation&>(operation).batch().size), updates);
+  else if (kind == Operation::Kind::step && !operation.node().is_worker())
+    watch_->steps(workers_.node(operation.node().self()), updates);
+}
+
 bool SimulatedBackend::start(Operation& operation) {
+  if (watch_) watch(operation);
   switch (operation.kind()) {
     case Operation::Kind::gradient:
     case Operation::Kind::averaged_gradient:

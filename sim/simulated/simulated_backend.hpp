@@ -12,6 +12,7 @@
 #include "sim/simulated/post_office.hpp"
 #include "sim/simulated/publications.hpp"
 #include "sim/simulated/reductions.hpp"
+#include "sim/simulated/update_watch.hpp"
 #include "sim/simulated/updates.hpp"
 #include "sim/simulated/varying_links.hpp"
 
@@ -27,8 +28,10 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void replay(std::vector<std::vector<std::int32_t>> choices) { choices_.force(std::move(choices)); }
   /// The same for free-running versions: the worker of each.
   void replay_versions(std::vector<Rank> makers) { publications_.force_order(std::move(makers)); }
-  /// Runs to the stop, at the latest to `until`, and closes the record. Throws Deadlock (unless a fault led to it: that is an outcome) and
-  /// the scheme's exceptions.
+  /// Only updates end this run: it fails where none has come for so long.
+  void expect_updates(const UpdatePatience& patience) { watch_.emplace(patience, workers_.plan()); }
+  /// Runs to the stop, at the latest to `until`, and closes the record. Throws Deadlock (unless a fault led to it: that is an outcome),
+  /// NoUpdates and the scheme's exceptions.
   void run(std::optional<Time> until, std::optional<Time> evaluate_every);
   void interrupt() { publications_.end_run(Outcome::interrupted); }
 
@@ -72,6 +75,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   bool join(CollectiveOperation& operation);
   void join(AveragedGradientOperation& operation);
   void averaged_gradient_due(AveragedGradientOperation& operation);
+  void watch(const Operation& operation);
   bool publish(PublishOperation& operation);
   void close_record(Time when);
   void take_down();
@@ -85,6 +89,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Computations computations_;
   Updates updates_;
   Publications publications_;
+  std::optional<UpdateWatch> watch_;  // none: time ends the run, too
   struct {
     std::unique_ptr<Membership> membership;  // null: all workers are in, always
     std::unique_ptr<Attendance> attendance;  // null: no worker comes and goes

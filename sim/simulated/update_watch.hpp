@@ -1,0 +1,58 @@
+// Ends a run that only updates could stop, where a scheme works on and on and makes none: it would never end.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+#include "sim/training/node.hpp"
+
+namespace straggler {
+
+/// There was no update for so long that none will come. what() says how long that was, and what the scheme should do.
+struct NoUpdates : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Work without an update that no right scheme does, by far.
+struct UpdatePatience {
+  std::uint64_t steps = 100'000;  // of servers and aggregators together; as many gradients of each worker, on average
+  double passes = 1'000;          // of these gradients over the training set, if its size is known
+
+  /// `counts`: the product of the scheme's whole numbers, such as clients and local steps, by which it may put off an update. `epochs`: of
+  /// the run's stop, or 0.
+  static UpdatePatience of(double counts, double epochs) {
+    UpdatePatience patience;
+    patience.steps = static_cast<std::uint64_t>(std::clamp(10 * counts, 1e5, 1e12));
+    patience.passes = std::max({1e3, 10 * counts, 10 * epochs});
+    return patience;
+  }
+};
+
+/// Counts work. It looks for an update only after that much of it, so it may notice a lack of updates late, but never too early.
+class UpdateWatch {
+ public:
+  UpdateWatch(UpdatePatience patience, const TrainingPlan& plan)
+      : patience_(patience), gradients_(patience.steps * static_cast<std::uint64_t>(plan.workers)), epoch_samples_(plan.epoch_samples) {}
+
+  /// A worker computes a gradient of so many samples, after so many updates. Throws NoUpdates.
+  void computes(std::uint64_t samples, std::uint64_t updates) {
+    samples_ += samples;
+    if (++computed_ % gradients_ == 0) look_at_gradients(updates);
+  }
+  /// A server or an aggregator makes a step. The same.
+  void steps(const Node& node, std::uint64_t updates) {
+    if (++stepped_ % patience_.steps == 0) look_at_steps(node, updates);
+  }
+
+ private:
+  void look_at_gradients(std::uint64_t updates);
+  void look_at_steps(const Node& node, std::uint64_t updates);
+  /// True: there was an update since the counts began, and they begin anew.
+  bool begins_anew(std::uint64_t updates);
+
+  UpdatePatience patience_;
+  std::uint64_t gradients_, epoch_samples_;
+  std::uint64_t computed_ = 0, samples_ = 0, stepped_ = 0, updates_ = 0;
+};
+
+}  // namespace straggler
