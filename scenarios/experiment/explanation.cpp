@@ -41,6 +41,13 @@ void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& 
   }
 }
 
+/// They are there for background traffic and for all-reduces by servers.
+std::string hosts_of_idle(const ServerSpec& servers) {
+  if (servers.host_of_worker || servers.on_worker_hosts) return "";
+  return servers.count == 1 ? "; its host and its link stay in the network, idle; set cluster.servers.count to 0 to be without them"
+                            : "; their hosts and links stay in the network, idle; set cluster.servers.count to 0 to be without them";
+}
+
 }  // namespace
 
 Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const PartitionFacts& partition) {
@@ -122,8 +129,8 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
       (scenario.cluster.servers.link || std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
                                                     [](const WorkerGroup& group) { return group.link.has_value(); })))
     out.warnings.push_back("topology file gives the bandwidth and latency of every cable: the links of workers and servers are not used");
-  if (scenario.cluster.servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
-    out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server");
+  if (const ServerSpec& servers = scenario.cluster.servers; servers.count > 0 && blueprint.servers == 0 && !reduces_by_servers)
+    out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server" + hosts_of_idle(servers));
   if (scenario.cluster.aggregators != AggregatorSpec{} && blueprint.plan.aggregation.count() == 0)
     out.warnings.push_back("cluster.aggregators is not used: " + out.scheme + " has no aggregators");
   const Parameters& compression = scenario.training.compression.parameters;

@@ -47,7 +47,8 @@ Part<LinkSpec> link_keys(const std::string& otherwise) {
       by_hand({.name = "latency",
                .type = ValueType::time,
                .range = any_time(),
-               .meaning = "latency of one link; in a star a message crosses two links, so it takes twice this time",
+               .meaning = "latency of a host's link; a message crosses the sender's and the receiver's, so it takes twice this time, also "
+                          "over a cable of `full`; cables between switches add theirs",
                .required = otherwise.empty(),
                .otherwise = otherwise},
               [](Texts& out, const LinkSpec& spec, const WriteContext&) {

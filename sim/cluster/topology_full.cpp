@@ -121,12 +121,11 @@ class Full final : public Topology {
   Nics nics_;
 };
 
-const Register<TopologyEntry> entry({"full",
-                                     "a cable for every pair of hosts, as fast as the slower of their two links; nothing is shared",
-                                     {},
-                                     [](const Parameters&, TopologyRequest request) -> std::unique_ptr<Topology> {
-                                       return std::make_unique<Full>(request);
-                                     }});
+const Register<TopologyEntry> entry(
+    {"full",
+     "a cable for every pair of hosts, as fast as the slower of their two links, with the latency of both; nothing is shared",
+     {},
+     [](const Parameters&, TopologyRequest request) -> std::unique_ptr<Topology> { return std::make_unique<Full>(request); }});
 
 }  // namespace
 }  // namespace straggler::cluster::topology_full

@@ -37,10 +37,11 @@ class Star final : public SwitchedTopology {
   std::optional<Time> of_all_;  // latency of every route; none: they differ, and cards of unequal links take a search
 };
 
-const Register<TopologyEntry> entry({"star",
-                                     "one switch without a limit, one full-duplex link to every worker and server",
-                                     {},
-                                     [](const Parameters&, TopologyRequest request) { return make_star(request); }});
+const Register<TopologyEntry> entry(
+    {"star",
+     "one switch without a limit, one link to every host: to every worker and server, or to the per_host workers that share one",
+     {},
+     [](const Parameters&, TopologyRequest request) { return make_star(request); }});
 
 }  // namespace
 

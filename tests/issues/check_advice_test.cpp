@@ -37,6 +37,23 @@ TEST_CASE("keys of an all-reduce are a warning with a scheme that has none, so t
   CHECK(with.sink.order == without.sink.order);
 }
 
+TEST_CASE("check says that a server nobody uses keeps its host in the network") {
+  // It may carry background traffic, and its links are in links.csv.
+  const std::string unused = "cluster.servers is not used: ssgd exchanges without a server";
+  const auto warned = [&](const Sets& sets) {
+    const Explanation explanation = explained(sets, 2);
+    const auto found = std::find_if(explanation.warnings.begin(), explanation.warnings.end(),
+                                    [&](const std::string& warning) { return warning.starts_with(unused); });
+    return std::pair(explanation.hosts, found == explanation.warnings.end() ? std::string() : found->substr(unused.size()));
+  };
+  const std::string remedy = " in the network, idle; set cluster.servers.count to 0 to be without them";
+  CHECK(warned({}) == std::pair(std::size_t{2 + 1}, "; its host and its link stay" + remedy));
+  CHECK(warned({"cluster.servers.count=2"}) == std::pair(std::size_t{2 + 2}, "; their hosts and links stay" + remedy));
+  CHECK(warned({"cluster.servers={count: 1, host: {worker: 0}}"}) == std::pair(std::size_t{2}, std::string()));
+  CHECK(warned({"cluster.servers.count=0"}) == std::pair(std::size_t{2}, std::string()));
+  CHECK(run_timing(cluster(2)).record.end == run_timing(cluster(2), {"cluster.servers.count=0"}).record.end);
+}
+
 TEST_CASE("check warns of a group that begins on a new host beside one that has room") {
   const auto told = [](const std::string& workers) { return warnings_with(explained({"cluster.workers=" + workers}), "same_host: true"); };
   CHECK(told("[{count: 63, device: node, per_host: 8}, {count: 1, device: node, per_host: 8, slowdown: 2}]") == 1);

@@ -164,9 +164,9 @@ TEST_CASE("check --json holds times in seconds and sizes in bytes") {
   CHECK(has(lines.out, "\nbound by          "));
   CHECK(all["precision"] == "fp32");
   std::size_t warnings = 0;
-  for (std::size_t at = lines.out.find("\nwarning: "); at != std::string::npos; at = lines.out.find("\nwarning: ", at + 1)) ++warnings;
+  for (std::size_t at = lines.err.find("warning: "); at != std::string::npos; at = lines.err.find("\nwarning: ", at + 1)) ++warnings;
   CHECK(all["warnings"].size() == warnings);
-  for (const json& warning : all["warnings"]) CHECK(has(lines.out, "warning: " + warning.get<std::string>() + "\n"));
+  for (const json& warning : all["warnings"]) CHECK(has(lines.err, "warning: " + warning.get<std::string>() + "\n"));
   const auto timing = place.shell(
       "straggler check small.yaml --json --set workload=\"{cost: {model: resnet18}}\" --set training.stop=\"{updates: 5}\" "
       "--set training.evaluate.every=\"{updates: 5}\"");

@@ -22,6 +22,8 @@ training:
   CHECK(picture.find(">worker 2, 2 x slower<") != std::string::npos);
   CHECK(place.shell("straggler timeline small.yaml --until 200ms --set cluster.workers[0].slowdown=2 --out again.svg").code == 0);
   CHECK(place.read("again.svg") == picture);
+  CHECK(place.shell("straggler timeline small.yaml --until 200ms --set cluster.workers[0].slowdown=2 -o short.svg").code == 0);
+  CHECK(place.read("short.svg") == picture);
   CHECK(place.shell("straggler timeline small.yaml --workers 2 --out two.svg --quiet").out.empty());
   CHECK(place.read("two.svg").find("worker 2") == std::string::npos);
   for (const char* wrong : {"--until 0s", "--until soon", "--until 9000d", "--workers 0", "--out no/such/folder.svg"}) {

@@ -38,10 +38,13 @@ int execute_check(const std::vector<std::string>& given) {
   const std::optional<UpdateTimes> times = update_times(scenario);
   const std::optional<UpdateParts> parts = update_parts(scenario);
   const std::vector<CollectiveTime> collectives = experiment.collective_times();
-  if (arguments.flag("json"))
+  if (arguments.flag("json")) {
     print_text("{}", check_json(scenario, explanation, collectives, times, parts, warnings));
-  else
-    print_text("{}", check_text(scenario, explanation, collectives, times, parts, warnings));
+  } else {
+    print_text("{}", check_text(scenario, explanation, collectives, times, parts, {}));
+    std::fflush(stdout);  // on a terminal warnings come last
+    for (const std::string& warning : warnings) print_text(stderr, "warning: {}\n", warning);
+  }
   if (arguments.has("graph")) experiment.write_graph(arguments.get<std::string>("graph"));
   return Exit::done;
 }

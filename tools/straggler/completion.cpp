@@ -11,16 +11,22 @@ namespace po = boost::program_options;
 namespace {
 
 struct Option {
-  std::string name;   // without its dashes
-  std::string about;  // up to the first sentence's end
+  std::string name;    // without its dashes
+  std::string letter;  // its short form; empty: none
+  std::string about;   // up to the first sentence's end
   bool takes_value = false;
 };
+
+std::string letter_of(const po::option_description& option) {
+  const std::string shorter = option.canonical_display_name(po::command_line_style::allow_dash_for_short);
+  return shorter.size() == 2 && shorter.front() == '-' ? shorter.substr(1) : std::string();
+}
 
 std::vector<Option> options_of(const CommandHelp& help) {
   std::vector<Option> options;
   for (const po::options_description* const group : {&help.own, &help.shared})
     for (const auto& option : group->options())
-      options.push_back({option->long_name(), option->description(), option->semantic()->max_tokens() > 0});
+      options.push_back({option->long_name(), letter_of(*option), option->description(), option->semantic()->max_tokens() > 0});
   return options;
 }
 
@@ -89,9 +95,11 @@ std::string zsh_script(const std::vector<CommandHelp>& all) {
   for (const CommandHelp& help : all) {
     names += "    " + shell_quoted(fmt::format("{}:{}", help.command->name, zsh_text(help.command->summary))) + "\n";
     cases += fmt::format("    {}) _arguments", help.command->name);
-    for (const Option& option : options_of(help))
-      cases += " \\\n      " +
-               shell_quoted(fmt::format("*--{}[{}]{}", option.name, zsh_text(option.about), option.takes_value ? ":value:_files" : ""));
+    for (const Option& option : options_of(help)) {
+      const std::string rest = fmt::format("[{}]{}", zsh_text(option.about), option.takes_value ? ":value:_files" : "");
+      cases += " \\\n      " + shell_quoted(fmt::format("*--{}{}", option.name, rest));
+      if (!option.letter.empty()) cases += " \\\n      " + shell_quoted(fmt::format("*-{}{}", option.letter, rest));
+    }
     cases += " \\\n      '*:file:_files' ;;\n";
   }
   return fmt::format(R"(#compdef straggler
@@ -121,8 +129,8 @@ std::string fish_script(const std::vector<CommandHelp>& all) {
                        fish_quoted(help.command->summary));
   for (const CommandHelp& help : all)
     for (const Option& option : options_of(help))
-      out += fmt::format("complete -c straggler -n '__fish_seen_subcommand_from {}' -l {}{} -d {}\n", help.command->name, option.name,
-                         option.takes_value ? " -r" : "", fish_quoted(option.about));
+      out += fmt::format("complete -c straggler -n '__fish_seen_subcommand_from {}' -l {}{}{} -d {}\n", help.command->name, option.name,
+                         option.letter.empty() ? "" : " -s " + option.letter, option.takes_value ? " -r" : "", fish_quoted(option.about));
   return out;
 }
 
