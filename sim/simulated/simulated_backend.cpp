@@ -101,23 +101,25 @@ void SimulatedBackend::close_record(Time when) {
                            " % more than its bandwidth: the simulator contradicts itself; please report it with the scenario");
 }
 
-void SimulatedBackend::watch(const Operation& operation) {
-  const Operation::Kind kind = operation.kind();
-  const std::uint64_t updates = books_.recorder().latest()->version;
-  if (kind == Operation::Kind::gradient || kind == Operation::Kind::averaged_gradient)
-    watch_->computes(static_cast<std::uint64_t>(static_cast<const ComputeOperation&>(operation).batch().size), updates);
-  else if (kind == Operation::Kind::step && !operation.node().is_worker())
-    watch_->steps(workers_.node(operation.node().self()), updates);
+void SimulatedBackend::watch(const ComputeOperation& operation) {
+  if (watch_ && watch_->computes(static_cast<std::uint64_t>(operation.batch().size)))
+    watch_->look_at_gradients(books_.recorder().latest()->version);
+}
+
+void SimulatedBackend::watch(const StepOperation& operation) {
+  if (watch_ && !operation.node().is_worker() && watch_->steps())
+    watch_->look_at_steps(workers_.node(operation.node().self()), books_.recorder().latest()->version);
 }
 
 bool SimulatedBackend::start(Operation& operation) {
-  if (watch_) watch(operation);
   switch (operation.kind()) {
     case Operation::Kind::gradient:
     case Operation::Kind::averaged_gradient:
+      watch(static_cast<ComputeOperation&>(operation));
       computations_.start(static_cast<ComputeOperation&>(operation), operation.node().next_call());
       return false;
     case Operation::Kind::step:
+      watch(static_cast<StepOperation&>(operation));
       return updates_.start(static_cast<StepOperation&>(operation));
     case Operation::Kind::cell_read:
       return updates_.cell().start(static_cast<CellReadOperation&>(operation));

@@ -75,7 +75,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   bool join(CollectiveOperation& operation);
   void join(AveragedGradientOperation& operation);
   void averaged_gradient_due(AveragedGradientOperation& operation);
-  void watch(const Operation& operation);
+  void watch(const ComputeOperation& operation);
+  void watch(const StepOperation& operation);
   bool publish(PublishOperation& operation);
   void close_record(Time when);
   void take_down();

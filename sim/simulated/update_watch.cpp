@@ -19,11 +19,14 @@ bool UpdateWatch::begins_anew(std::uint64_t updates) {
   if (updates == updates_) return false;
   updates_ = updates;
   computed_ = samples_ = stepped_ = 0;
+  next_gradients_ = gradients_;
+  next_steps_ = patience_.steps;
   return true;
 }
 
 void UpdateWatch::look_at_gradients(std::uint64_t updates) {
   if (begins_anew(updates)) return;
+  next_gradients_ += gradients_;
   if (epoch_samples_ > 0 && static_cast<double>(samples_) < patience_.passes * static_cast<double>(epoch_samples_)) return;
   refuse(readable_count(computed_) + " gradients");
 }

@@ -34,24 +34,23 @@ class UpdateWatch {
   UpdateWatch(UpdatePatience patience, const TrainingPlan& plan)
       : patience_(patience), gradients_(patience.steps * static_cast<std::uint64_t>(plan.workers)), epoch_samples_(plan.epoch_samples) {}
 
-  /// A worker computes a gradient of so many samples, after so many updates. Throws NoUpdates.
-  void computes(std::uint64_t samples, std::uint64_t updates) {
+  /// A worker computes a gradient of so many samples. True: it is time to look whether there were updates.
+  bool computes(std::uint64_t samples) {
     samples_ += samples;
-    if (++computed_ % gradients_ == 0) look_at_gradients(updates);
+    return ++computed_ == next_gradients_;
   }
-  /// A server or an aggregator makes a step. The same.
-  void steps(const Node& node, std::uint64_t updates) {
-    if (++stepped_ % patience_.steps == 0) look_at_steps(node, updates);
-  }
-
- private:
+  /// The same for a step of a server or an aggregator.
+  bool steps() { return ++stepped_ == next_steps_; }
+  /// `updates`: how many there have been. Throws NoUpdates.
   void look_at_gradients(std::uint64_t updates);
   void look_at_steps(const Node& node, std::uint64_t updates);
+
+ private:
   /// True: there was an update since the counts began, and they begin anew.
   bool begins_anew(std::uint64_t updates);
 
   UpdatePatience patience_;
-  std::uint64_t gradients_, epoch_samples_;
+  std::uint64_t gradients_, epoch_samples_, next_gradients_ = gradients_, next_steps_ = patience_.steps;
   std::uint64_t computed_ = 0, samples_ = 0, stepped_ = 0, updates_ = 0;
 };
 
