@@ -7,10 +7,19 @@
 #include "sim/base/quantity.hpp"
 
 namespace straggler {
+namespace {
+
+/// The file may leave out the math as the command line does.
+Trials::Options with_those_of_file(Trials::Options options, const Sweep& sweep) {
+  options.timing_only = options.timing_only || sweep.timing_only;
+  return options;
+}
+
+}  // namespace
 
 Trials::Trials(const Sweep& sweep, Options options, Metric metric, PointPool& pool)
     : sweep_(sweep),
-      options_(std::move(options)),
+      options_(with_those_of_file(std::move(options), sweep)),
       metric_(std::move(metric)),
       pool_(pool),
       reader_(sweep, options_.more),
@@ -58,7 +67,7 @@ void Trials::check(const std::vector<Trial>& trials) {
 }
 
 bool Trials::timing_alone(const Scenario& scenario) const {
-  if (options_.timing_only || sweep_.timing_only) return true;
+  if (options_.timing_only) return true;
   const auto& stop = scenario.training.stop;
   return !metric_needs_math(metric_.name) && !(stop.target_accuracy && stop.on_target == StopSpec::OnTarget::stop);
 }

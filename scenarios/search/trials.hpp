@@ -22,7 +22,7 @@ class Trials {
  public:
   struct Options {
     std::int64_t repeats = 1;
-    bool timing_only = false;       // as requested; otherwise the metric decides
+    bool timing_only = false;       // as requested, here or in the file; otherwise the metric decides
     std::vector<std::string> more;  // sets of the command line
   };
   /// `sweep` and `pool` outlive it.

@@ -85,7 +85,29 @@ TEST_CASE("errors of a search name their place") {
       "is there beside find, but a file has one search");
   has(wrong("until_ci: {relative: 2%}\n" + find_with("metric: simulated_seconds")), "until_ci: works with axes only");
   has(wrong("timing_only: true\n" + find_with("metric: final_test_loss")), "which needs the math that timing_only leaves out");
-  has(wrong(find_with("metric: final_test_loss"), clockwork_scenario, true), "needs the math that timing-only leaves out; remove --timing-only");
+  has(wrong(find_with("metric: final_test_loss"), clockwork_scenario, true),
+      "needs the math that timing-only leaves out; remove --timing-only");
+}
+
+TEST_CASE("without the math a search takes samples per second, whether the file or the command line leaves it out") {
+  const Files files;
+  const std::string find = "find: {over: {training.batch.per_worker: [10, 20]}, budget: 2}\n";
+  const std::string crossover =
+      "crossover: {between: [asgd, ssgd], along: cluster.network.link.bandwidth, from: 100kB/s, to: 1MB/s, grid: 2, tolerance: 50%}\n";
+  for (const bool by_file : {true, false}) {
+    CAPTURE(by_file);
+    const std::string head = by_file ? "timing_only: true\n" : "";
+    SweepState state(":memory:");
+    const Searched found = run_search(search_of(files, learning_scenario, head + find), state, 1, !by_file);
+    CHECK(found.find.metric.name == "samples_per_second");
+    CHECK(found.find.metric.maximize);
+    CHECK(found.find.groups.at(0).best);
+    const Searched crossed = run_search(search_of(files, learning_scenario, head + crossover), state, 1, !by_file);
+    CHECK(crossed.crossover.metric.name == "samples_per_second");
+    CHECK(crossed.crossover.metric.maximize);
+    CHECK(crossed.crossover.timing_runs == crossed.crossover.runs);
+    for (const ComparedPoint& point : crossed.crossover.groups.at(0).points) CHECK(point.winner == Winner::first);  // nobody waits
+  }
 }
 
 TEST_CASE("errors of a crossover name their place") {
