@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "scenarios/schema/yaml_layout.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
@@ -50,6 +51,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { leaf(mark, anchor, YamlNode::Type::null, {}, false); }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
     refuse_tag(mark, tag);
+    if (tag == "!") last_quote_ = place(mark);
     leaf(mark, anchor, YamlNode::Type::scalar, value, tag == "!");
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -69,6 +71,8 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void OnMapEnd() override { close(); }
 
+  /// Where the last text in quotes begins.
+  std::optional<Place> last_quote() const { return last_quote_; }
   Place place(const YAML::Mark& mark) const {
     return mark.is_null() ? Place{source_, 1, 1} : Place{source_, mark.line + 1, mark.column + 1};
   }
@@ -177,6 +181,7 @@ class TreeBuilder final : public YAML::EventHandler {
   int source_;
   Problems& problems_;
   bool started_ = false;
+  std::optional<Place> last_quote_;
   std::size_t nodes_ = 0;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, YamlNode> anchors_;
@@ -209,6 +214,15 @@ std::optional<Place> place_of_open_brackets(std::string_view text, int source) {
   return std::nullopt;
 }
 
+/// The parser takes the end of the text for the end of a quote.
+bool ends_in_quote(std::string_view text, const TreeBuilder& builder, Problems& problems) {
+  if (!builder.last_quote()) return false;
+  const std::optional<LayoutFault> fault = unclosed_quote(layout_of(text, builder.last_quote()->source));
+  if (!fault || fault->place != *builder.last_quote()) return false;
+  problems.add(fault->place, "syntax", fault->what);
+  return true;
+}
+
 }  // namespace
 
 std::optional<YamlNode> parse_yaml(std::string_view text, int source, Problems& problems) {
@@ -228,10 +242,13 @@ std::optional<YamlNode> parse_yaml(std::string_view text, int source, Problems& 
     }
     std::optional<YamlNode> root = std::exchange(builder.root, std::nullopt);
     parser.HandleNextDocument(builder);
+    if (ends_in_quote(text, builder, problems)) return std::nullopt;
     return root;
   } catch (const Stop&) {
   } catch (const YAML::Exception& error) {
-    problems.add(builder.place(error.mark), "syntax", error.msg + "; " + remedy(error.msg));
+    const Place place = builder.place(error.mark);
+    const std::optional<LayoutFault> fault = layout_fault(text, place);
+    problems.add(fault ? fault->place : place, "syntax", fault ? fault->what : error.msg + "; " + remedy(error.msg));
   }
   return std::nullopt;
 }
