@@ -193,6 +193,16 @@ void add_slowdowns(Explained& out, const Scenario& scenario, const Blueprint& bl
   out.slowdown_words = slowdown_words(out.slowdowns);
 }
 
+/// Without a cause that changes only when messages and gradients arrive, another model was learned.
+bool order_changed(const Explained& explained) {
+  const Figures& own = *explained.row(Cause::nothing).figures;
+  return std::ranges::any_of(explained.rows, [&](const CauseRow& row) {
+    const bool learns_otherwise = row.cause == Cause::staleness || row.cause == Cause::compression || row.cause == Cause::all;
+    if (learns_otherwise || row.absent || !row.figures) return false;
+    return row.figures->updates != own.updates || row.figures->final_test_accuracy != own.final_test_accuracy;
+  });
+}
+
 bool ended_as_asked(const RunRecord& record) {
   return record.outcome == Outcome::completed || record.outcome == Outcome::target_reached || record.outcome == Outcome::diverged;
 }
@@ -272,6 +282,7 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options) {
     run_one(change.setting, change.name, row.figures, row.note);
     if (row.figures) judge(row, own);
   });
+  out.order_matters = !timing_only && order_changed(out);
   if (options.slowdowns) {
     tell("with even workers, but for one each time");
     add_slowdowns(out, work.doing({scenario, {}}).scenario, blueprint, options, runner);

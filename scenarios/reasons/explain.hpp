@@ -40,7 +40,9 @@ struct ChangeRow {
 struct Explained {
   std::string name, scheme;
   bool timing_only = false;
-  bool by_target = false;      // compared by the time to the target; else by the seconds of the run
+  bool by_target = false;  // compared by the time to the target; else by the seconds of the run
+  /// Causes change the order of updates, so what one seed learns differs by chance too, with the time to the target.
+  bool order_matters = false;
   std::string work;            // a sentence: the work that all rows share
   std::vector<CauseRow> rows;  // in the order of `Cause`
   std::vector<ChangeRow> changes;
@@ -50,6 +52,8 @@ struct Explained {
   const CauseRow& row(Cause cause) const { return rows[static_cast<std::size_t>(cause)]; }
   /// The base of the rows' shares.
   double seconds() const;
+  /// Causes are ranked by samples per second: times to the target of one seed differ by chance.
+  bool by_rate() const { return by_target && order_matters; }
 };
 
 struct ExplainOptions {
@@ -75,8 +79,11 @@ std::string explain_json(const Explained& explained, const std::string& out);
 
 /// Causes that exist and have an answer, the most costly first. Unlimited bandwidth also ends contention: if shared links cost more than
 /// half of what bandwidth does, contention comes before it. Staleness is ranked where a target is compared. If the run misses the target,
-/// causes without which it reaches it come before all others.
+/// causes without which it reaches it come before all others. With Explained::by_rate, by samples per second; staleness has no such effect.
 std::vector<const CauseRow*> ranked_causes(const Explained& explained);
+/// What causes are ranked by: the share of the run's seconds that goes with the cause, or with Explained::by_rate, how much faster samples
+/// are handled without it. Of rows that have an answer.
+double cost_of(const Explained& explained, const CauseRow& row);
 /// The first of them, if it costs at least 1 % of the time; null: computing is the bottleneck.
 const CauseRow* bottleneck(const Explained& explained);
 

@@ -125,6 +125,9 @@ std::string explain_json(const Explained& explained, const std::string& out) {
             {"scheme", explained.scheme},
             {"timing_only", explained.timing_only},
             {"compared", explained.by_target ? "time_to_target_s" : "simulated_s"},
+            {"ranked_by", explained.by_rate()   ? "samples_per_second"
+                          : explained.by_target ? "time_to_target_s"
+                                                : "simulated_s"},
             {"work", explained.work}};
   json["causes"] = Json::array();
   for (const CauseRow& row : explained.rows) {

@@ -29,13 +29,49 @@ double taken(const Explained& explained, const CauseRow& row) {
 
 /// The run misses its target, and does not without this cause.
 bool reaches_what_was_missed(const Explained& explained, const CauseRow& row) {
-  return !explained.row(Cause::nothing).figures->time_to_target && row.figures && row.figures->time_to_target;
+  return !explained.order_matters && !explained.row(Cause::nothing).figures->time_to_target && row.figures && row.figures->time_to_target;
 }
 
 std::vector<std::string> names_of(const std::vector<const CauseRow*>& rows) {
   std::vector<std::string> names;
   for (const CauseRow* const row : rows) names.push_back(label_of(row->cause));
   return names;
+}
+
+/// Said of bandwidth that comes after contention, of which it costs more.
+std::string and_contention(const Explained& explained, const std::vector<const CauseRow*>& rows, std::size_t i) {
+  const CauseRow &before = *rows[i - 1], &row = *rows[i];
+  const bool out_of_order = row.cause == Cause::bandwidth && before.cause == Cause::contention;
+  return out_of_order && cost_of(explained, row) > cost_of(explained, before) ? ", contention included" : "";
+}
+
+/// The words where one seed's times to the target differ by chance.
+void say_bottleneck_of_rate(const Explained& explained, const std::vector<const CauseRow*>& rows, std::vector<std::string>& out) {
+  const double own = explained.row(Cause::nothing).figures->samples_per_second;
+  const CauseRow& all = explained.row(Cause::all);
+  if (!bottleneck(explained)) {
+    out.push_back(fmt::format("The bottleneck is computing: without any one cause, samples per second grow by less than {}.",
+                              share_text(small_share)));
+  } else {
+    const CauseRow& first = *rows.front();
+    out.push_back(fmt::format("The bottleneck is {}: {} the run handles {} samples per second instead of {}, {} more.",
+                              label_of(first.cause), words_of(first.cause), readable_number(first.figures->samples_per_second),
+                              readable_number(own), share_text(cost_of(explained, first))));
+    std::vector<std::string> others;
+    for (std::size_t i = 1; i < rows.size() && cost_of(explained, *rows[i]) >= small_share; ++i)
+      others.push_back(fmt::format("{} ({} more{})", label_of(rows[i]->cause), share_text(cost_of(explained, *rows[i])),
+                                   and_contention(explained, rows, i)));
+    if (!others.empty())
+      out.push_back(
+          fmt::format("Next {} {}. Causes overlap, so shares do not add up.", others.size() == 1 ? "comes" : "come", listed(others)));
+  }
+  if (all.figures && cost_of(explained, all) >= small_share)
+    out.push_back(fmt::format("{}, the run handles {} samples per second, {} more.", capital(words_of(Cause::all)),
+                              readable_number(all.figures->samples_per_second), share_text(cost_of(explained, all))));
+  out.emplace_back(
+      "Without a cause, updates come in another order, so the time to the target differs by chance too: one seed cannot tell chance from a "
+      "saving.");
+  out.emplace_back("So causes are ranked by samples per second, which staleness does not change.");
 }
 
 void say_bottleneck(const Explained& explained, const std::vector<const CauseRow*>& rows, std::vector<std::string>& out) {
@@ -52,7 +88,7 @@ void say_bottleneck(const Explained& explained, const std::vector<const CauseRow
                               share_text(*first.share)));
     std::vector<std::string> others;
     for (std::size_t i = 1; i < rows.size() && *rows[i]->share >= small_share; ++i)
-      others.push_back(fmt::format("{} ({})", label_of(rows[i]->cause), share_text(*rows[i]->share)));
+      others.push_back(fmt::format("{} ({}{})", label_of(rows[i]->cause), share_text(*rows[i]->share), and_contention(explained, rows, i)));
     if (!others.empty())
       out.push_back(
           fmt::format("Next {} {}. Causes overlap, so shares do not add up.", others.size() == 1 ? "comes" : "come", listed(others)));
@@ -69,20 +105,37 @@ void say_bottleneck(const Explained& explained, const std::vector<const CauseRow
 void say_no_help(const Explained& explained, const std::vector<const CauseRow*>& rows, std::vector<std::string>& out) {
   std::vector<const CauseRow*> useless, harmful;
   for (const CauseRow* const row : rows) {
-    if (*row->share <= -small_share)
+    const double cost = cost_of(explained, *row);
+    if (cost <= -small_share)
       harmful.push_back(row);
-    else if (*row->share < small_share)
+    else if (cost < small_share)
       useless.push_back(row);
   }
   if (!useless.empty())
-    out.push_back(fmt::format("What would not help: {}; {} would save less than {}.", listed(names_of(useless)),
-                              useless.size() == 1 ? "its removal" : "the removal of each", share_text(small_share)));
-  for (const CauseRow* const row : harmful)
-    out.push_back(fmt::format("{} {} {} more.", capital(words_of(row->cause)), takes(explained), readable_seconds(-*row->seconds_saved)));
+    out.push_back(fmt::format("What would not help: {}; {} would {} less than {}.", listed(names_of(useless)),
+                              useless.size() == 1 ? "its removal" : "the removal of each",
+                              explained.by_rate() ? "raise samples per second by" : "save", share_text(small_share)));
+  for (const CauseRow* const row : harmful) {
+    const std::string without = capital(words_of(row->cause)), lost = readable_seconds(-row->seconds_saved.value_or(0));
+    if (explained.by_rate())
+      out.push_back(fmt::format("{} the run handles {} fewer samples per second.", without, share_text(-cost_of(explained, *row))));
+    else if (explained.by_target)
+      out.push_back(fmt::format("{} the target is reached {} later.", without, lost));
+    else
+      out.push_back(fmt::format("{} the same work takes {} more.", without, lost));
+  }
   std::vector<std::string> absent;
   for (const CauseRow& row : explained.rows)
     if (row.absent) absent.emplace_back(row.note);
   if (!absent.empty()) out.push_back(fmt::format("Not there: {}.", listed(absent)));
+}
+
+/// Whether a row reaches the target that the run misses may be chance.
+void say_missed_by_chance(const Explained& explained, std::vector<std::string>& out) {
+  if (!explained.order_matters || explained.by_target || explained.row(Cause::nothing).figures->time_to_target) return;
+  if (std::ranges::any_of(explained.rows, [](const CauseRow& row) { return row.figures && row.figures->time_to_target; }))
+    out.emplace_back(
+        "Without a cause, updates come in another order, so whether the target is reached differs by chance too: one seed cannot tell.");
 }
 
 void say_accuracy(const Explained& explained, std::vector<std::string>& out) {
@@ -95,6 +148,11 @@ void say_accuracy(const Explained& explained, std::vector<std::string>& out) {
                             100 * after, 100 * before));
 }
 
+/// What the change does to the time to the target, where that is known.
+std::string target_text(const ChangeRow& row) {
+  return row.target_change ? fmt::format(", time to the target {:+.2g} %", 100 * *row.target_change) : std::string();
+}
+
 void say_changes(const Explained& explained, std::vector<std::string>& out) {
   std::vector<const ChangeRow*> rows;
   for (const ChangeRow& row : explained.changes)
@@ -104,30 +162,38 @@ void say_changes(const Explained& explained, std::vector<std::string>& out) {
   std::vector<std::string> helping, others;
   for (const ChangeRow* const row : rows) {
     if (*row->rate_change >= small_share / 2)
-      helping.push_back(fmt::format("{} ({:+.2g} % samples per second)", row->change, 100 * *row->rate_change));
+      helping.push_back(fmt::format("{} ({:+.2g} % samples per second{})", row->change, 100 * *row->rate_change, target_text(*row)));
     else
-      others.push_back(fmt::format("{} ({:+.2g} %)", row->change, 100 * *row->rate_change));
+      others.push_back(fmt::format("{} ({:+.2g} %{})", row->change, 100 * *row->rate_change, target_text(*row)));
   }
-  if (!helping.empty()) out.push_back(fmt::format("Of small changes, what helps most is {}.", fmt::join(helping, ", then ")));
-  if (!others.empty()) out.push_back(fmt::format("Of small changes, {} would not help.", listed(others)));
+  if (!helping.empty()) out.push_back(fmt::format("Of small changes, what raises the rate most is {}.", fmt::join(helping, ", then ")));
+  if (!others.empty()) out.push_back(fmt::format("Of small changes, {} would not raise the rate.", listed(others)));
 }
 
 }  // namespace
 
+double cost_of(const Explained& explained, const CauseRow& row) {
+  if (!explained.by_rate()) return *row.share;
+  const double own = explained.row(Cause::nothing).figures->samples_per_second;
+  return own > 0 ? row.figures->samples_per_second / own - 1 : 0;
+}
+
 std::vector<const CauseRow*> ranked_causes(const Explained& explained) {
   std::vector<const CauseRow*> rows;
   for (const CauseRow& row : explained.rows) {
-    if (row.cause == Cause::nothing || row.cause == Cause::all || !row.share || row.absent) continue;
+    const bool answer = explained.by_rate() ? row.figures.has_value() : row.share.has_value();
+    if (row.cause == Cause::nothing || row.cause == Cause::all || !answer || row.absent) continue;
     const bool only_ends_elsewhere = row.cause == Cause::staleness && !explained.by_target && !reaches_what_was_missed(explained, row);
-    if (only_ends_elsewhere) continue;
+    if (only_ends_elsewhere || (explained.by_rate() && row.cause == Cause::staleness)) continue;
     rows.push_back(&row);
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const CauseRow* a, const CauseRow* b) { return *a->share > *b->share; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const CauseRow* a, const CauseRow* b) { return cost_of(explained, *a) > cost_of(explained, *b); });
   // Reaching a missed target counts for more than seconds.
   std::stable_partition(rows.begin(), rows.end(), [&](const CauseRow* row) { return reaches_what_was_missed(explained, *row); });
   const auto place = [&](Cause cause) { return std::ranges::find(rows, cause, [](const CauseRow* row) { return row->cause; }); };
   const auto bandwidth = place(Cause::bandwidth), contention = place(Cause::contention);
-  if (bandwidth < contention && contention != rows.end() && *(*contention)->share > *(*bandwidth)->share / 2)
+  if (bandwidth < contention && contention != rows.end() && cost_of(explained, **contention) > cost_of(explained, **bandwidth) / 2)
     std::rotate(bandwidth, contention, contention + 1);
   return rows;
 }
@@ -135,13 +201,17 @@ std::vector<const CauseRow*> ranked_causes(const Explained& explained) {
 const CauseRow* bottleneck(const Explained& explained) {
   const std::vector<const CauseRow*> rows = ranked_causes(explained);
   if (rows.empty()) return nullptr;
-  return *rows.front()->share >= small_share || reaches_what_was_missed(explained, *rows.front()) ? rows.front() : nullptr;
+  return cost_of(explained, *rows.front()) >= small_share || reaches_what_was_missed(explained, *rows.front()) ? rows.front() : nullptr;
 }
 
 std::vector<std::string> explain_words(const Explained& explained) {
   const std::vector<const CauseRow*> rows = ranked_causes(explained);
   std::vector<std::string> out;
-  say_bottleneck(explained, rows, out);
+  if (explained.by_rate())
+    say_bottleneck_of_rate(explained, rows, out);
+  else
+    say_bottleneck(explained, rows, out);
+  say_missed_by_chance(explained, out);
   say_accuracy(explained, out);
   say_changes(explained, out);
   say_no_help(explained, rows, out);

@@ -283,11 +283,15 @@ std::vector<std::string> slowdown_words(const Slowdowns& slowdowns) {
     if (workers.size() < most_named && worker->slowdown >= worth_telling)
       workers.push_back(fmt::format("{} {}", worker->name, times_text(worker->slowdown)));
   if (!workers.empty()) out.push_back(fmt::format("Slowdown by worker, each uneven alone (S_w): {}.", listed(workers)));
-  if (slowdowns.slowest_share)
-    out.push_back(
-        fmt::format("If only {} were even, {:.0f} % of the lost time would be saved (M_W).",
-                    slowdowns.slowest == 1 ? slowdowns.ranked().front()->name : fmt::format("the slowest {} workers", slowdowns.slowest),
-                    100 * *slowdowns.slowest_share));
+  if (slowdowns.slowest_share) {
+    const std::string who =
+        slowdowns.slowest == 1 ? slowdowns.ranked().front()->name : fmt::format("the slowest {} workers", slowdowns.slowest);
+    const double share = *slowdowns.slowest_share;
+    if (share > 1)
+      out.push_back(fmt::format("If only {} were even, the run would be faster than with all workers even (M_W = {:.3g}).", who, share));
+    else
+      out.push_back(fmt::format("If only {} were even, {:.0f} % of the lost time would be saved (M_W).", who, 100 * share));
+  }
   return out;
 }
 

@@ -24,17 +24,25 @@ std::vector<Figure> costs(const Explained& explained) {
   chart.label = "What each cause costs";
   chart.title = explained.by_target ? "seconds to the target that its removal saves" : "seconds that its removal saves";
   chart.text = readable_seconds;
-  for (const CauseRow* const row : ranked_causes(explained))
-    if (*row->seconds_saved > 0)
-      chart.rows.push_back({label_of(row->cause),
-                            0,
-                            false,
-                            *row->seconds_saved,
-                            0,
-                            fmt::format("{}, {}", readable_seconds(*row->seconds_saved), percent(*row->share)),
-                            {}});
+  if (explained.by_rate()) {
+    chart.title = "samples per second that its removal adds";
+    chart.text = percent;
+  }
+  std::vector<std::string> left_out;
+  for (const CauseRow* const row : ranked_causes(explained)) {
+    const double bar = explained.by_rate() ? cost_of(explained, *row) : *row->seconds_saved;
+    const std::string text =
+        explained.by_rate() ? percent(bar) : fmt::format("{}, {}", readable_seconds(*row->seconds_saved), percent(*row->share));
+    if (bar > 0)
+      chart.rows.push_back({label_of(row->cause), 0, false, bar, 0, text, {}});
+    else
+      left_out.push_back(label_of(row->cause));
+  }
   if (chart.rows.empty()) return {};
-  return {figure_of(chart.label, "Causes overlap: one hides another, so shares do not add up.", chart)};
+  std::string words = "Causes overlap: one hides another, so shares do not add up.";
+  if (!left_out.empty())
+    words += fmt::format(" Not drawn, as {}: {}.", explained.by_rate() ? "nothing is gained" : "nothing is saved", listed(left_out));
+  return {figure_of(chart.label, words, chart)};
 }
 
 /// Workers by updates where workers share steps, else workers alone.
@@ -86,6 +94,8 @@ std::vector<Figure> slowdown_figures(const Slowdowns& slowdowns) {
 
 std::string seconds_cell(const std::optional<double>& seconds) { return seconds ? readable_seconds(*seconds) : "-"; }
 
+std::string change_cell(const std::optional<double>& share) { return share ? fmt::format("{:+.1f} %", 100 * *share) : "-"; }
+
 std::string cause_rows(const Explained& explained) {
   std::vector<std::vector<std::string>> rows;
   for (const CauseRow& row : explained.rows) {
@@ -101,9 +111,14 @@ std::string cause_rows(const Explained& explained) {
 std::string change_rows(const Explained& explained) {
   std::vector<std::vector<std::string>> rows;
   for (const ChangeRow& row : explained.changes)
-    rows.push_back({row.change, row.note, row.figures ? readable_number(row.figures->samples_per_second) : "-",
-                    row.rate_change ? fmt::format("{:+.1f} %", 100 * *row.rate_change) : "-"});
-  return html_table({"change", "note", "samples/s", "rate"}, rows, 2, rows.size());
+    rows.push_back(
+        {row.change, row.note, row.figures ? readable_number(row.figures->samples_per_second) : "-", change_cell(row.rate_change)});
+  std::vector<std::string> head{"change", "note", "samples/s", "rate"};
+  if (std::ranges::any_of(explained.changes, [](const ChangeRow& row) { return row.target_change.has_value(); })) {
+    head.emplace_back("time to target");
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(change_cell(explained.changes[i].target_change));
+  }
+  return html_table(head, rows, 2, rows.size());
 }
 
 }  // namespace

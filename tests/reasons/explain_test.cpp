@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "scenarios/experiment/trajectory_store.hpp"
 #include "scenarios/reasons/explain.hpp"
+#include "scenarios/report/explain_page.hpp"
 #include "support/folder.hpp"
 #include "support/run.hpp"
 
@@ -272,6 +274,34 @@ TEST_CASE("staleness that slows training is found, as the time to the target") {
   REQUIRE(bottleneck(missed) != nullptr);
   CHECK(bottleneck(missed)->cause == Cause::staleness);
   CHECK(explain_words(missed).front().find("does not reach its target") != std::string::npos);
+}
+
+TEST_CASE("where causes change the order of updates, they are ranked by samples per second, and one seed's chance is named") {
+  const Explained all = explained(cluster(8),
+                                  {"training.scheme=asgd", "workload.data={kind: coordinates, samples: 4000, test_samples: 1000}",
+                                   "devices.node.jitter=exponential", "training.optimizer={kind: sgd, learning_rate: 0.1}",
+                                   "training.stop={epochs: 60, target_accuracy: 0.6}", "training.evaluate.every={updates: 5}"},
+                                  false);
+  CAPTURE(explain_text(all));
+  REQUIRE(all.by_target);
+  CHECK(all.by_rate());
+  const double own = all.row(Cause::nothing).figures->samples_per_second;
+  std::vector<double> gains;
+  for (const CauseRow* const row : ranked_causes(all)) {
+    CHECK(row->cause != Cause::staleness);
+    gains.push_back(row->figures->samples_per_second / own - 1);
+    CHECK(cost_of(all, *row) == doctest::Approx(gains.back()));
+  }
+  CHECK(std::ranges::is_sorted(gains, std::greater()));
+  const std::vector<std::string> words = explain_words(all);
+  const std::string caveat =
+      "Without a cause, updates come in another order, so the time to the target differs by chance too: one seed cannot tell chance from a "
+      "saving.";
+  CHECK(std::ranges::count(words, caveat) == 1);
+  for (const std::string& sentence : words) CHECK(sentence.find("the target is reached") == std::string::npos);
+  CHECK(explain_json(all, "out").find("\"ranked_by\": \"samples_per_second\"") != std::string::npos);
+  CHECK(explain_page(all).find(caveat) != std::string::npos);
+  CHECK(explain_page(all).find(">time to target<") != std::string::npos);
 }
 
 namespace {
