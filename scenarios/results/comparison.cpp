@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "scenarios/results/predictions.hpp"
@@ -171,6 +172,31 @@ void note_timing_alone(Comparison& comparison) {
     comparison.notes.push_back(fmt::format("{} {} run for timing alone", list_of(who), who.size() == 1 ? "was" : "were"));
 }
 
+/// A winner among schemes by one seed of each, or by one learning rate for all.
+void note_chance(Comparison& comparison) {
+  if (!comparison.winner || comparison.timing_only) return;
+  std::map<std::string, std::set<std::uint64_t>> seeds;  // of each scheme
+  std::set<double> rates;
+  for (const RunResult& run : comparison.runs) {
+    if (timing_alone(run)) continue;
+    if (!run.seed || !run.learning_rate) return;
+    seeds[run.scheme].insert(*run.seed);
+    rates.insert(*run.learning_rate);
+  }
+  if (seeds.size() < 2) return;
+  const bool one_seed = std::ranges::all_of(seeds, [](const auto& scheme) { return scheme.second.size() == 1; });
+  const char* const chance = "one seed of each scheme cannot tell chance from a difference";
+  const std::string rate =
+      rates.size() == 1 ? fmt::format("one learning rate for all, {}, may suit one scheme better", number_text(*rates.begin())) : "";
+  if (one_seed && !rate.empty())
+    comparison.notes.push_back(
+        fmt::format("{}, and {}; `straggler race --tune learning_rate` runs several seeds and tunes it for each", chance, rate));
+  else if (one_seed)
+    comparison.notes.push_back(fmt::format("{}; `straggler race` runs several", chance));
+  else if (!rate.empty())
+    comparison.notes.push_back(rate + "; `straggler race --tune learning_rate` tunes it for each");
+}
+
 void add_notes(Comparison& comparison) {
   note_short_runs(comparison);
   note_timing_alone(comparison);
@@ -182,6 +208,7 @@ void add_notes(Comparison& comparison) {
   note_difference(comparison, "target accuracy",
                   [](const RunResult& run) { return run.target_accuracy ? number_text(*run.target_accuracy) : "none"; });
   note_not_asked(comparison);
+  note_chance(comparison);
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const Outcome outcome = comparison.runs[i].outcome;
     if (outcome == Outcome::interrupted || outcome == Outcome::diverged)

@@ -148,6 +148,9 @@ void add_workload(RunResult& run, const Scenario* known) {
     if (scenario.training.evaluate.split == EvaluateSpec::Split::validation) run.data += " split=validation";
     if (scenario.workload.data.parameters.has("path")) run.data_path = scenario.workload.data.parameters.text("path");
     run.model = kind_text(scenario.workload.model);
+    const auto& optimizer = scenario.training.optimizer.parameters;
+    if (optimizer.has("learning_rate")) run.learning_rate = optimizer.number("learning_rate");
+    run.seed = scenario.seed;
     run.waited_for = waited_for(scenario, idle_of_groups(run.folder / "workers.csv", scenario.cluster.workers.size()));
   } catch (const std::runtime_error&) {
     run.data = run.model = run.data_path = {};

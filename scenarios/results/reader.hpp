@@ -24,10 +24,12 @@ struct RunResult {
   std::filesystem::path folder;
   std::string name, scheme;
   Outcome outcome = Outcome::completed;
-  bool real = false;        // of real ranks: its times are measured
-  bool with_math = false;   // its curve has losses, even if they are no numbers
-  std::string data, model;  // the workload's data and model in scenario.yaml, without the path; empty if it cannot be read
-  std::string data_path;    // empty if none was given
+  bool real = false;                    // of real ranks: its times are measured
+  bool with_math = false;               // its curve has losses, even if they are no numbers
+  std::string data, model;              // the workload's data and model in scenario.yaml, without the path; empty if it cannot be read
+  std::string data_path;                // empty if none was given
+  std::optional<std::uint64_t> seed;    // of scenario.yaml; none if it cannot be read
+  std::optional<double> learning_rate;  // likewise
   double workers = 0, simulated_seconds = 0 /* or measured */, updates = 0, samples = 0, bytes_sent = 0;
   std::optional<double> epochs, samples_per_second, final_test_accuracy, target_accuracy;
   std::optional<double> compute, communication, idle, wasted, loading, down;  // shares of the workers' time

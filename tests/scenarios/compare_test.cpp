@@ -75,6 +75,25 @@ TEST_CASE("with equal samples needed, more samples per second win, and the saved
   CHECK(comparison.notes.empty());
 }
 
+TEST_CASE("a winner by one seed of each scheme or by one learning rate for all has a note that says so") {
+  const auto with = [](RunResult result, std::uint64_t seed, double learning_rate) {
+    result.seed = seed;
+    result.learning_rate = learning_rate;
+    return result;
+  };
+  const RunResult sync = run("sync", "ssgd", 1000, 20'000), free = run("free", "asgd", 2000, 20'000);
+  const RunResult again = run("again", "asgd", 1900, 20'000);
+  using Notes = std::vector<std::string>;
+  CHECK(compare({with(sync, 1, 0.05), with(free, 1, 0.05)}).notes ==
+        Notes{"one seed of each scheme cannot tell chance from a difference, and one learning rate for all, 0.05, may suit one scheme "
+              "better; `straggler race --tune learning_rate` runs several seeds and tunes it for each"});
+  CHECK(compare({with(sync, 1, 0.1), with(free, 1, 0.05)}).notes ==
+        Notes{"one seed of each scheme cannot tell chance from a difference; `straggler race` runs several"});
+  CHECK(compare({with(sync, 1, 0.05), with(free, 1, 0.05), with(again, 2, 0.05)}).notes ==
+        Notes{"one learning rate for all, 0.05, may suit one scheme better; `straggler race --tune learning_rate` tunes it for each"});
+  CHECK(compare({with(free, 1, 0.05), with(again, 1, 0.05)}).notes.empty());  // one scheme
+}
+
 TEST_CASE("fewer samples win although they are handled more slowly") {
   // 10,000 at 800 per second, 12.5 s; 40,000 at 1600 per second, 25 s: twice as fast by a quarter of the samples at half the rate.
   const Comparison comparison = compare({run("sync", "ssgd", 800, 10'000), run("free", "asgd", 1600, 40'000)});
