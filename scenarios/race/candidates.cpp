@@ -5,6 +5,7 @@
 #include "scenarios/race/flow_list.hpp"
 #include "scenarios/race/race.hpp"
 #include "scenarios/schema/flow_yaml.hpp"
+#include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/section.hpp"
 #include "scenarios/search/space.hpp"
 #include "sim/base/suggest.hpp"
@@ -72,7 +73,11 @@ Setting setting_of(const std::string& item) {
     if (value.find('.') != std::string::npos) throw std::invalid_argument("has no range; " + std::string(range_remedy) + " after '='");
     std::vector<std::string> names;
     for (const Usual& each : usual()) names.emplace_back(each.name);
-    throw std::invalid_argument(unknown_name("setting", value, names) + ", or PATH={from: A, to: B}");
+    const std::string meant = meant_key(value, names);
+    const std::string unknown =
+        meant.empty() ? unknown_name("setting", value, names)
+                      : "unknown setting " + in_quotes(value) + "; did you mean " + in_quotes(meant) + "? known: " + joined(names);
+    throw std::invalid_argument(unknown + ", or PATH={from: A, to: B}");
   }
   const std::string path = known != nullptr ? known->path : *label;
   const YamlNode node = parse_flow(value);

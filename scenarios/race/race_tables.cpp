@@ -76,7 +76,7 @@ std::string pairs_table(const Race& race, const RaceReader& reader, const RaceOu
         row.insert(row.end(), {"-", outcome.verdicts[i].anybody ? "by ranks: some missed" : "missed by all"});
       }
       row.push_back(readable_p(pair.step.adjusted));
-      row.push_back(pair_words(pair, labels));
+      row.push_back(outcome.verdicts[i].anybody ? pair_words(pair, labels) : "nobody reached it");
       rows.push_back(std::move(row));
       title.clear();
     }

@@ -66,13 +66,16 @@ void warn_of_edges(const Entrant& entrant, const Tuning& tuning, Tuned& tuned) {
       largest = largest && best >= share(i);
     }
     if (best < 0 || (!least && !largest)) continue;
-    tuned.warnings.push_back(
-        fmt::format("{}: its best {}, {}, is {} of the {} that were tried; there may be better values outside, so widen the range",
-                    entrant.label, tuning.paths[path], tuning.candidates[tuned.best][path],
-                    least && largest ? "the only one"
-                    : least          ? "the least"
-                                     : "the largest",
-                    tuning.candidates.size()));
+    const double untried = least && largest ? std::max(best, 1 - best) : least ? best : 1 - best;
+    // The range reaches further by more than half of the mean distance of candidates.
+    const bool goes_on = untried > 0.5 / static_cast<double>(tuning.candidates.size());
+    tuned.warnings.push_back(fmt::format("{}: its best {}, {}, is {} of the {} that were tried; there may be better values outside, so {}",
+                                         entrant.label, tuning.paths[path], tuning.candidates[tuned.best][path],
+                                         least && largest ? "the only one"
+                                         : least          ? "the least"
+                                                          : "the largest",
+                                         tuning.candidates.size(),
+                                         goes_on ? "try more of its range with a larger --budget" : "widen the range"));
   }
 }
 

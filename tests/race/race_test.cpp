@@ -212,6 +212,25 @@ TEST_CASE("a range whose edge is best is said to be too narrow; a run that diver
   }
 }
 
+TEST_CASE("the remedy for a best at the edge of what was tried: more candidates where the range goes on, else a wider range") {
+  const Entrant entrant{"asgd", "--schemes asgd", {}};
+  const auto warnings = [&](double least) {
+    Tuning tuning{};
+    tuning.paths = {"training.optimizer.learning_rate"};
+    tuning.candidates = {{"0.02"}, {"0.1"}, {"0.3"}, {"0.5"}};
+    tuning.shares = {{least}, {0.6}, {0.7}, {0.8}};
+    std::vector<Criterion> criteria(4);
+    for (std::size_t i = 0; i < criteria.size(); ++i) criteria[i].loss = static_cast<double>(i);
+    return choose(entrant, tuning, criteria).warnings;
+  };
+  const std::string begin =
+      "asgd: its best training.optimizer.learning_rate, 0.02, is the least of the 4 that were tried; there may be better values outside, "
+      "so ";
+  // Four candidates are a quarter of the range apart: more than an eighth of it to its end is room for another.
+  CHECK(warnings(0.4).back() == begin + "try more of its range with a larger --budget");
+  CHECK(warnings(0.1).back() == begin + "widen the range");
+}
+
 TEST_CASE("a p is never rounded to the other side of the level at which it is judged, nor onto it") {
   Track place("ssgd,asgd");
   place.race.timing_only = true;
@@ -268,6 +287,13 @@ TEST_CASE("timing alone: who is through an epoch first") {
   CHECK(raced.outcome.verdicts[0].winner == std::size_t{1});  // nobody waits for the slowest
   CHECK(times(raced.race, ",epoch,") == 10);
   CHECK(times(raced.table, "note: timing only: whether it learns as much from a sample is not known\n") == 1);
+}
+
+TEST_CASE("a setting to tune that has another name elsewhere is found") {
+  CHECK_THROWS_WITH_AS(tuning_of({"lr"}, 4),
+                       "--tune lr: unknown setting 'lr'; did you mean 'learning_rate'? known: learning_rate, momentum, weight_decay, or "
+                       "PATH={from: A, to: B}",
+                       std::invalid_argument);
 }
 
 TEST_CASE("a race's refusals name the cause") {
