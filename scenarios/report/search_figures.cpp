@@ -191,12 +191,11 @@ class SearchFigures {
     for (const FoundCrossing& crossing : group.crossings) add_band(chart, labels, axis, crossing.unclear_from, crossing.unclear_to, "");
     for (const FoundCrossing& crossing : group.crossings) add_band(chart, labels, axis, crossing.below, crossing.above, crossing.between);
     chart.label = titled(title_ + " over " + chart.x.title, group.labels);
-    figures_.push_back(
-        figure_of(chart.label,
-                  group.crossings.empty()
-                      ? "The two do not cross."
-                      : "The grey interval contains the crossing; in the wide pale interval the repeats cannot tell the two apart.",
-                  chart));
+    std::string words = "The two do not cross.";
+    if (!group.crossings.empty()) words = "The grey interval contains the crossing.";
+    if (std::ranges::any_of(group.crossings, [](const FoundCrossing& crossing) { return !crossing.unclear_from.empty(); }))
+      words = "The grey interval contains the crossing; in the wide pale interval the repeats cannot tell the two apart.";
+    figures_.push_back(figure_of(chart.label, words, chart));
   }
 
   static void add_band(LineChart& chart, const std::vector<std::string>& labels, const LabelNumbers& axis, const std::string& from,

@@ -27,7 +27,10 @@ std::string in_words(std::string line, const SearchAnswer& answer) {
   }
   replace_all(line, answer.metric, metric_title(answer.metric));
   replace_all(line, "+-", "\u00b1");
-  return capital(std::string(trimmed(line)));
+  const std::string text(trimmed(line));
+  // A name keeps its case.
+  const bool named = std::ranges::any_of(answer.between, [&](const std::string& name) { return text.starts_with(name + " "); });
+  return named ? text : capital(text);
 }
 
 }  // namespace

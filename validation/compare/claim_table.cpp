@@ -27,7 +27,9 @@ std::string row_table(const ClaimResult& result) {
   const std::string unit = result.claim.compare.unit.empty() || result.claim.compare.relative_to ? "" : ", " + result.claim.compare.unit;
   std::vector<std::vector<std::string>> rows{{"set", "row", "measured" + unit, "predicted" + unit, "error"}};
   const bool bands = std::any_of(result.rows.begin(), result.rows.end(), [](const RowResult& row) { return row.low.has_value(); });
-  if (bands) rows.front().insert(rows.front().end(), {"low", "high"});
+  if (bands)
+    rows.front().insert(rows.front().end(),
+                        {fmt::format("low ({:.0f} %)", 100 * band_confidence), fmt::format("high ({:.0f} %)", 100 * band_confidence)});
   if (result.interpolation) rows.front().emplace_back(ruler(result));
   if (result.outside > 0) rows.front().emplace_back("outside of what was fitted");
   // Fitted rows are listed separately from those that test the claim.
