@@ -71,7 +71,7 @@ void say_bottleneck_of_rate(const Explained& explained, const std::vector<const 
   out.emplace_back(
       "Without a cause, updates come in another order, so the time to the target differs by chance too: one seed cannot tell chance from a "
       "saving.");
-  out.emplace_back("So causes are ranked by samples per second, which staleness does not change.");
+  out.emplace_back("So causes are ranked by samples per second: there only a few percent may be chance, and staleness changes nothing.");
 }
 
 void say_bottleneck(const Explained& explained, const std::vector<const CauseRow*>& rows, std::vector<std::string>& out) {

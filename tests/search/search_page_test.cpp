@@ -134,7 +134,7 @@ TEST_CASE("a crossover: both curves, the stretch that holds the crossing, and th
   const std::string page = page_of(answer_of(search, outcome, description));
   CHECK(has(page,
             "Where along bandwidth (1Mbps to 16Mbps) has scenario base the least time to target with scheme asgd, and where with ssgd?"));
-  CHECK(has(page, "<li>Ssgd has the better time to target below bandwidth 2.828Mbps, asgd above (they cross between 2Mbps and 4Mbps)."));
+  CHECK(has(page, "<li>ssgd has the better time to target below bandwidth 2.828Mbps, asgd above (they cross between 2Mbps and 4Mbps)."));
   CHECK(count(page, "class=\"band\"") == 1);
   CHECK(has(page, ">2.828Mbps</text>"));
   CHECK(has(page, ">2 Mbit/s</text>"));
