@@ -62,8 +62,8 @@ void say_bottleneck_of_rate(const Explained& explained, const std::vector<const 
       others.push_back(fmt::format("{} ({} more{})", label_of(rows[i]->cause), share_text(cost_of(explained, *rows[i])),
                                    and_contention(explained, rows, i)));
     if (!others.empty())
-      out.push_back(
-          fmt::format("Next {} {}. Causes overlap, so shares do not add up.", others.size() == 1 ? "comes" : "come", listed(others)));
+      out.push_back(fmt::format("Next {} {}. Causes overlap, so shares do not add up.", others.size() == 1 ? "comes" : "come",
+                                listed(others), share_text(small_share / 2)));
   }
   if (all.figures && cost_of(explained, all) >= small_share)
     out.push_back(fmt::format("{}, the run handles {} samples per second, {} more.", capital(words_of(Cause::all)),
@@ -90,8 +90,8 @@ void say_bottleneck(const Explained& explained, const std::vector<const CauseRow
     for (std::size_t i = 1; i < rows.size() && *rows[i]->share >= small_share; ++i)
       others.push_back(fmt::format("{} ({}{})", label_of(rows[i]->cause), share_text(*rows[i]->share), and_contention(explained, rows, i)));
     if (!others.empty())
-      out.push_back(
-          fmt::format("Next {} {}. Causes overlap, so shares do not add up.", others.size() == 1 ? "comes" : "come", listed(others)));
+      out.push_back(fmt::format("Next {} {}. Causes overlap, so shares do not add up.", others.size() == 1 ? "comes" : "come",
+                                listed(others), share_text(small_share / 2)));
     const CauseRow& bandwidth = explained.row(Cause::bandwidth);
     if (first.cause == Cause::contention && bandwidth.share && *bandwidth.share > *first.share)
       out.push_back(fmt::format("Unlimited bandwidth would save {} in all, of which {} is contention.",
@@ -167,7 +167,8 @@ void say_changes(const Explained& explained, std::vector<std::string>& out) {
       others.push_back(fmt::format("{} ({:+.2g} %{})", row->change, 100 * *row->rate_change, target_text(*row)));
   }
   if (!helping.empty()) out.push_back(fmt::format("Of small changes, what raises the rate most is {}.", fmt::join(helping, ", then ")));
-  if (!others.empty()) out.push_back(fmt::format("Of small changes, {} would not raise the rate.", listed(others)));
+  if (!others.empty())
+    out.push_back(fmt::format("Of small changes, {} would raise the rate by less than {}.", listed(others), share_text(small_share / 2)));
 }
 
 }  // namespace
