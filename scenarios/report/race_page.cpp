@@ -121,7 +121,8 @@ class RacePage {
       for (const PairVerdict& pair : verdicts_[i].pairs) {
         const auto interval = pair.interval();
         rows.push_back({finish_title(answer_.finishes[i]), answer_.entrants[pair.a], answer_.entrants[pair.b],
-                        pair_words(pair, answer_.entrants), interval ? readable_number(interval->ratio) : "\u2013",
+                        verdicts_[i].anybody ? pair_words(pair, answer_.entrants) : "nobody reached it",
+                        interval ? readable_number(interval->ratio) : "\u2013",
                         interval ? fmt::format("{} to {} ({:.4g} %)", readable_number(interval->low), readable_number(interval->high),
                                                100 * pair.confidence())
                         : verdicts_[i].anybody ? "some missed it"
