@@ -122,7 +122,8 @@ class LayoutJudge {
     if (lines_[right].kind == LayoutKind::item)
       return fault_at(
           wrong, "an item of the list begins without '- '; write it before, as line " + std::to_string(lines_[right].line) + " has it");
-    if (line.kind == LayoutKind::value && std::isalnum(static_cast<unsigned char>(line.text.front()))) return without_colon(wrong);
+    if (line.kind == LayoutKind::value && !line.text.empty() && std::isalnum(static_cast<unsigned char>(line.text.front())))
+      return without_colon(wrong);
     return {};
   }
 
