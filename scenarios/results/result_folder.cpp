@@ -10,6 +10,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "scenarios/results/reader.hpp"
 #include "sim/base/hidden_folder.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -114,6 +115,8 @@ void ResultFolder::refuse_what_is_not_ours(const Request& request) const {
   if (holder && results)
     throw ResultsError(fmt::format("{}: holds the results of scenario {}, not of {}; use --out {}, or --force to replace them",
                                    out_.string(), in_quotes(*holder), in_quotes(request.scenario_name), advice()));
+  if (const std::string other = results_of_another_command(target_); !other.empty())
+    throw ResultsError(fmt::format("{}: {}; use --out {}", out_.string(), other, advice()));
   throw ResultsError(fmt::format("{}: is not empty and holds no results of straggler; use --out {}, or --force to write into it",
                                  out_.string(), advice()));
 }

@@ -220,6 +220,24 @@ TEST_CASE("a folder that an option names must be there") {
   CHECK(std::filesystem::exists(place / "cache/straggler/store.sqlite"));
 }
 
+TEST_CASE("results of another command are named, and --force is not offered for them") {
+  const Workplace place;
+  prepare(place);
+  place.write("results/small", "a file, so that the usual folder is taken");
+  REQUIRE(place.shell("straggler sweep bandwidth.yaml --quiet --out swept").code == 0);
+  REQUIRE(place.shell("straggler race small.yaml --timing-only --seeds 2 --quiet --schemes ssgd,asgd --out raced").code == 0);
+  REQUIRE(place.shell("straggler run small.yaml --timing-only --quiet --out ran").code == 0);
+  place.write("other/mine.txt", "mine");
+  const std::string run = "run small.yaml --timing-only --out ", explain = "explain small.yaml --out ";
+  check_refused(place, run + "swept", "straggler: swept: holds a sweep (straggler report shows it); use --out swept-2\n");
+  check_refused(place, run + "raced", "straggler: raced: holds a race (straggler report shows it); use --out raced-2\n");
+  check_refused(place, run + "other",
+                "straggler: other: is not empty and holds no results of straggler; use --out other-2, or --force to write into it\n");
+  check_refused(place, explain + "swept", "straggler: swept: holds a sweep (straggler report shows it); use --out swept-2\n");
+  check_refused(place, explain + "ran", "straggler: ran: holds the results of a run; use --out ran-2\n");
+  CHECK(place.shell("straggler " + run + "swept --force --quiet").code == 0);
+}
+
 TEST_CASE("errors in a range of counts, a share, an action") {
   const Workplace place;
   prepare(place);
