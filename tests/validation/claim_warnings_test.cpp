@@ -40,6 +40,33 @@ TEST_CASE("a unit that is wrong shows as one factor everywhere") {
   CHECK(warned("batch,seconds\n10,110\n20,190\n40,0.4\n", "s").empty());
 }
 
+TEST_CASE("a column whose name ends in a unit of time, and that has none, is doubted") {
+  const auto doubt = [](const std::string& column, const std::string& more) {
+    return unit_doubt(
+        of("batch," + column + "\n10,100\n20,200\n", "compare: {column: " + column + more + "}\nbound: {mape: 1%}\n").claim.compare);
+  };
+  const std::string time = ", metric: simulated_seconds";
+  CHECK(doubt("step_ms", time) ==
+        "compare.column 'step_ms' reads as a time in ms, and without a unit it is taken in seconds; write unit: ms beside it");
+  for (const std::string unit : {"us", "ns", "min", "h"})
+    CHECK(doubt("step_" + unit, time).find("write unit: " + unit) != std::string::npos);
+  CHECK(doubt("step_s", time).empty());
+  CHECK(doubt("atoms", time).empty());
+  CHECK(doubt("step_ms", time + ", unit: ms").empty());
+  CHECK(doubt("step_ms", time + ", unit: s").empty());
+  CHECK(doubt("step_ms", time + ", scale: 1000").empty());
+  CHECK(doubt("step_ms", time + ", relative_to: {batch: 10}").empty());
+  CHECK(doubt("step_ms", ", metric: samples_per_second").empty());
+  // The fit reaches the values, so that no factor shows.
+  const ClaimResult fitted =
+      of("batch,step_ms\n10,100\n20,200\n40,390\n",
+         "compare: {column: step_ms, metric: simulated_seconds}\n"
+         "fit: {parameters: [{path: devices.node.compute.affine.per_sample, from: 1us, to: 10s}], rows: [{batch: [10, "
+         "20]}]}\nbound: {mape: 1%}\n");
+  REQUIRE(claim_warnings(fitted).size() == 1);
+  CHECK(claim_warnings(fitted)[0] == unit_doubt(fitted.claim.compare));
+}
+
 TEST_CASE("a dash for the interpolation says why") {
   const std::string bound = "bound: {mape: 90%}\n";
   const std::string parameter = "fit: {parameters: [{path: devices.node.compute.affine.per_sample, from: 999us, to: 1001us}], rows: ";

@@ -52,6 +52,9 @@ int execute_validate(const std::vector<std::string>& given) {
   // Of any version: later ones append columns.
   refuse_foreign_folder(out, "validate", "validation.csv", "claim,row,set,measured,predicted,error,", arguments.flag("force"));
   const std::vector<Claim> claims = read_claims(arguments.positional());
+  for (const Claim& claim : claims)
+    if (const std::string doubt = unit_doubt(claim.compare); !doubt.empty())
+      print_text(stderr, "{}: warning: {}\n", claim.file.string(), doubt);
   catch_interrupts();
   PredictOptions options;
   options.threads = arguments.common().threads;

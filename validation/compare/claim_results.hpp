@@ -17,6 +17,8 @@ std::string claim_table(const ClaimResult& result);
 std::string claim_line(const ClaimResult& result);
 /// Reasons to doubt the outcome, each a sentence.
 std::vector<std::string> claim_warnings(const ClaimResult& result);
+/// The measured column's name ends in a unit of time, and `unit` is not given; empty: no such doubt.
+std::string unit_doubt(const Compared& compare);
 /// "3 of 4 claims hold".
 std::string claims_summary(const std::vector<ClaimResult>& results);
 /// claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit,low,high,outside

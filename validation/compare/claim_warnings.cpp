@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/base/quantity.hpp"
+#include "sim/base/suggest.hpp"
 #include "validation/compare/claim_results.hpp"
 
 namespace straggler {
@@ -49,8 +51,19 @@ void add_unit_hint(const ClaimResult& result, std::vector<std::string>& warnings
 
 }  // namespace
 
+std::string unit_doubt(const Compared& compare) {
+  const bool time = metric_dimension(compare.metric) == Dimension::time && metric_dimension(compare.divide_by) != Dimension::time;
+  if (!time || !compare.unit.empty() || compare.scale != 1 || compare.relative_to) return {};
+  for (const std::string& unit : units_of(Dimension::time))
+    if (unit != "s" && compare.column.ends_with("_" + unit))
+      return fmt::format("compare.column {} reads as a time in {}, and without a unit it is taken in seconds; write unit: {} beside it",
+                         in_quotes(compare.column), unit, unit);
+  return {};
+}
+
 std::vector<std::string> claim_warnings(const ClaimResult& result) {
   std::vector<std::string> warnings;
+  if (std::string doubt = unit_doubt(result.claim.compare); !doubt.empty()) warnings.push_back(std::move(doubt));
   add_sources(result, warnings);
   add_noise_floor(result, warnings);
   add_unit_hint(result, warnings);
