@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
 #include "sim/base/ascii.hpp"
 #include "sim/base/suggest.hpp"
@@ -146,6 +147,59 @@ std::string offers(std::string_view number, Dimension dimension) {
   return all;
 }
 
+std::string in_lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+/// Units in lower case as others write them; of rates, with the prefix that stands before.
+struct OtherUnit {
+  Dimension dimension;
+  std::string_view other, ours;
+};
+constexpr OtherUnit other_units[] = {
+    {Dimension::time, "\xC2\xB5s", "us"},
+    {Dimension::time, "\xCE\xBCs", "us"},
+    {Dimension::time, "usec", "us"},
+    {Dimension::time, "msec", "ms"},
+    {Dimension::time, "nsec", "ns"},
+    {Dimension::time, "sec", "s"},
+    {Dimension::time, "second", "s"},
+    {Dimension::time, "minute", "min"},
+    {Dimension::time, "hr", "h"},
+    {Dimension::time, "hour", "h"},
+    {Dimension::bytes, "byte", "B"},
+    {Dimension::bytes, "k", "kB"},
+    {Dimension::bytes, "m", "MB"},
+    {Dimension::bytes, "g", "GB"},
+    {Dimension::compute, "gflop", "GFLOPS"},
+    {Dimension::compute, "tflop", "TFLOPS"},
+    {Dimension::compute, "gflop/s", "GFLOPS"},
+    {Dimension::compute, "tflop/s", "TFLOPS"},
+};
+
+/// A rate as we write it, in lower case: a small b is of bits, a capital one of bytes.
+std::string usual_rate(std::string_view unit) {
+  constexpr std::pair<std::string_view, std::string_view> ends[] = {{"bits/s", "bps"}, {"bit/s", "bps"}, {"bit", "bps"}, {"b/s", "bps"},
+                                                                    {"b", "bps"},      {"Bps", "b/s"},   {"B", "b/s"}};
+  for (const auto& [other, ours] : ends)
+    if (unit.ends_with(other)) return in_lower_case(unit.substr(0, unit.size() - other.size())).append(ours);
+  return in_lower_case(unit);
+}
+
+/// The unit that another way of writing means; empty if none.
+std::string meant_unit(std::string_view unit, Dimension dimension) {
+  if (unit.size() > 16) return {};
+  const std::string word = dimension == Dimension::rate ? usual_rate(unit) : in_lower_case(unit);
+  for (const OtherUnit& one : other_units)
+    if (one.dimension == dimension && (word == one.other || word == std::string(one.other) + "s")) return std::string(one.ours);
+  for (const Unit& known : table(dimension))
+    if (in_lower_case(known.name) == word) return known.name;
+  return {};
+}
+
 /// The shortest decimal digits of a positive finite double, and where the point goes: 0.d1d2d3… · 10^point.
 struct Digits {
   std::string digits;
@@ -200,7 +254,9 @@ double parse_quantity(std::string_view raw, Dimension dimension) {
       throw std::invalid_argument(in_quotes(text) + " is negative; write " + noun(dimension) + " of 0 or more");
     return value_of(decimal, known.exponent, known.factor, text);
   }
-  throw std::invalid_argument(in_quotes(text) + " has an unknown unit " + in_quotes(unit) + "; units of " + noun(dimension) + ": " +
+  const std::string meant = meant_unit(unit, dimension);
+  throw std::invalid_argument(in_quotes(text) + " has an unknown unit " + in_quotes(unit) +
+                              (meant.empty() ? ";" : "; did you mean '" + meant + "'?") + " units of " + noun(dimension) + ": " +
                               joined(units_of(dimension)));
 }
 

@@ -15,6 +15,13 @@ std::string lower(std::string_view text) {
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
+
+/// A blank that is none in ASCII (U+00A0, U+2000 to U+200D, U+202F, U+3000), or a mark without width (U+00AD, U+FEFF).
+bool looks_like_nothing(std::string_view character) {
+  if (character.size() == 3 && character.starts_with("\xE2\x80"))
+    return static_cast<unsigned char>(character[2]) <= 0x8D || character[2] == '\xAF';
+  return character == "\xC2\xA0" || character == "\xC2\xAD" || character == "\xE3\x80\x80" || character == "\xEF\xBB\xBF";
+}
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -59,12 +66,17 @@ std::string unknown_name(std::string_view what, std::string_view name, const std
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 60;
   static constexpr char digits[] = "0123456789abcdef";
+  const std::string shown = shortened(text, longest);
   std::string out = "'";
-  for (const char c : shortened(text, longest)) {
-    const unsigned char byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
-      out += c;
-    } else {
+  for (std::size_t at = 0; at < shown.size();) {
+    ShownCharacter one = character_at(shown, at);
+    one.safe = one.safe && !looks_like_nothing(std::string_view(shown).substr(at, one.bytes));
+    for (const std::size_t end = at + one.bytes; at < end; ++at) {
+      const unsigned char byte = static_cast<unsigned char>(shown[at]);
+      if (one.safe) {
+        out += shown[at];
+        continue;
+      }
       out += "\\x";
       out += digits[byte >> 4];
       out += digits[byte & 15];

@@ -103,6 +103,23 @@ TEST_CASE("parse_value reads every type and refuses values out of range") {
   CHECK(has(refusal(flag, "yes"), "write true or false"));
 }
 
+TEST_CASE("a value out of range is told what was meant, and no bound that nobody reaches") {
+  Parameter share;
+  share.name = "target";
+  share.type = ValueType::fraction;
+  share.range = Range::above_to(0, 1);
+  CHECK(refusal(share, "75") == "75 is out of range; it must be above 0, at most 1; write 75% or 0.75 for 75 %");
+  CHECK(refusal(share, "1.5") == "1.5 is out of range; it must be above 0, at most 1");
+  CHECK(refusal(share, "175") == "175 is out of range; it must be above 0, at most 1");
+  CHECK(refusal(share, "175%") == "175% is out of range; it must be above 0%, at most 100%");
+  Parameter count;
+  count.name = "count";
+  count.type = ValueType::count;
+  count.range = Range::between(1, 0x1p62);
+  CHECK(refusal(count, "-2") == "-2 is out of range; it must be at least 1");
+  CHECK(has(refusal(count, "9000000000000000000"), "it must be at least 1, at most 46116860"));
+}
+
 TEST_CASE("parse_value reads the output of format_value") {
   for (const Parameter& parameter : declared()) {
     const Value value = parse_value(parameter, parameter.fallback.value_or("1"));

@@ -77,6 +77,29 @@ TEST_CASE("an absurd unit is refused with the known ones") {
   CHECK(has(refusal("1Gb", Dimension::rate), "unknown unit 'Gb'"));
 }
 
+TEST_CASE("a unit as others write it is reported with ours") {
+  CHECK(refusal("50 \xC2\xB5s", Dimension::time) ==
+        "'50 \xC2\xB5s' has an unknown unit '\xC2\xB5s'; did you mean 'us'? units of a time: s, ms, us, ns, min, h");
+  const auto meant = [](const std::string& unit, Dimension dimension, const std::string& ours) {
+    CAPTURE(unit);
+    CHECK(has(refusal("1" + unit, dimension), "unknown unit '" + unit + "'; did you mean '" + ours + "'? units of "));
+  };
+  for (const char* unit : {"\xCE\xBCs", "usec", "US"}) meant(unit, Dimension::time, "us");
+  for (const char* unit : {"msec", "msecs", "MS"}) meant(unit, Dimension::time, "ms");
+  for (const char* unit : {"sec", "seconds"}) meant(unit, Dimension::time, "s");
+  meant("hours", Dimension::time, "h");
+  meant("minutes", Dimension::time, "min");
+  for (const char* unit : {"GB", "GBps", "GB/S"}) meant(unit, Dimension::rate, "GB/s");
+  for (const char* unit : {"gbps", "Gbit/s", "Gb/s", "Gb", "gbit", "Gbits/s"}) meant(unit, Dimension::rate, "Gbps");
+  meant("MiB", Dimension::rate, "MiB/s");
+  for (const char* unit : {"KB", "kb", "K"}) meant(unit, Dimension::bytes, "kB");
+  meant("bytes", Dimension::bytes, "B");
+  for (const char* unit : {"TFLOP/s", "TFLOPs", "tflop"}) meant(unit, Dimension::compute, "TFLOPS");
+  CHECK(has(refusal("1ps", Dimension::time), "unknown unit 'ps'; units of"));
+  CHECK(has(refusal("1Tbps", Dimension::rate), "unknown unit 'Tbps'; units of"));
+  CHECK(has(refusal("1s", Dimension::rate), "unknown unit 's'; units of"));
+}
+
 TEST_CASE("numbers that are none are refused") {
   CHECK(has(refusal("-1s", Dimension::time), "is negative"));
   CHECK(has(refusal("inf", Dimension::time), "is not finite"));

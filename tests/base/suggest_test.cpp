@@ -32,4 +32,9 @@ TEST_CASE("quoted text stays short and printable") {
   CHECK(in_quotes("abc") == "'abc'");
   CHECK(in_quotes("a\nb\x1b") == "'a\\x0ab\\x1b'");
   CHECK(in_quotes(std::string(1000, 'x')).size() < 70);
+  CHECK(in_quotes("50 \xC2\xB5s") == "'50 \xC2\xB5s'");
+  CHECK(in_quotes("\xC2\xB5\xB5") == "'\xC2\xB5\\xb5'");      // the last byte is no UTF-8
+  CHECK(in_quotes("5\xC2\xA0s") == "'5\\xc2\\xa0s'");         // U+00A0 looks like a blank
+  CHECK(in_quotes("a\xE2\x80\x8B") == "'a\\xe2\\x80\\x8b'");  // U+200B looks like nothing
+  CHECK(in_quotes("\xE2\x80\x93") == "'\xE2\x80\x93'");       // a dash
 }
