@@ -57,7 +57,10 @@ auto with_data_place(const Scenario& scenario, const Read& read) {
   try {
     return read();
   } catch (const DataError& wrong) {
-    throw_error(scenario, scenario.workload.data.parameters.has("path") ? "workload.data.path" : "workload.data", wrong.what());
+    const Parameters& parameters = scenario.workload.data.parameters;
+    const bool label = parameters.has("label") && std::string_view(wrong.what()).find("; give `label`") != std::string_view::npos;
+    const char* const key = label ? "workload.data.label" : parameters.has("path") ? "workload.data.path" : "workload.data";
+    throw_error(scenario, key, wrong.what());
   }
 }
 

@@ -46,8 +46,27 @@ constexpr OtherName other_names[] = {
     {"tau", "training.scheme.period"},  // of EASGD
     {"numclients", "training.scheme.clients"},
     {"clientsperround", "training.scheme.clients"},
+    {"speed", "cluster.workers[0].slowdown"},
+    {"hosts", "cluster.workers[0].per_host"},
     {"numworkers", "cluster.workers[0].count"},
     {"nworkers", "cluster.workers[0].count"},
+    // In no section, or in another.
+    {"model", "workload.model"},
+    {"data", "workload.data"},
+    {"dataset", "workload.data"},
+    {"workers", "cluster.workers"},
+    {"servers", "cluster.servers"},
+    {"network", "cluster.network"},
+    {"link", "cluster.network.link"},
+    {"bandwidth", "cluster.network.link.bandwidth"},
+    {"latency", "cluster.network.link.latency"},
+    {"scheme", "training.scheme"},
+    {"batch", "training.batch"},
+    {"optimizer", "training.optimizer"},
+    {"stop", "training.stop"},
+    {"evaluate", "training.evaluate"},
+    {"compression", "training.compression"},
+    {"targetaccuracy", "training.stop.target_accuracy"},
 };
 
 /// `ours` empty: Straggler has no such thing, and similar names of ours are not meant.

@@ -112,12 +112,31 @@ std::optional<Value> read_value(ReadContext& context, const YamlNode& node, cons
   }
 }
 
+namespace {
+/// Of the section at `path`: "such as {count: 1}".
+std::string example_of_map(std::string_view path) {
+  static constexpr std::pair<std::string_view, std::string_view> examples[] = {
+      {"cluster.servers", "{count: 1}"},
+      {"cluster.servers.host", "{worker: 0}"},
+      {"cluster.network.link", "{bandwidth: 1Gbps, latency: 50us}"},
+      {"training.batch", "{per_worker: 32}"},
+      {"training.stop", "{epochs: 5}"},
+      {"training.evaluate", "{every: {epochs: 0.25}}"},
+      {"training.evaluate.every", "{epochs: 0.25}, {updates: 100} or {simulated_time: 10s}"},
+  };
+  for (const auto& [section, example] : examples)
+    if (section == path) return "such as " + std::string(example);
+  return "(keys with values)";
+}
+}  // namespace
+
 Section::Section(ReadContext& context, const YamlNode* node, std::string path, Place parent)
     : context_(context), node_(node), path_(std::move(path)), place_(parent) {
   if (node_ == nullptr || node_->type == YamlNode::Type::map) return;
+  const bool colon = !with_blank_after_colon(node_->text).empty();
   context_.problems.add(node_->place, path_.empty() ? "scenario" : path_,
-                        "is " + what_stands(*node_) + "; write a map (keys with values)" +
-                            (with_blank_after_colon(node_->text).empty() ? "" : ", with a blank after the colon"));
+                        "is " + what_stands(*node_) + "; write a map " +
+                            (colon ? "(keys with values), with a blank after the colon" : example_of_map(path_)));
   static const YamlNode empty = [] {
     YamlNode map;
     map.type = YamlNode::Type::map;
@@ -245,7 +264,7 @@ void Section::finish() {
 }
 
 bool Section::misspelt(std::initializer_list<std::string_view> keys) const {
-  return std::find_first_of(meant_.begin(), meant_.end(), keys.begin(), keys.end()) != meant_.end();
+  return no_map_ || std::find_first_of(meant_.begin(), meant_.end(), keys.begin(), keys.end()) != meant_.end();
 }
 
 namespace {

@@ -174,7 +174,7 @@ void check_stop(Section& stop, StopSpec&) {
 }
 
 void check_every(Section& every, EvaluateSpec&) {
-  if (every.given() && every.node()->items.size() != 1)
+  if (every.given() && every.node()->items.size() != 1 && !every.misspelt({}))
     problem_of(every, "must have one key; write {epochs: 0.25}, {updates: 100} or {simulated_time: 10s}");
 }
 

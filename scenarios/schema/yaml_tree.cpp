@@ -155,6 +155,9 @@ class TreeBuilder final : public YAML::EventHandler {
     } else {
       Open& map = open_.back();
       map.has_key = false;
+      // What is left out is noticed only where the next token begins.
+      if (node.type == YamlNode::Type::null && !map.drop_value && node.place.line != map.node.keys.back().place.line)
+        node.place = map.node.keys.back().place;
       if (!map.drop_value) map.node.items.push_back(std::move(node));
     }
   }

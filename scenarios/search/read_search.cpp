@@ -33,7 +33,7 @@ Metric read_metric(Section& section, bool timing_only) {
   metric.place = section.place_of("metric");
   std::vector<std::string> known = known_metrics();
   if (!metric.name.empty() && !threshold_of(metric.name) && std::find(known.begin(), known.end(), metric.name) == known.end()) {
-    known.emplace_back("time_to_0.8_s");
+    known.emplace_back("time_to_ACCURACY_s");
     section.problem("metric", unknown_name("metric", metric.name, known));
   }
   if (timing_only && metric_needs_math(metric.name))

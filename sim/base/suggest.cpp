@@ -16,6 +16,20 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+/// Of a name with _ between its words, in order of the alphabet: without "per" and "of", and without an s at their ends.
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words;
+  for (std::string rest = lower(name); !rest.empty();) {
+    const std::size_t end = std::min(rest.find('_'), rest.size());
+    std::string word = rest.substr(0, end);
+    rest.erase(0, end + 1);
+    if (word.size() > 1 && word.back() == 's') word.pop_back();
+    if (!word.empty() && word != "per" && word != "of") words.push_back(std::move(word));
+  }
+  std::sort(words.begin(), words.end());
+  return words;
+}
+
 /// A blank that is none in ASCII (U+00A0, U+2000 to U+200D, U+202F, U+3000), or a mark without width (U+00AD, U+FEFF).
 bool looks_like_nothing(std::string_view character) {
   if (character.size() == 3 && character.starts_with("\xE2\x80"))
@@ -51,6 +65,9 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
     least = distance;
     best = candidate;
   }
+  if (best.empty() && name.find('_') != std::string_view::npos)
+    for (const std::string& candidate : known)
+      if (candidate.size() <= longest_name && words_of(candidate) == words_of(name)) return candidate;
   return best;
 }
 

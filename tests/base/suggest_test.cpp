@@ -19,6 +19,8 @@ TEST_CASE("the nearest name is a slip of the pen away") {
   CHECK(nearest_name("colour", known).empty());
   CHECK(nearest_name("", known).empty());
   CHECK(nearest_name(std::string(100'000, 'x'), known).empty());
+  CHECK(nearest_name("seconds_per_update", {"blocked_seconds_per_update", "update_seconds"}) == "update_seconds");  // other order
+  CHECK(nearest_name("updates_wanted", {"update_seconds"}).empty());
   CHECK(nearest_name("x", {"y"}).empty());  // every letter differs
 }
 

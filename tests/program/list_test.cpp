@@ -11,6 +11,29 @@ namespace list_test {
 
 using straggler::test::Workplace;
 
+TEST_CASE("a group of `list`, or what a sweep file holds, in a command's place") {
+  const Workplace place;
+  const auto refused = [&](const std::string& word) { return place.shell("straggler " + word).err; };
+  CHECK(refused("schemes") == "straggler: unknown command 'schemes'; did you mean 'list schemes'? (see straggler --help)\n");
+  CHECK(refused("search") == "straggler: unknown command 'search'; did you mean 'sweep'? (see straggler --help)\n");
+  CHECK(refused("chek").starts_with("straggler: unknown command 'chek'; did you mean 'check'? known: init, run,"));
+}
+
+TEST_CASE("a column of labels that is not there is reported at the option that named it") {
+  const Workplace place;
+  place.write("data.csv", "height,weight,species\n1,2,a\n3,4,b\n");
+  place.write("csv.yaml",
+              "straggler: 1\nname: own\ndevices: {n: {compute: {affine: {overhead: 1ms, per_sample: 1ms}}}}\n"
+              "cluster: {workers: [{count: 1, device: n}], network: {link: {bandwidth: 1Gbps, latency: 50us}}}\n"
+              "workload: {model: {kind: mlp, hidden: [8]}, data: {kind: csv, path: data.csv}}\n"
+              "training: {scheme: ssgd, batch: {per_worker: 1}, optimizer: {kind: sgd, learning_rate: 0.1}, stop: {epochs: 1}}\n");
+  const auto refused = place.shell("straggler check csv.yaml --set workload.data.label=kind");
+  CHECK(refused.code == 2);
+  CAPTURE(refused.err);
+  CHECK(refused.err.starts_with("--set workload.data.label=kind: workload.data.label: "));
+  CHECK(refused.err.find("there is no column 'kind' for the labels; the first line has height, weight, species;") != std::string::npos);
+}
+
 TEST_CASE("list schemes: how each exchanges, whether it is asynchronous, and whether it runs on real ranks") {
   const Workplace place;
   const auto listed = place.shell("straggler list schemes --json");

@@ -45,6 +45,8 @@ extern const Command run_command, sweep_command, race_command, compare_command, 
     check_command, quantize_command, words_command, store_command, report_command, list_command, schema_command, init_command,
     allreduce_command, timeline_command, serve_command, man_command, completion_command;
 const std::vector<const Command*>& commands();
+/// The groups of `list`: "schemes", "jitter", …
+std::vector<std::string> list_groups();
 
 enum class ProgressStyle { automatic, bar, plain, none };
 

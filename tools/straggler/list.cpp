@@ -103,7 +103,9 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
 }
 
 std::vector<std::pair<std::string, std::string>> facts_of(const CompressorEntry& compressor) {
-  return {{"formula", compressor.formula}, {"message_bytes", compressor.message}, {"all_reduce", compressor.all_reduce == CompressedAllReduce::sum ? "sums" : "all-gather"}};
+  return {{"formula", compressor.formula},
+          {"message_bytes", compressor.message},
+          {"all_reduce", compressor.all_reduce == CompressedAllReduce::sum ? "sums" : "all-gather"}};
 }
 
 std::string level_text(const HostMachine::Level& level) {
@@ -370,6 +372,12 @@ int execute_list(const std::vector<std::string>& given) {
 }
 
 }  // namespace
+
+std::vector<std::string> list_groups() {
+  std::vector<std::string> names;
+  for (const Group& group : groups()) names.push_back(group.name);
+  return names;
+}
 
 const Command list_command{
     "list", "[GROUP [PART]]", "what is built in, with parameters: schemes, models, data, jitter, ...",

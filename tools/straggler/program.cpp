@@ -50,6 +50,15 @@ std::string output_problem(const std::string& why) {
                      written_results.empty() ? std::string() : "; the results are in " + written_results);
 }
 
+/// What stands in a command's place but is the word of another; empty if none is known.
+std::string meant_command(const std::string& word) {
+  const std::vector<std::string> groups = list_groups();
+  if (std::find(groups.begin(), groups.end(), word) != groups.end()) return "list " + word;
+  for (const char* of_a_sweep : {"search", "find", "crossover"})
+    if (word == of_a_sweep) return "sweep";
+  return {};
+}
+
 int dispatch(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     print_overview(stderr);
@@ -70,7 +79,10 @@ int dispatch(const std::vector<std::string>& arguments) {
     known.emplace_back(command->name);
   }
   const bool option = first.rfind('-', 0) == 0;
-  throw UsageError(option ? unknown_name("option", first, {"--help", "--version"}) : unknown_name("command", first, known));
+  if (option) throw UsageError(unknown_name("option", first, {"--help", "--version"}));
+  if (const std::string meant = meant_command(first); !meant.empty())
+    throw UsageError("unknown command " + in_quotes(first) + "; did you mean '" + meant + "'?");
+  throw UsageError(unknown_name("command", first, known));
 }
 
 }  // namespace
