@@ -14,7 +14,7 @@ const std::vector<Slip> devices = {
      "forward_fraction: `1",
      {"devices.node.compute.forward_fraction: 1 is out of range; it must be above 0, below 1"}},
     {"peak: 14TFLOPS", "peak: `14", {"devices.gpu.compute.roofline.peak: 14 has no unit; write 14GFLOPS or 14TFLOPS"}},
-    {"peak: 14TFLOPS", "peak: `14TFLOP", {"unknown unit 'TFLOP'; units of a compute rate: GFLOPS, TFLOPS"}},
+    {"peak: 14TFLOPS", "peak: `14TFLOP", {"unknown unit 'TFLOP'; did you mean 'TFLOPS'? units of a compute rate: GFLOPS, TFLOPS"}},
     {"peak: 14TFLOPS", "peak: `[14TFLOPS]", {"is a list; write a compute rate such as 14TFLOPS"}},
     {"{roofline: {peak: 14TFLOPS, ",
      "{`roofline: {",
@@ -86,9 +86,7 @@ const std::vector<Slip> links = {
      "{burst: 0B, `peak: 4Gbps}",
      {"cluster.workers[3].link.peak: is the rate of a burst, and there is none; add burst: 128KiB"}},
     {"{burst: 0B}", "{burst: `-1B}", {"cluster.workers[3].link.burst: '-1B' is negative"}},
-    {"burst: 128KiB, peak: 2Gbps",
-     "`peak: 2Gbps",
-     {"cluster.network.link.peak: is the rate of a burst, and there is none; add burst"}},
+    {"burst: 128KiB, peak: 2Gbps", "`peak: 2Gbps", {"cluster.network.link.peak: is the rate of a burst, and there is none; add burst"}},
     {"burst: 128KiB, peak: 2Gbps",
      "burst: 128KiB, `peak: 1Gbps",
      {"1Gbps is not above the bandwidth of the link; write a peak above 1Gbps"}},
@@ -256,8 +254,13 @@ TEST_CASE("lists that are none, and parts that are no maps") {
   CHECK(only("cluster.network.protocol.segments=1") ==
         "cluster.network.protocol.segments: is '1'; write a list such as [{up_to: 64KiB, bandwidth_factor: 0.8}]");
   CHECK(only("cluster.network.protocol=1") == "cluster.network.protocol: is '1'; write a map (keys with values)");
-  CHECK(only("cluster.network.link=1Gbps") == "cluster.network.link: is '1Gbps'; write a map (keys with values)");
+  CHECK(only("cluster.network.link=1Gbps") == "cluster.network.link: is '1Gbps'; write a map such as {bandwidth: 1Gbps, latency: 50us}");
   CHECK(only("devices.node.loader=fast") == "devices.node.loader: is 'fast'; write a map (keys with values)");
+  CHECK(only("cluster.servers=1") == "cluster.servers: is '1'; write a map such as {count: 1}");
+  CHECK(only("training.evaluate.every=0.25") ==
+        "training.evaluate.every: is '0.25'; write a map such as {epochs: 0.25}, {updates: 100} or {simulated_time: 10s}");
+  for (const char* set : {"cluster.servers.host=0", "training.evaluate.every=0.25", "training.stop=5"})
+    CHECK(errors(rich, {set}).size() == 1);
   CHECK(only("cluster.workers[0].link={}") == "cluster.workers[0].link: overrides nothing; write bandwidth, latency or both");
   CHECK(errors(rich, {"cluster.faults=[]", "cluster.network.background=[]", "cluster.network.protocol={segments: []}"}).empty());
 }

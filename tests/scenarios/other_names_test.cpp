@@ -32,6 +32,15 @@ TEST_CASE("a key of another section is reported with its section") {
       {"seed: 1\n", "seed: 1\n`lr: 0.1\n", {"did you mean training.optimizer.learning_rate?"}},
   };
   for (const Slip& slip : slips) CHECK(check_slip(good, slip) == 1);
+  CHECK(check_slip(good, {"seed: 1\n",
+                          "seed: 1\n`model: lenet5\n",
+                          {"model: unknown key 'model'; did you mean workload.model? known: straggler,"}}) == 1);
+  CHECK(check_slip(good, {"seed: 1\n", "seed: 1\n`scheme: ssgd\n", {"scheme: unknown key 'scheme'; did you mean training.scheme?"}}) == 1);
+  const std::vector<std::string> group = {"count", "device", "slowdown", "per_host"};
+  CHECK(unknown_key("speed", group, "cluster.workers[0]") ==
+        "unknown key 'speed'; did you mean 'slowdown'? known: count, device, slowdown, per_host");
+  CHECK(unknown_key("hosts", group, "cluster.workers[0]") ==
+        "unknown key 'hosts'; did you mean 'per_host'? known: count, device, slowdown, per_host");
   // A kind that does not know it: nobody is sent to where the key stands already.
   CHECK(check_slip(good, {"scale_with_workers: linear", "`momentum: 1", {"did you mean training.optimizer.momentum?"}}) == 1);
   CHECK(unknown_key("momentum", {"kind"}, "training.optimizer") == "unknown key 'momentum'; known: kind");
@@ -60,5 +69,6 @@ TEST_CASE("a kind that is left out, empty, or a list is reported with the remedy
               "has no kind, and none, its default, does not know 'fraction'; write the kind that is meant: top_k"}) == 1);
   CHECK(slip("  compression: `null",
              {"is empty; write the name of a compression, or {kind: NAME} with its parameters; known: none, top_k"}) == 1);
+  CHECK(check_slip(good, {"  compression: {kind: none}", "  `compression:", {"training.compression: is empty; write the name of"}}) == 1);
   CHECK(slip("  compression: `[top_k]", {"is a list; write the name of a compression"}) == 1);
 }
