@@ -42,7 +42,7 @@ training:
   CHECK(place.shell("straggler run small.yaml --out run --timing-only").code == 0);
   const auto foreign = place.shell("straggler explain small.yaml --timing-only --out run");
   CHECK(foreign.code == 2);
-  CHECK(foreign.err.find("holds no results of straggler explain") != std::string::npos);
+  CHECK(foreign.err.find(": holds the results of a run; use --out ") != std::string::npos);
   CHECK(place.shell("straggler explain small.yaml --timing-only --set \"training.stop={simulated_time: 1us}\" --out early").code == 3);
   CHECK(place.shell("straggler explain small.yaml --kernels none").code == 2);
 }
