@@ -259,7 +259,7 @@ TEST_CASE("lists that are none, and parts that are no maps") {
   CHECK(only("cluster.servers=1") == "cluster.servers: is '1'; write a map such as {count: 1}");
   CHECK(only("training.evaluate.every=0.25") ==
         "training.evaluate.every: is '0.25'; write a map such as {epochs: 0.25}, {updates: 100} or {simulated_time: 10s}");
-  for (const char* set : {"cluster.servers.host=0", "training.evaluate.every=0.25"}) CHECK(errors(rich, {set}).size() == 1);
+  CHECK(errors(rich, {"training.evaluate.every=0.25"}).size() == 1);
   CHECK(only("cluster.workers[0].link={}") == "cluster.workers[0].link: overrides nothing; write bandwidth, latency or both");
   CHECK(errors(rich, {"cluster.faults=[]", "cluster.network.background=[]", "cluster.network.protocol={segments: []}"}).empty());
 }
