@@ -15,7 +15,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 /// "unknown WHAT 'bandwith'; did you mean 'bandwidth'? known: bandwidth, latency".
 std::string unknown_name(std::string_view what, std::string_view name, const std::vector<std::string>& known);
 
-/// `text` in single quotes for a message: cut in the middle to 60 bytes; bytes that are not printable ASCII as \xNN.
+/// `text` in single quotes for a message: cut in the middle to 60 bytes; what could hide or mislead, or is no UTF-8, as \xNN.
 std::string in_quotes(std::string_view text);
 
 /// "a, b, c".
