@@ -103,7 +103,7 @@ TEST_CASE("parse_value reads every type and refuses values out of range") {
   CHECK(has(refusal(flag, "yes"), "write true or false"));
 }
 
-TEST_CASE("a value out of range is told what was meant, and no bound that nobody reaches") {
+TEST_CASE("the message about a value out of range says what was meant, and leaves out bounds beyond use") {
   Parameter share;
   share.name = "target";
   share.type = ValueType::fraction;
