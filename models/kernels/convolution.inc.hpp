@@ -31,7 +31,7 @@ STRAGGLER_INLINE Taps backward_taps(std::size_t at, std::size_t outputs, std::si
 
 /// One group of a convolution: `results` channels from `sources` channels.
 struct Slide {
-  const SlidingWindow& window;
+  SlidingWindow window;
   bool backward;
   std::size_t sources, results;
 
@@ -85,6 +85,14 @@ STRAGGLER_INLINE void multiply_taps(std::size_t steps, const float* w, std::size
   }
 }
 
+/// The same for a constant number of steps, unrolled.
+template <int steps, int height, int width>
+STRAGGLER_INLINE void multiply_row(const float* w, std::size_t w_step, const float* x, std::ptrdiff_t x_step,
+                                   Vector (&acc)[height][width]) {
+  STRAGGLER_UNROLL
+  for (int k = 0; k < steps; ++k, w += w_step, x += x_step) multiply_taps<height, width>(1, w, 0, x, 0, acc);
+}
+
 /// One row of the result, from the sources first .. first + count - 1.
 template <int width>
 struct SlidePass {
@@ -96,7 +104,13 @@ struct SlidePass {
 
   template <int height>
   void operator()(std::size_t row) const {
+    // Copies: a store to the result must not make the compiler read them again.
+    const Slide slide = this->slide;
     const SlidingWindow& s = slide.window;
+    const std::size_t at = this->at, first = this->first, count = this->count;
+    const float *const bias = this->bias, *const gate = this->gate;
+    const bool relu = this->relu;
+    float* const y = this->y;
     const std::size_t window = s.places(), plane = slide.plane() * panel_rows, source_plane = slide.source_plane() * panel_rows;
     const std::size_t places = slide.width();
     const Taps rows = slide.row_taps(at);
@@ -111,13 +125,22 @@ struct SlidePass {
       for_registers<height, width>([&](int i, int j) __attribute__((always_inline)) {
         acc[i][j] = !begin ? load(y + to + i * plane + j * lanes) : bias ? all(bias[row + i]) : Vector{};
       });
-      const float* tap_row = w + (rows.first * s.width + columns.first) * height;
+      const float* tap_rows = w + (rows.first * s.width + columns.first) * height;
       const float* from = source + columns.source * panel_rows;
-      for (std::size_t c = 0; c < count; ++c, tap_row += window * height, from += source_plane)
-        for (std::size_t r = 0; r < rows.count; ++r)
-          multiply_taps<height, width>(columns.count, tap_row + r * rows.step * s.width * height, columns.step * height,
-                                       from + static_cast<std::ptrdiff_t>(r) * rows.source_step * source_row,
-                                       columns.source_step * static_cast<std::ptrdiff_t>(panel_rows), acc);
+      const std::size_t w_row = rows.step * s.width * height, w_step = columns.step * height;
+      const std::ptrdiff_t x_row = rows.source_step * source_row, x_step = columns.source_step * static_cast<std::ptrdiff_t>(panel_rows);
+      const auto sum_rows = [&](const auto& sum_row) __attribute__((always_inline)) {
+        for (std::size_t c = 0; c < count; ++c, tap_rows += window * height, from += source_plane) {
+          const float *tap = tap_rows, *x = from;
+          for (std::size_t r = 0; r < rows.count; ++r, tap += w_row, x += x_row) sum_row(tap, x);
+        }
+      };
+      if (columns.count == 5)
+        sum_rows([&](const float* tap, const float* x)
+                     __attribute__((always_inline)) { multiply_row<5, height, width>(tap, w_step, x, x_step, acc); });
+      else
+        sum_rows([&](const float* tap, const float* x)
+                     __attribute__((always_inline)) { multiply_taps<height, width>(columns.count, tap, w_step, x, x_step, acc); });
       for_registers<height, width>([&](int i, int j) __attribute__((always_inline)) {
         Vector value = acc[i][j];
         if (end && relu) value = value < 0.0f ? Vector{} : value;

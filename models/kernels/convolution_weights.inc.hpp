@@ -51,7 +51,7 @@ STRAGGLER_INLINE void meet(const MeetingRows& rows, float* sums) {
         for (int i = 0; i < height; ++i) left[i] = load(dy + static_cast<std::size_t>(i) * rows.dy_plane);
         STRAGGLER_UNROLL
         for (int j = 0; j < columns; ++j) {
-          const Vector right = load(x + j * static_cast<int>(panel_rows));
+          const Vector right = in_register(load(x + j * static_cast<int>(panel_rows)));
           STRAGGLER_UNROLL
           for (int i = 0; i < height; ++i) acc[i][j] = multiply_add(left[i], right, acc[i][j]);
         }
@@ -159,11 +159,20 @@ STRAGGLER_INLINE Vector plane_sum(std::size_t rows, std::size_t places, const fl
   Vector sum[4] = {};
   for (std::size_t p = 0; p < panels_of(rows); ++p, plane += panel) {
     const std::size_t valid = rows_in(rows, p);
-    for (std::size_t lane = 0; lane < valid; lane += lanes)
-      for (std::size_t place = 0; place < places; ++place) {
+    for (std::size_t lane = 0; lane < valid; lane += lanes) {
+      const auto value_at = [&](std::size_t place) __attribute__((always_inline)) {
         const Vector value = load(plane + place * panel_rows + lane);
-        sum[place % 4] += valid - lane >= lanes ? value : first(value, valid - lane);
+        return valid - lane >= lanes ? value : first(value, valid - lane);
+      };
+      std::size_t place = 0;
+      for (; place + 4 <= places; place += 4) {
+        STRAGGLER_UNROLL
+        for (int k = 0; k < 4; ++k) sum[k] += value_at(place + k);
       }
+      STRAGGLER_UNROLL
+      for (int k = 0; k < 3; ++k)
+        if (place + k < places) sum[k] += value_at(place + k);
+    }
   }
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }

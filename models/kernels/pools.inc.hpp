@@ -10,13 +10,22 @@ STRAGGLER_INLINE void for_sample_vectors(std::size_t rows, const Body& body) {
     for (std::size_t lane = 0; lane < rows_in(rows, p); lane += lanes) body(p, lane);
 }
 
-/// Calls body(place, rows, columns) for each place of the output, with the taps of its window inside the plane.
+/// Calls body(place, rows, columns, width) for each place of the output, with the taps of its window inside the plane and the window's
+/// width. The commonest windows, 2x2 without padding, have constant taps.
 template <class Body>
 STRAGGLER_INLINE void for_windows(const SlidingWindow& s, const Body& body) {
+  const bool inside = s.pad_height == 0 && s.pad_width == 0 && (s.out_height - 1) * s.stride + s.height <= s.in_height &&
+                      (s.out_width - 1) * s.stride + s.width <= s.in_width;
+  if (inside && s.height == 2 && s.width == 2) {
+    for (std::size_t row = 0, place = 0; row < s.out_height; ++row)
+      for (std::size_t column = 0; column < s.out_width; ++column, ++place)
+        body(place, Taps{0, 2, 1, row * s.stride, 1}, Taps{0, 2, 1, column * s.stride, 1}, 2);
+    return;
+  }
   for (std::size_t row = 0, place = 0; row < s.out_height; ++row)
     for (std::size_t column = 0; column < s.out_width; ++column, ++place)
       body(place, forward_taps(row, s.in_height, s.height, s.stride, s.pad_height),
-           forward_taps(column, s.in_width, s.width, s.stride, s.pad_width));
+           forward_taps(column, s.in_width, s.width, s.stride, s.pad_width), s.width);
 }
 
 void max_pool_forward(std::size_t rows, std::size_t channels, const SlidingWindow& s, const float* x, float* y, std::uint8_t* winner) {
@@ -24,20 +33,21 @@ void max_pool_forward(std::size_t rows, std::size_t channels, const SlidingWindo
     for (std::size_t channel = p * channels; channel < (p + 1) * channels; ++channel) {
       const float* const plane = x + channel * s.inputs() * panel_rows + lane;
       const std::size_t to = channel * s.outputs() * panel_rows + lane;
-      for_windows(s, [&](std::size_t place, const Taps& r, const Taps& c) {
-        const float* from = plane + (r.source * s.in_width + c.source) * panel_rows;
-        Vector top = load(from);
-        Integers best = Integers{} + static_cast<std::int32_t>(r.first * s.width + c.first);
-        for (std::size_t i = 0; i < r.count; ++i, from += s.in_width * panel_rows)
-          for (std::size_t j = 0; j < c.count; ++j) {
-            const Vector value = load(from + j * panel_rows);
-            const Integers larger = (value > top) | (value != value);
-            top = larger ? value : top;
-            best = larger ? Integers{} + static_cast<std::int32_t>((r.first + i) * s.width + c.first + j) : best;
-          }
-        store(y + to + place * panel_rows, top);
-        *reinterpret_cast<UnalignedBytes*>(winner + to + place * panel_rows) = __builtin_convertvector(best, Bytes);
-      });
+      for_windows(
+          s, [&](std::size_t place, const Taps& r, const Taps& c, std::size_t width) __attribute__((always_inline)) {
+            const float* from = plane + (r.source * s.in_width + c.source) * panel_rows;
+            Vector top = load(from);
+            Integers best = Integers{} + static_cast<std::int32_t>(r.first * width + c.first);
+            for (std::size_t i = 0; i < r.count; ++i, from += s.in_width * panel_rows)
+              for (std::size_t j = 0; j < c.count; ++j) {
+                const Vector value = load(from + j * panel_rows);
+                const Integers larger = (value > top) | (value != value);
+                top = larger ? value : top;
+                best = larger ? Integers{} + static_cast<std::int32_t>((r.first + i) * width + c.first + j) : best;
+              }
+            store(y + to + place * panel_rows, top);
+            *reinterpret_cast<UnalignedBytes*>(winner + to + place * panel_rows) = __builtin_convertvector(best, Bytes);
+          });
     }
   });
 }
@@ -53,18 +63,19 @@ void max_pool_backward(std::size_t rows, std::size_t channels, const SlidingWind
       const std::size_t from = channel * s.outputs() * panel_rows + lane;
       if (!tiles)
         for (std::size_t place = 0; place < s.inputs(); ++place) store(plane + place * panel_rows, Vector{});
-      for_windows(s, [&](std::size_t place, const Taps& r, const Taps& c) {
-        const Vector derivative = load(dy + from + place * panel_rows);
-        const Integers best = __builtin_convertvector(
-            static_cast<Bytes>(*reinterpret_cast<const UnalignedBytes*>(winner + from + place * panel_rows)), Integers);
-        float* to = plane + (r.source * s.in_width + c.source) * panel_rows;
-        for (std::size_t i = 0; i < r.count; ++i, to += s.in_width * panel_rows)
-          for (std::size_t j = 0; j < c.count; ++j) {
-            const auto tap = static_cast<std::int32_t>((r.first + i) * s.width + c.first + j);
-            const Vector share = best == Integers{} + tap ? derivative : Vector{};
-            store(to + j * panel_rows, tiles ? share : load(to + j * panel_rows) + share);
-          }
-      });
+      for_windows(
+          s, [&](std::size_t place, const Taps& r, const Taps& c, std::size_t width) __attribute__((always_inline)) {
+            const Vector derivative = load(dy + from + place * panel_rows);
+            const Integers best = __builtin_convertvector(
+                static_cast<Bytes>(*reinterpret_cast<const UnalignedBytes*>(winner + from + place * panel_rows)), Integers);
+            float* to = plane + (r.source * s.in_width + c.source) * panel_rows;
+            for (std::size_t i = 0; i < r.count; ++i, to += s.in_width * panel_rows)
+              for (std::size_t j = 0; j < c.count; ++j) {
+                const auto tap = static_cast<std::int32_t>((r.first + i) * width + c.first + j);
+                const Vector share = best == Integers{} + tap ? derivative : Vector{};
+                store(to + j * panel_rows, tiles ? share : load(to + j * panel_rows) + share);
+              }
+          });
     }
   });
 }
@@ -75,12 +86,13 @@ void average_pool_forward(std::size_t rows, std::size_t channels, const SlidingW
     for (std::size_t channel = p * channels; channel < (p + 1) * channels; ++channel) {
       const float* const plane = x + channel * s.inputs() * panel_rows + lane;
       float* const to = y + channel * s.outputs() * panel_rows + lane;
-      for_windows(s, [&](std::size_t place, const Taps& r, const Taps& c) {
-        Vector sum{};
-        for (std::size_t i = 0; i < r.count; ++i)
-          for (std::size_t j = 0; j < c.count; ++j) sum += load(plane + ((r.source + i) * s.in_width + c.source + j) * panel_rows);
-        store(to + place * panel_rows, sum / divisor);
-      });
+      for_windows(
+          s, [&](std::size_t place, const Taps& r, const Taps& c, std::size_t) __attribute__((always_inline)) {
+            Vector sum{};
+            for (std::size_t i = 0; i < r.count; ++i)
+              for (std::size_t j = 0; j < c.count; ++j) sum += load(plane + ((r.source + i) * s.in_width + c.source + j) * panel_rows);
+            store(to + place * panel_rows, sum / divisor);
+          });
     }
   });
 }

@@ -26,6 +26,15 @@ typedef float Unaligned __attribute__((vector_size(lanes * 4), aligned(4), may_a
 
 STRAGGLER_INLINE Vector load(const float* at) { return *reinterpret_cast<const Unaligned*>(at); }
 STRAGGLER_INLINE void store(float* at, Vector x) { *reinterpret_cast<Unaligned*>(at) = x; }
+/// The same vector in a register: where it is used several times, the compiler must not load it again with each use.
+STRAGGLER_INLINE Vector in_register(Vector x) {
+#if defined(__AVX512F__)
+  asm("" : "+v"(x));
+#elif defined(__SSE__)
+  asm("" : "+x"(x));
+#endif
+  return x;
+}
 STRAGGLER_INLINE Vector all(float x) { return x - Vector{}; }
 
 /// a b + c, with one rounding if the set has fused multiply-add: explicit, so that a set's bits do not depend on compiler contraction.
