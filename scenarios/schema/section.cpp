@@ -113,19 +113,28 @@ std::optional<Value> read_value(ReadContext& context, const YamlNode& node, cons
 }
 
 namespace {
-/// Of the section at `path`: "such as {count: 1}".
+/// Of the section at `path`: "such as {count: 1}". A name that begins with a dot is the end of a path.
 std::string example_of_map(std::string_view path) {
   static constexpr std::pair<std::string_view, std::string_view> examples[] = {
+      {".compute", "{affine: {per_sample: 1ms}}"},
+      {".compute.affine", "{per_sample: 1ms}"},
+      {".loader", "{per_sample: 1ms}"},
+      {"cluster.network", "{link: {bandwidth: 1Gbps, latency: 50us}}"},
+      {"cluster.network.link", "{bandwidth: 1Gbps, latency: 50us}"},
+      {"cluster.network.intra", "{bandwidth: 100Gbps, latency: 2us}"},
+      {"cluster.network.protocol", "{per_message: 10us}"},
       {"cluster.servers", "{count: 1}"},
       {"cluster.servers.host", "{worker: 0}"},
-      {"cluster.network.link", "{bandwidth: 1Gbps, latency: 50us}"},
+      {"workload", "{model: mlp, data: fashion_mnist}"},
+      {"workload.cost", "{bytes: 100MB}"},
       {"training.batch", "{per_worker: 32}"},
       {"training.stop", "{epochs: 5}"},
       {"training.evaluate", "{every: {epochs: 0.25}}"},
       {"training.evaluate.every", "{epochs: 0.25}, {updates: 100} or {simulated_time: 10s}"},
   };
   for (const auto& [section, example] : examples)
-    if (section == path) return "such as " + std::string(example);
+    if (section == path || (section.front() == '.' && path.ends_with(section))) return "such as " + std::string(example);
+  if (path.starts_with("cluster.faults[")) return "such as {kind: crash, worker: 3, at: 10s}";
   return "(keys with values)";
 }
 }  // namespace

@@ -248,20 +248,34 @@ TEST_CASE("lists that are none, and parts that are no maps") {
   };
   CHECK(only("cluster.faults=none") == "cluster.faults: is 'none'; write a list such as [{kind: crash, worker: 3, at: 10s}]");
   CHECK(only("cluster.faults={}") == "cluster.faults: is a map; write a list such as [{kind: crash, worker: 3, at: 10s}]");
-  CHECK(only("cluster.faults=[3]") == "cluster.faults[0]: is '3'; write a map (keys with values)");
+  CHECK(only("cluster.faults=[3]") == "cluster.faults[0]: is '3'; write a map such as {kind: crash, worker: 3, at: 10s}");
   CHECK(only("cluster.network.background=yes") ==
         "cluster.network.background: is 'yes'; write a list such as [{from: worker/0, to: worker/1, on: 2s, off: 3s}]");
   CHECK(only("cluster.network.protocol.segments=1") ==
         "cluster.network.protocol.segments: is '1'; write a list such as [{up_to: 64KiB, bandwidth_factor: 0.8}]");
-  CHECK(only("cluster.network.protocol=1") == "cluster.network.protocol: is '1'; write a map (keys with values)");
+  CHECK(only("cluster.network.protocol=1") == "cluster.network.protocol: is '1'; write a map such as {per_message: 10us}");
   CHECK(only("cluster.network.link=1Gbps") == "cluster.network.link: is '1Gbps'; write a map such as {bandwidth: 1Gbps, latency: 50us}");
-  CHECK(only("devices.node.loader=fast") == "devices.node.loader: is 'fast'; write a map (keys with values)");
+  CHECK(only("devices.node.loader=fast") == "devices.node.loader: is 'fast'; write a map such as {per_sample: 1ms}");
+  CHECK(only("training=1") == "training: is '1'; write a map (keys with values)");
   CHECK(only("cluster.servers=1") == "cluster.servers: is '1'; write a map such as {count: 1}");
   CHECK(only("training.evaluate.every=0.25") ==
         "training.evaluate.every: is '0.25'; write a map such as {epochs: 0.25}, {updates: 100} or {simulated_time: 10s}");
   CHECK(errors(rich, {"training.evaluate.every=0.25"}).size() == 1);
   CHECK(only("cluster.workers[0].link={}") == "cluster.workers[0].link: overrides nothing; write bandwidth, latency or both");
   CHECK(errors(rich, {"cluster.faults=[]", "cluster.network.background=[]", "cluster.network.protocol={segments: []}"}).empty());
+}
+
+TEST_CASE("a map that a message gives as an example is right where it stands") {
+  for (const char* path : {"devices.node.compute", "devices.node.compute.affine", "devices.node.loader", "cluster.network",
+                           "cluster.network.link", "cluster.network.intra", "cluster.network.protocol", "cluster.servers",
+                           "cluster.faults[0]", "workload", "workload.cost", "training.batch", "training.stop", "training.evaluate"}) {
+    CAPTURE(std::string(path));
+    const std::string message = errors(rich, {path + std::string("=wrong")}).front(), such_as = "write a map such as ";
+    const std::size_t at = message.find(such_as);
+    REQUIRE(at != std::string::npos);
+    const std::string example = path + ("=" + message.substr(at + such_as.size()));
+    for (const std::string& line : errors(rich, {example})) CHECK_MESSAGE(line.find("--set " + example) == std::string::npos, line);
+  }
 }
 
 TEST_CASE("half duplex has one bandwidth for both directions") {

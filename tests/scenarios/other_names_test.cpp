@@ -41,6 +41,8 @@ TEST_CASE("a key of another section is reported with its section") {
         "unknown key 'speed'; did you mean 'slowdown'? known: count, device, slowdown, per_host");
   CHECK(unknown_key("hosts", group, "cluster.workers[0]") ==
         "unknown key 'hosts'; did you mean 'per_host'? known: count, device, slowdown, per_host");
+  CHECK(check_slip(good, {"seed: 1\n", "seed: 1\n`collective: ring\n", {"did you mean cluster.network.collective?"}}) == 1);
+  CHECK(unknown_key("jitter", group, "cluster.workers[0]").find("did you mean devices.NAME.jitter?") != std::string::npos);
   // A kind that does not know it: nobody is sent to where the key stands already.
   CHECK(check_slip(good, {"scale_with_workers: linear", "`momentum: 1", {"did you mean training.optimizer.momentum?"}}) == 1);
   CHECK(unknown_key("momentum", {"kind"}, "training.optimizer") == "unknown key 'momentum'; known: kind");
