@@ -93,4 +93,37 @@ TEST_CASE("every formula, p = 2 to 33, 4 B to 1 GiB: stepwise to 0.1 %, fluid to
   }
 }
 
+// 2(p-1) L α + 2((p-1)/p) n β + ((p-1)/p) n γ with L = ⌈n / (p c)⌉ laps; bytes stay those of a ring: all chunks but one in each half.
+TEST_CASE("a ring in laps: its formula, its bytes, and one lap where the chunk holds n/p") {
+  for (const std::size_t p : {1u, 2u, 3u, 8u, 13u}) {
+    const CollectiveShape shape{p, 0, {}};
+    World world(p, nic);
+    for (const std::uint64_t bytes : {0u, 1u, 1'000'000u, 16'777'216u, 100'000'001u}) {
+      for (const double chunk : {262'144.0, 2'097'152.0, 1e9}) {
+        CAPTURE(p);
+        CAPTURE(bytes);
+        CAPTURE(chunk);
+        const CollectiveEntry& ring = collective("ring");
+        const Parameters parameters = complete(ring.parameters, {{"chunk", chunk}});
+        const auto schedule = ring.make(bytes, shape, uniform, parameters), plain = make_schedule(ring, bytes, shape, uniform);
+        const double ranks = static_cast<double>(p), n = static_cast<double>(bytes), laps = std::max(1.0, std::ceil(n / (ranks * chunk)));
+        CHECK(schedule->rounds() == static_cast<std::size_t>(laps) * 2 * (p - 1));
+        const double seconds =
+            2 * (ranks - 1) * laps * uniform.alpha + 2 * (ranks - 1) / ranks * n * uniform.beta + (ranks - 1) / ranks * n * gamma;
+        check_near(ring.seconds(n, shape, uniform, parameters), seconds, 1e-12);
+        const Times times = run_both(*schedule, world);
+        if (bytes > p) check_near(times.stepwise, seconds, 0.001);
+        check_near(times.fluid, times.stepwise, 0.01);
+        if (chunk >= n) check_near(times.stepwise, run_both(*plain, world).stepwise, 1e-12);
+        for (CollectiveRank rank = 0; rank < p; ++rank) {
+          CHECK(schedule->bytes_sent(rank) == schedule->CollectiveSchedule::bytes_sent(rank));
+          CHECK(schedule->bytes_received(rank) == schedule->CollectiveSchedule::bytes_received(rank));
+          const double differs = static_cast<double>(schedule->bytes_sent(rank)) - static_cast<double>(plain->bytes_sent(rank));
+          CHECK(std::abs(differs) <= 2 * laps);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace formulas_test

@@ -288,6 +288,26 @@ TEST_CASE("a collective may begin while the one before is in flight; messages of
   check_near(two.ends[1][1], d + 4 * t + 4 * a);
 }
 
+// One slow way, out of rank 0: s seconds a chunk, f on the others. A chunk comes back to it after s + (p-1) f + p α; in that time it sends
+// p chunks where p s is more. Then it is never idle: 2(p-1) messages a lap, and the last one's latency. In step, each round pays α as well.
+TEST_CASE("latencies pass while a slow link is busy: a ring whose ranks do not wait for each other, in one lap and in four") {
+  constexpr std::size_t p = 4;
+  constexpr double slow = 1e8, chunk = 100'000, s = chunk / slow, f = chunk / bytes_per_second;
+  static_assert(p * s > s + (p - 1) * f + p * alpha);
+  for (const std::size_t laps : {1u, 4u}) {
+    CAPTURE(laps);
+    Placement placement = equal_hosts(p, 1, 0, nic);
+    placement.nics[0].up_bytes_per_second = slow;
+    World world(placement);
+    const auto bytes = static_cast<std::uint64_t>(chunk) * p * laps;
+    const auto ring = make_schedule(collective("ring"), bytes, {p, 0, {}}, {}, {{"chunk", chunk}});
+    const std::vector<double> ends = Skewed(world).run(*ring, std::vector<double>(p, 0));
+    const double rounds = static_cast<double>(2 * (p - 1) * laps);
+    check_near(*std::max_element(ends.begin(), ends.end()), rounds * s + alpha);
+    check_near(world.stepwise(*ring, {}), rounds * (s + alpha));
+  }
+}
+
 TEST_CASE("a skewed run that is destroyed in flight leaves nothing") {
   for (const CollectiveEntry& entry : collectives()) {
     for (const double when : {1e-6, 12e-6, 500e-6, 3e-3}) {

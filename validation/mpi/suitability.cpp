@@ -50,6 +50,8 @@ void refuse_cluster(const Scenario& scenario, const Blueprint& blueprint) {
   if (collective.algorithm != "auto" && collective.algorithm != "ring")
     throw_error(scenario, "cluster.network.collective.algorithm",
                 "real ranks reduce around a ring, not by " + collective.algorithm + "; take ring");
+  if (collective.parameters.has("chunk"))
+    throw_error(scenario, "cluster.network.collective.algorithm.chunk", "real ranks send a step's chunk in one message; remove it");
   if (collective.overlap || collective.bucket)
     throw_error(scenario, collective.overlap ? "cluster.network.collective.overlap" : "cluster.network.collective.bucket",
                 "a real gradient is reduced in one piece when backward is done; remove it");
