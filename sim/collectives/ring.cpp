@@ -85,7 +85,7 @@ CollectiveEntry entry() {
       {.name = "chunk",
        .type = ValueType::bytes,
        .meaning = "most bytes of a step's message; longer messages go round in laps; NCCL's ring: 2MiB; default: n/p, one lap",
-       .range = Range::between(1, 1e15)}};
+       .range = Range::between(1024, 1e15)}};
   ring.seconds = seconds;
   ring.make = [](std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks&,
                  const Parameters& parameters) -> std::unique_ptr<CollectiveSchedule> {
