@@ -196,7 +196,7 @@ CollectiveEntry entry() {
                       .type = ValueType::bytes,
                       .fallback = "4096000B",
                       .meaning = "bytes of the pieces into which gradients are cut (BYTEPS_PARTITION_BYTES)",
-                      .range = Range::between(1, 1e15)},
+                      .range = Range::between(1024, 1e15)},
                      {.name = "pull",
                       .type = ValueType::choice,
                       .fallback = "beside_push",
