@@ -139,10 +139,14 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
     throw RunFailed(deadlock.what());
   } catch (const NoUpdates& none) {
     throw RunFailed(none.what());
+  } catch (const Standstill& still) {
+    throw RunFailed(still.what());
   } catch (const ReplayMismatch& mismatch) {
     throw DataError((*options.replay / "choices.csv").string() + ": " + mismatch.what());
   } catch (const UnsupportedOperation& refused) {
     throw_error(scenario, "training.scheme", refused.what());
+  } catch (const CountedTwice& wrong) {
+    throw_error(scenario, "training.scheme", wrong.what());
   } catch (const TimeOverflow& overflow) {
     throw RunFailed(std::string(overflow.what()) + "; set an earlier stop, or look for a device or link that is far too slow");
   }

@@ -213,7 +213,10 @@ void RunRecorder::check_accounts() const {
   }
   require(sums == times_.sums(record_.end), "the workers' accounts do not sum to those of the epochs");
   require(samples == record_.samples, "the workers' samples do not sum to those counted");
-  require(record_.samples + record_.dropped.samples <= record_.samples_drawn, "more samples were counted or dropped than drawn");
+  if (record_.samples + record_.dropped.samples > record_.samples_drawn)
+    throw CountedTwice(
+        "more samples were counted or dropped than drawn: weights carry the contributions of all that they were made of until they are "
+        "published; take over others' weights by `blend`, and go on from weights that were sent by `without_contributions`");
   require(record_.statistics_bytes <= record_.bytes_sent, "more bytes of running statistics were sent than bytes");
   require(record_.bytes_sent == record_.bytes_received + record_.bytes_lost, "bytes sent are not bytes received and lost");
 }

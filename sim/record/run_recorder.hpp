@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "sim/lineage/evaluator.hpp"
@@ -53,6 +54,11 @@ struct ByteCounters {
   double spared = 0;             // saved by compression, of those sent; negative: added
 };
 
+/// The scheme hands over a contribution twice. what() says how it should be.
+struct CountedTwice : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class RunRecorder {
  public:
   /// `evaluator` null: timing alone. `sink` may be null. All outlive this.
@@ -75,7 +81,7 @@ class RunRecorder {
   void discarded(std::span<const Contribution> made, std::uint64_t bytes);
   /// An evaluation that is due by time. True: the run stops here.
   bool evaluate_now(Time now);
-  /// Closes all accounts at `now`. `failure`: the reason why the run could not continue; none: it could.
+  /// Closes all accounts at `now`. `failure`: the reason why the run could not continue; none: it could. Throws CountedTwice.
   void finish(Time now, std::optional<Outcome> failure);
 
   std::uint64_t epochs_closed() const { return epochs_closed_; }

@@ -99,8 +99,9 @@ Publications::Result Publications::publish(const PublishOperation& operation) {
   }
   if (!is_recorded(operation)) {
     if (!world_.has_server() && weights->version == latest()->version && !(weights->value.key() == latest()->value.key()))
-      throw std::logic_error(operation.node().name() + " has other weights than the others at version " + std::to_string(weights->version) +
-                             ": the simulator contradicts itself; please report it with the scenario");
+      throw UnsupportedOperation(operation.node().name() + " publishes other weights than the others as version " +
+                                 std::to_string(weights->version) +
+                                 "; a scheme whose workers have weights of their own says so: versions lockstep or free_running");
     return Result::known;
   }
   reductions_ = operation.node().reductions_taken();

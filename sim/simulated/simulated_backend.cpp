@@ -18,7 +18,8 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
       reductions_(world_, books_, workers_, post_office_),
       computations_(world_, recorder.times()),
       updates_(world_, books_, post_office_.processors(), computations_, workers_),
-      publications_(world_, books_, workers_, reductions_.of_versions(), computations_, post_office_.processors(), lineage, evaluator) {
+      publications_(world_, books_, workers_, reductions_.of_versions(), computations_, post_office_.processors(), lineage, evaluator),
+      polls_(world_.workers) {
   world_.simulation.add(*this);
   if (!world_.cluster.faults.empty())
     events_.membership = std::make_unique<Membership>(world_, books_, workers_, post_office_, reductions_, computations_, publications_);
@@ -111,6 +112,8 @@ void SimulatedBackend::watch(const StepOperation& operation) {
     watch_->look_at_steps(workers_.node(operation.node().self()), books_.recorder().latest()->version);
 }
 
+void SimulatedBackend::watch_poll(const Operation& operation) { polls_.polls(workers_.node(operation.node().self()), world_.now()); }
+
 bool SimulatedBackend::start(Operation& operation) {
   switch (operation.kind()) {
     case Operation::Kind::gradient:
@@ -135,8 +138,10 @@ bool SimulatedBackend::start(Operation& operation) {
     case Operation::Kind::signal:
       return post_office_.signals().wait(static_cast<SignalOperation&>(operation));
     case Operation::Kind::proceed:
+      watch_poll(operation);
       return true;
     case Operation::Kind::timer:
+      if (static_cast<TimerOperation&>(operation).span() == Time()) watch_poll(operation);
       if (const Time span = static_cast<TimerOperation&>(operation).span(); span < Time::limit() - world_.now())  // else it never rings
         world_.queue().after(span, operation);
       return false;

@@ -31,7 +31,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   /// Only updates end this run: it fails where none has come for so long.
   void expect_updates(const UpdatePatience& patience) { watch_.emplace(patience, workers_.plan()); }
   /// Runs to the stop, at the latest to `until`, and closes the record. Throws Deadlock (unless a fault led to it: that is an outcome),
-  /// NoUpdates and the scheme's exceptions.
+  /// NoUpdates, Standstill and the scheme's exceptions.
   void run(std::optional<Time> until, std::optional<Time> evaluate_every);
   void interrupt() { publications_.end_run(Outcome::interrupted); }
 
@@ -77,6 +77,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void averaged_gradient_due(AveragedGradientOperation& operation);
   void watch(const ComputeOperation& operation);
   void watch(const StepOperation& operation);
+  void watch_poll(const Operation& operation);
   bool publish(PublishOperation& operation);
   void close_record(Time when);
   void take_down();
@@ -91,10 +92,11 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Updates updates_;
   Publications publications_;
   std::optional<UpdateWatch> watch_;  // none: time ends the run, too
+  PollWatch polls_;
   struct {
-    std::unique_ptr<Membership> membership;  // null: all workers are in, always
-    std::unique_ptr<Attendance> attendance;  // null: no worker comes and goes
-    std::unique_ptr<Background> background;  // null: none
+    std::unique_ptr<Membership> membership;       // null: all workers are in, always
+    std::unique_ptr<Attendance> attendance;       // null: no worker comes and goes
+    std::unique_ptr<Background> background;       // null: none
     std::unique_ptr<VaryingLinks> varying_links;  // null: none varies
   } events_;                                      // changes of the cluster, independent of training
 };

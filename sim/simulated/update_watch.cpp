@@ -1,5 +1,6 @@
 #include "sim/simulated/update_watch.hpp"
 
+#include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -33,6 +34,12 @@ void UpdateWatch::look_at_gradients(std::uint64_t updates) {
 
 void UpdateWatch::look_at_steps(const Node& node, std::uint64_t updates) {
   if (!begins_anew(updates)) refuse(readable_count(stepped_) + " steps of " + node.name());
+}
+
+void PollWatch::refuse(const Node& node) const {
+  throw Standstill(node.name() + " polls again and again: " + readable_count(count_) + " polls at " +
+                   format_quantity(at_.seconds(), Dimension::time) +
+                   ", where time stands still; wait for a message, or for a timer of more than no time");
 }
 
 }  // namespace straggler

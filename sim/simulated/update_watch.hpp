@@ -13,16 +13,23 @@ struct NoUpdates : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A process only polls, so that time stands still. what() names it, and what the scheme should do.
+struct Standstill : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Work without an update that no right scheme does, by far.
 struct UpdatePatience {
-  std::uint64_t steps = 100'000;  // of servers and aggregators together; as many gradients of each worker, on average
-  double passes = 1'000;          // of these gradients over the training set, if its size is known
+  std::uint64_t steps = 20'000;       // of servers and aggregators together; weights that nobody publishes carry a contribution of each
+  std::uint64_t gradients = 100'000;  // of each worker, on average
+  double passes = 1'000;              // of these gradients over the training set, if its size is known
 
   /// `counts`: the product of the scheme's whole numbers, such as clients and local steps, by which it may put off an update. `epochs`: of
   /// the run's stop, or 0.
   static UpdatePatience of(double counts, double epochs) {
     UpdatePatience patience;
-    patience.steps = static_cast<std::uint64_t>(std::clamp(10 * counts, 1e5, 1e12));
+    patience.steps = static_cast<std::uint64_t>(std::clamp(10 * counts, 2e4, 1e12));
+    patience.gradients = static_cast<std::uint64_t>(std::clamp(10 * counts, 1e5, 1e12));
     patience.passes = std::max({1e3, 10 * counts, 10 * epochs});
     return patience;
   }
@@ -32,7 +39,9 @@ struct UpdatePatience {
 class UpdateWatch {
  public:
   UpdateWatch(UpdatePatience patience, const TrainingPlan& plan)
-      : patience_(patience), gradients_(patience.steps * static_cast<std::uint64_t>(plan.workers)), epoch_samples_(plan.epoch_samples) {}
+      : patience_(patience),
+        gradients_(patience.gradients * static_cast<std::uint64_t>(plan.workers)),
+        epoch_samples_(plan.epoch_samples) {}
 
   /// A worker computes a gradient of so many samples. True: it is time to look whether there were updates.
   bool computes(std::uint64_t samples) {
@@ -52,6 +61,23 @@ class UpdateWatch {
   UpdatePatience patience_;
   std::uint64_t gradients_, epoch_samples_, next_gradients_ = gradients_, next_steps_ = patience_.steps;
   std::uint64_t computed_ = 0, samples_ = 0, stepped_ = 0, updates_ = 0;
+};
+
+/// Counts what takes no time, and may be repeated for ever: a poll, or a timer of no time.
+class PollWatch {
+ public:
+  explicit PollWatch(Rank workers) : most_(100'000 + 10 * static_cast<std::uint64_t>(workers)) {}
+  /// Throws Standstill where all processes together have polled far more often at this moment than a right scheme does.
+  void polls(const Node& node, Time now) {
+    if (now != at_) count_ = 0;
+    at_ = now;
+    if (++count_ > most_) refuse(node);
+  }
+
+ private:
+  [[noreturn]] void refuse(const Node& node) const;
+  std::uint64_t most_, count_ = 0;
+  Time at_;
 };
 
 }  // namespace straggler

@@ -93,7 +93,7 @@ const std::string remedy =
 TEST_CASE("a server that steps and never publishes ends the run with an error") {
   for (const std::string stop : {"{updates: 10}", "{epochs: 2}", "{epochs: 2, target_accuracy: 0.9}"}) {
     CAPTURE(stop);
-    CHECK(failure(2, {"training.scheme=forgets", "training.stop=" + stop}) == "100,000 steps of server 0" + remedy);
+    CHECK(failure(2, {"training.scheme=forgets", "training.stop=" + stop}) == "20,000 steps of server 0" + remedy);
   }
 }
 

@@ -37,4 +37,5 @@ TEST_CASE("the code that docs/add-a-scheme.md shows is built, and tested") {
     CAPTURE(block);
     CHECK(files.find(block) != std::string::npos);
   }
+  CHECK_MESSAGE(blocks[0] + "\n" + blocks[1] == text_of("sim/schemes/k_batch_async.cpp"), "the page shows the whole file of the scheme");
 }
