@@ -18,7 +18,8 @@ constexpr std::size_t channels = 3, area = 32 * 32, pixel_bytes = channels * are
 
 /// Images without the labels between them.
 struct Half {
-  std::vector<std::uint8_t> pixels, labels;
+  SampleBytes pixels;
+  std::vector<std::int32_t> labels;
 };
 
 fs::path folder_of(const CifarLayout& layout, const Parameters& parameters, const fs::path& base) {
@@ -89,6 +90,7 @@ DataInfo inspect_cifar(const CifarLayout& layout, const Parameters& parameters, 
   const std::size_t train = info.train;
   info.train = limited(train, parameters, "train_limit");
   info.test = limited(test, parameters, "test_limit");
+  info.number_bytes = 1;
   info.reading = bytes_while_read({pixel_bytes, train, test, info.train, info.test, largest * (layout.label_bytes + pixel_bytes)});
   info.origin = fmt::format("{}, binary files in {}", layout.name, parameters.text("path"));
   return info;
@@ -106,19 +108,18 @@ Dataset load_cifar(const CifarLayout& layout, const Parameters& parameters, cons
   Dataset data;
   data.info = inspect_cifar(layout, parameters, base);
   const fs::path folder = folder_of(layout, parameters, base);
-  Half train, test;
-  for (const std::string& file : layout.train_files)
-    if (train.labels.size() < data.info.train) read_file(layout, folder / file, train);
-  read_file(layout, folder / layout.test_file, test);
-  const PixelScale scale(normalization.of(parameters), Pixels{train.pixels.data(), data.info.train, channels, area}, threads);
-  const auto convert = [&](Half& half, std::size_t count, DataSplit& split) {
-    split.inputs = scale.apply(Pixels{half.pixels.data(), count, channels, area}, threads);
-    split.labels.assign(half.labels.begin(), half.labels.begin() + static_cast<std::ptrdiff_t>(count));
-    half = {};  // frees its bytes
+  const auto read = [&](const std::vector<std::string>& files, std::size_t count, DataSplit& split) {
+    std::size_t needed = 0, images = 0;
+    while (images < count) images += records(layout, folder / files[needed++]);
+    Half half;
+    half.pixels.reserve(images * pixel_bytes);
+    for (std::size_t i = 0; i < needed; ++i) read_file(layout, folder / files[i], half);
+    half.labels.resize(count);
+    split.labels = std::move(half.labels);
+    return ReadImages{std::move(half.pixels)};
   };
-  convert(train, data.info.train, data.train);
-  convert(test, data.info.test, data.test);
-  data.black = scale.black();
+  ReadImages train = read(layout.train_files, data.info.train, data.train), test = read({layout.test_file}, data.info.test, data.test);
+  take_images(data, std::move(train), std::move(test), normalization.of(parameters), threads);
   return data;
 }
 

@@ -30,9 +30,10 @@ DataInfo inspect(const Parameters& parameters, const std::filesystem::path& /*ba
 
 DataSplit generate(std::size_t count, double turns, double noise, std::uint64_t stream) {
   constexpr double full = 2 * std::numbers::pi;
-  DataSplit split;
-  split.inputs.reserve(2 * count);
-  split.labels.reserve(count);
+  SampleFloats inputs;
+  std::vector<std::int32_t> labels;
+  inputs.reserve(2 * count);
+  labels.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     RandomStream random(stream, i);
     const std::size_t label = i % classes;
@@ -40,11 +41,11 @@ DataSplit generate(std::size_t count, double turns, double noise, std::uint64_t 
     const double angle = full * (static_cast<double>(label) / classes + turns * radius);
     // Box and Muller 1958: two normal deviates; 1 - u is above 0.
     const double spread = noise * std::sqrt(-2 * std::log(1 - random.uniform())), direction = full * random.uniform();
-    split.inputs.push_back(static_cast<float>(2 * (radius * std::cos(angle) + spread * std::cos(direction))));
-    split.inputs.push_back(static_cast<float>(2 * (radius * std::sin(angle) + spread * std::sin(direction))));
-    split.labels.push_back(static_cast<std::int32_t>(label));
+    inputs.push_back(static_cast<float>(2 * (radius * std::cos(angle) + spread * std::cos(direction))));
+    inputs.push_back(static_cast<float>(2 * (radius * std::sin(angle) + spread * std::sin(direction))));
+    labels.push_back(static_cast<std::int32_t>(label));
   }
-  return split;
+  return {SampleInputs(std::move(inputs), 2), std::move(labels)};
 }
 
 Dataset load(const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed, unsigned /*threads*/) {

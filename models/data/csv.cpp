@@ -233,14 +233,19 @@ struct Source {
   }
 };
 
-void append(const Source& source, const Table& table, std::size_t row, DataSplit& split) {
+struct Half {
+  SampleFloats inputs;
+  std::vector<std::int32_t> labels;
+};
+
+void append(const Source& source, const Table& table, std::size_t row, Half& half) {
   const auto from = table.inputs.begin() + static_cast<std::ptrdiff_t>(row * source.info.features);
-  split.inputs.insert(split.inputs.end(), from, from + static_cast<std::ptrdiff_t>(source.info.features));
-  split.labels.push_back(source.classes.at(table.labels[table.label_of[row]].text));
+  half.inputs.insert(half.inputs.end(), from, from + static_cast<std::ptrdiff_t>(source.info.features));
+  half.labels.push_back(source.classes.at(table.labels[table.label_of[row]].text));
 }
 
 /// Scales each column by its training rows: to 0 … 1, or to mean 0 and standard deviation 1. Constant columns become 0.
-void normalize(Normalization how, std::size_t features, DataSplit& train, DataSplit& test) {
+void normalize(Normalization how, std::size_t features, Half& train, Half& test) {
   if (how == Normalization::none) return;
   for (std::size_t c = 0; c < features; ++c) {
     double sum = 0, low = train.inputs[c], high = train.inputs[c];
@@ -250,7 +255,7 @@ void normalize(Normalization how, std::size_t features, DataSplit& train, DataSp
       low = std::min(low, x);
       high = std::max(high, x);
     }
-    const auto rows = static_cast<double>(train.count());
+    const auto rows = static_cast<double>(train.labels.size());
     double subtract = low, divide = high - low;
     if (how == Normalization::standard) {
       subtract = sum / rows;
@@ -263,9 +268,9 @@ void normalize(Normalization how, std::size_t features, DataSplit& train, DataSp
       subtract = low;
       divide = 1;
     }
-    for (DataSplit* split : {&train, &test})
-      for (std::size_t i = c; i < split->inputs.size(); i += features)
-        split->inputs[i] = static_cast<float>((split->inputs[i] - subtract) / divide);
+    for (Half* half : {&train, &test})
+      for (std::size_t i = c; i < half->inputs.size(); i += features)
+        half->inputs[i] = static_cast<float>((half->inputs[i] - subtract) / divide);
   }
 }
 
@@ -273,19 +278,22 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t s
   const Source source(parameters, base);
   Dataset data;
   data.info = source.info;
-  for (const auto& [split, count] : {std::pair(&data.train, data.info.train), std::pair(&data.test, data.info.test)}) {
-    split->inputs.reserve(count * data.info.features);
-    split->labels.reserve(count);
+  Half train, test;
+  for (const auto& [half, count] : {std::pair(&train, data.info.train), std::pair(&test, data.info.test)}) {
+    half->inputs.reserve(count * data.info.features);
+    half->labels.reserve(count);
   }
   std::vector<std::uint32_t> tested;
   if (!source.test) tested = choose(source.info.test, source.train.rows(), RandomStream(seed, "data/csv/test"));
   for (std::size_t i = 0, next = 0; i < source.train.rows(); ++i) {
-    const bool test = next < tested.size() && tested[next] == i;
-    next += test;
-    append(source, source.train, i, test ? data.test : data.train);
+    const bool held_out = next < tested.size() && tested[next] == i;
+    next += held_out;
+    append(source, source.train, i, held_out ? test : train);
   }
-  for (std::size_t i = 0; source.test && i < source.test->rows(); ++i) append(source, *source.test, i, data.test);
-  normalize(normalization.of(parameters), source.info.features, data.train, data.test);
+  for (std::size_t i = 0; source.test && i < source.test->rows(); ++i) append(source, *source.test, i, test);
+  normalize(normalization.of(parameters), source.info.features, train, test);
+  data.train = {SampleInputs(std::move(train.inputs), data.info.features), std::move(train.labels)};
+  data.test = {SampleInputs(std::move(test.inputs), data.info.features), std::move(test.labels)};
   return data;
 }
 

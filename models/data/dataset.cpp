@@ -78,7 +78,7 @@ std::vector<std::uint32_t> choose(std::size_t count, std::size_t total, RandomSt
 void hold_out_validation(Dataset& data, double fraction, std::uint64_t seed) {
   if (!(fraction >= 0 && fraction < 1))
     throw std::invalid_argument(fmt::format("a validation share of {}; it must be at least 0 and below 1", fraction));
-  const std::size_t total = data.train.count(), features = data.info.features;
+  const std::size_t total = data.train.count();
   const auto count = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(total)));
   if (count == 0) return;
   if (count >= total)
@@ -86,22 +86,17 @@ void hold_out_validation(Dataset& data, double fraction, std::uint64_t seed) {
   const std::vector<std::uint32_t> held = choose(count, total, RandomStream(seed, "data/validation"));
   DataSplit& train = data.train;
   DataSplit& validation = data.validation;
-  validation.inputs.reserve(count * features);
+  validation.inputs = train.inputs.take(held);
   validation.labels.reserve(count);
   std::size_t next = 0, kept = 0;
   for (std::size_t i = 0; i < total; ++i) {
-    const auto row = train.inputs.begin() + static_cast<std::ptrdiff_t>(i * features);
-    const auto row_end = row + static_cast<std::ptrdiff_t>(features);
     if (next < count && held[next] == i) {
       ++next;
-      validation.inputs.insert(validation.inputs.end(), row, row_end);
       validation.labels.push_back(train.labels[i]);
     } else {
-      if (kept != i) std::copy(row, row_end, train.inputs.begin() + static_cast<std::ptrdiff_t>(kept * features));
       train.labels[kept++] = train.labels[i];
     }
   }
-  train.inputs.resize(kept * features);
   train.labels.resize(kept);
   data.info.train = kept;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/data/augment.hpp"
-#include "sim/base/huge_pages.hpp"
+#include "models/data/sample_inputs.hpp"
 #include "sim/base/key.hpp"
 #include "sim/base/parameters.hpp"
 
@@ -22,19 +22,17 @@ struct DataInfo {
   std::size_t features = 0;        // numbers per sample
   std::vector<std::size_t> shape;  // e.g. {1, 28, 28}: channels, height, width
   std::size_t classes = 0;
-  std::size_t train = 0, test = 0;  // numbers of samples
-  std::size_t reading = 0;          // bytes beside the samples that reading the files takes for a moment, at most
+  std::size_t train = 0, test = 0;           // numbers of samples
+  std::size_t number_bytes = sizeof(float);  // that a number of a sample takes in memory
+  std::size_t reading = 0;                   // bytes beside the samples that reading the files takes for a moment, at most
   bool synthetic = false;
   std::string origin;  // one phrase: its source
   /// Of a text, whose samples are pairs of words: the input is one word's number, the label the other's. Null for other data.
   std::shared_ptr<const WordList> vocabulary;
 };
 
-/// resize() leaves new elements uninitialized.
-using SampleFloats = std::vector<float, Unfilled<float>>;
-
 struct DataSplit {
-  SampleFloats inputs;               // [count, features], row-major
+  SampleInputs inputs;
   std::vector<std::int32_t> labels;  // [count], 0 .. classes-1
   std::size_t count() const { return labels.size(); }
 };

@@ -88,6 +88,7 @@ DataInfo describe(const Folder& folder, const Half& train, const Half& test, con
   info.classes = classes;
   info.train = limited(train.images.dimensions[0], parameters, "train_limit");
   info.test = limited(test.images.dimensions[0], parameters, "test_limit");
+  info.number_bytes = 1;
   info.reading = bytes_while_read({info.features, train.images.dimensions[0], test.images.dimensions[0], info.train, info.test,
                                    train.images.packed + test.images.packed});
   info.origin =
@@ -110,19 +111,14 @@ DataInfo inspect(const Parameters& parameters, const fs::path& base) {
   return describe(folder, train, test, parameters);
 }
 
-Pixels pixels_of(const Half& half, std::size_t count) { return {half.images.bytes.data(), count, 1, half.pixels()}; }
-
-/// Of its first images, whose bytes it frees.
-DataSplit convert(Half& half, std::size_t count, const PixelScale& scale, unsigned threads) {
+/// Of the first images.
+std::vector<std::int32_t> labels_of(const Half& half, std::size_t count) {
+  const std::span<const std::uint8_t> labels = half.labels.bytes().first(count);
   for (std::size_t i = 0; i < count; ++i)
-    if (half.labels.bytes[i] >= classes)
+    if (labels[i] >= classes)
       throw DataError(fmt::format("{}: label {} of sample {}; labels of Fashion-MNIST and MNIST are 0 to {}: {}", half.labels_path.string(),
-                                  half.labels.bytes[i], i, classes - 1, other_kind));
-  DataSplit split;
-  split.inputs = scale.apply(pixels_of(half, count), threads);
-  split.labels.assign(half.labels.bytes.begin(), half.labels.bytes.begin() + static_cast<std::ptrdiff_t>(count));
-  half.images = {};
-  return split;
+                                  labels[i], i, classes - 1, other_kind));
+  return {labels.begin(), labels.end()};
 }
 
 std::vector<fs::path> all_files(const Parameters& parameters, const fs::path& base) {
@@ -146,10 +142,10 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
   Dataset data;
   data.info = describe(folder, train, test, parameters);
   const Normalization normalize = parameters.has("normalize") ? normalization.of(parameters) : Normalization::standard;
-  const PixelScale scale(normalize, pixels_of(train, data.info.train), threads);
-  data.train = convert(train, data.info.train, scale, threads);
-  data.test = convert(test, data.info.test, scale, threads);
-  data.black = scale.black();
+  data.train.labels = labels_of(train, data.info.train);
+  data.test.labels = labels_of(test, data.info.test);
+  const auto images = [](Half& half) { return ReadImages{std::move(half.images.file), half.images.start()}; };
+  take_images(data, images(train), images(test), normalize, threads);
   return data;
 }
 

@@ -30,17 +30,18 @@ double normal(RandomStream& random) {
 }
 
 DataSplit generate(const DataInfo& info, std::size_t count, const std::vector<double>& centres, std::uint64_t stream) {
-  DataSplit split;
-  split.inputs.reserve(count * info.features);
-  split.labels.reserve(count);
+  SampleFloats inputs;
+  std::vector<std::int32_t> labels;
+  inputs.reserve(count * info.features);
+  labels.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     RandomStream random(stream, i);
     const std::size_t label = i % info.classes;
     for (std::size_t j = 0; j < info.features; ++j)
-      split.inputs.push_back(static_cast<float>(centres[label * info.features + j] + normal(random)));
-    split.labels.push_back(static_cast<std::int32_t>(label));
+      inputs.push_back(static_cast<float>(centres[label * info.features + j] + normal(random)));
+    labels.push_back(static_cast<std::int32_t>(label));
   }
-  return split;
+  return {SampleInputs(std::move(inputs), info.features), std::move(labels)};
 }
 
 Dataset load(const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed, unsigned /*threads*/) {

@@ -134,7 +134,7 @@ Idx read_header(GzipFile& file, const std::filesystem::path& path, std::size_t d
       fail(path, fmt::format("ends inside its header; {} dimensions take {} bytes", dimensions, 4 + 4 * dimensions));
     idx.dimensions.push_back(std::size_t{size[0]} << 24 | std::size_t{size[1]} << 16 | std::size_t{size[2]} << 8 | size[3]);
   }
-  const std::uintmax_t header = 4 + 4 * dimensions;
+  const std::uintmax_t header = idx.start();
   if (!file.plain()) {
     check_promise(path, file.size(), header + checked_product(path, idx.dimensions, file.size() * most_expansion));
     idx.packed = static_cast<std::size_t>(file.size());
@@ -145,17 +145,15 @@ Idx read_header(GzipFile& file, const std::filesystem::path& path, std::size_t d
   return idx;
 }
 
-using Bytes = std::vector<std::uint8_t, Unfilled<std::uint8_t>>;
-
 struct FreeDecompressor {
   void operator()(libdeflate_decompressor* one) const { libdeflate_free_decompressor(one); }
 };
 
 /// Decompresses a file at once, three times as fast as zlib streams it. False unless it is a single intact compressed stream of exactly the
 /// size of `out`: zlib then reads it or reports the error. Large files must be such a stream.
-bool unpack(const std::filesystem::path& path, std::uintmax_t size, Bytes& out) {
+bool unpack(const std::filesystem::path& path, std::uintmax_t size, SampleBytes& out) {
   if (size < 18 || stated_size(path) != static_cast<std::uint32_t>(out.size())) return false;  // 18: a stream's head and tail
-  Bytes packed(static_cast<std::size_t>(size));
+  SampleBytes packed(static_cast<std::size_t>(size));
   if (!std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(packed.data()), static_cast<std::streamsize>(size))) return false;
   const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor(libdeflate_alloc_decompressor());
   std::size_t read = 0;
@@ -185,14 +183,11 @@ std::size_t idx_dimensions(const std::filesystem::path& path) {
 Idx read_idx(const std::filesystem::path& path, std::size_t dimensions) {
   GzipFile file(path);
   Idx idx = read_header(file, path, dimensions);
-  const std::size_t header = 4 + 4 * dimensions;
   std::size_t count = 1;
   for (const std::size_t dimension : idx.dimensions) count *= dimension;
-  const auto bytes = std::make_shared<Bytes>(header + count);
-  idx.bytes = std::span<const std::uint8_t>(*bytes).subspan(header);
-  idx.file = bytes;
-  if (!file.plain() && unpack(path, file.size(), *bytes)) return idx;
-  const std::size_t got = file.read(bytes->data() + header, count);
+  idx.file.resize(idx.start() + count);
+  if (!file.plain() && unpack(path, file.size(), idx.file)) return idx;
+  const std::size_t got = file.read(idx.file.data() + idx.start(), count);
   if (got < count) fail(path, fmt::format("holds {} of the {} bytes that its header promises; get the whole file", got, count));
   unsigned char extra = 0;
   if (file.read(&extra, 1) != 0)

@@ -4,19 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "sim/base/huge_pages.hpp"
+#include "models/data/sample_inputs.hpp"
 
 namespace straggler {
 
 struct Idx {
-  std::vector<std::size_t> dimensions;                                            // outermost first: {items, rows, columns} or {items}
-  std::size_t packed = 0;                                                         // bytes of the compressed file; 0: it is plain
-  std::span<const std::uint8_t> bytes;                                            // the product of the dimensions; row-major
-  std::shared_ptr<const std::vector<std::uint8_t, Unfilled<std::uint8_t>>> file;  // owner of these bytes, header included
+  std::vector<std::size_t> dimensions;  // outermost first: {items, rows, columns} or {items}
+  std::size_t packed = 0;               // bytes of the compressed file; 0: it is plain
+  SampleBytes file;                     // decompressed, header included; empty: only the header was read
+
+  std::size_t start() const { return 4 + 4 * dimensions.size(); }
+  /// The items, row-major.
+  std::span<const std::uint8_t> bytes() const { return file.empty() ? std::span<const std::uint8_t>() : std::span(file).subspan(start()); }
 };
 
 /// Reads the header of a file of unsigned bytes with `dimensions` dimensions, plain or gzipped. Checks it against the size of the file as

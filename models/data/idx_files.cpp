@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <utility>
 
 #include "models/data/blocks.hpp"
 #include "models/data/idx.hpp"
@@ -98,21 +99,23 @@ struct Files {
     info.features = info.shape[0] * info.shape[1] * info.shape[2];
     info.train = limited(train.labels.dimensions[0], parameters, "train_limit");
     info.test = limited(test.labels.dimensions[0], parameters, "test_limit");
+    info.number_bytes = 1;
     info.reading = bytes_while_read({info.features, train.labels.dimensions[0], test.labels.dimensions[0], info.train, info.test,
                                      train.images.packed + test.images.packed});
     info.classes = parameters.has("classes") ? static_cast<std::size_t>(parameters.count("classes"))
-                                             : *std::max_element(train.labels.bytes.begin(), train.labels.bytes.end()) + std::size_t{1};
+                                             : *std::max_element(train.labels.bytes().begin(), train.labels.bytes().end()) + std::size_t{1};
     info.origin = fmt::format("IDX files, {}", train.images_path.filename().string());
     check_labels(train);
     check_labels(test);
   }
 
   void check_labels(const Half& half) const {
-    for (std::size_t i = 0; i < half.labels.bytes.size(); ++i)
-      if (half.labels.bytes[i] >= info.classes)
+    const std::span<const std::uint8_t> labels = half.labels.bytes();
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      if (labels[i] >= info.classes)
         throw DataError(
             fmt::format("{}: label {} of sample {}; with {} classes labels are 0 to {}: give the right `classes`, or get the right file",
-                        half.labels_path.string(), half.labels.bytes[i], i, info.classes, info.classes - 1));
+                        half.labels_path.string(), labels[i], i, info.classes, info.classes - 1));
   }
 };
 
@@ -126,19 +129,14 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
   Files files(parameters, base, true, threads);
   Dataset data;
   data.info = files.info;
-  const std::size_t area = data.info.shape[1] * data.info.shape[2];
-  const auto pixels = [&](const Half& half, std::size_t count) {
-    return Pixels{half.images.bytes.data(), count, data.info.shape[0], area};
+  const auto labels = [](const Half& half, std::size_t count) {
+    const auto first = half.labels.bytes().begin();
+    return std::vector<std::int32_t>(first, first + static_cast<std::ptrdiff_t>(count));
   };
-  const PixelScale scale(normalization.of(parameters), pixels(files.train, data.info.train), threads);
-  const auto convert = [&](Half& half, std::size_t count, DataSplit& split) {
-    split.inputs = scale.apply(pixels(half, count), threads);
-    split.labels.assign(half.labels.bytes.begin(), half.labels.bytes.begin() + static_cast<std::ptrdiff_t>(count));
-    half.images = {};  // frees its bytes
-  };
-  convert(files.train, data.info.train, data.train);
-  convert(files.test, data.info.test, data.test);
-  data.black = scale.black();
+  data.train.labels = labels(files.train, data.info.train);
+  data.test.labels = labels(files.test, data.info.test);
+  const auto images = [](Half& half) { return ReadImages{std::move(half.images.file), half.images.start()}; };
+  take_images(data, images(files.train), images(files.test), normalization.of(parameters), threads);
   return data;
 }
 

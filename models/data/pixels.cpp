@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "models/data/blocks.hpp"
 
@@ -49,11 +50,12 @@ std::vector<Sums> sums(const Pixels& pixels, unsigned threads) {
 
 }  // namespace
 
-PixelScale::PixelScale(Normalization normalize, const Pixels& training, unsigned threads) : tables_(training.channels) {
+PixelMaps pixel_maps(Normalization normalize, const Pixels& training, unsigned threads) {
   std::vector<Sums> found;
   if (normalize == Normalization::standard) found = sums(training, threads);
   const auto n = static_cast<double>(training.count * training.area);
-  for (std::size_t c = 0; c < tables_.size(); ++c) {
+  std::vector<PixelMap> maps(training.channels);
+  for (std::size_t c = 0; c < maps.size(); ++c) {
     double mean = 0, deviation = 1;
     if (normalize == Normalization::unit) deviation = 255;
     if (normalize == Normalization::standard) {
@@ -61,37 +63,34 @@ PixelScale::PixelScale(Normalization normalize, const Pixels& training, unsigned
       const double variance = static_cast<double>(found[c].squares) / n - mean * mean;
       if (variance > 0) deviation = std::sqrt(variance);  // else all pixels are equal: no scaling
     }
-    for (int pixel = 0; pixel < 256; ++pixel) tables_[c].values[pixel] = static_cast<float>((pixel - mean) / deviation);
+    for (int pixel = 0; pixel < 256; ++pixel) maps[c].values[pixel] = static_cast<float>((pixel - mean) / deviation);
   }
+  return std::make_shared<const std::vector<PixelMap>>(std::move(maps));
 }
 
-void PixelScale::apply_to(const Pixels& pixels, float* out) const {
-  const std::uint8_t* from = pixels.bytes;
-  for (std::size_t plane = 0; plane < pixels.count * pixels.channels; ++plane) {
-    const float* const values = tables_[plane % pixels.channels].values;
-    for (const std::uint8_t* const end = from + pixels.area; from != end;) *out++ = values[*from++];
-  }
+void take_images(Dataset& data, ReadImages train, ReadImages test, Normalization normalize, unsigned threads) {
+  const std::size_t channels = data.info.shape[0], area = data.info.shape[1] * data.info.shape[2];
+  const PixelMaps maps = pixel_maps(normalize, {train.bytes.data() + train.start, data.info.train, channels, area}, threads);
+  const auto take = [&](ReadImages& images, std::size_t count) {
+    if (const std::size_t end = images.start + count * channels * area; end < images.bytes.size()) {
+      images.bytes = SampleBytes(images.bytes.begin() + static_cast<std::ptrdiff_t>(images.start),
+                                 images.bytes.begin() + static_cast<std::ptrdiff_t>(end));
+      images.start = 0;
+    }
+    return SampleInputs(std::move(images.bytes), images.start, area, maps);
+  };
+  data.train.inputs = take(train, data.info.train);
+  data.test.inputs = take(test, data.info.test);
+  data.black.clear();
+  for (const PixelMap& map : *maps) data.black.push_back(map.values[0]);
 }
 
-SampleFloats PixelScale::apply(const Pixels& pixels, unsigned threads) const {
-  SampleFloats out(pixels.total());
-  for_blocks(pixels.count, block_of(pixels), threads, 0, [&](int, std::size_t, std::size_t first, std::size_t count) {
-    apply_to({pixels.bytes + first * pixels.sample(), count, pixels.channels, pixels.area}, out.data() + first * pixels.sample());
-  });
-  return out;
-}
-
-std::vector<float> PixelScale::black() const {
-  std::vector<float> black;
-  for (const Table& table : tables_) black.push_back(table.values[0]);
-  return black;
-}
-
-std::size_t bytes_while_read(const ImagesRead& images) {
-  const auto above = [](std::size_t taken, std::size_t later) { return taken > later ? taken - later : 0; };
-  const std::size_t bytes = images.sample * (images.train + images.test), one = sizeof(float) * images.sample;
-  const std::size_t test_floats = one * images.test_taken, floats = test_floats + one * images.train_taken;
-  return std::max({above(bytes + images.beside, floats), above(bytes, test_floats), images.sample * images.test});
+std::size_t bytes_while_read(const ImageSizes& images) {
+  const std::size_t all = images.train + images.test, taken = images.train_taken + images.test_taken;
+  std::size_t most = images.sample * (all - taken) + images.beside;
+  if (images.train_taken < images.train) most = std::max(most, images.sample * (all - images.test_taken));
+  if (images.test_taken < images.test) most = std::max(most, images.sample * images.test);
+  return most;
 }
 
 std::vector<Parameter> image_parameters() {

@@ -1,4 +1,4 @@
-// Conversion of byte images to floats, shared by all image files. Results have the same bits on any number of threads.
+// Byte images and the floats that they stand for, shared by all image files. Results have the same bits on any number of threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,34 +15,27 @@ struct Pixels {
   const std::uint8_t* bytes;
   std::size_t count, channels, area;
   std::size_t sample() const { return channels * area; }
-  std::size_t total() const { return count * sample(); }
 };
 
-/// The map of each byte, per channel: `none` keeps 0 to 255; `unit` divides by 255; `standard` subtracts the mean of all training pixels of
-/// the channel and divides by their standard deviation.
-class PixelScale {
- public:
-  PixelScale(Normalization normalize, const Pixels& training, unsigned threads);
-  SampleFloats apply(const Pixels& pixels, unsigned threads) const;
-  /// The image of byte 0, [channels].
-  std::vector<float> black() const;
+/// Of each channel: `none` keeps 0 to 255; `unit` divides by 255; `standard` subtracts the mean of all training pixels of the channel and
+/// divides by their standard deviation.
+PixelMaps pixel_maps(Normalization normalize, const Pixels& training, unsigned threads);
 
- private:
-  struct Table {
-    float values[256];
-  };
-  void apply_to(const Pixels& pixels, float* out) const;
-  std::vector<Table> tables_;  // [channels]
+/// All images of one half, from `start` on.
+struct ReadImages {
+  SampleBytes bytes;
+  std::size_t start = 0;
 };
+/// Gives `data` its inputs, the first of these images, as many as its info says.
+void take_images(Dataset& data, ReadImages train, ReadImages test, Normalization normalize, unsigned threads);
 
 /// What is read at once: all images of both halves, of `sample` bytes each, of which so many are taken. `beside`: bytes that unpacking them
-/// takes, which are free before the first image is converted.
-struct ImagesRead {
+/// takes.
+struct ImageSizes {
   std::size_t sample, train, test, train_taken, test_taken, beside;
 };
-/// Bytes beside the floats of the images taken, at most. Training images are converted first, and the bytes of each half are freed after
-/// it.
-std::size_t bytes_while_read(const ImagesRead& images);
+/// Bytes beside the images taken, at most. Where only some of a half are taken they are copied, one half after the other.
+std::size_t bytes_while_read(const ImageSizes& images);
 
 /// The parameters `normalize`, `train_limit` and `test_limit` of an image set.
 std::vector<Parameter> image_parameters();

@@ -94,17 +94,16 @@ class Generator {
     for (std::size_t i = 0; i < classes_ * patterns_per_class; ++i) patterns_.push_back(pattern(shape_, RandomStream(key, i)));
   }
   DataSplit split(std::size_t count, std::uint64_t key, unsigned threads) const {
-    DataSplit made;
-    made.inputs.resize(count * shape_.features());
-    made.labels.resize(count);
+    SampleFloats inputs(count * shape_.features());
+    std::vector<std::int32_t> labels(count);
     for_blocks(count, 64, threads, 0, [&](int, std::size_t, std::size_t first, std::size_t images) {
-      std::fill_n(made.inputs.data() + first * shape_.features(), images * shape_.features(), 0.0f);
+      std::fill_n(inputs.data() + first * shape_.features(), images * shape_.features(), 0.0f);
       for (std::size_t i = first; i < first + images; ++i) {
-        made.labels[i] = static_cast<std::int32_t>(i % classes_);
-        draw(i % classes_, RandomStream(key, i), made.inputs.data() + i * shape_.features());
+        labels[i] = static_cast<std::int32_t>(i % classes_);
+        draw(i % classes_, RandomStream(key, i), inputs.data() + i * shape_.features());
       }
     });
-    return made;
+    return {SampleInputs(std::move(inputs), shape_.features()), std::move(labels)};
   }
 
  private:

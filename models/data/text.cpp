@@ -263,17 +263,18 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t s
   const Text text = read_text(path, options);
   Dataset data;
   data.info = describe(path, text, options, seed);
-  for (const auto& [split, count] : {std::pair(&data.train, data.info.train), std::pair(&data.test, data.info.test)}) {
-    split->inputs.reserve(count);
-    split->labels.reserve(count);
-  }
-  const auto into = [](DataSplit& split) {
-    return [&split](std::uint32_t centre, std::uint32_t context) {
-      split.inputs.push_back(static_cast<float>(centre));
-      split.labels.push_back(static_cast<std::int32_t>(context));
+  SampleFloats train, test;
+  const auto into = [](std::size_t count, SampleFloats& centres, std::vector<std::int32_t>& contexts) {
+    centres.reserve(count);
+    contexts.reserve(count);
+    return [&](std::uint32_t centre, std::uint32_t context) {
+      centres.push_back(static_cast<float>(centre));
+      contexts.push_back(static_cast<std::int32_t>(context));
     };
   };
-  for_pairs(text, options, seed, into(data.train), into(data.test));
+  for_pairs(text, options, seed, into(data.info.train, train, data.train.labels), into(data.info.test, test, data.test.labels));
+  data.train.inputs = SampleInputs(std::move(train), 1);
+  data.test.inputs = SampleInputs(std::move(test), 1);
   return data;
 }
 

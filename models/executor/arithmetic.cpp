@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 
@@ -91,9 +92,8 @@ std::size_t Arithmetic::largest_part(const Formula& formula) const {
 
 std::size_t Arithmetic::scratch_bytes(std::size_t rows) const {
   return model_.workspace_bytes(rows) + gathered_floats(rows) * sizeof(float) +
-         rows * (sizeof(std::int32_t) + sizeof(float) + sizeof(std::uint32_t) + (draws_ ? sizeof(std::uint64_t) : 0) +
-                 (panels_ ? sizeof(const float*) : 0)) +
-         (row_floats_ > 0 ? model_length_ / row_floats_ * sizeof(std::int32_t) : 0);
+         rows * (sizeof(std::int32_t) + sizeof(float) + 2 * sizeof(std::uint32_t) + (draws_ ? sizeof(std::uint64_t) : 0)) +
+         (augmenter_ ? features_ * sizeof(float) : 0) + (row_floats_ > 0 ? model_length_ / row_floats_ * sizeof(std::int32_t) : 0);
 }
 
 int Arithmetic::in_place(const Formula& formula, InputValues inputs) const {
@@ -231,12 +231,8 @@ void Arithmetic::part(const Formula& formula, std::size_t part, std::size_t part
   const std::size_t block = couples_ ? to - from : rows_at_once;
   for (std::size_t at = from; at < to && !scratch.workspace->called_off(); at += block, accumulate = true) {
     const std::size_t end = std::min(to, at + block);
-    if (const std::size_t floats = gathered_floats(end - at); scratch.gathered < floats) {
-      scratch.gathered = floats;
-      scratch.inputs = allocate_aligned(floats);
-    }
     const float* const weights = scratch.operands.front();
-    const Rows block_of = gather(formula, weights, at, end, scratch.inputs.get(), scratch);
+    const Rows block_of = gather(formula, weights, at, end, room(end - at, scratch), scratch);
     if (rows)
       model_.sparse_gradient(weights, block_of, *rows, *scratch.workspace);
     else
@@ -244,12 +240,21 @@ void Arithmetic::part(const Formula& formula, std::size_t part, std::size_t part
   }
 }
 
+float* Arithmetic::room(std::size_t rows, Scratch& scratch) const {
+  if (const std::size_t floats = gathered_floats(rows); scratch.gathered < floats) {
+    scratch.gathered = floats;
+    scratch.inputs = allocate_aligned(floats);
+  }
+  return scratch.inputs.get();
+}
+
 /// Rows [from, to) of the formula's concatenated batches. Each batch has equal weight in the mean, and each sample equal weight in its
 /// batch.
 Rows Arithmetic::gather(const Formula& formula, const float* weights, std::size_t from, std::size_t to, float* inputs,
                         Scratch& scratch) const {
   const std::size_t count = to - from;
-  if (panels_) scratch.samples.resize(count);
+  scratch.samples.resize(count);
+  scratch.image.resize(augmenter_ ? features_ : 0);
   scratch.labels.resize(count);
   scratch.scale.resize(count);
   if (draws_) scratch.draws.resize(count);
@@ -266,17 +271,16 @@ Rows Arithmetic::gather(const Formula& formula, const float* weights, std::size_
       for (std::size_t i = 0; i < piece.size; ++i) {
         constexpr std::size_t ahead = 16;  // samples are scattered in memory
         if (i + ahead < piece.size) {
-          __builtin_prefetch(train_.inputs.data() + scratch.indices[i + ahead] * features_);
+          train_.inputs.prefetch(scratch.indices[i + ahead]);
           __builtin_prefetch(train_.labels.data() + scratch.indices[i + ahead]);
         }
         const std::uint32_t index = scratch.indices[i];
-        const float* const sample = train_.inputs.data() + index * features_;
-        if (panels_)
-          scratch.samples[row] = sample;
-        else if (augmenter_)
-          augmenter_->copy(sample, draw(piece.stream, piece.position + i), inputs + row * features_);
-        else
-          std::copy_n(sample, features_, inputs + row * features_);
+        if (augmenter_)
+          augmenter_->copy(train_.inputs.rows(index, 1, scratch.image.data()), draw(piece.stream, piece.position + i),
+                           inputs + row * features_);
+        else if (!panels_)
+          train_.inputs.copy(index, inputs + row * features_);
+        scratch.samples[row] = index;
         scratch.labels[row] = train_.labels[index];
         scratch.scale[row++] = scale;
       }
@@ -289,7 +293,7 @@ Rows Arithmetic::gather(const Formula& formula, const float* weights, std::size_
   rows.labels = scratch.labels.data();
   rows.scale = scratch.scale.data();
   if (draws_) rows.draws = scratch.draws.data();
-  if (panels_) kernels_.gather_panels(count, features_, scratch.samples.data(), inputs);
+  if (panels_) train_.inputs.gather_panels(kernels_, scratch.samples, inputs);
   (panels_ ? rows.panels : rows.inputs) = inputs;
   return rows;
 }
@@ -323,10 +327,22 @@ void Arithmetic::add_lanes(InputValues inputs, const std::vector<float*>& lanes,
   finish(inputs.front().floats, lanes.front());
 }
 
-double Arithmetic::loss(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t rows, std::uint64_t& correct,
+double Arithmetic::loss(const float* weights, const DataSplit& split, std::size_t first, std::size_t rows, std::uint64_t& correct,
                         Scratch& scratch) const {
   if (!scratch.workspace) scratch.workspace = model_.workspace();
-  return model_.evaluate(weights, Rows{rows, inputs, labels, nullptr, nullptr}, correct, *scratch.workspace);
+  float* const inputs = room(rows, scratch);
+  Rows chunk;
+  chunk.count = rows;
+  chunk.labels = split.labels.data() + first;
+  if (panels_ && split.inputs.images()) {  // converted in any case, so straight into panels
+    scratch.samples.resize(rows);
+    std::iota(scratch.samples.begin(), scratch.samples.end(), static_cast<std::uint32_t>(first));
+    split.inputs.gather_panels(kernels_, scratch.samples, inputs);
+    chunk.panels = inputs;
+  } else {
+    chunk.inputs = split.inputs.rows(first, rows, inputs);
+  }
+  return model_.evaluate(weights, chunk, correct, *scratch.workspace);
 }
 
 }  // namespace straggler

@@ -31,7 +31,8 @@ struct Scratch {
   std::size_t rows = 0;      // largest number of samples at a time that memory is reserved for
   std::size_t gathered = 0;  // capacity of `inputs` in floats
   AlignedFloats inputs;      // row-major, or in panels
-  std::vector<const float*> samples;
+  std::vector<float> image;  // before it is augmented
+  std::vector<std::uint32_t> samples;
   std::vector<std::int32_t> labels;
   std::vector<float> scale;
   std::vector<std::uint32_t> indices;
@@ -103,8 +104,8 @@ class Arithmetic {
   void lane(const Formula& formula, InputValues inputs, std::size_t lane, float* out, Scratch& scratch) const;
   /// Reduces the lanes to the gradient: adds all others to the first, in order.
   void add_lanes(InputValues inputs, const std::vector<float*>& lanes, Scratch& scratch) const;
-  /// Σ loss and number of correct rows over a piece of a data split.
-  double loss(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t rows, std::uint64_t& correct,
+  /// Σ loss and number of correct rows over `rows` samples of a data split.
+  double loss(const float* weights, const DataSplit& split, std::size_t first, std::size_t rows, std::uint64_t& correct,
               Scratch& scratch) const;
 
   /// Floats of every vector: parameters, running statistics, registers.
@@ -161,6 +162,8 @@ class Arithmetic {
   void combine_keeping_statistics(const ElementwiseEntry& entry, const std::vector<double>& scalars, float* out, Scratch& scratch) const;
   /// Of the sample at `position` of `stream`: Rows::draws.
   std::uint64_t draw(std::uint32_t stream, std::uint64_t position) const;
+  /// Room for the inputs of this many samples.
+  float* room(std::size_t rows, Scratch& scratch) const;
   /// Fills `scratch` with the model's Rows; their inputs go to `inputs`.
   Rows gather(const Formula& formula, const float* weights, std::size_t from, std::size_t to, float* inputs, Scratch& scratch) const;
 

@@ -20,17 +20,13 @@ class ChunkJob final : public Job {
     double loss = 0;
     std::uint64_t correct = 0;
   };
-  ChunkJob(const float* weights, const float* inputs, const std::int32_t* labels, std::size_t count, std::size_t features,
-           const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool)
+  ChunkJob(const float* weights, const DataSplit& over, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool)
       : weights_(weights),
-        inputs_(inputs),
-        labels_(labels),
-        count_(count),
-        features_(features),
+        over_(over),
         arithmetic_(arithmetic),
         resources_(resources),
         pool_(pool),
-        sums_((count + chunk_rows - 1) / chunk_rows) {}
+        sums_((over.count() + chunk_rows - 1) / chunk_rows) {}
 
   bool done() const noexcept override { return active_ == 0 && (failure_ || next_ == sums_.size()); }
   const std::vector<Sums>& sums() const { return sums_; }
@@ -39,7 +35,7 @@ class ChunkJob final : public Job {
   bool step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept override {
     if (failure_ || next_ == sums_.size()) return false;
     try {
-      if (!resources_.prepare(resources_.scratch(thread), std::min(count_, chunk_rows))) {
+      if (!resources_.prepare(resources_.scratch(thread), std::min(over_.count(), chunk_rows))) {
         if (active_ > 0) return false;  // fewer concurrent threads need less
         throw MemoryBudgetExceeded(resources_.refusal());
       }
@@ -54,9 +50,9 @@ class ChunkJob final : public Job {
     if (sleeper) sleeper->notify_one();
     std::exception_ptr failure;
     try {
-      const std::size_t first = chunk * chunk_rows, rows = std::min(count_ - first, chunk_rows);
+      const std::size_t first = chunk * chunk_rows, rows = std::min(over_.count() - first, chunk_rows);
       Sums& sums = sums_[chunk];
-      sums.loss = arithmetic_.loss(weights_, inputs_ + first * features_, labels_ + first, rows, sums.correct, resources_.scratch(thread));
+      sums.loss = arithmetic_.loss(weights_, over_, first, rows, sums.correct, resources_.scratch(thread));
     } catch (...) {
       failure = std::current_exception();
     }
@@ -68,9 +64,7 @@ class ChunkJob final : public Job {
 
  private:
   const float* const weights_;
-  const float* const inputs_;
-  const std::int32_t* const labels_;
-  const std::size_t count_, features_;
+  const DataSplit& over_;
   const Arithmetic& arithmetic_;
   Resources& resources_;
   ThreadPool& pool_;
@@ -97,8 +91,8 @@ void Evaluations::remember(const Key& weights, EvaluationSet set, const Evaluati
 
 Evaluation Evaluations::evaluate(const Key& key, const float* weights, EvaluationSet set, const Arithmetic& arithmetic,
                                  Resources& resources, ThreadPool& pool) {
-  const Samples over = samples(set);
-  ChunkJob job(weights, over.inputs, over.labels, over.count, data_.info.features, arithmetic, resources, pool);
+  const DataSplit& over = samples(set);
+  ChunkJob job(weights, over, arithmetic, resources, pool);
   pool.run(job);
   if (job.failure()) std::rethrow_exception(job.failure());
   Evaluation result;
@@ -107,7 +101,7 @@ Evaluation Evaluations::evaluate(const Key& key, const float* weights, Evaluatio
     result.loss += sums.loss;
     correct += sums.correct;
   }
-  const auto count = static_cast<double>(over.count);
+  const auto count = static_cast<double>(over.count());
   result.loss /= count;
   // NaN scores have no largest one.
   result.accuracy = std::isfinite(result.loss) ? static_cast<double>(correct) / count : std::numeric_limits<double>::quiet_NaN();
@@ -116,10 +110,10 @@ Evaluation Evaluations::evaluate(const Key& key, const float* weights, Evaluatio
   return result;
 }
 
-Evaluations::Samples Evaluations::samples(EvaluationSet set) {
-  const auto all_of = [](const DataSplit& split, const char* fault) -> Samples {
+const DataSplit& Evaluations::samples(EvaluationSet set) {
+  const auto all_of = [](const DataSplit& split, const char* fault) -> const DataSplit& {
     if (split.count() == 0) throw std::invalid_argument(fault);
-    return {split.inputs.data(), split.labels.data(), split.count()};
+    return split;
   };
   const DataSplit& train = data_.train;
   switch (set) {
@@ -134,13 +128,9 @@ Evaluations::Samples Evaluations::samples(EvaluationSet set) {
       return all_of(train, "there are no training samples to evaluate on; give data");
   }
   if (subset_.count() == 0) {
-    const std::size_t features = data_.info.features;
-    subset_.inputs.reserve(train_subset_ * features);
-    for (const std::uint32_t index : choose(train_subset_, train.count(), RandomStream(seed_, "evaluate/train_subset"))) {
-      const auto row = train.inputs.begin() + static_cast<std::ptrdiff_t>(index * features);
-      subset_.inputs.insert(subset_.inputs.end(), row, row + static_cast<std::ptrdiff_t>(features));
-      subset_.labels.push_back(train.labels[index]);
-    }
+    const std::vector<std::uint32_t> chosen = choose(train_subset_, train.count(), RandomStream(seed_, "evaluate/train_subset"));
+    subset_.inputs = train.inputs.subset(chosen);
+    for (const std::uint32_t index : chosen) subset_.labels.push_back(train.labels[index]);
   }
   return all_of(subset_, "a subset of no training samples cannot be evaluated on; take at least one");
 }

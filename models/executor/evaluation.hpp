@@ -24,17 +24,12 @@ class Evaluations {
                       ThreadPool& pool);
 
  private:
-  struct Samples {
-    const float* inputs;
-    const std::int32_t* labels;
-    std::size_t count;
-  };
   struct Known {
     Key weights;
     EvaluationSet set;
     Evaluation result;
   };
-  Samples samples(EvaluationSet set);
+  const DataSplit& samples(EvaluationSet set);
 
   const Dataset& data_;
   const std::size_t train_subset_;

@@ -11,9 +11,6 @@ constexpr std::size_t row_steps(std::size_t width) { return width < 1024 ? block
 /// Panels in one pass over the weights' gradient: 4 x 4 KiB of transposed activations.
 constexpr std::size_t group_panels = 4;
 
-constexpr std::size_t panels_of(std::size_t rows) { return quotient_up(rows, panel_rows); }
-constexpr std::size_t rows_in(std::size_t rows, std::size_t panel) { return least(panel_rows, rows - panel * panel_rows); }
-
 template <int width>
 struct ForwardPass {
   std::size_t in, first, steps;  // inputs first .. first + steps - 1
@@ -209,38 +206,4 @@ void dense_backward_columns(std::size_t rows, std::size_t in, std::size_t out, s
 void dense_backward_weights(std::size_t rows, std::size_t in, std::size_t out, const float* x, const float* dy, bool accumulate, float* dw,
                             float* db) {
   dense_backward_columns(rows, in, out, 0, in, x, dy, accumulate, dw, db);
-}
-
-/// row_at(i): the start of row i < rows.
-template <class RowAt>
-STRAGGLER_INLINE void to_panels_from(std::size_t rows, std::size_t features, const RowAt& row_at, float* panels) {
-  for (std::size_t p = 0; p < panels_of(rows); ++p, panels += features * panel_rows)
-    for (std::size_t row = 0; row < panel_rows; row += lanes)
-      for (std::size_t feature = 0; feature < features; feature += lanes) {
-        const std::size_t kept = least(lanes, features - feature), first_row = p * panel_rows + row;
-        Vector square[lanes];
-        for (std::size_t i = 0; i < lanes; ++i)
-          square[i] = first_row + i >= rows ? Vector{}
-                      : kept == lanes       ? load(row_at(first_row + i) + feature)
-                                            : load_some(row_at(first_row + i) + feature, kept);
-        transpose(square);
-        for (std::size_t i = 0; i < kept; ++i) store(panels + (feature + i) * panel_rows + row, square[i]);
-      }
-}
-
-void to_panels(std::size_t rows, std::size_t features, const float* x, float* panels) {
-  to_panels_from(
-      rows, features, [=](std::size_t row) { return x + row * features; }, panels);
-}
-
-void gather_panels(std::size_t rows, std::size_t features, const float* const* x, float* panels) {
-  to_panels_from(
-      rows, features, [=](std::size_t row) { return x[row]; }, panels);
-}
-
-void from_panels(std::size_t rows, std::size_t features, const float* panels, float* x) {
-  for (std::size_t row = 0; row < rows; ++row) {
-    const float* const from = panels + row / panel_rows * features * panel_rows + row % panel_rows;
-    for (std::size_t feature = 0; feature < features; ++feature) x[row * features + feature] = from[feature * panel_rows];
-  }
 }

@@ -54,9 +54,25 @@ void to_panels(std::size_t rows, std::size_t features, const float* x, float* pa
   }
 }
 
-void gather_panels(std::size_t rows, std::size_t features, const float* const* x, float* panels) {
-  for (std::size_t row = 0; row < rows; ++row)
-    for (std::size_t i = 0; i < features; ++i) panels[(row / panel_rows * features + i) * panel_rows + row % panel_rows] = x[row][i];
+/// Where feature 0 of a row is in panels; the others follow, panel_rows floats apart.
+float* lane_of(float* panels, std::size_t features, std::size_t row) {
+  return panels + row / panel_rows * panel_rows * features + row % panel_rows;
+}
+
+void gather_panels(std::size_t rows, std::size_t features, const float* x, const std::uint32_t* samples, float* panels) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    float* const to = lane_of(panels, features, row);
+    for (std::size_t i = 0; i < features; ++i) to[i * panel_rows] = x[samples[row] * features + i];
+  }
+}
+
+void gather_pixels(std::size_t rows, std::size_t channels, std::size_t area, const PixelMap* maps, const std::uint8_t* images,
+                   const std::uint32_t* samples, float* panels) {
+  const std::size_t features = channels * area;
+  for (std::size_t row = 0; row < rows; ++row) {
+    float* const to = lane_of(panels, features, row);
+    for (std::size_t i = 0; i < features; ++i) to[i * panel_rows] = maps[i / area].values[images[samples[row] * features + i]];
+  }
 }
 
 void from_panels(std::size_t rows, std::size_t features, const float* panels, float* x) {

@@ -59,6 +59,11 @@ struct Convolution {
   }
 };
 
+/// The floats that the bytes of an image stand for.
+struct PixelMap {
+  float values[256];
+};
+
 /// For a pool: the index of a place in its window is one byte.
 inline constexpr std::size_t most_pooled = 256;
 
@@ -104,8 +109,11 @@ struct Kernels {
 
   // Layouts: x[rows][features] to panels and back.
   void (*to_panels)(std::size_t rows, std::size_t features, const float* x, float* panels);
-  /// Gathers rows from scattered memory into panels; x[rows].
-  void (*gather_panels)(std::size_t rows, std::size_t features, const float* const* x, float* panels);
+  /// The rows of x that `samples`[rows] numbers, to panels.
+  void (*gather_panels)(std::size_t rows, std::size_t features, const float* x, const std::uint32_t* samples, float* panels);
+  /// The same of images, [channels][area] bytes each, as the floats that they stand for; maps[channels].
+  void (*gather_pixels)(std::size_t rows, std::size_t channels, std::size_t area, const PixelMap* maps, const std::uint8_t* images,
+                        const std::uint32_t* samples, float* panels);
   void (*from_panels)(std::size_t rows, std::size_t features, const float* panels, float* x);
 
   // Layers. x, y, dx, dy, scores: panels.

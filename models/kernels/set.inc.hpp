@@ -16,6 +16,7 @@ namespace {
 // clang-format off
 #include "models/kernels/vectors.inc.hpp"
 #include "models/kernels/tiles.inc.hpp"
+#include "models/kernels/panels.inc.hpp"
 #include "models/kernels/dense.inc.hpp"
 #include "models/kernels/convolution.inc.hpp"
 #include "models/kernels/winograd_transforms.inc.hpp"

@@ -4,6 +4,7 @@ const Kernels table = {
     .name = STRAGGLER_KERNELS_NAME,
     .to_panels = to_panels,
     .gather_panels = gather_panels,
+    .gather_pixels = gather_pixels,
     .from_panels = from_panels,
     .dense_forward = dense_forward,
     .dense_backward_weights = dense_backward_weights,

@@ -47,12 +47,13 @@ PostTraining::PostTraining(const InferenceNetwork& network, const DataSplit& tes
 
 template <class State, class Run>
 PostTraining::Evaluated PostTraining::evaluate_blocks(const char* step, const Run& run) const {
-  const std::size_t features = network_.input.size(), classes = network_.shape(network_.output).size(), size = block_samples(network_);
+  const std::size_t classes = network_.shape(network_.output).size(), size = block_samples(network_);
   Evaluated evaluated;
   evaluated.classes.resize(test_.count());
   std::vector<Score> blocks((test_.count() + size - 1) / size);
   for_blocks(test_.count(), size, setting_.threads, State{}, [&](State& state, std::size_t block, std::size_t first, std::size_t rows) {
-    const std::vector<float>& scores = run(state, test_.inputs.data() + first * features, rows);
+    std::vector<float> room(rows * test_.inputs.features());
+    const std::vector<float>& scores = run(state, test_.inputs.rows(first, rows, room.data()), rows);
     blocks[block] = score(scores.data(), rows, classes, test_.labels.data() + first, evaluated.classes.data() + first);
   });
   evaluated.result = mean_of(step, blocks, test_.count());
@@ -109,14 +110,14 @@ PostTraining::Outcome PostTraining::run(const QuantizationChoice& choice, const 
 
 StepResult evaluate_model(const Model& model, const float* weights, const DataSplit& test, unsigned threads) {
   constexpr std::size_t rows_at_once = 256;
-  const std::size_t features = test.inputs.size() / test.count();
   std::vector<Score> blocks((test.count() + rows_at_once - 1) / rows_at_once);
   for_blocks(test.count(), rows_at_once, threads, std::shared_ptr<Workspace>(),
              [&](std::shared_ptr<Workspace>& workspace, std::size_t block, std::size_t first, std::size_t count) {
                if (!workspace) workspace = model.workspace();
                Rows rows;
                rows.count = count;
-               rows.inputs = test.inputs.data() + first * features;
+               std::vector<float> room(count * test.inputs.features());
+               rows.inputs = test.inputs.rows(first, count, room.data());
                rows.labels = test.labels.data() + first;
                blocks[block].loss = model.evaluate(weights, rows, blocks[block].correct, *workspace);
              });

@@ -41,7 +41,7 @@ struct LayerCost {
   std::size_t parameters = 0;
   double forward_flops = 0;
   double activation_bytes = 0;  // output kept for backward
-  std::size_t operations = 1;   // that a framework issues one by one: the layer, and what follows it without tensors (activation, pool, sum)
+  std::size_t operations = 1;  // that a framework issues one by one: the layer, and what follows it without tensors (activation, pool, sum)
 };
 
 /// Scratch memory of one thread; reusable for any call of the same model.
@@ -70,7 +70,7 @@ class Model {
   std::size_t length() const { return parameters() + statistics(); }
   /// Whether `gradient` needs Rows::draws.
   virtual bool draws() const { return false; }
-  /// Whether `gradient` also accepts Rows::panels, which saves a copy.
+  /// Whether `gradient` and `evaluate` also accept Rows::panels, which saves a copy.
   virtual bool takes_panels() const { return false; }
   virtual std::vector<LayerCost> cost() const = 0;
   /// Bytes of scratch for `rows` samples at a time.

@@ -52,10 +52,13 @@ std::string in_tenths(double bytes, double (*round)(double)) {
   return format_number(unit == 0 ? round(bytes) : round(bytes / scale * 10) / 10) + units[unit];
 }
 
-/// Samples as floats with a label each, those that evaluations copy twice, and three orders of the training samples.
+/// A sample with its label.
+std::size_t one_sample(const DataInfo& data) { return data.number_bytes * data.features + sizeof(std::int32_t); }
+
+/// Samples, those that evaluations copy twice, and three orders of the training samples.
 std::size_t data_bytes(const TrainingBlueprint& blueprint) {
   const DataInfo& data = blueprint.data;
-  return 4 * (data.features + 1) * (data.train + data.test + blueprint.subset) + 12 * data.train;
+  return one_sample(data) * (data.train + data.test + blueprint.subset) + 12 * data.train;
 }
 
 }  // namespace
@@ -78,7 +81,7 @@ std::size_t math_bytes(const TrainingBlueprint& blueprint) {
 }
 
 std::size_t bytes_for_values(const TrainingBlueprint& blueprint, std::size_t most) {
-  const std::size_t copied = 4 * (blueprint.data.features + 1) * blueprint.subset, data = data_bytes(blueprint);
+  const std::size_t copied = one_sample(blueprint.data) * blueprint.subset, data = data_bytes(blueprint);
   // The subset is copied later.
   const std::size_t read = std::max(data, data - copied + blueprint.data.reading), simulation = timing_bytes(blueprint);
   if (most > read + simulation) return most - data - simulation;

@@ -25,7 +25,7 @@ void load(const char* kind, Parameters given) {
     const DataInfo info = entry.inspect_seeded ? entry.inspect_seeded(parameters, {}, 1) : entry.inspect(parameters, {});
     const Dataset data = entry.load(parameters, {}, 1, 1);
     if (data.train.count() != info.train || data.test.count() != info.test) throw Find("other samples than announced");
-    if (data.train.inputs.size() != info.train * info.features) throw Find("inputs of another size");
+    if (data.train.inputs.count() != info.train || data.train.inputs.features() != info.features) throw Find("inputs of another size");
     for (const std::int32_t label : data.train.labels)
       if (label < 0 || static_cast<std::size_t>(label) >= info.classes) throw Find("a label beyond the classes");
   });

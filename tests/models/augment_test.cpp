@@ -52,12 +52,13 @@ struct Images {
   explicit Images(unsigned threads, Augmentation augment) : world(threads, features, 5) {
     world.executor.reset();
     world.data.info.shape = {channels, height, width};
+    SampleFloats inputs;
     for (int i = 0; i < 5; ++i) {
       const std::vector<float> image = image_of(i);
-      std::copy(image.begin(), image.end(),
-                world.data.train.inputs.begin() + static_cast<std::ptrdiff_t>(i) * static_cast<std::ptrdiff_t>(features));
+      inputs.insert(inputs.end(), image.begin(), image.end());
       world.data.train.labels[static_cast<std::size_t>(i)] = 1;
     }
+    world.data.train.inputs = SampleInputs(std::move(inputs), features);
     world.data.black = border;
     world.data.augment = augment;
     ExecutorOptions options;

@@ -13,6 +13,7 @@
 #include "sim/base/registry.hpp"
 #include "support/folder.hpp"
 #include "support/text.hpp"
+#include "tests/models/floats.hpp"
 
 namespace data_kinds_test {
 
@@ -96,25 +97,27 @@ TEST_CASE("cifar10: records in the order of the files, channels normalized each 
   const Dataset data = load("cifar10", raw);
   CHECK(data.train.labels == std::vector<std::int32_t>{1, 5, 2, 6, 3, 7, 4, 8, 5, 9});
   CHECK(data.test.labels == std::vector<std::int32_t>{0});
-  REQUIRE(data.train.inputs.size() == 30'720);
+  const std::vector<float> pixels = floats(data.train), tested = floats(data.test);
+  REQUIRE(pixels.size() == 30'720);
   for (const int sample : {0, 1, 9})
     for (const int pixel : {0, 1024, 3071}) {
       const int first = (sample % 2 == 0 ? 1 : 7) * (sample / 2 + 1);
-      CHECK(data.train.inputs[static_cast<std::size_t>(sample * 3072 + pixel)] == static_cast<float>((first + pixel) % 251));
+      CHECK(pixels[static_cast<std::size_t>(sample * 3072 + pixel)] == static_cast<float>((first + pixel) % 251));
     }
   CHECK(data.black == std::vector<float>(3, 0.0f));
 
   const Dataset standard = load("cifar10", {{"path", folder.path()}});
+  const std::vector<float> scaled = floats(standard.train), scaled_tested = floats(standard.test);
   for (std::size_t c = 0; c < 3; ++c) {
     double mean = 0, squares = 0;
     for (std::size_t i = 0; i < 10; ++i)
-      for (std::size_t k = 0; k < 1024; ++k) mean += data.train.inputs[i * 3072 + c * 1024 + k] / 10'240;
+      for (std::size_t k = 0; k < 1024; ++k) mean += pixels[i * 3072 + c * 1024 + k] / 10'240;
     for (std::size_t i = 0; i < 10; ++i)
-      for (std::size_t k = 0; k < 1024; ++k) squares += std::pow(data.train.inputs[i * 3072 + c * 1024 + k] - mean, 2) / 10'240;
+      for (std::size_t k = 0; k < 1024; ++k) squares += std::pow(pixels[i * 3072 + c * 1024 + k] - mean, 2) / 10'240;
     CHECK(standard.black[c] == doctest::Approx(-mean / std::sqrt(squares)).epsilon(1e-5));
     const std::size_t at = 4 * 3072 + c * 1024 + 17;
-    CHECK(standard.train.inputs[at] == doctest::Approx((data.train.inputs[at] - mean) / std::sqrt(squares)).epsilon(1e-5));
-    CHECK(standard.test.inputs[c * 1024] == doctest::Approx((data.test.inputs[c * 1024] - mean) / std::sqrt(squares)).epsilon(1e-5));
+    CHECK(scaled[at] == doctest::Approx((pixels[at] - mean) / std::sqrt(squares)).epsilon(1e-5));
+    CHECK(scaled_tested[c * 1024] == doctest::Approx((tested[c * 1024] - mean) / std::sqrt(squares)).epsilon(1e-5));
   }
   const Parameters as_usual = {{"path", folder.path()}};
   CHECK(content("cifar10", as_usual) != content("cifar10", raw));
@@ -124,7 +127,7 @@ TEST_CASE("cifar10: records in the order of the files, channels normalized each 
   // The folder above it will do, too, and changes nothing.
   const Folder above;
   write_cifar10(above, "cifar-10-batches-bin/");
-  CHECK(load("cifar10", {{"path", above.path()}}).train.inputs == standard.train.inputs);
+  CHECK(floats(load("cifar10", {{"path", above.path()}}).train) == scaled);
   CHECK(content("cifar10", {{"path", above.path()}}) == content("cifar10", as_usual));
 }
 
@@ -135,7 +138,7 @@ TEST_CASE("cifar100: the second of two labels counts") {
   CHECK(data.info.classes == 100);
   CHECK(data.train.labels == std::vector<std::int32_t>{99, 5});
   CHECK(data.test.labels == std::vector<std::int32_t>{20});
-  CHECK(data.test.inputs[0] == doctest::Approx(3 / 255.0));
+  CHECK(floats(data.test)[0] == doctest::Approx(3 / 255.0));
 }
 
 TEST_CASE("cifar10: files that are missing, cut off or something else") {
@@ -170,7 +173,7 @@ TEST_CASE("idx: any folder or four files, in grey or colour, as many classes as 
   CHECK(info.train == 3);
   CHECK(info.shape == std::vector<std::size_t>{1, 1, 2});
   const Dataset data = load("idx", raw);
-  CHECK(data.train.inputs == SampleFloats{'a', 'b', 'c', 'd', 'e', 'f'});
+  CHECK(floats(data.train) == std::vector<float>{'a', 'b', 'c', 'd', 'e', 'f'});
   CHECK(data.train.labels == std::vector<std::int32_t>{1, 26, 2});
 
   folder.write("colour", idx({2, 3, 1, 2}, "abcdefghijkl")).write("labels", idx({2}, std::string("\x00\x01", 2)));
@@ -183,7 +186,7 @@ TEST_CASE("idx: any folder or four files, in grey or colour, as many classes as 
   const Dataset colour = load("idx", by_name);
   CHECK(colour.info.shape == std::vector<std::size_t>{3, 1, 2});
   CHECK(colour.info.classes == 5);
-  CHECK(colour.test.inputs[11] == static_cast<float>('l'));
+  CHECK(floats(colour.test)[11] == static_cast<float>('l'));
   // A file by name takes the place of the folder's.
   Parameters mixed = raw;
   mixed.set("test_labels", folder.path("two"));
@@ -230,9 +233,9 @@ TEST_CASE("csv: names, numbers, first and last; categories in order; a second fi
     const Dataset data = load("csv", parameters);
     CHECK(data.info.classes == 3);
     CHECK(data.info.features == 2);
-    CHECK(data.train.inputs == SampleFloats{1, 10, 2, 20, 3, 30, 4, 40});
+    CHECK(floats(data.train) == std::vector<float>{1, 10, 2, 20, 3, 30, 4, 40});
     CHECK(data.train.labels == std::vector<std::int32_t>{1, 2, 1, 0});  // other, setosa, vir, ginica
-    CHECK(data.test.inputs == SampleFloats{9, 90});
+    CHECK(floats(data.test) == std::vector<float>{9, 90});
     CHECK(data.test.labels == std::vector<std::int32_t>{0});
   }
   // Without a header, by tabs, whole numbers as labels in their order as numbers, first column.
@@ -244,7 +247,7 @@ TEST_CASE("csv: names, numbers, first and last; categories in order; a second fi
   CHECK(data.info.test == 1);
   std::map<float, std::int32_t> label_of;  // by the last number
   for (const DataSplit* split : {&data.train, &data.test})
-    for (std::size_t i = 0; i < split->count(); ++i) label_of[split->inputs[2 * i + 1]] = split->labels[i];
+    for (std::size_t i = 0; i < split->count(); ++i) label_of[split->inputs.rows(i, 1, nullptr)[1]] = split->labels[i];
   CHECK(label_of == std::map<float, std::int32_t>{{-2.0f, 1}, {3.0f, 0}, {4.0f, 1}});
 }
 
@@ -257,23 +260,24 @@ TEST_CASE("csv: normalized by the training rows; divided by the seed, the same f
   const Dataset data = load("csv", parameters), again = load("csv", parameters), other = load("csv", parameters, 2);
   CHECK(data.train.count() == 40);
   CHECK(data.test.count() == 10);
-  CHECK(data.train.inputs == again.train.inputs);
+  CHECK(floats(data.train) == floats(again.train));
   CHECK(data.train.labels != other.train.labels);
   CHECK(content("csv", parameters) == content("csv", parameters));
   CHECK(content("csv", parameters) != content("csv", parameters, 2));
   double sum = 0, squares = 0;
   for (std::size_t i = 0; i < 40; ++i) {
-    sum += data.train.inputs[2 * i];
-    squares += data.train.inputs[2 * i] * data.train.inputs[2 * i];
-    CHECK(data.train.inputs[2 * i + 1] == 0);  // a constant column
+    const float* const row = data.train.inputs.rows(i, 1, nullptr);
+    sum += row[0];
+    squares += row[0] * row[0];
+    CHECK(row[1] == 0);  // a constant column
   }
   CHECK(std::abs(sum) < 1e-4);
   CHECK(squares / 40 == doctest::Approx(1));
   const Dataset unit = load("csv", {{"path", folder.path("rows.csv")}, {"normalize", std::string("unit")}});
   float low = 1, high = 0;
   for (std::size_t i = 0; i < 40; ++i) {
-    low = std::min(low, unit.train.inputs[2 * i]);
-    high = std::max(high, unit.train.inputs[2 * i]);
+    low = std::min(low, *unit.train.inputs.rows(i, 1, nullptr));
+    high = std::max(high, *unit.train.inputs.rows(i, 1, nullptr));
   }
   CHECK(low == 0);
   CHECK(high == 1);
@@ -357,17 +361,18 @@ TEST_CASE("synthetic_images: every shape, normalized as requested, determined by
   CHECK(info.features == 108);
   const Dataset data = load("synthetic_images", small), again = load("synthetic_images", small), other = load("synthetic_images", small, 2);
   CHECK(content("synthetic_images", small) == content("synthetic_images", small));
-  CHECK(data.train.inputs == again.train.inputs);
-  CHECK(data.train.inputs != other.train.inputs);
+  CHECK(floats(data.train) == floats(again.train));
+  CHECK(floats(data.train) != floats(other.train));
   CHECK(content("synthetic_images", small) != content("synthetic_images", small, 2));
   CHECK(data.train.labels[4] == 1);
   double sum = 0, squares = 0;
-  for (const float x : data.train.inputs) {
+  const std::vector<float> inputs = floats(data.train);
+  for (const float x : inputs) {
     REQUIRE(std::isfinite(x));
     sum += x;
     squares += x * x;
   }
-  const auto n = static_cast<double>(data.train.inputs.size());
+  const auto n = static_cast<double>(inputs.size());
   CHECK(std::abs(sum / n) < 0.05);
   CHECK(squares / n == doctest::Approx(1).epsilon(0.1));
 }
@@ -398,10 +403,10 @@ TEST_CASE("synthetic_images: without noise a moved image can be recognized by it
     return sizes;
   };
   std::vector<std::vector<double>> known;
-  for (std::size_t i = 0; i < 200; ++i) known.push_back(spectrum(data.train.inputs.data() + 64 * i));
+  for (std::size_t i = 0; i < 200; ++i) known.push_back(spectrum(data.train.inputs.rows(i, 1, nullptr)));
   int right = 0;
   for (std::size_t i = 0; i < 60; ++i) {
-    const std::vector<double> mine = spectrum(data.test.inputs.data() + 64 * i);
+    const std::vector<double> mine = spectrum(data.test.inputs.rows(i, 1, nullptr));
     std::size_t nearest = 0;
     double least = 1e9;
     for (std::size_t k = 0; k < known.size(); ++k) {
@@ -421,14 +426,15 @@ TEST_CASE("gaussian: standard normal around centres, which are as far apart as a
   const Parameters parameters = {
       {"features", std::int64_t{20}}, {"classes", std::int64_t{30}}, {"samples", std::int64_t{6000}}, {"separation", 6.0}};
   const Dataset data = load("gaussian", parameters);
+  const std::vector<float> inputs = floats(data.train);
   CHECK(data.info.synthetic);
   std::vector<std::vector<double>> centre(30, std::vector<double>(20, 0.0));
   for (std::size_t i = 0; i < 6000; ++i)
-    for (std::size_t j = 0; j < 20; ++j) centre[static_cast<std::size_t>(data.train.labels[i])][j] += data.train.inputs[20 * i + j] / 200.0;
+    for (std::size_t j = 0; j < 20; ++j) centre[static_cast<std::size_t>(data.train.labels[i])][j] += inputs[20 * i + j] / 200.0;
   double within = 0, between = 0;
   for (std::size_t i = 0; i < 6000; ++i)
     for (std::size_t j = 0; j < 20; ++j)
-      within += std::pow(data.train.inputs[20 * i + j] - centre[static_cast<std::size_t>(data.train.labels[i])][j], 2) / (6000 * 20);
+      within += std::pow(inputs[20 * i + j] - centre[static_cast<std::size_t>(data.train.labels[i])][j], 2) / (6000 * 20);
   for (std::size_t a = 0; a < 30; ++a)
     for (std::size_t b = 0; b < a; ++b)
       for (std::size_t j = 0; j < 20; ++j) between += std::pow(centre[a][j] - centre[b][j], 2) / 435;

@@ -17,6 +17,7 @@
 #include "sim/base/registry.hpp"
 #include "support/folder.hpp"
 #include "support/text.hpp"
+#include "tests/models/floats.hpp"
 
 namespace data_test {
 
@@ -110,9 +111,9 @@ TEST_CASE("idx: plain and compressed files give the same items") {
   for (const char* name : {"plain", "packed.gz"}) {
     const Idx read = read_idx(folder / name, 3);
     CHECK(read.dimensions == std::vector<std::size_t>{2, 2, 3});
-    CHECK(std::string(read.bytes.begin(), read.bytes.end()) == items);
+    CHECK(std::string(read.bytes().begin(), read.bytes().end()) == items);
     CHECK(read_idx_header(folder / name, 3).dimensions == read.dimensions);
-    CHECK(read_idx_header(folder / name, 3).bytes.empty());
+    CHECK(read_idx_header(folder / name, 3).bytes().empty());
   }
 }
 
@@ -161,7 +162,7 @@ TEST_CASE("idx: a large file that promises what it does not hold is refused befo
   write(folder / "lying.gz", lying);
   CHECK(has(error_of<DataError>([&] { read_idx(folder / "lying.gz", 3); }), "damaged: it is no compressed stream of the 70000016 bytes"));
   write_gz(folder / "kept.gz", idx({70, 1000, 1000}, items + repeated(68'000'000, 'x')));
-  CHECK(read_idx(folder / "kept.gz", 3).bytes.back() == 'x');
+  CHECK(read_idx(folder / "kept.gz", 3).bytes().back() == 'x');
 }
 
 TEST_CASE("idx: a large file that unpacks to more than 50 times its size is refused by its header") {
@@ -171,7 +172,7 @@ TEST_CASE("idx: a large file that unpacks to more than 50 times its size is refu
   CHECK(has(error_of<DataError>([&] { read_idx(folder / "zeros.gz", 3); }), told));
   CHECK(has(error_of<DataError>([&] { read_idx_header(folder / "zeros.gz", 3); }), told));
   write_gz(folder / "small.gz", idx({60, 1000, 1000}, repeated(60'000'000, '\0')));  // small ones may
-  CHECK(read_idx(folder / "small.gz", 3).bytes.size() == 60'000'000);
+  CHECK(read_idx(folder / "small.gz", 3).bytes().size() == 60'000'000);
   promise(folder / "images", {3000, 1000, 1000}, 3'000'000);
   CHECK(
       has(error_of<DataError>([&] { read_idx(folder / "images", 3); }),
@@ -206,7 +207,7 @@ TEST_CASE("idx: damage inside a compressed file") {
   for (int i = 0; i < 30'000; ++i) items += static_cast<char>(i * i % 251);
   write_gz(folder / "good.gz", idx({100, 30, 10}, items));
   const std::string packed = read(folder / "good.gz");
-  REQUIRE(read_idx(folder / "good.gz", 3).bytes.size() == 30'000);
+  REQUIRE(read_idx(folder / "good.gz", 3).bytes().size() == 30'000);
 
   for (const std::size_t missing : {std::size_t{1}, std::size_t{9}, packed.size() / 2}) {
     write(folder / "cut.gz", packed.substr(0, packed.size() - missing));
@@ -234,7 +235,7 @@ TEST_CASE("idx: a file of several compressed streams is read whole") {
   write_gz(folder / "two", whole.substr(20));
   write(folder / "both.gz", read(folder / "one") + read(folder / "two"));
   const Idx both = read_idx(folder / "both.gz", 3);
-  CHECK(std::string(both.bytes.begin(), both.bytes.end()) == "abcdefghijkl");
+  CHECK(std::string(both.bytes().begin(), both.bytes().end()) == "abcdefghijkl");
 }
 
 TEST_CASE("the content of a file is named by all of its bytes, in their order") {
@@ -291,8 +292,8 @@ TEST_CASE("images are read to the same bits on any number of threads") {
     REQUIRE(one.train.count() == 1001);
     for (const unsigned threads : {2u, 5u}) {
       const Dataset several = entry(kind).load(parameters, "/", 1, threads);
-      CHECK(several.train.inputs == one.train.inputs);
-      CHECK(several.test.inputs == one.test.inputs);
+      CHECK(floats(several.train) == floats(one.train));
+      CHECK(floats(several.test) == floats(one.test));
       CHECK(several.train.labels == one.train.labels);
     }
     // Which thread finds its file first does not matter: the training set's fault is told.
@@ -327,12 +328,12 @@ TEST_CASE("fashion_mnist: a folder of one's own, all names in use, three normali
     const auto& scale = one.second;
     CAPTURE(name);
     const Dataset data = entry("fashion_mnist").load(at_path(folder, name), "/", 1, 1);
-    REQUIRE(data.train.inputs.size() == 5 * area);
-    REQUIRE(data.test.inputs.size() == 3 * area);
+    const std::vector<float> train = floats(data.train), test = floats(data.test);
+    REQUIRE((train.size() == 5 * area && test.size() == 3 * area));
     for (std::size_t i = 0; i < 5 * area; ++i)
-      CHECK(data.train.inputs[i] == doctest::Approx((train_pixel(i) - scale.first) / scale.second).epsilon(1e-5));
+      CHECK(train[i] == doctest::Approx((train_pixel(i) - scale.first) / scale.second).epsilon(1e-5));
     for (std::size_t i = 0; i < 3 * area; ++i)
-      CHECK(data.test.inputs[i] == doctest::Approx((test_pixel(i) - scale.first) / scale.second).epsilon(1e-5));
+      CHECK(test[i] == doctest::Approx((test_pixel(i) - scale.first) / scale.second).epsilon(1e-5));
     CHECK(data.train.labels == std::vector<std::int32_t>{0, 1, 2, 3, 9});
     CHECK(data.test.labels == std::vector<std::int32_t>{4, 5, 6});
     keys.push_back(content_of(entry("fashion_mnist"), at_path(folder, name), "/", 1));
@@ -360,10 +361,9 @@ TEST_CASE("fashion_mnist: limits keep the first samples") {
   parameters.set("test_limit", std::int64_t{100});
   CHECK(entry("fashion_mnist").inspect(parameters, "/").train == 2);
   const Dataset data = entry("fashion_mnist").load(parameters, "/", 1, 1);
-  CHECK(data.info.train == 2);
-  CHECK(data.info.test == 3);
+  CHECK((data.info.train == 2 && data.info.test == 3));
   CHECK(data.train.labels == std::vector<std::int32_t>{0, 1});
-  CHECK(data.train.inputs.size() == 2 * area);
+  CHECK(data.train.inputs.count() == 2);
   CHECK(content_of(entry("fashion_mnist"), parameters, "/", 1) != content_of(entry("fashion_mnist"), at_path(folder, "none"), "/", 1));
 }
 
@@ -415,19 +415,19 @@ TEST_CASE("fashion_mnist: the sizes are known without any file, and the real fil
     return;
   }
   const Dataset data = entry("fashion_mnist").load(parameters, "/", 1, 1);
-  REQUIRE(data.train.inputs.size() == 60'000 * 784);
-  REQUIRE(data.test.count() == 10'000);
+  const std::vector<float> inputs = floats(data.train);
+  REQUIRE((inputs.size() == 60'000 * 784 && data.test.count() == 10'000));
   // Each class has a tenth of the samples (the paper's table 1), and a standardized training set has mean 0 and deviation 1.
   for (std::int32_t label = 0; label < 10; ++label) {
     CHECK(std::count(data.train.labels.begin(), data.train.labels.end(), label) == 6'000);
     CHECK(std::count(data.test.labels.begin(), data.test.labels.end(), label) == 1'000);
   }
   double sum = 0, squares = 0;
-  for (const float x : data.train.inputs) {
+  for (const float x : inputs) {
     sum += x;
     squares += double{x} * x;
   }
-  const auto n = static_cast<double>(data.train.inputs.size());
+  const auto n = static_cast<double>(inputs.size());
   CHECK(std::abs(sum / n) < 1e-5);
   CHECK(squares / n == doctest::Approx(1).epsilon(1e-5));
 }
@@ -442,23 +442,23 @@ TEST_CASE("coordinates: generated from the seed, balanced, as far from the centr
   CHECK(info.synthetic);
   const Dataset data = entry("coordinates").load(parameters, "/", 7, 1), again = entry("coordinates").load(parameters, "/", 7, 1),
                 other = entry("coordinates").load(parameters, "/", 8, 1);
-  CHECK(data.train.inputs == again.train.inputs);
+  CHECK(floats(data.train) == floats(again.train));
   const auto content = [&](std::uint64_t seed) { return content_of(entry("coordinates"), parameters, "/", seed); };
   CHECK(content(7) == content(7));
   CHECK(content(7) != content(8));
-  CHECK(data.train.inputs != other.train.inputs);
+  CHECK(floats(data.train) != floats(other.train));
   for (std::int32_t label = 0; label < 4; ++label) CHECK(std::count(data.train.labels.begin(), data.train.labels.end(), label) == 10'000);
   // E |x|² = 4 (E u + 2 noise²) = 2 + 8 noise², with u uniform; its standard error over 40,000 points is below 0.01.
   double squares = 0;
-  for (const float x : data.train.inputs) squares += double{x} * x;
+  for (const float x : floats(data.train)) squares += double{x} * x;
   CHECK(squares / 40'000 == doctest::Approx(2 + 8 * 0.06 * 0.06).epsilon(0.02));
   // Without noise the class can be read off the angle: angle / 2 pi - turns * radius / 2 = class / 4.
   const Dataset clean =
       entry("coordinates").load(complete(entry("coordinates").parameters, {{"noise", 0.0}, {"samples", std::int64_t{400}}}), "/", 7, 1);
   REQUIRE(clean.train.count() == 400);
   for (std::size_t i = 0; i < 400; ++i) {
-    const double x = clean.train.inputs[2 * i], y = clean.train.inputs[2 * i + 1];
-    const double quarters = 4 * (std::atan2(y, x) / (2 * 3.14159265358979) - 0.75 * std::hypot(x, y) / 2);
+    const float* const at = clean.train.inputs.rows(i, 1, nullptr);
+    const double x = at[0], y = at[1], quarters = 4 * (std::atan2(y, x) / (2 * 3.14159265358979) - 0.75 * std::hypot(x, y) / 2);
     const double away = quarters - clean.train.labels[i];
     CHECK(std::abs(away - 4 * std::round(away / 4)) < 1e-3);
   }
@@ -473,13 +473,13 @@ TEST_CASE("hold_out_validation moves the share, keeps the order, loses nothing")
   REQUIRE(data.validation.count() == 100);
   REQUIRE(data.train.count() == 900);
   CHECK(data.info.train == 900);
-  CHECK(data.train.inputs.size() == 1800);
+  CHECK(data.train.inputs.count() == 900);
   // Walking both splits in order gives the original back.
   std::size_t kept = 0, held = 0;
   for (std::size_t i = 0; i < 1000; ++i) {
     const auto same = [&](const DataSplit& split, std::size_t at) {
-      return at < split.count() && split.inputs[2 * at] == whole.train.inputs[2 * i] &&
-             split.inputs[2 * at + 1] == whole.train.inputs[2 * i + 1] && split.labels[at] == whole.train.labels[i];
+      const float *const row = whole.train.inputs.rows(i, 1, nullptr), *const other = split.inputs.rows(at, 1, nullptr);
+      return at < split.count() && std::equal(row, row + 2, other) && split.labels[at] == whole.train.labels[i];
     };
     if (same(data.train, kept)) {
       ++kept;
@@ -491,11 +491,11 @@ TEST_CASE("hold_out_validation moves the share, keeps the order, loses nothing")
   CHECK(kept == 900);
   CHECK(held == 100);
   hold_out_validation(again, 0.1, 5);
-  CHECK(again.validation.inputs == data.validation.inputs);
+  CHECK(floats(again.validation) == floats(data.validation));
   hold_out_validation(other, 0.1, 6);
-  CHECK(other.validation.inputs != data.validation.inputs);
+  CHECK(floats(other.validation) != floats(data.validation));
   hold_out_validation(none, 0, 5);
-  CHECK(none.train.inputs == whole.train.inputs);
+  CHECK(floats(none.train) == floats(whole.train));
   CHECK(none.validation.count() == 0);
   CHECK_THROWS_AS(hold_out_validation(none, 1, 5), std::invalid_argument);
   CHECK_THROWS_AS(hold_out_validation(none, -0.1, 5), std::invalid_argument);

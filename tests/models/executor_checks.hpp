@@ -22,7 +22,7 @@ inline std::vector<double> expected_gradient(const World& world, const std::vect
     std::vector<std::uint32_t> samples;
     world.partition.samples(batch, samples);
     for (const std::uint32_t sample : samples) {
-      const float* x = world.data.train.inputs.data() + sample * features;
+      const float* x = world.data.train.inputs.rows(sample, 1, nullptr);
       double error = double{weights[features]} - world.data.train.labels[sample];
       for (std::size_t j = 0; j < features; ++j) error += double{weights[j]} * x[j];
       const double scale = 1.0 / static_cast<double>(batches.size()) / batch.size;

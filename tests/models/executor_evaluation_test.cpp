@@ -22,7 +22,7 @@ TEST_CASE("evaluation: mean loss and share of right rows over each set") {
     const auto over = [&](const DataSplit& split, const std::vector<std::uint32_t>& rows) {
       Evaluation expected;
       for (const std::uint32_t row : rows) {
-        const float error = world.model.residual(values.data(), split.inputs.data() + row * 8, split.labels[row]);
+        const float error = world.model.residual(values.data(), split.inputs.rows(row, 1, nullptr), split.labels[row]);
         expected.loss += error * error / 2 / static_cast<double>(rows.size());
         expected.accuracy += std::abs(error) < 0.5f ? 1 / static_cast<double>(rows.size()) : 0;
       }

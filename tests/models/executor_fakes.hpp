@@ -159,7 +159,9 @@ inline Dataset dataset(std::size_t features, std::size_t train, std::size_t test
   data.info.test = test;
   RandomStream random(1, "fake/data");
   for (const auto& [split, count] : {std::pair(&data.train, train), std::pair(&data.test, test), std::pair(&data.validation, validation)}) {
-    for (std::size_t i = 0; i < count * features; ++i) split->inputs.push_back(static_cast<float>(random.uniform() - 0.5));
+    SampleFloats inputs;
+    for (std::size_t i = 0; i < count * features; ++i) inputs.push_back(static_cast<float>(random.uniform() - 0.5));
+    split->inputs = SampleInputs(std::move(inputs), features);
     for (std::size_t i = 0; i < count; ++i) split->labels.push_back(static_cast<std::int32_t>(random.below(3)));
   }
   return data;

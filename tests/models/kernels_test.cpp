@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -111,13 +112,13 @@ TEST_CASE("samples go to panels and back") {
       std::vector<float> panels(panel_floats(shape.rows, shape.in), nan), back(x.size());
       kernels->to_panels(shape.rows, shape.in, x.data(), panels.data());
       CHECK(samples_of(panels, shape.rows, shape.in) == x);
-      std::vector<const float*> rows;
-      for (std::size_t row = 0; row < shape.rows; ++row) rows.push_back(x.data() + (shape.rows - 1 - row) * shape.in);
+      std::vector<std::uint32_t> rows(shape.rows);
+      std::iota(rows.rbegin(), rows.rend(), 0u);
       std::vector<float> reversed(panels.size(), nan);
-      kernels->gather_panels(shape.rows, shape.in, rows.data(), reversed.data());
+      kernels->gather_panels(shape.rows, shape.in, x.data(), rows.data(), reversed.data());
       const std::vector<float> back_to_front = samples_of(reversed, shape.rows, shape.in);
       for (std::size_t row = 0; row < shape.rows; ++row)
-        CHECK(std::equal(rows[row], rows[row] + shape.in, back_to_front.data() + row * shape.in));
+        CHECK(std::equal(x.data() + rows[row] * shape.in, x.data() + (rows[row] + 1) * shape.in, back_to_front.data() + row * shape.in));
       kernels->from_panels(shape.rows, shape.in, panels.data(), back.data());
       CHECK(back == x);
     }

@@ -42,7 +42,9 @@ struct World {
     data.info.features = 2;
     data.info.classes = 1;
     data.info.train = x.size();
-    for (const std::array<float, 2>& row : x) data.train.inputs.insert(data.train.inputs.end(), row.begin(), row.end());
+    SampleFloats inputs;
+    for (const std::array<float, 2>& row : x) inputs.insert(inputs.end(), row.begin(), row.end());
+    data.train.inputs = SampleInputs(std::move(inputs), 2);
     data.train.labels.resize(x.size());
     ExecutorOptions options;
     options.threads = threads;

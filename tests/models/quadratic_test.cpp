@@ -7,6 +7,7 @@
 #include "models/executor/executor.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
+#include "tests/models/floats.hpp"
 #include "tests/models/math_helpers.hpp"
 
 namespace straggler::test::quadratic_test {
@@ -29,9 +30,9 @@ struct Bowl {
     mean.assign(dimensions, 0.0);
     variance.assign(dimensions, 0.0);
     const auto n = static_cast<double>(samples);
-    for (std::size_t i = 0; i < data.train.inputs.size(); ++i) mean[i % dimensions] += data.train.inputs[i] / n;
-    for (std::size_t i = 0; i < data.train.inputs.size(); ++i)
-      variance[i % dimensions] += std::pow(data.train.inputs[i] - mean[i % dimensions], 2) / n;
+    const std::vector<float> inputs = test::floats(data.train);
+    for (std::size_t i = 0; i < inputs.size(); ++i) mean[i % dimensions] += inputs[i] / n;
+    for (std::size_t i = 0; i < inputs.size(); ++i) variance[i % dimensions] += std::pow(inputs[i] - mean[i % dimensions], 2) / n;
     for (std::size_t j = 0; j < dimensions; ++j)
       curvature.push_back(dimensions == 1 ? 1 : std::pow(condition, -static_cast<double>(j) / static_cast<double>(dimensions - 1)));
   }
@@ -78,7 +79,7 @@ TEST_CASE("quadratic: the gradient is A (w - mean), the loss least at the mean, 
   std::vector<float> weights = numbers(5, 3), gradient(5), at_mean;
   const std::vector<float> scale(300, 1.0f / 300);
   const auto workspace = bowl.model->workspace();
-  const Rows rows{300, bowl.data.train.inputs.data(), bowl.data.train.labels.data(), scale.data()};
+  const Rows rows{300, bowl.data.train.inputs.rows(0, 300, nullptr), bowl.data.train.labels.data(), scale.data()};
   const double loss = bowl.model->gradient(weights.data(), rows, false, gradient.data(), *workspace);
   double expected = 0, least = 0;
   for (std::size_t j = 0; j < 5; ++j) {

@@ -166,8 +166,8 @@ TEST_CASE("where memory does not suffice for the values that threads share, one 
     const auto value = executor.value(lineage.gradient(lineage.initial(), fake::batch(0, 0, 256)));
     return std::vector<float>(value.begin(), value.end());
   };
-  // The scratch of one thread for 256 rows: workspace, inputs in panels, and 4 + 4 + 4 + 8 bytes a row. Two values.
-  const std::size_t scratch = model.workspace_bytes(256) + 256 * (784 * 4 + 20), value = (model.length() + 16) * 4;
+  // The scratch of one thread for 256 rows: workspace, inputs in panels, and 4 + 4 + 4 + 4 bytes a row. Two values.
+  const std::size_t scratch = model.workspace_bytes(256) + 256 * (784 * 4 + 16), value = (model.length() + 16) * 4;
   CHECK(same_bits(gradient_of(2, scratch + 2 * value), gradient_of(1, 0)));
 }
 

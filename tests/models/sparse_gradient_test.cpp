@@ -32,10 +32,12 @@ Dataset pairs() {
   data.info = info();
   data.info.train = 6000;
   RandomStream stream(4, "sparse");
+  SampleFloats centres;
   for (std::size_t i = 0; i < data.info.train; ++i) {
-    data.train.inputs.push_back(static_cast<float>(stream.below(words)));
+    centres.push_back(static_cast<float>(stream.below(words)));
     data.train.labels.push_back(static_cast<std::int32_t>(stream.below(words)));
   }
+  data.train.inputs = SampleInputs(std::move(centres), 1);
   return data;
 }
 

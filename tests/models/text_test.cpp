@@ -16,6 +16,7 @@
 #include "sim/base/registry.hpp"
 #include "support/folder.hpp"
 #include "support/text.hpp"
+#include "tests/models/floats.hpp"
 
 namespace straggler::text_test {
 namespace {
@@ -73,7 +74,8 @@ std::vector<Pair> pairs_of(const Dataset& data, const DataSplit& split) {
   std::vector<Pair> pairs;
   const auto& words = data.info.vocabulary->words;
   for (std::size_t i = 0; i < split.count(); ++i)
-    pairs.emplace_back(words[static_cast<std::size_t>(split.inputs[i])], words[static_cast<std::size_t>(split.labels[i])]);
+    pairs.emplace_back(words[static_cast<std::size_t>(*split.inputs.rows(i, 1, nullptr))],
+                       words[static_cast<std::size_t>(split.labels[i])]);
   return pairs;
 }
 
@@ -116,7 +118,7 @@ TEST_CASE("text: the vocabulary is by falling count, then by the alphabet, witho
   CHECK(data.info.classes == 6);
   CHECK(data.info.train == data.train.count());
   CHECK(data.info.test == data.test.count());
-  CHECK(data.train.inputs.size() == data.train.labels.size());
+  CHECK(data.train.inputs.count() == data.train.labels.size());
 
   CHECK(load(folder, {{"vocabulary", std::int64_t{3}}}).info.vocabulary->words == std::vector<std::string>{"the", "cat", "dog"});
   const Dataset as_is = load(folder, {{"letters", false}, {"min_count", std::int64_t{2}}});
@@ -136,7 +138,7 @@ TEST_CASE("text: contexts at distance d occur for (window - d + 1) / window of t
   for (std::size_t i = 0; i < cycle; ++i) place[name(i)] = static_cast<int>(i);
   for (const DataSplit* split : {&data.train, &data.test})
     for (std::size_t i = 0; i < split->count(); ++i) {
-      const int from = place[vocabulary[static_cast<std::size_t>(split->inputs[i])]],
+      const int from = place[vocabulary[static_cast<std::size_t>(*split->inputs.rows(i, 1, nullptr))]],
                 to = place[vocabulary[static_cast<std::size_t>(split->labels[i])]];
       int distance = (to - from + 50) % 50;
       ++seen[distance > 25 ? distance - 50 : distance];
@@ -195,9 +197,9 @@ TEST_CASE("text: the same pairs plain or compressed; sizes and a name are known 
   folder.write("text", text);
   folder.write_gz("text.gz", text);
   const Dataset plain = load(folder, {}), again = load(folder, {}), packed = load(folder, {{"path", std::string("text.gz")}});
-  CHECK(plain.train.inputs == again.train.inputs);
+  CHECK(test::floats(plain.train) == test::floats(again.train));
   CHECK(content(folder, {}) == content(folder, {}));
-  CHECK(plain.train.inputs == packed.train.inputs);
+  CHECK(test::floats(plain.train) == test::floats(packed.train));
   CHECK(plain.train.labels == packed.train.labels);
   const Parameters parameters = complete(text_entry().parameters, {{"path", std::string("text")}});
   for (const std::uint64_t seed : {1u, 2u}) {

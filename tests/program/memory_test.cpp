@@ -168,21 +168,23 @@ TEST_CASE("--memory bounds what reading images takes, too") {
   place.write("memory.yaml", scenario);
   const std::string settings =
       " --set workload.data=fashion_mnist --set workload.model=softmax --set training.stop.updates=2 --threads 2 --force --out r";
-  // 70,000 images of 784 floats with a label, three orders of 60,000, and a copy of the training images that evaluations take. While the
-  // training images are converted, all bytes are there and the test images are not: 784 * (70,000 - 4 * 10,000).
-  const double samples = 4.0 * 785 * 70'000 + 12.0 * 60'000, reading = samples + 784.0 * 30'000;
-  CHECK(samples + 4.0 * 785 * 10'000 == doctest::Approx(252e6).epsilon(0.001));
-  CHECK(reading == doctest::Approx(244e6).epsilon(0.001));
+  // 70,000 images of 784 bytes with a label, three orders of 60,000, and a copy of the training images that evaluations take. While they
+  // are read, the compressed files are there as well.
+  const double samples = 788.0 * 70'000 + 12.0 * 60'000, packed = 26'421'856 + 4'422'079;
+  CHECK(samples == doctest::Approx(55.9e6).epsilon(0.001));
+  CHECK(samples + 788.0 * 50'000 == doctest::Approx(95.3e6).epsilon(0.001));
+  CHECK(samples + packed == doctest::Approx(86.7e6).epsilon(0.001));
   const auto run = [&](const char* budget, const char* evaluated) {
     return place.shell(std::string("straggler run memory.yaml --memory ") + budget + settings + evaluated);
   };
-  const auto refused = run("260MB", "");
+  const auto refused = run("100MB", " --set training.evaluate.train_samples=50000");
   CHECK(refused.code == 3);
-  CHECK_MESSAGE(refused.err.find("the data take 252 MB and") != std::string::npos, refused.err);
-  const auto while_read = run("255MB", " --set training.evaluate.train_samples=10");
-  CHECK_MESSAGE(while_read.err.find("the data take 220.6 MB (244.1 MB while they are read)") != std::string::npos, while_read.err);
+  CHECK_MESSAGE(refused.err.find("the data take 95.3 MB and") != std::string::npos, refused.err);
+  const auto while_read = run("100MB", " --set training.evaluate.train_samples=10");
+  CHECK_MESSAGE(while_read.err.find("the data take 55.9 MB (86.8 MB while they are read)") != std::string::npos, while_read.err);
   for (const auto& [budget, most, evaluated] :
-       {std::tuple("275MB", 275e6, ""), std::tuple("262MB", 262e6, " --set training.evaluate.train_samples=10")}) {
+       {std::tuple("118MB", 118e6, " --set training.evaluate.train_samples=50000"),
+        std::tuple("102MB", 102e6, " --set training.evaluate.train_samples=10")}) {
     const auto ran = run(budget, evaluated);
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     CHECK(nlohmann::json::parse(place.read("r/run.json"))["peak_memory_bytes"].get<double>() < most);
@@ -195,9 +197,9 @@ TEST_CASE("--memory counts whole files of images, also of a run that takes a few
   const std::string settings =
       " --set \"workload.data={kind: fashion_mnist, train_limit: 100, test_limit: 100}\" --set workload.model=softmax "
       "--set training.stop.updates=2 --threads 2 --force --out r";
-  // All images are unpacked beside the compressed files, before the first of 200 is converted.
-  const double packed = 26'421'856 + 4'422'079, reading = 784.0 * 70'000 + packed - 4.0 * 784 * 200;
-  CHECK(reading == doctest::Approx(85.1e6).epsilon(0.001));
+  // All images are unpacked beside the compressed files, before the first of 200 is copied.
+  const double packed = 26'421'856 + 4'422'079, reading = 784.0 * 70'000 + packed - 784.0 * 200;
+  CHECK(reading == doctest::Approx(85.6e6).epsilon(0.001));
   const auto refused = place.shell("straggler run memory.yaml --memory 95MB" + settings);
   CHECK(refused.code == 3);
   CHECK_MESSAGE(refused.err.find("MB while they are read)") != std::string::npos, refused.err);

@@ -36,10 +36,10 @@ Labelled labelled(Architecture architecture) {
   made.network = inference_network(made.trained.architecture, made.trained.weights.data());
   const std::size_t features = made.network.input.size(), count = 600;
   const std::vector<float> inputs = uniform(count * features, -1, 1, 8);
-  made.test.inputs.assign(inputs.begin(), inputs.end());
+  made.test.inputs = SampleInputs(SampleFloats(inputs.begin(), inputs.end()), features);
   made.calibration = uniform(100 * features, -1, 1, 9);
   FloatValues values;
-  FloatInference(made.network, kernels()).run(made.test.inputs.data(), count, values);
+  FloatInference(made.network, kernels()).run(inputs.data(), count, values);
   const std::vector<float>& scores = values.of[made.network.output];
   const std::size_t classes = scores.size() / count;
   for (std::size_t i = 0; i < count; ++i) {

@@ -32,10 +32,12 @@ Dataset random_pairs(const Case& one) {
   data.info.train = pairs;
   data.info.vocabulary = vocabulary;
   RandomStream stream(1, "skipgram_bench");
+  SampleFloats centres;
   for (std::size_t i = 0; i < pairs; ++i) {
-    data.train.inputs.push_back(static_cast<float>(stream.below(one.words)));
+    centres.push_back(static_cast<float>(stream.below(one.words)));
     data.train.labels.push_back(static_cast<std::int32_t>(stream.below(one.words)));
   }
+  data.train.inputs = SampleInputs(std::move(centres), 1);
   return data;
 }
 

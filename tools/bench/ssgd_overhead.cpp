@@ -35,8 +35,7 @@ struct Block {
     labels.resize(at.size());
     scale.assign(at.size(), weight);
     for (std::size_t i = 0; i < at.size(); ++i) {
-      std::copy_n(data.inputs.begin() + static_cast<std::ptrdiff_t>(at[i] * features), features,
-                  inputs.begin() + static_cast<std::ptrdiff_t>(i * features));
+      data.inputs.copy(at[i], inputs.data() + i * features);
       labels[i] = data.labels[at[i]];
     }
     return {at.size(), inputs.data(), labels.data(), scale.data()};
@@ -47,8 +46,10 @@ double mean_loss(const Model& model, const std::vector<float>& weights, const Da
   double loss = 0;
   std::uint64_t correct = 0;
   constexpr std::size_t chunk = 1000;
+  std::vector<float> room(chunk * features);
   for (std::size_t at = 0; at < data.count(); at += chunk) {
-    const Rows rows{std::min(chunk, data.count() - at), data.inputs.data() + at * features, data.labels.data() + at, nullptr};
+    const std::size_t count = std::min(chunk, data.count() - at);
+    const Rows rows{count, data.inputs.rows(at, count, room.data()), data.labels.data() + at, nullptr};
     loss += model.evaluate(weights.data(), rows, correct, workspace);
   }
   return loss / static_cast<double>(data.count());

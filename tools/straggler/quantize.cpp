@@ -197,7 +197,7 @@ class Quantization {
   }
 
   std::vector<float> calibration_inputs(const Dataset& data) const {
-    const std::size_t all = data.train.count(), features = data.info.features;
+    const std::size_t all = data.train.count();
     if (all == 0) throw_error(scenario_, "workload.data", "there are no training samples to calibrate on; give data with a training set");
     std::size_t count = std::min(usual_calibration_samples, all);
     if (arguments_.has("calibration-samples")) {
@@ -205,11 +205,11 @@ class Quantization {
       if (count > all)
         throw UsageError(fmt::format("--calibration-samples is {}, but there are {} training samples; take at most as many", count, all));
     }
-    std::vector<float> inputs;
-    inputs.reserve(count * features);
+    std::vector<float> inputs(count * data.info.features);
+    float* next = inputs.data();
     for (const std::uint32_t index : choose(count, all, RandomStream(scenario_.seed, "quantize/calibration"))) {
-      const auto row = data.train.inputs.begin() + static_cast<std::ptrdiff_t>(index * features);
-      inputs.insert(inputs.end(), row, row + static_cast<std::ptrdiff_t>(features));
+      data.train.inputs.copy(index, next);
+      next += data.info.features;
     }
     return inputs;
   }

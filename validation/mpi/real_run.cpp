@@ -132,7 +132,7 @@ class RankRun {
     // Files are equal everywhere; generated data may differ with the processor or the C library.
     if (!blueprint_->data_entry->files)
       for (const DataSplit* split : {&math_->data->train, &math_->data->test})
-        hasher.add_bytes(split->inputs.data(), split->inputs.size() * sizeof(float));
+        hasher.add_bytes(split->inputs.memory().data(), split->inputs.memory().size());
     const Key mine = hasher.key();
     Packer packer;
     packer.put(mine);

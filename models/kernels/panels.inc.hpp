@@ -1,0 +1,96 @@
+// Samples into panels and back. Included by set.inc.hpp only.
+
+constexpr std::size_t panels_of(std::size_t rows) { return quotient_up(rows, panel_rows); }
+constexpr std::size_t rows_in(std::size_t rows, std::size_t panel) { return least(panel_rows, rows - panel * panel_rows); }
+
+/// Samples into `lanes` lanes of a panel. all_of(i, feature): `lanes` numbers of the i-th sample, from `feature` on; some_of(i, feature,
+/// count): `count` of them, of the last features; also where there are fewer samples (not `whole`).
+template <class AllOf, class SomeOf>
+STRAGGLER_INLINE void to_lanes(std::size_t features, bool whole, const AllOf& all_of, const SomeOf& some_of, float* to) {
+  for (std::size_t feature = 0; feature < features; feature += lanes) {
+    const std::size_t count = least(lanes, features - feature);
+    Vector square[lanes];
+    if (whole && count == lanes) {
+      STRAGGLER_UNROLL
+      for (std::size_t i = 0; i < lanes; ++i) square[i] = all_of(i, feature);
+    } else {
+      for (std::size_t i = 0; i < lanes; ++i) square[i] = some_of(i, feature, count);
+    }
+    transpose(square);
+    for (std::size_t i = 0; i < count; ++i) store(to + (feature + i) * panel_rows, square[i]);
+  }
+}
+
+/// Where a row's features are, panel_rows floats apart.
+STRAGGLER_INLINE float* lanes_of(float* panels, std::size_t features, std::size_t row) {
+  return panels + row / panel_rows * panel_rows * features + row % panel_rows;
+}
+
+/// row_at(i): the start of row i < rows.
+template <class RowAt>
+STRAGGLER_INLINE void to_panels_from(std::size_t rows, std::size_t features, const RowAt& row_at, float* panels) {
+  for (std::size_t row = 0; row < panels_of(rows) * panel_rows; row += lanes) {
+    const float* at[lanes];
+    for (std::size_t i = 0; i < lanes; ++i) at[i] = row + i < rows ? row_at(row + i) : nullptr;
+    const auto all_of = [&](std::size_t i, std::size_t feature) __attribute__((always_inline)) { return load(at[i] + feature); };
+    const auto some_of = [&](std::size_t i, std::size_t feature, std::size_t count) __attribute__((always_inline)) {
+      return at[i] ? load_some(at[i] + feature, count) : Vector{};
+    };
+    to_lanes(features, row + lanes <= rows, all_of, some_of, lanes_of(panels, features, row));
+  }
+}
+
+void to_panels(std::size_t rows, std::size_t features, const float* x, float* panels) {
+  to_panels_from(
+      rows, features, [=](std::size_t row) { return x + row * features; }, panels);
+}
+
+void gather_panels(std::size_t rows, std::size_t features, const float* x, const std::uint32_t* samples, float* panels) {
+  to_panels_from(
+      rows, features, [=](std::size_t row) { return x + samples[row] * features; }, panels);
+}
+
+void from_panels(std::size_t rows, std::size_t features, const float* panels, float* x) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    const float* const from = panels + row / panel_rows * features * panel_rows + row % panel_rows;
+    for (std::size_t feature = 0; feature < features; ++feature) x[row * features + feature] = from[feature * panel_rows];
+  }
+}
+
+/// One by one: a gather instruction is slower on Zen 3.
+template <int... lane>
+STRAGGLER_INLINE Vector looked_up(const float* values, const std::uint8_t* at, Lanes<lane...>) {
+  return Vector{values[at[lane]]...};
+}
+
+/// Images are scattered in memory: while some are converted, the next ones are fetched. Of large ones only the start, which tells the
+/// processor what follows.
+STRAGGLER_INLINE void fetch(std::size_t rows, std::size_t from, std::size_t bytes, const std::uint8_t* images,
+                            const std::uint32_t* samples) {
+  constexpr std::size_t line = 64, start = 16 * line;
+  for (std::size_t row = from; row < least(rows, from + lanes); ++row)
+    for (std::size_t at = 0; at < least(bytes, start); at += line) __builtin_prefetch(images + samples[row] * bytes + at);
+}
+
+void gather_pixels(std::size_t rows, std::size_t channels, std::size_t area, const PixelMap* maps, const std::uint8_t* images,
+                   const std::uint32_t* samples, float* panels) {
+  const std::size_t features = channels * area;
+  fetch(rows, 0, features, images, samples);
+  for (std::size_t row = 0; row < panels_of(rows) * panel_rows; row += lanes) {
+    fetch(rows, row + lanes, features, images, samples);
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+      const PixelMap& map = maps[channel];
+      const std::uint8_t* plane[lanes];
+      for (std::size_t i = 0; i < lanes; ++i) plane[i] = row + i < rows ? images + samples[row + i] * features + channel * area : nullptr;
+      const auto all_of = [&](std::size_t i, std::size_t at) __attribute__((always_inline)) {
+        return looked_up(map.values, plane[i] + at, EveryLane());
+      };
+      const auto some_of = [&](std::size_t i, std::size_t at, std::size_t count) __attribute__((always_inline)) {
+        Vector values{};
+        for (std::size_t k = 0; plane[i] && k < count; ++k) values[k] = map.values[plane[i][at + k]];
+        return values;
+      };
+      to_lanes(area, row + lanes <= rows, all_of, some_of, lanes_of(panels, features, row) + channel * area * panel_rows);
+    }
+  }
+}
