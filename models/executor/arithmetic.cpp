@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "models/zoo/block_rows.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -92,7 +93,7 @@ std::size_t Arithmetic::largest_part(const Formula& formula) const {
 
 std::size_t Arithmetic::scratch_bytes(std::size_t rows) const {
   return model_.workspace_bytes(rows) + gathered_floats(rows) * sizeof(float) +
-         rows * (sizeof(std::int32_t) + sizeof(float) + 2 * sizeof(std::uint32_t) + (draws_ ? sizeof(std::uint64_t) : 0)) +
+         rows * (sizeof(std::int32_t) + sizeof(float) + (panels_ ? 2 : 1) * sizeof(std::uint32_t) + (draws_ ? sizeof(std::uint64_t) : 0)) +
          (augmenter_ ? features_ * sizeof(float) : 0) + (row_floats_ > 0 ? model_length_ / row_floats_ * sizeof(std::int32_t) : 0);
 }
 
@@ -253,7 +254,7 @@ float* Arithmetic::room(std::size_t rows, Scratch& scratch) const {
 Rows Arithmetic::gather(const Formula& formula, const float* weights, std::size_t from, std::size_t to, float* inputs,
                         Scratch& scratch) const {
   const std::size_t count = to - from;
-  scratch.samples.resize(count);
+  if (panels_) scratch.samples.resize(count);
   scratch.image.resize(augmenter_ ? features_ : 0);
   scratch.labels.resize(count);
   scratch.scale.resize(count);
@@ -275,12 +276,13 @@ Rows Arithmetic::gather(const Formula& formula, const float* weights, std::size_
           __builtin_prefetch(train_.labels.data() + scratch.indices[i + ahead]);
         }
         const std::uint32_t index = scratch.indices[i];
-        if (augmenter_)
+        if (panels_)
+          scratch.samples[row] = index;
+        else if (augmenter_)
           augmenter_->copy(train_.inputs.rows(index, 1, scratch.image.data()), draw(piece.stream, piece.position + i),
                            inputs + row * features_);
-        else if (!panels_)
+        else
           train_.inputs.copy(index, inputs + row * features_);
-        scratch.samples[row] = index;
         scratch.labels[row] = train_.labels[index];
         scratch.scale[row++] = scale;
       }
@@ -330,19 +332,25 @@ void Arithmetic::add_lanes(InputValues inputs, const std::vector<float*>& lanes,
 double Arithmetic::loss(const float* weights, const DataSplit& split, std::size_t first, std::size_t rows, std::uint64_t& correct,
                         Scratch& scratch) const {
   if (!scratch.workspace) scratch.workspace = model_.workspace();
-  float* const inputs = room(rows, scratch);
-  Rows chunk;
-  chunk.count = rows;
-  chunk.labels = split.labels.data() + first;
-  if (panels_ && split.inputs.images()) {  // converted in any case, so straight into panels
-    scratch.samples.resize(rows);
-    std::iota(scratch.samples.begin(), scratch.samples.end(), static_cast<std::uint32_t>(first));
-    split.inputs.gather_panels(kernels_, scratch.samples, inputs);
-    chunk.panels = inputs;
-  } else {
-    chunk.inputs = split.inputs.rows(first, rows, inputs);
+  const std::int32_t* const labels = split.labels.data() + first;
+  if (!panels_ || !split.inputs.images()) {
+    const float* const inputs = split.inputs.rows(first, rows, room(rows, scratch));
+    return model_.evaluate(weights, Rows{rows, inputs, labels, nullptr, nullptr}, correct, *scratch.workspace);
   }
-  return model_.evaluate(weights, chunk, correct, *scratch.workspace);
+  // Converted in any case, so straight into panels, while a cache holds them: the loss of many rows is the sum of their blocks' in order.
+  double loss = 0;
+  for (std::size_t at = 0; at < rows; at += block_rows) {
+    Rows block;
+    block.count = std::min(block_rows, rows - at);
+    block.labels = labels + at;
+    scratch.samples.resize(block.count);
+    std::iota(scratch.samples.begin(), scratch.samples.end(), static_cast<std::uint32_t>(first + at));
+    float* const panels = room(block.count, scratch);
+    split.inputs.gather_panels(kernels_, scratch.samples, panels);
+    block.panels = panels;
+    loss += model_.evaluate(weights, block, correct, *scratch.workspace);
+  }
+  return loss;
 }
 
 }  // namespace straggler
