@@ -37,8 +37,9 @@ struct Table {
   std::size_t rows() const { return label_of.size(); }
 };
 
-[[noreturn]] void fail(const fs::path& path, std::size_t line, const std::string& sentence) {
-  throw DataError(fmt::format("{}:{}: {}", path.string(), line, sentence));
+/// `key`: of the parameter that is wrong; empty: the file is.
+[[noreturn]] void fail(const fs::path& path, std::size_t line, const std::string& sentence, const std::string& key = "") {
+  throw DataError(fmt::format("{}:{}: {}", path.string(), line, sentence), key);
 }
 
 enum class Header { automatic, present, absent };
@@ -110,8 +111,13 @@ class Reader {
       fail(made_.path, line,
            fmt::format("there is no column {} for the labels; the first line has {}; give `label` a column's name, its number from 1, "
                        "first or last",
-                       in_quotes(label), shortened(joined(words), 400)));
+                       in_quotes(label), shortened(joined(words), 400)),
+           "label");
     }
+    if (names && words.front().empty() && made_.label != 0)
+      fail(made_.path, line,
+           "the first column has no name, as an index that pandas has written; write the file without it (index=False), or name it if it is "
+           "a number to learn from");
     if (names) made_.names = std::move(words);
     return names;
   }
@@ -181,6 +187,10 @@ std::map<std::string, std::int32_t> classes_of(const Table& table) {
   std::map<std::string, std::int32_t> classes;
   for (const Table::Label& label : table.labels) classes.emplace(label.text, 0);
   refuse_quantities(table, classes);
+  if (classes.size() == 1)
+    throw DataError(fmt::format("{}: every row has the label {} in column {}, so there is nothing to tell apart; {}", table.path.string(),
+                                in_quotes(table.labels.front().text), table.label + 1, label_remedy),
+                    "label");
   std::vector<std::string> sorted;
   for (const auto& one : classes) sorted.push_back(one.first);
   if (std::all_of(sorted.begin(), sorted.end(), [](const std::string& label) { return as_integer(label).has_value(); }))

@@ -47,6 +47,8 @@ struct Dataset {
 /// A missing, truncated or invalid file. what() = "PATH: what is wrong; what would be right".
 struct DataError : std::runtime_error {
   using std::runtime_error::runtime_error;
+  DataError(const std::string& what, std::string parameter) : std::runtime_error(what), key(std::move(parameter)) {}
+  std::string key;  // of the data's parameter that is wrong; empty: the files are
 };
 
 /// A registered kind of data.

@@ -58,9 +58,8 @@ auto with_data_place(const Scenario& scenario, const Read& read) {
     return read();
   } catch (const DataError& wrong) {
     const Parameters& parameters = scenario.workload.data.parameters;
-    const bool label = parameters.has("label") && std::string_view(wrong.what()).find("; give `label`") != std::string_view::npos;
-    const char* const key = label ? "workload.data.label" : parameters.has("path") ? "workload.data.path" : "workload.data";
-    throw_error(scenario, key, wrong.what());
+    const std::string key = !wrong.key.empty() ? wrong.key : "path";
+    throw_error(scenario, parameters.has(key) ? "workload.data." + key : "workload.data", wrong.what());
   }
 }
 

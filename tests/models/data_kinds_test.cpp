@@ -296,6 +296,8 @@ TEST_CASE("csv: errors name their line") {
       {"", ": has no rows"},
       {"a,b,label\n", ": has no rows"},
       {"1,2,x\n1,2,y\n", "a test share of 0.2 of 2 rows leaves none to test"},
+      {"a,b\n1,x\n2,x\n3,x\n", ": every row has the label 'x' in column 2, so there is nothing to tell apart; name a column of classes"},
+      {",a,label\n0,1,x\n1,2,y\n", ":1: the first column has no name, as an index that pandas has written; write the file without it"},
   };
   for (const auto& one : cases) {
     folder.write("bad.csv", one.first);
