@@ -61,6 +61,11 @@ std::size_t data_bytes(const TrainingBlueprint& blueprint) {
   return one_sample(data) * (data.train + data.test + blueprint.subset) + 12 * data.train;
 }
 
+/// The same while files are read: what evaluations copy is copied later.
+std::size_t reading_bytes(const TrainingBlueprint& blueprint) {
+  return data_bytes(blueprint) - one_sample(blueprint.data) * blueprint.subset + blueprint.data.reading;
+}
+
 }  // namespace
 
 std::size_t math_bytes(const TrainingBlueprint& blueprint) {
@@ -76,14 +81,12 @@ std::size_t math_bytes(const TrainingBlueprint& blueprint) {
   // The latest version, its state, and the temporary vectors of an update and an evaluation.
   const std::size_t vectors = 7 + (held + scheme.worker_vectors + compressed) * workers;
   const auto batch = static_cast<std::size_t>(plan.batch * (plan.fuse ? plan.workers : 1));
-  return timing_bytes(blueprint) + data_bytes(blueprint) + vectors * 4 * blueprint.model->length() +
-         blueprint.model->workspace_bytes(batch);
+  const std::size_t running = data_bytes(blueprint) + vectors * 4 * blueprint.model->length() + blueprint.model->workspace_bytes(batch);
+  return timing_bytes(blueprint) + std::max(running, reading_bytes(blueprint));
 }
 
 std::size_t bytes_for_values(const TrainingBlueprint& blueprint, std::size_t most) {
-  const std::size_t copied = one_sample(blueprint.data) * blueprint.subset, data = data_bytes(blueprint);
-  // The subset is copied later.
-  const std::size_t read = std::max(data, data - copied + blueprint.data.reading), simulation = timing_bytes(blueprint);
+  const std::size_t data = data_bytes(blueprint), read = std::max(data, reading_bytes(blueprint)), simulation = timing_bytes(blueprint);
   if (most > read + simulation) return most - data - simulation;
   const auto text = [](std::size_t bytes) { return in_tenths(static_cast<double>(bytes), std::ceil); };
   const std::string while_read = read > data ? fmt::format(" ({} while they are read)", text(read)) : "";

@@ -166,14 +166,17 @@ TEST_CASE("--memory bounds a run with its data, and refuses data that do not fit
 TEST_CASE("--memory bounds what reading images takes, too") {
   const Workplace place;
   place.write("memory.yaml", scenario);
-  const std::string settings =
-      " --set workload.data=fashion_mnist --set workload.model=softmax --set training.stop.updates=2 --threads 2 --force --out r";
+  const std::string workload = " --set workload.data=fashion_mnist --set workload.model=softmax --set training.stop.updates=2",
+                    settings = workload + " --threads 2 --force --out r";
   // 70,000 images of 784 bytes with a label, three orders of 60,000, and a copy of the training images that evaluations take. While they
   // are read, the compressed files are there as well.
   const double samples = 788.0 * 70'000 + 12.0 * 60'000, packed = 26'421'856 + 4'422'079;
   CHECK(samples == doctest::Approx(55.9e6).epsilon(0.001));
   CHECK(samples + 788.0 * 50'000 == doctest::Approx(95.3e6).epsilon(0.001));
   CHECK(samples + packed == doctest::Approx(86.7e6).epsilon(0.001));
+  const auto checked = place.shell("straggler check memory.yaml" + workload + " --set training.evaluate.train_samples=10");
+  REQUIRE_MESSAGE(checked.code == 0, checked.err);
+  CHECK(megabytes(checked.out, "about ", " with the math") == doctest::Approx((samples + packed + 14e6) / 1e6).epsilon(0.01));
   const auto run = [&](const char* budget, const char* evaluated) {
     return place.shell(std::string("straggler run memory.yaml --memory ") + budget + settings + evaluated);
   };
@@ -182,9 +185,8 @@ TEST_CASE("--memory bounds what reading images takes, too") {
   CHECK_MESSAGE(refused.err.find("the data take 95.3 MB and") != std::string::npos, refused.err);
   const auto while_read = run("100MB", " --set training.evaluate.train_samples=10");
   CHECK_MESSAGE(while_read.err.find("the data take 55.9 MB (86.8 MB while they are read)") != std::string::npos, while_read.err);
-  for (const auto& [budget, most, evaluated] :
-       {std::tuple("118MB", 118e6, " --set training.evaluate.train_samples=50000"),
-        std::tuple("102MB", 102e6, " --set training.evaluate.train_samples=10")}) {
+  for (const auto& [budget, most, evaluated] : {std::tuple("118MB", 118e6, " --set training.evaluate.train_samples=50000"),
+                                                std::tuple("102MB", 102e6, " --set training.evaluate.train_samples=10")}) {
     const auto ran = run(budget, evaluated);
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     CHECK(nlohmann::json::parse(place.read("r/run.json"))["peak_memory_bytes"].get<double>() < most);
