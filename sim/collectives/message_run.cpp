@@ -87,7 +87,8 @@ struct MessageRun::Inside {
         together(start == Start::together),
         eager_most(its_eager_most),
         watch(its_watch),
-        plain(its_transport.plain()) {}
+        plain(its_transport.plain()),
+        watched(its_watch.watches_messages()) {}
 
   ~Inside() { stop(); }
 
@@ -259,7 +260,7 @@ struct MessageRun::Inside {
 
   void post(Message& message) {
     ++posted;
-    watch.posted(message.collective->number, message.from, message.to, message.bytes);
+    if (watched) watch.posted(message.collective->number, message.from, message.to, message.bytes);
     Connection& connection = connection_of(message);
     message.connection = &connection;
     if (together) return let_flow(message);
@@ -338,7 +339,7 @@ struct MessageRun::Inside {
   }
 
   void arrived(Message& message) {
-    watch.arrived(message.from, message.to, message.bytes);
+    if (watched) watch.arrived(message.from, message.to, message.bytes);
     const bool handles = costs.handles();
     if (handles) {
       message.stage = Message::Stage::taken;
@@ -405,7 +406,7 @@ struct MessageRun::Inside {
   const bool together;
   const std::optional<std::uint64_t> eager_most;
   CollectiveWatch& watch;
-  const bool plain;
+  const bool plain, watched;
   bool beginning = false;
   std::uint64_t opened = 0, posted = 0;
   std::vector<std::unique_ptr<Collective>> under_way, spare;

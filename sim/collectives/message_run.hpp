@@ -18,6 +18,8 @@ namespace straggler {
 /// Notified of collectives by their number, from the event queue or the network.
 class CollectiveWatch {
  public:
+  /// False: posted() and arrived() need not be called.
+  virtual bool watches_messages() const { return true; }
   /// Handed to the network; its bytes may wait for earlier ones from the same sender to the same receiver.
   virtual void posted(std::uint64_t /*collective*/, CollectiveRank /*from*/, CollectiveRank /*to*/, std::uint64_t /*bytes*/) {}
   virtual void arrived(CollectiveRank /*from*/, CollectiveRank /*to*/, std::uint64_t /*bytes*/) {}
@@ -82,6 +84,7 @@ class StepwiseRun final : private CollectiveWatch {
   std::uint64_t messages() const { return run_.messages(); }
 
  private:
+  bool watches_messages() const override { return false; }
   void done(std::uint64_t, CollectiveRank rank) override { done_(rank); }
   std::function<void(CollectiveRank)> done_;
   MessageRun run_;

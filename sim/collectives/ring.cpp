@@ -40,14 +40,15 @@ class Ring final : public CollectiveSchedule {
     const RingSteps& steps = lap + 1 == laps_ ? last_ : each_;
     const auto next = static_cast<CollectiveRank>(steps.next(rank));
     const std::size_t previous = steps.previous(rank);
-    out.clear();
     out.receives = 1;
+    if (out.sends.size() != 1) out.sends.resize(1);
     if (step < steps.steps()) {
-      out.sends.push_back({next, steps.scattered(rank, step)});
+      out.sends[0] = {next, steps.scattered(rank, step)};
       out.reduced_bytes = out.received_bytes = steps.scattered(previous, step);
     } else {
-      out.sends.push_back({next, steps.gathered(rank, step - steps.steps())});
+      out.sends[0] = {next, steps.gathered(rank, step - steps.steps())};
       out.received_bytes = steps.gathered(previous, step - steps.steps());
+      out.reduced_bytes = 0;
     }
   }
 

@@ -2,11 +2,11 @@
 //  - Everything due at now() that was scheduled at now() is in `instant_`, in order. What the heap holds for now() was
 //    scheduled before the clock got here, so it comes first: the ring needs no keys.
 //  - `soon_` was scheduled when neither heap nor ring had anything for now(): it comes before what they have now.
-//  - A key is time | sequence number | who. Who is a slot, or a lane if the top bit is set; such a key is the copy of the
-//    lane's head. A lane holds one delay only, hence its keys are in order.
-//  - A slot belongs to one entry of heap or lanes from its scheduling until that entry is removed, cancelled or not:
-//    no stale entry can ever name a reused slot.
-//  - The top of the heap and both ends of the ring are live: next() never sees a cancelled event.
+//  - A key is time | sequence number | who. Who is a slot in the heap, a lane in a lane. A lane holds one delay only, hence
+//    its keys are in order. Few lanes are in use at a time, so the keys of their heads are in a sorted list.
+//  - A slot belongs to one entry of the heap from its scheduling until that entry is removed, cancelled or not: no stale
+//    entry can ever name a reused slot. So it is with a position in a lane, until dead entries are cleared away.
+//  - The first of the stored events and both ends of the ring are live: next() never sees a cancelled event.
 //  - At most half of the entries (and 64) are dead.
 #include "sim/engine/event_queue.hpp"
 
@@ -20,19 +20,21 @@ namespace {
 constexpr const char* beyond_limit = "an event is scheduled beyond 100 simulated days: look for a delay that is too long";
 
 HeapKey make_key(Time when, std::uint32_t sequence, std::uint32_t who) {
-  return static_cast<HeapKey>(static_cast<std::uint64_t>(when.ticks())) << 64 | static_cast<HeapKey>(sequence) << 32 | who;
+  return static_cast<HeapKey>(static_cast<std::uint64_t>(when.ticks())) << 64 | (std::uint64_t{sequence} << 32 | who);
 }
 
 }  // namespace
 
 EventQueue::~EventQueue() {
-  if (soon_) soon_->queue_ = nullptr;
-  for (std::size_t i = 0; i < instant_.size(); ++i) {
-    if (instant_[i].kind == event_kind) instant_[i].event->queue_ = nullptr;
-  }
-  for (const Target& target : slots_) {
+  const auto let_go = [](const Target& target) {
     if (target.kind == event_kind) target.event->queue_ = nullptr;
+  };
+  if (soon_) soon_->queue_ = nullptr;
+  for (std::size_t i = 0; i < instant_.size(); ++i) let_go(instant_[i]);
+  for (const Lane& lane : lanes_) {
+    for (std::size_t i = 0; i < lane.entries.size(); ++i) let_go(lane.entries[i].target);
   }
+  for (const Target& target : slots_) let_go(target);
 }
 
 Time EventQueue::beyond(const char* what) const {
@@ -45,80 +47,130 @@ Time EventQueue::span(double ticks) const {
   return Time::round_up(ticks);
 }
 
-Time EventQueue::too_late() const { return beyond(beyond_limit); }
-
-/// Does what is rarely necessary before an event is stored: then a slot is vacant and a sequence number left. Returns when it happens.
-[[gnu::noinline]] Time EventQueue::make_ready(Time when) {
-  if (when < now_) throw std::logic_error("an event is scheduled in the past");
-  if (when > Time::limit()) when = beyond(beyond_limit);
-  if (sequence_ == std::numeric_limits<std::uint32_t>::max()) renumber();
-  if (vacant_ == ~0u) {
-    if (slots_.size() >= lane_bit) throw std::length_error("more than 2^31 events are pending");
-    slots_.emplace_back();
-    vacate(static_cast<std::uint32_t>(slots_.size() - 1));
-  }
-  return when;
+/// The number of the lane that may hold this delay.
+inline std::uint32_t EventQueue::lane_of(Time delay) {
+  const std::uint64_t hash = static_cast<std::uint64_t>(delay.ticks()) * 0x9E37'79B9'7F4A'7C15u;
+  return static_cast<std::uint32_t>(hash >> (64 - lane_bits));
 }
 
-inline std::uint32_t EventQueue::put_in_heap(Time when, Target target) {
-  if (when < now_ || when > Time::limit() || vacant_ == ~0u || sequence_ == std::numeric_limits<std::uint32_t>::max())
-    when = make_ready(when);
+/// The commonest case: a lane of this delay has events and room. A lane's delay is above 0.
+inline bool EventQueue::runs_in(const Lane& lane, Time delay) const {
+  return lane.delay == delay && !lane.entries.full() && !lane.entries.empty() && now_ + delay <= Time::limit() &&
+         sequence_ != std::numeric_limits<std::uint32_t>::max();
+}
+
+inline std::uint32_t EventQueue::put_in_lane(std::uint32_t index, Time when, const Target& target) {
+  ++stored_;
+  return place_in_lane(index, lanes_[index].entries.add({make_key(when, sequence_++, index), target}));
+}
+
+/// `may_move`: whoever keeps the place is told of a new one.
+inline std::uint32_t EventQueue::store(Time delay, const Target& target, bool may_move) {
+  if (delay < Time()) throw std::logic_error("an event is scheduled in the past");
+  if (delay > Time::limit() - now_) delay = beyond(beyond_limit) - now_;
+  if (sequence_ == std::numeric_limits<std::uint32_t>::max()) renumber();
+  const Time when = now_ + delay;
+  const std::uint32_t index = lane_of(delay);
+  Lane& lane = lanes_[index];
+  if (lane.delay != delay) {
+    if (lane.entries.empty()) lane.delay = delay;  // the next one with this delay finds a lane
+    return put_in_slot(when, target);
+  }
+  if (!may_move) return put_in_slot(when, target);
+  if (lane.entries.full()) {
+    if (lane.entries.size() == 1u << position_bits) return put_in_slot(when, target);  // positions would no longer differ
+    lane.entries.grow();
+  }
+  if (lane.entries.empty()) insert_head(make_key(when, sequence_, index));
+  return put_in_lane(index, when, target);
+}
+
+inline std::uint32_t EventQueue::put_in_slot(Time when, const Target& target) {
+  if (vacant_ == ~0u) make_slot();
   const std::uint32_t slot = vacant_;
+  heap_.push(make_key(when, sequence_, slot));
   vacant_ = slots_[slot].id;
   slots_[slot] = target;
-  if (target.event) {
-    target.event->place_ = slot;
-    target.event->queue_ = this;
-  }
+  ++sequence_;
   ++stored_;
-  const HeapKey key = make_key(when, sequence_++, slot);
-  const Time delay = when - now_;
-  const std::uint64_t hash = static_cast<std::uint64_t>(delay.ticks()) * 0x9E37'79B9'7F4A'7C15u;
-  const std::uint32_t index = static_cast<std::uint32_t>(hash >> (64 - lane_bits));
-  Lane& lane = lanes_[index];
-  if (lane.delay == delay) {
-    if (lane.keys.empty()) heap_.push(with_who(key, lane_bit | index));
-    lane.keys.push_back(key);
-  } else {
-    if (lane.keys.empty()) lane.delay = delay;  // the next one with this delay finds a lane
-    heap_.push(key);
-  }
   return slot;
+}
+
+[[gnu::noinline]] void EventQueue::make_slot() {
+  if (slots_.size() >= lane_place_bit) throw std::length_error("more than 2^30 events are pending");
+  slots_.emplace_back();
+  vacate(static_cast<std::uint32_t>(slots_.size() - 1));
+}
+
+void EventQueue::insert_head(HeapKey key) {
+  std::size_t i = ++lanes_in_use_;
+  for (; heads_[i - 1] < key; --i) heads_[i] = heads_[i - 1];
+  heads_[i] = key;
+}
+
+/// The lane that had the first head has this one now.
+void EventQueue::move_first_head(HeapKey key) {
+  --lanes_in_use_;
+  insert_head(key);
 }
 
 void EventQueue::throw_scheduled_already() { throw std::logic_error("an event is scheduled that is scheduled already: cancel it first"); }
 
 void EventQueue::put_behind(Event& event) {
-  event.place_ = put(now_, Target{&event, event_kind, 0});
+  event.place_ = put_at_once({&event, event_kind, 0});
   event.queue_ = this;
 }
 
-void EventQueue::at(Time when, Event& event) {
-  if (when == now_) return at_once(event);
-  if (event.queue_) throw_scheduled_already();
-  put_in_heap(when, Target{&event, event_kind, 0});
+std::uint32_t EventQueue::put_at_once(const Target& target) {
+  const std::uint64_t position = instant_.push_back(target);
+  ++instant_live_;
+  return instant_bit | (static_cast<std::uint32_t>(position) & (lane_place_bit - 1));
 }
 
-EventQueue::Kind EventQueue::register_handler(Handler handler, void* context, Handler fetch) {
-  handlers_.push_back({handler, context, fetch});
+void EventQueue::after(Time delay, Event& event) {
+  const std::uint32_t index = lane_of(delay);
+  if (!runs_in(lanes_[index], delay) || event.queue_) return put_elsewhere(delay, event);
+  event.place_ = put_in_lane(index, now_ + delay, {&event, event_kind, 0});
+  event.queue_ = this;
+}
+
+[[gnu::noinline]] void EventQueue::put_elsewhere(Time delay, Event& event) {
+  if (delay == Time()) return at_once(event);
+  if (event.queue_) throw_scheduled_already();
+  event.place_ = store(delay, {&event, event_kind, 0}, true);
+  event.queue_ = this;
+}
+
+EventQueue::Kind EventQueue::register_handler(Handler handler, void* context, Handler fetch, NameOf name_of) {
+  handlers_.push_back({handler, context, fetch, name_of});
   return static_cast<Kind>(handlers_.size() - 1);
 }
 
-EventQueue::Timer EventQueue::at(Time when, Kind kind, std::uint32_t id) {
-  return static_cast<Timer>(put(when, Target{nullptr, static_cast<std::uint32_t>(kind), id}));
+EventQueue::Timer EventQueue::after(Time delay, Kind kind, std::uint32_t id) {
+  const Target target{nullptr, static_cast<std::uint32_t>(kind), id};
+  const std::uint32_t index = lane_of(delay);
+  if (!runs_in(lanes_[index], delay) || !handlers_[target.kind].name_of) return put_elsewhere(delay, target);
+  return static_cast<Timer>(put_in_lane(index, now_ + delay, target));
 }
 
-std::uint32_t EventQueue::put(Time when, Target target) {
-  if (when == now_) {
-    ++instant_live_;
-    return static_cast<std::uint32_t>(instant_.push_back(target)) | instant_bit;
-  }
-  return put_in_heap(when, target);
+[[gnu::noinline]] EventQueue::Timer EventQueue::put_elsewhere(Time delay, const Target& target) {
+  if (delay == Time()) return static_cast<Timer>(put_at_once(target));
+  return static_cast<Timer>(store(delay, target, handlers_[target.kind].name_of));
 }
 
-std::uint32_t EventQueue::head_slot() const {
-  const std::uint32_t head = who(heap_.top());
-  return head & lane_bit ? who(lanes_[head & ~lane_bit].keys.front()) : head;
+/// The first of the stored events where it is not in a lane.
+[[gnu::noinline]] EventQueue::Target EventQueue::pop_heap() {
+  --stored_;
+  const std::uint32_t slot = who(heap_.top());
+  heap_.pop();
+  const Target target = slots_[slot];
+  vacate(slot);
+  return target;
+}
+
+const EventQueue::Target& EventQueue::head() const {
+  const HeapKey first = heads_[lanes_in_use_];
+  return first < heap_.top() ? lanes_[who(first)].entries.front().target : slots_[who(heap_.top())];
 }
 
 /// The next event's data is in some coroutine's frame, most likely out of the cache: it is fetched while this event happens.
@@ -133,12 +185,15 @@ void EventQueue::prefetch(const Target& next) const {
   __builtin_prefetch(at - 64);
 }
 
-/// Unless its lane has fetched it.
-void EventQueue::fetch_next() const {
-  if (heap_.empty()) return;
-  const std::uint32_t head = who(heap_.top());
-  if (head & lane_bit && lanes_[head & ~lane_bit].keys.size() > 2 * look_ahead) return;
-  prefetch(slots_[head_slot()]);
+/// A lane's order is known far ahead.
+[[gnu::noinline]] void EventQueue::fetch_next() const {
+  const HeapKey first = heads_[lanes_in_use_];
+  if (first < heap_.top()) {
+    const Ring<Entry>& entries = lanes_[who(first)].entries;
+    prefetch(entries[entries.size() > look_ahead ? look_ahead : 0].target);
+  } else if (!heap_.empty()) {
+    prefetch(slots_[who(heap_.top())]);
+  }
 }
 
 void EventQueue::fire_instant() {
@@ -168,7 +223,7 @@ void EventQueue::take_out(std::uint32_t place) noexcept {
     trim_instant();
     return;
   }
-  slots_[place] = Target{nullptr, dead_kind, 0};
+  (place & lane_place_bit ? at_lane_place(place).target : slots_[place]) = Target{nullptr, dead_kind, 0};
   ++dead_;
   if (dead_ > 64 && 2 * dead_ > stored_) {
     compact();
@@ -183,44 +238,50 @@ void EventQueue::trim_instant() noexcept {
 }
 
 void EventQueue::drop_dead_heads() noexcept {
-  while (dead_ > 0 && !heap_.empty() && slots_[head_slot()].kind == dead_kind) {
-    vacate(pop_heap());
+  while (dead_ > 0 && stored_ > 0 && head().kind == dead_kind) {
+    pop_stored();
     --dead_;
   }
 }
 
 void EventQueue::compact() noexcept {
-  const auto live = [this](HeapKey key) {
+  heap_.keep_if([this](HeapKey key) {
     if (slots_[who(key)].kind != dead_kind) return true;
     vacate(who(key));
     return false;
-  };
-  heap_.keep_if([&](HeapKey key) { return !(who(key) & lane_bit) && live(key); });
+  });
+  lanes_in_use_ = 0;
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
-    Ring<HeapKey>& keys = lanes_[i].keys;
-    keys.keep_if(live);
-    if (!keys.empty()) heap_.push(with_who(keys.front(), lane_bit | i));
+    Ring<Entry>& entries = lanes_[i].entries;
+    entries.keep_if([](const Entry& entry) { return entry.target.kind != dead_kind; });
+    for (std::size_t k = 0; k < entries.size(); ++k) rename(entries[k].target, place_in_lane(i, entries.first_position() + k));
+    if (!entries.empty()) insert_head(entries.front().key);
   }
   stored_ -= dead_;
   dead_ = 0;
+}
+
+void EventQueue::rename(const Target& target, std::uint32_t place) noexcept {
+  if (target.event) {
+    target.event->place_ = place;
+  } else {
+    const Callback& callback = handlers_[target.kind];
+    callback.name_of(callback.context, target.id) = static_cast<Timer>(place);
+  }
 }
 
 // The new numbers have the order of the old ones, so heap and lanes stay as they are.
 void EventQueue::renumber() {
   std::vector<HeapKey*> keys;
   keys.reserve(stored_);
-  heap_.for_each([&](HeapKey& key) {
-    if (!(who(key) & lane_bit)) keys.push_back(&key);
-  });
+  heap_.for_each([&](HeapKey& key) { keys.push_back(&key); });
   for (Lane& lane : lanes_) {
-    for (std::size_t i = 0; i < lane.keys.size(); ++i) keys.push_back(&lane.keys[i]);
+    for (std::size_t i = 0; i < lane.entries.size(); ++i) keys.push_back(&lane.entries[i].key);
   }
   std::sort(keys.begin(), keys.end(), [](const HeapKey* a, const HeapKey* b) { return *a < *b; });
   sequence_ = 0;
   for (HeapKey* key : keys) *key = make_key(time_of(*key), sequence_++, who(*key));
-  heap_.for_each([&](HeapKey& key) {
-    if (who(key) & lane_bit) key = with_who(lanes_[who(key) & ~lane_bit].keys.front(), who(key));
-  });
+  for (std::size_t i = 1; i <= lanes_in_use_; ++i) heads_[i] = lanes_[who(heads_[i])].entries.front().key;
 }
 
 }  // namespace straggler

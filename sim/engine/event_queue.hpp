@@ -1,9 +1,10 @@
 // The event queue: pending events in the total order (when, sequence number).
 //
 // Later events are in a heap of 128-bit keys. Events due at this very instant, the commonest of all, are in a plain first-in-first-out
-// ring, or beside it if nothing else is due then (`soon_`). Events whose delay repeats (latencies, equal compute times) are in a lane of
-// their own; only its head is in the heap. See event_queue.cpp for the invariants.
+// ring, or beside it if nothing else is due then (`soon_`). Events whose delay repeats (latencies, equal compute times) are in a lane that
+// holds them itself, a first-in-first-out ring too. See event_queue.cpp for the invariants.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -48,6 +49,8 @@ class EventQueue {
   enum class Kind : std::uint32_t {};
   /// Names a scheduled timer until it fires or is cancelled; reused afterwards.
   enum class Timer : std::uint32_t {};
+  /// Where the name of the scheduled timer `id` is kept: the queue may give it another one.
+  using NameOf = Timer& (*)(void* context, std::uint32_t id);
 
   /// Sequence numbers start at `first_sequence` (tests start near the end of the 32 bits that a key holds, to test renumbering: the order
   /// is that of unbounded numbers).
@@ -60,13 +63,14 @@ class EventQueue {
   Time now() const { return now_; }
   /// When the earliest event is due; never() if there is none.
   Time next() const {
-    if (soon_ || !instant_.empty()) return now_;
-    return heap_.empty() ? Time::never() : time_of(heap_.top());
+    return soon_ || !instant_.empty() ? now_ : first_stored();
   }
   /// Number of events that have fired.
   std::uint64_t fired() const { return fired_; }
-  bool empty() const { return !soon_ && instant_.empty() && heap_.empty(); }
+  bool empty() const { return !soon_ && instant_.empty() && stored_ == 0; }
   std::size_t pending() const { return instant_live_ + stored_ - dead_ + (soon_ ? 1 : 0); }
+  /// Places in heap and lanes, those of cancelled events included.
+  std::size_t places() const { return stored_; }
 
   /// For runs that stop at Time::limit() or before: events beyond it never happen, and are not refused.
   void stop_before_limit() { stops_before_limit_ = true; }
@@ -74,33 +78,31 @@ class EventQueue {
   /// `ticks` rounded up, for a delay: as Time::round_up, but beyond Time::limit() where that is not refused.
   Time span(double ticks) const;
   /// Throws std::logic_error if `when` is past or the event is scheduled already, TimeOverflow beyond Time::limit().
-  void at(Time when, Event& event);
-  void after(Time delay, Event& event) {
-    if (delay == Time()) return at_once(event);
-    at(later(delay), event);
-  }
+  void at(Time when, Event& event) { after(when - now_, event); }
+  void after(Time delay, Event& event);
   /// The same as after(Time(), event), faster.
   void at_once(Event& event) {
     if (event.queue_) throw_scheduled_already();
-    if (soon_ || !instant_.empty() || (!heap_.empty() && time_of(heap_.top()) == now_)) return put_behind(event);
+    if (soon_ || !instant_.empty() || first_stored() == now_) return put_behind(event);
     soon_ = &event;
     event.place_ = soon_place;
     event.queue_ = this;
   }
 
-  /// `fetch` is called with the next timer during another event, to prefetch its data; may be null.
-  Kind register_handler(Handler handler, void* context, Handler fetch = nullptr);
-  Timer at(Time when, Kind kind, std::uint32_t id);
-  Timer after(Time delay, Kind kind, std::uint32_t id) { return at(later(delay), kind, id); }
+  /// `fetch` is called with the next timer during another event, to prefetch its data; may be null. Without `name_of` timers keep their
+  /// names, which is slower where delays repeat.
+  Kind register_handler(Handler handler, void* context, Handler fetch = nullptr, NameOf name_of = nullptr);
+  Timer at(Time when, Kind kind, std::uint32_t id) { return after(when - now_, kind, id); }
+  Timer after(Time delay, Kind kind, std::uint32_t id);
   /// The timer must be scheduled.
   void cancel(Timer timer) noexcept { take_out(static_cast<std::uint32_t>(timer)); }
 
   /// Moves the clock to next() and fires the earliest event. Throws std::logic_error if there is none.
   void fire_next() {
-    if (!fire_soon()) fire_stored();
+    if (!fire_soon()) fire_stored(next());
   }
-  /// The same where fire_soon() has found none.
-  inline void fire_stored();
+  /// The same where fire_soon() has found none, with the result of next().
+  inline void fire_stored(Time next);
   /// Fires the only next event at this instant if it is beside the ring; false: there is none, or it is stored with the others.
   bool fire_soon() {
     Event* const event = soon_;
@@ -121,32 +123,49 @@ class EventQueue {
     std::uint32_t kind;  // of a timer; or vacant or dead
     std::uint32_t id;    // of a timer; of a vacant slot: the next vacant one
   };
-  struct Lane {
-    Time delay = Time::never();
-    Ring<HeapKey> keys;
+  struct Entry {
+    HeapKey key;
+    Target target;
   };
-  static constexpr std::uint32_t soon_place = ~0u;  // of the event beside the ring; a ring never has that many
+  struct alignas(64) Lane {
+    Time delay = Time::never();
+    Ring<Entry> entries;
+  };
   static constexpr std::uint32_t vacant_kind = ~0u, dead_kind = ~0u - 1, event_kind = ~0u - 2;
-  static constexpr std::uint32_t instant_bit = 0x8000'0000u;  // of a place: in the ring, not in a slot
-  static constexpr std::uint32_t lane_bit = 0x8000'0000u;     // of a key's lowest word
-  static constexpr int lane_bits = 6;
+  // A place is a slot, or a position modulo a power of two: in the ring of the instant, or in a lane, whose number stands above it.
+  static constexpr std::uint32_t instant_bit = 0x8000'0000u, lane_place_bit = 0x4000'0000u;
+  static constexpr std::uint32_t soon_place = ~0u;  // of the event beside the ring
+  static constexpr int lane_bits = 6, position_bits = 24;
   static constexpr std::size_t look_ahead = 3;        // events
   static constexpr std::size_t cached_events = 2048;  // with fewer, their data is in the cache anyway
 
   static Time time_of(HeapKey key) { return Time::from_ticks(static_cast<std::int64_t>(key >> 64)); }
+  /// When the first event of heap and lanes is due.
+  Time first_stored() const { return std::min(time_of(heads_[lanes_in_use_]), time_of(heap_.top())); }
+  HeapKey first_key() const { return std::min(heads_[lanes_in_use_], heap_.top()); }
   /// A time after all events. Throws TimeOverflow(what) unless the run stops before the limit of time.
   Time beyond(const char* what) const;
-  Time later(Time delay) const { return delay > Time::limit() - now_ ? too_late() : now_ + delay; }
-  Time too_late() const;
   [[noreturn]] static void throw_scheduled_already();
   static std::uint32_t who(HeapKey key) { return static_cast<std::uint32_t>(key); }
-  static HeapKey with_who(HeapKey key, std::uint32_t who) { return key >> 32 << 32 | who; }
+  static std::uint32_t place_in_lane(std::uint32_t lane, std::uint64_t position) {
+    return lane_place_bit | lane << position_bits | (static_cast<std::uint32_t>(position) & ((1u << position_bits) - 1));
+  }
+  Entry& at_lane_place(std::uint32_t place) { return lanes_[place >> position_bits & ((1u << lane_bits) - 1)].entries.at_position(place); }
   void put_behind(Event& event);
-  std::uint32_t put(Time when, Target target);
-  [[gnu::always_inline]] inline std::uint32_t put_in_heap(Time when, Target target);
-  Time make_ready(Time when);
+  std::uint32_t put_at_once(const Target& target);
+  void put_elsewhere(Time delay, Event& event);
+  static inline std::uint32_t lane_of(Time delay);
+  inline bool runs_in(const Lane& lane, Time delay) const;
+  inline std::uint32_t put_in_lane(std::uint32_t index, Time when, const Target& target);
+  [[gnu::always_inline]] inline std::uint32_t store(Time delay, const Target& target, bool may_move);
+  Timer put_elsewhere(Time delay, const Target& target);
+  inline std::uint32_t put_in_slot(Time when, const Target& target);
+  void make_slot();
   void take_out(std::uint32_t place) noexcept;
-  inline std::uint32_t pop_heap();
+  inline Target pop_stored();
+  Target pop_heap();
+  void insert_head(HeapKey key);
+  void move_first_head(HeapKey key);
   void fire_instant();
   void fire(const Target& target) {
     ++fired_;
@@ -158,12 +177,13 @@ class EventQueue {
       callback.handler(callback.context, target.id);
     }
   }
-  std::uint32_t head_slot() const;
+  const Target& head() const;
   void prefetch(const Target& next) const;
   void fetch_next() const;
   void trim_instant() noexcept;
   void drop_dead_heads() noexcept;
   void compact() noexcept;
+  void rename(const Target& target, std::uint32_t place) noexcept;
   void renumber();
   void vacate(std::uint32_t slot) noexcept {
     slots_[slot] = Target{nullptr, vacant_kind, vacant_};
@@ -180,6 +200,8 @@ class EventQueue {
   std::size_t instant_live_ = 0;
   Event* soon_ = nullptr;  // due now, before the whole ring; null: none
   KeyHeap heap_;
+  std::size_t lanes_in_use_ = 0;
+  std::array<HeapKey, (1u << lane_bits) + 1> heads_ = {KeyHeap::never};  // [1 .. lanes_in_use_]: of the lanes' heads, the first one last
   Ring<Target> instant_;
   std::vector<Target> slots_;
   std::array<Lane, 1u << lane_bits> lanes_;
@@ -187,6 +209,7 @@ class EventQueue {
     Handler handler;
     void* context;
     Handler fetch;
+    NameOf name_of;
   };
   std::vector<Callback> handlers_;
 };
@@ -195,38 +218,37 @@ inline void Event::cancel() noexcept {
   if (queue_) std::exchange(queue_, nullptr)->take_out(place_);
 }
 
-/// The slot of the first of the stored events, which leaves heap and lanes.
-inline std::uint32_t EventQueue::pop_heap() {
+/// The first of the stored events, which leaves heap and lanes.
+inline EventQueue::Target EventQueue::pop_stored() {
+  const HeapKey head = heads_[lanes_in_use_];
+  if (!(head < heap_.top())) return pop_heap();
   --stored_;
-  const std::uint32_t head = who(heap_.top());
-  if (!(head & lane_bit)) {
-    heap_.pop();
-    return head;
-  }
-  Ring<HeapKey>& keys = lanes_[head & ~lane_bit].keys;
-  const std::uint32_t slot = who(keys.front());
-  keys.pop_front();
-  if (keys.empty()) {
-    heap_.pop();
+  Ring<Entry>& entries = lanes_[who(head)].entries;
+  const Target target = entries.front().target;
+  entries.pop_front();
+  if (entries.empty()) {
+    --lanes_in_use_;
   } else {
-    heap_.replace_top(with_who(keys.front(), head));
-    // A lane's order is known far ahead, so the data of later events that are out of the cache is fetched while this event happens.
-    if (keys.size() > 2 * look_ahead && slots_.size() > cached_events) {
-      __builtin_prefetch(&slots_[who(keys[2 * look_ahead])]);
-      prefetch(slots_[who(keys[look_ahead])]);
+    const HeapKey key = entries.front().key;
+    if (key < heads_[lanes_in_use_ - 1]) {
+      heads_[lanes_in_use_] = key;  // mostly the lane's next one comes before those of other lanes
+    } else {
+      move_first_head(key);
     }
   }
-  return slot;
+  return target;
 }
 
-inline void EventQueue::fire_stored() {
-  if (heap_.empty() || (!instant_.empty() && time_of(heap_.top()) != now_)) return fire_instant();
-  now_ = time_of(heap_.top());
-  const std::uint32_t slot = pop_heap();
-  const Target target = slots_[slot];
-  vacate(slot);
+inline void EventQueue::fire_stored(Time next) {
+  if (next != now_) {
+    if (next == Time::never()) return fire_instant();
+    now_ = next;
+  } else if (!instant_.empty() && first_stored() != now_) {
+    return fire_instant();
+  }
+  const Target target = pop_stored();
   if (dead_ > 0) drop_dead_heads();
-  if (slots_.size() > cached_events) fetch_next();
+  if (stored_ > cached_events) fetch_next();
   fire(target);
 }
 

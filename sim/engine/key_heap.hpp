@@ -14,9 +14,11 @@ __extension__ typedef unsigned __int128 HeapKey;  // time 64 | sequence number 3
 
 /// Invariants: keys_[root .. end_) is the heap; the children of i are 4(i - 2) .. 4(i - 2) + 3, so with root = 3 and the
 /// array aligned to 64 bytes every family of siblings starts a cache line. Choosing the smallest of a whole family
-/// compiles to conditional moves.
+/// compiles to conditional moves. The top of an empty heap is `never`.
 class KeyHeap {
  public:
+  static constexpr HeapKey never = ~HeapKey{0} >> 1;  // after all keys; its time is Time::never()
+  KeyHeap() { grow(); }
   bool empty() const { return end_ == root; }
   std::size_t size() const { return end_ - root; }
   const HeapKey& top() const { return keys_.get()[root]; }
@@ -36,7 +38,11 @@ class KeyHeap {
 
   void pop() {
     const HeapKey last = keys_.get()[--end_];
-    if (end_ > root) sift_down(root, last);
+    if (end_ > root) {
+      sift_down(root, last);
+    } else {
+      keys_.get()[root] = never;
+    }
   }
 
   void replace_top(HeapKey key) { sift_down(root, key); }
@@ -56,6 +62,7 @@ class KeyHeap {
       if (keep(keys[i])) keys[kept++] = keys[i];
     }
     end_ = kept;
+    if (empty()) keys[root] = never;
     if (end_ < root + 2) return;
     for (std::size_t i = (end_ - 1) / 4 + 2; i >= root; --i) sift_down(i, keys[i]);
   }
@@ -96,7 +103,11 @@ class KeyHeap {
     const std::size_t capacity = capacity_ == 0 ? 64 : 2 * capacity_;
     std::unique_ptr<HeapKey, Free> keys(static_cast<HeapKey*>(std::aligned_alloc(64, capacity * sizeof(HeapKey))));
     if (!keys) throw std::bad_alloc();
-    if (keys_) std::memcpy(keys.get(), keys_.get(), end_ * sizeof(HeapKey));
+    if (keys_) {
+      std::memcpy(keys.get(), keys_.get(), end_ * sizeof(HeapKey));
+    } else {
+      keys.get()[root] = never;
+    }
     keys_ = std::move(keys);
     capacity_ = capacity;
   }

@@ -16,6 +16,7 @@ class Ring {
 
  public:
   bool empty() const { return head_ == tail_; }
+  bool full() const { return size() == capacity_; }
   std::size_t size() const { return static_cast<std::size_t>(tail_ - head_); }
   T& front() { return at_position(head_); }
   const T& front() const { return at_position(head_); }
@@ -27,11 +28,24 @@ class Ring {
   T& at_position(std::uint64_t position) { return buffer_[position & (capacity_ - 1)]; }
   const T& at_position(std::uint64_t position) const { return buffer_[position & (capacity_ - 1)]; }
 
+  std::uint64_t first_position() const { return head_; }
+
   /// Returns the position of the new element.
   std::uint64_t push_back(const T& value) {
-    if (size() == capacity_) return grow_and_push_back(value);
+    if (full()) return grow_and_push_back(value);
+    return add(value);
+  }
+  /// The same while it is not full().
+  std::uint64_t add(const T& value) {
     buffer_[tail_ & (capacity_ - 1)] = value;
     return tail_++;
+  }
+  void grow() {
+    const std::uint64_t capacity = capacity_ == 0 ? 4 : 2 * capacity_;
+    auto buffer = std::make_unique_for_overwrite<T[]>(capacity);
+    for (std::uint64_t i = head_; i != tail_; ++i) buffer[i & (capacity - 1)] = buffer_[i & (capacity_ - 1)];
+    buffer_ = std::move(buffer);
+    capacity_ = capacity;
   }
   void pop_front() {
     if (++head_ == tail_ && capacity_ > kept_capacity) release();
@@ -60,15 +74,7 @@ class Ring {
   }
   [[gnu::noinline]] std::uint64_t grow_and_push_back(const T value) {
     grow();
-    buffer_[tail_ & (capacity_ - 1)] = value;
-    return tail_++;
-  }
-  void grow() {
-    const std::uint64_t capacity = capacity_ == 0 ? 4 : 2 * capacity_;
-    auto buffer = std::make_unique_for_overwrite<T[]>(capacity);
-    for (std::uint64_t i = head_; i != tail_; ++i) buffer[i & (capacity - 1)] = buffer_[i & (capacity_ - 1)];
-    buffer_ = std::move(buffer);
-    capacity_ = capacity;
+    return add(value);
   }
 
   std::unique_ptr<T[]> buffer_;

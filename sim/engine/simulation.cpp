@@ -7,7 +7,7 @@ namespace straggler {
 
 void Simulation::set_pulse(std::uint64_t events, std::function<void()> pulse) {
   pulse_every_ = events;
-  next_pulse_ = queue_.fired() + events;
+  attention_ = next_pulse_ = queue_.fired() + events;
   pulse_ = std::move(pulse);
 }
 
@@ -20,7 +20,9 @@ void Simulation::start(void* self, std::uint32_t id) {
 void Simulation::process_ended(std::uint32_t id, std::exception_ptr failure) noexcept {
   --living_;
   ended_.push_back(id);
-  if (failure && !failure_) failure_ = failure;
+  if (!failure || failure_) return;
+  failure_ = failure;
+  attention_ = 0;
 }
 
 Simulation::ProcessId Simulation::take_in(Process process) {
@@ -74,45 +76,47 @@ void Simulation::remove(WaitingPlace& place) {
   (place.next_ ? place.next_->previous_ : last_place_) = place.previous_;
 }
 
-void Simulation::after_event() {
+/// What is rarely necessary between two events: a failure, a pulse, the end. True: stopped.
+[[gnu::noinline]] bool Simulation::attend() {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-  if (queue_.fired() < next_pulse_) return;
-  next_pulse_ = queue_.fired() + pulse_every_;
-  pulse_();
+  if (queue_.fired() >= next_pulse_) {
+    next_pulse_ = queue_.fired() + pulse_every_;
+    pulse_();
+  }
+  attention_ = stopped_ ? 0 : next_pulse_;
+  return stopped_;
 }
 
 bool Simulation::run(Time until) {
   static constexpr ContinuousModel::Moment nothing_flows;
   const ContinuousModel::Moment& flows = continuous_ ? continuous_->moment() : nothing_flows;
+  const Time last = std::min(until, Time::never() - Time::from_ticks(1));
   stopped_ = false;
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));  // of a process that was started at once
-  while (!stopped_) {
-    if (queue_.fire_soon()) {
-      after_event();
-      continue;
-    }
-    const Time event = queue_.next();
-    // Changes of this instant are worked in before the clock leaves it, and before the next moment is believed.
-    if (flows.unsettled && event > queue_.now()) {
-      continuous_->settle();
-      continue;
-    }
-    if (flows.unsettled || event <= flows.next) {
-      if (event == Time::never()) {
-        if (living_ > 0) report_deadlock();
-        return false;
+  attention_ = next_pulse_;
+  for (;;) {
+    if (!queue_.fire_soon()) {
+      const Time event = queue_.next();
+      // Changes of this instant are worked in before the clock leaves it, and before the next moment is believed.
+      if (flows.unsettled && event > queue_.now()) {
+        continuous_->settle();
+        continue;
       }
-      if (event > until) return false;
-      queue_.fire_stored();
-    } else {
-      if (flows.next > until) return false;
-      queue_.advance(flows.next);
-      continuous_->act();
-      ++continuous_acts_;
+      if (flows.unsettled || event <= flows.next) {
+        if (event > last) {
+          if (event == Time::never() && living_ > 0) report_deadlock();
+          return false;
+        }
+        queue_.fire_stored(event);
+      } else {
+        if (flows.next > until) return false;
+        queue_.advance(flows.next);
+        continuous_->act();
+        ++continuous_acts_;
+      }
     }
-    after_event();
+    if (queue_.fired() >= attention_ && attend()) return true;
   }
-  return true;
 }
 
 void Simulation::report_deadlock() const {

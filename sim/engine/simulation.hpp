@@ -63,7 +63,10 @@ class Simulation final : private ProcessWatcher {
   /// Runs until stop(), or until the next event lies beyond `until`, or until no event is left; true if stopped. Throws a process's
   /// exception, and Deadlock if processes wait although no event is left.
   bool run(Time until = Time::never());
-  void stop() { stopped_ = true; }
+  void stop() {
+    stopped_ = true;
+    attention_ = 0;
+  }
   std::uint64_t events() const { return queue_.fired() + continuous_acts_; }
 
   void add(WaitingPlace& place);
@@ -94,7 +97,7 @@ class Simulation final : private ProcessWatcher {
   void process_ended(std::uint32_t id, std::exception_ptr failure) noexcept override;
   bool lives(ProcessId id) const { return processes_[id] && !processes_[id].done(); }
 
-  void after_event();
+  bool attend();
   [[noreturn]] void report_deadlock() const;
 
   EventQueue queue_;
@@ -102,6 +105,7 @@ class Simulation final : private ProcessWatcher {
   WaitingPlace *first_place_ = nullptr, *last_place_ = nullptr;
   std::function<void()> pulse_;
   std::uint64_t pulse_every_ = 0, next_pulse_ = ~std::uint64_t{0}, continuous_acts_ = 0;
+  std::uint64_t attention_ = 0;  // attend() is due once this many events have fired: next_pulse_, or 0 after a stop or failure
   std::size_t living_ = 0;
   bool stopped_ = false;
   std::exception_ptr failure_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/network/flow.hpp"
+#include "sim/network/pair.hpp"
 #include "sim/network/sharing.hpp"
 
 namespace straggler {
@@ -21,7 +22,7 @@ constexpr double ticks_per_second = static_cast<double>(Time::ticks_per_second);
 struct Network::Inside {
   explicit Inside(EventQueue& its_queue)
       : queue(its_queue),
-        timer_kind(queue.register_handler(&Inside::on_timer, this, &Inside::on_fetch)),
+        timer_kind(queue.register_handler(&Inside::on_timer, this, &Inside::on_fetch, &Inside::timer_of)),
         sharing(flows, queue, timer_kind) {}
 
   /// Where many flows come and go, the links of the next one are out of the cache.
@@ -32,6 +33,7 @@ struct Network::Inside {
     for (const LinkId link : flow.route()) __builtin_prefetch(&in.sharing.link(link), 1);
   }
   static void on_timer(void* self, std::uint32_t index) { static_cast<Inside*>(self)->timer(index); }
+  static EventQueue::Timer& timer_of(void* self, std::uint32_t index) { return static_cast<Inside*>(self)->flows.owner(index).timer; }
 
   void timer(FlowIndex index) {
     flows.owner(index).timed = false;
@@ -193,7 +195,7 @@ FlowId Network::start(std::span<const LinkId> route, double bytes, Time latency,
 
 FlowId Network::start_on_route(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival) {
   Inside& in = *inside_;
-  in.check_latency(latency);
+  if (latency != Time()) in.check_latency(latency);
   return in.begin(in.flows.add(route, bytes, 1, arrival), route.empty() || bytes == 0, latency);
 }
 

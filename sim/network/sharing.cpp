@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/network/pair.hpp"
+
 namespace straggler::fluid {
 
 LinkId Sharing::add_link(double bytes_per_tick) {
@@ -129,7 +131,6 @@ double Sharing::owed(LinkId l) const {
 
 void Sharing::bind_solo(FlowIndex index, LinkId l, double bytes) {
   Flow& flow = flows_[index];
-  Owner& owner = flows_.owner(index);
   flow.state = FlowState::solo;
   flow.bound = l;
   flow.bytes = bytes;
@@ -137,21 +138,19 @@ void Sharing::bind_solo(FlowIndex index, LinkId l, double bytes) {
   ++flow.stamp;
   if (l != none) ++links_[l].bound;
   if (flow.uneven) flow.far->rate = l == none ? flow.far->most : links_[l].capacity / flow.volume(l);
-  const Time done = solo_done(bytes, solo_rate(flow));
-  owner.timed = done != Time::never();
-  if (owner.timed) owner.timer = queue_.at(std::min(done, Time::limit()), timer_kind_, index);
+  start_timer(index, bytes, solo_rate(flow));
 }
 
-/// done_at(), without its division where the last one was of the same numbers: messages of a collective are equal.
-Time Sharing::solo_done(double bytes, double rate) {
-  if (bytes != last_bytes_ || rate != last_rate_) {
-    last_span_ = done_at(Time(), bytes, rate);
-    last_bytes_ = bytes;
-    last_rate_ = rate;
-  }
+void Sharing::start_new_timer(FlowIndex index, double bytes, double rate) {
+  last_bytes_ = bytes;
+  last_rate_ = rate;
+  last_span_ = done_at(Time(), bytes, rate);
   // If a span is too long at time 0, it is too long at any time; other spans are rounded alike wherever they begin.
-  if (last_span_ > Time::limit() || last_span_ >= Time::limit() - now()) return done_at(now(), bytes, rate);
-  return now() + last_span_;
+  before_ = last_span_ > Time::limit() ? Time() : Time::limit() - last_span_;
+  const Time done = now() < before_ ? now() + last_span_ : done_at(now(), bytes, rate);
+  Owner& owner = flows_.owner(index);
+  owner.timed = done != Time::never();
+  if (owner.timed) owner.timer = queue_.at(std::min(done, Time::limit()), timer_kind_, index);
 }
 
 void Sharing::unbind(FlowIndex index) {

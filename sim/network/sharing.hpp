@@ -6,7 +6,7 @@
 //  1. Solo. Every link of the route carries this flow only: its narrowest link binds it, and a timer of its own ends it.
 //  2. Pure. All flows on the bottleneck are bound to it, and no other link of theirs can come near to being one: levels there
 //     change together, O(1) per flow that comes or goes.                                                      (pure.cpp)
-//     Both without loops where a route has two links, as in a star.                                           (pair.cpp)
+//     Both without loops where a route has two links, as in a star.                                           (pair.hpp)
 //  3. Hub. A shared link whose flows have no other shared one: O(log flows).                        (hub.hpp, hub.cpp)
 //  4. General. All other changes of an instant together, by progressive filling of as few flows as pass the
 //     max-min criterion.                                                                      (component.hpp, .cpp)
@@ -71,9 +71,7 @@ class Sharing {
   /// It leaves them, with `unsent` bytes left, and is retired.
   void leave(FlowIndex index, double unsent);
   /// The timer of a solo flow has fired: the same as leave(index, 0).
-  void leave_done(FlowIndex index) {
-    if (!leave_solo_pair(index)) leave(index, 0);
-  }
+  inline void leave_done(FlowIndex index);
   /// The timer of a solo flow reports completion. False if only Time::limit() is reached.
   bool is_done(FlowIndex index) const;
 
@@ -148,7 +146,8 @@ class Sharing {
   /// flow's own most.
   inline void bind(FlowIndex index, LinkId l, double bytes);
   void bind_solo(FlowIndex index, LinkId l, double bytes);
-  Time solo_done(double bytes, double rate);
+  inline void start_timer(FlowIndex index, double bytes, double rate);
+  void start_new_timer(FlowIndex index, double bytes, double rate);
   void unbind(FlowIndex index);
   void cancel_timer(FlowIndex index);
   void disturb(LinkId l, Disturbance disturbance);
@@ -191,10 +190,10 @@ class Sharing {
   double least_other_share(const Flow& flow, LinkId l) const;
   double least_other_share(LinkId l);
 
-  // pair.cpp. False: another case, and nothing has been done.
-  bool join_pair(FlowIndex index);
-  bool leave_solo_pair(FlowIndex index);
-  bool leave_pure_pair(FlowIndex index);
+  // pair.hpp. False: another case, and nothing has been done.
+  inline bool join_pair(FlowIndex index);
+  inline bool leave_solo_pair(FlowIndex index);
+  inline bool leave_pure_pair(FlowIndex index);
 
   // hub.cpp
   Hub& hub(LinkId l) { return *groups_[links_[l].group].hub; }
@@ -248,8 +247,8 @@ class Sharing {
   std::size_t hubs_ = 0;    // links that are hubs now
   ContinuousModel::Moment moment_;  // unsettled: one of the three lists above has something on it
   bool contention_ = true;
-  double last_bytes_ = 0, last_rate_ = 0;  // of the last solo flow, and its duration
-  Time last_span_;
+  double last_bytes_ = 0, last_rate_ = 0;  // of the last solo flow
+  Time last_span_, before_;                // its duration, which is right for all that begin before this moment
   EventQueue::Kind bucket_kind_{};  // once there are buckets
   std::vector<Bucket> buckets_;
   std::vector<std::uint32_t> bucket_of_;          // of each link up to the last with a bucket
@@ -270,6 +269,14 @@ inline void Sharing::enter(LinkId l, FlowIndex index, double weight, double byte
   link.weight += weight;
   link.promised += bytes;
   if (std::uint64_t{link.flows - 1} >> link.peak) link.peak = static_cast<std::uint8_t>(std::bit_width(link.flows - 1));
+}
+
+/// Of a solo flow: done_at(), without its division where the last one was of the same numbers: messages of a collective are equal.
+inline void Sharing::start_timer(FlowIndex index, double bytes, double rate) {
+  if (bytes != last_bytes_ || rate != last_rate_ || now() >= before_) return start_new_timer(index, bytes, rate);
+  Owner& owner = flows_.owner(index);
+  owner.timed = true;
+  owner.timer = queue_.after(last_span_, timer_kind_, index);
 }
 
 inline void Sharing::bind(FlowIndex index, LinkId l, double bytes) {

@@ -28,8 +28,11 @@ struct Numbered final : Event {
 class Race {
  public:
   Race(std::uint32_t seed, std::uint32_t first_sequence) : random_(seed), queue_(first_sequence) {
-    kind_ = queue_.register_handler([](void* self, std::uint32_t id) { static_cast<Race*>(self)->fired_.push_back(static_cast<int>(id)); },
-                                    this);
+    const auto log = [](void* self, std::uint32_t id) { static_cast<Race*>(self)->fired_.push_back(static_cast<int>(id)); };
+    kind_ = queue_.register_handler(log, this);
+    renamed_kind_ = queue_.register_handler(log, this, nullptr, [](void* self, std::uint32_t id) -> EventQueue::Timer& {
+      return static_cast<Race*>(self)->timers_[static_cast<int>(id)];
+    });
     cancels_ = draw(0, 3);
     most_ = draw(0, 1) ? 1000 : 20;  // with delays so short, many fall due at one tick
     for (int i = draw(1, 4); i > 0; --i) lanes_.push_back(draw(1, most_));
@@ -60,7 +63,6 @@ class Race {
   struct Entry {
     int number;
     bool is_timer;
-    EventQueue::Timer timer;
   };
   using Reference = std::multimap<Time, Entry>;
 
@@ -72,10 +74,11 @@ class Race {
                        : how == 1 ? ticks(lanes_[static_cast<std::size_t>(draw(0, static_cast<int>(lanes_.size()) - 1))])
                        : how == 2 ? ticks(draw(0, 50))
                                   : ticks(draw(0, most_ * most_));
-    Entry entry{next_number_++, draw(0, 2) == 0, {}};
+    Entry entry{next_number_++, draw(0, 2) == 0};
     if (entry.is_timer) {
       const auto id = static_cast<std::uint32_t>(entry.number);
-      entry.timer = draw(0, 1) ? queue_.after(delay, kind_, id) : queue_.at(queue_.now() + delay, kind_, id);
+      const EventQueue::Kind kind = draw(0, 2) == 0 ? kind_ : renamed_kind_;
+      timers_[entry.number] = draw(0, 1) ? queue_.after(delay, kind, id) : queue_.at(queue_.now() + delay, kind, id);
     } else {
       events_[entry.number] = std::make_unique<Numbered>(entry.number, fired_);
       queue_.after(delay, *events_[entry.number]);
@@ -100,7 +103,7 @@ class Race {
 
   void cancel(Reference::iterator victim) {
     if (victim->second.is_timer) {
-      queue_.cancel(victim->second.timer);
+      queue_.cancel(timers_.at(victim->second.number));
     } else if (draw(0, 1)) {
       events_.at(victim->second.number)->cancel();
       CHECK(!events_.at(victim->second.number)->scheduled());
@@ -130,6 +133,7 @@ class Race {
   void check() {
     REQUIRE(queue_.next() == (reference_.empty() ? Time::never() : reference_.begin()->first));
     REQUIRE(queue_.pending() == reference_.size());
+    REQUIRE(queue_.places() <= std::max<std::size_t>(2 * reference_.size(), reference_.size() + 64) + 1);
     REQUIRE(queue_.empty() == reference_.empty());
     REQUIRE(queue_.fired() == count_);
   }
@@ -137,12 +141,13 @@ class Race {
   std::mt19937 random_;
   std::vector<int> fired_;
   std::map<int, std::unique_ptr<Numbered>> events_;
+  std::map<int, EventQueue::Timer> timers_;
   Reference reference_;
   std::vector<int> lanes_;
   int most_, cancels_, next_number_ = 0;
   std::uint64_t count_ = 0;
   EventQueue queue_;  // the first to go, with events still scheduled
-  EventQueue::Kind kind_{};
+  EventQueue::Kind kind_{}, renamed_kind_{};  // the queue gives timers of the second one new names
 };
 
 }  // namespace
@@ -263,24 +268,61 @@ TEST_CASE("an event that outlives the queue is unscheduled") {
 
 TEST_CASE("entries of cancelled events are cleared away while an early one waits") {
   // An event at tick 1 keeps the head of the queue; a million far ones come and go behind it, in a lane (equal delays) and in
-  // the heap (different ones). At most half of what is stored may be dead, 64 aside, so the places in use stay few: the next
-  // place given out tells.
+  // the heap (different ones). At most half of what is stored may be dead, 64 aside.
   std::vector<int> fired;
   EventQueue queue;
-  const auto kind = queue.register_handler([](void*, std::uint32_t) {}, nullptr);
+  EventQueue::Timer timer{};
+  const auto name_of = [](void* name, std::uint32_t) -> EventQueue::Timer& { return *static_cast<EventQueue::Timer*>(name); };
+  const auto kind = queue.register_handler([](void*, std::uint32_t) {}, &timer, nullptr, name_of);
   Numbered head(1, fired);
   queue.at(ticks(1), head);
-  std::uint32_t highest = 0;
+  std::size_t most = 0;
   for (int i = 0; i < 1'000'000; ++i) {
-    const auto timer = queue.after(ticks(i % 2 ? 1'000'000 : 1000 + i), kind, 0);
-    highest = std::max(highest, static_cast<std::uint32_t>(timer));
+    timer = queue.after(ticks(i % 2 ? 1'000'000 : 1000 + i), kind, 0);
+    most = std::max(most, queue.places());
     queue.cancel(timer);
   }
-  CHECK(highest < 200);
+  CHECK(most <= 1 + 64 + 1);
   CHECK(queue.pending() == 1);
   queue.fire_next();
   CHECK(queue.empty());
   CHECK(queue.now() == ticks(1));
+}
+
+TEST_CASE("what waits in a lane can be cancelled after others of the lane were cleared away") {
+  // Of 1,000 events and 1,000 timers of one delay, all but every tenth are cancelled, so that dead ones are cleared away
+  // several times and the others get new places. Then half of the rest are cancelled by their new names.
+  std::vector<int> fired;
+  EventQueue queue;
+  struct Kept {
+    std::vector<int>* fired;
+    std::vector<EventQueue::Timer> timers;
+  } kept{&fired, std::vector<EventQueue::Timer>(1000)};
+  const auto kind = queue.register_handler(
+      [](void* self, std::uint32_t id) { static_cast<Kept*>(self)->fired->push_back(static_cast<int>(1000 + id)); }, &kept, nullptr,
+      [](void* self, std::uint32_t id) -> EventQueue::Timer& { return static_cast<Kept*>(self)->timers[id]; });
+  std::vector<std::unique_ptr<Numbered>> events;
+  for (int i = 0; i < 1000; ++i) {
+    events.push_back(std::make_unique<Numbered>(i, fired));
+    queue.after(ticks(10), *events.back());
+    kept.timers[static_cast<std::size_t>(i)] = queue.after(ticks(10), kind, static_cast<std::uint32_t>(i));
+  }
+  const auto cancel_if = [&](auto condition) {
+    for (std::size_t i = 0; i < 1000; ++i) {
+      if (!condition(i)) continue;
+      events[i]->cancel();
+      queue.cancel(kept.timers[i]);
+    }
+  };
+  const std::vector<EventQueue::Timer> before = kept.timers;
+  cancel_if([](std::size_t i) { return i % 10 != 5; });
+  CHECK(queue.places() < 400);
+  CHECK(kept.timers[995] != before[995]);
+  cancel_if([](std::size_t i) { return i % 20 == 5; });
+  std::vector<int> expected;
+  for (int i = 15; i < 1000; i += 20) expected.insert(expected.end(), {i, 1000 + i});
+  while (!queue.empty()) queue.fire_next();
+  CHECK(fired == expected);
 }
 
 TEST_CASE("events scheduled for now keep their order, whether or not others are due at that instant") {

@@ -1,5 +1,6 @@
 // Routes of two links, as a star has them: the solo and the pure tier of Sharing for them, without loops. Each function does what the
-// general one does there, in the same order.
+// general one does there, in the same order. They are part of their few callers.
+#pragma once
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +10,7 @@ namespace straggler::fluid {
 
 /// Alone on both links: solo. Alone on one, while all of at least two other flows are bound to the other link: pure, if that link stays the
 /// bottleneck of them all.
-bool Sharing::join_pair(FlowIndex index) {
+inline bool Sharing::join_pair(FlowIndex index) {
   Flow& flow = flows_[index];
   LinkId of_it = flow.links[0], of_all = flow.links[1];
   Link *own = &links_[of_it], *shared = &links_[of_all];
@@ -30,7 +31,13 @@ bool Sharing::join_pair(FlowIndex index) {
   if (shared->flows == 0) {
     enter_alone(*own);
     enter_alone(*shared);
-    bind_solo(index, narrower(links_[flow.links[1]], links_[flow.links[0]]) ? flow.links[1] : flow.links[0], flow.bytes);
+    const LinkId narrowest = narrower(links_[flow.links[1]], links_[flow.links[0]]) ? flow.links[1] : flow.links[0];
+    flow.state = FlowState::solo;  // as bind_solo() has it
+    flow.bound = narrowest;
+    flow.since = now();
+    ++flow.stamp;
+    links_[narrowest].bound = 1;
+    start_timer(index, flow.bytes, links_[narrowest].capacity);
     return true;
   }
   if (shared->flows < 2 || shared->bound != shared->flows || own->hub || shared->hub) return false;
@@ -50,7 +57,7 @@ bool Sharing::join_pair(FlowIndex index) {
 }
 
 /// A solo flow that is alone on both links and is done.
-bool Sharing::leave_solo_pair(FlowIndex index) {
+inline bool Sharing::leave_solo_pair(FlowIndex index) {
   const Flow& flow = flows_[index];
   if (flow.length != 2 || flow.uneven || flow.general) return false;
   Link &first = links_[flow.links[0]], &second = links_[flow.links[1]];
@@ -67,8 +74,12 @@ bool Sharing::leave_solo_pair(FlowIndex index) {
   return true;
 }
 
+inline void Sharing::leave_done(FlowIndex index) {
+  if (!leave_solo_pair(index)) leave(index, 0);
+}
+
 /// A grouped flow that is done, alone on its other link. All flows on its bottleneck are bound there, and others stay.
-bool Sharing::leave_pure_pair(FlowIndex index) {
+inline bool Sharing::leave_pure_pair(FlowIndex index) {
   const Flow& flow = flows_[index];
   if (flow.length != 2 || flow.uneven || flow.general || flow.state != FlowState::grouped) return false;
   Link& own = links_[flow.links[flow.links[0] == flow.bound ? 1 : 0]];
