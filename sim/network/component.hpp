@@ -1,6 +1,7 @@
 // The general tier: progressive filling of a part of the network, verified by the max-min criterion.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "sim/network/flow.hpp"
@@ -26,34 +27,66 @@ class Component {
   void solve();
 
  private:
+  static constexpr double infinite_ = std::numeric_limits<double>::infinity();
   static constexpr double tolerance = 1e-10;  // relative, of a level or a capacity, in the examination
 
+  /// A flow on a link of the component. Its state is copied, since it is looked at several times.
+  struct Known {
+    FlowIndex flow;
+    std::uint32_t member;  // its place in members_; none: it is outside the component
+    LinkId bound;          // before; none once it has a supply
+    std::uint32_t supply;  // that binds it by the last filling; none: it had no part in that
+    double level, rate;    // by the last filling, or before
+  };
+  struct Crossing {
+    std::uint32_t known;  // place in known_
+    FlowIndex flow;
+    double volume;
+  };
+  struct Part {
+    LinkId link;
+    std::uint32_t first, end;  // of its flows in crossings_, in the order of its roster
+    double capacity;
+    double share;  // link.share() after all, for flag()
+  };
+  /// What a link carries by the last filling.
+  struct Load {
+    double carried = 0, highest = 0;        // rates; level
+    double filled = -1, fixed = infinite_;  // levels of flows bound here: filled ones, and others
+  };
+
   void collect();
-  void include_link(LinkId l);
-  bool include_flow(FlowIndex index);
-  void fill();
+  void include_link(LinkId l) {
+    if (number_of_link_[l] == none) include_new_link(l);
+  }
+  void include_new_link(LinkId l);
+  std::uint32_t know(FlowIndex index);
+  bool include_flow(std::uint32_t known);
   void pose(const Flow& flow);
-  bool examine(LinkId l);
+  void fill();
+  bool examine_all();
+  bool correct(const Part& part, const Load& load);
   void apply();
   void flag();
-  void flag_one(LinkId l);
-  double level_of(FlowIndex index) const;
+  void flag_one(const Part& part);
+  template <class Condition>
+  bool any_of(const Part& part, Condition condition) const;
   /// none: its own most.
   LinkId bottleneck_of(std::size_t number) const {
     const std::uint32_t supply = solver_.bottleneck()[number];
-    return supply == MaxMinSolver::own_most ? none : links_[supply];
+    return supply == MaxMinSolver::own_most ? none : links_[supply].link;
   }
 
   Sharing& sharing_;
   std::vector<RosterEntry> newcomers_;
-  std::vector<FlowIndex> flows_;
-  std::vector<LinkId> links_;
+  std::vector<Known> known_;
+  std::vector<std::uint32_t> members_;  // in known_
+  std::vector<Part> links_;
+  std::vector<Crossing> crossings_;
   std::vector<std::uint32_t> number_of_link_;  // in links_; none for those outside
-  std::vector<std::uint32_t> number_of_flow_;  // in flows_; valid if Flow::in_component
-  std::vector<double> bytes_;                  // remaining bytes of each flow; negative: it keeps its tag
-  bool volumes_ = false, mosts_ = false;       // some flow has volumes, or a most
-  std::size_t filled_ = 0;                     // flows_ that the solver has given a level
-  MaxMinProblem problem_;
+  std::vector<std::uint32_t> place_of_flow_;   // in known_; valid if Flow::known
+  std::vector<double> bytes_;                  // remaining bytes of each member; negative: it keeps its tag
+  MaxMinProblem problem_;                      // its demands: members_
   MaxMinSolver solver_;
 };
 

@@ -64,7 +64,7 @@ struct alignas(64) Flow {
   std::uint32_t stamp;       // of the latest binding; a tag with another one is stale
   std::uint8_t length;       // of the route; inline_links + 1 if it is on the far side
   FlowState state;
-  bool in_component;  // the general solver is working on it
+  bool known;  // to the general solver, which is working on one of its links
   bool uneven : 1;
   bool general : 1;  // on its links, not for the fast tiers: it is uneven, or crosses a token bucket, or there is no contention
 };
@@ -170,7 +170,7 @@ class FlowTable {
     flows_.back().generation = 1;
     flows_.back().stamp = 0;
     flows_.back().length = 0;
-    flows_.back().in_component = false;
+    flows_.back().known = false;
     flows_.back().vacant = none;
     vacant_ = static_cast<FlowIndex>(flows_.size() - 1);
   }

@@ -1,8 +1,10 @@
 #include "sim/network/max_min.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
+#include <utility>
 
 namespace straggler::fluid {
 namespace {
@@ -20,6 +22,7 @@ void MaxMinSolver::solve(const MaxMinProblem& problem) {
   left_ = problem.capacity;
   weight_.assign(left_.size(), 0);
   rising_.assign(left_.size(), 0);
+  full_at_.assign(left_.size(), -1);
   index_demands(problem);
   order_mosts(problem);
   unfrozen_ = demands;
@@ -87,12 +90,23 @@ void MaxMinSolver::freeze(const MaxMinProblem& problem, std::uint32_t d, std::ui
   bottleneck_[d] = bottleneck;
   level_[d] = level;
   --unfrozen_;
-  const double rate = level * problem.weight[d];
-  for (std::uint32_t k = problem.first[d]; k < problem.first[d + 1]; ++k) {
+  if (problem.volume.empty()) {
+    freeze_with<false>(problem, d, level * problem.weight[d]);
+  } else {
+    freeze_with<true>(problem, d, level * problem.weight[d]);
+  }
+}
+
+template <bool volumes>
+void MaxMinSolver::freeze_with(const MaxMinProblem& problem, std::uint32_t d, double rate) {
+  const double weight = problem.weight[d];
+  const std::uint32_t end = problem.first[d + 1];
+  for (std::uint32_t k = problem.first[d]; k < end; ++k) {
     const std::uint32_t s = problem.crossed[k];
-    left_[s] = std::max(0.0, left_[s] - rate * volume(problem, k));
-    weight_[s] -= problem.weight[d] * volume(problem, k);
-    --rising_[s];
+    if (--rising_[s] == 0) continue;  // it is not looked at again
+    left_[s] = std::max(0.0, left_[s] - (volumes ? rate * problem.volume[k] : rate));
+    weight_[s] -= volumes ? weight * problem.volume[k] : weight;
+    full_at_[s] = -1;
     if (weight_[s] < precise_[s]) weigh_again(problem, s);
   }
 }
@@ -110,12 +124,19 @@ void MaxMinSolver::weigh_again(const MaxMinProblem& problem, std::uint32_t suppl
 }
 
 void MaxMinSolver::solve_by_scan(const MaxMinProblem& problem) {
+  std::array<std::uint32_t, scan_limit> in_use;
+  std::size_t supplies = left_.size();
+  for (std::uint32_t s = 0; s < supplies; ++s) in_use[s] = s;
   while (unfrozen_ > 0) {
     double lowest = std::numeric_limits<double>::infinity();
     std::uint32_t fullest = unbound;
-    for (std::uint32_t s = 0; s < left_.size(); ++s) {
+    const std::size_t before = std::exchange(supplies, 0);
+    for (std::size_t i = 0; i < before; ++i) {
+      const std::uint32_t s = in_use[i];
       if (rising_[s] == 0) continue;
-      const double level = left_[s] / weight_[s];
+      in_use[supplies++] = s;
+      if (full_at_[s] < 0) full_at_[s] = left_[s] / weight_[s];
+      const double level = full_at_[s];
       if (fullest != unbound && !(level < lowest)) continue;
       lowest = level;
       fullest = s;

@@ -48,6 +48,8 @@ class MaxMinSolver {
   void order_mosts(const MaxMinProblem& problem);
   bool freeze_at_mosts(const MaxMinProblem& problem, double lowest);
   void freeze_all(const MaxMinProblem& problem, std::uint32_t supply, double level);
+  template <bool volumes>
+  void freeze_with(const MaxMinProblem& problem, std::uint32_t demand, double rate);
   void freeze(const MaxMinProblem& problem, std::uint32_t demand, std::uint32_t bottleneck, double level);
   void weigh_again(const MaxMinProblem& problem, std::uint32_t supply);
   void solve_by_scan(const MaxMinProblem& problem);
@@ -58,6 +60,7 @@ class MaxMinSolver {
   std::vector<double> left_;           // capacity that frozen demands leave
   std::vector<double> weight_;         // of the demands still rising, times their volumes
   std::vector<double> precise_;        // below this, weight_ is summed afresh
+  std::vector<double> full_at_;        // level at which the supply would be full; negative: not known
   std::vector<std::uint32_t> rising_;  // their number
   std::vector<std::uint32_t> begin_;   // demands of supply s: demands_[begin_[s] .. begin_[s + 1])
   std::vector<std::uint32_t> demands_;
