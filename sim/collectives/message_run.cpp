@@ -84,6 +84,7 @@ struct MessageRun::Inside {
         network(its_network),
         transport(its_transport),
         costs(its_costs),
+        handles(costs.handles()),
         together(start == Start::together),
         eager_most(its_eager_most),
         watch(its_watch),
@@ -188,11 +189,11 @@ struct MessageRun::Inside {
       finish(rank);
   }
 
-  static void keep_early(Rank& rank, std::size_t rounds_ahead) {
+  [[gnu::noinline]] static void keep_early(Rank& rank, std::size_t rounds_ahead) {
     rank.early.add(rounds_ahead);
     rank.met_early = true;
   }
-  static std::uint32_t take_early(Rank& rank) {
+  [[gnu::noinline]] static std::uint32_t take_early(Rank& rank) {
     const std::uint32_t count = rank.early.take();
     rank.met_early = !rank.early.empty();
     return count;
@@ -246,12 +247,12 @@ struct MessageRun::Inside {
   // A message's way
 
   void handle(Message& message) {
-    if (!costs.handles()) return post(message);
+    if (!handles) return post(message);
     message.stage = Message::Stage::handled;
     occupy(place(message, message.from), message);
   }
 
-  void occupy(std::uint32_t where, Message& message) {
+  [[gnu::noinline]] void occupy(std::uint32_t where, Message& message) {
     if (where >= processor_free.size()) processor_free.resize(where + 1);
     Time& free = processor_free[where];
     free = costs.handled(std::max(free, queue.now()), message.bytes);
@@ -292,7 +293,7 @@ struct MessageRun::Inside {
     message.latency = connection.latency;
     message.flow = network.start_on_route({connection.links.data(), connection.links.size()}, wire_bytes(message), Time(), message);
   }
-  void let_shaped_flow(Message& message) {
+  [[gnu::noinline]] void let_shaped_flow(Message& message) {
     plan(message);
     message.latency = carriage.after;
     message.flow = network.start(carriage.flow(carriage.before), message);
@@ -340,7 +341,6 @@ struct MessageRun::Inside {
 
   void arrived(Message& message) {
     if (watched) watch.arrived(message.from, message.to, message.bytes);
-    const bool handles = costs.handles();
     if (handles) {
       message.stage = Message::Stage::taken;
       occupy(place(message, message.to), message);
@@ -403,6 +403,7 @@ struct MessageRun::Inside {
   Network& network;
   Transport& transport;
   CollectiveCosts costs;
+  bool handles;  // costs.handles()
   const bool together;
   const std::optional<std::uint64_t> eager_most;
   CollectiveWatch& watch;
@@ -429,7 +430,10 @@ std::uint64_t MessageRun::open(const CollectiveSchedule& schedule, std::span<con
 }
 void MessageRun::begin(std::uint64_t collective, CollectiveRank rank) { inside_->begin(collective, rank); }
 void MessageRun::begin_all(std::uint64_t collective) { inside_->begin_all(collective); }
-void MessageRun::set_costs(const CollectiveCosts& costs) { inside_->costs = costs; }
+void MessageRun::set_costs(const CollectiveCosts& costs) {
+  inside_->costs = costs;
+  inside_->handles = costs.handles();
+}
 void MessageRun::stop() { inside_->stop(); }
 bool MessageRun::running() const { return !inside_->under_way.empty(); }
 std::uint64_t MessageRun::messages() const { return inside_->posted; }

@@ -147,15 +147,15 @@ EventQueue::Kind EventQueue::register_handler(Handler handler, void* context, Ha
 }
 
 EventQueue::Timer EventQueue::after(Time delay, Kind kind, std::uint32_t id) {
-  const Target target{nullptr, static_cast<std::uint32_t>(kind), id};
+  const auto number = static_cast<std::uint32_t>(kind);
   const std::uint32_t index = lane_of(delay);
-  if (!runs_in(lanes_[index], delay) || !handlers_[target.kind].name_of) return put_elsewhere(delay, target);
-  return static_cast<Timer>(put_in_lane(index, now_ + delay, target));
+  if (!runs_in(lanes_[index], delay) || !handlers_[number].name_of) return put_elsewhere(delay, number, id);
+  return static_cast<Timer>(put_in_lane(index, now_ + delay, {nullptr, number, id}));
 }
 
-[[gnu::noinline]] EventQueue::Timer EventQueue::put_elsewhere(Time delay, const Target& target) {
-  if (delay == Time()) return static_cast<Timer>(put_at_once(target));
-  return static_cast<Timer>(store(delay, target, handlers_[target.kind].name_of));
+[[gnu::noinline]] EventQueue::Timer EventQueue::put_elsewhere(Time delay, std::uint32_t kind, std::uint32_t id) {
+  const Target target{nullptr, kind, id};
+  return static_cast<Timer>(delay == Time() ? put_at_once(target) : store(delay, target, handlers_[kind].name_of));
 }
 
 /// The first of the stored events where it is not in a lane.

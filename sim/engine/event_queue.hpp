@@ -158,7 +158,7 @@ class EventQueue {
   inline bool runs_in(const Lane& lane, Time delay) const;
   inline std::uint32_t put_in_lane(std::uint32_t index, Time when, const Target& target);
   [[gnu::always_inline]] inline std::uint32_t store(Time delay, const Target& target, bool may_move);
-  Timer put_elsewhere(Time delay, const Target& target);
+  Timer put_elsewhere(Time delay, std::uint32_t kind, std::uint32_t id);
   inline std::uint32_t put_in_slot(Time when, const Target& target);
   void make_slot();
   void take_out(std::uint32_t place) noexcept;

@@ -11,10 +11,9 @@ LinkId Sharing::add_link(double bytes_per_tick) {
   return static_cast<LinkId>(links_.size() - 1);
 }
 
-void Sharing::join(FlowIndex index) {
+void Sharing::join_any(FlowIndex index) {
   Flow& flow = flows_[index];
   if (flow.uneven || !contention_) return join_uneven(index);
-  if (flow.length == 2 && join_pair(index)) return;
   const auto route = flow.route();
   bool alone = true, entangled = false;
   LinkId hub = none;
@@ -104,8 +103,8 @@ void Sharing::clean_roster(LinkId l) {
   link.weight = weight;
 }
 
-bool Sharing::is_done(FlowIndex index) const {
-  if (now() < Time::limit()) return true;  // the timer is at the time that done_at() gave
+/// Before, the timer is at the time that done_at() gave.
+bool Sharing::is_done_at_limit(FlowIndex index) const {
   const Flow& flow = flows_[index];
   return done_at(flow.since, flow.bytes, solo_rate(flow)) <= now();
 }

@@ -67,13 +67,13 @@ class Sharing {
   const Link& link(LinkId l) const { return links_[l]; }
 
   /// The flow, latent so far, comes onto its links.
-  void join(FlowIndex index);
+  inline void join(FlowIndex index);
   /// It leaves them, with `unsent` bytes left, and is retired.
   void leave(FlowIndex index, double unsent);
   /// The timer of a solo flow has fired: the same as leave(index, 0).
   inline void leave_done(FlowIndex index);
   /// The timer of a solo flow reports completion. False if only Time::limit() is reached.
-  bool is_done(FlowIndex index) const;
+  bool is_done(FlowIndex index) const { return now() < Time::limit() || is_done_at_limit(index); }
 
   double remaining(const Flow& flow) const;
   double level(const Flow& flow) const {
@@ -117,6 +117,8 @@ class Sharing {
   static constexpr double tolerance = 1e-12;      // of a level, where a tie must not start a search
 
   // sharing.cpp: who is where
+  void join_any(FlowIndex index);
+  bool is_done_at_limit(FlowIndex index) const;
   Time now() const { return queue_.now(); }
   /// It has entered its links, and is not alone on them. `hub`: one of them, or none.
   void join_others(FlowIndex index, bool entangled, LinkId hub);
@@ -191,7 +193,7 @@ class Sharing {
   double least_other_share(LinkId l);
 
   // pair.hpp. False: another case, and nothing has been done.
-  inline bool join_pair(FlowIndex index);
+  bool join_pair(FlowIndex index);
   inline bool leave_solo_pair(FlowIndex index);
   inline bool leave_pure_pair(FlowIndex index);
 
@@ -269,6 +271,11 @@ inline void Sharing::enter(LinkId l, FlowIndex index, double weight, double byte
   link.weight += weight;
   link.promised += bytes;
   if (std::uint64_t{link.flows - 1} >> link.peak) link.peak = static_cast<std::uint8_t>(std::bit_width(link.flows - 1));
+}
+
+inline void Sharing::join(FlowIndex index) {
+  const Flow& flow = flows_[index];
+  if (flow.length != 2 || flow.uneven || !contention_ || !join_pair(index)) join_any(index);
 }
 
 /// Of a solo flow: done_at(), without its division where the last one was of the same numbers: messages of a collective are equal.
