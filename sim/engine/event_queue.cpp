@@ -79,7 +79,7 @@ inline std::uint32_t EventQueue::store(Time delay, const Target& target, bool ma
   if (!may_move) return put_in_slot(when, target);
   if (lane.entries.full()) {
     if (lane.entries.size() == 1u << position_bits) return put_in_slot(when, target);  // positions would no longer differ
-    lane.entries.grow();
+    room_ += lane.entries.grow();
   }
   if (lane.entries.empty()) insert_head(make_key(when, sequence_, index));
   return put_in_lane(index, when, target);
@@ -99,6 +99,7 @@ inline std::uint32_t EventQueue::put_in_slot(Time when, const Target& target) {
 [[gnu::noinline]] void EventQueue::make_slot() {
   if (slots_.size() >= lane_place_bit) throw std::length_error("more than 2^30 events are pending");
   slots_.emplace_back();
+  ++room_;
   vacate(static_cast<std::uint32_t>(slots_.size() - 1));
 }
 

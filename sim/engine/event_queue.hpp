@@ -137,7 +137,7 @@ class EventQueue {
   static constexpr std::uint32_t soon_place = ~0u;  // of the event beside the ring
   static constexpr int lane_bits = 6, position_bits = 24;
   static constexpr std::size_t look_ahead = 3;        // events
-  static constexpr std::size_t cached_events = 2048;  // with fewer, their data is in the cache anyway
+  static constexpr std::size_t cached_events = 3072;  // with fewer places, the events' data is in the cache anyway
 
   static Time time_of(HeapKey key) { return Time::from_ticks(static_cast<std::int64_t>(key >> 64)); }
   /// When the first event of heap and lanes is due.
@@ -197,6 +197,7 @@ class EventQueue {
   std::uint32_t vacant_ = ~0u;  // first of the list of vacant slots
   std::size_t stored_ = 0;      // entries in heap and lanes, dead ones included
   std::size_t dead_ = 0;        // cancelled ones among them
+  std::size_t room_ = 0;        // places that heap and lanes have had
   std::size_t instant_live_ = 0;
   Event* soon_ = nullptr;  // due now, before the whole ring; null: none
   KeyHeap heap_;
@@ -248,7 +249,7 @@ inline void EventQueue::fire_stored(Time next) {
   }
   const Target target = pop_stored();
   if (dead_ > 0) drop_dead_heads();
-  if (stored_ > cached_events) fetch_next();
+  if (room_ > cached_events) fetch_next();
   fire(target);
 }
 

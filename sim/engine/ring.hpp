@@ -40,12 +40,14 @@ class Ring {
     buffer_[tail_ & (capacity_ - 1)] = value;
     return tail_++;
   }
-  void grow() {
-    const std::uint64_t capacity = capacity_ == 0 ? 4 : 2 * capacity_;
+  /// Returns how many more elements it has room for.
+  std::uint64_t grow() {
+    const std::uint64_t before = capacity_, capacity = capacity_ == 0 ? 4 : 2 * capacity_;
     auto buffer = std::make_unique_for_overwrite<T[]>(capacity);
     for (std::uint64_t i = head_; i != tail_; ++i) buffer[i & (capacity - 1)] = buffer_[i & (capacity_ - 1)];
     buffer_ = std::move(buffer);
     capacity_ = capacity;
+    return capacity - before;
   }
   void pop_front() {
     if (++head_ == tail_ && capacity_ > kept_capacity) release();
