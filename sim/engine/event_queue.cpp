@@ -53,9 +53,9 @@ inline std::uint32_t EventQueue::lane_of(Time delay) {
   return static_cast<std::uint32_t>(hash >> (64 - lane_bits));
 }
 
-/// The commonest case: a lane of this delay has events and room. A lane's delay is above 0.
+/// The commonest case: there is a lane of this delay, and room in it. A lane's delay is above 0.
 inline bool EventQueue::runs_in(const Lane& lane, Time delay) const {
-  return lane.delay == delay && !lane.entries.full() && !lane.entries.empty() && now_ + delay <= Time::limit() &&
+  return lane.delay == delay && !lane.entries.full() && now_ + delay <= Time::limit() &&
          sequence_ != std::numeric_limits<std::uint32_t>::max();
 }
 
@@ -81,8 +81,9 @@ inline std::uint32_t EventQueue::store(Time delay, const Target& target, bool ma
     if (lane.entries.size() == 1u << position_bits) return put_in_slot(when, target);  // positions would no longer differ
     room_ += lane.entries.grow();
   }
-  if (lane.entries.empty()) insert_head(make_key(when, sequence_, index));
-  return put_in_lane(index, when, target);
+  const std::uint32_t place = put_in_lane(index, when, target);
+  if (lane.entries.size() == 1) insert_head(lane.entries.front().key);
+  return place;
 }
 
 inline std::uint32_t EventQueue::put_in_slot(Time when, const Target& target) {
@@ -103,7 +104,7 @@ inline std::uint32_t EventQueue::put_in_slot(Time when, const Target& target) {
   vacate(static_cast<std::uint32_t>(slots_.size() - 1));
 }
 
-void EventQueue::insert_head(HeapKey key) {
+[[gnu::noinline]] void EventQueue::insert_head(HeapKey key) {
   std::size_t i = ++lanes_in_use_;
   for (; heads_[i - 1] < key; --i) heads_[i] = heads_[i - 1];
   heads_[i] = key;
@@ -131,8 +132,10 @@ std::uint32_t EventQueue::put_at_once(const Target& target) {
 void EventQueue::after(Time delay, Event& event) {
   const std::uint32_t index = lane_of(delay);
   if (!runs_in(lanes_[index], delay) || event.queue_) return put_elsewhere(delay, event);
+  const bool first = lanes_[index].entries.empty();
   event.place_ = put_in_lane(index, now_ + delay, {&event, event_kind, 0});
   event.queue_ = this;
+  if (first) insert_head(lanes_[index].entries.front().key);
 }
 
 [[gnu::noinline]] void EventQueue::put_elsewhere(Time delay, Event& event) {
@@ -151,7 +154,10 @@ EventQueue::Timer EventQueue::after(Time delay, Kind kind, std::uint32_t id) {
   const auto number = static_cast<std::uint32_t>(kind);
   const std::uint32_t index = lane_of(delay);
   if (!runs_in(lanes_[index], delay) || !handlers_[number].name_of) return put_elsewhere(delay, number, id);
-  return static_cast<Timer>(put_in_lane(index, now_ + delay, {nullptr, number, id}));
+  const bool first = lanes_[index].entries.empty();
+  const std::uint32_t place = put_in_lane(index, now_ + delay, {nullptr, number, id});
+  if (first) insert_head(lanes_[index].entries.front().key);
+  return static_cast<Timer>(place);
 }
 
 [[gnu::noinline]] EventQueue::Timer EventQueue::put_elsewhere(Time delay, std::uint32_t kind, std::uint32_t id) {

@@ -44,25 +44,31 @@ class MaxMinSolver {
   const std::vector<std::uint32_t>& bottleneck() const { return bottleneck_; }
 
  private:
+  struct Supply {
+    double left;           // capacity that frozen demands leave
+    double weight;         // of the demands still rising, times their volumes
+    double precise;        // below this, `weight` is summed afresh
+    double full_at;        // level at which it would be full; negative: not known
+    std::uint32_t rising;  // their number
+    std::uint32_t begin;   // its demands: demands_[begin .. begin of the next one)
+  };
+
+  void solve_one(const MaxMinProblem& problem);
+  template <bool volumes>
   void index_demands(const MaxMinProblem& problem);
   void order_mosts(const MaxMinProblem& problem);
   bool freeze_at_mosts(const MaxMinProblem& problem, double lowest);
   void freeze_all(const MaxMinProblem& problem, std::uint32_t supply, double level);
+  void freeze(const MaxMinProblem& problem, std::uint32_t demand, std::uint32_t bottleneck, double level);
   template <bool volumes>
   void freeze_with(const MaxMinProblem& problem, std::uint32_t demand, double rate);
-  void freeze(const MaxMinProblem& problem, std::uint32_t demand, std::uint32_t bottleneck, double level);
   void weigh_again(const MaxMinProblem& problem, std::uint32_t supply);
   void solve_by_scan(const MaxMinProblem& problem);
   void solve_by_heap(const MaxMinProblem& problem);
 
   std::vector<double> level_;
   std::vector<std::uint32_t> bottleneck_;
-  std::vector<double> left_;           // capacity that frozen demands leave
-  std::vector<double> weight_;         // of the demands still rising, times their volumes
-  std::vector<double> precise_;        // below this, weight_ is summed afresh
-  std::vector<double> full_at_;        // level at which the supply would be full; negative: not known
-  std::vector<std::uint32_t> rising_;  // their number
-  std::vector<std::uint32_t> begin_;   // demands of supply s: demands_[begin_[s] .. begin_[s + 1])
+  std::vector<Supply> supplies_;  // and one at the end
   std::vector<std::uint32_t> demands_;
   std::vector<std::uint32_t> crossings_;  // of the same; empty if all volumes are 1
   std::vector<std::pair<double, std::uint32_t>> heap_;
