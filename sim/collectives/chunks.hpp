@@ -13,7 +13,7 @@ class Chunks {
   std::uint64_t bytes() const { return whole_ * count_ + rest_; }
   /// Where chunk `c` begins; edge(count()) is where the last one ends.
   std::uint64_t edge(std::size_t c) const { return whole_ * c + (rest_ == 0 ? 0 : rest_ * c / count_); }
-  std::uint64_t size(std::size_t c) const { return edge(c + 1) - edge(c); }
+  std::uint64_t size(std::size_t c) const { return rest_ == 0 ? whole_ : whole_ + (rest_ * c % count_ + rest_ >= count_ ? 1 : 0); }
   /// Of chunks [first, last).
   std::uint64_t size(std::size_t first, std::size_t last) const { return edge(last) - edge(first); }
 

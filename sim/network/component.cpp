@@ -58,7 +58,10 @@ void Component::collect() {
 void Component::include_new_link(LinkId l) {
   number_of_link_[l] = static_cast<std::uint32_t>(links_.size());
   const bool bucket = sharing_.links_[l].bucket;
-  if (bucket) sharing_.look_into_bucket(l);
+  if (bucket) {
+    sharing_.look_into_bucket(l);
+    for (Part& part : links_) part.left = -1;  // rates may have changed with its capacity
+  }
   const auto first = static_cast<std::uint32_t>(crossings_.size());
   sharing_.for_each_flow(l, [&](FlowIndex i) {
     const Flow& flow = sharing_.flows_[i];
@@ -69,7 +72,7 @@ void Component::include_new_link(LinkId l) {
     known.level = sharing_.level(flow);  // the capacity may have changed
     known.rate = known.level * flow.weight;
   });
-  links_.push_back({l, first, static_cast<std::uint32_t>(crossings_.size()), sharing_.links_[l].capacity, 0});
+  links_.push_back({l, first, static_cast<std::uint32_t>(crossings_.size()), sharing_.links_[l].capacity});
 }
 
 inline std::uint32_t Component::know(FlowIndex index) {
@@ -124,20 +127,25 @@ void Component::pose(const Flow& flow) {
     const std::uint32_t number = number_of_link_[route[k]];
     if (number == none) continue;
     problem_.crossed.push_back(number);
+    links_[number].left = -1;
     if (with_volumes) problem_.volume.push_back(volumes ? volumes[k] : 1);
   }
   problem_.first.push_back(static_cast<std::uint32_t>(problem_.crossed.size()));
 }
 
 void Component::fill() {
-  problem_.capacity.clear();
-  for (const Part& part : links_) {
-    double left = part.capacity;
-    for (std::uint32_t c = part.first; c < part.end; ++c) {
-      const Known& known = known_[crossings_[c].known];
-      if (known.member == none) left -= known.rate * crossings_[c].volume;
+  problem_.capacity.resize(links_.size());
+  for (std::size_t t = 0; t < links_.size(); ++t) {
+    Part& part = links_[t];
+    if (part.left < 0) {
+      double left = part.capacity;
+      for (std::uint32_t c = part.first; c < part.end; ++c) {
+        const Known& known = known_[crossings_[c].known];
+        if (known.member == none) left -= known.rate * crossings_[c].volume;
+      }
+      part.left = std::max(0.0, left);
     }
-    problem_.capacity.push_back(std::max(0.0, left));
+    problem_.capacity[t] = part.left;
   }
   solver_.solve(problem_);
   for (std::size_t n = 0; n < members_.size(); ++n) {

@@ -47,7 +47,8 @@ class Component {
     LinkId link;
     std::uint32_t first, end;  // of its flows in crossings_, in the order of its roster
     double capacity;
-    double share;  // link.share() after all, for flag()
+    double left = -1;  // that flows outside the component leave; negative: not known
+    double share = 0;  // link.share() after all, for flag()
   };
   /// What a link carries by the last filling.
   struct Load {

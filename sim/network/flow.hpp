@@ -108,19 +108,25 @@ class FlowTable {
   }
 
   FlowIndex add(std::span<const LinkId> route, double bytes, double weight, Arrival& arrival) {
+    if (route.size() == 2) return add_pair(route[0], route[1], bytes, weight, arrival);
     const FlowIndex i = take_place();
     Flow& flow = flows_[i];
     if (route.size() <= Flow::inline_links) {
       flow.length = static_cast<std::uint8_t>(route.size());
-      if (route.size() == 2) {  // most routes of stars: no call
-        flow.links[0] = route[0];
-        flow.links[1] = route[1];
-      } else {
-        std::copy(route.begin(), route.end(), flow.links);
-      }
+      std::copy(route.begin(), route.end(), flow.links);
     } else {
       far_side(flow).links.assign(route.begin(), route.end());
     }
+    occupy(i, bytes, weight, arrival);
+    return i;
+  }
+  /// The same for most routes of stars.
+  FlowIndex add_pair(LinkId first, LinkId second, double bytes, double weight, Arrival& arrival) {
+    const FlowIndex i = take_place();
+    Flow& flow = flows_[i];
+    flow.length = 2;
+    flow.links[0] = first;
+    flow.links[1] = second;
     occupy(i, bytes, weight, arrival);
     return i;
   }

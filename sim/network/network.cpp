@@ -130,6 +130,11 @@ struct Network::Inside {
     return id;
   }
 
+  [[gnu::noinline]] FlowId start_any(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival) {
+    check_latency(latency);
+    return begin(flows.add(route, bytes, 1, arrival), route.empty() || bytes == 0, latency);
+  }
+
   EventQueue& queue;
   EventQueue::Kind timer_kind;
   fluid::FlowTable flows;
@@ -195,8 +200,11 @@ FlowId Network::start(std::span<const LinkId> route, double bytes, Time latency,
 
 FlowId Network::start_on_route(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival) {
   Inside& in = *inside_;
-  if (latency != Time()) in.check_latency(latency);
-  return in.begin(in.flows.add(route, bytes, 1, arrival), route.empty() || bytes == 0, latency);
+  if (route.size() != 2 || bytes == 0 || latency != Time()) return in.start_any(route, bytes, latency, arrival);
+  const FlowIndex index = in.flows.add_pair(route[0], route[1], bytes, 1, arrival);
+  const FlowId id = in.flows.id(index);
+  in.sharing.join(index);
+  return id;
 }
 
 FlowId Network::start(const FlowRequest& request, Arrival& arrival) {
