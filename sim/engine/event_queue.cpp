@@ -129,7 +129,7 @@ std::uint32_t EventQueue::put_at_once(const Target& target) {
   return instant_bit | (static_cast<std::uint32_t>(position) & (lane_place_bit - 1));
 }
 
-void EventQueue::after(Time delay, Event& event) {
+void EventQueue::put(Time delay, Event& event) {
   const std::uint32_t index = lane_of(delay);
   if (!runs_in(lanes_[index], delay) || event.queue_) return put_elsewhere(delay, event);
   const bool first = lanes_[index].entries.empty();
@@ -139,7 +139,6 @@ void EventQueue::after(Time delay, Event& event) {
 }
 
 [[gnu::noinline]] void EventQueue::put_elsewhere(Time delay, Event& event) {
-  if (delay == Time()) return at_once(event);
   if (event.queue_) throw_scheduled_already();
   event.place_ = store(delay, {&event, event_kind, 0}, true);
   event.queue_ = this;

@@ -79,7 +79,10 @@ class EventQueue {
   Time span(double ticks) const;
   /// Throws std::logic_error if `when` is past or the event is scheduled already, TimeOverflow beyond Time::limit().
   void at(Time when, Event& event) { after(when - now_, event); }
-  void after(Time delay, Event& event);
+  void after(Time delay, Event& event) {
+    if (delay == Time()) return at_once(event);
+    put(delay, event);
+  }
   /// The same as after(Time(), event), faster.
   void at_once(Event& event) {
     if (event.queue_) throw_scheduled_already();
@@ -153,6 +156,7 @@ class EventQueue {
   Entry& at_lane_place(std::uint32_t place) { return lanes_[place >> position_bits & ((1u << lane_bits) - 1)].entries.at_position(place); }
   void put_behind(Event& event);
   std::uint32_t put_at_once(const Target& target);
+  void put(Time delay, Event& event);
   void put_elsewhere(Time delay, Event& event);
   static inline std::uint32_t lane_of(Time delay);
   inline bool runs_in(const Lane& lane, Time delay) const;
@@ -226,10 +230,11 @@ inline EventQueue::Target EventQueue::pop_stored() {
   --stored_;
   Ring<Entry>& entries = lanes_[who(head)].entries;
   const Target target = entries.front().target;
-  entries.pop_front();
-  if (entries.empty()) {
+  if (entries.size() == 1) {
+    entries.pop_front();
     --lanes_in_use_;
   } else {
+    entries.drop_front();
     const HeapKey key = entries.front().key;
     if (key < heads_[lanes_in_use_ - 1]) {
       heads_[lanes_in_use_] = key;  // mostly the lane's next one comes before those of other lanes

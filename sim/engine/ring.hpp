@@ -52,6 +52,8 @@ class Ring {
   void pop_front() {
     if (++head_ == tail_ && capacity_ > kept_capacity) release();
   }
+  /// pop_front() where others remain.
+  void drop_front() { ++head_; }
   void pop_back() {
     if (head_ == --tail_ && capacity_ > kept_capacity) release();
   }

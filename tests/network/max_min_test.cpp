@@ -36,6 +36,14 @@ TEST_CASE("demands on one supply share it by weight") {
   CHECK(levels(Problem({12}).demand({0}, 1).demand({0}, 2).demand({0}, 3)) == std::vector<double>{2, 2, 2});
 }
 
+TEST_CASE("one demand alone stops at its tightest supply, the first one of equals") {
+  // 6 / 2, 4 / 2 and 4 / 2: supplies 1 and 2 are full together.
+  MaxMinSolver solver;
+  solver.solve(Problem({6, 4, 4}).demand({0, 2, 1}, 2));
+  CHECK(solver.level() == std::vector<double>{2});
+  CHECK(solver.bottleneck() == std::vector<std::uint32_t>{1});
+}
+
 TEST_CASE("the chain of Bertsekas and Gallager: one long demand, a short one on each supply") {
   // Supplies 10, 4, 20. All rise to 2, where supply 1 is full (long and its own short one). Then the short ones on supplies 0
   // and 2 rise until 10 - 2 and 20 - 2.
