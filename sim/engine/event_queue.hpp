@@ -62,9 +62,7 @@ class EventQueue {
 
   Time now() const { return now_; }
   /// When the earliest event is due; never() if there is none.
-  Time next() const {
-    return soon_ || !instant_.empty() ? now_ : first_stored();
-  }
+  Time next() const { return soon_ || !instant_.empty() ? now_ : first_stored(); }
   /// Number of events that have fired.
   std::uint64_t fired() const { return fired_; }
   bool empty() const { return !soon_ && instant_.empty() && stored_ == 0; }

@@ -272,8 +272,7 @@ void Component::flag_one(const Part& part) {
     Link& bottleneck = s.links_[flow.bound];
     if (flow.bound != l) {
       if (link.bound > 0 || link.exceeded) bottleneck.entangled = true;
-      if (flow.state == FlowState::grouped)
-        s.groups_[bottleneck.group].safe = std::min(s.groups_[bottleneck.group].safe, part.share);
+      if (flow.state == FlowState::grouped) s.groups_[bottleneck.group].safe = std::min(s.groups_[bottleneck.group].safe, part.share);
       continue;
     }
     for (const LinkId other : flow.route()) {

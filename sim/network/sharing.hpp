@@ -246,12 +246,12 @@ class Sharing {
   std::vector<LinkId> changed_hubs_;
   std::vector<GroupIndex> changed_groups_;
   std::vector<FlowIndex> scratch_;
-  std::size_t hubs_ = 0;    // links that are hubs now
+  std::size_t hubs_ = 0;            // links that are hubs now
   ContinuousModel::Moment moment_;  // unsettled: one of the three lists above has something on it
   bool contention_ = true;
   double last_bytes_ = 0, last_rate_ = 0;  // of the last solo flow
   Time last_span_, before_;                // its duration, which is right for all that begin before this moment
-  EventQueue::Kind bucket_kind_{};  // once there are buckets
+  EventQueue::Kind bucket_kind_{};         // once there are buckets
   std::vector<Bucket> buckets_;
   std::vector<std::uint32_t> bucket_of_;          // of each link up to the last with a bucket
   std::unordered_map<LinkId, Account> accounts_;  // of unsteady links; never walked through

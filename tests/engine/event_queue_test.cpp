@@ -146,7 +146,7 @@ class Race {
   std::vector<int> lanes_;
   int most_, cancels_, next_number_ = 0;
   std::uint64_t count_ = 0;
-  EventQueue queue_;  // the first to go, with events still scheduled
+  EventQueue queue_;                          // the first to go, with events still scheduled
   EventQueue::Kind kind_{}, renamed_kind_{};  // the queue gives timers of the second one new names
 };
 
