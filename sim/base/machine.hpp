@@ -20,6 +20,8 @@ GroupLimits group_limits(const std::filesystem::path& root = "/");
 unsigned core_quota();
 /// Threads of this process that can run at a time: its affinity's processors, at most core_quota(). At least 1.
 unsigned usable_cores();
+/// The most threads that a user may request, and the most runs at a time: the system refuses to start tens of thousands.
+inline constexpr unsigned most_threads = 4096, most_jobs = 1024;
 /// Bytes of memory: the machine's, or less if control groups limit it. Cached.
 std::uint64_t usable_memory();
 

@@ -7,6 +7,7 @@
 
 #include "models/kernels/kernels.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "sim/base/machine.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -105,7 +106,6 @@ std::filesystem::path Arguments::file(const char* name) const {
 }
 
 void Arguments::read_common() {
-  constexpr std::uint64_t most_threads = 4096;
   if (has("threads")) {
     const std::uint64_t threads = count("threads", 1);
     if (threads > most_threads) throw UsageError(fmt::format("--threads is {}; it must be at most {}", threads, most_threads));

@@ -10,6 +10,7 @@
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "sim/base/hidden_folder.hpp"
+#include "sim/base/machine.hpp"
 #include "sim/base/readable.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/ranks.hpp"
@@ -31,7 +32,7 @@ void add_pool_options(po::options_description_easy_init& add) {
 PoolOptions read_pool_options(const Arguments& arguments) {
   PoolOptions pool;
   const unsigned cores = own_cores();
-  pool.jobs = arguments.has("jobs") ? static_cast<unsigned>(std::min<std::uint64_t>(arguments.count("jobs", 1), 1024)) : cores;
+  pool.jobs = arguments.has("jobs") ? static_cast<unsigned>(std::min<std::uint64_t>(arguments.count("jobs", 1), most_jobs)) : cores;
   const unsigned threads = arguments.common().threads;
   pool.worker.threads = threads ? threads : std::max(1u, cores / pool.jobs);
   if (arguments.has("kernels")) pool.worker.kernels = arguments.get<std::string>("kernels");
