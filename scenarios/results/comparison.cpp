@@ -254,9 +254,9 @@ std::string verdict_among(const Comparison& all, bool real) {
 
 }  // namespace
 
-Comparison compare(std::vector<RunResult> runs) {
+Comparison compare(std::vector<RunResult> runs, std::vector<std::string> labels) {
   if (runs.empty()) throw ResultsError("there is nothing to compare; name the result folders of one or more runs");
-  std::vector<std::string> labels = labels_of(runs);
+  if (labels.empty()) labels = labels_of(runs);
   Comparison comparison = judged(std::move(runs), std::move(labels));
   comparison.verdict = comparison.mixed && comparison.different.empty()
                            ? predictions(comparison) + verdict_among(comparison, true) + verdict_among(comparison, false)

@@ -7,8 +7,9 @@
 
 namespace straggler {
 
-/// At least one run. The order of the runs does not change the winner, except that the first of equals wins.
-Comparison compare(std::vector<RunResult> runs);
+/// At least one run. The order of the runs does not change the winner, except that the first of equals wins. `labels`: of the runs,
+/// distinct; empty: their names, or their folders where names repeat.
+Comparison compare(std::vector<RunResult> runs, std::vector<std::string> labels = {});
 
 /// Plain ASCII, at most `width` columns where names allow; runs that do not fit side by side come below.
 std::string comparison_table(const Comparison& comparison, std::size_t width = 140);
