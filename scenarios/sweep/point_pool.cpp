@@ -34,6 +34,12 @@ SweepProgress PointPool::progress() const {
   return progress_;
 }
 
+std::exception_ptr PointPool::error_of(const std::string& failure) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = errors_.find(failure);
+  return found == errors_.end() ? nullptr : found->second;
+}
+
 std::vector<PointOutcome> PointPool::run(std::vector<PointRequest> requests, const More& more) {
   return run(
       requests.size(), [&](std::size_t index) { return std::move(requests[index]); }, more);
@@ -277,6 +283,8 @@ void PointPool::fail(std::uint64_t ticket, const std::string& what) {
   ++progress_.failed;
   PointOutcome& outcome = outcomes_[ended->point.index];
   outcome.failure = ended->point.request.name + (ended->point.request.name.empty() ? "" : ": ") + what;
+  // Its own threads report a failure while they handle the exception; a rank has only the text.
+  if (const std::exception_ptr error = std::current_exception()) errors_.emplace(outcome.failure, error);
   settled_.push_back(ended->point.index);
   settle();
 }

@@ -71,6 +71,8 @@ class PointPool final : public PointDesk {
   /// The state has it already. Throws ScenarioErrors.
   bool has_finished(const PointRequest& request) const;
   SweepProgress progress() const;
+  /// Of a point that failed in this process, by PointOutcome::failure; null: none, or it failed in another one.
+  std::exception_ptr error_of(const std::string& failure) const;
   bool interrupted() const { return stopping_; }
   /// Serves workers elsewhere, on the thread that called run(), until over() holds; the pool's own threads run beside it. Empty: none.
   void serve_by(std::function<void()> serve) { serve_ = std::move(serve); }
@@ -144,6 +146,7 @@ class PointPool final : public PointDesk {
   SweepProgress progress_;
   std::size_t expected_ = 0;  // of progress_.points: not requested yet
   std::exception_ptr failure_;
+  std::map<std::string, std::exception_ptr> errors_;  // by PointOutcome::failure
 };
 
 /// Name of a point's results: hash of its scenario, of whether math is run, of the kernels and of the program.
