@@ -11,49 +11,64 @@ Settings = Union[None, Mapping[str, Any], List[str]]
 _plain = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+%*()-]*( [A-Za-z0-9_./+%*()-]+)*")
 
 
+def plain(value: Any, path: str = "") -> Any:
+    """The value as dicts, lists and scalars: ranges and one-dimensional arrays become lists. `path` names it in errors."""
+    def no_setting(what: str, remedy: str) -> str:
+        return f"{path + ': ' if path else ''}{what} is no setting; write {remedy}"
+    if isinstance(value, Mapping):
+        return {plain(key): plain(item, f"{path}.{key}" if path else str(key)) for key, item in value.items()}
+    shape = getattr(value, "shape", None)  # of numpy, or of pandas
+    if isinstance(shape, tuple) and len(shape) > 1:
+        raise TypeError(no_setting(f"{type(value).__name__} of shape {shape}", "a list, or a one-dimensional array"))
+    if hasattr(value, "tolist") and not isinstance(value, (str, bytes)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple, range)):
+        return [plain(item, f"{path}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(no_setting(str(value), "a finite number"))
+    if value is not None and not isinstance(value, (bool, int, float, str, os.PathLike)):
+        raise TypeError(no_setting(f"{value!r}"[:80].replace("\n", " "), "numbers, texts, lists and dicts"))
+    return value
+
+
 def _scalar(value: Any) -> str:
-    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
-        value = value.item()  # of numpy
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"{value} is no setting; write a finite number")
-        return repr(value)
-    if isinstance(value, (str, os.PathLike)):
-        text = os.fspath(value)
-        return text if _plain.fullmatch(text) else json.dumps(text, ensure_ascii=False)
-    raise TypeError(f"{value!r} is no setting; write numbers, texts, lists and dicts")
+    if isinstance(value, (int, float)):
+        return repr(value) if isinstance(value, float) else str(int(value))
+    text = str(os.fspath(value))
+    return text if _plain.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
-def flow(value: Any) -> str:
-    """The value as YAML in one line."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_scalar(key)}: {flow(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(flow(item) for item in value) + "]"
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_scalar(key)}: {_flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_flow(item) for item in value) + "]"
     return _scalar(value)
 
 
+def flow(value: Any, path: str = "") -> str:
+    """The value as YAML in one line. `path` names it in errors."""
+    return _flow(plain(value, path))
+
+
 def _nested(value: Any) -> bool:
-    return bool(value) and (isinstance(value, Mapping) or
-                            isinstance(value, (list, tuple)) and any(isinstance(item, (Mapping, list, tuple)) for item in value))
+    return bool(value) and (isinstance(value, dict) or isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value))
 
 
-def block(value: Mapping[str, Any], indent: str = "") -> str:
-    """The dict as YAML, a line for each setting, so that messages can name a line."""
+def block(value: Dict[str, Any], indent: str = "") -> str:
+    """The plain dict as YAML, a line for each setting, so that messages can name a line."""
     lines = []
     for key, item in value.items():
         if not _nested(item):
-            lines.append(f"{indent}{_scalar(key)}: {flow(item)}\n")
-        elif isinstance(item, Mapping):
+            lines.append(f"{indent}{_scalar(key)}: {_flow(item)}\n")
+        elif isinstance(item, dict):
             lines.append(f"{indent}{_scalar(key)}:\n{block(item, indent + '  ')}")
         else:
-            lines.append(f"{indent}{_scalar(key)}:\n" + "".join(f"{indent}  - {flow(each)}\n" for each in item))
+            lines.append(f"{indent}{_scalar(key)}:\n" + "".join(f"{indent}  - {_flow(each)}\n" for each in item))
     return "".join(lines)
 
 
@@ -62,7 +77,7 @@ def sets(given: Settings) -> List[str]:
     if given is None:
         return []
     if isinstance(given, Mapping):
-        return [f"{path}={flow(value)}" for path, value in given.items()]
+        return [f"{path}={flow(value, str(path))}" for path, value in given.items()]
     if isinstance(given, str):
         raise TypeError(f"set is {given!r}; write a dict, as {{'training.batch.per_worker': 64}}, or a list of 'PATH=VALUE'")
     return [str(each) for each in given]
@@ -80,7 +95,9 @@ def count(name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
 def text_or_path(scenario: ScenarioLike, what: str = "scenario") -> Dict[str, str]:
     """{"path": …}, or {"text": …, "name": …}."""
     if isinstance(scenario, Mapping):
-        return {"text": block(scenario), "name": f"{what} (dict)"}
+        return {"text": block(plain(scenario)), "name": f"{what} (dict)"}
+    if not isinstance(scenario, (str, os.PathLike)) or scenario == "":
+        raise TypeError(f"{what} is {scenario!r}; write a path, a text of YAML or a dict".replace("\n", " "))
     if isinstance(scenario, str) and ("\n" in scenario or scenario.lstrip().startswith("{")):
         return {"text": scenario, "name": f"{what} (text)"}
     return {"path": os.fspath(scenario)}
