@@ -1,13 +1,16 @@
 """Schemes in Python: a class whose methods are generators over the Node interface (docs/python.md)."""
+import difflib
 import inspect
+import keyword
 import re
 import uuid
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _straggler
-from ._source import flow
+from ._source import flow, plain
 
 _units = r"(ns|us|ms|s|min|h)"
+_exchanges = ("server", "all_reduce", "peers", "none")
 
 
 class Parameter:
@@ -19,7 +22,7 @@ class Parameter:
 
     def __init__(self, type: str, default: Any = None, *, required: bool = False, example: Any = None, low: Optional[float] = None,
                  high: Optional[float] = None, choices: Optional[Sequence[str]] = None, meaning: str = ""):
-        self.type, self.default, self.required, self.example = type, default, required, example
+        self.type, self.default, self.required, self.example = type, plain(default), required, plain(example)
         self.low, self.high, self.choices, self.meaning = low, high, list(choices) if choices else None, meaning
         if required and default is not None:
             raise ValueError("a parameter with a default is not required; leave one of them out")
@@ -31,6 +34,7 @@ def _declared(default: Any) -> Parameter:
     """What a plain default declares."""
     if isinstance(default, Parameter):
         return default
+    default = plain(default)
     if isinstance(default, bool):
         return Parameter("boolean", default)
     if isinstance(default, int):
@@ -44,6 +48,33 @@ def _declared(default: Any) -> Parameter:
     if isinstance(default, str):
         return Parameter("text", default)
     raise TypeError(f"{default!r} declares no parameter; write a number, a text, a list of choices, or straggler.Parameter(...)")
+
+
+def _check_parameters(parameters: Any) -> None:
+    if not isinstance(parameters, Mapping):
+        raise TypeError(f"parameters is {parameters!r:.80}; write names and defaults, as {{'slack': 2}}")
+    for name in parameters:
+        word = r"[A-Za-z][A-Za-z0-9_]*"
+        if not isinstance(name, str) or not re.fullmatch(rf"{word}(\.{word})*", name) or keyword.iskeyword(name):
+            raise ValueError(f"{name!r} cannot name a parameter, an attribute of self; write letters, digits and _, a letter first")
+        if name in ("kind", "on_failure", "compression"):
+            raise ValueError(f"'{name}' cannot name a parameter: a scenario gives each scheme's {name} under this name; choose another one")
+
+
+def _check_attributes(cls: type, parameters: Mapping[str, Any]) -> None:
+    for name in parameters:
+        what = getattr(cls, name.replace(".", "_"), None)
+        if callable(what) or hasattr(type(what), "__set__"):
+            raise ValueError(f"'{name}' cannot name a parameter: {cls.__name__} has a method or property of that name, which its "
+                             "value would hide; choose another one")
+
+
+def check_decorated(decorator: str, name: Any) -> None:
+    """Refuses what a decorator without parentheses is given, and names that are no text."""
+    if callable(name):
+        raise TypeError(f"@straggler.{decorator} stands without its arguments; write @straggler.{decorator}('name', …)")
+    if not isinstance(name, str):
+        raise TypeError(f"{name!r:.80} is no name; write @straggler.{decorator}('name', …)")
 
 
 def _texts(values: Mapping[str, Any]) -> Dict[str, str]:
@@ -68,7 +99,8 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
            parameters: Optional[Dict[str, Any]] = None, summary: str = "", reference: str = "", rule: str = "", waits: str = "",
            family: str = "asynchronous", asynchronous: Union[bool, Callable[[Dict[str, Any]], bool]] = True, versions: str = "shared",
            sends_gradients: Optional[bool] = None, answers_hold_own: bool = True, unanswered: bool = False,
-           reduces: bool = False, on_failure: Sequence[str] = ("abort",), invited: Any = None, invites: bool = False, selection: Any = None,
+           reduces: bool = False, on_failure: Union[str, Sequence[str]] = ("abort",), invited: Any = None,
+           invites: bool = False, selection: Any = None,
            aggregators: Any = None, cell_chunks: Any = None, one_process: bool = False, minibatch: Any = None, only_workers: Optional[int] = None,
            updates_per_epoch: Union[None, str, Callable[..., Optional[float]]] = None, unfit: Any = None,
            workers_hold: str = "own_weights", worker_vectors: int = 0, outer_optimizer: Any = None,
@@ -100,12 +132,17 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
     (parameters, workers, batches in an epoch).
     A value that depends on the parameters may be a function of them: {name: value} (and of the number of workers for invited, aggregators
     and unfit)."""
+    check_decorated("scheme", name)
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
         raise ValueError(f"'{name}' is no name of a scheme; write letters, digits, - and _, a letter first")
     if family not in _straggler.families:
         raise ValueError(f"family is '{family}'; known: {', '.join(_straggler.families)}")
     if updates_per_epoch not in (None, "batches", "rounds") and not callable(updates_per_epoch):
         raise ValueError(f"updates_per_epoch is '{updates_per_epoch}'; known: batches, rounds, a function, or leave it out")
+    if isinstance(exchange, str) and exchange not in _exchanges:
+        near = difflib.get_close_matches(exchange, _exchanges, 1)
+        raise ValueError(f"exchange is '{exchange}'; {f'did you mean {near[0]!r}? ' if near else ''}known: {', '.join(_exchanges)}")
+    _check_parameters(parameters or {})
     if exchange is None:
         exchange = "server" if needs_server else "peers"
     elif needs_server and exchange != "server":
@@ -113,6 +150,7 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
 
     def register(cls: type) -> type:
         _check_methods(cls, exchange, aggregators)
+        _check_attributes(cls, parameters or {})
         declared = {each: _declared(default) for each, default in (parameters or {}).items()}
         specs: List[Dict[str, Any]] = []
         for each, parameter in declared.items():
@@ -132,7 +170,8 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
             "waits": waits, "family": family, "exchange": exchange, "asynchronous": asynchronous, "versions": versions,
             "sends_gradients": bool(sends_gradients), "answers_hold_own": answers_hold_own, "unanswered": unanswered,
             "reduces": reduces,
-            "on_failure": list(on_failure), "invited": invited, "invites": invites, "selection": selection, "aggregators": aggregators,
+            "on_failure": [on_failure] if isinstance(on_failure, str) else list(on_failure),
+            "invited": invited, "invites": invites, "selection": selection, "aggregators": aggregators,
             "cell_chunks": cell_chunks, "one_process": one_process, "minibatch": minibatch, "only_workers": only_workers,
             "updates_per_epoch": updates_per_epoch, "unfit": unfit, "workers_hold": workers_hold, "worker_vectors": worker_vectors,
             "outer_optimizer": outer_optimizer, "parameters": specs,
