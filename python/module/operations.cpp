@@ -36,6 +36,17 @@ class AwaitedFirst final : public Awaited, private FirstOfTwo {
   std::unique_ptr<Awaited> b_;
 };
 
+/// Throws the generator's exception. A wrong argument of a node's method is told in one line; pybind11 lists signatures.
+[[noreturn]] void rethrow_of_python() {
+  py::error_already_set error;
+  if (error.matches(PyExc_TypeError)) {
+    const std::string text = py::str(error.value());
+    if (text.find("(): incompatible function arguments") != std::string::npos)
+      error.value().attr("args") = py::make_tuple(py::module_::import("straggler._errors").attr("of_call")(text));
+  }
+  throw error;
+}
+
 /// Awaits a life's current awaitable.
 class Next {
  public:
@@ -151,7 +162,7 @@ Awaited& Life::next() {
   const py::object sent = take_result();
   PyObject* yielded = nullptr;
   const PySendResult what = PyIter_Send(generator_.get().ptr(), sent.ptr(), &yielded);
-  if (what == PYGEN_ERROR) throw py::error_already_set();
+  if (what == PYGEN_ERROR) rethrow_of_python();
   py::object next = py::reinterpret_steal<py::object>(yielded);
   if (what == PYGEN_RETURN)
     throw std::runtime_error("the generator of " + node_.name() +
