@@ -5,6 +5,7 @@
 #include "python/module/runs.hpp"
 #include "scenarios/reasons/explain.hpp"
 #include "scenarios/report/check_text.hpp"
+#include "scenarios/report/explain_page.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/training/late_schemes.hpp"
 
@@ -34,13 +35,14 @@ py::dict check(const py::dict& given) {
   return out;
 }
 
-/// {causes, elasticities, text, warnings}: CSV and sentences.
+/// {files, text, warnings}: tables and the page, and sentences.
 py::dict explain_run(const py::dict& given, const py::dict& how, const py::object& tell) {
   const RegistryInUse in_use;
   const Source source = source_of(given);
   ExplainOptions options;
   options.run.timing_only = source.timing_only;
   options.run.threads = how["threads"].cast<unsigned>();
+  options.slowdowns = true;
   std::atomic<bool> stop = false;
   std::atomic<std::size_t> run = 0, runs = 0;
   options.interrupted = [&stop] { return stop.load(); };
@@ -58,9 +60,14 @@ py::dict explain_run(const py::dict& given, const py::dict& how, const py::objec
         } catch (const ExplainInterrupted&) {  // the watch has the reason
         }
       });
-  py::dict out;
-  out["causes"] = explain_csv(explained);
-  out["elasticities"] = elasticities_csv(explained);
+  py::dict files, out;
+  files["explain.csv"] = explain_csv(explained);
+  files["elasticities.csv"] = elasticities_csv(explained);
+  files["slowdowns.csv"] = slowdowns_csv(explained.slowdowns);
+  files["step_slowdowns.csv"] = step_slowdowns_csv(explained.slowdowns);
+  files["explain.json"] = explain_json(explained, how["out"].is_none() ? std::string() : how["out"].cast<std::string>());
+  files["report.html"] = explain_page(explained);
+  out["files"] = files;
   out["text"] = explain_text(explained);
   out["warnings"] = explained.warnings;
   return out;

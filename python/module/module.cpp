@@ -3,11 +3,13 @@
 #include "python/module/rules.hpp"
 #include "python/module/runs.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "sim/base/machine.hpp"
 
 PYBIND11_MODULE(_straggler, module) {
   using namespace straggler::python;
   module.doc() = "Straggler's simulator. Import `straggler` instead.";
   module.attr("version") = straggler::version();
+  module.attr("most_threads") = straggler::most_threads;
   define_errors(module);
   define_values(module);
   define_operations(module);

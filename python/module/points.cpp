@@ -1,6 +1,8 @@
 // Sweeps, searches and races: many runs on threads of the pool.
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "models/kernels/kernels.hpp"
 #include "python/module/runs.hpp"
 #include "scenarios/race/race_run.hpp"
@@ -8,9 +10,11 @@
 #include "scenarios/report/race_page.hpp"
 #include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
+#include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/search/run_description.hpp"
 #include "scenarios/search/search_tables.hpp"
+#include "scenarios/sweep/range.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
 #include "sim/base/machine.hpp"
 
@@ -20,23 +24,52 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The points of a session, kept in memory only.
+/// The points of a session: in memory only, or in the state of a folder, which an interrupted session leaves to be continued.
 class Points {
  public:
-  Points(const py::dict& how, const py::object& tell)
+  /// `name`: of the state's file in the folder how["out"], where there is one.
+  Points(const py::dict& how, const char* name, const py::object& tell)
       : options_(pool_options(how)),
+        folder_(how["out"].is_none() ? fs::path() : fs::path(how["out"].cast<std::string>())),
+        file_(folder_.empty() ? fs::path(":memory:") : folder_ / name),
+        folder_is_new_(!folder_.empty() && make_folder(folder_)),
+        file_is_new_(!folder_.empty() && !fs::exists(file_)),
         watch_(tell),
-        state_(":memory:"),
+        state_(file_),
         store_(":memory:"),
         pool_(options_, state_, &store_, [this](const SweepProgress& now) {
           const std::lock_guard lock(mutex_);
           progress_ = now;
           return stop_.load();
         }) {}
+  /// Takes back what it made if nothing has finished.
+  ~Points() {
+    std::error_code ignored;
+    try {
+      if (!file_is_new_ || state_.points() > 0) return;
+    } catch (const std::exception&) {  // it cannot be read: whatever it has stays
+      return;
+    }
+    for (const char* const suffix : {"", "-journal", "-wal", "-shm"}) fs::remove(file_.string() + suffix, ignored);
+    if (folder_is_new_) fs::remove(folder_, ignored);
+  }
+  Points(const Points&) = delete;
 
   PointPool& pool() { return pool_; }
   SweepState& state() { return state_; }
   const std::string& kernels() const { return options_.worker.kernels; }
+
+  /// `goes_on()`: any of these points is finished in the folder. Throws ResultsError if it holds another `noun`, which would be lost.
+  template <class GoesOn>
+  void describe(const char* noun, const Description& now, const GoesOn& goes_on) {
+    const Description before = state_.description();
+    if (before == now) return;
+    if (const std::size_t points = state_.points(); points > 0 && !goes_on())
+      throw ResultsError(folder_.string() + ": holds another " + noun + ", whose " + std::to_string(points) + " finished point" +
+                         (points == 1 ? "" : "s") + " would be lost (" + change(now, before).first() + "); use --out " +
+                         free_neighbour(folder_));
+    state_.describe(now);
+  }
 
   template <class Body>
   void run(const Body& body) {
@@ -47,12 +80,32 @@ class Points {
     run_beside(watch_, stop_, told, body);
   }
 
+  /// Throws the exception of this failure if it is one of Python's, else RunFailed. `which`: the runs that failed, all of them.
+  [[noreturn]] void raise(const std::string& which, const std::string& failure) const {
+    if (const std::exception_ptr error = pool_.error_of(failure)) {
+      try {
+        std::rethrow_exception(error);
+      } catch (const py::error_already_set&) {
+        throw;
+      } catch (const std::exception&) {
+      }
+    }
+    throw RunFailed(which + " failed; the first: " + failure);
+  }
+
  private:
+  /// True: it was not there.
+  static bool make_folder(const fs::path& folder) {
+    std::error_code error;
+    const bool made = fs::create_directories(folder, error);
+    if (error) throw ResultsError(folder.string() + ": cannot be made (" + error.message() + "); choose another with --out");
+    return made;
+  }
   static PoolOptions pool_options(const py::dict& how) {
     PoolOptions pool;
     const unsigned cores = usable_cores();
     const auto jobs = how["jobs"].cast<unsigned>(), threads = how["threads"].cast<unsigned>();
-    pool.jobs = jobs ? jobs : cores;
+    pool.jobs = jobs ? std::min(jobs, most_jobs) : cores;
     pool.worker.threads = threads ? threads : std::max(1u, cores / pool.jobs);
     pool.worker.kernels = how["kernels"].cast<std::string>();
     select_kernels(pool.worker.kernels);  // throws std::invalid_argument
@@ -60,6 +113,8 @@ class Points {
   }
 
   const PoolOptions options_;
+  const fs::path folder_, file_;
+  const bool folder_is_new_, file_is_new_;
   Watch watch_;
   SweepState state_;
   EvaluationFile store_;
@@ -71,45 +126,103 @@ class Points {
 
 using Files = std::vector<std::pair<std::string, std::string>>;
 
-py::dict out_of(const Files& files, const std::string& text, const std::vector<std::string>& failures) {
+py::dict out_of(const Files& files, const std::string& text, const std::vector<std::string>& failures, std::size_t points) {
   py::dict all, out;
   for (const auto& [name, content] : files) all[py::str(name)] = content;
   out["files"] = all;
   out["text"] = text;
   out["failures"] = failures;
+  out["points"] = points;
   return out;
 }
 
-/// `name`: the table's.
-template <class Outcome, class Csv, class Text>
-void finish_search(const SearchFile& search, Points& points, Outcome& found, const std::string& name, Csv csv, Text words, Files& files,
-                   std::string& text, std::vector<std::string>& failures) {
-  const SearchAnswer answer = answer_of(search, found, points.state().description());
-  files = {{"report.html", search_page(answer)}, {name, csv(search, found)}};
-  text = words(search, found);
-  failures = found.failures;
+/// One change of the winner, with numbers in SI.
+struct Change {
+  std::vector<std::string> labels;  // of the axes
+  double at = 0, below = 0, above = 0;
+  std::string at_text, ahead_below, ahead_above;
+  bool clear = false;  // the difference is significant on both sides
+};
+
+std::vector<Change> changes_of(const CrossoverSpec& spec, const CrossoverOutcome& found) {
+  const auto name = [&](Winner winner) {
+    return winner == Winner::neither ? std::string("neither") : spec.between[winner == Winner::first ? 0 : 1].label;
+  };
+  std::vector<Change> all;
+  for (const CrossoverGroup& group : found.groups)
+    for (const Crossing& crossing : group.crossings) {
+      const ComparedPoint &below = group.points[crossing.below], &above = group.points[crossing.above];
+      const AxisValue at = middle_of(spec.along, below.at, above.at);
+      all.push_back({group.labels, parse_range_end(at.yaml)->value, below.value, above.value, at.label, name(below.winner),
+                     name(above.winner), crossing.supported && !below.verdict.one_run});
+    }
+  return all;
 }
 
-/// {files, text, failures} of a sweep file.
+py::list rows_of(const SearchFile& search, const std::vector<Change>& changes) {
+  py::list rows;
+  const std::vector<std::string> columns = search.sweep.columns();
+  for (const Change& change : changes) {
+    py::dict row;
+    for (std::size_t i = 0; i < columns.size(); ++i) row[py::str(columns[i])] = change.labels[i];
+    row["at"] = change.at;
+    row["below"] = change.below;
+    row["above"] = change.above;
+    row["ahead_below"] = change.ahead_below;
+    row["ahead_above"] = change.ahead_above;
+    row["supported"] = change.clear;
+    row["text"] = change.at_text;
+    rows.append(row);
+  }
+  return rows;
+}
+
+/// Of one of the two that a crossover compares, every run has failed.
+bool all_failed(const CrossoverOutcome& found, Winner side) {
+  for (const CrossoverGroup& group : found.groups)
+    for (const ComparedPoint& point : group.points)
+      if (!(side == Winner::first ? point.measured.first : point.measured.second).runs.empty()) return false;
+  return !found.failures.empty();
+}
+
+/// {files, text, failures, points, crossings} of a sweep file.
 py::dict sweep(const std::string& file, const py::dict& how, const py::object& tell) {
   const RegistryInUse in_use;
   SweepOptions options;
   options.timing_only = how["timing_only"].cast<bool>();
   options.more = how["sets"].cast<std::vector<std::string>>();
-  Points points(how, tell);
   Files files;
-  std::string text;
+  std::string text, failed;
   std::vector<std::string> failures;
+  std::vector<Change> changes;
+  SearchFile search = read_search(file);
+  Points points(how, "sweep.sqlite", tell);
+  const auto answered = [&](const auto& found, const char* name, const std::string& table, std::string words) {
+    const SearchAnswer answer = answer_of(search, found, points.state().description());
+    points.state().keep_answer(write_answer(answer));
+    files = {{"report.html", search_page(answer)}, {name, table}};
+    text = std::move(words);
+    failures = found.failures;
+  };
   points.run([&] {
-    const SearchFile search = read_search(file);
-    points.state().describe(describe_run(search, options, points.kernels()));
-    const auto trials = [&](std::int64_t repeats) { return Trials::Options{repeats, options.timing_only, options.more}; };
+    const Trials::Options trials{search.find        ? search.find->repeats
+                                 : search.crossover ? search.crossover->repeats
+                                                    : 1,
+                                 options.timing_only, options.more};
+    points.describe("sweep", describe_run(search, options, points.kernels()), [&] {
+      return search.find        ? find_goes_on(search, trials, points.pool())
+             : search.crossover ? crossover_goes_on(search, trials, points.pool())
+                                : sweep_goes_on(search.sweep, options, points.pool());
+    });
     if (search.find) {
-      FindOutcome found = run_find(search, trials(search.find->repeats), points.pool());
-      finish_search(search, points, found, "find.csv", find_csv, find_text, files, text, failures);
+      const FindOutcome found = run_find(search, trials, points.pool());
+      answered(found, "find.csv", find_csv(search, found), find_text(search, found));
     } else if (search.crossover) {
-      CrossoverOutcome found = run_crossover(search, trials(search.crossover->repeats), points.pool());
-      finish_search(search, points, found, "crossover.csv", crossover_csv, crossover_text, files, text, failures);
+      const CrossoverOutcome found = run_crossover(search, trials, points.pool());
+      answered(found, "crossover.csv", crossover_csv(search, found), crossover_text(search, found));
+      changes = changes_of(*search.crossover, found);
+      for (const Winner side : {Winner::first, Winner::second})
+        if (all_failed(found, side)) failed = search.crossover->between[side == Winner::first ? 0 : 1].label;
     } else {
       const std::vector<std::string> columns = search.sweep.columns();
       const SweepOutcome outcome = run_sweep(search.sweep, options, points.state(), points.pool());
@@ -119,7 +232,12 @@ py::dict sweep(const std::string& file, const py::dict& how, const py::object& t
       failures = outcome.failures;
     }
   });
-  return out_of(files, text, failures);
+  const SweepProgress now = points.pool().progress();
+  if (!failures.empty() && now.finished == 0) points.raise("all " + std::to_string(now.failed) + " points", failures.front());
+  if (!failed.empty()) points.raise("all points of " + failed, failures.front());
+  py::dict out = out_of(files, text, failures, now.points);
+  out["crossings"] = rows_of(search, changes);
+  return out;
 }
 
 Race race_of(const std::string& file, const py::dict& how) {
@@ -143,29 +261,46 @@ Race race_of(const std::string& file, const py::dict& how) {
   return race;
 }
 
-/// {files, text, failures, json} of a race.
+/// An entrant of which every run has failed: its number, and that of its first failure.
+std::optional<std::pair<std::size_t, std::size_t>> all_failed(const RaceOutcome& outcome) {
+  std::size_t first = 0;  // of outcome.failures, which are in the order of the entrants
+  for (std::size_t entrant = 0; entrant < outcome.runs.size(); ++entrant) {
+    const std::vector<RaceRun>& runs = outcome.runs[entrant];
+    const auto failed =
+        static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [](const RaceRun& run) { return run.fields.empty(); }));
+    if (failed == runs.size()) return std::pair(entrant, first);
+    first += failed;
+  }
+  return std::nullopt;
+}
+
+/// {files, text, failures, points, json} of a race. Throws where all runs of an entrant have failed: a verdict would call it slow.
 py::dict race(const std::string& file, const py::dict& how, const py::object& tell) {
   const RegistryInUse in_use;
   const Race race = race_of(file, how);
-  Points points(how, tell);
+  const RaceReader reader(race);
+  Points points(how, "race.sqlite", tell);
   Files files;
   std::string text, json;
-  std::vector<std::string> failures;
+  RaceOutcome outcome;
   points.run([&] {
-    const RaceReader reader(race);
-    points.state().describe(describe(race, reader));
-    const RaceOutcome outcome = run_race(race, reader, points.pool());
-    if (outcome.interrupted) return;
-    files = {{"report.html", race_page(answer_of(race, reader, outcome, points.state().description()))},
+    points.describe("race", describe(race, reader), [&] { return race_goes_on(race, reader, points.pool()); });
+    outcome = run_race(race, reader, points.pool());
+    if (outcome.interrupted || all_failed(outcome)) return;
+    const RaceAnswer answer = answer_of(race, reader, outcome, points.state().description());
+    points.state().keep_answer(write_answer(answer));
+    files = {{"report.html", race_page(answer)},
              {"race.csv", race_csv(race, reader, outcome)},
              {"verdicts.csv", verdicts_csv(race, reader, outcome)}};
     if (race.tuning) files.emplace_back("tuning.csv", tuning_csv(race, reader, outcome));
     text = race_table(race, reader, outcome);
     json = race_json(race, reader, outcome, "");
-    failures = outcome.failures;
-    failures.insert(failures.end(), outcome.failed_candidates.begin(), outcome.failed_candidates.end());
   });
-  py::dict out = out_of(files, text, failures);
+  if (const auto failed = all_failed(outcome))
+    points.raise("all runs of " + race.entrants[failed->first].label, outcome.failures[failed->second]);
+  std::vector<std::string> failures = outcome.failures;
+  failures.insert(failures.end(), outcome.failed_candidates.begin(), outcome.failed_candidates.end());
+  py::dict out = out_of(files, text, failures, points.pool().progress().points);
   out["json"] = json;
   return out;
 }

@@ -13,6 +13,7 @@
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace straggler::python {
 
@@ -73,6 +74,19 @@ py::dict weights_of(const std::vector<TensorInfo>& tensors, const std::vector<fl
   return all;
 }
 
+std::size_t memory_budget(const py::object& given) {
+  if (given.is_none()) return 0;
+  const auto text = py::str(given).cast<std::string>();
+  double bytes = 0;
+  try {
+    bytes = parse_quantity(text, Dimension::bytes);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(std::string("memory: ") + error.what());
+  }
+  if (!(bytes >= 1 && bytes < 1e18)) throw std::invalid_argument("memory is '" + text + "'; write bytes, such as '8GiB'");
+  return static_cast<std::size_t>(bytes);
+}
+
 RunOptions options_of(const Source& source, const py::dict& how) {
   RunOptions options;
   options.timing_only = source.timing_only;
@@ -81,6 +95,7 @@ RunOptions options_of(const Source& source, const py::dict& how) {
   select_kernels(options.kernels);  // throws std::invalid_argument
   if (!how["replay"].is_none()) options.replay = how["replay"].cast<std::string>();
   options.trace = how["trace"].cast<bool>();
+  options.memory_budget = memory_budget(how["memory"]);
   options.data = &session_data();
   const py::object every = how["checkpoint_every"];
   const auto resume = how["resume"].cast<bool>();
@@ -144,20 +159,20 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
   return out;
 }
 
-Comparison comparison_of(const std::vector<std::string>& folders) {
+Comparison comparison_of(const std::vector<std::string>& folders, const std::vector<std::string>& labels) {
   std::vector<RunResult> runs;
   for (const std::string& folder : folders) runs.push_back(read_run_result(folder));
-  return compare(std::move(runs));
+  return compare(std::move(runs), labels);
 }
 
 /// {text, json, notes}.
-py::dict compare_folders(const std::vector<std::string>& folders) {
+py::dict compare_folders(const std::vector<std::string>& folders, const std::vector<std::string>& labels) {
   const RegistryInUse in_use;
   std::string text, json;
   std::vector<std::string> notes;
   {
     const py::gil_scoped_release released;
-    const Comparison comparison = comparison_of(folders);
+    const Comparison comparison = comparison_of(folders, labels);
     text = comparison_table(comparison) + "\n" + comparison.verdict + "\n";
     for (const std::string& note : comparison.notes) text += "note: " + note + "\n";
     json = comparison_json(comparison, {});
@@ -172,7 +187,7 @@ py::dict compare_folders(const std::vector<std::string>& folders) {
 
 void define_runs(py::module_& module) {
   module.def("run", &run, py::arg("source"), py::arg("how"), py::arg("tell"));
-  module.def("compare", &compare_folders, py::arg("folders"));
+  module.def("compare", &compare_folders, py::arg("folders"), py::arg("labels"));
   module.def(
       "run_page",
       [](const std::string& folder) {
@@ -183,12 +198,12 @@ void define_runs(py::module_& module) {
       py::arg("folder"));
   module.def(
       "compare_page",
-      [](const std::vector<std::string>& folders, const std::string& beside) {
+      [](const std::vector<std::string>& folders, const std::vector<std::string>& labels, const std::string& beside) {
         const RegistryInUse in_use;
         const py::gil_scoped_release released;
-        return compare_page(comparison_of(folders), beside);
+        return compare_page(comparison_of(folders, labels), beside);
       },
-      py::arg("folders"), py::arg("beside"));
+      py::arg("folders"), py::arg("labels"), py::arg("beside"));
 }
 
 }  // namespace straggler::python

@@ -3,15 +3,20 @@ import io
 import json
 import os
 import tempfile
+import warnings
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _straggler, _tables
-from ._errors import ResultsError
+from ._errors import ResultsError, ScenarioError
 from ._progress import Progress, Teller
 from ._source import ScenarioLike, Settings, count, flow, sets, source, text_or_path
 
 PathLike = Union[str, "os.PathLike[str]"]
+
+
+def _renamed(error: ScenarioError, file: str, name: str) -> ScenarioError:
+    return ScenarioError(str(error).replace(file, name), [each._replace(file=each.file.replace(file, name)) for each in error.problems])
 
 
 @contextmanager
@@ -29,6 +34,8 @@ def _file(given: ScenarioLike, what: str) -> Iterator[str]:
         with file:
             file.write(found["text"])
         yield file.name
+    except ScenarioError as error:
+        raise _renamed(error, file.name, found["name"]) from None
     finally:
         os.unlink(file.name)
 
@@ -37,14 +44,24 @@ def _words(finished: int, points: int, running: int, failed: int) -> Tuple[float
     return finished / max(points, 1), f"{finished} of {points} points, {running} running, {failed} failed"
 
 
-def _free(out: Optional[PathLike]) -> Optional[str]:
-    """A folder that is new or empty."""
+def _free(out: Optional[PathLike], state: Optional[str] = None) -> Optional[str]:
+    """A folder that is new or empty, or has a file `state` to continue from."""
     if out is None:
         return None
     folder = os.fspath(out)
-    if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
-        raise ResultsError(f"{folder}: is not an empty folder; name another one with out")
+    if not folder:
+        raise ValueError("out is empty; name a folder")
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise ResultsError(f"{folder}: is a file, not a folder; name another one with out")
+    if os.path.exists(folder) and os.listdir(folder) and not (state and os.path.exists(os.path.join(folder, state))):
+        raise ResultsError(f"{folder}: is not empty{' and holds no ' + state if state else ''}; name another folder with out")
     return folder
+
+
+def _pool(jobs: int, threads: int, kernels: str, set: Settings, timing_only: bool, out: Optional[str]) -> Dict[str, Any]:
+    """What sweeps and races are told alike."""
+    return {"jobs": count("jobs", jobs), "threads": count("threads", threads, most=_straggler.most_threads), "kernels": kernels,
+            "sets": sets(set), "timing_only": bool(timing_only), "out": out}
 
 
 class _Files:
@@ -52,8 +69,7 @@ class _Files:
 
     def __init__(self, done: Dict[str, Any], out: Optional[str]):
         self._files: Dict[str, str] = done["files"]
-        self.text: str = done["text"]                  #: what the command line prints
-        self.failures: List[str] = done["failures"]    #: points that failed, and why
+        self.text: str = done["text"]  #: what the command line prints
         if out is not None:
             os.makedirs(out, exist_ok=True)
             _straggler.write_files(out, [*self._files.items()])
@@ -75,16 +91,38 @@ class _Files:
         return self.text
 
 
-class Sweep(_Files):
+class _Points(_Files):
+    """The same, of points of which some may have failed."""
+    _consequence = ""
+
+    def __init__(self, done: Dict[str, Any], out: Optional[str]):
+        super().__init__(done, out)
+        self.failures: List[str] = done["failures"]  #: of each point that failed: its name, the error, and where yours was raised
+        if self.failures:
+            first = self.failures[0].partition("\n")[0]
+            told = f"{len(self.failures)} of {done['points']} points failed{self._consequence}; the first: {first}"
+            self.text += f"warning: {told}\n"
+            warnings.warn(told, RuntimeWarning, stacklevel=4)  # where sweep or race is called
+
+
+class Sweep(_Points):
     """One scenario in many settings."""
+
+    def __init__(self, done: Dict[str, Any], out: Optional[str]):
+        super().__init__(done, out)
+        #: Of a search for the value at which the winner changes: a dict for each change. `at`, and between which values it lies (`below`,
+        #: `above`), as numbers in SI; who is ahead below it and above (`ahead_below`, `ahead_above`); `supported`: tests say so on both
+        #: sides; `text`: `at` with its unit; and the sweep's axes.
+        self.crossings: List[Dict[str, Any]] = done["crossings"]
     points: _tables.Table = _tables.attribute("points", "A row for each finished point: swept paths, repeat, seed, all scalars.")
     groups: _tables.Table = _tables.attribute("groups", "Mean, standard deviation, interval and count over repeats.")
     find: _tables.Table = _tables.attribute("find", "Of a search for the best setting: a row for each tried setting.")
     crossover: _tables.Table = _tables.attribute("crossover", "Of a search for the value at which the winner changes.")
 
 
-class Race(_Files):
+class Race(_Points):
     """Schemes tuned alike, from the same seeds."""
+    _consequence = " and count as missed"
 
     def __init__(self, done: Dict[str, Any], out: Optional[str]):
         super().__init__(done, out)
@@ -98,18 +136,19 @@ def sweep(sweep: ScenarioLike, jobs: int = 0, out: Optional[PathLike] = None, se
           progress: Progress = False, *, threads: int = 0, kernels: str = "auto") -> Sweep:
     """Runs a sweep file: a path, a text of YAML, or a dict. Relative paths in a text or a dict start from the current folder.
 
-    jobs: points at a time; 0 is all cores.  out: a folder, new or empty, for the tables and the page.
-    progress: True, or a function of (points finished, points, running, failed)."""
-    folder = _free(out)
-    how = {"jobs": count("jobs", jobs), "threads": count("threads", threads), "kernels": kernels, "sets": sets(set),
-           "timing_only": timing_only}
+    jobs: points at a time; 0 is all cores.  out: a folder for the tables and the page, new or empty, or that of this sweep: its finished
+    points are not run again.  progress: True, or a function of (points finished, points, running, failed).
+    Where all points fail, the first one's exception is raised; where some do, they are in `failures`, with a warning."""
+    folder = _free(out, "sweep.sqlite")
+    how = _pool(jobs, threads, kernels, set, timing_only, folder)
     with _file(sweep, "sweep") as file, Teller(progress, _words) as tell:
-        return Sweep(_straggler.sweep(file, how, tell), folder)
+        done = _straggler.sweep(file, how, tell)
+    return Sweep(done, folder)
 
 
 def _entrants(schemes: Union[Mapping[str, Any], Sequence[Any]]) -> List[str]:
     if isinstance(schemes, Mapping):
-        return [f"{label}={flow(scheme)}" for label, scheme in schemes.items()]
+        return [f"{label}={flow(scheme, str(label))}" for label, scheme in schemes.items()]
     if isinstance(schemes, str):
         return [schemes]
     return [flow(scheme) for scheme in schemes]
@@ -124,15 +163,19 @@ def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]
     schemes: names or dicts, as ["ssgd", {"kind": "ssp", "slack": 2}], or {label: scheme}.
     entrants: {label: {path: value}}, more that differ in any settings.
     tune: learning_rate, momentum, weight_decay or "PATH={from: A, to: B, scale: log}", tuned alike on held-out samples, `budget` settings
-    each.  seeds: runs of each entrant, 2 to 50.  out: a folder, new or empty, for the tables and the page."""
-    folder = _free(out)
-    how = {"jobs": count("jobs", jobs), "threads": count("threads", threads), "kernels": kernels, "sets": sets(set),
-           "timing_only": timing_only, "seeds": count("seeds", seeds), "paired": paired, "schemes": _entrants(schemes),
+    each.  seeds: runs of each entrant, 2 to 50.  out: a folder for the tables and the page, new or empty, or that of this race: its
+    finished runs are not run again.
+    Where all runs of an entrant fail, the first one's exception is raised; where some do, they are in `failures`, with a warning, and count
+    as missed."""
+    folder = _free(out, "race.sqlite")
+    how = {**_pool(jobs, threads, kernels, set, timing_only, folder), "seeds": count("seeds", seeds), "paired": paired,
+           "schemes": _entrants(schemes),
            "tune": [tune] if isinstance(tune, str) else [*tune], "budget": count("budget", budget, 1),
            "tuning_seeds": count("tuning_seeds", tuning_seeds, 1),
-           "entrants": [f"{label}: {flow(changes)}" for label, changes in (entrants or {}).items()]}
+           "entrants": [f"{label}: {flow(changes, str(label))}" for label, changes in (entrants or {}).items()]}
     with _file(scenario, "scenario") as file, Teller(progress, _words) as tell:
-        return Race(_straggler.race(file, how, tell), folder)
+        done = _straggler.race(file, how, tell)
+    return Race(done, folder)
 
 
 class Check:
@@ -151,26 +194,28 @@ def check(scenario: ScenarioLike, set: Settings = None, timing_only: bool = Fals
     return Check(_straggler.check(source(scenario, set, None, timing_only)))
 
 
-class Explained:
+class Explained(_Files):
     """Why a run takes as long as it does."""
 
-    def __init__(self, done: Dict[str, Any]):
-        self.text: str = done["text"]                #: what `straggler explain` prints
+    def __init__(self, done: Dict[str, Any], out: Optional[str]):
+        super().__init__(done, out)
         self.warnings: List[str] = done["warnings"]  #: sentences
-        self.causes = _tables.read_csv(io.StringIO(done["causes"]))              #: a row for each cause that was removed
-        self.elasticities = _tables.read_csv(io.StringIO(done["elasticities"]))  #: a row for each small change
 
-    def __repr__(self) -> str:
-        return self.text
+    causes: _tables.Table = _tables.attribute("explain", "A row for each cause that was removed.")
+    elasticities: _tables.Table = _tables.attribute("elasticities", "A row for each small change.")
+    slowdowns: _tables.Table = _tables.attribute("slowdowns", "The slowdown by stragglers: all, by kind of work, by worker.")
+    step_slowdowns: _tables.Table = _tables.attribute("step_slowdowns", "The slowdown of each worker over the updates.")
 
 
-def explain(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False, *, threads: int = 0,
-            progress: Progress = False) -> Explained:
+def explain(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
+            out: Optional[PathLike] = None, *, threads: int = 0, progress: Progress = False) -> Explained:
     """Runs the same work with one cause of its time removed after the other: jitter, slow workers, bandwidth, latency, the server, …
 
-    progress: True, or a function of (number of the run, runs)."""
+    out: a folder, new or empty, for the tables and the page.  progress: True, or a function of (number of the run, runs)."""
+    folder = _free(out)
+    how = {"threads": count("threads", threads, most=_straggler.most_threads), "out": folder}
     with Teller(progress, lambda run, runs: (run / max(runs, 1), f"run {run} of {runs}")) as tell:
-        return Explained(_straggler.explain(source(scenario, set, seed, timing_only), {"threads": count("threads", threads)}, tell))
+        return Explained(_straggler.explain(source(scenario, set, seed, timing_only), how, tell), folder)
 
 
 _groups = {"schemes": "scheme", "collectives": "collective", "topologies": "topology", "sharing": "sharing model", "jitter": "jitter",

@@ -5,35 +5,69 @@ import pathlib
 import shutil
 import tempfile
 import weakref
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from . import _straggler, _tables
+from ._errors import ResultsError
 from ._progress import Progress, Teller
 from ._source import ScenarioLike, Settings, count, source
+
+PathLike = Union[str, "os.PathLike[str]"]
+
 
 def _words(seconds: float, epochs: float, updates: int, fraction: float, accuracy: Optional[float]) -> Tuple[float, str]:
     done = "" if accuracy is None else f", test accuracy {accuracy:.4f}"
     return fraction, f"{seconds:.4g} s simulated, epoch {epochs:.2f}, {updates} updates{done}"
 
 
-class Run:
-    """Results of a run: its summary, its tables, its weights. In a notebook it shows its page."""
+def _read_weights(file: pathlib.Path) -> Dict[str, numpy.ndarray]:
+    """Of model.safetensors: 8 bytes of length, a header in JSON, the numbers (32-bit floats, as runs write them)."""
+    data = file.read_bytes()
+    try:
+        start = 8 + int.from_bytes(data[:8], "little")
+        header = json.loads(data[8:start])
+        found = {}
+        for name, facts in header.items():
+            if name != "__metadata__":
+                first, end = facts["data_offsets"]
+                found[name] = numpy.frombuffer(data[start + first:start + end], "<f4").reshape(facts["shape"]).copy()
+        return found
+    except (ValueError, KeyError, TypeError) as error:
+        raise ResultsError(f"{file}: is no model that a run wrote ({error})") from None
 
-    def __init__(self, folder: Union[str, "os.PathLike[str]"], weights: Optional[Dict[str, numpy.ndarray]] = None,
+
+class Run:
+    """Results of a run: its summary, its tables, its weights. In a notebook it shows its page. Run(folder) reads a result folder."""
+
+    def __init__(self, folder: PathLike, weights: Optional[Dict[str, numpy.ndarray]] = None,
                  warnings: Sequence[str] = (), wall_seconds: Optional[float] = None, owns: Optional[str] = None,
-                 notes: Sequence[str] = ()):
+                 notes: Sequence[str] = (), changes: Sequence[str] = ()):
         self.folder = pathlib.Path(folder)
-        self.weights = weights            #: {name: array}; None with timing_only
         self.warnings = list(warnings)    #: sentences
         self.notes = list(notes)          #: sentences about the checkpoint that it went on from
         self.wall_seconds = wall_seconds  #: that it took, not simulated
-        with open(self.folder / "summary.json") as file:
-            self.summary: Dict[str, Any] = json.load(file)  #: the scalars of summary.json; times in seconds of simulated time
+        try:
+            with open(self.folder / "summary.json") as file:
+                self.summary: Dict[str, Any] = json.load(file)  #: the scalars of summary.json; times in seconds of simulated time
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no JSON"
+            raise ResultsError(f"{self.folder}: is no result folder of a run (summary.json: {reason}); name the `out` of a run") from None
+        self._weights = weights
+        self._changes = list(changes)  # "PATH=VALUE"
         self._tables: Dict[str, Any] = {}
+        self._deleted = owns is not None
         if owns:
             weakref.finalize(self, shutil.rmtree, owns, ignore_errors=True)
+
+    @property
+    def weights(self) -> Optional[Dict[str, numpy.ndarray]]:
+        """{name: array}; None with timing_only."""
+        file = self.folder / "model.safetensors"
+        if self._weights is None and file.exists():
+            self._weights = _read_weights(file)
+        return self._weights
 
     def table(self, name: str) -> _tables.Table:
         """curve, workers, thresholds, staleness, epochs, links, order or choices: a pandas.DataFrame where pandas is there, else a dict of
@@ -64,8 +98,10 @@ class Run:
         """report.html: a page that needs nothing else."""
         return _straggler.run_page(str(self.folder))
 
-    def save(self, folder: Union[str, "os.PathLike[str]"]) -> pathlib.Path:
+    def save(self, folder: PathLike) -> pathlib.Path:
         """Copies the result folder, with its page. The folder must not exist."""
+        if os.path.exists(folder):
+            raise ResultsError(f"{os.fspath(folder)}: exists; name a folder that does not, or remove this one first")
         target = pathlib.Path(shutil.copytree(self.folder, folder))
         (target / "report.html").write_text(self.page())
         return target
@@ -83,15 +119,17 @@ class Run:
 
 
 def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
-        out: Union[None, str, "os.PathLike[str]"] = None, progress: Progress = False, *,
-        replay: Union[None, str, "os.PathLike[str]", Run] = None, trace: bool = False, threads: int = 0, kernels: str = "auto",
-        force: bool = False, checkpoint_every: Union[None, int, str] = None, resume: bool = False) -> Run:
+        out: Optional[PathLike] = None, progress: Progress = False, *,
+        replay: Union[None, PathLike, Run] = None, trace: bool = False, threads: int = 0, kernels: str = "auto",
+        force: bool = False, checkpoint_every: Union[None, int, str] = None, resume: bool = False,
+        memory: Union[None, int, str] = None) -> Run:
     """Runs a scenario: a path, a text of YAML, or a dict.
 
     set: {path: value} or ["PATH=VALUE"], changes of the scenario.  seed: overrides the scenario's.
     timing_only: the timing alone, without the math.  out: a folder for the results; by default they are kept until the Run is dropped.
     progress: True, or a function of (simulated seconds, epochs, updates, fraction done, test accuracy or None).
     replay: a result folder, or a Run, whose choices are forced.  trace: also trace.json.  threads: of the math; 0 is all cores.
+    memory: of the whole run with its data, as "8GiB" or bytes; by default three quarters of the machine's.
     force: replaces the folder's content, even results of another scenario.
     checkpoint_every: saves the math in OUT.checkpoint: "10min" of wall-clock time, or a number of updates.  resume: continues from there
     after Ctrl-C or a kill, to the same bytes; with a scheme in Python only as long as the process has not defined it again.
@@ -101,32 +139,39 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
             raise ValueError("a checkpoint lies beside the results; name their folder with out")
         if timing_only:
             raise ValueError("a checkpoint is about what the math has computed, which timing_only leaves out; remove one of them")
+    given = source(scenario, set, seed, timing_only)
+    threads = count("threads", threads, most=_straggler.most_threads)
+    if isinstance(memory, int):
+        memory = f"{memory}B"
     if out is None:
         owns: Optional[str] = tempfile.mkdtemp(prefix="straggler-")
         folder = os.path.join(str(owns), "run")
+    elif not os.fspath(out):
+        raise ValueError("out is empty; name a folder")
     else:
         owns, folder = None, os.fspath(out)
-    if isinstance(replay, Run):
-        replay = replay.folder
-    how = {"out": folder, "page": out is not None, "force": force, "threads": count("threads", threads), "kernels": kernels, "trace": trace,
-           "replay": None if replay is None else os.fspath(replay), "checkpoint_every": checkpoint_every, "resume": bool(resume)}
+    replayed = replay.folder if isinstance(replay, Run) else replay  # `replay` stays: its folder goes with it
+    how = {"out": folder, "page": out is not None, "force": force, "threads": threads, "kernels": kernels, "trace": trace,
+           "memory": memory, "replay": None if replayed is None else os.fspath(replayed), "checkpoint_every": checkpoint_every,
+           "resume": bool(resume)}
     try:
         with Teller(progress, _words) as tell:
-            done = _straggler.run(source(scenario, set, seed, timing_only), how, tell)
+            done = _straggler.run(given, how, tell)
     except BaseException:
         if owns:
             shutil.rmtree(owns, ignore_errors=True)
         raise
-    return Run(folder, done["weights"], done["warnings"], done["wall_seconds"], owns, done["notes"])
+    return Run(folder, done["weights"], done["warnings"], done["wall_seconds"], owns, done["notes"],
+               given["sets"] + ([] if seed is None else [f"seed={seed}"]))
 
 
 class Comparison:
     """A comparison of runs. `table` has a row for each run; `verdict` says which wins and why."""
 
-    def __init__(self, folders: Sequence[str], runs: Sequence[Run]):
-        self._folders = list(folders)
+    def __init__(self, folders: Sequence[str], runs: Sequence[Run], labels: Sequence[str] = ()):
+        self._folders, self._labels = list(folders), list(labels)
         self._runs = list(runs)  # whose folders must stay
-        told = _straggler.compare(self._folders)
+        told = _straggler.compare(self._folders, self._labels)
         facts = json.loads(told["json"])
         self.text: str = told["text"]             #: what `straggler compare` prints
         self.verdict: str = facts["verdict"]      #: one sentence
@@ -137,7 +182,7 @@ class Comparison:
 
     def page(self) -> str:
         """report.html of the comparison: learning curves of all runs in one picture."""
-        return _straggler.compare_page(self._folders, os.getcwd())
+        return _straggler.compare_page(self._folders, self._labels, os.getcwd())
 
     def _repr_html_(self) -> str:
         return _tables.frame(self.page(), 720)
@@ -146,10 +191,38 @@ class Comparison:
         return self.text
 
 
-def compare(runs: Sequence[Union[Run, str, "os.PathLike[str]"]]) -> Comparison:
-    """Compares runs, or result folders: time to accuracy, speed-ups, where the time went, and which wins and why."""
-    runs = list(runs)
-    if not runs:
+def _labels(runs: Sequence[Union[Run, PathLike]]) -> List[str]:
+    """Of runs without names or folders of their own: their schemes, else the settings in which they differ; then a number. None: those of
+    the command line do, names or folders."""
+    known = [each if isinstance(each, Run) else Run(each) for each in runs]
+    if len({run.summary["name"] for run in known}) == len(known) or not any(run._deleted for run in known):
+        return []
+    labels = [run.summary["scheme"] for run in known]
+    if len({*labels}) < len(labels):
+        shared = {*known[0]._changes}.intersection(*(run._changes for run in known))
+        for i, run in enumerate(known):
+            own = [each for each in run._changes if each not in shared and not each.startswith("training.scheme=")]
+            labels[i] = " ".join([labels[i], *(each.rsplit(".", 1)[-1] if "." in each.split("=")[0] else each for each in own)])
+    seen: Dict[str, int] = {}
+    for i, label in enumerate(labels):
+        seen[label] = seen.get(label, 0) + 1
+        if seen[label] > 1:
+            labels[i] = f"{label} {seen[label]}"
+    return labels
+
+
+def compare(runs: Union[Sequence[Union[Run, PathLike]], Mapping[str, Union[Run, PathLike]]], *others: Any) -> Comparison:
+    """Compares runs, or result folders: time to accuracy, speed-ups, where the time went, and which wins and why.
+
+    runs: a list, or {label: run}."""
+    if others or isinstance(runs, (str, os.PathLike)) or not hasattr(runs, "__iter__"):
+        raise TypeError("compare takes its runs as one list or dict; write compare([a, b]), or compare({'label': a, 'other': b})")
+    labels = [str(label) for label in runs] if isinstance(runs, Mapping) else []
+    given = list(runs.values()) if isinstance(runs, Mapping) else list(runs)
+    if not given:
         raise ValueError("there is nothing to compare; give runs or result folders")
-    folders = [os.fspath(each.folder if isinstance(each, Run) else each) for each in runs]
-    return Comparison(folders, [each for each in runs if isinstance(each, Run)])
+    for each in given:
+        if not isinstance(each, (Run, str, os.PathLike)):
+            raise TypeError(f"{each!r:.80} is no run; compare takes runs and result folders")
+    folders = [os.fspath(each.folder if isinstance(each, Run) else each) for each in given]
+    return Comparison(folders, [each for each in given if isinstance(each, Run)], labels or _labels(given))
