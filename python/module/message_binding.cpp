@@ -21,11 +21,14 @@ struct Address {
 };
 
 Address address_of(const NodeObject& node, py::handle to) {
-  if (PyLong_Check(to.ptr())) {
+  const bool answers = py::isinstance<Peer>(to);
+  if (!answers && PyIndex_Check(to.ptr())) {
     const Rank rank = rank_below(node, to.cast<Rank>(), node.scope().ranks());
     if (rank == node.node().self()) throw std::invalid_argument(node.node().name() + " sends to itself");
     return {Peer(rank, Peer::any_life), false};
   }
+  if (!answers)
+    throw py::type_error("a message goes to a rank, or to the sender of another one, not to " + std::string(py::repr(to)).substr(0, 80));
   const Peer peer = to.cast<Peer>();
   if (peer.rank == anyone) throw std::invalid_argument("this was not received, so that it has no sender to answer");
   return {peer, true};

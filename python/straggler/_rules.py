@@ -56,6 +56,8 @@ def optimizer(name: str, version: Union[None, str, int] = None, *, states: int =
     for each, default in declared.items():
         if not isinstance(default, (bool, int, float)) or each == "learning_rate":
             raise TypeError(f"{each}={default!r} declares no parameter of an optimizer; write a number or a boolean")
+        if each in ("kind", "weights", "gradient", "states", "rate") or not str(each).isidentifier():
+            raise ValueError(f"{each!r} cannot name a parameter of an optimizer, an argument of its function; choose another one")
 
     def kind(default: Any) -> str:
         return "boolean" if isinstance(default, bool) else "count" if isinstance(default, int) else "number"
