@@ -115,7 +115,7 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
   SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, evaluator);
   if (!replay.choices.empty()) backend.replay(replay.choices);
   backend.replay_versions(replay.makers);
-  if (!blueprint.stop.simulated_time) backend.expect_updates(patience());
+  if (!blueprint.stop.simulated_time) backend.expect_updates(patience(), blueprint.stop.updates ? Goal::updates : Goal::samples);
   RecordSink* const trace = recorder.trace();
   const auto bytes_of = [&](std::size_t link) { return backend.network().use(static_cast<LinkId>(link)).bytes; };
   if (progress || trace) {

@@ -64,7 +64,7 @@ inline std::uint32_t EventQueue::put_in_lane(std::uint32_t index, Time when, con
   return place_in_lane(index, lanes_[index].entries.add({make_key(when, sequence_++, index), target}));
 }
 
-/// `may_move`: whoever keeps the place is told of a new one.
+/// `may_move`: the place may become another one, which its keeper gets.
 inline std::uint32_t EventQueue::store(Time delay, const Target& target, bool may_move) {
   if (delay < Time()) throw std::logic_error("an event is scheduled in the past");
   if (delay > Time::limit() - now_) delay = beyond(beyond_limit) - now_;

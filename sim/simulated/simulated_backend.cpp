@@ -104,12 +104,12 @@ void SimulatedBackend::close_record(Time when) {
 
 void SimulatedBackend::watch(const ComputeOperation& operation) {
   if (watch_ && watch_->computes(static_cast<std::uint64_t>(operation.batch().size)))
-    watch_->look_at_gradients(books_.recorder().latest()->version);
+    watch_->look_at_gradients(books_.recorder().latest());
 }
 
 void SimulatedBackend::watch(const StepOperation& operation) {
   if (watch_ && !operation.node().is_worker() && watch_->steps())
-    watch_->look_at_steps(workers_.node(operation.node().self()), books_.recorder().latest()->version);
+    watch_->look_at_steps(workers_.node(operation.node().self()), books_.recorder().latest());
 }
 
 void SimulatedBackend::watch_poll(const Operation& operation) { polls_.polls(workers_.node(operation.node().self()), world_.now()); }

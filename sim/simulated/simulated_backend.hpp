@@ -28,8 +28,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void replay(std::vector<std::vector<std::int32_t>> choices) { choices_.force(std::move(choices)); }
   /// The same for free-running versions: the worker of each.
   void replay_versions(std::vector<Rank> makers) { publications_.force_order(std::move(makers)); }
-  /// Only updates end this run: it fails where none has come for so long.
-  void expect_updates(const UpdatePatience& patience) { watch_.emplace(patience, workers_.plan()); }
+  /// Only updates, or their samples, end this run: it fails where none has come for so long.
+  void expect_updates(const UpdatePatience& patience, Goal goal) { watch_.emplace(patience, goal, workers_.plan()); }
   /// Runs to the stop, at the latest to `until`, and closes the record. Throws Deadlock (unless a fault led to it: that is an outcome),
   /// NoUpdates, Standstill and the scheme's exceptions.
   void run(std::optional<Time> until, std::optional<Time> evaluate_every);

@@ -1,4 +1,4 @@
-// Ends a run that only updates could stop, where a scheme works on and on and makes none: it would never end.
+// Ends a run that would never end: only updates, or their samples, could stop it, and a scheme works on and on without any.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace straggler {
 
-/// There was no update for so long that none will come. what() says how long that was, and what the scheme should do.
+/// There was no update, or none with samples, for so long that none will come. what() says how long that was, and what to do.
 struct NoUpdates : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -35,11 +35,15 @@ struct UpdatePatience {
   }
 };
 
+/// What brings a run nearer to its stop.
+enum class Goal : std::uint8_t { updates, samples };
+
 /// Counts work. It looks for an update only after that much of it, so it may notice a lack of updates late, but never too early.
 class UpdateWatch {
  public:
-  UpdateWatch(UpdatePatience patience, const TrainingPlan& plan)
+  UpdateWatch(UpdatePatience patience, Goal goal, const TrainingPlan& plan)
       : patience_(patience),
+        goal_(goal),
         gradients_(patience.gradients * static_cast<std::uint64_t>(plan.workers)),
         epoch_samples_(plan.epoch_samples) {}
 
@@ -50,17 +54,21 @@ class UpdateWatch {
   }
   /// The same for a step of a server or an aggregator.
   bool steps() { return ++stepped_ == next_steps_; }
-  /// `updates`: how many there have been. Throws NoUpdates.
-  void look_at_gradients(std::uint64_t updates);
-  void look_at_steps(const Node& node, std::uint64_t updates);
+  /// `latest`: the version published last. Throws NoUpdates.
+  void look_at_gradients(const Weights& latest);
+  void look_at_steps(const Node& node, const Weights& latest);
 
  private:
-  /// True: there was an update since the counts began, and they begin anew.
-  bool begins_anew(std::uint64_t updates);
+  /// True: the run has come nearer to its stop since the counts began, and they begin anew.
+  bool begins_anew(const Weights& latest);
+  [[noreturn]] void refuse(const std::string& work) const;
 
   UpdatePatience patience_;
+  Goal goal_;
   std::uint64_t gradients_, epoch_samples_, next_gradients_ = gradients_, next_steps_ = patience_.steps;
-  std::uint64_t computed_ = 0, samples_ = 0, stepped_ = 0, updates_ = 0;
+  std::uint64_t computed_ = 0, samples_ = 0, stepped_ = 0;
+  std::uint64_t reached_ = 0, version_ = 0;  // updates or samples, and the version that had them first
+  std::uint64_t empty_updates_ = 0;          // published since
 };
 
 /// Counts what takes no time, and may be repeated for ever: a poll, or a timer of no time.

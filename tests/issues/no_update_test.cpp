@@ -113,6 +113,20 @@ TEST_CASE("where an epoch has no known number of samples the gradients alone cou
         "200,000 gradients" + remedy);
 }
 
+TEST_CASE("updates without a sample in them do not bring a run of epochs nearer to its end") {
+  // A micro-batch takes 8 ms: none is finished in 6 ms, and each worker's 96 samples are three whole batches.
+  std::vector<std::string> sets = {"cluster.workers=[{count: 4, device: node}]",
+                                   "devices.node.compute.affine={overhead: 0s, per_sample: 1ms}",
+                                   "workload.data={kind: coordinates, samples: 384}",
+                                   "training.batch={per_worker: 32}",
+                                   "training.scheme={kind: drop_compute, micro_batches: 4, timeout: 6ms}",
+                                   "training.stop={epochs: 2}"};
+  const std::string wrong = failure(4, sets);
+  CHECK_MESSAGE(wrong.find(" updates without a sample in them: a run of epochs stops by samples") != std::string::npos, wrong);
+  sets.back() = "training.stop={updates: 20}";
+  CHECK(run_timing(cluster(4), sets).record.updates == 20);
+}
+
 TEST_CASE("a stop by time still comes, and a scheme whose numbers put off its updates is right") {
   // A batch takes 100 ms.
   const Result timed = run_timing(cluster(1), {"training.scheme=alone", "training.stop={updates: 5, simulated_time: 30000s}"});
