@@ -71,7 +71,7 @@ AllReduceTimes::~AllReduceTimes() = default;
 
 const CollectiveShape& AllReduceTimes::shape() const { return inside_->cluster.shape; }
 const UniformLinks& AllReduceTimes::links() const { return inside_->cluster.uniform; }
-bool AllReduceTimes::stepwise() const { return inside_->cluster.stepwise; }
+bool AllReduceTimes::stepwise() const { return inside_->cluster.stepwise || inside_->cluster.sharing->by_message(); }
 
 std::size_t AllReduceTimes::hosts() const {
   const std::vector<std::uint32_t>& all = shape().host_of;
@@ -87,7 +87,7 @@ Time AllReduceTimes::time(const CollectiveEntry& entry, std::uint64_t bytes) con
   const SimulatedCluster& cluster = inside_->cluster;
   const auto schedule = entry.make(bytes, cluster.shape, cluster.uniform, inside_->parameters(entry));
   Alone alone(cluster);
-  return cluster.stepwise ? alone.stepwise(*schedule) : alone.fluid(*schedule);
+  return stepwise() ? alone.stepwise(*schedule) : alone.fluid(*schedule);
 }
 
 }  // namespace straggler

@@ -1,5 +1,6 @@
 // From a message to a flow, by the sharing model and the measured protocol.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -20,12 +21,19 @@ struct Carriage {
   double bytes = 0;  // on the wire
   double weight = 1, most_bytes_per_second = std::numeric_limits<double>::infinity();
   std::span<const LinkId> links;
-  std::span<const double> volumes;  // empty: 1 everywhere
+  std::span<const double> volumes = {};                    // empty: 1 everywhere
+  std::span<const LinkId> back = {};                       // way of acknowledgements, where messages are packets
+  Time one_way = {};                                       // latency of either way, for them
+  std::uint64_t connection = FlowRequest::own_connection;  // of the two ranks, for them
 
   /// The flow alone, or with all latency in front.
-  FlowRequest flow(Time latency) const { return {links, volumes, bytes, latency, weight, most_bytes_per_second}; }
+  FlowRequest flow(Time latency) const {
+    return {links, volumes, bytes, latency, weight, most_bytes_per_second, back, one_way, connection};
+  }
   FlowRequest with_latency() const { return flow(before + after); }
-  bool plain() const { return volumes.empty() && weight == 1 && most_bytes_per_second == std::numeric_limits<double>::infinity(); }
+  bool plain() const {
+    return volumes.empty() && back.empty() && weight == 1 && most_bytes_per_second == std::numeric_limits<double>::infinity();
+  }
 };
 
 /// A route with the facts that sharing models need.
@@ -47,6 +55,8 @@ class SharingModel {
   virtual bool plain() const { return false; }
   /// False: each flow has its links for itself.
   virtual bool contention() const { return true; }
+  /// True: it models single messages; a flow cannot stand for a whole collective.
+  virtual bool by_message() const { return false; }
 };
 
 struct SharingEntry {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "sim/network/flow.hpp"
+#include "sim/network/packet_sizes.hpp"
+#include "sim/network/packets.hpp"
 #include "sim/network/pair.hpp"
 #include "sim/network/sharing.hpp"
 
@@ -111,7 +114,8 @@ struct Network::Inside {
       throw TimeOverflow("a message's latency passes 100 simulated days");
   }
   void check_unused(const char* call) const {
-    if (flows.started() > 0) throw std::logic_error(std::string(call) + " after a flow was started: call it before the first one");
+    if (flows.started() > 0 || (packets && packets->started() > 0))
+      throw std::logic_error(std::string(call) + " after a flow was started: call it before the first one");
   }
   [[noreturn]] static void throw_twice(LinkId link) {
     throw std::invalid_argument("a route crosses link " + std::to_string(link) + " twice: list each link once");
@@ -139,6 +143,7 @@ struct Network::Inside {
   EventQueue::Kind timer_kind;
   fluid::FlowTable flows;
   fluid::Sharing sharing;
+  std::optional<packets::Queues> packets;  // none: messages are flows
   std::vector<bool> seen;
 };
 
@@ -158,6 +163,7 @@ LinkId Network::add_link(double bytes_per_second) {
     throw std::invalid_argument("a link has a capacity of " + std::to_string(bytes_per_second) +
                                 " bytes per second: give a finite number above 0");
   }
+  if (inside_->packets) inside_->packets->add_link(bytes_per_second / ticks_per_second);
   return inside_->sharing.add_link(bytes_per_second / ticks_per_second);
 }
 
@@ -167,6 +173,7 @@ void Network::set_capacity(LinkId link, double bytes_per_second) {
     throw std::invalid_argument("link " + std::to_string(link) + " is given a capacity of " + std::to_string(bytes_per_second) +
                                 " bytes per second: give a finite number, 0 or more");
   }
+  if (inside_->packets) return inside_->packets->set_capacity(link, bytes_per_second / ticks_per_second);
   inside_->sharing.set_capacity(link, bytes_per_second / ticks_per_second);
 }
 
@@ -182,6 +189,7 @@ void Network::set_bucket(LinkId link, double burst_bytes, double peak_bytes_per_
     throw std::invalid_argument(name + " has a peak of " + std::to_string(peak_bytes_per_second) +
                                 " bytes per second: give a finite number above the link's capacity of " + std::to_string(capacity));
   }
+  if (inside_->packets) return inside_->packets->set_bucket(link, burst_bytes, peak_bytes_per_second / ticks_per_second);
   inside_->sharing.set_bucket(link, burst_bytes, peak_bytes_per_second / ticks_per_second);
 }
 
@@ -189,10 +197,29 @@ void Network::set_contention(bool contention) {
   inside_->check_unused("set_contention()");
   if (!contention && inside_->sharing.has_buckets()) throw std::logic_error("token buckets without contention: nothing could drain them");
   inside_->sharing.set_contention(contention);
+  if (!contention) inside_->packets.reset();
+}
+
+void Network::set_packets(const PacketSizes& sizes) {
+  inside_->check_unused("set_packets()");
+  if (!inside_->sharing.contention() || inside_->sharing.has_buckets())
+    throw std::logic_error("set_packets() without contention, or after set_bucket()");
+  const auto positive = [](double bytes) { return bytes > 0 && std::isfinite(bytes); };
+  if (!positive(sizes.packet) || !positive(sizes.window) || !(sizes.initial >= 1) || sizes.at_first == 0)
+    throw std::invalid_argument("packets of " + std::to_string(sizes.packet) + " bytes, " + std::to_string(sizes.at_first) +
+                                " of them at the first link, in a window of " + std::to_string(sizes.initial) + " and later " +
+                                std::to_string(sizes.window) +
+                                ": all must be above 0, packet and window finite, and the first window at least 1");
+  if (!(sizes.acknowledgement >= 0) || !std::isfinite(sizes.acknowledgement) || sizes.idle < Time())
+    throw std::invalid_argument("acknowledgements of " + std::to_string(sizes.acknowledgement) + " bytes, and " +
+                                std::to_string(sizes.idle.seconds()) + " s idle: give finite numbers, 0 or more");
+  inside_->packets.emplace(inside_->queue, sizes);
+  for (LinkId l = 0; l < inside_->sharing.links(); ++l) inside_->packets->add_link(inside_->sharing.committed(l));
 }
 
 FlowId Network::start(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival, double weight) {
   Inside& in = *inside_;
+  if (in.packets) return start({.route = route, .bytes = bytes, .latency = latency, .weight = weight}, arrival);
   in.check(route, bytes, weight);
   in.check_latency(latency);
   return in.begin(in.flows.add(route, bytes, weight, arrival), route.empty() || bytes == 0, latency);
@@ -200,6 +227,7 @@ FlowId Network::start(std::span<const LinkId> route, double bytes, Time latency,
 
 FlowId Network::start_on_route(std::span<const LinkId> route, double bytes, Time latency, Arrival& arrival) {
   Inside& in = *inside_;
+  if (in.packets) return start({.route = route, .bytes = bytes, .latency = latency}, arrival);
   if (route.size() != 2 || bytes == 0 || latency != Time()) return in.start_any(route, bytes, latency, arrival);
   const FlowIndex index = in.flows.add_pair(route[0], route[1], bytes, 1, arrival);
   const FlowId id = in.flows.id(index);
@@ -214,6 +242,12 @@ FlowId Network::start(const FlowRequest& request, Arrival& arrival) {
   const bool even = std::all_of(request.volumes.begin(), request.volumes.end(), [](double v) { return v == 1; });
   const bool unbounded = std::isinf(request.most_bytes_per_second);
   const bool empty = request.bytes == 0 || (request.route.empty() && unbounded);
+  if (in.packets && !request.route.empty() && !empty) {
+    if (!even || request.weight != 1) throw std::invalid_argument("a message of packets has a volume or a weight: it can have neither");
+    in.check(request.back, 0, 1);
+    in.check_latency(request.one_way);
+    return in.packets->start(request, arrival);
+  }
   if ((even && unbounded) || empty) {
     return in.begin(in.flows.add(request.route, request.bytes, request.weight, arrival), empty, request.latency);
   }
@@ -228,6 +262,10 @@ void Network::prefetch(std::span<const LinkId> route) const noexcept {
 
 void Network::cancel(FlowId id) noexcept {
   Inside& in = *inside_;
+  if (id & packets::Queues::mark) {
+    if (in.packets) in.packets->cancel(id);
+    return;
+  }
   const FlowIndex index = in.flows.find(id);
   if (index == fluid::none) return;
   const FlowState state = in.flows[index].state;
@@ -242,6 +280,7 @@ void Network::cancel(FlowId id) noexcept {
 }
 
 double Network::rate(FlowId id) const {
+  if (inside_->packets) throw std::logic_error("packets have no rate at an instant");
   const FlowIndex index = inside_->flows.find(id);
   if (index == fluid::none) return 0;
   if (inside_->sharing.unsettled()) inside_->sharing.settle();
@@ -251,6 +290,7 @@ double Network::rate(FlowId id) const {
 
 LinkUse Network::use(LinkId id) const {
   inside_->check(id);
+  if (inside_->packets) return inside_->packets->use(id);
   const fluid::Sharing& sharing = inside_->sharing;
   return {sharing.link(id).promised - sharing.owed(id), sharing.busy(id), sharing.carriable(id)};
 }
@@ -258,6 +298,7 @@ LinkUse Network::use(LinkId id) const {
 double Network::worst_overload() const {
   const fluid::Sharing& sharing = inside_->sharing;
   if (!sharing.contention()) return 0;
+  if (inside_->packets) return inside_->packets->worst_overload();
   const double forgiven_ticks = 1e-3 * static_cast<double>(inside_->flows.started());  // Time::round_up
   double worst = 0;
   for (LinkId l = 0; l < sharing.links(); ++l) {
@@ -269,7 +310,8 @@ double Network::worst_overload() const {
   return worst;
 }
 
-std::size_t Network::flows() const { return inside_->flows.size(); }
+std::size_t Network::flows() const { return inside_->flows.size() + (inside_->packets ? inside_->packets->messages() : 0); }
+std::size_t Network::packet_events() const { return inside_->packets ? inside_->packets->scheduled() : 0; }
 std::size_t Network::links() const { return inside_->sharing.links(); }
 Time Network::next() const { return inside_->sharing.next(); }
 bool Network::unsettled() const { return inside_->sharing.unsettled(); }

@@ -39,7 +39,15 @@ struct FlowRequest {
   Time latency = {};                                                       // passes first
   double weight = 1;                                                       // for its share
   double most_bytes_per_second = std::numeric_limits<double>::infinity();  // rate cap
+  // Where messages are packets: the way of their acknowledgements, no link twice, and the latency of either way, after the last link.
+  // Without a route they pass no queue. Messages of one connection leave one after another; by default each has a connection of its own.
+  std::span<const LinkId> back = {};
+  Time one_way = {};
+  std::uint64_t connection = own_connection;
+  static constexpr std::uint64_t own_connection = ~std::uint64_t{0};
 };
+
+struct PacketSizes;
 
 /// The peak that empties a full token bucket in 100 ns, on a link whose own capacity is `bytes_per_second`. It is finite so that a burst
 /// takes time and arrivals keep an order.
@@ -70,6 +78,11 @@ class Network final : public ContinuousModel {
   /// False: every flow gets the whole of its narrowest link, regardless of other flows. Call before the first flow. Throws std::logic_error
   /// if there are buckets: without contention nothing could drain them.
   void set_contention(bool contention);
+  /// Messages are packets from now on, and wait in the links' queues, instead of flows that share links: they have no volumes and weight 1.
+  /// Call before the first flow. Throws std::invalid_argument unless packet and window are positive and finite, the initial window
+  /// positive, acknowledgement and idle time 0 or more, and at least one packet may be at the first link; std::logic_error without
+  /// contention. A later set_contention(false) undoes it.
+  void set_packets(const PacketSizes& sizes);
 
   /// A message: `latency` passes first, then `bytes` flow over all links of `route` at once (any length, no link twice),
   /// at the max-min fair rate of its weight. Without bytes or route it arrives when the latency has passed.
@@ -88,10 +101,12 @@ class Network final : public ContinuousModel {
   /// Cancels the flow; nothing if it has arrived already.
   void cancel(FlowId flow) noexcept;
 
-  double rate(FlowId flow) const;  // bytes per second now, including changes of this instant; 0 during the latency
+  /// Bytes per second now, including changes of this instant; 0 during the latency. Throws std::logic_error for packets.
+  double rate(FlowId flow) const;
   LinkUse use(LinkId link) const;
   std::size_t flows() const;  // started, not arrived, not cancelled
   std::size_t links() const;
+  std::size_t packet_events() const;  // scheduled in the queue by packets
   /// The largest relative excess of a link's bytes over its capacity (LinkUse), beyond the thousandth of a picosecond by which an arrival
   /// may be rounded down and the picosecond by which a token bucket may close late; 0 if there is none, and without contention. Above about
   /// 1e-9 the simulation is wrong. O(links + flows).

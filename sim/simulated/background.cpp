@@ -35,6 +35,7 @@ Process Background::story(const BackgroundTraffic& traffic, std::size_t number) 
     for (const LinkId link : carriage.links) most = std::min(most, world_.cluster.fabric->bytes_per_second(link));
     for (const TokenBucket& bucket : world_.cluster.token_buckets) bursts = std::max(bursts, bucket.burst_bytes);
     FlowRequest request = carriage.flow(Time());
+    request.connection = std::uint64_t{1} << 62 | number;  // not that of the ranks' messages
     if (traffic.most_bytes_per_second > 0)
       request.most_bytes_per_second = std::min(request.most_bytes_per_second, traffic.most_bytes_per_second);
     request.bytes = std::min(most, request.most_bytes_per_second) * on.seconds() * 1.01 + bursts + 1;  // more than can pass

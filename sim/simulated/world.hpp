@@ -48,7 +48,7 @@ struct World {
   /// For a timer that has just fired: no events but bystanders are left.
   bool only_bystanders() {
     const std::size_t other_timers = bystanders.timers - 1 + (bystanders.clock ? 1 : 0);
-    return simulation.queue().pending() <= other_timers && network.flows() <= bystanders.flows;
+    return simulation.queue().pending() - network.packet_events() <= other_timers && network.flows() <= bystanders.flows;
   }
 };
 

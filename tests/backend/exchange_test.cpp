@@ -167,6 +167,23 @@ TEST_CASE("other sharing models in a whole run") {
   const double half = 300'000 / (0.97 * bandwidth / 1.05) + 13.01 * alpha;  // one link for both: they take 5 %
   CHECK(near_to(run_on(1, n, 5, {by_server, "cluster.network.sharing=lv08", "cluster.network.link.duplex=half"}).record.end,
                 5 * (c + half) + 4 * half));
+  // packets, without a slow start: the first one passes the worker's link alone, then the server's link has all of them. The answer waits
+  // for the acknowledgement of the last one.
+  const double pieces = (64 * 1024 + 300'000) / bandwidth + alpha, acknowledgement = 66 / bandwidth;
+  CHECK(near_to(run_on(1, n, 5, {by_server, "cluster.network.sharing={kind: packets, initial: 4MiB}"}).record.end,
+                5 * (c + pieces) + 4 * (acknowledgement + pieces)));
+}
+
+TEST_CASE("packets: one flow cannot stand for a whole all-reduce") {
+  const std::string ring = "training.scheme={kind: ssgd, via: all_reduce}",
+                    packets = "cluster.network.sharing={kind: packets, packet: 1KiB, initial: 4MiB}";
+  CHECK_THROWS_WITH(run_on(4, 80'000, 1, {ring, packets}), doctest::Contains("cluster.network.sharing: packets is of single messages"));
+  // Six steps of a quarter, in packets of 1 KiB: each passes the second link a packet later.
+  const Result result = run_on(4, 80'000, 1, {ring, packets, "cluster.network.collective={algorithm: ring, fidelity: stepwise}"});
+  // An acknowledgement is a packet too. Those of a step's last packets delay the next step, on both links.
+  const double least = c + 6 * ((20'000 + 1024) / bandwidth + alpha), most = least + 6 * 2 * 20 * 66 / bandwidth;
+  CHECK(result.record.end.seconds() >= least);
+  CHECK(result.record.end.seconds() <= most);
 }
 
 TEST_CASE("background traffic takes its share of a link while it is on") {
@@ -188,6 +205,20 @@ TEST_CASE("background traffic takes its share of a link while it is on") {
   const std::string random = "{from: worker/0, to: server/0, on: 300us, off: 300us, random: true}";
   CHECK(end(random, 20) == end(random, 20));
   CHECK(end(random, 20).seconds() > 20 * (c + 2 * move + 2 * alpha) - move - alpha);
+}
+
+TEST_CASE("packets: what background traffic leaves in queues is bounded by its windows, however often it is switched on") {
+  // The server's link carries four connections with bytes to send, in packets of 16 KiB of which each has at most eight under way. A push
+  // shares it with three others, and its last packet waits for at most their windows; so does each acknowledgement of an answer.
+  const double move = 300'000 / bandwidth, window = 8 * 16 * 1024 / bandwidth;
+  const Result result = run_on(2, 300'000, 5,
+                               {by_server, "cluster.network.sharing={kind: packets, packet: 16KiB, window: 128KiB, initial: 128KiB}",
+                                "cluster.network.background=[{from: worker/0, to: server/0, on: 1ms},"
+                                " {from: worker/1, to: server/0, on: 1ms}]"});
+  check_books(result, true, false);
+  CHECK(result.record.end.seconds() >= 5 * (c + 2 * move));
+  const double push = 4 * move + 3 * window, pull = 2 * (2 * move + 300'000 / (128 * 1024.0) * 3 * window);
+  CHECK(result.record.end.seconds() <= 5 * (c + push + pull + 2 * alpha));
 }
 
 TEST_CASE("background traffic hides neither a stall nor the end") {

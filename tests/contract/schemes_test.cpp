@@ -6,6 +6,8 @@
 #include <set>
 
 #include "contract/variants.hpp"
+#include "sim/base/registry.hpp"
+#include "sim/cluster/transport.hpp"
 #include "support/sanitized.hpp"
 
 using namespace straggler;
@@ -65,6 +67,21 @@ TEST_CASE("every scheme, every choice: accounts add up, time never runs back") {
       reached[span.worker] = span.end;
     }
     for (const Time end : reached) CHECK(end == result.record.end);
+  }
+}
+
+TEST_CASE("every scheme, every choice, on every model of how links are shared: accounts add up") {
+  for (const SharingEntry& sharing : Registry<SharingEntry>::instance().entries()) {
+    if (!sharing.make(complete(sharing.parameters, {}))->contention()) continue;  // links carry any number of bytes
+    CAPTURE(sharing.name);
+    for (const Variant& variant : variants()) {
+      CAPTURE(variant.scheme);
+      const Result result =
+          run_timing(uneven(variant), {"cluster.network.sharing=" + sharing.name, "cluster.network.collective.fidelity=stepwise"});
+      check_accounts(result);
+      CHECK(result.record.epochs >= 3);
+      CHECK(result.record.outcome == Outcome::completed);
+    }
   }
 }
 

@@ -1,0 +1,22 @@
+// How messages become packets.
+#pragma once
+#include <cstdint>
+#include <limits>
+
+#include "sim/engine/time.hpp"
+
+namespace straggler {
+
+/// Sizes in bytes.
+struct PacketSizes {
+  double packet = 0;           // of each packet of a message, above 0; the last one has the rest
+  double window = 0;           // of a connection, under way without an acknowledgement; at least one packet
+  double acknowledgement = 0;  // of each packet
+  std::uint64_t at_first = std::numeric_limits<std::uint64_t>::max();  // packets of a connection in the queue of its first link, at least 1
+  /// Window of a new connection, which each acknowledgement lets grow by what it acknowledges. After an idle time of `idle` and a round
+  /// trip a connection's window is halved, and again after each further one, but not below this. Infinite: it is `window` at once.
+  double initial = std::numeric_limits<double>::infinity();
+  Time idle = {};
+};
+
+}  // namespace straggler
