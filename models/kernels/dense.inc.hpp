@@ -6,8 +6,11 @@
 
 /// Steps of one pass over a panel: 256 x 32 floats fill a first-level cache of 32 KiB.
 constexpr std::size_t block_steps = 256;
-/// Steps over rows of the weights: half of a first-level cache; over rows of a page or more, as many pages as a buffer of addresses holds.
-constexpr std::size_t row_steps(std::size_t width) { return width < 1024 ? block_steps / 2 : 48; }
+/// Whether rows of this width are far apart for the processor: a page or more. Those with AVX-512 know the addresses of more pages, and are
+/// a fifth faster (Zen 5) if they treat these rows like others.
+constexpr bool far_rows(std::size_t width) { return lanes < 16 && width >= 1024; }
+/// Steps over rows of the weights: half of a first-level cache; over far ones, as many pages as a buffer of addresses holds.
+constexpr std::size_t row_steps(std::size_t width) { return far_rows(width) ? 48 : block_steps / 2; }
 /// Panels in one pass over the weights' gradient: 4 x 4 KiB of transposed activations.
 constexpr std::size_t group_panels = 4;
 
@@ -106,7 +109,7 @@ struct BackwardInputTile {
   template <int height>
   void operator()(std::size_t row) const {
     constexpr std::size_t ahead = 32;  // floats: no processor foresees steps of a page
-    for (std::size_t k = first; in >= 1024 && k < first + steps; ++k) __builtin_prefetch(w + k * in + row + ahead);
+    for (std::size_t k = first; far_rows(in) && k < first + steps; ++k) __builtin_prefetch(w + k * in + row + ahead);
     for_vectors(quotient_up(rows, lanes), [&]<int width>(std::size_t lane) {
       BackwardInputPass<width>{in, first, steps, dy + lane, w, x ? x + lane : nullptr, dx + lane, last}.template operator()<height>(row);
     });
