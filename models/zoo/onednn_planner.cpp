@@ -80,8 +80,8 @@ Convolution Planner::convolution_of(LayerIndex layer) const {
 }
 
 std::optional<WinogradMaps> Planner::winograd_of(const Convolution& c) const {
-  if (setting_.maps.winograd_block == 0 || c.algorithm != Algorithm::winograd || c.slide.pad_height > 2 || c.slide.pad_width > 2 ||
-      c.in_channels % winograd_channels != 0 || c.out_channels % winograd_channels != 0)
+  if (c.algorithm != Algorithm::winograd || c.slide.pad_height > 2 || c.slide.pad_width > 2 || c.in_channels % winograd_channels != 0 ||
+      c.out_channels % winograd_channels != 0)
     return std::nullopt;
   return WinogradMaps{c.rows, c.in_channels, c.out_channels, setting_.maps.winograd_block, c.slide};
 }

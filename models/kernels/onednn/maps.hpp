@@ -71,7 +71,7 @@ struct MapKernels {
   void (*max_pool_backward)(const Maps& maps, const SlidingWindow& windows, const float* x, const float* y, const float* dy, float* dx);
 
   // By Winograd's algorithm, F(4x4, 3x3). w, dw: [out][in][3][3]; bias, db: null for none.
-  std::size_t winograd_block;  // 0: left to oneDNN, which has it for AVX-512 alone; the functions are null
+  std::size_t winograd_block;  // floats of a block of channels
   /// Floats of scratch of either of the two.
   std::size_t (*winograd_floats)(const WinogradMaps& conv);
   /// y from x, or if `by_source` the gradient of the source from the result's; x and y: of their own shapes.

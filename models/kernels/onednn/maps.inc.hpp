@@ -314,11 +314,12 @@ void max_pool_backward(const Maps& maps, const SlidingWindow& windows, const flo
   });
 }
 
-#if !defined(__AVX512F__)  // for which oneDNN has Winograd's algorithm
+// In this order: each builds on the ones before it.
+// clang-format off
 #include "models/kernels/tiles.inc.hpp"
 #include "models/kernels/winograd_transforms.inc.hpp"
 #include "models/kernels/onednn/winograd.inc.hpp"
-#endif
+// clang-format on
 
 }  // namespace
 
@@ -333,16 +334,9 @@ const MapKernels table = {
     .relu_backward = relu_backward,
     .max_pool = max_pool,
     .max_pool_backward = max_pool_backward,
-#if defined(__AVX512F__)
-    .winograd_block = 0,
-    .winograd_floats = nullptr,
-    .winograd = nullptr,
-    .winograd_by_weight = nullptr,
-#else
-    .winograd_block = 8,
+    .winograd_block = lanes > 8 ? lanes : 8,
     .winograd_floats = winograd_floats,
     .winograd = winograd,
     .winograd_by_weight = winograd_by_weight,
-#endif
 };
 }  // namespace straggler::onednn::STRAGGLER_KERNELS
