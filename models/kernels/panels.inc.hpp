@@ -57,11 +57,29 @@ void from_panels(std::size_t rows, std::size_t features, const float* panels, fl
   }
 }
 
+#if defined(__AVX512F__)
+/// values[at[lane]] from 8 tables of 32 values in registers: the lower 5 bits of a byte choose in each of them, the upper 3 the table.
+STRAGGLER_INLINE Vector looked_up(const float* values, const std::uint8_t* at) {
+  const __m512i bytes = _mm512_maskz_cvtepu8_epi32(every_lane, _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  const auto in_table = [&](int table) __attribute__((always_inline)) {
+    return static_cast<Vector>(_mm512_permutex2var_ps(load(values + table * 32), bytes, load(values + table * 32 + lanes)));
+  };
+  const auto bit = [&](int value) __attribute__((always_inline)) { return _mm512_test_epi32_mask(bytes, _mm512_set1_epi32(value)); };
+  const auto of = [](__mmask16 second, Vector a, Vector b) __attribute__((always_inline)) {
+    return static_cast<Vector>(_mm512_mask_blend_ps(second, a, b));
+  };
+  const __mmask16 odd = bit(32), of_two = bit(64), of_four = bit(128);
+  return of(of_four, of(of_two, of(odd, in_table(0), in_table(1)), of(odd, in_table(2), in_table(3))),
+            of(of_two, of(odd, in_table(4), in_table(5)), of(odd, in_table(6), in_table(7))));
+}
+#else
 /// One by one: a gather instruction is slower on Zen 3.
 template <int... lane>
 STRAGGLER_INLINE Vector looked_up(const float* values, const std::uint8_t* at, Lanes<lane...>) {
   return Vector{values[at[lane]]...};
 }
+STRAGGLER_INLINE Vector looked_up(const float* values, const std::uint8_t* at) { return looked_up(values, at, EveryLane()); }
+#endif
 
 /// Images are scattered in memory: while some are converted, the next ones are fetched. Of large ones only the start, which tells the
 /// processor what follows.
@@ -83,7 +101,7 @@ void gather_pixels(std::size_t rows, std::size_t channels, std::size_t area, con
       const std::uint8_t* plane[lanes];
       for (std::size_t i = 0; i < lanes; ++i) plane[i] = row + i < rows ? images + samples[row + i] * features + channel * area : nullptr;
       const auto all_of = [&](std::size_t i, std::size_t at) __attribute__((always_inline)) {
-        return looked_up(map.values, plane[i] + at, EveryLane());
+        return looked_up(map.values, plane[i] + at);
       };
       const auto some_of = [&](std::size_t i, std::size_t at, std::size_t count) __attribute__((always_inline)) {
         Vector values{};
