@@ -10,6 +10,12 @@ install(FILES scenarios/quickstart.yaml DESTINATION ${shared_files}/scenarios CO
 install(PROGRAMS tools/quickstart DESTINATION ${shared_files} COMPONENT straggler)
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT straggler)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT straggler)
+if(TARGET straggler_fmt_archive)  # the program holds these libraries, whose licences ask for their text; Boost's and zlib's do not
+  foreach(library yaml-cpp fmt deflate)
+    set(licence /usr/share/doc/lib${library}-dev/copyright)
+    install(FILES ${licence} DESTINATION ${CMAKE_INSTALL_DOCDIR}/linked RENAME lib${library} COMPONENT straggler OPTIONAL)
+  endforeach()
+endif()
 
 # Man pages and completion, by the program that was built.
 set(manual ${CMAKE_BINARY_DIR}/manual)
@@ -51,8 +57,6 @@ foreach(module ${modules})
   foreach(link ${links})
     if(link IN_LIST modules)
       list(APPEND needs straggler::${link})
-    elseif(link STREQUAL straggler_nlopt)
-      list(APPEND needs nlopt_cxx)
     elseif(IS_ABSOLUTE "${link}")
       get_filename_component(name "${link}" NAME_WE)
       string(REGEX REPLACE "^lib" "" name ${name})

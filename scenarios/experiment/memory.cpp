@@ -38,7 +38,7 @@ std::size_t timing_bytes(const TrainingBlueprint& blueprint) {
       updates && invited < workers)
     active = static_cast<std::size_t>(std::min<std::uint64_t>(workers / invited, *updates) * invited);
   const std::size_t known = blueprint.compression && blueprint.compression->differences() ? 1'000 : 0;  // of the weights that others hold
-  return 14'000'000 + (scheme.worker_bytes + known) * active + scheme.idle_bytes * (workers - active);
+  return 12'000'000 + (scheme.worker_bytes + known) * active + scheme.idle_bytes * (workers - active);
 }
 
 namespace {

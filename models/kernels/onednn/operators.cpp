@@ -8,14 +8,19 @@
 
 #include "models/kernels/onednn/late_dnnl.hpp"
 
-// From the OpenMP runtime that oneDNN links (some compilers lack g++'s header in their path).
-extern "C" {
-void omp_set_num_threads(int);
-int omp_get_max_threads(void);
-}
-
 namespace straggler::onednn {
 namespace {
+
+// The OpenMP runtime that oneDNN links, which is loaded with it.
+const LateLibrary openmp("libgomp.so.1", "libgomp1");
+int omp_get_max_threads() {
+  static auto* const late = openmp.function<int()>("omp_get_max_threads");
+  return late();
+}
+void omp_set_num_threads(int threads) {
+  static auto* const late = openmp.function<void(int)>("omp_set_num_threads");
+  late(threads);
+}
 
 using Tag = dnnl::memory::format_tag;
 using Dims = dnnl::memory::dims;
