@@ -46,7 +46,7 @@ struct CompressorEntry {
   std::string name, summary, reference;
   std::string formula = {};  // of C, in one line
   std::string message = {};  // bytes per message, as a formula
-  std::vector<Parameter> parameters = {};
+  DeclaredParameters parameters = {};
   CompressedAllReduce all_reduce = CompressedAllReduce::sum;
   /// True: each value is compressed independently of the others, so pieces of a vector compress as the whole does.
   bool value_by_value = false;

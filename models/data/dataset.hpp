@@ -54,7 +54,7 @@ struct DataError : std::runtime_error {
 /// A registered kind of data.
 struct DataEntry {
   std::string name, summary;
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   /// Sizes. With a `path` it reads the files' headers (throws DataError); without one it needs no files.
   std::function<DataInfo(const Parameters&, const std::filesystem::path& base)> inspect;
   /// Everything. `base`: root of relative paths; `threads`: the maximum, with the same bits for any number. Throws DataError.

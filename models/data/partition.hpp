@@ -43,7 +43,7 @@ struct PartitionRequest {
 
 struct PartitionEntry {
   std::string name, summary;
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   bool simulated_only = false;  // needs a pool, which real processes cannot share
   /// Sizes only; cheap for a million workers.
   std::function<StreamSizes(const Parameters&, const PartitionRequest&)> sizes;

@@ -79,7 +79,7 @@ class SparseForm {
 /// The arithmetic of a lineage rule. `inputs`: vectors of n floats; `out` may be inputs[k] where `in_place` is k (or -1: no).
 struct ElementwiseEntry {
   std::string name, summary;  // the name of the Rule
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   /// For a rule that carries: the input with the earlier state, which may be absent.
   int in_place = -1;
   StatisticsRule statistics = StatisticsRule::combine;
@@ -95,7 +95,7 @@ struct ElementwiseEntry {
 
 struct OptimizerEntry {
   std::string name, summary;
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   /// Numbers in its state besides one per parameter (the progress of bias correction, …). Every vector of the run reserves space for them
   /// behind the running statistics, so they are averaged, sent, reset and replayed with their vector.
   std::size_t registers = 0;
@@ -122,7 +122,7 @@ class Schedule {
 
 struct ScheduleEntry {
   std::string name, summary;
-  std::vector<Parameter> parameters;  // the kind's own; warmup and scale_with_workers are common to all
+  DeclaredParameters parameters;  // the kind's own; warmup and scale_with_workers are common to all
   /// `total_epochs`: the end of the run; infinite if it does not stop at an epoch.
   std::function<Schedule::Shape(const Parameters&, double total_epochs)> make;
 };

@@ -34,7 +34,7 @@ struct CostTable {
 /// Models that are known only by their layers. `workload.cost` takes these and every ModelEntry; `workload.model` only the latter.
 struct CostModelEntry {
   std::string name, summary, reference;
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   std::function<CostTable(const Parameters&)> make;
 };
 

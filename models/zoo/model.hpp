@@ -115,7 +115,7 @@ struct ModelSetting {
 
 struct ModelEntry {
   std::string name, summary;
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   /// Throws std::invalid_argument if the model does not fit the data's shape.
   std::function<std::unique_ptr<Model>(const Parameters&, const DataInfo&, const ModelSetting&)> make;
   /// True: it learns from pairs of words; no other model does.

@@ -140,13 +140,14 @@ void register_optimizer(const std::string& name, const std::string& version, std
   OptimizerEntry entry;
   entry.name = name;
   entry.summary = summary;
-  entry.parameters.push_back(learning_rate_parameter());
+  std::vector<Parameter> declared{learning_rate_parameter()};
   std::vector<std::string> names;
   for (const auto& [each, type, fallback] : parameters) {
     const ValueType kind = type == "count" ? ValueType::count : type == "boolean" ? ValueType::boolean : ValueType::number;
-    entry.parameters.push_back({.name = each, .type = kind, .fallback = fallback});
+    declared.push_back({.name = each, .type = kind, .fallback = fallback});
     names.push_back(each);
   }
+  entry.parameters = std::move(declared);
   std::vector<NumpyRule> rules{numpy_rule(name, version, "/weights", StatisticsRule::advance, 1, -1)};
   for (std::size_t k = 0; k < states; ++k)
     rules.push_back(numpy_rule(name, version, ("/state " + std::to_string(k)).c_str(), StatisticsRule::carry, 1, static_cast<int>(2 + k)));

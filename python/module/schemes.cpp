@@ -243,8 +243,10 @@ SchemeEntry entry_of(const Spec& spec, const Shared& type) {
   entry.waits = spec.text("waits");
   entry.staleness = unbounded_staleness();
   entry.traffic = {.text = "not stated", .bytes = [](const Parameters&, const TrainingPlan&) { return std::optional<UpdateBytes>(); }};
-  for (const py::handle each : spec.get("parameters")) entry.parameters.push_back(parameter_of(each.cast<py::dict>()));
-  entry.parameters.push_back(on_failure_of(spec.get("on_failure").cast<std::vector<std::string>>()));
+  std::vector<Parameter> declared;
+  for (const py::handle each : spec.get("parameters")) declared.push_back(parameter_of(each.cast<py::dict>()));
+  declared.push_back(on_failure_of(spec.get("on_failure").cast<std::vector<std::string>>()));
+  entry.parameters = std::move(declared);
   entry.examples = spec.get("examples").cast<std::vector<ParameterTexts>>();
   const auto truth = [](const py::object& what) { return what.cast<bool>(); };
   entry.exchange = spec.setting("exchange", [](const py::object& what) { return exchange_named(what.cast<std::string>()); });

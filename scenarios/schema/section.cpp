@@ -336,46 +336,46 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
     }
   }
   if (more) more(section);
-  const std::vector<std::string> names = context.vocabulary.names(group);
+  const auto names = [&] { return context.vocabulary.names(group); };
   const Word* word = context.vocabulary.find(group, kind.name);
   if (word != nullptr) {
     std::map<std::string, Section> maps;  // of parameters with a dot
     std::set<std::string> named_alone;    // of those, maps that may be written as their `kind` alone
     for (const Parameter& parameter : word->parameters) {
       const std::size_t dot = parameter.name.find('.');
-      Section* holder = &section;
-      Parameter inside = parameter;
-      if (dot != std::string::npos) {
-        const std::string map = parameter.name.substr(0, dot);
-        if (inside.name.substr(dot + 1) == "kind") {
-          // Its name alone, as of any kind.
-          if (const YamlNode* alone = section.find(map); alone != nullptr && alone->type == YamlNode::Type::scalar) {
-            named_alone.insert(map);
-            inside.name = map;
-            if (const std::optional<Value> value = section.value(inside)) kind.parameters.set(parameter.name, *value);
-          }
-        }
-        if (named_alone.contains(map)) continue;
-        auto found = maps.find(map);
-        if (found == maps.end()) found = maps.emplace(map, section.section(map)).first;
-        holder = &found->second;
-        inside.name = parameter.name.substr(dot + 1);
+      if (dot == std::string::npos) {
+        if (const std::optional<Value> value = section.value(parameter)) kind.parameters.set(parameter.name, *value);
+        continue;
       }
-      if (const std::optional<Value> value = holder->value(inside)) kind.parameters.set(parameter.name, *value);
+      Parameter inside = parameter;
+      const std::string map = parameter.name.substr(0, dot);
+      if (inside.name.substr(dot + 1) == "kind") {
+        // Its name alone, as of any kind.
+        if (const YamlNode* alone = section.find(map); alone != nullptr && alone->type == YamlNode::Type::scalar) {
+          named_alone.insert(map);
+          inside.name = map;
+          if (const std::optional<Value> value = section.value(inside)) kind.parameters.set(parameter.name, *value);
+        }
+      }
+      if (named_alone.contains(map)) continue;
+      auto found = maps.find(map);
+      if (found == maps.end()) found = maps.emplace(map, section.section(map)).first;
+      inside.name = parameter.name.substr(dot + 1);
+      if (const std::optional<Value> value = found->second.value(inside)) kind.parameters.set(parameter.name, *value);
     }
     for (auto& [name, map] : maps) map.finish();
     section.finish();
   } else if (const YamlNode::Key* slip = kind.name.empty() ? meaning_kind(section) : nullptr) {
     context.problems.add(slip->place, section.path_of(slip->name), unknown_key(slip->name, {"kind"}, path));
   } else if (kind.name.empty()) {
-    context.problems.add(place, where, "has no kind; write {kind: NAME} with one of: " + joined(names));
+    context.problems.add(place, where, "has no kind; write {kind: NAME} with one of: " + joined(names()));
   } else if (group == KindGroup::model && context.vocabulary.find(KindGroup::cost_model, kind.name) != nullptr) {
     context.problems.add(place, where,
                          in_quotes(kind.name) +
                              " is only a list of layers and cannot learn; take it as workload.cost.model, for times and " +
-                             "bytes, beside a model that learns: " + joined(names));
+                             "bytes, beside a model that learns: " + joined(names()));
   } else {
-    context.problems.add(place, where, unknown_kind(group, name_of(group), kind.name, names));
+    context.problems.add(place, where, unknown_kind(group, name_of(group), kind.name, names()));
   }
   return kind;
 }

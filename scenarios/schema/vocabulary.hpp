@@ -38,7 +38,7 @@ std::string_view name_of(KindGroup group);
 
 struct Word {
   std::string name, summary;
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   // Schemes only.
   std::function<bool(const Parameters&)> needs_server;  // empty: never
   std::optional<std::int64_t> only_workers;

@@ -98,24 +98,26 @@ std::vector<Word> cost_models() {
   return words;
 }
 
+// Moved into the map, one by one: a list in braces would copy all words.
 Vocabulary vocabulary_of_registries() {
-  return {{
-      {KindGroup::scheme, schemes()},
-      {KindGroup::collective, words_of<CollectiveEntry>()},
-      {KindGroup::topology, words_of<TopologyEntry>()},
-      {KindGroup::sharing, words_of<SharingEntry>()},
-      {KindGroup::jitter, words_of<JitterEntry>()},
-      {KindGroup::device, devices()},
-      {KindGroup::model, words_of<ModelEntry>()},
-      {KindGroup::cost_model, cost_models()},
-      {KindGroup::data, words_of<DataEntry>()},
-      {KindGroup::partition, words_of<PartitionEntry>()},
-      {KindGroup::optimizer, words_of<OptimizerEntry>()},
-      {KindGroup::schedule, words_of<ScheduleEntry>()},
-      {KindGroup::compression, words_of<CompressorEntry>()},
-      {KindGroup::availability, words_of<AvailabilityEntry>()},
-      {KindGroup::machine, machines()},
-  }};
+  Vocabulary vocabulary;
+  const auto add = [&](KindGroup group, std::vector<Word> words) { vocabulary.words.emplace(group, std::move(words)); };
+  add(KindGroup::scheme, schemes());
+  add(KindGroup::collective, words_of<CollectiveEntry>());
+  add(KindGroup::topology, words_of<TopologyEntry>());
+  add(KindGroup::sharing, words_of<SharingEntry>());
+  add(KindGroup::jitter, words_of<JitterEntry>());
+  add(KindGroup::device, devices());
+  add(KindGroup::model, words_of<ModelEntry>());
+  add(KindGroup::cost_model, cost_models());
+  add(KindGroup::data, words_of<DataEntry>());
+  add(KindGroup::partition, words_of<PartitionEntry>());
+  add(KindGroup::optimizer, words_of<OptimizerEntry>());
+  add(KindGroup::schedule, words_of<ScheduleEntry>());
+  add(KindGroup::compression, words_of<CompressorEntry>());
+  add(KindGroup::availability, words_of<AvailabilityEntry>());
+  add(KindGroup::machine, machines());
+  return vocabulary;
 }
 
 Vocabulary& all_words() {

@@ -198,6 +198,11 @@ std::string flow_text(const std::vector<std::pair<std::string, std::string>>& te
   return open.empty() ? out : out + "}";
 }
 
+const std::vector<Parameter>& DeclaredParameters::none() {
+  static const std::vector<Parameter> none;
+  return none;
+}
+
 Parameters complete(const std::vector<Parameter>& declared, Parameters given) {
   std::vector<std::string> known;
   for (const Parameter& parameter : declared) known.push_back(parameter.name);

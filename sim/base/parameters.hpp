@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,6 +40,29 @@ struct Parameter {
   std::string meaning = {};
   Range range = {};
   std::vector<std::string> choices = {};  // ValueType::choice only
+};
+
+/// What a kind declares. Copies share it: registries, their words and scenarios' kinds hold many.
+class DeclaredParameters {
+ public:
+  DeclaredParameters() = default;
+  DeclaredParameters(std::initializer_list<Parameter> list) : DeclaredParameters(std::vector<Parameter>(list)) {}
+  DeclaredParameters(std::vector<Parameter> list) {  // NOLINT: a list is one
+    if (!list.empty()) list_ = std::make_shared<const std::vector<Parameter>>(std::move(list));
+  }
+  operator const std::vector<Parameter>&() const { return all(); }  // NOLINT
+  const std::vector<Parameter>& all() const { return list_ ? *list_ : none(); }
+  auto begin() const { return all().begin(); }
+  auto end() const { return all().end(); }
+  std::size_t size() const { return all().size(); }
+  bool empty() const { return list_ == nullptr; }
+  const Parameter& operator[](std::size_t i) const { return all()[i]; }
+  const Parameter& front() const { return all().front(); }
+  const Parameter& back() const { return all().back(); }
+
+ private:
+  static const std::vector<Parameter>& none();
+  std::shared_ptr<const std::vector<Parameter>> list_;
 };
 
 using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;

@@ -11,7 +11,7 @@
 
 namespace straggler {
 
-/// `Entry` has at least `std::string name, summary; std::vector<Parameter> parameters;`.
+/// `Entry` has at least `std::string name, summary; DeclaredParameters parameters;`.
 template <class Entry>
 class Registry {
  public:

@@ -37,7 +37,7 @@ class Availability {
 
 struct AvailabilityEntry {
   std::string name, summary;
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   /// Null: always present. Throws std::invalid_argument on a file that cannot be read.
   std::function<std::unique_ptr<Availability>(const Parameters&)> make;
 };

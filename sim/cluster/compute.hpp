@@ -59,7 +59,7 @@ struct JitterOwner {
 
 struct JitterEntry {
   std::string name, summary;
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   /// One object per worker, which may keep a cache. Null: no jitter. Throws std::invalid_argument on values that exclude each other.
   std::function<std::unique_ptr<Jitter>(const Parameters&)> make;
   /// For kinds that depend on the worker; null: `make` serves all. `make` works for these kinds too, without a worker.

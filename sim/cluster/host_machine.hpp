@@ -21,7 +21,7 @@ struct HostMachine {
   double while_computing = 1;  // share of a worker's own links that is left while it computes
   Level pcie_switch = {}, socket = {}, nvlink = {};
   std::string source;
-  std::vector<Parameter> parameters = {};  // none: for the registry
+  DeclaredParameters parameters = {};  // none: for the registry
 };
 
 }  // namespace straggler

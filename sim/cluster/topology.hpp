@@ -74,7 +74,7 @@ struct TopologyRequest {
 
 struct TopologyEntry {
   std::string name, summary;
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   /// Throws std::invalid_argument ("what is wrong; what would be right") on requests that cannot be built, such as a number of end points
   /// that does not fit, or a file with the wrong content.
   std::function<std::unique_ptr<Topology>(const Parameters&, TopologyRequest)> make;

@@ -61,7 +61,7 @@ class SharingModel {
 
 struct SharingEntry {
   std::string name, summary, reference;
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   std::function<std::unique_ptr<SharingModel>(const Parameters&)> make;
 };
 

@@ -34,7 +34,7 @@ struct UniformLinks {
 
 struct CollectiveEntry {
   std::string name, summary, reference;
-  std::vector<Parameter> parameters;
+  DeclaredParameters parameters;
   /// It models a library, which chooses among algorithms for each message: `auto` leaves it out.
   bool library = false;
   /// A library's choice for a message ("tree, LL128").

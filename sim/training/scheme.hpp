@@ -120,7 +120,7 @@ struct SchemeEntry {
   UpdateTraffic traffic = {};
   /// Parameters of the picture in docs/schemes.md (four workers, scenarios/examples/four_workers.yaml); the others are as in variant_of().
   ParameterTexts picture = {};
-  std::vector<Parameter> parameters = {};
+  DeclaredParameters parameters = {};
   /// Sets of parameters to try, beside the defaults and each choice alone. If parameters are required, the first set has them all; the
   /// other sets and choices take missing ones from it.
   std::vector<ParameterTexts> examples = {};
