@@ -15,16 +15,25 @@
 
 namespace straggler {
 
-Machine this_machine() {
-  Machine machine;
+namespace {
+
+std::string name_of_processor() {
   std::ifstream cpus("/proc/cpuinfo");
   for (std::string line; std::getline(cpus, line);) {
     if (line.rfind("model name", 0) != 0) continue;
     const std::size_t colon = line.find(": ");
-    if (colon != std::string::npos) machine.processor = line.substr(colon + 2);
+    if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
     break;
   }
-  if (machine.processor.empty()) machine.processor = "unknown";
+  return "unknown";
+}
+
+}  // namespace
+
+Machine this_machine() {
+  static const std::string processor = name_of_processor();  // the system takes long to describe many processors
+  Machine machine;
+  machine.processor = processor;
   machine.cores = usable_cores();
   machine.memory_bytes = usable_memory();
   return machine;

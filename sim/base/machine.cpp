@@ -1,11 +1,13 @@
 #include "sim/base/machine.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <fstream>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -24,12 +26,27 @@ void lower(std::optional<T>& limit, T value) {
   limit = std::min(limit.value_or(value), value);
 }
 
+/// Of a small file; empty if it is missing. Without a stream, whose buffers take longer to make than these files to read.
+std::string text_of(const fs::path& file) {
+  std::string text;
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return text;
+  std::array<char, 4096> part;
+  for (ssize_t got = 0; (got = ::read(descriptor, part.data(), part.size())) > 0;) text.append(part.data(), static_cast<std::size_t>(got));
+  ::close(descriptor);
+  return text;
+}
+
 /// The first numbers of a file; empty if it is missing or begins with something else, as "max".
 std::vector<double> numbers_in(const fs::path& file) {
-  std::ifstream in(file);
+  const std::string text = text_of(file);
   std::vector<double> numbers;
-  for (double number = 0; in >> number;) numbers.push_back(number);
-  return numbers;
+  const char* at = text.c_str();
+  for (char* end = nullptr;; at = end) {
+    const double number = std::strtod(at, &end);
+    if (end == at) return numbers;
+    numbers.push_back(number);
+  }
 }
 
 void limit_cores(GroupLimits& limits, double quota, double period) {
@@ -40,23 +57,35 @@ void limit_bytes(GroupLimits& limits, double bytes) {
   if (bytes > 0 && bytes < 0x1p62) lower(limits.bytes, static_cast<std::uint64_t>(bytes));  // version 1 writes "no limit" as nearly 2^63
 }
 
-/// Each file that exists states one limit of the group. Files of controllers that are not mounted are missing.
-void limit_by(GroupLimits& limits, const fs::path& group) {
-  if (const auto both = numbers_in(group / "cpu.max"); both.size() == 2) limit_cores(limits, both[0], both[1]);
-  if (const auto bytes = numbers_in(group / "memory.max"); !bytes.empty()) limit_bytes(limits, bytes[0]);
-  const auto quota = numbers_in(group / "cpu.cfs_quota_us"), period = numbers_in(group / "cpu.cfs_period_us");
-  if (!quota.empty() && !period.empty()) limit_cores(limits, quota[0], period[0]);
-  if (const auto bytes = numbers_in(group / "memory.limit_in_bytes"); !bytes.empty()) limit_bytes(limits, bytes[0]);
+/// Of which a mount has files: one controller of version 1, or all of version 2.
+struct Controllers {
+  bool cpu = false, memory = false, second = true;
+};
+
+/// Each file that exists states one limit of the group.
+void limit_by(GroupLimits& limits, const fs::path& group, Controllers controllers) {
+  if (controllers.second) {
+    if (const auto both = numbers_in(group / "cpu.max"); both.size() == 2) limit_cores(limits, both[0], both[1]);
+    if (const auto bytes = numbers_in(group / "memory.max"); !bytes.empty()) limit_bytes(limits, bytes[0]);
+    return;
+  }
+  if (controllers.cpu) {
+    const auto quota = numbers_in(group / "cpu.cfs_quota_us");
+    const auto period = quota.empty() ? quota : numbers_in(group / "cpu.cfs_period_us");
+    if (!period.empty()) limit_cores(limits, quota[0], period[0]);
+  }
+  if (controllers.memory)
+    if (const auto bytes = numbers_in(group / "memory.limit_in_bytes"); !bytes.empty()) limit_bytes(limits, bytes[0]);
 }
 
 bool lists(const std::string& comma_separated, const std::string& word) {
   return ("," + comma_separated + ",").find("," + word + ",") != std::string::npos;
 }
 
-/// The process's group in the hierarchy of these controllers (version 1), or of version 2 if empty. Lines are "1:cpu,cpuacct:/path" and
-/// "0::/path".
-std::optional<std::string> group_of(const fs::path& root, const std::string& controller) {
-  std::ifstream in(root / "proc/self/cgroup");
+/// The process's group in the hierarchy of these controllers (version 1), or of version 2 if empty. `groups` has lines as
+/// "1:cpu,cpuacct:/path" and "0::/path".
+std::optional<std::string> group_of(const std::string& groups, const std::string& controller) {
+  std::istringstream in(groups);
   for (std::string line; std::getline(in, line);) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
@@ -74,7 +103,7 @@ struct Mount {
 /// Of control groups.
 std::vector<Mount> mounts(const fs::path& root) {
   std::vector<Mount> all;
-  std::ifstream in(root / "proc/self/mountinfo");
+  std::istringstream in(text_of(root / "proc/self/mountinfo"));
   for (std::string line; std::getline(in, line);) {
     const std::size_t dash = line.find(" - ");
     if (dash == std::string::npos || line.compare(dash + 3, 6, "cgroup") != 0) continue;
@@ -88,12 +117,13 @@ std::vector<Mount> mounts(const fs::path& root) {
 }
 
 /// From the process's group up to the mount. In a container the mount may show a part of the tree, and the path start at its root.
-void limit_by_groups(GroupLimits& limits, const fs::path& root, const Mount& mount, const std::string& group) {
+void limit_by_groups(GroupLimits& limits, const fs::path& root, const Mount& mount, const std::string& group, Controllers controllers) {
   const fs::path point = root / fs::path(mount.point).relative_path();
   fs::path below = fs::path(group).lexically_relative(mount.root);
   if (below.empty() || *below.begin() == "..") below = ".";
-  for (below = below.lexically_normal(); !below.empty() && below != "."; below = below.parent_path()) limit_by(limits, point / below);
-  limit_by(limits, point);
+  for (below = below.lexically_normal(); !below.empty() && below != "."; below = below.parent_path())
+    limit_by(limits, point / below, controllers);
+  limit_by(limits, point, controllers);
 }
 
 /// Processors in the affinity mask, of any width; 0: unknown.
@@ -117,13 +147,14 @@ const GroupLimits& own_limits() {
 
 GroupLimits group_limits(const fs::path& root) {
   GroupLimits limits;
+  const std::string groups = text_of(root / "proc/self/cgroup");
   for (const Mount& mount : mounts(root)) {
     if (mount.type == "cgroup2") {
-      if (const auto group = group_of(root, "")) limit_by_groups(limits, root, mount, *group);
+      if (const auto group = group_of(groups, "")) limit_by_groups(limits, root, mount, *group, {});
     } else if (mount.type == "cgroup") {
-      for (const char* const controller : {"cpu", "memory"})
-        if (lists(mount.options, controller))
-          if (const auto group = group_of(root, controller)) limit_by_groups(limits, root, mount, *group);
+      for (const bool cpu : {true, false})
+        if (const char* const controller = cpu ? "cpu" : "memory"; lists(mount.options, controller))
+          if (const auto group = group_of(groups, controller)) limit_by_groups(limits, root, mount, *group, {cpu, !cpu, false});
     }
   }
   return limits;
