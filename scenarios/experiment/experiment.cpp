@@ -262,21 +262,30 @@ void Experiment::Implementation::describe(RunRecord& record, const Network& netw
   record.links.size = blueprint.fabric->links();
   std::size_t used_links = 0;
   for (std::size_t id = 0; id < record.links.size; ++id) used_links += is_used(network.use(static_cast<LinkId>(id)));
-  std::vector<Used> uses;  // ascending; idle clients' links are not among them
-  uses.reserve(used_links);
+  const auto uses = std::make_shared<std::vector<Used>>();  // ascending; idle clients' links are not among them
+  uses->reserve(used_links);
   for (std::size_t id = 0; id < record.links.size; ++id) {
     const LinkUse use = network.use(static_cast<LinkId>(id));
-    if (is_used(use)) uses.push_back({static_cast<LinkId>(id), use.bytes, use.busy});
+    if (is_used(use)) uses->push_back({static_cast<LinkId>(id), use.bytes, use.busy});
   }
-  record.links.row = [fabric = blueprint.fabric, uses = std::move(uses)](std::size_t id) {
+  const auto use_of = [uses](std::size_t id) -> const Used* {
+    const auto used =
+        std::lower_bound(uses->begin(), uses->end(), id, [](const Used& each, std::size_t wanted) { return each.id < wanted; });
+    return used == uses->end() || used->id != id ? nullptr : &*used;
+  };
+  record.links.load = [fabric = blueprint.fabric, use_of](std::size_t id) {
+    const Used* const used = use_of(id);
+    return std::pair(used ? used->bytes : 0, fabric->bytes_per_second(static_cast<LinkId>(id)));
+  };
+  record.links.row = [fabric = blueprint.fabric, use_of](std::size_t id) {
     const LinkDescription link = fabric->link(static_cast<LinkId>(id));
     LinkRecord row;
     row.name = link.name;
     row.from = link.from;
     row.to = link.to;
     row.bytes_per_second = link.bytes_per_second;
-    const auto used = std::lower_bound(uses.begin(), uses.end(), id, [](const Used& each, std::size_t wanted) { return each.id < wanted; });
-    if (used == uses.end() || used->id != id) return row;
+    const Used* const used = use_of(id);
+    if (used == nullptr) return row;
     row.bytes = used->bytes;
     row.busy = used->busy;
     return row;

@@ -28,11 +28,21 @@ void LinkSamples::add(Time now, std::size_t count, const std::function<double(st
   bytes_.resize(times_.size());
 }
 
+namespace {
+
+std::pair<double, double> load_of(const LinkTable& links, std::size_t link) {
+  if (links.load) return links.load(link);
+  const LinkRecord row = links.row(link);
+  return {row.bytes, row.bytes_per_second};
+}
+
+}  // namespace
+
 std::vector<std::size_t> busiest_links(const LinkTable& links, Time end, std::size_t most) {
   std::vector<std::pair<double, std::size_t>> shares;
   for (std::size_t link = 0; link < links.size; ++link) {
-    const LinkRecord row = links.row(link);
-    if (row.bytes > 0 && end > Time()) shares.emplace_back(-row.bytes / (row.bytes_per_second * end.seconds()), link);
+    const auto [bytes, rate] = load_of(links, link);
+    if (bytes > 0 && end > Time()) shares.emplace_back(-bytes / (rate * end.seconds()), link);
   }
   std::stable_sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::size_t> busiest;

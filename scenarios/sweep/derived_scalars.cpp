@@ -102,7 +102,11 @@ SweepScalars::SweepScalars(const std::vector<std::string>& columns, const SweepO
   };
   learn(summarize(RunRecord()));
   if (!derived_.empty()) learn(derived_.front());
-  for (const SweepRow& row : outcome.rows) learn(row.fields);
+  const std::vector<SummaryField>* before = nullptr;  // mostly with the same keys
+  for (const SweepRow& row : outcome.rows) {
+    if (before == nullptr || !std::ranges::equal(*before, row.fields, {}, &SummaryField::key, &SummaryField::key)) learn(row.fields);
+    before = &row.fields;
+  }
 }
 
 const Scalar& SweepScalars::find(const SweepRow& row, const std::string& key) const {

@@ -231,9 +231,9 @@ void EvaluationFile::forget_value(const Key& root, const Key& value) {
 void EvaluationFile::remove_value(const Key& root, const Key& value) {
   constexpr const char* which = " WHERE root_high = ? AND root_low = ? AND high = ? AND low = ?";
   Transaction transaction(open_->database);
-  Statement floats(open_->database, (std::string("DELETE FROM floats WHERE id IN (SELECT id FROM vectors") + which + ")").c_str());
+  Statement floats(open_->database, std::string("DELETE FROM floats WHERE id IN (SELECT id FROM vectors") + which + ")");
   bind(bind(floats, 0, root), 2, value).run();
-  Statement name(open_->database, (std::string("DELETE FROM vectors") + which).c_str());
+  Statement name(open_->database, std::string("DELETE FROM vectors") + which);
   bind(bind(name, 0, root), 2, value).run();
   transaction.commit();
 }

@@ -37,6 +37,7 @@ int sqlite3_prepare_v2(sqlite3* db, const char* sql, int bytes, sqlite3_stmt** s
 }
 int sqlite3_finalize(sqlite3_stmt* statement) { return STRAGGLER_LATE(sqlite3_finalize)(statement); }
 int sqlite3_step(sqlite3_stmt* statement) { return STRAGGLER_LATE(sqlite3_step)(statement); }
+int sqlite3_clear_bindings(sqlite3_stmt* statement) { return STRAGGLER_LATE(sqlite3_clear_bindings)(statement); }
 int sqlite3_reset(sqlite3_stmt* statement) { return STRAGGLER_LATE(sqlite3_reset)(statement); }
 int sqlite3_bind_int64(sqlite3_stmt* statement, int at, sqlite3_int64 value) {
   return STRAGGLER_LATE(sqlite3_bind_int64)(statement, at, value);

@@ -133,11 +133,13 @@ std::optional<RangeEnd> parse_range_end(const std::string& text) {
       return std::nullopt;
     }
   };
+  // What has a unit is not tried as a plain number: a sweep has thousands of labels, and to throw takes longer than to read.
+  for (const Dimension dimension : {Dimension::time, Dimension::bytes, Dimension::rate, Dimension::compute})
+    if (has_unit_of(text, dimension))
+      if (const auto value = attempt([&] { return parse_quantity(text, dimension); }))
+        return RangeEnd{*value, dimension, false, text.ends_with("bps")};
   if (const auto plain = attempt([&] { return parse_number(text); })) return RangeEnd{*plain, {}, false};
   if (const auto share = attempt([&] { return parse_fraction(text); })) return RangeEnd{*share, {}, true};
-  for (const Dimension dimension : {Dimension::time, Dimension::bytes, Dimension::rate, Dimension::compute})
-    if (const auto value = attempt([&] { return parse_quantity(text, dimension); }))
-      return RangeEnd{*value, dimension, false, text.ends_with("bps")};
   return std::nullopt;
 }
 

@@ -33,6 +33,8 @@ int lock_failure(const std::filesystem::path& database) {
 Database::Database(const std::filesystem::path& file, std::string noun) : Database(file, DatabaseUse{.noun = std::move(noun)}) {}
 
 Database::Database(const std::filesystem::path& file, DatabaseUse use) : file_(file), use_(std::move(use)) {
+  constexpr std::size_t most_idle = 32;
+  idle_.reserve(most_idle);
   try {
     open(file.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     use_write_ahead_log();
@@ -111,7 +113,36 @@ void Database::read_as_it_lies() {
   read_only_ = true;
 }
 
-Database::~Database() { sqlite3_close(handle_); }
+Database::~Database() {
+  for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
+  sqlite3_close(handle_);
+}
+
+sqlite3_stmt* Database::take(const std::string& sql) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& each : idle_) {
+      if (each.first != sql) continue;
+      sqlite3_stmt* const statement = each.second;
+      std::swap(each, idle_.back());
+      idle_.pop_back();
+      return statement;
+    }
+  }
+  sqlite3_stmt* statement = nullptr;
+  if (const int code = sqlite3_prepare_v2(handle_, sql.c_str(), -1, &statement, nullptr); code != SQLITE_OK) fail(code);
+  return statement;
+}
+
+void Database::give_back(std::string sql, sqlite3_stmt* statement) noexcept {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  const std::lock_guard lock(mutex_);
+  if (idle_.size() < idle_.capacity())
+    idle_.emplace_back(std::move(sql), statement);
+  else
+    sqlite3_finalize(statement);
+}
 
 void Database::run(const char* sql) {
   if (const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); code != SQLITE_OK) fail(code);
@@ -139,9 +170,10 @@ void Database::fail(int code) const {
 }
 
 void Database::fail_for_locks(int error) const {
-  throw ResultsError(fmt::format("{}: {} needs locks, which its file system does not give ({}); start its lock service (of NFS: rpc.statd), "
-                                 "or {}",
-                                 file_.string(), use_.noun, std::strerror(error), use_.elsewhere));
+  throw ResultsError(
+      fmt::format("{}: {} needs locks, which its file system does not give ({}); start its lock service (of NFS: rpc.statd), "
+                  "or {}",
+                  file_.string(), use_.noun, std::strerror(error), use_.elsewhere));
 }
 
 void Database::fail_for_disk(int error) const {
@@ -161,7 +193,8 @@ std::string Database::remedy(int code) const {
                          use_.elsewhere);
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      return fmt::format("it is damaged, or not a file of Straggler; move it away (`mv '{0}' '{0}.damaged'`) and start again", file_.string());
+      return fmt::format("it is damaged, or not a file of Straggler; move it away (`mv '{0}' '{0}.damaged'`) and start again",
+                         file_.string());
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
@@ -171,11 +204,9 @@ std::string Database::remedy(int code) const {
   }
 }
 
-Statement::Statement(Database& database, const char* sql) : database_(database) {
-  if (const int code = sqlite3_prepare_v2(database.handle_, sql, -1, &handle_, nullptr); code != SQLITE_OK) database.fail(code);
-}
+Statement::Statement(Database& database, std::string sql) : database_(database), sql_(std::move(sql)), handle_(database.take(sql_)) {}
 
-Statement::~Statement() { sqlite3_finalize(handle_); }
+Statement::~Statement() { database_.give_back(std::move(sql_), handle_); }
 
 Statement& Statement::bind(int at, std::int64_t value) {
   sqlite3_bind_int64(handle_, at + 1, value);
@@ -227,7 +258,7 @@ std::string_view Statement::bytes(int column) const {
   return {data, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
 }
 
-Transaction::Transaction(Database& database) : database_(database) { database.run("BEGIN IMMEDIATE"); }
+Transaction::Transaction(Database& database) : database_(database) { Statement(database, "BEGIN IMMEDIATE").run(); }
 
 Transaction::~Transaction() {
   if (!open_) return;
@@ -238,7 +269,7 @@ Transaction::~Transaction() {
 }
 
 void Transaction::commit() {
-  database_.run("COMMIT");
+  Statement(database_, "COMMIT").run();
   open_ = false;
 }
 

@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "scenarios/results/out_file.hpp"
 
@@ -62,6 +65,8 @@ class Database {
 
  private:
   friend class Statement;
+  sqlite3_stmt* take(const std::string& sql);
+  void give_back(std::string sql, sqlite3_stmt* statement) noexcept;
   using Clock = std::chrono::steady_clock;
   void open(const std::string& name, int flags);
   void use_write_ahead_log();
@@ -73,16 +78,18 @@ class Database {
   std::filesystem::path file_;
   DatabaseUse use_;
   sqlite3* handle_ = nullptr;
+  std::mutex mutex_;                                         // of idle_
+  std::vector<std::pair<std::string, sqlite3_stmt*>> idle_;  // prepared, in no use; with their texts
   Clock::time_point waits_since_;
   int lock_error_ = 0;  // why the file system gives no locks, an errno; 0: it does
   bool opened_ = false, read_only_ = false;
   bool told_ = false, given_up_ = false;  // of this wait
 };
 
-/// A prepared statement; parameters and columns are numbered from 0.
+/// A prepared statement; parameters and columns are numbered from 0. The database keeps it for the next one of the same text.
 class Statement {
  public:
-  Statement(Database& database, const char* sql);
+  Statement(Database& database, std::string sql);
   ~Statement();
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
@@ -105,6 +112,7 @@ class Statement {
 
  private:
   Database& database_;
+  std::string sql_;
   sqlite3_stmt* handle_ = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "scenarios/results/out_file.hpp"
 #include "sim/base/suggest.hpp"
@@ -24,6 +25,12 @@ std::int64_t birth(pid_t process) {
   std::string word;
   for (int field = 3; field <= 22; ++field) rest >> word;
   return std::strtoll(word.c_str(), nullptr, 10);
+}
+
+/// Of this process.
+std::int64_t own_birth() {
+  static const std::pair<pid_t, std::int64_t> known(::getpid(), birth(::getpid()));
+  return known.first == ::getpid() ? known.second : birth(::getpid());  // after a fork another
 }
 
 /// A line a field: key, kind, value as files have it; none of them holds a tab or a line end.
@@ -134,7 +141,7 @@ bool SweepState::claim(const std::string& id) {
     }
   }
   Statement insert(database_, "INSERT OR REPLACE INTO claims (id, process, born) VALUES (?, ?, ?)");
-  insert.bind(0, std::string_view(id)).bind(1, std::int64_t{::getpid()}).bind(2, birth(::getpid())).run();
+  insert.bind(0, std::string_view(id)).bind(1, std::int64_t{::getpid()}).bind(2, own_birth()).run();
   transaction.commit();
   return true;
 }

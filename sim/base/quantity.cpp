@@ -1,5 +1,6 @@
 #include "sim/base/quantity.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -258,6 +259,13 @@ double parse_quantity(std::string_view raw, Dimension dimension) {
   throw std::invalid_argument(in_quotes(text) + " has an unknown unit " + in_quotes(unit) +
                               (meant.empty() ? ";" : "; did you mean '" + meant + "'?") + " units of " + noun(dimension) + ": " +
                               joined(units_of(dimension)));
+}
+
+bool has_unit_of(std::string_view raw, Dimension dimension) {
+  const std::string_view text = trimmed(raw, blanks);
+  const Decimal decimal = scan_decimal(text);
+  const std::string_view unit = trimmed(text.substr(decimal.length), blanks);
+  return decimal.length > 0 && std::ranges::any_of(table(dimension), [&](const Unit& known) { return unit == known.name; });
 }
 
 std::string format_quantity(double value, Dimension dimension) {

@@ -17,6 +17,8 @@ std::vector<std::string> units_of(Dimension dimension);
 /// before the unit. Throws std::invalid_argument ("what is wrong; what would be right") on a missing or unknown unit, a
 /// number that is not one, not finite, or negative.
 double parse_quantity(std::string_view text, Dimension dimension);
+/// Whether a number with a unit of this dimension is written, though parse_quantity may refuse its value.
+bool has_unit_of(std::string_view text, Dimension dimension);
 
 /// The shortest text that parse_quantity turns into exactly this value, with an exponent only where no unit does without. `value` is finite
 /// and not negative.

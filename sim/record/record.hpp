@@ -67,6 +67,8 @@ struct LinkRecord {
 struct LinkTable {
   std::size_t size = 0;
   std::function<LinkRecord(std::size_t)> row;
+  /// Of the row its bytes and bytes per second, without the names, which take longer to make; empty: there is no shorter way.
+  std::function<std::pair<double, double>(std::size_t)> load = {};
 };
 
 enum class Outcome : std::uint8_t {

@@ -137,6 +137,33 @@ TEST_CASE("damaged rows are not served, and are written again") {
   CHECK(read == floats);
 }
 
+TEST_CASE("a statement that is used again has none of its earlier values and rows") {
+  const Files files;
+  Database database(files.folder() / "some.sqlite", "the store");
+  database.run("CREATE TABLE numbers (id INTEGER PRIMARY KEY, value INTEGER)");
+  const auto insert = [&](std::optional<std::int64_t> value) {
+    Statement statement(database, "INSERT INTO numbers (value) VALUES (?)");
+    if (value) statement.bind(0, *value);
+    statement.run();
+  };
+  insert(7);
+  insert(std::nullopt);
+  insert(9);
+  for (int times = 0; times < 2; ++times) {
+    Statement select(database, "SELECT value FROM numbers ORDER BY id");
+    REQUIRE(select.step());
+    CHECK(select.count(0) == 7);  // the other rows are not read
+  }
+  {
+    Statement one(database, "SELECT value FROM numbers ORDER BY id"), other(database, "SELECT value FROM numbers ORDER BY id");
+    REQUIRE((one.step() && one.step() && other.step()));
+    CHECK(one.null(0));
+    CHECK(other.count(0) == 7);
+  }
+  database.run("DROP TABLE numbers");  // no statement still reads it
+  CHECK_THROWS_AS(Statement(database, "SELECT value FROM numbers ORDER BY id").step(), ResultsError);
+}
+
 TEST_CASE("a store of another layout is replaced, one of a later version and other databases are left alone") {
   const Files files;
   const auto path = files.folder() / "old.sqlite";
@@ -171,7 +198,8 @@ TEST_CASE("a sweep continues without a store that is damaged, locked, out of rea
   SUBCASE("damaged from the start") {
     EvaluationFile store(files.write("damaged.sqlite", std::string(5000, 'x')), EvaluationFile::default_cap, told.by());
     CHECK(points(store) == expected);
-    CHECK(told.once("damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or not a file of Straggler; move it away"));
+    CHECK(told.once(
+        "damaged.sqlite: the store cannot be used (file is not a database); it is damaged, or not a file of Straggler; move it away"));
   }
   SUBCASE("damaged while it is used") {
     const auto path = files.folder() / "store.sqlite";
