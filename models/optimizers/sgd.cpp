@@ -82,11 +82,11 @@ class Sgd final : public ScheduledRule {
   Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
               std::vector<Handle>& state) const override {
     const double rate = learning_rate(epochs, averaged);
-    if (momentum_ == 0) return lineage.elementwise(descend_rule, std::array{weights, gradient}, {rate, decay_});
+    if (momentum_ == 0) return lineage.elementwise(descend_rule, weights, gradient, {rate, decay_});
     const Handle velocity = advanced(lineage, velocity_rule, gradient, weights, state, 0, {momentum_, decay_});
     state.assign(1, velocity);
     if (nesterov_) return lineage.elementwise(nesterov_rule, std::array{weights, gradient, velocity}, {rate, momentum_, decay_});
-    return lineage.elementwise(descend_rule, std::array{weights, velocity}, {rate, 0.0});
+    return lineage.elementwise(descend_rule, weights, velocity, {rate, 0.0});
   }
 
  private:

@@ -24,7 +24,7 @@ struct KeyHash {
 /// Steele et al. 2014) with different schedules; not for adversaries.
 class Hasher {
  public:
-  Hasher& add(std::uint64_t word) {
+  constexpr Hasher& add(std::uint64_t word) {
     a_ = mix(a_ ^ word);
     b_ = mix(b_ + word * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u);
     return *this;
@@ -37,7 +37,7 @@ class Hasher {
   Key key() const { return {mix(a_), mix(b_)}; }
 
  private:
-  static std::uint64_t mix(std::uint64_t x) {
+  static constexpr std::uint64_t mix(std::uint64_t x) {
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
     x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
     return x ^ (x >> 31);

@@ -1,6 +1,7 @@
 #include "sim/lineage/lineage.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <stdexcept>
 
@@ -125,7 +126,7 @@ Handle Lineage::initial() { return make(View{Formula::Kind::initial}, {}); }
 
 Handle Lineage::gradient(const Handle& weights, const Batch& batch) {
   if (math_ == Math::lazy) return mean_gradient(weights, std::span(&batch, 1));
-  static const Hasher beginning = Hasher().add(static_cast<std::uint64_t>(Formula::Kind::gradient));
+  static constexpr Hasher beginning = Hasher().add(static_cast<std::uint64_t>(Formula::Kind::gradient));
   Hasher hasher = beginning;  // as key() has it
   add_batch(hasher, batch);
   return Handle(odd_key(hasher.add(weights.key())));
@@ -141,6 +142,12 @@ Handle Lineage::elementwise(const Rule& rule, std::span<const Handle> inputs, st
   Hasher hasher = beginning(formula);  // as key() has it
   for (const Handle& input : inputs) hasher.add(input.key());
   return Handle(odd_key(hasher));
+}
+
+Handle Lineage::elementwise(const Rule& rule, const Handle& first, const Handle& second, std::initializer_list<double> scalars) {
+  if (math_ == Math::lazy) return elementwise(rule, std::array{first, second}, scalars);
+  Hasher hasher = beginning(View{Formula::Kind::elementwise, &rule, {}, std::span(scalars.begin(), scalars.size())});  // as key() has it
+  return Handle(odd_key(hasher.add(first.key()).add(second.key())));
 }
 
 void Lineage::evaluated(LineageNode& node) noexcept {

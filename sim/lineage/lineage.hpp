@@ -138,6 +138,8 @@ class Lineage {
   Handle elementwise(const Rule& rule, std::span<const Handle> inputs, std::initializer_list<double> scalars) {
     return elementwise(rule, inputs, std::span(scalars.begin(), scalars.size()));
   }
+  /// Of two inputs, as most steps have them: timing alone copies no handles.
+  Handle elementwise(const Rule& rule, const Handle& first, const Handle& second, std::initializer_list<double> scalars);
   /// Named elsewhere, with a known origin: the node of that name if there is one, otherwise one whose value is to be given.
   Handle leaf(const Key& name);
 

@@ -117,6 +117,18 @@ TEST_CASE("keys do not depend on whether values are read") {
   for (const auto& [key, node] : known) CHECK(key.node() == nullptr);
 }
 
+TEST_CASE("two inputs that are named apart are the same formula as a list of them") {
+  for (const Math math : {Math::none, Math::lazy}) {
+    Lineage lineage(math, Key{5, 6});
+    const Handle weights = lineage.initial(), gradient = lineage.gradient(weights, batch(0, 0, 8));
+    for (const double rate : {0.5, -0.0, 0.0})
+      CHECK(lineage.elementwise(rules::blend, weights, gradient, {rate, 1}).key() ==
+            apply(lineage, rules::blend, {weights, gradient}, {rate, 1}).key());
+    CHECK(lineage.elementwise(rules::blend, gradient, weights, {0.5, 1}).key() !=
+          lineage.elementwise(rules::blend, weights, gradient, {0.5, 1}).key());
+  }
+}
+
 TEST_CASE("no two of many similar keys collide, in any 32 bits of theirs more often than by chance") {
   Lineage lineage(Math::none, Key{1, 2});
   const Handle w = lineage.initial();
