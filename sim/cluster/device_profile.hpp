@@ -25,7 +25,7 @@ struct DeviceProfile {
   std::optional<double> half_issue = {};   // seconds; none: `issue`
   bool bfloat16 = false;                   // the three hold for bfloat16 as for FP16; false: it has no units for bfloat16
   std::string source;                      // of each of these figures
-  DeclaredParameters parameters = {};  // none: for the registry
+  DeclaredParameters parameters = {};      // none: for the registry
 };
 
 }  // namespace straggler
