@@ -162,6 +162,9 @@ std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& b
 std::string why_refused(Cause cause, const Scenario& scenario, const Blueprint& blueprint, bool timing_only) {
   if (cause == Cause::contention && has_bursts(scenario.cluster))
     return "contention cannot be removed from links with a burst; remove burst first";
+  if (cause == Cause::contention && blueprint.sharing->by_message())
+    return "contention cannot be removed from " + scenario.cluster.network.sharing.name +
+           ", whose windows would go with it; take sharing: max_min";
   if (cause != Cause::staleness) return {};
   const SchemeEntry& scheme = *blueprint.scheme_entry;
   const Parameters& parameters = scenario.training.scheme.parameters;

@@ -102,7 +102,7 @@ const Register<TopologyEntry> entry(
        ValueType::rate,
        {},
        false,
-       "bandwidth between all clients and all servers, each way; default: no limit",
+       "bandwidth between all clients and all servers, each way, behind the latency of a link more; default: no limit",
        Range::above(0),
        {}}},
      [](const Parameters& parameters, TopologyRequest request) -> std::unique_ptr<Topology> {

@@ -108,4 +108,16 @@ TEST_CASE("a burst has no answer without contention, and none is needed where ba
   CHECK(*all.row(Cause::bandwidth).seconds_saved > 0);
 }
 
+TEST_CASE("packets have no answer without contention, since their windows would go with it") {
+  ExplainOptions options;
+  options.run.timing_only = true;
+  const Explained all = explain(read_scenario_text(cluster(2), "test.yaml",
+                                                   {"cluster.network.link={bandwidth: 1Gbps, latency: 1ms}", "workload.cost={bytes: 10MB}",
+                                                    "training.scheme={kind: ssgd, via: server}", "cluster.network.sharing=packets"}),
+                                options);
+  CHECK_FALSE(all.row(Cause::contention).figures.has_value());
+  CHECK(all.row(Cause::contention).note.find("windows") != std::string::npos);
+  CHECK(*all.row(Cause::latency).seconds_saved > 0);
+}
+
 }  // namespace explain_everything_test
