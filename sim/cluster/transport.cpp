@@ -72,7 +72,7 @@ void Transport::plan(Rank from, Rank to, double bytes, Carriage& out) {
   }
   sharing_.shape({route_.links, reverse_, rates_, latency.seconds()}, bytes, links_, volumes_, out);
   out.most_bytes_per_second = std::min(out.most_bytes_per_second, most(from, to));
-  out.connection = std::uint64_t{from} << 32 | to;
+  out.connection = std::uint64_t{index_of(from)} << 32 | index_of(to);
 }
 
 double Transport::most(Rank from, Rank to) const {
