@@ -1,5 +1,5 @@
 // Messages as packets: every link has one queue, and lets one packet after another leave, in order of arrival. At most a window of a
-// message's packets is under way at a time; each one is acknowledged, and the acknowledgement waits in the queues of the way back like any
+// connection's packets is under way at a time; each one is acknowledged, and the acknowledgement waits in the queues of the way back like any
 // other packet (Zhang, Shenker and Clark, Observations on the dynamics of a congestion control algorithm: the effects of two-way traffic,
 // SIGCOMM 1991). Only some packets of a message lie in the queue of its first link, its host's own one (TCP small queues, Linux 3.6).
 // A connection begins with a small window, which doubles with each round trip (slow start: Allman, Paxson and Blanton, RFC 5681, 2009), and
@@ -154,8 +154,8 @@ class Queues {
   const PacketSizes sizes_;
   EventQueue::Kind link_kind_, message_kind_, delay_kind_;
   std::vector<Link> links_;
-  std::unordered_map<std::uint64_t, Connection> connections_;  // by name; a message's own: by its place
-                                                               // and `mark`. Never walked through
+  /// By name; that of a message alone by its place and `mark`. Never walked through.
+  std::unordered_map<std::uint64_t, Connection> connections_;
   std::deque<Message> messages_;
   std::vector<Index> vacant_;
   std::vector<Delay> delays_;
