@@ -1,9 +1,10 @@
 // Messages as packets: every link has one queue, and lets one packet after another leave, in order of arrival. At most a window of a
-// connection's packets is under way at a time; each one is acknowledged, and the acknowledgement waits in the queues of the way back like any
-// other packet (Zhang, Shenker and Clark, Observations on the dynamics of a congestion control algorithm: the effects of two-way traffic,
-// SIGCOMM 1991). Only some packets of a message lie in the queue of its first link, its host's own one (TCP small queues, Linux 3.6).
-// A connection begins with a small window, which doubles with each round trip (slow start: Allman, Paxson and Blanton, RFC 5681, 2009), and
-// does so again after it was idle (4.1 there; Linux halves the window for each timeout). Queues have no end, so nothing is lost.
+// connection's packets is under way at a time; each one is acknowledged, and the acknowledgement waits in the queues of the way back like
+// any other packet (Zhang, Shenker and Clark, Observations on the dynamics of a congestion control algorithm: the effects of two-way
+// traffic, SIGCOMM 1991). Only some of its packets lie in the queue of its first link, its host's own one (TCP small queues,
+// Linux 3.6). A connection begins with a small window, which doubles with each round trip (slow start: Allman, Paxson and Blanton, RFC
+// 5681, 2009), and does so again after it was idle (4.1 there; Linux halves the window for each timeout). Queues have no end, so nothing is
+// lost.
 #pragma once
 #include <cstddef>
 #include <cstdint>
