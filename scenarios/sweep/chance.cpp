@@ -31,10 +31,11 @@ bool timing_depends_on_seed(const Scenario& scenario) {
     return group.availability.name != "always" && group.availability.name != "trace";
   };
   const auto is_random = [](const BackgroundSpec& traffic) { return traffic.random; };
+  const bool links_jitter = scenario.cluster.network.jitter.name != "none";
   const std::string &partition = scenario.workload.partition.name, &data = scenario.workload.data.name;
   return std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), jitters) ||
          std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), comes_and_goes) ||
-         std::any_of(scenario.cluster.network.background.begin(), scenario.cluster.network.background.end(), is_random) ||
+         std::any_of(scenario.cluster.network.background.begin(), scenario.cluster.network.background.end(), is_random) || links_jitter ||
          (partition != "iid" && partition != "shared") || data == "text" || draws_who_acts(scenario);
 }
 
