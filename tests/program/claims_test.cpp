@@ -66,9 +66,11 @@ TEST_CASE("validate: 0 when every bound holds, 1 when one is missed") {
   std::istringstream rows(place.read("v/validation.csv"));
   std::string line;
   std::getline(rows, line);
-  CHECK(line == "claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit,low,high,outside");
+  CHECK(
+      line ==
+      "claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit,low,high,outside,seeds,seed_deviation,standard_error");
   int count = 0;
-  for (; std::getline(rows, line); ++count) CHECK(std::count(line.begin(), line.end(), ',') == 11);
+  for (; std::getline(rows, line); ++count) CHECK(std::count(line.begin(), line.end(), ',') == 14);
   CHECK(count == 6);
   const std::string page = place.read("v/report.html");
   CHECK(has(page, "<svg"));

@@ -123,10 +123,10 @@ TEST_CASE("intervals of a scale have a closed form") {
   CHECK(half > std::log(1.01));
   CHECK(result.inside == 1);
   CHECK(says(claim_line(result), "; 1 of 2 held-out rows lie in the 90 % interval"));
-  CHECK(says(validation_csv({result}), "unit,low,high,outside\n"));
+  CHECK(says(validation_csv({result}), "unit,low,high,outside,seeds,seed_deviation,standard_error\n"));
   CHECK(result.outside == 2);
   CHECK(result.rows[5].outside == std::vector<std::string>{"batch 60 above 50"});
-  CHECK(says(validation_csv({result}), ",batch 60 above 50\n"));
+  CHECK(says(validation_csv({result}), ",batch 60 above 50,1,,\n"));
 }
 
 TEST_CASE("an interval that reaches further than a factor of ten is none, and the reason is given") {

@@ -88,6 +88,7 @@ struct Claim {
   Place scenario_place, measured_place;  // where the claim mentions them
   std::string title, source;
   std::int64_t attempt = 1;  // number of versions of the claim or of its model that were tested on these rows, this one included
+  std::int64_t seeds = 1;    // runs that a prediction is the mean of, with the scenario's seed and the ones after it
   std::vector<FixedSet> set;
   std::vector<Bind> bind;
   std::vector<RowPattern> where;  // at least one must match; empty: every row

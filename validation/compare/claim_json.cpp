@@ -19,6 +19,9 @@ Json row_json(const RowResult& row) {
   json["low"] = json_or_null(row.low);
   json["high"] = json_or_null(row.high);
   json["outside"] = row.outside;
+  json["seeds"] = row.seeds ? row.seeds->runs : 1;
+  json["seed_deviation"] = row.seeds ? Json(row.seeds->deviation) : Json();
+  json["standard_error"] = row.seeds ? Json(row.seeds->error()) : Json();
   json["noise"] = json_or_null(row.row.noise);
   json["weight"] = row.row.weight;
   return json;
@@ -51,6 +54,7 @@ Json claim_json(const ClaimResult& result) {
             {"divide_by", text_or_null(claim.compare.divide_by)},
             {"unit", claim.compare.relative_to ? Json() : text_or_null(claim.compare.unit)}};
   json["attempt"] = claim.attempt;
+  json["seeds"] = claim.seeds;
   json["set"] = Json::array();
   for (const FixedSet& set : claim.set)
     json["set"].push_back({{"path", set.path}, {"value", set.yaml}, {"source", text_or_null(set.source)}});

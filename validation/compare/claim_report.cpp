@@ -17,6 +17,8 @@ std::string rows_html(const ClaimResult& result) {
   const std::string unit = unit_of(result.claim);
   std::vector<std::string> head{"set", "row", "measured" + unit, "predicted" + unit, "error"};
   if (result.no_band.empty()) head.emplace_back("90 % interval");
+  const std::vector<std::string> of_seeds = seed_heads(result);
+  head.insert(head.end(), of_seeds.begin(), of_seeds.end());
   if (result.interpolation) head.emplace_back(result.linear_scaling ? "linear scaling" : "interpolation");
   if (result.outside > 0) head.emplace_back("outside of what was fitted");
   std::vector<std::vector<std::string>> rows;
@@ -26,6 +28,8 @@ std::string rows_html(const ClaimResult& result) {
       rows.push_back(
           {name_of(use), row.row.label, fmt::format("{:.6g}", row.measured), fmt::format("{:.6g}", row.predicted), error_text(row.error)});
       if (result.no_band.empty()) rows.back().push_back(row.low ? fmt::format("{:.6g} to {:.6g}", *row.low, *row.high) : "");
+      const std::vector<std::string> more = seed_cells(row);
+      rows.back().insert(rows.back().end(), more.begin(), more.end());
       if (result.interpolation) rows.back().push_back(row.interpolated ? error_text(*row.interpolated / row.measured - 1) : "");
       if (result.outside > 0) rows.back().push_back(fmt::format("{}", fmt::join(row.outside, ", ")));
     }
@@ -43,6 +47,7 @@ std::vector<std::string> notes_on(const ClaimResult& result) {
   if (const std::string others = other_values_text(result); !others.empty()) notes.push_back(others);
   scores("fitted", result.fitted);
   scores("held out", result.held_out);
+  if (result.claim.seeds > 1) notes.push_back("seeds: " + seeds_text(result));
   if (result.interpolation)
     scores(result.linear_scaling ? "linear scaling of the fitted row" : "interpolation of the fitted rows", *result.interpolation);
   else if (result.claim.fit)

@@ -21,7 +21,7 @@ std::vector<std::string> claim_warnings(const ClaimResult& result);
 std::string unit_doubt(const Compared& compare);
 /// "3 of 4 claims hold".
 std::string claims_summary(const std::vector<ClaimResult>& results);
-/// claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit,low,high,outside
+/// claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit,low,high,outside,seeds,seed_deviation,standard_error
 std::string validation_csv(const std::vector<ClaimResult>& results);
 /// The contents of tables and lines, typed: rows in the unit of the measured column, errors and scores as shares, fitted values in SI.
 /// `not_tried`: claims skipped by an interruption.
@@ -35,6 +35,11 @@ std::string bound_text(const Claim& claim);
 std::vector<std::string> misses(const ClaimResult& result);
 /// "34 of 60 held-out rows lie inside the 90 % interval"; or "-, since …".
 std::string inside_text(const ClaimResult& result);
+/// The heads of a row's two cells about its seeds, and the cells: shares of the measured value, as its error is. Empty with one seed.
+std::vector<std::string> seed_heads(const ClaimResult& result);
+std::vector<std::string> seed_cells(const RowResult& row);
+/// "of 8 runs a row: standard error …"; only with several seeds.
+std::string seeds_text(const ClaimResult& result);
 /// "devices.node.compute.affine.per_sample = 1.2 ms +- 0.1 ms"
 std::string fitted_text(const FittedValue& value);
 /// "these fit as well: …"; empty if the search found no other values.

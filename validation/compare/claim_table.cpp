@@ -30,6 +30,8 @@ std::string row_table(const ClaimResult& result) {
   if (bands)
     rows.front().insert(rows.front().end(),
                         {fmt::format("low ({:.0f} %)", 100 * band_confidence), fmt::format("high ({:.0f} %)", 100 * band_confidence)});
+  const std::vector<std::string> of_seeds = seed_heads(result);
+  rows.front().insert(rows.front().end(), of_seeds.begin(), of_seeds.end());
   if (result.interpolation) rows.front().emplace_back(ruler(result));
   if (result.outside > 0) rows.front().emplace_back("outside of what was fitted");
   // Fitted rows are listed separately from those that test the claim.
@@ -39,6 +41,8 @@ std::string row_table(const ClaimResult& result) {
       rows.push_back({name_of(use), row.row.label, value_text(row.measured), value_text(row.predicted), error_text(row.error)});
       std::vector<std::string>& cells = rows.back();
       if (bands) cells.insert(cells.end(), {row.low ? value_text(*row.low) : "", row.high ? value_text(*row.high) : ""});
+      const std::vector<std::string> more = seed_cells(row);
+      cells.insert(cells.end(), more.begin(), more.end());
       if (result.interpolation) cells.push_back(row.interpolated ? error_text(*row.interpolated / row.measured - 1) : std::string());
       if (result.outside > 0) cells.push_back(fmt::format("{}", fmt::join(row.outside, ", ")));
     }
@@ -89,6 +93,33 @@ std::string inside_text(const ClaimResult& result) {
   if (!result.no_band.empty()) return "-, since " + result.no_band;
   return fmt::format("{} of {} held-out row{} in the {:g} % interval", result.inside, result.held_out.rows,
                      result.held_out.rows == 1 ? " lies" : "s lie", 100 * band_confidence);
+}
+
+std::vector<std::string> seed_heads(const ClaimResult& result) {
+  if (result.claim.seeds == 1) return {};
+  return {"between seeds", "standard error"};
+}
+
+std::vector<std::string> seed_cells(const RowResult& row) {
+  if (!row.seeds) return {};
+  if (row.seeds->runs == 1) return {"-", "-"};
+  return {share(row.seeds->deviation / row.measured), share(row.seeds->error() / row.measured)};
+}
+
+std::string seeds_text(const ClaimResult& result) {
+  double squares = 0, largest = 0;
+  std::size_t random = 0;
+  for (const RowResult& row : result.rows) {
+    if (row.row.use != RowUse::held_out || !row.seeds) continue;
+    const double error = row.seeds->error() / row.measured;
+    squares += error * error / static_cast<double>(result.held_out.rows);
+    largest = std::max(largest, error);
+    random += row.seeds->runs > 1;
+  }
+  return fmt::format("{} runs of {} held-out row{}, whose errors have standard errors of {} (root mean square), at most {}",
+                     result.claim.seeds,
+                     random == result.held_out.rows ? std::string("each") : fmt::format("{} of {}", random, result.held_out.rows),
+                     random == result.held_out.rows || result.held_out.rows == 1 ? "" : "s", share(std::sqrt(squares)), share(largest));
 }
 
 std::string bound_text(const Claim& claim) {
@@ -142,6 +173,7 @@ std::string claim_table(const ClaimResult& result) {
                        result.runs, result.converged ? "" : "; the fit did not converge: its values may not be the best");
   if (result.fitted.rows > 0) out += scores_text("fitted", result.fitted);
   out += scores_text("held out", result.held_out);
+  if (claim.seeds > 1) out += fmt::format("{:<10} {}\n", "seeds", seeds_text(result));
   if (result.interpolation)
     out += scores_text(result.linear_scaling ? "scaling's" : "a line's", *result.interpolation);
   else if (claim.fit)
@@ -181,7 +213,8 @@ std::string claims_summary(const std::vector<ClaimResult>& results) {
 }
 
 std::string validation_csv(const std::vector<ClaimResult>& results) {
-  std::string out = "claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit,low,high,outside\n";
+  std::string out =
+      "claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit,low,high,outside,seeds,seed_deviation,standard_error\n";
   for (const ClaimResult& result : results) {
     const std::string unit = result.claim.compare.relative_to ? "" : result.claim.compare.unit;
     for (const RowResult& row : result.rows) {
@@ -191,8 +224,10 @@ std::string validation_csv(const std::vector<ClaimResult>& results) {
         out += fmt::format("{},{}", number_text(*row.interpolated), number_text(*row.interpolated / row.measured - 1));
       else
         out += ",";
-      out += fmt::format(",{},{},{},{}\n", unit, row.low ? number_text(*row.low) : "", row.high ? number_text(*row.high) : "",
+      out += fmt::format(",{},{},{},{}", unit, row.low ? number_text(*row.low) : "", row.high ? number_text(*row.high) : "",
                          csv_text(fmt::format("{}", fmt::join(row.outside, "; "))));
+      out += row.seeds ? fmt::format(",{},{},{}\n", row.seeds->runs, number_text(row.seeds->deviation), number_text(row.seeds->error()))
+                       : std::string(",1,,\n");
     }
   }
   return out;

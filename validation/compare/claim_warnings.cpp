@@ -29,6 +29,21 @@ void add_noise_floor(const ClaimResult& result, std::vector<std::string>& warnin
                     share(*result.noise_floor), share(*bound)));
 }
 
+/// Means of too few runs, or of runs that are all the same.
+void add_seeds(const ClaimResult& result, std::vector<std::string>& warnings) {
+  if (result.claim.seeds == 1) return;
+  const std::optional<double> bound = result.claim.bound_max;
+  std::size_t random = 0, uncertain = 0;
+  for (const RowResult& row : result.rows) {
+    random += row.seeds->runs > 1;
+    uncertain += bound && row.seeds->error() / row.measured > *bound;
+  }
+  if (random == 0) warnings.push_back("no row depends on the seed; remove seeds");
+  if (uncertain > 0)
+    warnings.push_back(fmt::format("{} row{} a standard error above the largest error of {}: take more than {} seeds", uncertain,
+                                   uncertain == 1 ? " has" : "s have", share(*bound), result.claim.seeds));
+}
+
 /// All predictions miss by the same known factor: more likely a wrong unit than a wrong model.
 void add_unit_hint(const ClaimResult& result, std::vector<std::string>& warnings) {
   if (result.claim.compare.relative_to || result.rows.empty()) return;  // ratios have no unit
@@ -66,6 +81,7 @@ std::vector<std::string> claim_warnings(const ClaimResult& result) {
   if (std::string doubt = unit_doubt(result.claim.compare); !doubt.empty()) warnings.push_back(std::move(doubt));
   add_sources(result, warnings);
   add_noise_floor(result, warnings);
+  add_seeds(result, warnings);
   add_unit_hint(result, warnings);
   return warnings;
 }

@@ -252,6 +252,26 @@ Pair compare_row(const std::vector<ClaimRow>& rows, std::size_t index, Predictor
   return pair;
 }
 
+double SeedSpread::error() const { return deviation / std::sqrt(static_cast<double>(runs)); }
+
+SeedSpread seed_spread(const std::vector<ClaimRow>& rows, std::size_t index, Predictor& predictor, const std::vector<PlacedSet>& more) {
+  const ClaimRow& row = rows[index];
+  std::vector<double> values = predictor.by_seed(row, more);
+  if (row.relative_to) {
+    // d(a / b) = (da - (a / b) db) / b: a row and its reference share the seeds, so that their chances may cancel.
+    const std::vector<double> reference = predictor.by_seed(rows[*row.relative_to], more);
+    const double below = mean_of(reference), ratio = mean_of(values) / below;
+    values.resize(std::max(values.size(), reference.size()), values.front());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = (values[i] - ratio * reference[reference.size() == 1 ? 0 : i]) / below;
+  }
+  SeedSpread spread{values.size()};
+  const double mean = mean_of(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  if (values.size() > 1) spread.deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  return spread;
+}
+
 void prepare_rows(const std::vector<ClaimRow>& rows, const std::vector<std::size_t>& indices, Predictor& predictor,
                   const std::vector<std::vector<PlacedSet>>& changes) {
   std::vector<Wanted> wanted;

@@ -42,6 +42,13 @@ struct Pair {
 /// Runs in advance, on all cores, the cases that compare_row() needs: these rows under each of these changes.
 void prepare_rows(const std::vector<ClaimRow>& rows, const std::vector<std::size_t>& indices, Predictor& predictor,
                   const std::vector<std::vector<PlacedSet>>& changes);
+/// How the prediction of a row varies between seeds, in the unit of Pair.
+struct SeedSpread {
+  std::size_t runs = 1;  // of this row
+  double deviation = 0;  // standard deviation between them; of a ratio to the first order
+  double error() const;  // standard error of their mean
+};
+SeedSpread seed_spread(const std::vector<ClaimRow>& rows, std::size_t index, Predictor& predictor, const std::vector<PlacedSet>& more);
 Pair compare_row(const std::vector<ClaimRow>& rows, std::size_t index, Predictor& predictor, const std::vector<PlacedSet>& more);
 
 }  // namespace straggler

@@ -13,6 +13,7 @@
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "scenarios/schema/yaml_tree.hpp"
+#include "scenarios/sweep/chance.hpp"
 #include "sim/base/machine.hpp"
 #include "sim/base/suggest.hpp"
 #include "validation/compare/metrics.hpp"
@@ -150,19 +151,36 @@ void Predictor::raise(const ScenarioErrors& errors, const std::vector<PlacedSet>
   throw ScenarioErrors(std::move(problems));
 }
 
-Predictor::Values Predictor::run(const std::vector<PlacedSet>& sets, const std::string& label) const {
-  RunOptions options;
-  options.threads = options_.threads;
-  const std::string where = claim_.file.string() + ": row " + label + ": ";
+bool Predictor::only_times(const Scenario& scenario) const { return timing_only_ && (claim_.timing_only || !stops_at_accuracy(scenario)); }
+
+std::string Predictor::row_and_seed(const std::string& label, std::uint64_t seed) const {
+  return label + (claim_.seeds > 1 ? ", seed " + std::to_string(seed) : std::string());
+}
+
+void Predictor::read_case(Case& each) const {
+  try {
+    each.scenario = read(each.sets);
+  } catch (const ScenarioErrors& errors) {
+    raise(errors, each.sets, each.label);
+  }
+  const bool by_chance = !only_times(each.scenario) || timing_depends_on_seed(each.scenario);
+  each.values.resize(by_chance ? static_cast<std::size_t>(claim_.seeds) : 1);
+}
+
+Predictor::Values Predictor::run(const Case& each, std::uint64_t seed) const {
+  const std::string where = claim_.file.string() + ": row " + row_and_seed(each.label, seed) + ": ";
   Watch watch(options_.interrupted, asking_);
   if (watch.interrupted()) throw Interrupted();
   RunRecord record;
   try {
-    const Scenario scenario = read(sets);
-    options.timing_only = timing_only_ && (claim_.timing_only || !stops_at_accuracy(scenario));
+    Scenario scenario = each.scenario;
+    scenario.seed = seed;
+    RunOptions options;
+    options.threads = options_.threads;
+    options.timing_only = only_times(scenario);
     record = Experiment(scenario, options).run(nullptr, &watch);
   } catch (const ScenarioErrors& errors) {
-    raise(errors, sets, label);
+    raise(errors, each.sets, each.label);
   } catch (const RunFailed& error) {
     throw RunFailed(where + error.what());
   } catch (const MemoryBudgetExceeded& error) {
@@ -170,7 +188,9 @@ Predictor::Values Predictor::run(const std::vector<PlacedSet>& sets, const std::
   }
   if (record.outcome == Outcome::interrupted) throw Interrupted();
   if (cannot_go_on(record.outcome)) throw RunFailed(where + "the run could not continue: " + std::string(name_of(record.outcome)));
-  return values_of(record);
+  Values values = values_of(record);
+  values.seed = seed;
+  return values;
 }
 
 Predictor::Values Predictor::values_of(const RunRecord& record) const {
@@ -203,50 +223,71 @@ double Predictor::value_for(const ClaimRow& row, const Values& values) const {
   if (const std::optional<double>& value = values.all[rank]) return *value;
   throw ScenarioErrors(claim_.places->problem(
       claim_.compare.place, "compare.metric",
-      needs_target(values.missing) ? values.missing + " has no value in the run of row " + row.label +
-                                         ": it did not reach training.stop.target_accuracy; lower that, or let it run longer"
-                                   : values.missing + " has no value in the run of row " + row.label + "; compare what applies to it"));
+      values.missing + " has no value in the run of row " + row_and_seed(row.label, values.seed) +
+          (needs_target(values.missing) ? ": it did not reach training.stop.target_accuracy; lower that, or let it run longer"
+                                        : "; compare what applies to it")));
 }
 
-double Predictor::predict(const ClaimRow& row, const std::vector<PlacedSet>& more) {
-  const std::vector<PlacedSet> sets = together(row.sets, more);
-  std::string key = key_of(sets);
-  auto known = known_.find(key);
-  if (known == known_.end()) known = known_.emplace(std::move(key), run(sets, row.label)).first;
-  return value_for(row, known->second);
+double mean_of(const std::vector<double>& values) {
+  double above = 0;  // the first
+  for (const double value : values) above += value - values.front();
+  return values.front() + above / static_cast<double>(values.size());
+}
+
+double Predictor::predict(const ClaimRow& row, const std::vector<PlacedSet>& more) { return mean_of(by_seed(row, more)); }
+
+std::vector<double> Predictor::by_seed(const ClaimRow& row, const std::vector<PlacedSet>& more) {
+  const std::string key = key_of(together(row.sets, more));
+  if (!known_.contains(key)) prepare({{&row, &more}});
+  std::vector<double> all;
+  for (const Values& values : known_.at(key)) all.push_back(value_for(row, values));
+  return all;
 }
 
 void Predictor::prepare(const std::vector<Wanted>& wanted) {
-  struct Task {
-    std::string key;
-    std::vector<PlacedSet> sets;
-    const std::string* label;
-    Values values;
-    std::exception_ptr failure;
-  };
-  std::vector<Task> tasks;
+  std::vector<Case> cases;
   std::set<std::string> seen;
   for (const Wanted& each : wanted) {
     std::vector<PlacedSet> sets = together(each.row->sets, *each.more);
     std::string key = key_of(sets);
-    if (!known_.contains(key) && seen.insert(key).second) tasks.push_back({std::move(key), std::move(sets), &each.row->label, {}, {}});
+    if (!known_.contains(key) && seen.insert(key).second) cases.push_back({std::move(key), std::move(sets), each.row->label});
   }
+  std::vector<std::exception_ptr> failures(cases.size());  // the first of each case
   const unsigned threads = !timing_only_ || stops_at_accuracy(base_) ? 1 : options_.threads > 0 ? options_.threads : usable_cores();
-  for_blocks(tasks.size(), 1, threads, 0, [&](int&, std::size_t, std::size_t first, std::size_t) {
+  const auto side_by_side = [&](std::size_t count, const auto& task) {
+    for_blocks(count, 1, threads, 0, [&](int&, std::size_t, std::size_t first, std::size_t) { task(first); });
+  };
+  side_by_side(cases.size(), [&](std::size_t at) {
     try {
-      tasks[first].values = run(tasks[first].sets, *tasks[first].label);
+      read_case(cases[at]);
     } catch (...) {
-      tasks[first].failure = std::current_exception();
+      failures[at] = std::current_exception();
     }
   });
-  std::exception_ptr failure;
-  for (Task& task : tasks) {
-    if (!task.failure)
-      known_.emplace(std::move(task.key), std::move(task.values));
-    else if (!failure)
-      failure = task.failure;
+  struct Task {
+    std::size_t at, number;  // of the case, of its seed
+  };
+  std::vector<Task> tasks;
+  for (std::size_t at = 0; at < cases.size(); ++at)
+    for (std::size_t number = 0; number < cases[at].values.size(); ++number) tasks.push_back({at, number});
+  std::vector<std::exception_ptr> failed(tasks.size());
+  side_by_side(tasks.size(), [&](std::size_t i) {
+    Case& each = cases[tasks[i].at];
+    try {
+      each.values[tasks[i].number] = run(each, each.scenario.seed + tasks[i].number);
+    } catch (...) {
+      failed[i] = std::current_exception();
+    }
+  });
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    if (std::exception_ptr& failure = failures[tasks[i].at]; !failure) failure = failed[i];
+  for (std::size_t at = 0; at < cases.size(); ++at) {
+    if (failures[at]) continue;
+    runs_ += cases[at].values.size();
+    known_.emplace(std::move(cases[at].key), std::move(cases[at].values));
   }
-  if (failure) std::rethrow_exception(failure);
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
 }
 
 void Predictor::check(const ClaimRow& row, const std::vector<PlacedSet>& more, std::vector<Told>& wrong) const {

@@ -238,6 +238,11 @@ Part<Claim> claim_part() {
              .type = ValueType::count,
              .range = Range::between(1, 1e6),
              .meaning = "number of versions of the claim or of its model that were tested on these rows, this one included"}),
+      field(&Claim::seeds, {.name = "seeds",
+                            .type = ValueType::count,
+                            .range = Range::between(1, 1e6),
+                            .meaning = "number of runs that a prediction is the mean of: with the scenario's seed, the next one and so on; "
+                                       "a row in which nothing is random is run once"}),
       read_by<Claim>(file("scenario", "the scenario that predicts, relative to the claim's folder"),
                      [](Section& top, Claim& claim) {
                        claim.scenario = read_path(top, "scenario", "write the path of the scenario that predicts");
@@ -277,7 +282,8 @@ Part<Claim> claim_part() {
            .required = true,
            .remedy = "write compare: {column: …, metric: …}"},
           compare_part(), check_compare),
-      map(&Claim::fit, {.name = "fit", .meaning = "the fitted values, and the rows they are fitted on", .otherwise = "nothing is fitted"}, fit_part()),
+      map(&Claim::fit, {.name = "fit", .meaning = "the fitted values, and the rows they are fitted on", .otherwise = "nothing is fitted"},
+          fit_part()),
       map<Claim>({.name = "bound",
                   .meaning = "largest errors on held-out rows",
                   .required = true,

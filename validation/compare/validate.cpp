@@ -155,6 +155,11 @@ std::vector<std::string> beyond_fitted(const Claim& claim, const std::vector<Cla
   return beyond;
 }
 
+SeedSpread in_unit(SeedSpread spread, double unit) {
+  spread.deviation /= unit;
+  return spread;
+}
+
 void add_bands(ClaimResult& result, const std::vector<std::optional<double>>& half_widths) {
   for (std::size_t i = 0; i < half_widths.size(); ++i) {
     if (!half_widths[i]) continue;
@@ -240,6 +245,7 @@ ClaimResult validate(const Claim& claim, const PredictOptions& options) {
     RowResult row{rows[i], measured / unit, predicted / unit, predicted / measured - 1};
     if (claim.fit && rows[i].use == RowUse::held_out) row.outside = beyond_fitted(claim, rows, rows[i]);
     if (!row.outside.empty()) ++result.outside;
+    if (claim.seeds > 1) row.seeds = in_unit(seed_spread(rows, i, predictor, sets), unit);
     result.rows.push_back(std::move(row));
   }
   add_bands(result, half_widths);

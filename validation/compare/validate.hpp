@@ -18,6 +18,7 @@ struct RowResult {
   double error = 0;                           // predicted / measured - 1
   std::optional<double> interpolated = {};    // of held-out rows
   std::optional<double> low = {}, high = {};  // ends of the interval (90 %) for the measured value; none: not known
+  std::optional<SeedSpread> seeds = {};       // none: the claim has one seed
   std::vector<std::string> outside = {};      // of held-out rows, columns beyond the fitted ones: "gpus 32 above 8"
   /// None without an interval.
   std::optional<bool> inside() const { return low ? std::optional(measured >= *low && measured <= *high) : std::nullopt; }
