@@ -257,16 +257,18 @@ void Experiment::Implementation::describe(RunRecord& record, const Network& netw
     LinkId id;
     double bytes;
     Time busy;
+    QueueUse queue;
   };
   const auto is_used = [](const LinkUse& use) { return use.bytes != 0 || use.busy != Time(); };
   record.links.size = blueprint.fabric->links();
+  record.links.queues = network.packets();
   std::size_t used_links = 0;
   for (std::size_t id = 0; id < record.links.size; ++id) used_links += is_used(network.use(static_cast<LinkId>(id)));
   const auto uses = std::make_shared<std::vector<Used>>();  // ascending; idle clients' links are not among them
   uses->reserve(used_links);
   for (std::size_t id = 0; id < record.links.size; ++id) {
     const LinkUse use = network.use(static_cast<LinkId>(id));
-    if (is_used(use)) uses->push_back({static_cast<LinkId>(id), use.bytes, use.busy});
+    if (is_used(use)) uses->push_back({static_cast<LinkId>(id), use.bytes, use.busy, network.queue(static_cast<LinkId>(id))});
   }
   const auto use_of = [uses](std::size_t id) -> const Used* {
     const auto used =
@@ -277,7 +279,7 @@ void Experiment::Implementation::describe(RunRecord& record, const Network& netw
     const Used* const used = use_of(id);
     return std::pair(used ? used->bytes : 0, fabric->bytes_per_second(static_cast<LinkId>(id)));
   };
-  record.links.row = [fabric = blueprint.fabric, use_of](std::size_t id) {
+  record.links.row = [fabric = blueprint.fabric, use_of, seconds = record.end.seconds()](std::size_t id) {
     const LinkDescription link = fabric->link(static_cast<LinkId>(id));
     LinkRecord row;
     row.name = link.name;
@@ -288,6 +290,8 @@ void Experiment::Implementation::describe(RunRecord& record, const Network& netw
     if (used == nullptr) return row;
     row.bytes = used->bytes;
     row.busy = used->busy;
+    row.longest_queue_bytes = used->queue.longest_bytes;
+    row.mean_queue_bytes = seconds > 0 ? used->queue.byte_seconds / seconds : 0;
     return row;
   };
 }

@@ -370,8 +370,10 @@ class RunPage {
     chart.text = share_text;
     for (std::size_t i = 0; i < std::min(busiest.size(), most_links); ++i) {
       const std::size_t row = busiest[i].second;
-      chart.rows.push_back({table.text(row, "link"), 5, false, -busiest[i].first, 0,
-                            fmt::format("{}, {}", share_text(-busiest[i].first), readable_bytes(table.number(row, "bytes").value_or(0)))});
+      std::string said = fmt::format("{}, {}", share_text(-busiest[i].first), readable_bytes(table.number(row, "bytes").value_or(0)));
+      if (table.has("longest_queue_bytes"))  // messages were packets
+        said += fmt::format(", a queue of up to {}", readable_bytes(table.number(row, "longest_queue_bytes").value_or(0)));
+      chart.rows.push_back({table.text(row, "link"), 5, false, -busiest[i].first, 0, std::move(said)});
     }
     chart.label =
         busiest.size() > most_links ? fmt::format("The {} busiest links of {}", most_links, table.rows()) : std::string("Links by use");

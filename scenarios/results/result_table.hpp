@@ -18,6 +18,7 @@ class ResultTable {
 
   bool large() const { return large_; }
   std::size_t rows() const { return rows_.size(); }
+  bool has(const std::string& column) const { return columns_.contains(column); }
   /// "FILE:LINE".
   std::string place(std::size_t row) const;
   /// Throws ResultsError if there is no such column.

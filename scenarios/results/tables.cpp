@@ -101,7 +101,8 @@ void write_workers(const RunRecord& record, OutFile& file) {
 }
 
 void write_links(const RunRecord& record, OutFile& file) {
-  file.write("link,from,to,bandwidth_bytes_per_s,bytes,busy_s,utilization\n");
+  file.write("link,from,to,bandwidth_bytes_per_s,bytes,busy_s,utilization");
+  file.write(record.links.queues ? ",longest_queue_bytes,mean_queue_bytes\n" : "\n");
   const double seconds = record.end.seconds();
   for (std::size_t i = 0; i < record.links.size; ++i) {
     const LinkRecord link = record.links.row(i);
@@ -117,6 +118,12 @@ void write_links(const RunRecord& record, OutFile& file) {
     at = write_seconds(at, link.busy);
     *at++ = ',';
     at = write_number(at, capacity > 0 ? link.bytes / capacity : 0);
+    if (record.links.queues) {
+      *at++ = ',';
+      at = write_number(at, link.longest_queue_bytes);
+      *at++ = ',';
+      at = write_number(at, link.mean_queue_bytes);
+    }
     *at++ = '\n';
     file.advance(at);
   }

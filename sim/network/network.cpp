@@ -295,6 +295,13 @@ LinkUse Network::use(LinkId id) const {
   return {sharing.link(id).promised - sharing.owed(id), sharing.busy(id), sharing.carriable(id)};
 }
 
+bool Network::packets() const { return inside_->packets.has_value(); }
+
+QueueUse Network::queue(LinkId id) const {
+  inside_->check(id);
+  return inside_->packets ? inside_->packets->queue(id) : QueueUse{};
+}
+
 double Network::worst_overload() const {
   const fluid::Sharing& sharing = inside_->sharing;
   if (!sharing.contention()) return 0;

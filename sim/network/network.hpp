@@ -31,6 +31,12 @@ struct LinkUse {
   double capacity_bytes = 0;  // bytes possible while busy; with a bucket, plus those it held beforehand or regained when not
 };
 
+/// Of a link's queue of packets, the packet included that is leaving.
+struct QueueUse {
+  double longest_bytes = 0;
+  double byte_seconds = 0;  // integral of its bytes over time
+};
+
 /// The network's view of a message or a whole collective. Plain ones (volume 1, no most) are served fastest by far.
 struct FlowRequest {
   std::span<const LinkId> route;         // no link twice
@@ -104,7 +110,9 @@ class Network final : public ContinuousModel {
   /// Bytes per second now, including changes of this instant; 0 during the latency. Throws std::logic_error for packets.
   double rate(FlowId flow) const;
   LinkUse use(LinkId link) const;
-  std::size_t flows() const;  // started, not arrived, not cancelled
+  bool packets() const;               // messages are packets
+  QueueUse queue(LinkId link) const;  // 0 unless they are
+  std::size_t flows() const;          // started, not arrived, not cancelled
   std::size_t links() const;
   std::size_t packet_events() const;  // scheduled in the queue by packets
   /// The largest relative excess of a link's bytes over its capacity (LinkUse), beyond the thousandth of a picosecond by which an arrival

@@ -85,6 +85,14 @@ double Sender::excess(Time now) const {
   return of.bytes - of.capacity_bytes - debt - rounding;
 }
 
+// Length
+
+QueueUse Length::use(Time now) const {
+  Length later = *this;
+  later.advance(now);
+  return {longest_, later.byte_ticks_ / ticks_per_second};
+}
+
 // Queues
 
 Queues::Queues(EventQueue& queue, const PacketSizes& sizes)
@@ -254,6 +262,7 @@ void Queues::woken(Index i) {
 void Queues::enter(LinkId l, const Packet& packet) {
   Link& link = links_[l];
   link.waiting.push_back(packet);
+  link.length.add(queue_.now(), packet.bytes);
   if (link.waiting.size() > 1) return;
   link.sender.begin(queue_.now(), packet.bytes);
   schedule(l);
@@ -282,6 +291,7 @@ void Queues::first_has_left(LinkId l) {
   link.sender.end(queue_.now());
   const Packet packet = link.waiting.front();
   link.waiting.pop_front();
+  link.length.remove(queue_.now(), packet.bytes, link.waiting.empty());
   if (!link.waiting.empty()) {
     link.sender.begin(queue_.now(), link.waiting.front().bytes);
     schedule(l);

@@ -6,6 +6,7 @@
 // 5681, 2009), and does so again after it was idle (4.1 there; Linux halves the window for each timeout). Queues have no end, so nothing is
 // lost.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -52,6 +53,30 @@ class Sender {
   Time busy_time_;
 };
 
+/// The bytes in a queue, and their integral over time.
+class Length {
+ public:
+  void add(Time now, double bytes) {
+    advance(now);
+    bytes_ += bytes;
+    longest_ = std::max(longest_, bytes_);
+  }
+  void remove(Time now, double bytes, bool last) {
+    advance(now);
+    bytes_ = last ? 0 : bytes_ - bytes;
+  }
+  QueueUse use(Time now) const;
+
+ private:
+  void advance(Time now) {
+    byte_ticks_ += bytes_ * static_cast<double>((now - since_).ticks());
+    since_ = now;
+  }
+
+  double bytes_ = 0, longest_ = 0, byte_ticks_ = 0;
+  Time since_;
+};
+
 /// Messages of one connection leave one after another, as the bytes of a TCP connection do.
 struct Connection {
   double window = 0;      // bytes; 0: new
@@ -84,6 +109,7 @@ class Queues {
   std::uint64_t started() const { return started_; }    // in total
   std::size_t scheduled() const { return scheduled_; }  // events in the queue
   LinkUse use(LinkId link) const { return links_[link].sender.use(queue_.now()); }
+  QueueUse queue(LinkId link) const { return links_[link].length.use(queue_.now()); }
   double worst_overload() const;
 
  private:
@@ -99,6 +125,7 @@ class Queues {
   struct Link {
     explicit Link(double rate) : sender(rate) {}
     Sender sender;
+    Length length;
     Ring<Packet> waiting;  // the first one is the sender's
     EventQueue::Timer timer{};
     bool timed = false;

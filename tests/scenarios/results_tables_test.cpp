@@ -73,3 +73,15 @@ TEST_CASE("links.csv: utilization is bytes carried over capacity") {
   record.end = Time();
   CHECK(table(record, write_links).find(",2.5,0\n") != std::string::npos);
 }
+
+TEST_CASE("links.csv has the queues where messages are packets") {
+  RunRecord record = sample_record();
+  record.links.size = 1;
+  record.links.queues = true;
+  record.links.row = [](std::size_t) {
+    return LinkRecord{"worker 0 up", "worker 0", "switch", 125e6, 250e6, seconds(2.5), 131072, 1024.5};
+  };
+  CHECK(table(record, write_links) ==
+        "link,from,to,bandwidth_bytes_per_s,bytes,busy_s,utilization,longest_queue_bytes,mean_queue_bytes\n"
+        "worker 0 up,worker 0,switch,125000000,250000000,2.5,0.25,131072,1024.5\n");
+}
