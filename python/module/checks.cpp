@@ -27,7 +27,8 @@ py::dict check(const py::dict& given) {
     const Experiment experiment(scenario, options);
     const Explanation explanation = experiment.explain();
     warnings = check_warnings(explanation, options.timing_only);
-    text = check_text(scenario, explanation, experiment.collective_times(), update_times(scenario), update_parts(scenario), warnings);
+    text = check_text(scenario, explanation, experiment.collective_times(), update_times(scenario), update_parts(scenario),
+                      packet_events(scenario, explanation.updates_per_epoch), warnings);
   }
   py::dict out;
   out["text"] = text;

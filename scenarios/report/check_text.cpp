@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/schema/part.hpp"
@@ -165,6 +166,13 @@ void add_compression(std::string& out, const Explanation& explanation, const std
     line(out, "", fmt::format("an update takes {} before, {} after", readable_seconds(times->whole), readable_seconds(times->compressed)));
 }
 
+/// "3,320,000": three digits, since it is an estimate.
+std::string rounded_count(double count) {
+  double unit = 1;
+  while (count >= 1000 * unit) unit *= 10;
+  return readable_count(static_cast<std::uint64_t>(std::llround(count / unit) * static_cast<long long>(unit)));
+}
+
 /// A line an algorithm, under the one that the scenario takes.
 void add_collective(std::string& out, const Explanation& explanation, const std::vector<CollectiveTime>& times) {
   line(out, "all-reduce", explanation.collective);
@@ -178,7 +186,7 @@ void add_collective(std::string& out, const Explanation& explanation, const std:
 
 std::string check_text(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
                        const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
-                       const std::vector<std::string>& warnings) {
+                       const std::optional<PacketEvents>& events, const std::vector<std::string>& warnings) {
   std::string out;
   line(out, "scenario", fmt::format("{}, seed {}", scenario.name, scenario.seed));
   line(out, "scheme",
@@ -208,6 +216,11 @@ std::string check_text(const Scenario& scenario, const Explanation& explanation,
     line(out, "bound by", bound_text(scenario, *parts));
   }
   if (explanation.updates_per_epoch) line(out, "an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
+  if (events)
+    line(out, "events",
+         fmt::format("about {} an update{}{}", rounded_count(events->of_update),
+                     events->of_run ? fmt::format(", {} in the run", rounded_count(*events->of_run)) : "",
+                     events->extrapolated ? "; extrapolated from larger packets" : ""));
   const std::string timing_alone = readable_bytes(static_cast<double>(explanation.timing_bytes)) + " for timing alone";
   line(out, "memory",
        explanation.learns

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/packet_events.hpp"
 #include "scenarios/experiment/update_times.hpp"
 #include "scenarios/reasons/update_parts.hpp"
 
@@ -13,7 +14,7 @@ namespace straggler {
 /// Lines and tables, plain ASCII.
 std::string check_text(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
                        const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
-                       const std::vector<std::string>& warnings);
+                       const std::optional<PacketEvents>& events, const std::vector<std::string>& warnings);
 
 /// Sentences: those of the explanation, and of this machine's memory where the math is to run.
 std::vector<std::string> check_warnings(const Explanation& explanation, bool timing_only);

@@ -37,11 +37,12 @@ int execute_check(const std::vector<std::string>& given) {
   const std::vector<std::string> warnings = check_warnings(explanation, options.timing_only);
   const std::optional<UpdateTimes> times = update_times(scenario);
   const std::optional<UpdateParts> parts = update_parts(scenario);
+  const std::optional<PacketEvents> events = packet_events(scenario, explanation.updates_per_epoch);
   const std::vector<CollectiveTime> collectives = experiment.collective_times();
   if (arguments.flag("json")) {
-    print_text("{}", check_json(scenario, explanation, collectives, times, parts, warnings));
+    print_text("{}", check_json(scenario, explanation, collectives, times, parts, events, warnings));
   } else {
-    print_text("{}", check_text(scenario, explanation, collectives, times, parts, {}));
+    print_text("{}", check_text(scenario, explanation, collectives, times, parts, events, {}));
     std::fflush(stdout);  // on a terminal warnings come last
     for (const std::string& warning : warnings) print_text(stderr, "warning: {}\n", warning);
   }

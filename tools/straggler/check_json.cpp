@@ -104,6 +104,10 @@ Json parts_of(const UpdateParts& parts) {
           {"seconds_without", parts.bound == Cause::nothing ? Json() : Json(parts.without)}};
 }
 
+Json events_of(const PacketEvents& events) {
+  return {{"of_update", events.of_update}, {"of_run", json_or_null(events.of_run)}, {"extrapolated", events.extrapolated}};
+}
+
 Json collectives_of(const std::vector<CollectiveTime>& times) {
   Json all = Json::array();
   for (const CollectiveTime& each : times)
@@ -115,7 +119,7 @@ Json collectives_of(const std::vector<CollectiveTime>& times) {
 
 std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
                        const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
-                       const std::vector<std::string>& warnings) {
+                       const std::optional<PacketEvents>& events, const std::vector<std::string>& warnings) {
   Json json{{"name", scenario.name},
             {"seed", scenario.seed},
             {"scheme", explanation.scheme},
@@ -145,6 +149,7 @@ std::string check_json(const Scenario& scenario, const Explanation& explanation,
   json["update_s"] = times ? Json(times->compressed) : parts ? Json(parts->seconds) : Json();
   json["update_uncompressed_s"] = times ? Json(times->whole) : Json();
   json["update_parts"] = parts ? parts_of(*parts) : Json();
+  json["packet_events"] = events ? events_of(*events) : Json();
   json["memory_bytes"] = explanation.learns ? Json(explanation.memory_bytes) : Json();
   json["timing_memory_bytes"] = explanation.timing_bytes;
   json["layers"] = layers_of(explanation);

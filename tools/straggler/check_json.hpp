@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/packet_events.hpp"
 #include "scenarios/experiment/update_times.hpp"
 #include "scenarios/reasons/update_parts.hpp"
 
@@ -13,6 +14,6 @@ namespace straggler::cli {
 /// The lines and tables of `check`, typed: times in seconds, sizes in bytes, rates in bytes per second.
 std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
                        const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
-                       const std::vector<std::string>& warnings);
+                       const std::optional<PacketEvents>& events, const std::vector<std::string>& warnings);
 
 }  // namespace straggler::cli
