@@ -2,9 +2,8 @@
 //   w ← w - lr s(τ) g(w_read), where w_read is τ updates old (its staleness).
 // Dean et al., Large Scale Distributed Deep Networks, 2012 (n_push = n_fetch = 1; s = 1). By staleness:
 //   inverse            s(τ) = 1/τ, Zhang et al., Staleness-aware Async-SGD, 2016; inverse_sqrt 1/√τ; a fresh gradient (τ ≤ 1) counts whole
-//   adaptive           s(τ) = min(1, p/τ), Mishchenko et al., Asynchronous SGD Beats Minibatch SGD Under Arbitrary Delays, 2022; Koloskova
-//   et
-//                      al., Sharper Convergence Guarantees for Asynchronous SGD, 2022
+//   adaptive           s(τ) = min(1, p/τ), Mishchenko et al., Asynchronous SGD Beats Minibatch SGD Under Arbitrary Delays, 2022;
+//                      Koloskova et al., Sharper Convergence Guarantees for Asynchronous SGD, 2022
 //   delay_compensated  g + λ g⊙g⊙(w - w_read) for g, Zheng et al., Asynchronous SGD with Delay Compensation, 2017
 // max_delay R: a gradient with τ ≥ R is dropped, and answered like the others; Maranjyan, Tyurin & Richtárik, Ringmaster ASGD, 2025.
 #include <algorithm>
