@@ -97,11 +97,45 @@ std::size_t Arithmetic::scratch_bytes(std::size_t rows) const {
          (augmenter_ ? features_ * sizeof(float) : 0) + (row_floats_ > 0 ? model_length_ / row_floats_ * sizeof(std::int32_t) : 0);
 }
 
-int Arithmetic::in_place(const Formula& formula, InputValues inputs) const {
-  if (formula.kind != Formula::Kind::elementwise) return -1;
-  const int input = entry_of(formula.rule).in_place;
-  if (input < 0 || static_cast<std::size_t>(input) >= inputs.size()) return -1;
-  return inputs[static_cast<std::size_t>(input)].sparse ? -1 : input;
+std::array<int, 2> Arithmetic::in_place(const Formula& formula, InputValues inputs) const {
+  if (formula.kind != Formula::Kind::elementwise) return {-1, -1};
+  const ElementwiseEntry& entry = entry_of(formula.rule);
+  const auto able = [&](int input) {
+    return input >= 0 && static_cast<std::size_t>(input) < inputs.size() && !inputs[static_cast<std::size_t>(input)].sparse ? input : -1;
+  };
+  return {able(entry.in_place), able(entry.in_place_else)};
+}
+
+StepChain Arithmetic::step_chain(const LineageNode& gradient, LineageNode* next, LineageNode* after) const {
+  // Values are parameters alone, in single precision.
+  if (!model_.stepped() || row_floats_ > 0 || numerics_.precision != Precision::fp32 || length() != parameters_) return {};
+  if (gradient.formula.kind != Formula::Kind::gradient || gradient.references != 1 || lanes(gradient.formula) > 1 || !next) return {};
+  const auto part_of = [&](const LineageNode& node) {
+    return node.formula.kind == Formula::Kind::elementwise ? entry_of(node.formula.rule).part : StepPart::none;
+  };
+  StepChain chain;
+  const std::vector<double>* scalars = &next->formula.scalars;
+  if (part_of(*next) == StepPart::velocity) {
+    if (next->inputs[0] != &gradient || !after || part_of(*after) != StepPart::descend || after->inputs[0] != next->inputs[1] ||
+        after->inputs[1] != next || after->formula.scalars[1] != 0)
+      return {};
+    chain.velocity = next;
+    chain.weights = after;
+    chain.step.momentum = static_cast<float>((*scalars)[0]);
+    chain.step.decay = static_cast<float>((*scalars)[1]);
+  } else if (part_of(*next) == StepPart::descend && next->inputs[1] == &gradient) {
+    chain.weights = next;
+    chain.step.decay = static_cast<float>((*scalars)[1]);
+  } else {
+    return {};
+  }
+  chain.step.rate = static_cast<float>(chain.weights->formula.scalars[0]);
+  return chain;
+}
+
+void Arithmetic::evaluate_and_step(const Formula& formula, InputValues inputs, const WeightStep& step, float* out, Scratch& scratch) const {
+  find_operands(inputs, scratch);
+  part(formula, 0, 1, false, out, nullptr, &step, scratch);
 }
 
 void Arithmetic::evaluate(const Formula& formula, InputValues inputs, float* out, Scratch& scratch) const {
@@ -214,11 +248,11 @@ void Arithmetic::lane(const Formula& formula, InputValues inputs, std::size_t la
     // Sums the lanes into dense rows.
     rows.emplace(rows_of(out), scratch.slots, model_.row_pattern(), lanes == 1 ? samples(formula) : 0);
   }
-  for (std::size_t i = first; i < last; ++i) part(formula, i, all, i != first, out, rows ? &*rows : nullptr, scratch);
+  for (std::size_t i = first; i < last; ++i) part(formula, i, all, i != first, out, rows ? &*rows : nullptr, nullptr, scratch);
 }
 
 void Arithmetic::part(const Formula& formula, std::size_t part, std::size_t parts, bool accumulate, float* out, GradientRows* rows,
-                      Scratch& scratch) const {
+                      const WeightStep* step, Scratch& scratch) const {
   std::size_t from = 0, to = 0;
   if (couples_) {
     for (std::size_t i = 0; i < part; ++i) from += formula.batches[i].size;
@@ -236,6 +270,8 @@ void Arithmetic::part(const Formula& formula, std::size_t part, std::size_t part
     const Rows block_of = gather(formula, weights, at, end, room(end - at, scratch), scratch);
     if (rows)
       model_.sparse_gradient(weights, block_of, *rows, *scratch.workspace);
+    else if (step && end == to)
+      model_.stepped()->gradient_and_step(weights, block_of, accumulate, out, *step, *scratch.workspace);
     else
       model_.gradient(weights, block_of, accumulate, out, *scratch.workspace);
   }

@@ -1,5 +1,6 @@
 // Evaluates a formula, given its inputs' values. Independent of the number of threads: pieces are cut by the formula alone.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,9 +11,11 @@
 #include "models/data/partition.hpp"
 #include "models/executor/buffer_pool.hpp"
 #include "models/executor/numerics.hpp"
+#include "models/executor/step_chain.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/model.hpp"
 #include "models/zoo/shared_gradient.hpp"
+#include "models/zoo/stepped_gradient.hpp"
 #include "sim/lineage/evaluator.hpp"
 #include "sim/lineage/lineage.hpp"
 
@@ -77,8 +80,8 @@ class Arithmetic {
   std::size_t largest_part(const Formula& formula) const;
   /// Bytes of a Scratch for this many rows.
   std::size_t scratch_bytes(std::size_t rows) const;
-  /// The input whose buffer may become the output's, or -1.
-  int in_place(const Formula& formula, InputValues inputs) const;
+  /// The inputs whose buffers may become the output's, the better one first, or -1.
+  std::array<int, 2> in_place(const Formula& formula, InputValues inputs) const;
   /// Whether the value will be SparseRows.
   bool sparse(const Formula& formula, InputValues inputs) const;
   /// The number of inputs to densify, into Scratch::densified.
@@ -97,6 +100,12 @@ class Arithmetic {
   std::unique_ptr<Workspace> shared_workspace(std::size_t rows) const { return model_.shared()->shared_workspace(rows); }
   /// Turns a sum of scaled gradients at `weights` into the gradient as sent.
   void finish(const float* weights, float* gradient) const;
+
+  /// Whether `next` and perhaps `after` are a step along this gradient that can be made as it is computed; else null nodes. Without
+  /// addresses.
+  StepChain step_chain(const LineageNode& gradient, LineageNode* next, LineageNode* after) const;
+  /// A gradient and the step along it. Afterwards `out` holds anything but what the step puts there.
+  void evaluate_and_step(const Formula& formula, InputValues inputs, const WeightStep& step, float* out, Scratch& scratch) const;
 
   /// Evaluates a formula of one lane into `out`.
   void evaluate(const Formula& formula, InputValues inputs, float* out, Scratch& scratch) const;
@@ -126,9 +135,9 @@ class Arithmetic {
   };
   const ElementwiseEntry& entry_of(const Rule* rule) const;
   std::size_t parts(const Formula& formula) const;
-  /// `rows`: the destination of a sparse gradient; `out` is then unused.
+  /// `rows`: the destination of a sparse gradient; `out` is then unused. `step`: null, or what follows.
   void part(const Formula& formula, std::size_t part, std::size_t parts, bool accumulate, float* out, GradientRows* rows,
-            Scratch& scratch) const;
+            const WeightStep* step, Scratch& scratch) const;
   void elementwise(const Formula& formula, InputValues inputs, float* out, Scratch& scratch) const;
 
   // Sparse values (sparse.cpp).

@@ -46,24 +46,45 @@ float* evaluate_lanes(const LineageNode& node, std::size_t lanes, const Arithmet
   return buffers.keep_first();
 }
 
+void compute(const LineageNode& node, const StepChain& chain, const Arithmetic& arithmetic, float* buffer, Scratch& scratch) {
+  if (chain.weights)
+    arithmetic.evaluate_and_step(node.formula, scratch.values, chain.step, buffer, scratch);
+  else
+    arithmetic.evaluate(node.formula, scratch.values, buffer, scratch);
+}
+
+void abandon(const LineageNode& node, const StepChain& chain, float* buffer, Resources& resources) {
+  if (chain.weights)
+    resources.abandon_step(buffer, chain);
+  else
+    resources.abandon(node, buffer);
+}
+
 }  // namespace
 
 void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& resources) {
   for (std::size_t i = 0; i < plan.size(); ++i) {
     LineageNode& node = plan[i];
     float* buffer = nullptr;
+    StepChain chain;
     if (const std::size_t lanes = arithmetic.lanes(node.formula); lanes > 1) {
       buffer = evaluate_lanes(node, lanes, arithmetic, resources);
     } else {
       buffer = begin_or_throw(node, resources);
+      chain = resources.begin_step(plan, i, buffer);
       try {
-        arithmetic.evaluate(node.formula, resources.scratch(0).values, buffer, resources.scratch(0));
+        compute(node, chain, arithmetic, buffer, resources.scratch(0));
       } catch (...) {
-        resources.abandon(node, buffer);
+        abandon(node, chain, buffer, resources);
         throw;
       }
     }
     plan.finish(i);
+    if (chain.weights) {
+      for (std::size_t rest = chain.length(); rest > 0; --rest) plan.finish(++i);
+      resources.store_step(node, buffer, chain);
+      continue;
+    }
     resources.store(node, buffer, arithmetic.sparse(node.formula, resources.scratch(0).values));
   }
 }
@@ -79,7 +100,7 @@ GraphJob::~GraphJob() {
   for (const auto& [position, lanes] : lanes_)
     for (float* buffer : lanes.buffers)
       if (buffer) resources_.give(buffer);
-  if (together_) resources_.give(together_->buffer);
+  if (together_) abandon(plan_[together_->position], together_->chain, together_->buffer, resources_);
 }
 
 namespace {
@@ -122,10 +143,11 @@ bool GraphJob::step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcep
     failure_ = std::current_exception();
     return true;
   }
+  const StepChain chain = resources_.begin_step(plan_, ready_.front().position, buffer);
   const Item item = take_first();
   ++active_;
   try {
-    if (!share(item, buffer, thread)) evaluate(item, buffer, lock, thread);
+    if (!share(item, chain, buffer, thread)) evaluate(item, chain, buffer, lock, thread);
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
     if (!failure_) failure_ = std::current_exception();
@@ -134,7 +156,7 @@ bool GraphJob::step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcep
   return true;
 }
 
-bool GraphJob::share(const Item& item, float* buffer, unsigned thread) {
+bool GraphJob::share(const Item& item, const StepChain& chain, float* buffer, unsigned thread) {
   const Formula& formula = plan_[item.position].formula;
   // Threads that have nodes of their own need no share of this one.
   if (together_ || !ready_.empty() || active_ >= pool_.size() || !arithmetic_.shared(formula)) return false;
@@ -142,7 +164,7 @@ bool GraphJob::share(const Item& item, float* buffer, unsigned thread) {
     SharedScratch* const scratch = resources_.prepare_shared();
     if (!scratch) return false;
     const float* const weights = resources_.scratch(thread).values.front().floats;
-    together_.emplace(Together{item.position, buffer, weights, SharedWork(arithmetic_, formula, weights, buffer, *scratch)});
+    together_.emplace(Together{item.position, buffer, weights, chain, SharedWork(arithmetic_, formula, weights, chain, buffer, *scratch)});
     return true;
   } catch (const std::bad_alloc&) {  // one thread needs less
     return false;
@@ -167,14 +189,14 @@ bool GraphJob::help(std::unique_lock<std::mutex>& lock, unsigned thread) {
   --active_;
   if (failure && !failure_) failure_ = failure;
   if (failure_ || !together_->work.finish()) return true;
-  arithmetic_.finish(together_->weights, together_->buffer);
-  const auto [position, buffer] = std::pair(together_->position, together_->buffer);
+  if (!together_->chain.weights) arithmetic_.finish(together_->weights, together_->buffer);
+  const auto [position, buffer, chain] = std::tuple(together_->position, together_->buffer, together_->chain);
   together_.reset();
-  store(position, buffer, false);
+  store(position, chain, buffer, false);
   return true;
 }
 
-void GraphJob::evaluate(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread) {
+void GraphJob::evaluate(const Item& item, const StepChain& chain, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread) {
   std::condition_variable* const sleeper = ready_.empty() || resources_.tight() ? nullptr : pool_.sleeper();
   const LineageNode& node = plan_[item.position];
   const bool whole = arithmetic_.lanes(node.formula) == 1;
@@ -183,18 +205,18 @@ void GraphJob::evaluate(const Item& item, float* buffer, std::unique_lock<std::m
   if (sleeper) sleeper->notify_one();
   try {
     if (whole) {
-      arithmetic_.evaluate(node.formula, scratch.values, buffer, scratch);
+      compute(node, chain, arithmetic_, buffer, scratch);
     } else {
       arithmetic_.lane(node.formula, scratch.values, item.lane, buffer, scratch);
     }
   } catch (...) {
     lock.lock();
-    resources_.abandon(node, buffer);
+    abandon(node, chain, buffer, resources_);
     throw;
   }
   lock.lock();
   if (whole) {
-    store(item.position, buffer, scratch);
+    store(item.position, chain, buffer, arithmetic_.sparse(node.formula, scratch.values));
   } else {
     finish_lane(item, buffer, lock, thread);
   }
@@ -211,21 +233,22 @@ void GraphJob::finish_lane(const Item& item, float* buffer, std::unique_lock<std
     const std::vector<float*> all = std::move(lanes.buffers);
     lanes_.erase(item.position);
     for (std::size_t i = 1; i < all.size(); ++i) resources_.give(all[i]);
-    store(item.position, all.front(), scratch);
+    store(item.position, {}, all.front(), arithmetic_.sparse(plan_[item.position].formula, scratch.values));
   }
 }
 
-void GraphJob::store(std::size_t position, float* buffer, const Scratch& scratch) {
-  store(position, buffer, arithmetic_.sparse(plan_[position].formula, scratch.values));
-}
-
-void GraphJob::store(std::size_t position, float* buffer, bool sparse) {
+void GraphJob::store(std::size_t position, const StepChain& chain, float* buffer, bool sparse) {
   LineageNode& node = plan_[position];
-  plan_.finish(position);
-  resources_.store(node, buffer, sparse);
-  ++finished_;
-  for (const std::uint32_t consumer : plan_.consumers(position))
-    if (--plan_.waiting(consumer) == 0) add_ready(consumer);
+  const std::size_t last = position + (chain.weights ? chain.length() : 0);
+  for (std::size_t i = position; i <= last; ++i) plan_.finish(i);
+  if (chain.weights)
+    resources_.store_step(node, buffer, chain);
+  else
+    resources_.store(node, buffer, sparse);
+  finished_ += last - position + 1;
+  for (std::size_t i = position; i <= last; ++i)
+    for (const std::uint32_t consumer : plan_.consumers(i))
+      if (--plan_.waiting(consumer) == 0 && (consumer > last || consumer <= position)) add_ready(consumer);
 }
 
 }  // namespace straggler

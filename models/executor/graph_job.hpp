@@ -40,19 +40,18 @@ class GraphJob final : public Job {
     std::uint32_t position;
     float* buffer;
     const float* weights;
+    StepChain chain;
     SharedWork work;
   };
   void add_ready(std::size_t position);
   /// Whether the node is now computed by all threads.
-  bool share(const Item& item, float* buffer, unsigned thread);
+  bool share(const Item& item, const StepChain& chain, float* buffer, unsigned thread);
   /// Computes a piece of the shared gradient; false if none is there now.
   bool help(std::unique_lock<std::mutex>& lock, unsigned thread);
   Item take_first();
-  void evaluate(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
+  void evaluate(const Item& item, const StepChain& chain, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
   void finish_lane(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
-  /// `scratch`: of the thread that evaluated the node.
-  void store(std::size_t position, float* buffer, const Scratch& scratch);
-  void store(std::size_t position, float* buffer, bool sparse);
+  void store(std::size_t position, const StepChain& chain, float* buffer, bool sparse);
 
   Plan& plan_;
   const Arithmetic& arithmetic_;

@@ -25,6 +25,8 @@ class Plan {
 
   std::size_t size() const { return order_.size(); }
   LineageNode& operator[](std::size_t position) const { return *order_[position]; }
+  /// Null once it has been evaluated, or beyond the last one.
+  LineageNode* find(std::size_t position) const { return position < order_.size() ? order_[position] : nullptr; }
   /// The node has been evaluated; it may be released after its consumers.
   void finish(std::size_t position) {
     states_[*order_[position]].mark = 0;

@@ -50,9 +50,43 @@ float* Resources::begin(const LineageNode& node, Scratch& scratch) {
   scratch.values.clear();
   for (const LineageNode* input : node.inputs) scratch.values.push_back({states_[*input].value, states_[*input].sparse});
   if (!prepare(scratch, arithmetic_.largest_part(node.formula), arithmetic_.densified(node.formula, scratch.values))) return nullptr;
-  if (const int at = arithmetic_.in_place(node.formula, scratch.values); at >= 0)
-    if (node.inputs[static_cast<std::size_t>(at)]->references == 1) return scratch.values[static_cast<std::size_t>(at)].floats;
+  for (const int at : arithmetic_.in_place(node.formula, scratch.values))
+    if (at >= 0 && node.inputs[static_cast<std::size_t>(at)]->references == 1) return scratch.values[static_cast<std::size_t>(at)].floats;
   return buffers_.take();
+}
+
+StepChain Resources::begin_step(const Plan& plan, std::size_t position, float* gradient) {
+  if (tight()) return {};
+  const LineageNode& node = plan[position];
+  StepChain chain = arithmetic_.step_chain(node, plan.find(position + 1), plan.find(position + 2));
+  if (!chain.weights) return {};
+  const LineageNode* const before = chain.weights->inputs[0];
+  const LineageNode* const velocity = chain.velocity && chain.velocity->inputs.size() > 2 ? chain.velocity->inputs[2] : nullptr;
+  for (const LineageNode* input : {before, velocity})
+    if (input && states_[*input].place != ValuePlace::here) return {};
+  WeightStep& step = chain.step;
+  step.w = states_[*before].value;
+  const std::uint32_t own = 1 + (chain.velocity ? 1 : 0) + (node.inputs[0] == before ? 1 : 0);
+  step.w_out = before->references == own ? states_[*before].value : gradient;
+  if (!chain.velocity) return chain;
+  if (velocity) step.v = states_[*velocity].value;
+  step.v_out = velocity && velocity->references == 1 ? states_[*velocity].value : buffers_.take();
+  return step.v_out ? chain : StepChain{};
+}
+
+void Resources::store_step(LineageNode& node, float* gradient, const StepChain& chain) noexcept {
+  store(node, gradient, false);
+  if (chain.step.w_out == gradient) {
+    states_[node].value = nullptr;
+    states_[node].place = ValuePlace::taken_over;
+  }
+  if (chain.velocity) store(*chain.velocity, chain.step.v_out, false);
+  store(*chain.weights, chain.step.w_out, false);
+}
+
+void Resources::abandon_step(float* gradient, const StepChain& chain) noexcept {
+  buffers_.give(gradient);
+  if (chain.velocity && chain.step.v_out != chain.step.v) buffers_.give(chain.step.v_out);
 }
 
 NodeState* Resources::owner_of(const LineageNode& node, const float* buffer) {

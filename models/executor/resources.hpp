@@ -9,6 +9,7 @@
 #include "models/executor/buffer_pool.hpp"
 #include "models/executor/executor_options.hpp"
 #include "models/executor/node_states.hpp"
+#include "models/executor/plan.hpp"
 #include "models/executor/shared_work.hpp"
 #include "sim/lineage/lineage.hpp"
 
@@ -27,6 +28,12 @@ class Resources {
   /// A buffer for the value of the node (or of one of its lanes), possibly the buffer of an input that only this node still needs. Prepares
   /// the scratch too, with the inputs' values. Null if the budget does not allow it.
   float* begin(const LineageNode& node, Scratch& scratch);
+  /// The nodes of a step to make while the gradient at `position` of the plan is computed into `gradient`, which `begin` returned, with
+  /// their addresses; none (null) where that cannot be done. The new weights replace the old ones, or else the gradient.
+  StepChain begin_step(const Plan& plan, std::size_t position, float* gradient);
+  /// Stores all of it.
+  void store_step(LineageNode& node, float* gradient, const StepChain& chain) noexcept;
+  void abandon_step(float* gradient, const StepChain& chain) noexcept;
   /// A buffer for a value from elsewhere. Null if the budget does not allow it.
   float* fresh() { return buffers_.take(); }
   /// The value is in `buffer`, which `begin` returned: the node keeps it and releases its inputs. `sparse`: its form.

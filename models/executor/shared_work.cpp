@@ -4,11 +4,14 @@
 
 namespace straggler {
 
-SharedWork::SharedWork(const Arithmetic& arithmetic, const Formula& formula, const float* weights, float* out, SharedScratch& scratch)
+SharedWork::SharedWork(const Arithmetic& arithmetic, const Formula& formula, const float* weights, const StepChain& chain, float* out,
+                       SharedScratch& scratch)
     : arithmetic_(arithmetic),
       model_(*arithmetic.shared(formula)),
       formula_(formula),
       weights_(weights),
+      steps_(chain.weights != nullptr),
+      step_(chain.step),
       out_(out),
       scratch_(scratch),
       rows_(Arithmetic::samples(formula)) {
@@ -30,7 +33,8 @@ void SharedWork::run(const Piece& piece, Scratch& own) const {
   const std::size_t end = std::min(rows_, from_ + rows_at_once);
   if (!own.workspace) own.workspace = arithmetic_.workspace();
   if (piece.weights)
-    return model_.weight_piece(piece.index, end - from_, scratch_.inputs.get(), from_ > 0, out_, *scratch_.workspace, *own.workspace);
+    return model_.weight_piece(piece.index, end - from_, scratch_.inputs.get(), from_ > 0, out_, steps_ && end == rows_ ? &step_ : nullptr,
+                               *scratch_.workspace, *own.workspace);
   const std::size_t at = from_ + piece.index * panel_rows;
   const Rows rows = arithmetic_.gather_panel(formula_, weights_, at, std::min(end, at + panel_rows),
                                              scratch_.inputs.get() + piece.index * arithmetic_.gathered_floats(panel_rows), own);

@@ -17,8 +17,9 @@ struct SharedScratch {
 /// Called under the pool's mutex, but for `run`.
 class SharedWork {
  public:
-  /// `arithmetic` can share the formula. All arguments outlive this.
-  SharedWork(const Arithmetic& arithmetic, const Formula& formula, const float* weights, float* out, SharedScratch& scratch);
+  /// `arithmetic` can share the formula. All arguments but the chain outlive this.
+  SharedWork(const Arithmetic& arithmetic, const Formula& formula, const float* weights, const StepChain& chain, float* out,
+             SharedScratch& scratch);
 
   struct Piece {
     bool weights = false;  // the round: of the panels, then of the weights' gradient
@@ -38,6 +39,8 @@ class SharedWork {
   const SharedGradient& model_;
   const Formula& formula_;
   const float* const weights_;
+  const bool steps_;
+  const WeightStep step_;  // that the last unit makes
   float* const out_;
   SharedScratch& scratch_;
   const std::size_t rows_;

@@ -49,6 +49,43 @@ void descend(std::size_t n, float rate, const float* w, const float* d, float* o
   for_positions(n, [&](const auto& get, const auto& put) { put(out, multiply_add(get(d), back, get(w))); });
 }
 
+/// velocity(w, v, g, load): v_out at a position, of the weight and the gradient there and of load(v).
+template <class Velocity>
+STRAGGLER_INLINE void step_rows_by(std::size_t rows, std::size_t n, std::size_t stride, const float* g, const WeightStep& step,
+                                   const Velocity& velocity) {
+  const Vector back = all(-step.rate);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const WeightStep here = step.at(row * stride);
+    const float* const gradient = g + row * stride;
+    const auto run = [&](auto kept) __attribute__((always_inline)) {
+      for_positions(n, [&](const auto& get, const auto& put) __attribute__((always_inline)) {
+        const Vector w = get(here.w), d = velocity(w, here.v, get(gradient), get);
+        if constexpr (kept.value) put(here.v_out, d);
+        put(here.w_out, multiply_add(d, back, w));
+      });
+    };
+    if (here.v_out)
+      run(std::true_type());
+    else
+      run(std::false_type());
+  }
+}
+
+void step_rows(std::size_t rows, std::size_t n, std::size_t stride, const float* g, const WeightStep& step) {
+  const Vector m = all(step.momentum), decay = all(step.decay);
+  const auto by = [&](const auto& velocity) __attribute__((always_inline)) { step_rows_by(rows, n, stride, g, step, velocity); };
+  if (step.v && step.decay != 0.0f)
+    by([=](Vector w, const float* v, Vector x, const auto& get) __attribute__((always_inline)) {
+      return multiply_add(get(v), m, multiply_add(w, decay, x));
+    });
+  else if (step.v)
+    by([=](Vector, const float* v, Vector x, const auto& get) __attribute__((always_inline)) { return multiply_add(get(v), m, x); });
+  else if (step.decay != 0.0f)
+    by([=](Vector w, const float*, Vector x, const auto&) __attribute__((always_inline)) { return multiply_add(w, decay, x); });
+  else
+    by([](Vector, const float*, Vector x, const auto&) __attribute__((always_inline)) { return x; });
+}
+
 /// Prefetches a row that will be written.
 STRAGGLER_INLINE void ask_for(const float* row, std::size_t width) {
   constexpr std::size_t line = 16;  // floats of a cache line

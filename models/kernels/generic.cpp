@@ -225,6 +225,19 @@ void descend(std::size_t n, float rate, const float* w, const float* d, float* o
   Map<Eigen::ArrayXf>(out, size) = Numbers(w, size) - rate * Numbers(d, size);
 }
 
+void step_rows(std::size_t rows, std::size_t n, std::size_t stride, const float* g, const WeightStep& step) {
+  constexpr std::size_t piece = 1024;
+  float velocity[piece];
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t i = 0; i < n; i += piece) {
+      const WeightStep here = step.at(row * stride + i);
+      const std::size_t count = std::min(piece, n - i);
+      momentum(count, step.momentum, step.decay, g + row * stride + i, step.decay == 0.0f ? nullptr : here.w, here.v, velocity);
+      descend(count, step.rate, here.w, velocity, here.w_out);
+      if (here.v_out) std::copy_n(velocity, count, here.v_out);
+    }
+}
+
 void descend_rows(std::size_t count, std::size_t n, float rate, const float* const* d, float* const* w) {
   for (std::size_t row = 0; row < count; ++row) descend(n, rate, w[row], d[row], w[row]);
 }

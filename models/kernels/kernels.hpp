@@ -103,6 +103,19 @@ struct RowTerms {
   std::uint32_t* first = nullptr;     // [rows]
 };
 
+/// A step of SGD along g, with the bits of `momentum` and `descend` one after the other:
+///   v_out = momentum v + (g + decay w),  w_out = w - rate v_out
+struct WeightStep {
+  float rate = 0, momentum = 0, decay = 0;
+  const float *w = nullptr, *v = nullptr;    // v null: as if zero
+  float *w_out = nullptr, *v_out = nullptr;  // v_out null: not stored
+
+  /// From position `offset` on.
+  WeightStep at(std::size_t offset) const {
+    return {rate, momentum, decay, w + offset, v ? v + offset : nullptr, w_out + offset, v_out ? v_out + offset : nullptr};
+  }
+};
+
 /// `rows` is the batch, `in`/`out` the widths of a layer. Unless said otherwise, arrays do not overlap.
 struct Kernels {
   std::string_view name;  // "generic", "x86-64-v3"
@@ -163,7 +176,9 @@ struct Kernels {
   void (*momentum)(std::size_t n, float momentum, float decay, const float* g, const float* w, const float* v, float* out);
   /// out = w - rate d
   void (*descend)(std::size_t n, float rate, const float* w, const float* d, float* out);
-  /// The same in place for `count` scattered rows of n floats each.
+  /// Both in one pass, at `rows` rows of n floats that lie `stride` floats apart in all vectors. w_out may be w or g, and v_out v.
+  void (*step)(std::size_t rows, std::size_t n, std::size_t stride, const float* g, const WeightStep& step);
+  /// `descend` in place for `count` scattered rows of n floats each.
   void (*descend_rows)(std::size_t count, std::size_t n, float rate, const float* const* d, float* const* w);
   /// out = keep m + share d with d = g + decay w. m null: share d; w null: d = g.
   void (*moment)(std::size_t n, float keep, float share, float decay, const float* g, const float* w, const float* m, float* out);

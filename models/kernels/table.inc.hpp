@@ -23,6 +23,7 @@ const Kernels table = {
     .mean = mean,
     .momentum = momentum,
     .descend = descend,
+    .step = step_rows,
     .descend_rows = descend_rows,
     .moment = moment,
     .second_moment = second_moment,

@@ -40,6 +40,13 @@ enum class SparseRule {
   descend,  // element-wise, equal to input 0 where all others are zero: only rows present in one of these change
 };
 
+/// A rule's part in a WeightStep, by which a gradient is computed and stepped along at once.
+enum class StepPart {
+  none,
+  velocity,  // (g, w[, v]; momentum, decay) -> v_out
+  descend,   // (w, direction; rate, decay) -> w_out
+};
+
 /// `count` rows of `width` floats: dense, or rows of `terms` from `first` on.
 struct RowDirections {
   std::size_t count = 0, width = 0;
@@ -87,6 +94,9 @@ struct ElementwiseEntry {
   void (*apply)(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                 float* out);
   SparseForm sparse = {};
+  /// Another input that `out` may be, where inputs[in_place] is still needed: its buffer is in a cache, a fresh one is not.
+  int in_place_else = -1;
+  StepPart part = StepPart::none;
   /// Only for a rule whose sparse form may descend.
   void descend_rows(const Kernels& kernels, const RowDirections& directions, const std::vector<double>& scalars, float* const* rows) const {
     sparse.by_(kernels, directions, scalars, rows);

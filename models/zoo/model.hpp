@@ -55,6 +55,7 @@ class Workspace {
 
 struct Architecture;
 class SharedGradient;
+class SteppedGradient;
 
 /// Immutable; safe to call from several threads, each with a workspace of its own.
 class Model {
@@ -82,6 +83,8 @@ class Model {
   virtual double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const = 0;
   /// How several threads compute `gradient` together; null if they cannot.
   virtual const SharedGradient* shared() const { return nullptr; }
+  /// How a gradient is computed together with the step along it; null if it cannot be.
+  virtual const SteppedGradient* stepped() const { return nullptr; }
   /// A model with rows (embeddings) has `sparse_gradient` too: the same as `gradient` with `accumulate`, into the touched rows, bit for
   /// bit, without the loss.
   virtual GradientPattern row_pattern() const { return {}; }

@@ -11,6 +11,7 @@
 #include "models/zoo/architecture.hpp"
 #include "models/zoo/network.hpp"
 #include "models/zoo/shared_gradient.hpp"
+#include "models/zoo/stepped_gradient.hpp"
 
 namespace straggler {
 
@@ -36,7 +37,7 @@ struct PanelStep {
 /// Empty if the architecture is not a chain of such layers.
 std::vector<PanelStep> panel_steps(const Architecture& architecture);
 
-class PanelNetwork final : public Model, private SharedGradient {
+class PanelNetwork final : public Model, private SharedGradient, private SteppedGradient {
  public:
   /// Throws std::invalid_argument where panel_steps(architecture) is empty.
   PanelNetwork(Architecture architecture, const ModelSetting& setting);
@@ -51,6 +52,7 @@ class PanelNetwork final : public Model, private SharedGradient {
   double gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const override;
   double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const override;
   const SharedGradient* shared() const override;
+  const SteppedGradient* stepped() const override;
 
  private:
   struct Values;
@@ -69,9 +71,16 @@ class PanelNetwork final : public Model, private SharedGradient {
   std::size_t shared_bytes(std::size_t rows) const override;
   void pass_panel(std::size_t panel, const float* weights, const Rows& rows, Workspace& shared, Workspace& own) const override;
   std::size_t weight_pieces() const override { return pieces_.size(); }
-  void weight_piece(std::size_t piece, std::size_t rows, const float* inputs, bool accumulate, float* gradient, Workspace& shared,
-                    Workspace& own) const override;
+  void weight_piece(std::size_t piece, std::size_t rows, const float* inputs, bool accumulate, float* gradient, const WeightStep* step,
+                    Workspace& shared, Workspace& own) const override;
   std::vector<WeightPiece> cut_weights() const;
+  double gradient_and_step(const float* weights, const Rows& rows, bool accumulate, float* gradient, const WeightStep& step,
+                           Workspace& workspace) const override;
+  /// At positions first .. first + count - 1.
+  void step_along(std::size_t first, std::size_t count, const float* gradient, const WeightStep& along) const;
+  /// `step`: null, or what follows.
+  double compute(const float* weights, const Rows& rows, bool accumulate, float* gradient, const WeightStep* step,
+                 Workspace& workspace) const;
   void conv_piece(const WeightPiece& piece, std::size_t rows, const Values& values, const float* dy, bool accumulate, float* gradient,
                   Scratch& scratch) const;
 
@@ -85,9 +94,9 @@ class PanelNetwork final : public Model, private SharedGradient {
   const Values& forward_here(const float* weights, std::size_t rows, const float* inputs, Scratch& scratch) const;
   void forward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, float* y, std::uint8_t* winner,
                     Scratch& scratch) const;
-  /// gradient, dx: null if not asked for; dx is for the first step.
+  /// gradient, dx: null if not asked for; dx is for the first step. `along`: null, or the step to make along the gradient.
   void backward(std::size_t step, const float* weights, std::size_t rows, const Values& values, const float* dy, bool accumulate,
-                float* gradient, float* dx, Scratch& scratch) const;
+                float* gradient, const WeightStep* along, float* dx, Scratch& scratch) const;
   void backward_conv(const PanelStep& step, const float* weights, std::size_t rows, const float* x, const float* dy,
                      const std::uint8_t* winner, bool accumulate, float* gradient, float* dx, Scratch& scratch) const;
 

@@ -146,17 +146,21 @@ void PanelNetwork::backward_conv(const PanelStep& step, const float* weights, st
 }
 
 void PanelNetwork::backward(std::size_t s, const float* weights, std::size_t rows, const Values& values, const float* dy, bool accumulate,
-                            float* gradient, float* dx, Scratch& scratch) const {
+                            float* gradient, const WeightStep* along, float* dx, Scratch& scratch) const {
   const PanelStep& step = steps_[s];
   const float* const x = values.input(s);
   switch (step.kind) {
     case Kind::conv:
       backward_conv(step, weights, rows, x, dy, values.winners[s], accumulate, gradient, dx, scratch);
+      if (along) step_along(step.weights, step.conv.weights(), gradient, *along);
+      if (along && step.biased) step_along(step.bias, step.conv.out_channels, gradient, *along);
       break;
     case Kind::dense:
       if (gradient)
         kernels_.dense_backward_weights(rows, step.in, step.out, x, dy, accumulate, gradient + step.weights, gradient + step.bias);
       if (dx) kernels_.dense_backward_input(rows, step.in, step.out, dy, weights + step.weights, x, step.rectified_input, dx);
+      if (along) step_along(step.weights, step.in * step.out, gradient, *along);
+      if (along) step_along(step.bias, step.out, gradient, *along);
       break;
     case Kind::max_pool:
       if (dx) kernels_.max_pool_backward(rows, step.channels, step.pool, dy, values.winners[s], dx);
@@ -171,9 +175,27 @@ void PanelNetwork::backward(std::size_t s, const float* weights, std::size_t row
   if (dx) round(panel_floats(rows, step.in), dx);
 }
 
+void PanelNetwork::step_along(std::size_t first, std::size_t count, const float* gradient, const WeightStep& along) const {
+  kernels_.step(1, count, 0, gradient + first, along.at(first));
+}
+
 double PanelNetwork::gradient(const float* weights, const Rows& rows, bool accumulate, float* gradient, Workspace& workspace) const {
+  return compute(weights, rows, accumulate, gradient, nullptr, workspace);
+}
+
+const SteppedGradient* PanelNetwork::stepped() const { return precision_ == Precision::fp32 ? this : nullptr; }
+
+double PanelNetwork::gradient_and_step(const float* weights, const Rows& rows, bool accumulate, float* gradient, const WeightStep& step,
+                                       Workspace& workspace) const {
+  return compute(weights, rows, accumulate, gradient, &step, workspace);
+}
+
+double PanelNetwork::compute(const float* weights, const Rows& rows, bool accumulate, float* gradient, const WeightStep* step,
+                             Workspace& workspace) const {
   Scratch& scratch = static_cast<Scratch&>(workspace);
   if (rows.count == 0 && !accumulate) std::fill_n(gradient, parameters_, 0.0f);
+  if (rows.count == 0 && step) step_along(0, parameters_, gradient, *step);
+  for (std::size_t s = 1; s < steps_.size(); ++s) scratch.errors[s % 2].grow(panel_floats(std::min(block_rows, rows.count), steps_[s].in));
   if (rows.count > 0) weights = rounded(weights, scratch);
   const SoftmaxCrossEntropy criterion{classes_};
   double loss = 0;
@@ -184,11 +206,11 @@ double PanelNetwork::gradient(const float* weights, const Rows& rows, bool accum
     float* error = values.outputs.back();
     loss += criterion.backward(kernels_, count, error, rows.labels + at, rows.scale + at);
     round(panel_floats(count, classes_), error);
+    const WeightStep* const along = at + count == rows.count ? step : nullptr;
     for (std::size_t s = steps_.size(); s-- > 0 && !scratch.called_off();) {
-      Floats& below = scratch.errors[s % 2];
-      if (s > 0) below.grow(panel_floats(count, steps_[s].in));
-      backward(s, weights, count, values, error, accumulate, gradient, s > 0 ? below.data() : nullptr, scratch);
-      error = below.data();
+      float* const below = scratch.errors[s % 2].data();
+      backward(s, weights, count, values, error, accumulate, gradient, along, s > 0 ? below : nullptr, scratch);
+      error = below;
     }
   }
   return loss;

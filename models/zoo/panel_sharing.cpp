@@ -84,13 +84,13 @@ void PanelNetwork::pass_panel(std::size_t panel, const float* weights, const Row
   const float* error = scratch.values.outputs.back();
   for (std::size_t s = steps_.size(); s-- > 1;) {
     float* const below = all.errors[s].data() + panel * panel_floats(1, steps_[s].in);
-    backward(s, weights, rows.count, scratch.values, error, false, nullptr, below, scratch);
+    backward(s, weights, rows.count, scratch.values, error, false, nullptr, nullptr, below, scratch);
     error = below;
   }
 }
 
 void PanelNetwork::weight_piece(std::size_t index, std::size_t rows, const float* inputs, bool accumulate, float* gradient,
-                                Workspace& shared, Workspace& own) const {
+                                const WeightStep* along, Workspace& shared, Workspace& own) const {
   const WeightPiece& piece = pieces_[index];
   const PanelStep& step = steps_[piece.step];
   Shared& all = static_cast<Shared&>(shared);
@@ -107,6 +107,16 @@ void PanelNetwork::weight_piece(std::size_t index, std::size_t rows, const float
       kernels_.dense_backward_columns(count, step.in, step.out, piece.first, piece.first + piece.count, scratch.values.input(piece.step),
                                       dy, accumulate, gradient + step.weights, piece.first == 0 ? gradient + step.bias : nullptr);
   }
+  if (!along) return;
+  if (step.kind == Kind::conv) {
+    const std::size_t window = step.conv.weights() / step.conv.out_channels;
+    step_along(step.weights + piece.first * window, piece.count * window, gradient, *along);
+    if (step.biased) step_along(step.bias + piece.first, piece.count, gradient, *along);
+    return;
+  }
+  const std::size_t first = step.weights + piece.first;
+  kernels_.step(step.out, piece.count, step.in, gradient + first, along->at(first));
+  if (piece.first == 0) step_along(step.bias, step.out, gradient, *along);
 }
 
 /// The channels of the piece as a convolution of their own.

@@ -61,7 +61,7 @@ void compute_together(const SharedGradient& shared, const Model& model, const fl
     shared.pass_panel(p, weights, samples.from(at, std::min(panel_rows, samples.rows - at), features), *values, *own[p % 2]);
   }
   for (std::size_t i = shared.weight_pieces(); i-- > 0;)
-    shared.weight_piece(i, samples.rows, samples.panels.data(), accumulate, gradient, *values, *own[i % 2]);
+    shared.weight_piece(i, samples.rows, samples.panels.data(), accumulate, gradient, nullptr, *values, *own[i % 2]);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Training steps of the gradient math, one thread: forward, backward, and SGD with momentum in two passes, as in the executor. Items are
-// samples. Perceptrons with every set of kernels that this processor runs (x86-64-v4/784-200-200-10/batch:32), networks of the zoo by their
-// names with the fastest, and once more by each engine that computes them (x86-64-v4/lenet5:panels/batch:32): the choice of `auto` should
-// be the fastest of these. "peak" is the peak rate of the core: its items are FLOPs. "memory" is what the core moves to and from memory:
-// its items are bytes. "evaluate:lenet5" and "forward:lenet5" are samples evaluated as the executor does, and bare forward passes.
-// tools/bench/compare_pytorch compares training steps with PyTorch.
+// Training steps of the gradient math, one thread: forward, backward, and SGD with momentum, in the same pass where the executor does it
+// so, else in two more. Items are samples. Perceptrons with every set of kernels that this processor runs
+// (x86-64-v4/784-200-200-10/batch:32), networks of the zoo by their names with the fastest, and once more by each engine that computes them
+// (x86-64-v4/lenet5:panels/batch:32): the choice of `auto` should be the fastest of these. "peak" is the peak rate of the core: its items
+// are FLOPs. "memory" is what the core moves to and from memory: its items are bytes. "evaluate:lenet5" and "forward:lenet5" are samples
+// evaluated as the executor does, and bare forward passes. tools/bench/compare_pytorch compares training steps with PyTorch.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/multilayer_perceptron.hpp"
 #include "models/zoo/network.hpp"
+#include "models/zoo/stepped_gradient.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 #include "tools/bench/fma_peak.hpp"
@@ -115,9 +116,21 @@ void train(benchmark::State& state, const Case& one, const Kernels& kernels) {
                                   descend_inputs = {weights.get(), velocity.get()};
   const std::vector<double> advance_scalars = {0.9, 0.0}, descend_scalars = {0.01, 0.0};
   const std::unique_ptr<Workspace> workspace = model.workspace();
+  const Rows batch = {rows, x.get(), labels.data(), scale.data()};
+  const WeightStep step = {.rate = 0.01f,
+                           .momentum = 0.9f,
+                           .decay = 0,
+                           .w = weights.get(),
+                           .v = velocity.get(),
+                           .w_out = weights.get(),
+                           .v_out = velocity.get()};
+  const SteppedGradient* const together = model.stepped();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        model.gradient(weights.get(), {rows, x.get(), labels.data(), scale.data()}, false, gradient.get(), *workspace));
+    if (together) {
+      benchmark::DoNotOptimize(together->gradient_and_step(weights.get(), batch, false, gradient.get(), step, *workspace));
+      continue;
+    }
+    benchmark::DoNotOptimize(model.gradient(weights.get(), batch, false, gradient.get(), *workspace));
     advance.apply(kernels, {n}, advance_inputs, advance_scalars, velocity.get());
     descend.apply(kernels, {n}, descend_inputs, descend_scalars, weights.get());
   }
