@@ -3,11 +3,11 @@
 constexpr std::size_t panels_of(std::size_t rows) { return quotient_up(rows, panel_rows); }
 constexpr std::size_t rows_in(std::size_t rows, std::size_t panel) { return least(panel_rows, rows - panel * panel_rows); }
 
-/// Samples into `lanes` lanes of a panel. all_of(i, feature): `lanes` numbers of the i-th sample, from `feature` on; some_of(i, feature,
-/// count): `count` of them, of the last features; also where there are fewer samples (not `whole`).
+/// Features first .. features - 1 of samples into `lanes` lanes of a panel. all_of(i, feature): `lanes` numbers of the i-th sample, from
+/// `feature` on; some_of(i, feature, count): `count` of them, of the last features; also where there are fewer samples (not `whole`).
 template <class AllOf, class SomeOf>
-STRAGGLER_INLINE void to_lanes(std::size_t features, bool whole, const AllOf& all_of, const SomeOf& some_of, float* to) {
-  for (std::size_t feature = 0; feature < features; feature += lanes) {
+STRAGGLER_INLINE void to_lanes(std::size_t first, std::size_t features, bool whole, const AllOf& all_of, const SomeOf& some_of, float* to) {
+  for (std::size_t feature = first; feature < features; feature += lanes) {
     const std::size_t count = least(lanes, features - feature);
     Vector square[lanes];
     if (whole && count == lanes) {
@@ -36,7 +36,7 @@ STRAGGLER_INLINE void to_panels_from(std::size_t rows, std::size_t features, con
     const auto some_of = [&](std::size_t i, std::size_t feature, std::size_t count) __attribute__((always_inline)) {
       return at[i] ? load_some(at[i] + feature, count) : Vector{};
     };
-    to_lanes(features, row + lanes <= rows, all_of, some_of, lanes_of(panels, features, row));
+    to_lanes(0, features, row + lanes <= rows, all_of, some_of, lanes_of(panels, features, row));
   }
 }
 
@@ -81,6 +81,18 @@ STRAGGLER_INLINE Vector looked_up(const float* values, const std::uint8_t* at, L
 STRAGGLER_INLINE Vector looked_up(const float* values, const std::uint8_t* at) { return looked_up(values, at, EveryLane()); }
 #endif
 
+/// All images that fill lanes, up to their last features; from where the rest is to be done.
+STRAGGLER_INLINE std::size_t pixels_by_bytes([[maybe_unused]] std::size_t area, [[maybe_unused]] const PixelMap& map,
+                                             [[maybe_unused]] const std::uint8_t* const* images, [[maybe_unused]] float* to) {
+#if defined(__AVX512F__)
+  if (__builtin_cpu_supports("avx512vbmi")) {
+    pixels_to_lanes(area, map, images, to);
+    return area / lanes * lanes;
+  }
+#endif
+  return 0;
+}
+
 /// Images are scattered in memory: while some are converted, the next ones are fetched. Of large ones only the start, which tells the
 /// processor what follows.
 STRAGGLER_INLINE void fetch(std::size_t rows, std::size_t from, std::size_t bytes, const std::uint8_t* images,
@@ -108,7 +120,9 @@ void gather_pixels(std::size_t rows, std::size_t channels, std::size_t area, con
         for (std::size_t k = 0; plane[i] && k < count; ++k) values[k] = map.values[plane[i][at + k]];
         return values;
       };
-      to_lanes(area, row + lanes <= rows, all_of, some_of, lanes_of(panels, features, row) + channel * area * panel_rows);
+      const bool whole = row + lanes <= rows;
+      float* const to = lanes_of(panels, features, row) + channel * area * panel_rows;
+      to_lanes(whole ? pixels_by_bytes(area, map, plane, to) : 0, area, whole, all_of, some_of, to);
     }
   }
 }

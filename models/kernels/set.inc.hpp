@@ -16,6 +16,9 @@ namespace {
 // clang-format off
 #include "models/kernels/vectors.inc.hpp"
 #include "models/kernels/tiles.inc.hpp"
+#if defined(__AVX512F__)
+#include "models/kernels/pixels.inc.hpp"
+#endif
 #include "models/kernels/panels.inc.hpp"
 #include "models/kernels/dense.inc.hpp"
 #include "models/kernels/convolution.inc.hpp"
