@@ -58,11 +58,12 @@ STRAGGLER_INLINE void step_rows_by(std::size_t rows, std::size_t n, std::size_t 
     const WeightStep here = step.at(row * stride);
     const float* const gradient = g + row * stride;
     const auto run = [&](auto kept) __attribute__((always_inline)) {
-      for_positions(n, [&](const auto& get, const auto& put) __attribute__((always_inline)) {
-        const Vector w = get(here.w), d = velocity(w, here.v, get(gradient), get);
-        if constexpr (kept.value) put(here.v_out, d);
-        put(here.w_out, multiply_add(d, back, w));
-      });
+      for_positions(
+          n, [&](const auto& get, const auto& put) __attribute__((always_inline)) {
+            const Vector w = get(here.w), d = velocity(w, here.v, get(gradient), get);
+            if constexpr (kept.value) put(here.v_out, d);
+            put(here.w_out, multiply_add(d, back, w));
+          });
     };
     if (here.v_out)
       run(std::true_type());
@@ -75,9 +76,8 @@ void step_rows(std::size_t rows, std::size_t n, std::size_t stride, const float*
   const Vector m = all(step.momentum), decay = all(step.decay);
   const auto by = [&](const auto& velocity) __attribute__((always_inline)) { step_rows_by(rows, n, stride, g, step, velocity); };
   if (step.v && step.decay != 0.0f)
-    by([=](Vector w, const float* v, Vector x, const auto& get) __attribute__((always_inline)) {
-      return multiply_add(get(v), m, multiply_add(w, decay, x));
-    });
+    by([=](Vector w, const float* v, Vector x, const auto& get)
+           __attribute__((always_inline)) { return multiply_add(get(v), m, multiply_add(w, decay, x)); });
   else if (step.v)
     by([=](Vector, const float* v, Vector x, const auto& get) __attribute__((always_inline)) { return multiply_add(get(v), m, x); });
   else if (step.decay != 0.0f)
