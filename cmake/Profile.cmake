@@ -8,12 +8,14 @@ endif()
 if(STRAGGLER_PROFILE AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   message(FATAL_ERROR "STRAGGLER_PROFILE needs g++; this compiler is ${CMAKE_CXX_COMPILER_ID}")
 endif()
+if(STRAGGLER_PROFILE STREQUAL "record")
+  target_link_options(straggler_flags INTERFACE -fprofile-generate)
+endif()
 
 # straggler_profiled(target): an object library of sim/.
 function(straggler_profiled target)
   if(STRAGGLER_PROFILE STREQUAL "record")
     target_compile_options(${target} PRIVATE -fprofile-generate -fprofile-update=single)  # each simulation runs on one thread
-    target_link_options(straggler_flags INTERFACE -fprofile-generate)
   elseif(STRAGGLER_PROFILE STREQUAL "use")
     # What no run has passed is compiled for speed all the same.
     target_compile_options(${target} PRIVATE -fprofile-use -fprofile-partial-training -Wno-missing-profile)

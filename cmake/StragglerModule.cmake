@@ -41,9 +41,9 @@ function(straggler_seldom target)
   endif()
 endfunction()
 
-# straggler_inlined(target): g++ lets a compilation unit grow by a tenth or two through inlining, however hot a call is. Where a whole room is
-# one unit, that bound refuses small functions that every message passes: without it an update of asynchronous SGD takes 8 % fewer
-# instructions, and a room 5 % longer to compile (decision 128).
+# straggler_inlined(target): g++ bounds how much inlining may enlarge a compilation unit (inline-unit-growth, 40 %), however hot a call is.
+# Where a whole room is one unit, that bound refuses small functions that every message passes: with a wider one an update of asynchronous
+# SGD takes 8 % fewer instructions, and a room 5 % longer to compile (decision 128).
 function(straggler_inlined target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND STRAGGLER_TOGETHER)
     target_compile_options(${target} PRIVATE
