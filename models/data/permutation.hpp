@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/prefetch.hpp"
 #include "sim/base/random.hpp"
 
 namespace straggler {
@@ -19,7 +20,7 @@ void shuffle(std::vector<T>& items, RandomStream random) {
     const std::size_t count = std::min(drawn.size(), left - 1);
     for (std::size_t i = 0; i < count; ++i) {
       drawn[i] = random.below(left - i);
-      __builtin_prefetch(&items[drawn[i]], 1);
+      prefetch_line_to_write(&items[drawn[i]]);
     }
     for (std::size_t i = 0; i < count; ++i, --left) std::swap(items[left - 1], items[drawn[i]]);
   }

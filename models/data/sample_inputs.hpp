@@ -8,6 +8,7 @@
 
 #include "models/kernels/kernels.hpp"
 #include "sim/base/huge_pages.hpp"
+#include "sim/base/prefetch.hpp"
 
 namespace straggler {
 
@@ -39,9 +40,9 @@ class SampleInputs {
   /// Soon a sample is read.
   void prefetch(std::size_t sample) const {
     if (images())
-      __builtin_prefetch(image(sample));
+      prefetch_line(image(sample));
     else
-      __builtin_prefetch(floats_.data() + sample * features_);
+      prefetch_line(floats_.data() + sample * features_);
   }
 
   /// A copy of these samples.

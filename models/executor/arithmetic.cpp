@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "models/zoo/block_rows.hpp"
+#include "sim/base/prefetch.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -309,7 +310,7 @@ Rows Arithmetic::gather(const Formula& formula, const float* weights, std::size_
         constexpr std::size_t ahead = 16;  // samples are scattered in memory
         if (i + ahead < piece.size) {
           train_.inputs.prefetch(scratch.indices[i + ahead]);
-          __builtin_prefetch(train_.labels.data() + scratch.indices[i + ahead]);
+          prefetch_line(train_.labels.data() + scratch.indices[i + ahead]);
         }
         const std::uint32_t index = scratch.indices[i];
         if (panels_)

@@ -14,6 +14,7 @@
 #include "models/data/word_list.hpp"
 #include "models/zoo/model.hpp"
 #include "models/zoo/noise.hpp"
+#include "sim/base/prefetch.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 
@@ -26,8 +27,8 @@ constexpr std::size_t block_pairs = 4;
 
 void ask_for(const float* row, std::size_t width) {
   constexpr std::size_t line = 16;  // floats of a cache line
-  for (std::size_t i = 0; i < width; i += line) __builtin_prefetch(row + i);
-  __builtin_prefetch(row + width - 1);
+  for (std::size_t i = 0; i < width; i += line) prefetch_line(row + i);
+  prefetch_line(row + width - 1);
 }
 
 class SkipGram final : public Model {

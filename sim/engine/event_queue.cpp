@@ -14,6 +14,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "sim/base/prefetch.hpp"
+
 namespace straggler {
 namespace {
 
@@ -186,9 +188,9 @@ void EventQueue::prefetch(const Target& next) const {
     return;
   }
   const char* at = reinterpret_cast<const char*>(next.event);
-  __builtin_prefetch(at);
-  __builtin_prefetch(at + 64);
-  __builtin_prefetch(at - 64);
+  prefetch_line(at);
+  prefetch_line(at + 64);
+  prefetch_line(at - 64);
 }
 
 /// A lane's order is known far ahead.

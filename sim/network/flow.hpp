@@ -96,6 +96,7 @@ class FlowTable {
   Flow& operator[](FlowIndex i) { return flows_[i]; }
   const Flow& operator[](FlowIndex i) const { return flows_[i]; }
   Owner& owner(FlowIndex i) { return owners_[i]; }
+  const Owner& owner(FlowIndex i) const { return owners_[i]; }
   std::size_t places() const { return flows_.size(); }
   std::size_t size() const { return size_; }
   std::uint64_t started() const { return started_; }  // in total

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "sim/base/prefetch.hpp"
 #include "sim/network/flow.hpp"
 #include "sim/network/packet_sizes.hpp"
 #include "sim/network/packets.hpp"
@@ -33,7 +34,7 @@ struct Network::Inside {
     const Inside& in = *static_cast<const Inside*>(self);
     const fluid::Flow& flow = in.flows[index];
     if (flow.state != FlowState::latent || flow.has_far_side()) return;
-    for (const LinkId link : flow.route()) __builtin_prefetch(&in.sharing.link(link), 1);
+    for (const LinkId link : flow.route()) prefetch_line_to_write(&in.sharing.link(link));
   }
   static void on_timer(void* self, std::uint32_t index) { static_cast<Inside*>(self)->timer(index); }
   static EventQueue::Timer& timer_of(void* self, std::uint32_t index) { return static_cast<Inside*>(self)->flows.owner(index).timer; }
@@ -257,7 +258,7 @@ FlowId Network::start(const FlowRequest& request, Arrival& arrival) {
 }
 
 void Network::prefetch(std::span<const LinkId> route) const noexcept {
-  for (const LinkId link : route) __builtin_prefetch(&inside_->sharing.link(link), 1);
+  for (const LinkId link : route) inside_->sharing.fetch(link);
 }
 
 void Network::cancel(FlowId id) noexcept {

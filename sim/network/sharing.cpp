@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/prefetch.hpp"
 #include "sim/network/pair.hpp"
 
 namespace straggler::fluid {
@@ -214,14 +215,24 @@ void Sharing::settle() {
   moment_ = {heap_.next(), false};
 }
 
+/// Of the flows that end next, whose data are most likely out of the cache by now: first the flow, later what it names. A tag may be stale.
+inline void Sharing::fetch_ahead(const Ring<Tag>& tags) const {
+  if (tags.size() > 5) {
+    const FlowIndex far = tags[5].flow;
+    prefetch_line_to_write(&flows_[far]);
+    prefetch_line(&flows_.owner(far));
+  }
+  if (tags.size() > 2) {
+    const FlowIndex near = tags[2].flow;
+    prefetch_line_to_write(flows_.owner(near).arrival);
+    if (flows_[near].length == 2) fetch(flows_[near].links[0]);
+  }
+}
+
 FlowIndex Sharing::take(Group& group, const Tag& tag) {
   const FlowIndex index = tag.flow;
   group.pop_first();
-  if (!group.in_order.empty()) {  // the next receiver, most likely out of the cache by now
-    const FlowIndex next = group.in_order.front().flow;
-    __builtin_prefetch(&flows_[next]);
-    __builtin_prefetch(flows_.owner(next).arrival);
-  }
+  if (links_.size() > cached_links) fetch_ahead(group.in_order);
   if (!leave_pure_pair(index)) leave(index, 0);
   return index;
 }

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "sim/base/huge_pages.hpp"
+#include "sim/base/prefetch.hpp"
 #include "sim/engine/continuous.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/network/bucket.hpp"
@@ -111,6 +112,14 @@ class Sharing {
     mark_changed(groups_[group]);
   }
 
+  /// Prefetches a link and its neighbour, which mostly is the other direction of the cable, on which answers come.
+  void fetch(LinkId link) const {
+    const std::size_t first = link & ~LinkId{1};
+    if (first + 1 >= links_.size()) return;
+    prefetch_line_to_write(&links_[first]);
+    prefetch_line_to_write(&links_[first + 1]);
+  }
+
  private:
   friend class Component;
   static constexpr std::uint32_t hub_flows = 16;  // with fewer flows the general solver is as fast
@@ -122,6 +131,7 @@ class Sharing {
   Time now() const { return queue_.now(); }
   /// It has entered its links, and is not alone on them. `hub`: one of them, or none.
   void join_others(FlowIndex index, bool entangled, LinkId hub);
+  inline void fetch_ahead(const Ring<Tag>& tags) const;
   FlowIndex take(Group& group, const Tag& tag);
   inline void enter(LinkId l, FlowIndex index, double weight, double bytes);
   bool exit(Link& link, double weight, double unsent);  // true if it is deserted then
@@ -238,6 +248,7 @@ class Sharing {
   FlowTable& flows_;
   EventQueue& queue_;
   EventQueue::Kind timer_kind_;
+  static constexpr std::size_t cached_links = 512;  // so many are in the cache anyway
   std::vector<Link, HugePages<Link>> links_;
   std::vector<Group> groups_;
   GroupHeap heap_;

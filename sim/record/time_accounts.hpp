@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/base/prefetch.hpp"
 #include "sim/record/record.hpp"
 
 namespace straggler {
@@ -57,9 +58,9 @@ class TimeAccounts {
   }
   /// Prefetch: the worker's account will soon change.
   void prefetch(Rank worker) const noexcept {
-    __builtin_prefetch(&clocks_[index_of(worker)], 1);
-    __builtin_prefetch(&records_[index_of(worker)], 1);
-    __builtin_prefetch(reinterpret_cast<const char*>(&records_[index_of(worker)]) + 64, 1);
+    prefetch_line_to_write(&clocks_[index_of(worker)]);
+    prefetch_line_to_write(&records_[index_of(worker)]);
+    prefetch_line_to_write(reinterpret_cast<const char*>(&records_[index_of(worker)]) + 64);
   }
   /// Ticks of all workers together, by phase, as of `now`.
   std::array<WideTicks, phase_count> sums(Time now) const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/base/even_split.hpp"
+#include "sim/base/prefetch.hpp"
 
 namespace straggler {
 
@@ -331,7 +332,7 @@ void PostOffice::prefetch_worker(Rank rank) noexcept {
   if (!many_workers_ || !world_.is_worker(rank)) return;
   if (const Node* node = workers_.find_node(rank)) node->prefetch();
   books_.times().prefetch(rank);
-  __builtin_prefetch(mail_.find(index_of(rank)));
+  prefetch_line(mail_.find(index_of(rank)));
 }
 
 /// The operation that waits in this worker's mailbox, after a message has left: its node and mailbox were fetched before.

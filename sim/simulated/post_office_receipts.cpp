@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "sim/base/prefetch.hpp"
 #include "sim/simulated/post_office.hpp"
 
 namespace straggler {
@@ -10,11 +11,11 @@ namespace straggler {
 void PostOffice::prefetch_messages(const Mailbox<MessagePointer>& mail) noexcept {
   if (const MessagePointer* later = mail.item(1)) {
     const char* const message = reinterpret_cast<const char*>(later->get());
-    __builtin_prefetch(message);
-    __builtin_prefetch(message + 64);
+    prefetch_line(message);
+    prefetch_line(message + 64);
   }
   if (const MessagePointer* next = mail.item(0)) {
-    if (const auto* gradient = std::get_if<Gradient>(&(*next)->payload)) __builtin_prefetch(gradient->operator->());
+    if (const auto* gradient = std::get_if<Gradient>(&(*next)->payload)) prefetch_line(gradient->operator->());
     if (world_.is_worker((*next)->from)) books_.times().prefetch(static_cast<std::uint32_t>((*next)->from));
   }
 }

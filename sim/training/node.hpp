@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/base/prefetch.hpp"
 #include "sim/training/operations.hpp"
 #include "sim/training/scheme.hpp"
 
@@ -247,8 +248,8 @@ class Node final : public Participant {
   // For operations and back ends.
   void start_from(const Weights& weights) { start_ = weights; }
   void prefetch() const noexcept {
-    __builtin_prefetch(this, 1);
-    __builtin_prefetch(reinterpret_cast<const char*>(this) + 64, 1);
+    prefetch_line_to_write(this);
+    prefetch_line_to_write(reinterpret_cast<const char*>(this) + 64);
   }
   /// Samples that this node has drawn, for any worker.
   std::uint64_t drawn() const { return own_.work; }

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "sim/base/prefetch.hpp"
 #include "sim/engine/event_queue.hpp"
 
 namespace straggler {
@@ -87,9 +88,9 @@ class Operation : public Event {
   /// For back ends: its coroutine will soon be resumed.
   void prefetch_waiter() const noexcept {
     const char* const frame = static_cast<const char*>(waiter_.address());
-    __builtin_prefetch(frame);
-    __builtin_prefetch(frame + 64);
-    __builtin_prefetch(frame + 128);
+    prefetch_line(frame);
+    prefetch_line(frame + 64);
+    prefetch_line(frame + 128);
   }
   Kind kind() const { return kind_; }
   State state() const { return state_; }
