@@ -1,6 +1,7 @@
 #include "scenarios/experiment/experiment.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "models/data/blocks.hpp"
 #include "scenarios/experiment/blueprint.hpp"
@@ -254,44 +255,55 @@ void Experiment::Implementation::compare_with_replayed(RunRecord& record) const 
 void Experiment::Implementation::describe(RunRecord& record, const Network& network) const {
   name_record(record, scenario, blueprint);
   struct Used {
-    LinkId id;
     double bytes;
     Time busy;
-    QueueUse queue;
+  };
+  struct Uses {
+    std::vector<LinkId> ids;  // ascending; idle clients' links are not among them. Empty: all links
+    std::vector<Used> used;
+    std::vector<QueueUse> queues;  // empty unless messages were packets
   };
   const auto is_used = [](const LinkUse& use) { return use.bytes != 0 || use.busy != Time(); };
   record.links.size = blueprint.fabric->links();
   record.links.queues = network.packets();
   std::size_t used_links = 0;
   for (std::size_t id = 0; id < record.links.size; ++id) used_links += is_used(network.use(static_cast<LinkId>(id)));
-  const auto uses = std::make_shared<std::vector<Used>>();  // ascending; idle clients' links are not among them
-  uses->reserve(used_links);
-  for (std::size_t id = 0; id < record.links.size; ++id) {
-    const LinkUse use = network.use(static_cast<LinkId>(id));
-    if (is_used(use)) uses->push_back({static_cast<LinkId>(id), use.bytes, use.busy, network.queue(static_cast<LinkId>(id))});
+  const bool all = 2 * used_links > record.links.size;
+  const auto uses = std::make_shared<Uses>();
+  uses->used.reserve(all ? record.links.size : used_links);
+  for (std::size_t place = 0; place < record.links.size; ++place) {
+    const auto id = static_cast<LinkId>(place);
+    const LinkUse use = network.use(id);
+    if (!all && !is_used(use)) continue;
+    if (!all) uses->ids.push_back(id);
+    uses->used.push_back({use.bytes, use.busy});
+    if (record.links.queues) uses->queues.push_back(network.queue(id));
   }
-  const auto use_of = [uses](std::size_t id) -> const Used* {
-    const auto used =
-        std::lower_bound(uses->begin(), uses->end(), id, [](const Used& each, std::size_t wanted) { return each.id < wanted; });
-    return used == uses->end() || used->id != id ? nullptr : &*used;
+  /// Its place among those used; none: it was not.
+  const auto place_of = [uses](std::size_t id) -> std::optional<std::size_t> {
+    if (uses->ids.empty()) return id < uses->used.size() ? std::optional(id) : std::nullopt;
+    const auto place = std::lower_bound(uses->ids.begin(), uses->ids.end(), id);
+    if (place == uses->ids.end() || *place != id) return std::nullopt;
+    return static_cast<std::size_t>(place - uses->ids.begin());
   };
-  record.links.load = [fabric = blueprint.fabric, use_of](std::size_t id) {
-    const Used* const used = use_of(id);
-    return std::pair(used ? used->bytes : 0, fabric->bytes_per_second(static_cast<LinkId>(id)));
+  record.links.load = [fabric = blueprint.fabric, uses, place_of](std::size_t id) {
+    const std::optional<std::size_t> place = place_of(id);
+    return std::pair(place ? uses->used[*place].bytes : 0, fabric->bytes_per_second(static_cast<LinkId>(id)));
   };
-  record.links.row = [fabric = blueprint.fabric, use_of, seconds = record.end.seconds()](std::size_t id) {
+  record.links.row = [fabric = blueprint.fabric, uses, place_of, seconds = record.end.seconds()](std::size_t id) {
     const LinkDescription link = fabric->link(static_cast<LinkId>(id));
     LinkRecord row;
     row.name = link.name;
     row.from = link.from;
     row.to = link.to;
     row.bytes_per_second = link.bytes_per_second;
-    const Used* const used = use_of(id);
-    if (used == nullptr) return row;
-    row.bytes = used->bytes;
-    row.busy = used->busy;
-    row.longest_queue_bytes = used->queue.longest_bytes;
-    row.mean_queue_bytes = seconds > 0 ? used->queue.byte_seconds / seconds : 0;
+    const std::optional<std::size_t> place = place_of(id);
+    if (!place) return row;
+    row.bytes = uses->used[*place].bytes;
+    row.busy = uses->used[*place].busy;
+    if (uses->queues.empty()) return row;
+    row.longest_queue_bytes = uses->queues[*place].longest_bytes;
+    row.mean_queue_bytes = seconds > 0 ? uses->queues[*place].byte_seconds / seconds : 0;
     return row;
   };
 }
