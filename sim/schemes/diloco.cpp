@@ -78,8 +78,7 @@ class Diloco final : public Scheme {
     std::deque<InFlight> in_flight;
     auto next = static_cast<std::int64_t>(global->version);  // to leave
     for (std::int64_t step = options_.steps_before(next) + 1;; ++step) {
-      const DrawnBatch batch = node.next_batch(node.batch_size());
-      const Gradient gradient = co_await node.gradient(local, batch);
+      const Gradient gradient = co_await node.gradient(local, node.batch_size());
       local = co_await node.step(local, gradient);
       if (step == options_.leaves_after(next)) {
         const Fragment fragment = options_.fragment(next++);

@@ -20,8 +20,7 @@ class Downpour final : public Scheme {
     Gradient sum = node.no_gradient(weights);
     std::optional<Pending<SendOperation>> push;  // in flight
     for (std::int64_t step = 1;; ++step) {
-      const DrawnBatch batch = node.next_batch(node.batch_size());
-      const Gradient gradient = co_await node.gradient(weights, batch);
+      const Gradient gradient = co_await node.gradient(weights, node.batch_size());
       sum = node.add(sum, gradient);
       const bool pushes = step % push_every_ == 0, fetches = step % fetch_every_ == 0;
       if (pushes) {

@@ -29,8 +29,7 @@ class Dpsgd final : public Scheme {
       const Weights shown = gamma_ ? node.estimate(mine) : mine;
       for (const auto& [neighbour, share] : row)
         if (neighbour != node.self() && node.takes_part(neighbour, mine->version)) node.post(neighbour, shown);
-      const DrawnBatch batch = node.next_batch(node.batch_size());
-      const Gradient gradient = co_await node.gradient(mine, batch);
+      const Gradient gradient = co_await node.gradient(mine, node.batch_size());
       const Weights mixed = co_await mix(node, row, mine, shown);
       mine = co_await node.step(mixed, gradient);
       mine = co_await node.publish(mine);

@@ -27,8 +27,7 @@ class Easgd final : public Scheme {
         co_await node.send(node.server(), weights);
         weights = co_await node.receive<Weights>(node.server());
       }
-      const DrawnBatch batch = node.next_batch(node.batch_size());
-      const Gradient gradient = co_await node.gradient(before, batch);
+      const Gradient gradient = co_await node.gradient(before, node.batch_size());
       weights = co_await node.step(weights, gradient);
     }
   }

@@ -12,8 +12,7 @@ class Hogwild final : public Scheme {
   Process worker(Node& node) const override {
     for (;;) {
       const Weights read = co_await node.read_cell();
-      const DrawnBatch batch = node.next_batch(node.batch_size());
-      const Gradient gradient = co_await node.gradient(read, batch);
+      const Gradient gradient = co_await node.gradient(read, node.batch_size());
       const Weights stepped = co_await node.step_cell(gradient);
       co_await node.publish(stepped);
     }

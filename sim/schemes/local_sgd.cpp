@@ -22,8 +22,7 @@ class LocalSgdByAllReduce final : public Scheme {
     Weights weights = node.initial_weights();
     for (;;) {
       for (std::int64_t h = 0; h < options_.steps; ++h) {
-        const DrawnBatch batch = node.next_batch(node.batch_size());
-        const Gradient gradient = co_await node.gradient(weights, batch);
+        const Gradient gradient = co_await node.gradient(weights, node.batch_size());
         weights = co_await node.step(weights, gradient);
       }
       const Weights mine = options_.momentum.outgoing(node, weights);
@@ -45,8 +44,7 @@ class LocalSgdByServer final : public Scheme {
     Weights weights = node.initial_weights();
     for (;;) {
       for (std::int64_t h = 0; h < options_.steps; ++h) {
-        const DrawnBatch batch = node.next_batch(node.batch_size());
-        const Gradient gradient = co_await node.gradient(weights, batch);
+        const Gradient gradient = co_await node.gradient(weights, node.batch_size());
         weights = co_await node.step(weights, gradient);
       }
       const Weights mine = options_.momentum.outgoing(node, weights);

@@ -24,8 +24,7 @@ class PostLocalSgd final : public Scheme {
     }
     for (;;) {
       for (std::int64_t h = 0; h < steps_; ++h) {
-        const DrawnBatch batch = node.next_batch(node.batch_size());
-        const Gradient gradient = co_await node.gradient(weights, batch);
+        const Gradient gradient = co_await node.gradient(weights, node.batch_size());
         weights = co_await node.step(weights, gradient);
       }
       const Weights mine = momentum_.outgoing(node, weights);

@@ -10,8 +10,7 @@ class Sequential final : public Scheme {
   Process worker(Node& node) const override {
     Weights weights = node.initial_weights();
     for (;;) {
-      const DrawnBatch batch = node.next_batch(node.batch_size());
-      const Gradient gradient = co_await node.gradient(weights, batch);
+      const Gradient gradient = co_await node.gradient(weights, node.batch_size());
       weights = co_await node.step(weights, gradient);
       weights = co_await node.publish(weights);
     }

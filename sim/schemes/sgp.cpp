@@ -28,8 +28,7 @@ class Sgp final : public Scheme {
     Weights sum = times(node, estimate, weight.amount());
     std::vector<From<Weights>> early;
     for (;;) {
-      const DrawnBatch batch = node.next_batch(node.batch_size());
-      const Gradient gradient = co_await node.gradient(estimate, batch);
+      const Gradient gradient = co_await node.gradient(estimate, node.batch_size());
       sum = co_await node.step(sum, gradient);
       std::vector<Weights> parts;
       std::vector<double> shares;

@@ -26,8 +26,7 @@ class SlowMomentum final : public Scheme {
       const double rate = node.learning_rate(start);
       Weights local = start;
       for (std::int64_t h = 0; h < steps_; ++h) {
-        const DrawnBatch batch = node.next_batch(node.batch_size());
-        const Gradient gradient = co_await node.gradient(local, batch);
+        const Gradient gradient = co_await node.gradient(local, node.batch_size());
         local = co_await node.step(local, gradient);
       }
       const Weights mine = momentum_.outgoing(node, local);

@@ -46,13 +46,13 @@ std::vector<double> Participant::compression_scalars(const std::vector<double>& 
       all.push_back(draw_number(plan().seed, 0));
       break;
     case Draws::message:
-      all.push_back(draw_number(plan().seed, self_, messages_));
+      all.push_back(draw_number(plan().seed, self_, rare().messages));
       break;
     case Draws::version:
       all.push_back(draw_number(plan().seed, version));
       break;
   }
-  ++messages_;
+  ++rare().messages;
   return all;
 }
 
@@ -63,10 +63,9 @@ Gradient Participant::outgoing(const Gradient& gradient) {
   if (compression->factors) {
     CompressedForm form{compression->bytes, compression_scalars(compression->scalars, gradient->version())};
     require_whole(*this, gradient);
-    const Handle whole = with_residual(gradient->value(), residual_.get());
-    if (!factors_) factors_ = std::make_unique<GroupVectors>();
-    const Handle sent = as_product(whole, form, &factors_->of(nullptr));
-    if (compression->error_feedback) residual_ = std::make_unique<Handle>(lineage().elementwise(rules::residual, std::array{whole, sent}));
+    const Handle whole = with_residual(gradient->value(), &rare().residual);
+    const Handle sent = as_product(whole, form, &rare().factors.of(nullptr));
+    if (compression->error_feedback) rare().residual = lineage().elementwise(rules::residual, std::array{whole, sent});
     Gradient out = algebra().replaced(gradient, sent);
     out.edit().more.edit().compressed = std::move(form);
     return out;
@@ -74,7 +73,7 @@ Gradient Participant::outgoing(const Gradient& gradient) {
   const Fragment fragment = gradient->fragment();
   const Handle all = gradient->value();
   std::vector<Handle> inputs = {all};
-  if (residual_) inputs.push_back(*residual_);
+  if (!rare().residual.empty()) inputs.push_back(rare().residual);
   std::vector<double> scalars = compression_scalars(compression->scalars, gradient->version());
   const bool in_buckets = fragment.whole() && !compression->bounds.empty();
   Handle sent;
@@ -87,7 +86,7 @@ Gradient Participant::outgoing(const Gradient& gradient) {
   }
   if (compression->error_feedback) {
     inputs.insert(inputs.begin() + 1, sent);
-    residual_ = std::make_unique<Handle>(lineage().elementwise(rules::residual, inputs));
+    rare().residual = lineage().elementwise(rules::residual, inputs);
   }
   Gradient out = algebra().replaced(gradient, sent);
   const std::uint64_t bytes = in_buckets         ? compression->bucket_bytes
@@ -105,10 +104,9 @@ Gradient Participant::outgoing(const Gradient& gradient, const RankGroup& group)
   require_whole(*this, gradient);
   CompressedForm form{compression->bytes, compression_scalars(compression->scalars, gradient->version())};
   form.second = compression->second_bytes;
-  const Handle whole = with_residual(gradient->value(), residual_.get());
-  residual_.reset();
-  if (!factors_) factors_ = std::make_unique<GroupVectors>();
-  form.factors = std::make_shared<const LowRank>(LowRank{left_factor(whole, form.scalars, factors_->of(group)), {}});
+  const Handle whole = with_residual(gradient->value(), &rare().residual);
+  rare().residual = Handle();
+  form.factors = std::make_shared<const LowRank>(LowRank{left_factor(whole, form.scalars, rare().factors.of(group)), {}});
   Gradient out = algebra().replaced(gradient, whole);
   out.edit().more.edit().compressed = std::move(form);
   return out;
@@ -119,9 +117,9 @@ void Participant::note_averaged(Gradient& mean, const Handle& mine, const RankGr
   const std::shared_ptr<const LowRank> of_all = mean->more.get().product;
   if (!of_all) return;
   mean.edit().more.edit().product.reset();
-  factors_->of(group) = of_all->both;
+  rare().factors.of(group) = of_all->both;
   if (!compression.error_feedback) return;
-  residual_ = std::make_unique<Handle>(with_residual(left_out(mine, *of_all, mean->version()), residual_.get()));
+  rare().residual = with_residual(left_out(mine, *of_all, mean->version()), &rare().residual);
 }
 
 Handle Participant::left_out(const Handle& mine, const LowRank& of_all, std::uint64_t version) {
@@ -186,8 +184,8 @@ Weights Participant::with_difference(Weights weights, const Handle& base, const 
 
 Weights Participant::outgoing(Weights weights, Peer to) {
   if (!plan().compression) return algebra().as_sent(std::move(weights));
-  if (exchanged_ && !exchanged_->estimate.empty() && exchanged_->estimate.key() == weights->value.key())
-    return knows_estimate(to.rank) ? weights : whole(std::move(weights));
+  const Handle& estimate = exchanged().estimate;
+  if (!estimate.empty() && estimate.key() == weights->value.key()) return knows_estimate(to.rank) ? weights : whole(std::move(weights));
   weights = whole(std::move(weights));
   const bool answers = to.rank < workers() || is_server();
   if (answers) return as_answer(std::move(weights), to);
@@ -211,9 +209,10 @@ Weights Participant::as_answer(Weights weights, Peer to) {
 }
 
 Weights Participant::as_held_by(Rank rank, const Weights& sent) const {
-  if (!plan().compression || !plan().compression->answers || !exchanged_) return algebra().as_sent(sent);
-  const auto held = exchanged_->held.find(rank);
-  if (held == exchanged_->held.end()) return algebra().as_sent(sent);
+  if (!plan().compression || !plan().compression->answers || !rare_ || !rare_->exchanged) return algebra().as_sent(sent);
+  const ExchangedWeights& known = *rare_->exchanged;
+  const auto held = known.held.find(rank);
+  if (held == known.held.end()) return algebra().as_sent(sent);
   Weights own = sent;
   own.edit().value = held->second.value;
   return own;

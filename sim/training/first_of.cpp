@@ -4,7 +4,7 @@ namespace straggler {
 
 void FirstOfTwo::lose_first() {
   if (keeps_first())
-    first().set_waiter(nullptr, nullptr);
+    first().set_waiter(nullptr);
   else
     first().give_up();
 }
@@ -32,8 +32,9 @@ void FirstOfTwo::completed(Operation& operation) {
 
 bool FirstOfTwo::await_suspend(std::coroutine_handle<> waiter) {
   Operation &a = first(), &b = second();
-  a.set_waiter(waiter, this);
-  b.set_waiter(waiter, this);
+  waiter_ = waiter;
+  a.set_parent(*this);
+  b.set_parent(*this);
   const std::int32_t forced = a.node().backend().forced_choice(a.node().self());
   if (forced > 1)
     throw ReplayMismatch(a.node().name() + " is to take branch " + std::to_string(forced) + " of two; the choices are of another run");

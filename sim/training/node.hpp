@@ -70,6 +70,8 @@ class Node final : public Participant {
   Pending<GradientOperation> gradient(const Weights& weights, const DrawnBatch& batch) {
     return Pending<GradientOperation>(slot_, *this, weights, batch);
   }
+  /// The same of a new batch of that many samples (next_batch), which the coroutine does not keep: 32 bytes less a worker.
+  Pending<GradientOperation> gradient(const Weights& weights, std::int64_t samples) { return gradient(weights, next_batch(samples)); }
   /// The mean over all workers of their gradients at their weights, known to all of them at the end. The worker computes the gradient, then
   /// all-reduces it; if the cluster overlaps them (collective.overlap), each bucket is reduced while backward still runs. Every worker
   /// calls it.
@@ -246,7 +248,7 @@ class Node final : public Participant {
   bool awaits(Rank worker, std::uint64_t version) const { return is_member(worker) ? takes_part(worker, version) : awaits(worker); }
 
   // For operations and back ends.
-  void start_from(const Weights& weights) { start_ = weights; }
+  void start_from(const Weights& weights) { rare().start = weights; }
   void prefetch() const noexcept {
     prefetch_line_to_write(this);
     prefetch_line_to_write(reinterpret_cast<const char*>(this) + 64);

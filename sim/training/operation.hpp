@@ -18,13 +18,15 @@ namespace straggler {
 class Participant;
 class Operation;
 
-/// The other side of a first_of.
+/// A first_of: the side of it that its operations see.
 class OperationParent {
  public:
   virtual void completed(Operation& operation) = 0;
+  std::coroutine_handle<> waiter() const { return waiter_; }
 
  protected:
   ~OperationParent() = default;
+  std::coroutine_handle<> waiter_;
 };
 
 class Operation : public Event {
@@ -52,7 +54,7 @@ class Operation : public Event {
   ~Operation() = default;
 
   bool await_suspend(std::coroutine_handle<> waiter) {
-    waiter_ = waiter;
+    set_waiter(waiter);
     return !begin();
   }
   /// True: done, at once or since it began earlier (Node::begin).
@@ -74,12 +76,17 @@ class Operation : public Event {
   /// For back ends: nothing can change the outcome any more (first_of cancels the other branch), but the waiter resumes later,
   /// when this operation's event comes, which the back end schedules.
   void settle() {
-    if (parent_) parent_->completed(*this);
+    if (in_first_of_) parent_->completed(*this);
     state_ = State::woken;
   }
-  void set_waiter(std::coroutine_handle<> waiter, OperationParent* parent) {
+  /// Null: nobody waits.
+  void set_waiter(std::coroutine_handle<> waiter) {
     waiter_ = waiter;
-    parent_ = parent;
+    in_first_of_ = false;
+  }
+  void set_parent(OperationParent& parent) {
+    parent_ = &parent;
+    in_first_of_ = true;
   }
   /// In a first_of that a replay decides for the other branch: it takes its time, and completes silently.
   void complete_unheard();
@@ -87,6 +94,7 @@ class Operation : public Event {
   Participant& node() const { return *node_; }
   /// For back ends: its coroutine will soon be resumed.
   void prefetch_waiter() const noexcept {
+    if (in_first_of_) return;
     const char* const frame = static_cast<const char*>(waiter_.address());
     prefetch_line(frame);
     prefetch_line(frame + 64);
@@ -99,7 +107,8 @@ class Operation : public Event {
   void happen() final;
   void resume() {
     state_ = State::done;
-    if (waiter_) waiter_.resume();  // this operation may be gone after it; without a waiter it was in flight
+    const std::coroutine_handle<> waiter = in_first_of_ ? parent_->waiter() : waiter_;
+    if (waiter) waiter.resume();  // this operation may be gone after it; without a waiter it was in flight
   }
   /// Called before it starts, for kinds that need preparation: a forced choice is looked up here.
   virtual void prepare() {}
@@ -107,6 +116,7 @@ class Operation : public Event {
   Kind kind_;  // first: these fit in the padding at the end of Event
   State state_ : 4 = State::idle;
   bool unheard_ : 1 = false;
+  bool in_first_of_ : 1 = false;  // parent_, not waiter_
 
  protected:
   bool prepares_ : 1 = false;  // prepare() is to be called
@@ -114,14 +124,16 @@ class Operation : public Event {
 
  private:
   Participant* node_;
-  std::coroutine_handle<> waiter_;
-  OperationParent* parent_ = nullptr;
+  union {
+    std::coroutine_handle<> waiter_ = nullptr;
+    OperationParent* parent_;
+  };
 };
 
 /// Room for one operation, since a process mostly waits in one at a time; others, and large ones, are allocated.
 class OperationSlot {
  public:
-  static constexpr std::size_t size = 96;
+  static constexpr std::size_t size = 88;
 
   // What is made and destroyed with every message is inlined.
   template <class T, class... Arguments>

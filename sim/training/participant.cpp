@@ -16,7 +16,7 @@ double Participant::epochs_at(const Weights& weights) const {
 }
 
 Weights Participant::initial_weights() {
-  if (!start_->value.empty()) return start_;
+  if (begins_later()) return rare_->start;
   if (!context_.initial->value.empty()) return context_.initial;
   WeightsState& weights = context_.initial.edit();
   weights.value = context_.lineage.initial();
@@ -26,8 +26,7 @@ Weights Participant::initial_weights() {
 
 void Operation::complete_unheard() {
   unheard_ = true;
-  waiter_ = std::noop_coroutine();
-  parent_ = nullptr;
+  set_waiter(std::noop_coroutine());
 }
 
 void Operation::complete() {

@@ -122,16 +122,16 @@ class Participant {
   Weights initial_weights();
   /// A life is over: the residuals of its messages are lost, and so is its knowledge of others' weights.
   void forget_messages() {
-    residual_.reset();
-    factors_.reset();
-    exchanged_.reset();
+    if (!rare_) return;
+    rare_->residual = Handle();
+    rare_->factors = GroupVectors();
+    rare_->exchanged.reset();
   }
   /// A client's state on its device between invitations, also while it is away; a crash empties it. It is empty at first.
-  Handle& kept() {
-    if (!kept_) kept_ = std::make_unique<Handle>();
-    return *kept_;
+  Handle& kept() { return rare().kept; }
+  void forget_kept() {
+    if (rare_) rare_->kept = Handle();
   }
-  void forget_kept() { kept_.reset(); }
   /// Number of the computation that starts.
   std::uint64_t next_call() { return calls_++; }
   /// All-reduces over all workers whose results its process has taken, or whose results its starting weights hold.
@@ -142,25 +142,34 @@ class Participant {
 
  protected:
   ~Participant() = default;
-  bool begins_later() const { return !start_->value.empty(); }
+  bool begins_later() const { return rare_ && !rare_->start->value.empty(); }
+  /// Members that most nodes of most runs do not need.
+  struct Rare {
+    std::uint64_t messages = 0;  // that were compressed
+    Handle kept;
+    Handle residual;                              // the part that messages have left out of gradients (Compression); empty: nothing yet
+    GroupVectors factors;                         // of its last gradients
+    Weights start;                                // of a worker that came later
+    std::unique_ptr<ExchangedWeights> exchanged;  // null: nothing yet
+  };
+  Rare& rare() {
+    if (!rare_) rare_ = std::make_unique<Rare>();
+    return *rare_;
+  }
 
   NodeContext& context_;
-  OperationSlot slot_;
+  [[no_unique_address]] OperationSlot slot_;  // its last bytes are free
   Rank self_;
   std::uint32_t calls_ = 0;  // computations started
   std::uint32_t reductions_taken_ = 0;
   std::unique_ptr<Optimizer> optimizer_;  // null: none yet
-  std::uint64_t messages_ = 0;            // that were compressed
-  std::unique_ptr<Handle> kept_;          // null: nothing
-  std::unique_ptr<Handle> residual_;      // the part that messages have left out of gradients (Compression); null: nothing yet
-  std::unique_ptr<GroupVectors> factors_;  // of its last gradients; null: none yet
-  Weights start_;                         // of a worker that came later
+  std::unique_ptr<Rare> rare_;            // null: nothing yet
 
  private:
   bool sends_differences() const { return plan().compression && plan().compression->differences(); }
   ExchangedWeights& exchanged() {
-    if (!exchanged_) exchanged_ = std::make_unique<ExchangedWeights>();
-    return *exchanged_;
+    if (!rare().exchanged) rare_->exchanged = std::make_unique<ExchangedWeights>();
+    return *rare_->exchanged;
   }
   /// Scalars of the compressor's rule for the next message, for a vector made at weights of that version.
   std::vector<double> compression_scalars(const std::vector<double>& scalars, std::uint64_t version);
@@ -182,8 +191,6 @@ class Participant {
   /// The part of `mine` that the product of factors leaves out, after the mean of all: v - P Q^T with the common P and its own Q.
   Handle left_out(const Handle& mine, const LowRank& of_all, std::uint64_t version);
   void note_averaged(Gradient& mean, const Handle& mine, const RankGroup& group);
-
-  std::unique_ptr<ExchangedWeights> exchanged_;  // null: nothing yet
 };
 
 inline OperationSlot& slot_of(const Operation& operation) { return operation.node().slot(); }

@@ -21,11 +21,11 @@ template <class T>
 class InFlight {
  public:
   explicit InFlight(Pending<T> pending) : pending_(std::move(pending)) {
-    pending_->set_waiter(std::noop_coroutine(), nullptr);
+    pending_->set_waiter(std::noop_coroutine());
     pending_->begin();
   }
   bool await_ready() const noexcept { return pending_->state() == Operation::State::done; }
-  void await_suspend(std::coroutine_handle<> waiter) { pending_->set_waiter(waiter, nullptr); }
+  void await_suspend(std::coroutine_handle<> waiter) { pending_->set_waiter(waiter); }
   auto await_resume() { return pending_.await_resume(); }
 
  private:
