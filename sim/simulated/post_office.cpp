@@ -25,31 +25,46 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
       : InFlightMessage(sender, receiver, std::move(what)), office_(office) {}
   ~Delivery() override {
     if (stage == Stage::flowing) {
-      if (!sharded) office_.world_.network.cancel(flow);
-      for (std::size_t s = 0; sharded && s < office_.world_.cluster.servers; ++s) office_.world_.network.cancel(shards[s]);
+      if (!in_parts) office_.world_.network.cancel(flow_);
+      for (std::size_t k = 0; in_parts && k < parts_->flows.size(); ++k) office_.world_.network.cancel(parts_->flows[k]);
     }
-    if (sharded) delete[] shards;
+    if (in_parts) delete parts_;
   }
   /// handled: the sender's handling delays it; flowing: its bytes are leaving; between: the sender still handles the second message;
   /// travelling: the last byte is on its way.
   enum class Stage : std::uint8_t { handled, flowing, between, travelling } stage = Stage::handled;
-  bool second : 1 = false;          // the running statistics have begun to leave
-  bool state_transfer : 1 = false;  // the state that a worker needs to start from: not for its mailbox
-  bool sharded : 1 = false;         // to or from several servers
-  bool waits : 1 = false;           // it has arrived, but an earlier one of its pair has not
-  std::uint32_t flows_left = 0;
+  bool second : 1 = false;             // the running statistics have begun to leave
+  bool state_transfer : 1 = false;     // the state that a worker needs to start from: not for its mailbox
+  bool in_parts : 1 = false;           // it has parts()
+  bool waits : 1 = false;              // it has arrived, but an earlier one of its pair has not
   SendOperation* operation = nullptr;  // the operation that waits for it to have left; null: none
-  union {
-    FlowId flow = 0;
-    FlowId* shards;  // [servers], owned; if sharded
+  Time latency;                        // after the last byte has left
+
+  /// Of a message that is not one flow alone: to or from several servers, or with running statistics.
+  struct Parts {
+    std::vector<FlowId> flows;  // side by side
+    std::size_t flows_left = 0;
+    Time second_handled;  // when the sender has handled the second message
+    Time first_arrival;   // of the first message, where there are two
   };
-  Time latency;         // after the last byte has left
-  Time second_handled;  // when the sender has handled the second message
-  Time first_arrival;   // of the first message, where there are two
+  /// Made on first use.
+  Parts& parts() {
+    if (!in_parts) parts_ = new Parts;
+    in_parts = true;
+    return *parts_;
+  }
+  /// So many flows begin: where their names go.
+  FlowId* begin_flows(std::size_t count) {
+    stage = Stage::flowing;
+    if (count == 1 && !in_parts) return &flow_;
+    parts().flows.assign(count, 0);
+    parts().flows_left = count;
+    return parts().flows.data();
+  }
 
  private:
   void arrived() override {
-    if (--flows_left == 0) office_.drained(*this);
+    if (!in_parts || --parts_->flows_left == 0) office_.drained(*this);
   }
   void happen() override {
     if (stage == Stage::handled)
@@ -59,6 +74,10 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
     else
       office_.delivered(*this);
   }
+  union {
+    FlowId flow_ = 0;
+    Parts* parts_;  // owned; if in_parts
+  };
   PostOffice& office_;
 };
 
@@ -114,20 +133,20 @@ void PostOffice::dispatch_to_life(Rank from, Peer to, Payload&& payload, SendOpe
 
 [[gnu::always_inline]] inline void PostOffice::let_flow(Delivery& delivery, std::uint64_t bytes) {
   const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
-  delivery.flows_left = 1;
+  FlowId& flow = *delivery.begin_flows(1);
   // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
   if (world_.transport.plain()) {
     const Route& route = world_.transport.route(from, to);
     if (many_workers_) world_.network.prefetch(route.links);
     prefetch_worker(delivery.to);
     delivery.latency = route.latency;
-    delivery.flow = world_.network.start_on_route(route.links, static_cast<double>(bytes), Time(), delivery);
+    flow = world_.network.start_on_route(route.links, static_cast<double>(bytes), Time(), delivery);
     return;
   }
   world_.transport.plan(from, to, static_cast<double>(bytes), carriage_);
   prefetch_worker(delivery.to);
   delivery.latency = carriage_.after;
-  delivery.flow = world_.network.start(carriage_.flow(carriage_.before), delivery);
+  flow = world_.network.start(carriage_.flow(carriage_.before), delivery);
 }
 
 void PostOffice::dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation) {
@@ -138,7 +157,6 @@ void PostOffice::dispatch_plain(Rank from, Rank to, Payload&& payload, SendOpera
   in_flight_.push_back(delivery);
   books_.begin_flight(from);
   books_.begin_flight(to);
-  delivery.stage = Delivery::Stage::flowing;
   const std::uint64_t bytes = wire_bytes_.main_of(delivery.payload);
   books_.sent(from, bytes);
   let_flow(delivery, bytes);
@@ -155,7 +173,7 @@ void PostOffice::dispatch(std::unique_ptr<Delivery> message) {
   if (coding > Time()) coding_.note(delivery.from, handled);
   world_.queue().at(handled, delivery);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(delivery.payload); statistics > 0)
-    delivery.second_handled = processors_.handled(delivery.from, statistics);
+    delivery.parts().second_handled = processors_.handled(delivery.from, statistics);
 }
 
 void PostOffice::transmit(Delivery& delivery) {
@@ -174,7 +192,6 @@ void PostOffice::transmit_statistics(Delivery& delivery) {
 }
 
 void PostOffice::start_flows(Delivery& delivery, std::uint64_t bytes) {
-  delivery.stage = Delivery::Stage::flowing;
   books_.sent(delivery.from, bytes);
   if (world_.cluster.servers > 1 && (world_.is_server(delivery.from) || world_.is_server(delivery.to)))
     return start_shards(delivery, bytes);
@@ -183,10 +200,8 @@ void PostOffice::start_flows(Delivery& delivery, std::uint64_t bytes) {
 
 void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
   const std::uint64_t servers = world_.cluster.servers;
-  delivery.flows_left = static_cast<std::uint32_t>(servers);
+  FlowId* const flows = delivery.begin_flows(servers);
   delivery.latency = Time();
-  if (!delivery.sharded) delivery.shards = new FlowId[servers]();
-  delivery.sharded = true;
   const bool pushed = world_.is_server(delivery.to);
   const auto shards = EvenSplit<std::uint64_t>::of(bytes, servers);
   for (std::uint64_t s = 0; s < servers; ++s) {
@@ -194,16 +209,16 @@ void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
     const Rank server = world_.workers + static_cast<Rank>(s);
     world_.transport.plan(pushed ? other : server, pushed ? server : other, static_cast<double>(shards.size(s)), carriage_);
     delivery.latency = std::max(delivery.latency, carriage_.after);
-    delivery.shards[s] = world_.network.start(carriage_.flow(carriage_.before), delivery);
+    flows[s] = world_.network.start(carriage_.flow(carriage_.before), delivery);
   }
 }
 
 void PostOffice::drained(Delivery& delivery) {
   if (wire_bytes_.statistics > 0 && !delivery.second && wire_bytes_.statistics_of(delivery.payload) > 0) {
-    delivery.first_arrival = world_.now() + delivery.latency;
-    if (delivery.second_handled <= world_.now()) return transmit_statistics(delivery);
+    delivery.parts().first_arrival = world_.now() + delivery.latency;
+    if (delivery.parts().second_handled <= world_.now()) return transmit_statistics(delivery);
     delivery.stage = Delivery::Stage::between;
-    world_.queue().at(delivery.second_handled, delivery);
+    world_.queue().at(delivery.parts().second_handled, delivery);
     return;
   }
   delivery.stage = Delivery::Stage::travelling;
@@ -214,7 +229,7 @@ void PostOffice::drained(Delivery& delivery) {
     sender->complete(world_.queue());
   }
   // A small message may have less latency than a large one (protocol.segments): nothing overtakes.
-  const Time rest = std::max(delivery.latency, delivery.second ? delivery.first_arrival - world_.now() : Time());
+  const Time rest = std::max(delivery.latency, delivery.second ? delivery.parts().first_arrival - world_.now() : Time());
   if (rest == Time()) return delivered(delivery);
   prefetch_waiter(delivery.to);
   world_.queue().after(rest, delivery);
