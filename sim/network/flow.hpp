@@ -172,6 +172,7 @@ class FlowTable {
   }
   [[gnu::noinline]] void make_place() {
     if (flows_.size() >= none) throw std::length_error("more than 2^32 flows are under way");
+    if (flows_.size() == flows_.capacity()) grow();
     flows_.emplace_back();
     owners_.emplace_back();
     flows_.back().generation = 1;
@@ -180,6 +181,12 @@ class FlowTable {
     flows_.back().known = false;
     flows_.back().vacant = none;
     vacant_ = static_cast<FlowIndex>(flows_.size() - 1);
+  }
+  /// Large tables in longer strides: a copy takes new pages, and room that was never used takes none.
+  void grow() {
+    const std::size_t places = std::max<std::size_t>(16, (flows_.size() < (1u << 16) ? 2 : 4) * flows_.size());
+    flows_.reserve(places);
+    owners_.reserve(places);
   }
   void occupy(FlowIndex i, double bytes, double weight, Arrival& arrival) {
     Flow& flow = flows_[i];
