@@ -49,11 +49,11 @@ Time EventQueue::span(double ticks) const {
   return Time::round_up(ticks);
 }
 
-/// The number of the lane that may hold this delay. Lower bits of the product join in: alone, the upper ones of 10 ms, 11 ms … repeat every
-/// fourth time.
+/// The number of the lane that may hold this delay. With this factor 16 delays in steps of 1, 2, 5 or 25 times a power of ten, as round
+/// times are, have a lane each; that of the golden ratio puts 10, 11, 12 … ms into four.
 inline std::uint32_t EventQueue::lane_of(Time delay) {
-  const std::uint64_t hash = static_cast<std::uint64_t>(delay.ticks()) * 0x9E37'79B9'7F4A'7C15u;
-  return static_cast<std::uint32_t>((hash >> (64 - lane_bits)) ^ (hash >> 49)) & ((1u << lane_bits) - 1);
+  const std::uint64_t hash = static_cast<std::uint64_t>(delay.ticks()) * 0x07B6'57DF'316C'D843u;
+  return static_cast<std::uint32_t>(hash >> (64 - lane_bits));
 }
 
 /// The commonest case: there is a lane of this delay, and room in it. A lane's delay is above 0.

@@ -86,7 +86,8 @@ struct Owner {
   bool timed;
 };
 
-/// Places are reused at once, last in, first out. A flow's name is its place and the generation of the place.
+/// Places are reused at once, last in, first out. A flow's name is its place and the generation of the place. A place of generation 0 is
+/// new, or its memory went back: it begins with numbers that it never had.
 class FlowTable {
  public:
   FlowTable() = default;
@@ -161,6 +162,7 @@ class FlowTable {
     if (flow.generation >= last || flow.stamp >= last) return;
     flow.vacant = vacant_;
     vacant_ = i;
+    if (size_ < give_back_below_ && --give_back_in_ == 0) give_back();
   }
 
  private:
@@ -170,24 +172,9 @@ class FlowTable {
     vacant_ = flows_[i].vacant;
     return i;
   }
-  [[gnu::noinline]] void make_place() {
-    if (flows_.size() >= none) throw std::length_error("more than 2^32 flows are under way");
-    if (flows_.size() == flows_.capacity()) grow();
-    flows_.emplace_back();
-    owners_.emplace_back();
-    flows_.back().generation = 1;
-    flows_.back().stamp = 0;
-    flows_.back().length = 0;
-    flows_.back().known = false;
-    flows_.back().vacant = none;
-    vacant_ = static_cast<FlowIndex>(flows_.size() - 1);
-  }
-  /// Large tables in longer strides: a copy takes new pages, and room that was never used takes none.
-  void grow() {
-    const std::size_t places = std::max<std::size_t>(16, (flows_.size() < (1u << 16) ? 2 : 4) * flows_.size());
-    flows_.reserve(places);
-    owners_.reserve(places);
-  }
+  void make_place();
+  void grow();
+  void give_back() noexcept;
   void occupy(FlowIndex i, double bytes, double weight, Arrival& arrival) {
     Flow& flow = flows_[i];
     flow.bytes = bytes;
@@ -227,7 +214,11 @@ class FlowTable {
 
   std::vector<Flow, HugePages<Flow>> flows_;
   std::vector<Owner> owners_;
-  FlowIndex vacant_ = none;                          // the place that is taken next
+  FlowIndex vacant_ = none;            // the place that is taken next
+  std::vector<FlowIndex> given_back_;  // taken after all those, the last one first
+  // When so many flows have gone while fewer than that were left, unused memory goes back; 0: it does not.
+  std::size_t give_back_in_ = 0, give_back_below_ = 0;
+  std::uint32_t first_generation_ = 1, first_stamp_ = 0;
   std::vector<std::unique_ptr<FarSide>> far_sides_;  // the largest number that was ever in use at once
   std::vector<FarSide*> spare_;                      // unused ones
   std::vector<std::pair<LinkId, double>> sorted_;    // scratch
