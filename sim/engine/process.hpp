@@ -4,7 +4,7 @@
 // and removes itself from queues, mailboxes and the network when it dies. This cancels a process.
 //
 // g++ 12 destroys capturing lambdas and aggregate temporaries inside a co_await expression twice: the operand of co_await is
-// one call whose arguments are named variables or values built by constructors (tools/check_coroutines looks for others).
+// one call whose arguments are named variables or values built by constructors (tests/tree/check_tree refuses others).
 #pragma once
 #include <coroutine>
 #include <cstdint>
