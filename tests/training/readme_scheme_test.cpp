@@ -17,8 +17,7 @@ class ReadmeScheme final : public Scheme {
   Process worker(Node& node) const override {
     Weights weights = node.initial_weights();
     for (;;) {
-      const DrawnBatch batch = node.next_batch(node.batch_size());
-      const Gradient gradient = co_await node.gradient(weights, batch);
+      const Gradient gradient = co_await node.gradient(weights, node.batch_size());
       co_await node.send(node.server(), gradient);
       weights = co_await node.receive<Weights>(node.server());
     }
