@@ -14,4 +14,7 @@ inline void prefetch_line_to_write(const void* address) {
   asm volatile("" : : "r"(address));
 }
 
+/// For loops of functions that do more than to prefetch: the compiler may move and unroll it.
+[[gnu::always_inline]] inline void prefetch_in_loop(const void* address) { __builtin_prefetch(address); }
+
 }  // namespace straggler

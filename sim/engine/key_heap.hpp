@@ -83,7 +83,7 @@ class KeyHeap {
       std::size_t least = child;
       if (child + 4 <= end_) {
         if (large) {
-          for (std::size_t k = 0; k < 16; k += 4) prefetch_line(keys + 4 * (child - 2) + k);  // all grandchildren
+          for (std::size_t k = 0; k < 16; k += 4) prefetch_in_loop(keys + 4 * (child - 2) + k);  // all grandchildren
         }
         const std::size_t left = child + (keys[child + 1] < keys[child]);
         const std::size_t right = child + 2 + (keys[child + 3] < keys[child + 2]);
