@@ -205,11 +205,11 @@ TEST_CASE("nccl-tests: a ring's steps become messages, within a host or between 
   // Send and receive: every time is one message's.
   const YamlNode pairs = parsed(calibrate_text(files, nccl("abcd", 1, "none", "-1")).entries);
   CHECK(quantity(pairs, {"network", "link", "latency"}, Dimension::time) == doctest::Approx(6 * 3.5e-6).epsilon(1e-3));
-  CHECK(refusal(nccl("abcd", 0.75, "sum", "-1")).find("an operation that does not determine a link") != std::string::npos);
+  CHECK(refusal(nccl("abcd", 0.5, "sum", "-1")).find("an operation that does not determine a link") != std::string::npos);
   CHECK(refusal(nccl("abcd", 1, "none", "0")).find("an operation that does not determine a link") != std::string::npos);
   std::string cut = nccl("abcd", 1.5, "sum", "-1");
   cut.resize(cut.find("1.0 1.0", cut.find("4096 ")));
-  CHECK(refusal(cut).find(":13:1: has 9 fields and the header 13 columns") != std::string::npos);
+  CHECK(refusal(cut).find(":13:1: has 9 fields where the first row has 13") != std::string::npos);
 }
 
 TEST_CASE("OSU latency: microseconds of one way, the empty message too") {
@@ -220,7 +220,6 @@ TEST_CASE("OSU latency: microseconds of one way, the empty message too") {
   const YamlNode entries = parsed(calibrate_text(files, text).entries);
   CHECK(quantity(entries, {"network", "link", "latency"}, Dimension::time) == doctest::Approx(6e-6).epsilon(1e-3));
   CHECK(quantity(entries, {"network", "link", "bandwidth"}, Dimension::rate) == doctest::Approx(2.5e9).epsilon(1e-3));
-  CHECK(refusal("# OSU MPI Bandwidth Test v7.1\n# Size Bandwidth (MB/s)\n1 2.0\n").find("is not osu_latency") != std::string::npos);
   CHECK(refusal("# OSU MPI Latency Test v7.1\n# Size Latency (us)\n1 2.0\n2 x\n") ==
         "measured.csv:4:1: latency: 'x' is not a number; write a plain number such as 0.5");
   CHECK(refusal("# OSU MPI Latency Test v7.1\n1 2.0\n2\n").find("measured.csv:3:1: has a size and no latency") == 0);
@@ -288,8 +287,7 @@ TEST_CASE("outputs that are cut off anywhere give entries or an error, and nothi
 
 TEST_CASE("tables that cannot be calibrated from") {
   CHECK(refusal("bytes,time\n1,2\n") ==
-        "measured.csv: cannot be calibrated: its columns are bytes, time; write bytes,seconds (a ping-pong) or "
-        "batch,seconds (compute), or give the output of nccl-tests or osu_latency");
+        fmt::format("measured.csv: cannot be calibrated: its columns are bytes, time; give {}", fmt::join(measured_formats(), ", or ")));
   CHECK(refusal("bytes,seconds\n1,1e-6\n2,fast\n") ==
         "measured.csv:3:3: seconds: 'fast' is not a number; write a plain number such as 0.5");
   CHECK(refusal("bytes,seconds\n1,1e-6\n2,0\n") == "measured.csv:3:3: seconds: is not above 0; write what was measured");

@@ -25,13 +25,27 @@ void refuse_to_replace(const fs::path& file) {
     throw ResultsError(fmt::format("{}: is there, but not from straggler calibrate; name another file with -o", file.string()));
 }
 
+MessageTimes with_second(const Measurements& first, const fs::path& file) {
+  const Measurements second = read_measured(file);
+  const auto* const one = std::get_if<MessageTimes>(&first);
+  const auto* const other = std::get_if<MessageTimes>(&second);
+  return joined_times(one ? *one : MessageTimes(), other ? *other : MessageTimes(), file);
+}
+
+std::string formats() {
+  return fmt::format(
+      "MEASURED is one of these:\n  {}\nRATES is the output of osu_bw, for the bandwidth of a link whose latency MEASURED gives.\n",
+      fmt::join(measured_formats(), "\n  "));
+}
+
 int execute_calibrate(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   own.add_options()("output,o", po::value<std::string>()->value_name("FILE"), "file of the entries (default: standard output)");
   Arguments arguments(calibrate_command, own);
-  if (!arguments.parse(given, 1, 1)) return Exit::done;
+  if (!arguments.parse(given, 1, 2)) return Exit::done;
   const fs::path file = arguments.positional().front();
-  const Measurements measured = read_measured(file);
+  Measurements measured = read_measured(file);
+  if (arguments.positional().size() == 2) measured = with_second(measured, arguments.positional().back());
   const Calibration calibration = std::holds_alternative<MessageTimes>(measured) ? calibrate(std::get<MessageTimes>(measured), file)
                                                                                  : calibrate(std::get<BatchTimes>(measured));
   for (const std::string& warning : calibration.warnings) print_text(stderr, "{}: warning: {}\n", file.string(), warning);
@@ -51,10 +65,14 @@ int execute_calibrate(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command calibrate_command{"calibrate", "MEASURED.csv",
-                                "turns ping-pong times (ours, nccl-tests, OSU) into links, and batch times into devices",
+const Command calibrate_command{"calibrate",
+                                "MEASURED [RATES]",
+                                "turns times of messages into links, and times of batches into devices",
                                 "  straggler calibrate pingpong.csv\n"
+                                "  straggler calibrate osu_latency.out osu_bw.out\n"
                                 "  straggler calibrate step_times.csv -o devices.yaml\n",
-                                execute_calibrate};
+                                execute_calibrate,
+                                "\n",
+                                formats};
 
 }  // namespace straggler::cli

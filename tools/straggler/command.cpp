@@ -138,7 +138,7 @@ void Arguments::print_help() const {
   if (!own_.options().empty()) options << own_ << '\n';
   options << shared_;
   print_text("straggler {} {}: {}\n\n{}\nExamples:\n{}{}", command_.name, command_.arguments, command_.summary, options.str(),
-             command_.examples, command_.notes);
+             command_.examples, command_.all_notes());
 }
 
 std::vector<CommandHelp> help_of_all_commands() {

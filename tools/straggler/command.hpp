@@ -38,7 +38,9 @@ struct Command {
   const char* summary;    // one line
   const char* examples;   // lines, indented by two
   int (*run)(const std::vector<std::string>& arguments);
-  const char* notes = "";  // lines at the end of the help: assumptions
+  const char* notes = "";              // lines at the end of the help: assumptions
+  std::string (*formats)() = nullptr;  // of the files that it reads, as such lines; null: none to say
+  std::string all_notes() const { return notes + (formats != nullptr ? formats() : std::string()); }
 };
 
 extern const Command run_command, sweep_command, race_command, compare_command, explain_command, validate_command, calibrate_command,

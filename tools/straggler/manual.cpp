@@ -50,7 +50,7 @@ ManPage page_of(const CommandHelp& help) {
   page.synopsis = {fmt::format("straggler {} {} [OPTION]...", command.name, command.arguments)};
   page.options = {&help.own, &help.shared};
   page.examples = command.examples;
-  if (const std::string_view notes = trimmed(command.notes); !notes.empty()) page.paragraphs = {std::string(notes)};
+  if (const std::string notes = command.all_notes(); !trimmed(notes).empty()) page.paragraphs = {std::string(trimmed(notes))};
   page.see_also = {"straggler"};
   return page;
 }

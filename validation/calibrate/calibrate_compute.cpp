@@ -16,6 +16,8 @@ namespace {
 
 /// If an affine time misses a batch size by more, a table is used.
 constexpr double affine_tolerance = 0.05;
+/// Seconds of the fastest batch: more look like milliseconds.
+constexpr double longest_step = 10;
 using ByBatch = std::map<std::int64_t, std::vector<const BatchTimes::Sample*>>;
 
 std::vector<double> seconds_of(const std::vector<const BatchTimes::Sample*>& samples) {
@@ -125,6 +127,10 @@ Calibration calibrate(const BatchTimes& times) {
     const DeviceCalibration calibration(device);
     out.entries += calibration.entry();
     out.table += (out.table.empty() ? "" : "\n") + calibration.table();
+    const auto shortest = std::ranges::min_element(device.samples, {}, &BatchTimes::Sample::seconds);
+    if (shortest->seconds > longest_step)
+      out.warnings.push_back(fmt::format("{}: a batch of {} takes {}: are the times in seconds? Divide milliseconds by 1e3", device.name,
+                                         shortest->batch, readable_seconds(shortest->seconds)));
   }
   return out;
 }

@@ -1,25 +1,29 @@
-// One reader per format.
+// The formats of measured files. Each reader registers its format from a file of its own, read_NAME.cpp.
 #pragma once
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "sim/base/registry.hpp"
 #include "validation/calibrate/measured.hpp"
-#include "validation/tables/csv_table.hpp"
 
 namespace straggler {
 
-/// `bytes,seconds`: half the round trip of a ping-pong, one or more rows per size. With a column `mode`, only rows with `ping_pong` are
-/// times of one message (others: one way in a row, both ways at once).
-MessageTimes read_ping_pong(const CsvTable& table);
-/// `batch,seconds`, and optionally `device,model,precision,iqr_s,memory_bytes`.
-BatchTimes read_batch_times(const CsvTable& table);
+struct MeasuredFormat {
+  std::string name;
+  std::string given;  // for help and refusals, a noun phrase: "a table bytes,seconds (a ping-pong)"; empty: `read` only refuses
+  /// The column at which the format's text begins in a line that shows the format: more than 0 behind a launcher's tag. None: other lines.
+  /// `header`: the line is the first one that is neither blank nor a comment.
+  std::optional<std::size_t> (*mark)(std::string_view line, bool header);
+  /// `text` without tags, line by line as in the file. Throws ScenarioErrors with all problems.
+  Measurements (*read)(const std::string& text, const std::filesystem::path& file);
+};
 
-bool is_nccl_tests(const std::string& text);
-/// Output of all_reduce_perf (as a ring) or sendrecv_perf; times out of place. https://github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md
-MessageTimes read_nccl_tests(const std::string& text, const std::filesystem::path& file);
-
-bool is_osu(const std::string& text);
-/// Output of osu_latency: one-way times in microseconds. https://mvapich.cse.ohio-state.edu/benchmarks/
-MessageTimes read_osu_latency(const std::string& text, const std::filesystem::path& file);
+/// Throws ScenarioErrors: the file is not what is needed. `what`: "is this; give that".
+[[noreturn]] void refuse_measured(const std::filesystem::path& file, const std::string& what);
+/// The same for a format that calibrate does not read: the formats that it reads follow `what`.
+[[noreturn]] void refuse_format(const std::filesystem::path& file, const std::string& what);
 
 }  // namespace straggler

@@ -65,6 +65,12 @@ std::vector<Piece> pieces_of(std::span<const TimedSize> points, const std::vecto
 
 }  // namespace
 
+Line given_line(std::span<const TimedSize> points, double start, double slope) {
+  Line line{start, slope, {}, {}};
+  score(points, line);
+  return line;
+}
+
 Line fit_line(std::span<const TimedSize> points) {
   Matrix rows;
   for (const TimedSize& point : points) rows.push_back({1 / point.seconds, point.size / point.seconds});

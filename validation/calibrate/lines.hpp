@@ -21,6 +21,9 @@ struct Line {
   double at(double size) const { return start + slope * size; }
 };
 
+/// A given line with its errors at these points.
+Line given_line(std::span<const TimedSize> points, double start, double slope);
+
 /// Minimizes Σ((start + slope · size) / seconds - 1)² with start, slope ≥ 0. At least two points.
 Line fit_line(std::span<const TimedSize> points);
 

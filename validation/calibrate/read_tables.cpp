@@ -6,13 +6,23 @@
 #include <set>
 #include <stdexcept>
 
-#include "sim/base/suggest.hpp"
+#include "sim/base/csv.hpp"
 #include "sim/engine/time.hpp"
 #include "validation/calibrate/formats.hpp"
+#include "validation/tables/csv_table.hpp"
 
-namespace straggler {
-
+namespace straggler::calibrate_tables {
 namespace {
+
+/// The first line of a table has the column `seconds` and that one.
+std::optional<std::size_t> mark_with(std::string_view other, std::string_view line, bool header) {
+  CsvSplitter splitter;
+  if (!header || !splitter.split(line)) return std::nullopt;
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(splitter.fields(), [name](const CsvField& field) { return field.text == name; });
+  };
+  return has("seconds") && has(other) ? std::optional<std::size_t>(0) : std::nullopt;
+}
 
 /// Reads cells and collects their problems.
 class Cells {
@@ -86,9 +96,10 @@ std::string device_name(const CsvTable& table, const CsvRow& row) {
   return name.empty() ? "node" : name;
 }
 
-}  // namespace
-
-MessageTimes read_ping_pong(const CsvTable& table) {
+/// One or more rows per size. With a column `mode`, only rows with `ping_pong` are times of one message (others: one way in a row, both
+/// ways at once).
+Measurements read_ping_pong(const std::string& text, const std::filesystem::path& file) {
+  const CsvTable table(text, file);
   MessageTimes out;
   Cells cells(table);
   std::set<double> sizes;
@@ -99,9 +110,7 @@ MessageTimes read_ping_pong(const CsvTable& table) {
     sizes.insert(out.samples.back().bytes);
   }
   cells.raise();
-  if (out.samples.empty())
-    throw ScenarioErrors(Problem(whole_file, table.file().string(), {},
-                                 "has no row of mode ping_pong, which gives the time of one message; measure that mode"));
+  if (out.samples.empty()) refuse_measured(file, "has no row of mode ping_pong, which gives the time of one message; measure that mode");
   out.found = fmt::format("a ping-pong table, {} of {}", many(out.samples.size(), "time"), many(sizes.size(), "message size"));
   if (const std::size_t others = table.rows().size() - out.samples.size(); others > 0)
     out.found += fmt::format(" ({} of other modes not used)", many(others, "row"));
@@ -109,7 +118,9 @@ MessageTimes read_ping_pong(const CsvTable& table) {
   return out;
 }
 
-BatchTimes read_batch_times(const CsvTable& table) {
+/// Optional columns: `device,model,precision,iqr_s,memory_bytes`.
+Measurements read_batch_times(const std::string& text, const std::filesystem::path& file) {
+  const CsvTable table(text, file);
   BatchTimes out;
   Cells cells(table);
   const auto optional_number = [&](const CsvRow& row, const char* column) -> std::optional<double> {
@@ -129,18 +140,12 @@ BatchTimes read_batch_times(const CsvTable& table) {
   return out;
 }
 
-Measurements read_measured(const std::filesystem::path& file) {
-  const std::string text = read_measured_text(file);
-  if (is_nccl_tests(text)) return read_nccl_tests(text, file);
-  if (is_osu(text)) return read_osu_latency(text, file);
-  const CsvTable table(text, file);
-  const bool seconds = table.find("seconds").has_value();
-  if (seconds && table.find("bytes")) return read_ping_pong(table);
-  if (seconds && table.find("batch")) return read_batch_times(table);
-  throw ScenarioErrors(Problem(whole_file, file.string(), {},
-                               fmt::format("cannot be calibrated: its columns are {}; write bytes,seconds (a ping-pong) or "
-                                           "batch,seconds (compute), or give the output of nccl-tests or osu_latency",
-                                           joined(table.columns()))));
-}
+const Register<MeasuredFormat> ping_pong({"table of messages", "a table bytes,seconds (a ping-pong)",
+                                          [](std::string_view line, bool header) { return mark_with("bytes", line, header); },
+                                          read_ping_pong});
+const Register<MeasuredFormat> batches({"table of batches", "a table batch,seconds (compute)",
+                                        [](std::string_view line, bool header) { return mark_with("batch", line, header); },
+                                        read_batch_times});
 
-}  // namespace straggler
+}  // namespace
+}  // namespace straggler::calibrate_tables
