@@ -115,11 +115,11 @@ std::string written(const RunSketch& sketch) {
 RunSketch read_sketch(const std::string& text) {
   RunSketch sketch;
   if (text.empty()) return sketch;
+  const ResultsError damaged("the sketch of the run is damaged");
+  if (nests_deeper(text)) throw damaged;
   try {
-    if (nests_deeper(text)) throw ResultsError("the sketch of a run nests too deeply; run the same command again with --force");
     const Json json = Json::parse(text);
-    if (!json.at("evaluations").is_number_unsigned())
-      throw ResultsError("the sketch of a run has a number of evaluations that is no count; run the same command again with --force");
+    if (!json.at("evaluations").is_number_unsigned()) throw damaged;
     sketch.evaluations = json.at("evaluations").get<std::uint64_t>();
     for (const Json& row : json.at("curve"))
       sketch.curve.push_back({row.at(0).get<double>(), row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<double>(),
@@ -130,8 +130,8 @@ RunSketch read_sketch(const std::string& text) {
     sketch.waited_for = json.value("waited_for", std::string());
     sketch.busiest_link = json.value("busiest_link", std::string());
     sketch.busiest_use = json.value("busiest_use", 0.0);
-  } catch (const Json::exception& error) {
-    throw ResultsError(fmt::format("the sketch of a run cannot be read ({}); run the same command again with --force", error.what()));
+  } catch (const Json::exception&) {
+    throw damaged;
   }
   return sketch;
 }

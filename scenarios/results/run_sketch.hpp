@@ -31,7 +31,7 @@ RunSketch sketch_of(const Scenario& scenario, const RunRecord& record);
 
 /// As a state keeps it. Equal sketches have equal texts.
 std::string written(const RunSketch& sketch);
-/// The inverse; of an empty text an empty sketch. Throws ResultsError.
+/// The inverse; of an empty text an empty sketch. Throws ResultsError if the text is damaged.
 RunSketch read_sketch(const std::string& text);
 
 /// A point of a sweep as comparisons see a run. It has no folder; scalars that are not among `fields` are 0 or none.

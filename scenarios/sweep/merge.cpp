@@ -42,12 +42,12 @@ void refuse_search(const std::filesystem::path& file, const Description& descrip
                      ".csv; name folders of sweeps over axes alone, which have points.csv");
 }
 
-Shards read_shards(const std::vector<std::filesystem::path>& states) {
+Shards read_shards(const std::vector<std::filesystem::path>& states, const DatabaseWait& wait) {
   Shards shards;
   for (const std::filesystem::path& file : states) {
     if (!std::filesystem::exists(file))
       throw ResultsError(file.string() + ": is not there; name folders of sweeps, each with its sweep.sqlite");
-    SweepState state = SweepState::to_read(file);
+    SweepState state = SweepState::to_read(file, wait);
     const Description its = state.description();
     if (its.empty()) throw ResultsError(file.string() + ": no sweep was run there; name the folders of its shards");
     refuse_search(file, its);
@@ -62,8 +62,8 @@ Shards read_shards(const std::vector<std::filesystem::path>& states) {
 
 }  // namespace
 
-SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, SweepState& into) {
-  Shards shards = read_shards(states);
+SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, SweepState& into, const DatabaseWait& wait) {
+  Shards shards = read_shards(states, wait);
   if (const Description before = into.description(); before == shards.description)
     shards.take(into);
   else if (into.points() > 0)

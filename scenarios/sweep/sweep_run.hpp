@@ -50,7 +50,7 @@ SweepOutcome run_sweep(const Sweep& sweep, const SweepOptions& options, SweepSta
 /// Puts the finished points of several states (the files of one sweep's shards) into `into`, beside its own of the same sweep. The outcome
 /// lists the points that none has finished as missing. Throws ResultsError if they belong to different sweeps, or to a search, and then
 /// changes nothing.
-SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, SweepState& into);
+SweepOutcome merge_sweeps(const std::vector<std::filesystem::path>& states, SweepState& into, const DatabaseWait& wait = {});
 
 /// "PATH=LABEL, …, repeat 2".
 std::string point_name(const std::vector<std::string>& columns, const std::vector<std::string>& labels, std::int64_t repeat);

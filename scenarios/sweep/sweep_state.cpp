@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "scenarios/results/out_file.hpp"
+#include "scenarios/results/run_sketch.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
@@ -102,11 +103,19 @@ std::optional<FinishedPoint> SweepState::find(const std::string& id) {
   Statement select(database_, "SELECT fields, wall FROM points WHERE id = ?");
   select.bind(0, std::string_view(id));
   if (!select.step()) return std::nullopt;
+  FinishedPoint point{{}, select.number(1), sketch(id)};
+  const auto damaged = [&](const std::exception& error) {
+    return ResultsError(file().string() + ": point " + id + ": " + error.what() + "; run the sweep again with --force");
+  };
   try {
-    return FinishedPoint{fields_of(select.text(0)), select.number(1), sketch(id)};
+    point.fields = fields_of(select.text(0));
+    read_sketch(point.sketch);  // for its errors: here its file is known
   } catch (const std::invalid_argument& error) {
-    throw ResultsError(file().string() + ": point " + id + ": " + error.what() + "; run the sweep again with --force");
+    throw damaged(error);
+  } catch (const ResultsError& error) {
+    throw damaged(error);
   }
+  return point;
 }
 
 std::string SweepState::sketch(const std::string& id) {

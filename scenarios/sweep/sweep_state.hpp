@@ -45,7 +45,7 @@ class SweepState {
  public:
   explicit SweepState(const std::filesystem::path& file, DatabaseWait wait = {});
   /// Of a sweep that is only looked at: it may lie where nothing can be written.
-  static SweepState to_read(const std::filesystem::path& file) { return SweepState(file, {}, true); }
+  static SweepState to_read(const std::filesystem::path& file, DatabaseWait wait = {}) { return SweepState(file, std::move(wait), true); }
 
   std::optional<FinishedPoint> find(const std::string& id);
   void record(const std::string& id, const FinishedPoint& point);

@@ -33,7 +33,7 @@ TEST_CASE("scalars of a finished point come back from the state as they were, an
                              {"final_train_loss", Scalar(5e-324)},
                              {"time_to_target_s", Scalar()}},
                             0.25,
-                            "{\"curve\":\"\u00e9\"}"};
+                            "{\"curve\":[],\"evaluations\":0,\"thresholds\":[],\"waited_for\":\"\u00e9\"}"};
   SweepState state(files.path() / "sweep.sqlite");
   state.record("a", point);
   const std::optional<FinishedPoint> again = state.find("a");

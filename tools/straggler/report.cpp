@@ -10,6 +10,7 @@
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/points.hpp"
 
 namespace straggler::cli {
 
@@ -27,24 +28,24 @@ std::string seen_from(const fs::path& page_folder, const fs::path& folder) {
   return way == "." ? std::string() : way.generic_string();
 }
 
-Files sweep_files(const fs::path& file, const fs::path& page_folder) {
-  SweepState state = SweepState::to_read(file);
+Files sweep_files(const fs::path& file, const fs::path& page_folder, const DatabaseWait& wait) {
+  SweepState state = SweepState::to_read(file, wait);
   if (state.description().is_search())
     return {{"report.html", search_page(kept_search_answer(state, file.string()), seen_from(page_folder, file.parent_path()))}};
   SweepState copy(":memory:");
-  const SweepOutcome outcome = merge_sweeps({file}, copy);
+  const SweepOutcome outcome = merge_sweeps({file}, copy, wait);
   const Description description = copy.description();
   return sweep_report_files(description, description.all(Described::column), outcome);
 }
 
-Files race_files(const fs::path& file, const fs::path& page_folder) {
-  SweepState state = SweepState::to_read(file);
+Files race_files(const fs::path& file, const fs::path& page_folder, const DatabaseWait& wait) {
+  SweepState state = SweepState::to_read(file, wait);
   return {{"report.html", race_page(kept_race_answer(state, file.string()), seen_from(page_folder, file.parent_path()))}};
 }
 
-Files files_of(const fs::path& folder, const fs::path& page_folder) {
-  if (fs::exists(folder / "sweep.sqlite")) return sweep_files(folder / "sweep.sqlite", page_folder);
-  if (fs::exists(folder / "race.sqlite")) return race_files(folder / "race.sqlite", page_folder);
+Files files_of(const fs::path& folder, const fs::path& page_folder, const DatabaseWait& wait) {
+  if (fs::exists(folder / "sweep.sqlite")) return sweep_files(folder / "sweep.sqlite", page_folder, wait);
+  if (fs::exists(folder / "race.sqlite")) return race_files(folder / "race.sqlite", page_folder, wait);
   if (fs::exists(folder / "summary.json")) return {{"report.html", run_page(folder)}};
   throw ResultsError(fmt::format(
       "{}: holds no summary.json of a run, sweep.sqlite of a sweep or race.sqlite of a race; name a result folder", folder.string()));
@@ -76,15 +77,16 @@ int execute_report(const std::vector<std::string>& given) {
     return Exit::done;
   }
   const fs::path folder = arguments.positional().front();
+  const DatabaseWait wait = wait_for_others(arguments.common());
   if (!arguments.has("out")) {
-    const Files files = files_of(folder, folder);
+    const Files files = files_of(folder, folder, wait);
     write_whole_files(folder, files);
     if (fs::exists(folder / "sweep.sqlite")) remove_old_maps(folder, files);
     for (const auto& [name, text] : files) print_text("{}\n", (folder / name).string());
     return Exit::done;
   }
   const fs::path out = arguments.file("out");
-  const Files files = files_of(folder, out.parent_path());
+  const Files files = files_of(folder, out.parent_path(), wait);
   write_whole_files(out.parent_path(), {{out.filename().string(), files.front().second}});
   print_text("{}\n", out.string());
   return Exit::done;

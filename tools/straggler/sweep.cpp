@@ -159,14 +159,14 @@ class SweepCommand {
   int merge_into_folder(const std::vector<fs::path>& states) {
     open_folder([&] {
       SweepState nothing(":memory:");
-      merge_sweeps(states, nothing);
+      merge_sweeps(states, nothing, wait_for_others(common_));
       return std::none_of(states.begin(), states.end(), [&](const fs::path& shard) {
         std::error_code ignored;
         return fs::equivalent(shard, out_ / sweep_file, ignored);
       });
     });
     SweepState state(out_ / sweep_file, wait_for_others(common_));
-    const SweepOutcome outcome = merge_sweeps(states, state);
+    const SweepOutcome outcome = merge_sweeps(states, state, wait_for_others(common_));
     const Description description = state.description();
     const std::vector<std::string> columns = description.all(Described::column);
     finish(description, columns, outcome);
