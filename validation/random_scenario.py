@@ -240,7 +240,7 @@ SPECIAL = [
     (r"^(training\.)?batch\.(per_worker|global)$", of([1, 2, 5, 8, 10, 16])),
     (r"servers\.count$", of([1, 1, 1, 2, 3])),
     (r"learning_rate$", of([0.001, 0.01, 0.05])),
-    (r"\.label$", of(["last", "label", 3])),
+    (r"\.label$", of(["auto", "last", "label", 3])),
     (r"\.hidden$", of([[3], [8], [5, 4]])),
     (r"\.dims$", of([[2, 2], [3, 2], [2, 2, 2]])),
     (r"\.(bytes)$", of(["100B", "3kB", "200kB"])),

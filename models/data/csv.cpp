@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 
@@ -27,6 +28,7 @@ struct Table {
   fs::path path;
   std::vector<std::string> names;      // of all columns; empty: no header
   std::size_t columns = 0, label = 0;  // total; index of the label
+  bool by_name = false;                // the label was found by a usual name of such a column
   std::vector<float> inputs;           // [rows, columns - 1]
   struct Label {
     std::string text;      // as in the file
@@ -35,6 +37,10 @@ struct Table {
   std::vector<Label> labels;            // different ones, in the order of their lines
   std::vector<std::uint32_t> label_of;  // [rows]: index of labels
   std::size_t rows() const { return label_of.size(); }
+  /// "column 5 (species)", "column 5".
+  std::string column(std::size_t c) const {
+    return names.empty() ? fmt::format("column {}", c + 1) : fmt::format("column {} ({})", c + 1, shortened(names[c], 100));
+  }
 };
 
 /// `key`: of the parameter that is wrong; empty: the file is.
@@ -62,6 +68,18 @@ char separator_of(Separator separator, std::string_view line) {
     if (line.find(candidate) != std::string_view::npos) return candidate;
   return ' ';
 }
+
+std::string lower(std::string_view name) {
+  std::string out(name);
+  for (char& letter : out) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return out;
+}
+
+/// In the first row of a table whose columns are otherwise numbered, such a word names the column of labels.
+bool is_never_a_class(std::string_view word) { return lower(word) == "label" || lower(word) == "class"; }
+
+/// What columns of labels are called.
+bool is_label_name(std::string_view name) { return is_never_a_class(name) || lower(name) == "target" || lower(name) == "y"; }
 
 constexpr const char* label_remedy = "name a column of classes by `label` (regression is not among what models learn)";
 
@@ -98,12 +116,16 @@ class Reader {
     const std::string& label = parameters_.text("label");
     std::vector<std::string> words;
     for (const CsvField& field : fields) words.emplace_back(field.text);
-    const auto named = std::find(words.begin(), words.end(), label);
-    const std::optional<std::size_t> position = position_of(label);
+    const bool automatic = label == "auto";
+    const auto named = automatic ? words.end() : std::find(words.begin(), words.end(), label);
+    const std::optional<std::size_t> position = position_of(automatic ? "last" : label);
     bool names = header == Header::present || (header == Header::automatic && named != words.end() && !position);
     if (header == Header::automatic && position)
       for (std::size_t c = 0; c < words.size(); ++c) names = names || (c != *position && !words[c].empty() && !as_number(words[c]));
-    if (names && named != words.end()) {
+    names = names || (header == Header::automatic && automatic && is_never_a_class(words.back()));
+    if (names && automatic) {
+      choose_label(words, line);
+    } else if (names && named != words.end()) {
       made_.label = static_cast<std::size_t>(named - words.begin());
     } else if (position) {
       made_.label = *position;
@@ -121,6 +143,23 @@ class Reader {
     if (names) made_.names = std::move(words);
     return names;
   }
+  /// The one column with a usual name; the last one if there is none, or if it has such a name itself.
+  void choose_label(const std::vector<std::string>& words, std::size_t line) {
+    made_.label = words.size() - 1;
+    std::vector<std::size_t> found;
+    for (std::size_t c = 0; c < words.size(); ++c) {
+      const bool coordinate = c > 0 && words[c] == "y" && words[c - 1] == "x" && c + 1 < words.size();
+      if (is_label_name(words[c]) && !coordinate) found.push_back(c);
+    }
+    if (found.empty() || found.back() == made_.label) return;
+    if (found.size() > 1)
+      fail(made_.path, line,
+           fmt::format("columns {} ({}) and {} ({}) may both be the labels; name one of them by `label`", found[0] + 1,
+                       in_quotes(words[found[0]]), found[1] + 1, in_quotes(words[found[1]])),
+           "label");
+    made_.label = found.front();
+    made_.by_name = true;
+  }
   std::optional<std::size_t> position_of(const std::string& label) const {
     if (label == "first") return 0;
     if (label == "last") return made_.columns - 1;
@@ -128,10 +167,6 @@ class Reader {
     if (!number || *number < 1 || static_cast<std::size_t>(*number) > made_.columns) return std::nullopt;
     return static_cast<std::size_t>(*number) - 1;
   }
-  std::string column(std::size_t c) const {
-    return made_.names.empty() ? fmt::format("column {}", c + 1) : fmt::format("column {} ({})", c + 1, made_.names[c]);
-  }
-
   void row(std::size_t line) {
     const std::vector<CsvField>& fields = splitter_.fields();
     if (fields.size() != made_.columns)
@@ -142,12 +177,12 @@ class Reader {
       const std::optional<double> value = as_number(field);
       if (!value || !std::isfinite(*value) || std::abs(*value) > 1e37)
         fail(made_.path, line,
-             fmt::format("{}: {}; write a number that is finite, or leave the row out", column(c),
+             fmt::format("{}: {}; write a number that is finite, or leave the row out", made_.column(c),
                          field.empty() ? "nothing there" : in_quotes(field) + " is not a number"));
       made_.inputs.push_back(static_cast<float>(*value));
     }
     const std::string_view label = fields[made_.label].text;
-    if (label.empty()) fail(made_.path, line, column(made_.label) + ": no label; write one, or leave the row out");
+    if (label.empty()) fail(made_.path, line, made_.column(made_.label) + ": no label; write one, or leave the row out");
     auto known = numbers_.find(label);
     if (known == numbers_.end()) {
       if (made_.labels.size() == most_classes)
@@ -182,6 +217,23 @@ void refuse_quantities(const Table& table, const std::map<std::string, std::int3
                                 classes.size(), table.label + 1, table.rows(), label_remedy));
 }
 
+/// What was taken as the labels, where a reader may expect another column, and doubts about it.
+std::vector<std::string> notes_of(const Table& table) {
+  constexpr double most = 0.9;  // share of one class: more looks like a column of something else
+  const std::string file = table.path.filename().string(), column = table.column(table.label);
+  std::vector<std::string> notes;
+  if (table.by_name) notes.push_back(fmt::format("{}: the labels are {}, by its name; `label` names another column", file, column));
+  std::vector<std::size_t> rows(table.labels.size());
+  for (const std::uint32_t label : table.label_of) ++rows[label];
+  const auto largest = std::max_element(rows.begin(), rows.end());
+  const double share = static_cast<double>(*largest) / static_cast<double>(table.rows());
+  if (share > most)
+    notes.push_back(
+        fmt::format("{}: {:.1f} % of the rows have the label {} in {}; if these are no classes, name the column of labels by `label`", file,
+                    100 * share, in_quotes(table.labels[static_cast<std::size_t>(largest - rows.begin())].text), column));
+  return notes;
+}
+
 /// Labels that are all integers sort by value, others alphabetically.
 std::map<std::string, std::int32_t> classes_of(const Table& table) {
   std::map<std::string, std::int32_t> classes;
@@ -211,7 +263,8 @@ struct Source {
     info.shape = {info.features};
     classes = classes_of(train);
     info.classes = classes.size();
-    info.origin = "table " + train.path.filename().string();
+    info.origin = fmt::format("table {}, labels in {}", train.path.filename().string(), train.column(train.label));
+    info.notes = notes_of(train);
     info.train = train.rows();
     info.reading = sizeof(float) * train.inputs.size();
     if (parameters.has("test_path")) {
@@ -319,7 +372,14 @@ const Register<DataEntry> entry(
        "share of the rows of `path` that are test rows, chosen by the seed; default 20%",
        Range::between(0, 1),
        {}},
-      {"label", ValueType::text, "last", false, "column of the labels: its name, its number from 1, first or last", {}, {}},
+      {"label",
+       ValueType::text,
+       "auto",
+       false,
+       "column of the labels: its name, its number from 1, first or last; auto: with a header the one column called label, class, target "
+       "or y, otherwise the last",
+       {},
+       {}},
       header_choice.parameter(Header::automatic, "whether the first line names the columns; auto: if it is not a row of numbers"),
       separator_choice.parameter(Separator::automatic,
                                  "between fields; auto: the first of tab, semicolon, comma that the first line has, else space"),

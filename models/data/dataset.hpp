@@ -26,7 +26,8 @@ struct DataInfo {
   std::size_t number_bytes = sizeof(float);  // that a number of a sample takes in memory
   std::size_t reading = 0;                   // bytes beside the samples that reading the files takes for a moment, at most
   bool synthetic = false;
-  std::string origin;  // one phrase: its source
+  std::string origin;              // one phrase: its source
+  std::vector<std::string> notes;  // sentences for the user: what was taken as what, and doubts
   /// Of a text, whose samples are pairs of words: the input is one word's number, the label the other's. Null for other data.
   std::shared_ptr<const WordList> vocabulary;
 };

@@ -50,6 +50,7 @@ struct Blueprint : TrainingBlueprint {
 
  private:
   void resolve_cluster(const Scenario& scenario);
+  void resolve_jitters(const Scenario& scenario);
   void resolve_availability(const Scenario& scenario);
   void resolve_client_seconds(const Scenario& scenario);
   void require_one_host(const Scenario& scenario) const;

@@ -5,11 +5,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <span>
 
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
+#include "scenarios/experiment/unit_doubts.hpp"
 #include "sim/base/even_split.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
@@ -175,17 +177,9 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
     first_of_group.push_back(static_cast<std::uint32_t>(group_of.size()));
     group_of.insert(group_of.end(), static_cast<std::size_t>(group.count), static_cast<std::uint32_t>(g));
   }
-  for (const WorkerGroup& group : spec.workers) {
-    const Kind& jitter = scenario.devices.at(group.device).jitter;
-    at_place(scenario, "devices." + group.device + ".jitter", [&] {
-      return Registry<JitterEntry>::instance().at(jitter.name).make_of(jitter.parameters, {0, scenario.seed});
-    });
-  }
-  const Kind& link_jitter = spec.network.jitter;
-  at_place(scenario, "cluster.network.jitter", [&] {
-    return Registry<JitterEntry>::instance().at(link_jitter.name).make_of(link_jitter.parameters, {0, scenario.seed});
-  });
+  resolve_jitters(scenario);
   fabric = make_fabric(scenario);
+  if (spec.network.topology.name == "file") add_doubt(notes, "cluster.network.topology", cable_doubt(*fabric));
   resolve_aggregators(scenario);
   resolve_availability(scenario);
   resolve_client_seconds(scenario);
@@ -196,6 +190,25 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
   if (what_if.no_contention) sharing = without_contention(std::move(sharing));
 }
 
+void Blueprint::resolve_jitters(const Scenario& scenario) {
+  std::set<std::string> seen;
+  const auto resolve = [&](const Kind& jitter, const std::string& place) {
+    if (!seen.insert(place).second) return;
+    const JitterEntry& entry = Registry<JitterEntry>::instance().at(jitter.name);
+    at_place(scenario, place, [&] {
+      const std::unique_ptr<Jitter> made = entry.make_of(jitter.parameters, {0, scenario.seed});  // keeps its file for mean_of
+      add_doubt(notes, place, factor_doubt(jitter, entry.mean_of(jitter.parameters)));
+      return 0;
+    });
+  };
+  const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    resolve(scenario.devices.at(groups[g].device).jitter, "devices." + groups[g].device + ".jitter");
+    add_doubt(notes, fmt::format("cluster.workers[{}].population", g), slowdown_doubt(groups[g]));
+  }
+  resolve(scenario.cluster.network.jitter, "cluster.network.jitter");
+}
+
 void Blueprint::resolve_availability(const Scenario& scenario) {
   const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
   for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -203,6 +216,7 @@ void Blueprint::resolve_availability(const Scenario& scenario) {
     const std::string place = "cluster.workers[" + std::to_string(g) + "].availability";
     availability.push_back(
         at_place(scenario, place, [&] { return Registry<AvailabilityEntry>::instance().at(kind.name).make(kind.parameters); }));
+    add_doubt(notes, place, availability.back() ? availability.back()->doubt() : "");
     if (availability.back() && !scheme_entry->invites)
       throw_error(
           scenario, place,

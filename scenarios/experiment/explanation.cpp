@@ -62,6 +62,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
     row.device = group.device;
     row.batch_seconds = group.slowdown * (time.overhead + time.per_sample * static_cast<double>(blueprint.plan.batch));
     row.jitter = device.jitter.name;
+    row.jitter_mean = Registry<JitterEntry>::instance().at(device.jitter.name).mean_of(device.jitter.parameters);
     row.bytes_per_second = link.up;
     row.latency = link.latency;
     row.memory = device.memory;
@@ -111,7 +112,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
     out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters, blueprint.plan);
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
     out.warnings.push_back("batch_norm.exchange has no effect: the model whose messages are sent has no running statistics");
-  if (!blueprint.start_note.empty()) out.warnings.push_back(blueprint.start_note);
+  out.warnings.insert(out.warnings.end(), blueprint.notes.begin(), blueprint.notes.end());
   add_precision_warnings(scenario, out.warnings);
   if (blueprint.model) out.layers = blueprint.model->cost();
   if (scenario.workload.cost.model) {

@@ -27,6 +27,7 @@ struct Explanation {
     std::string device;
     double batch_seconds = 0;  // mean time of one batch, before jitter
     std::string jitter;
+    double jitter_mean = 1;
     double bytes_per_second = 0, latency = 0;
     std::optional<double> memory;  // bytes of the device
     double memory_used = 0, largest_batch = 0;

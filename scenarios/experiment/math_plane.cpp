@@ -82,7 +82,7 @@ void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& b
   record.seed = scenario.seed;
   const auto sent = static_cast<double>(record.bytes_sent);
   if (blueprint.compression && sent > 0) record.compression_ratio = (sent + record.spared_bytes) / sent;
-  if (!blueprint.start_note.empty()) record.warnings.push_back(blueprint.start_note);
+  record.warnings.insert(record.warnings.end(), blueprint.notes.begin(), blueprint.notes.end());
   record.worker_groups = blueprint.group_of;
   for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);
 }

@@ -104,6 +104,7 @@ void WorkloadBlueprint::resolve_data(const Scenario& scenario) {
     const Parameters& parameters = scenario.workload.data.parameters;
     return data_entry->inspect_seeded ? data_entry->inspect_seeded(parameters, base, scenario.seed) : data_entry->inspect(parameters, base);
   });
+  notes = data.notes;
   if (holds_out_validation(scenario) && has_data())
     data.train -= static_cast<std::size_t>(std::llround(validation_share * static_cast<double>(data.train)));
   check_against_data(scenario, data);
@@ -138,8 +139,8 @@ void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
     throw_error(scenario, "workload.model.weights", wrong.what());
   }
   if (!start.absent.empty())
-    start_note = fmt::format("{} lacks {} of the model's running statistics (the first is '{}'): they start as without a file",
-                             scenario.workload.weights, start.absent.size(), start.absent.front());
+    notes.push_back(fmt::format("{} lacks {} of the model's running statistics (the first is '{}'): they start as without a file",
+                                scenario.workload.weights, start.absent.size(), start.absent.front()));
 }
 
 void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {

@@ -38,7 +38,7 @@ struct WorkloadBlueprint {
   Numerics numerics;
   std::unique_ptr<Model> model;        // null: there is no data, so there is no training
   ModelWeights start;                  // from workload.model.weights; empty: from the seed
-  std::string start_note;              // a sentence for the user; empty: all was there
+  std::vector<std::string> notes;      // sentences for the user, of `check` and of `run`
   CostTable cost;                      // of the model, or of the cost model; no layers if only bytes are given
   std::uint64_t model_bytes = 0;       // on the wire
   std::uint64_t statistics_bytes = 0;  // of running statistics beside each gradient or model; 0: they do not travel

@@ -41,6 +41,7 @@ std::string availability_of(const WorkerGroup& group) {
 }
 
 void add_groups(std::string& out, const Scenario& scenario, const Explanation& explanation) {
+  constexpr double shown_mean = 0.005;  // a mean of factors that differs from 1 by less is not mentioned
   std::int64_t workers = 0;
   for (const Explanation::Group& group : explanation.groups) workers += group.count;
   line(out, "workers",
@@ -49,8 +50,9 @@ void add_groups(std::string& out, const Scenario& scenario, const Explanation& e
   for (std::size_t g = 0; g < explanation.groups.size(); ++g) {
     const Explanation::Group& group = explanation.groups[g];
     line(out, "",
-         fmt::format("{} x {}: a batch of {} takes {}, jitter {}; link {}, latency {}", group.count, group.device,
+         fmt::format("{} x {}: a batch of {} takes {}, jitter {}{}; link {}, latency {}", group.count, group.device,
                      explanation.batch_per_worker, readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
+                     std::abs(group.jitter_mean - 1) < shown_mean ? "" : " of mean " + readable_number(group.jitter_mean),
                      format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)) +
              device_memory(group) + availability_of(scenario.cluster.workers[g]) +
              (group.rows > 0 ? fmt::format("; or as in the {} rows of its population", group.rows) : "") +

@@ -33,6 +33,8 @@ class Availability {
   virtual Spell spell(const Attendant& worker, std::uint64_t k, Time begin) const = 0;
   /// Share of all time in which a worker is expected to be present, over the workers of the group.
   virtual double share() const = 0;
+  /// Why its file may have another unit than seconds, a sentence; empty: no reason.
+  virtual std::string doubt() const { return {}; }
 };
 
 struct AvailabilityEntry {

@@ -29,8 +29,12 @@ struct Span {
 };
 using Spans = std::vector<Span>;
 
-/// Of each client, ascending; spans that touch or overlap are one.
-std::vector<Spans> read_trace(const std::string& path) {
+struct Clients {
+  std::vector<Spans> spans;      // of each client, ascending; spans that touch or overlap are one
+  std::size_t beyond_limit = 0;  // spans that begin after the latest time of a run, left out
+};
+
+Clients read_trace(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
     fail(path, "no such file; give the path of a CSV with the columns worker,from_s,to_s");
@@ -41,6 +45,7 @@ std::vector<Spans> read_trace(const std::string& path) {
   CsvSplitter splitter;
   std::map<std::int64_t, Spans> of;
   bool header = false;
+  Clients out;
   std::size_t all_spans = 0;
   for (std::string_view line; lines.next(line);) {
     const std::size_t at = lines.number();
@@ -70,13 +75,15 @@ std::vector<Spans> read_trace(const std::string& path) {
       fail(path, at,
            "the span ends at " + format_number(values[2]) + " s and begins at " + format_number(values[1]) +
                " s; write seconds from 0 on, the end after the beginning");
-    if (values[1] >= most) continue;
+    if (values[1] >= most) {
+      ++out.beyond_limit;
+      continue;
+    }
     of[static_cast<std::int64_t>(values[0])].push_back({Time::from_seconds(values[1]), Time::from_seconds(std::min(values[2], most))});
     if (of.size() > most_clients) fail(path, at, "more than a million clients; give fewer, which workers share in turn");
     if (++all_spans > most_spans) fail(path, at, "more than 16 million spans; give fewer clients, which workers share in turn");
   }
   if (lines.broken()) fail(path, "cannot be read to its end; check the disk");
-  std::vector<Spans> all;
   for (auto& [client, spans] : of) {
     std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.from < b.from; });
     Spans joined;
@@ -87,16 +94,19 @@ std::vector<Spans> read_trace(const std::string& path) {
       else
         joined.push_back(span);
     }
-    all.push_back(std::move(joined));
+    out.spans.push_back(std::move(joined));
   }
-  if (std::all_of(all.begin(), all.end(), [](const Spans& spans) { return spans.empty(); }))
+  if (std::all_of(out.spans.begin(), out.spans.end(), [](const Spans& spans) { return spans.empty(); }))
     fail(path, "there are no spans in it that last for a picosecond; write rows such as 0,3600,7200 below the header worker,from_s,to_s");
-  return all;
+  return out;
 }
 
 class Trace final : public Availability {
  public:
-  Trace(const std::string& path, Time repeat) : clients_(read_trace(path)), repeat_(repeat) {
+  Trace(const std::string& path, Time repeat) : repeat_(repeat) {
+    Clients read = read_trace(path);
+    clients_ = std::move(read.spans);
+    beyond_limit_ = read.beyond_limit;
     for (const Spans& spans : clients_)
       for (const Span& span : spans)
         if (repeat_ != Time::never() && span.to > repeat_)
@@ -121,20 +131,33 @@ class Trace final : public Availability {
   }
   double share() const override {
     double present = 0;
-    Time end = repeat_;
-    if (repeat_ == Time::never()) {
-      end = Time();
-      for (const Spans& spans : clients_)
-        if (!spans.empty()) end = std::max(end, spans.back().to);
-    }
+    const Time end = repeat_ == Time::never() ? last_end() : repeat_;
     for (const Spans& spans : clients_)
       for (const Span& span : spans) present += (span.to - span.from).seconds();
     return present / (static_cast<double>(clients_.size()) * end.seconds());
   }
+  std::string doubt() const override {
+    constexpr double least_part = 0.01;
+    if (beyond_limit_ > 0)
+      return std::to_string(beyond_limit_) + " of its spans begin after " + format_quantity(Time::limit().seconds(), Dimension::time) +
+             ", later than any run lasts; from_s and to_s are seconds";
+    if (repeat_ != Time::never() && last_end().seconds() < least_part * repeat_.seconds())
+      return "its last span ends at " + format_quantity(last_end().seconds(), Dimension::time) + ", and it repeats after " +
+             format_quantity(repeat_.seconds(), Dimension::time) + "; from_s and to_s are seconds";
+    return {};
+  }
 
  private:
+  Time last_end() const {
+    Time end;
+    for (const Spans& spans : clients_)
+      if (!spans.empty()) end = std::max(end, spans.back().to);
+    return end;
+  }
+
   std::vector<Spans> clients_;
   Time repeat_;  // never(): it does not
+  std::size_t beyond_limit_ = 0;
 };
 
 const Register<AvailabilityEntry> entry(

@@ -64,6 +64,9 @@ struct JitterEntry {
   std::function<std::unique_ptr<Jitter>(const Parameters&)> make;
   /// For kinds that depend on the worker; null: `make` serves all. `make` works for these kinds too, without a worker.
   std::function<std::unique_ptr<Jitter>(const Parameters&, JitterOwner)> make_for = {};
+  /// Mean of the factors; null: 1 whatever the parameters.
+  std::function<double(const Parameters&)> mean = {};
+  double mean_of(const Parameters& parameters) const { return mean ? mean(parameters) : 1; }
   std::unique_ptr<Jitter> make_of(const Parameters& parameters, JitterOwner owner) const {
     return make_for ? make_for(parameters, owner) : make(parameters);
   }

@@ -73,7 +73,12 @@ const Register<JitterEntry> entry({"markov",
                                      Range::above_to(0, 1),
                                      {}},
                                     {"factor", ValueType::number, "4", false, "times slower in a slow spell", Range::above_to(0, 1e6), {}}},
-                                   make});
+                                   make,
+                                   {},
+                                   [](const Parameters& own) {
+                                     const double slow = own.number("p_slow") / (own.number("p_slow") + own.number("p_recover"));
+                                     return 1 + (own.number("factor") - 1) * slow;
+                                   }});
 
 }  // namespace
 }  // namespace straggler::cluster::jitter_markov

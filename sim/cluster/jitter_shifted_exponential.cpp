@@ -22,7 +22,9 @@ const Register<JitterEntry> entry(
      "a constant part and a memoryless rest; the mean is shift + mean",
      {{"shift", ValueType::number, "0.5", false, "the smallest factor, the part that does not vary", Range::between(0, 1e6), {}},
       {"mean", ValueType::number, "0.5", false, "mean of the part above shift", Range::between(0, 1e6), {}}},
-     make});
+     make,
+     {},
+     [](const Parameters& own) { return own.number("shift") + own.number("mean"); }});
 
 }  // namespace
 }  // namespace straggler::cluster::jitter_shifted_exponential

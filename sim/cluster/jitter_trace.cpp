@@ -224,6 +224,7 @@ const Register<JitterEntry> entry({
           .meaning = "divide the factors by the mean of the whole file"}},
     .make = [](const Parameters& parameters) { return make(parameters, std::nullopt); },
     .make_for = [](const Parameters& parameters, JitterOwner owner) { return make(parameters, owner); },
+    .mean = [](const Parameters& parameters) { return parameters.flag("normalize") ? 1 : shared_trace(parameters.text("path"))->mean; },
 });
 
 }  // namespace

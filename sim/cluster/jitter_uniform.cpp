@@ -18,7 +18,9 @@ const Register<JitterEntry> entry({"uniform",
                                    "uniform between two bounds; the mean is (low + high) / 2",
                                    {{"low", ValueType::number, std::nullopt, true, "the smallest factor", Range::above_to(0, 1e6), {}},
                                     {"high", ValueType::number, std::nullopt, true, "the largest factor", Range::above_to(0, 1e6), {}}},
-                                   make});
+                                   make,
+                                   {},
+                                   [](const Parameters& own) { return (own.number("low") + own.number("high")) / 2; }});
 
 }  // namespace
 }  // namespace straggler::cluster::jitter_uniform

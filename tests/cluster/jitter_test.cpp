@@ -72,6 +72,8 @@ TEST_CASE("a factor follows from stream and quantum alone, in any order of queri
 TEST_CASE("factors are positive, have the stated mean and follow the stated distribution") {
   for (const JitterCase& each : drawing_cases()) {
     CAPTURE(each.text());
+    const JitterEntry& entry = Registry<JitterEntry>::instance().at(each.kind);
+    CHECK(entry.mean_of(complete(entry.parameters, each.given)) == doctest::Approx(each.mean).epsilon(1e-12));
     const auto jitter = each.make();
     const std::vector<double> all = first_factors(*jitter, draws);
     double sum = 0;
