@@ -41,6 +41,9 @@ endif()
 if(TARGET straggler_python)
   # Debian's folder, which belongs to its Python; elsewhere `pip install ./python` knows the right one.
   set(STRAGGLER_PYTHON_PLACE lib/python3/dist-packages CACHE STRING "folder of the Python package below the prefix")
+  install(CODE "if(NOT EXISTS \"$<TARGET_FILE:straggler_python>\")
+    message(FATAL_ERROR \"the Python module is not built; build the target straggler_python_package, or install other components alone\")
+  endif()" COMPONENT python)
   install(DIRECTORY ${CMAKE_BINARY_DIR}/python/straggler DESTINATION ${STRAGGLER_PYTHON_PLACE} COMPONENT python
     PATTERN __pycache__ EXCLUDE)
 endif()

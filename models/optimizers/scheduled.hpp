@@ -18,7 +18,7 @@ class ScheduledRule : public UpdateRule {
   static Handle advanced(Lineage& lineage, const Rule& rule, const Handle& gradient, const Handle& weights,
                          const std::vector<Handle>& state, std::size_t index, std::vector<double> scalars) {
     std::vector<Handle> inputs{gradient, weights};
-    if (!state.empty()) inputs.push_back(state[index]);
+    if (index < state.size()) inputs.push_back(state[index]);
     return lineage.elementwise(rule, inputs, std::move(scalars));
   }
 

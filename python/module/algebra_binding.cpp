@@ -9,12 +9,12 @@ namespace straggler::python {
 
 namespace {
 
-/// A list of weights, or of gradients, which is not empty.
-template <class T>
-std::vector<T> values_of(const NodeObject& node, const py::sequence& parts) {
-  std::vector<T> values;
-  for (const py::handle part : parts) values.push_back(value_in(node, part.cast<const Held<T>&>()));
-  if (values.empty()) throw std::invalid_argument("the list is empty; at least one is needed");
+/// One alone may be of no step.
+std::vector<Gradient> taken_values(const NodeObject& node, const py::sequence& parts) {
+  std::vector<Gradient> values = values_of<Gradient>(node, parts);
+  for (const Gradient& each : values)
+    if (values.size() > 1 && each->value().empty())
+      throw std::invalid_argument("a part is of no step and has no value (node.no_gradient); leave it out, or take node.weighted_sum");
   return values;
 }
 
@@ -24,9 +24,12 @@ bool are_gradients(const py::sequence& parts) {
   return py::isinstance<GradientObject>(first);
 }
 
-void require_shares(const py::sequence& parts, const std::vector<double>& shares) {
-  if (shares.size() != parts.size())
-    throw std::invalid_argument("there are " + std::to_string(parts.size()) + " parts and " + std::to_string(shares.size()) + " shares");
+template <class T>
+std::vector<T> shared_values(const NodeObject& node, const py::sequence& parts, const std::vector<double>& shares) {
+  std::vector<T> values = values_of<T>(node, parts);
+  if (shares.size() != values.size())
+    throw std::invalid_argument("there are " + std::to_string(values.size()) + " parts and " + std::to_string(shares.size()) + " shares");
+  return values;
 }
 
 /// A vector of its own, or the value of weights or a gradient.
@@ -34,20 +37,22 @@ Handle vector_of(const NodeObject& node, py::handle what) {
   if (what.is_none()) return Handle();
   if (py::isinstance<VectorObject>(what)) return value_in(node, what.cast<const VectorObject&>());
   if (py::isinstance<WeightsObject>(what)) return value_in(node, what.cast<const WeightsObject&>())->value;
-  return value_in(node, what.cast<const GradientObject&>())->value();
+  return value_in(node, argument<GradientObject>(what, "a vector", "a straggler.Vector, Weights, a Gradient or None"))->value();
 }
 
 Handle some_vector(const NodeObject& node, py::handle what) {
-  if (what.is_none()) throw std::invalid_argument("None stands for a vector of zeros, which cannot be used here");
-  return vector_of(node, what);
+  Handle vector = vector_of(node, what);
+  if (vector.empty()) throw std::invalid_argument("None stands for a vector of zeros, which cannot be used here");
+  return vector;
 }
 
 std::vector<Term> terms_of(const NodeObject& node, const py::sequence& terms) {
   std::vector<Term> all;
-  for (const py::handle each : terms) {
-    const auto pair = each.cast<py::tuple>();
-    if (pair.size() != 2) throw std::invalid_argument("a term is (vector, factor)");
-    all.push_back({vector_of(node, pair[0]), pair[1].cast<double>()});
+  for (const py::object each : terms) {
+    if (!PySequence_Check(each.ptr()) || py::len(each) != 2) refuse_argument("a term", each, "a pair (vector, factor)");
+    const py::tuple pair(py::reinterpret_borrow<py::object>(each));
+    if (pair.size() != 2) refuse_argument("a term", each, "a pair (vector, factor)");
+    all.push_back({vector_of(node, pair[0]), number_argument(pair[1], "a factor")});
   }
   return all;
 }
@@ -56,35 +61,32 @@ void define_means(py::class_<NodeObject>& node) {
   node.def(
       "mean",
       [](NodeObject& self, const py::sequence& parts) {
-        if (are_gradients(parts)) return to_python(self.scope(), self.node().mean(values_of<Gradient>(self, parts)));
+        if (are_gradients(parts)) return to_python(self.scope(), self.node().mean(taken_values(self, parts)));
         return to_python(self.scope(), self.node().mean(values_of<Weights>(self, parts)));
       },
       py::arg("parts"), "Of weights or gradients, summed in the order given. Joins their contributions; the version is the first one's.");
   node.def(
       "weighted_mean",
       [](NodeObject& self, const py::sequence& parts, const std::vector<double>& shares) {
-        require_shares(parts, shares);
-        return to_python(self.scope(), self.node().weighted_mean(values_of<Weights>(self, parts), shares));
+        return to_python(self.scope(), self.node().weighted_mean(shared_values<Weights>(self, parts, shares), shares));
       },
       py::arg("parts"), py::arg("shares"), "Of weights: the sum of shares[i] parts[i].");
   node.def(
       "weighted_sum",
       [](NodeObject& self, const py::sequence& parts, const std::vector<double>& shares) {
-        require_shares(parts, shares);
-        return to_python(self.scope(), self.node().weighted_sum(values_of<Gradient>(self, parts), shares));
+        return to_python(self.scope(), self.node().weighted_sum(shared_values<Gradient>(self, parts, shares), shares));
       },
       py::arg("parts"), py::arg("shares"), "Of gradients: the sum of shares[i] parts[i].");
   node.def(
       "add",
       [](NodeObject& self, const GradientObject& sum, const GradientObject& next) {
-        return to_python(self.scope(), self.node().add(value_in(self, sum), value_in(self, next)));
+        return to_python(self.scope(), self.node().add(value_in(self, sum), taken_in(self, next)));
       },
       py::arg("sum"), py::arg("next"), "Of two gradients.");
   node.def(
       "blend",
       [](NodeObject& self, const WeightsObject& mine, const py::sequence& parts, const std::vector<double>& shares) {
-        require_shares(parts, shares);
-        return to_python(self.scope(), self.node().blend(value_in(self, mine), values_of<Weights>(self, parts), shares));
+        return to_python(self.scope(), self.node().blend(value_in(self, mine), shared_values<Weights>(self, parts, shares), shares));
       },
       py::arg("mine"), py::arg("parts"), py::arg("shares"),
       "The sum of shares[i] parts[i] as the value of `mine`: its version and contributions stay.");
@@ -107,13 +109,13 @@ void define_gradients(py::class_<NodeObject>& node) {
   node.def(
       "scaled",
       [](NodeObject& self, const GradientObject& gradient, double factor) {
-        return to_python(self.scope(), self.node().algebra().scaled(value_in(self, gradient), factor));
+        return to_python(self.scope(), self.node().algebra().scaled(taken_in(self, gradient), factor));
       },
       py::arg("gradient"), py::arg("factor"), "factor · gradient, counted as before.");
   node.def(
       "corrected",
       [](NodeObject& self, const GradientObject& gradient, const py::sequence& terms) {
-        return to_python(self.scope(), self.node().algebra().corrected(value_in(self, gradient), terms_of(self, terms)));
+        return to_python(self.scope(), self.node().algebra().corrected(taken_in(self, gradient), terms_of(self, terms)));
       },
       py::arg("gradient"), py::arg("terms"), "gradient + the sum of factor · vector, terms being (vector, factor).");
   node.def(
@@ -125,6 +127,7 @@ void define_gradients(py::class_<NodeObject>& node) {
   node.def(
       "counted_as",
       [](NodeObject& self, const GradientObject& gradient, std::int32_t workers) {
+        if (workers < 1) throw std::invalid_argument("a mean is over at least one worker");
         return to_python(self.scope(), self.node().algebra().counted_as(value_in(self, gradient), workers));
       },
       py::arg("gradient"), py::arg("workers"), "The gradient, counted as a mean over that number by rules that scale the learning rate.");
@@ -154,7 +157,7 @@ void define_vectors(py::class_<NodeObject>& node) {
       "product",
       [](NodeObject& self, const py::sequence& vectors) {
         std::vector<Handle> all;
-        for (const py::handle each : vectors) all.push_back(some_vector(self, each));
+        for (const py::object each : vectors) all.push_back(some_vector(self, each));
         if (all.empty()) throw std::invalid_argument("the list is empty; at least one is needed");
         return to_python(self.scope(), self.node().algebra().product(all));
       },
@@ -175,7 +178,7 @@ void define_vectors(py::class_<NodeObject>& node) {
       "apply",
       [](NodeObject& self, const NumpyRule& rule, const py::sequence& vectors, const std::vector<double>& scalars) {
         std::vector<Handle> all;
-        for (const py::handle each : vectors) all.push_back(some_vector(self, each));
+        for (const py::object each : vectors) all.push_back(some_vector(self, each));
         if (all.empty()) throw std::invalid_argument("the list is empty; at least one is needed");
         return to_python(self.scope(), self.node().lineage().elementwise(*rule.rule, all, rule.scalars(0, scalars)));
       },
@@ -193,7 +196,7 @@ void define_weights(py::class_<NodeObject>& node) {
   node.def(
       "with_statistics",
       [](NodeObject& self, const WeightsObject& stepped, const GradientObject& from) {
-        return to_python(self.scope(), self.node().algebra().with_statistics(value_in(self, stepped), value_in(self, from)));
+        return to_python(self.scope(), self.node().algebra().with_statistics(value_in(self, stepped), taken_in(self, from)));
       },
       py::arg("stepped"), py::arg("gradient"),
       "The weights, with the running statistics of the gradient: for steps along a mean, whose statistics are a mean already.");

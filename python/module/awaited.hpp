@@ -23,6 +23,8 @@ using Subroutine = Task<std::unique_ptr<SubroutineValue>>;
 class Awaited {
  public:
   virtual ~Awaited() = default;
+  /// Called before it is awaited, with the lock held. Throws std::runtime_error where a part of it is over.
+  virtual void require_ready() const {}
   virtual bool await_ready() { return false; }
   virtual bool await_suspend(std::coroutine_handle<> waiter) = 0;
   /// Called once, when it has ended, with the lock held.

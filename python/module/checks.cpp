@@ -20,7 +20,7 @@ py::dict check(const py::dict& given) {
   std::string text;
   std::vector<std::string> warnings;
   {
-    const py::gil_scoped_release released;
+    const Released released;
     const Scenario scenario = read(source);
     RunOptions options;
     options.timing_only = source.timing_only || scenario.workload.data.name == no_data;

@@ -1,6 +1,8 @@
 // Messages, collectives and gatherings of a node in Python.
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -20,18 +22,23 @@ struct Address {
   bool of_life;
 };
 
+/// A number that no rank has stands for one that is too large.
+Rank rank_of(py::handle index) {
+  int overflow = 0;
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(index.ptr()));
+  if (!number) throw py::error_already_set();
+  const long rank = PyLong_AsLongAndOverflow(number.ptr(), &overflow);
+  constexpr long most = std::numeric_limits<Rank>::max();
+  return static_cast<Rank>(overflow != 0 ? most : std::clamp(rank, -most, most));
+}
+
 Address address_of(const NodeObject& node, py::handle to) {
   const bool answers = py::isinstance<Peer>(to);
-  if (!answers && PyIndex_Check(to.ptr())) {
-    const Rank rank = rank_below(node, to.cast<Rank>(), node.scope().ranks());
-    if (rank == node.node().self()) throw std::invalid_argument(node.node().name() + " sends to itself");
-    return {Peer(rank, Peer::any_life), false};
-  }
-  if (!answers)
-    throw py::type_error("a message goes to a rank, or to the sender of another one, not to " + std::string(py::repr(to)).substr(0, 80));
-  const Peer peer = to.cast<Peer>();
-  if (peer.rank == anyone) throw std::invalid_argument("this was not received, so that it has no sender to answer");
-  return {peer, true};
+  if (!answers && !PyIndex_Check(to.ptr())) throw py::type_error("a message goes to a rank, or to the sender of another one, not to " + shown(to));
+  const Peer peer = answers ? to.cast<Peer>() : Peer(rank_of(to), Peer::any_life);
+  if (rank_below(node, peer.rank, node.scope().ranks()) == node.node().self())
+    throw std::invalid_argument(node.node().name() + " sends to itself, or waits for itself");
+  return {peer, answers};
 }
 
 /// act(payload) for a Python payload.
@@ -97,7 +104,11 @@ void define_exchanges(py::class_<NodeObject>& node) {
   node.def(
       "broadcast",
       [](NodeObject& self, const py::object& what, const std::optional<std::vector<Rank>>& ranks) {
-        if (py::isinstance<SyncSignal>(what)) return self.node().broadcast(what.cast<SyncSignal>());
+        if (py::isinstance<SyncSignal>(what)) {
+          if (ranks) throw std::invalid_argument("a signal goes to all workers; leave ranks out");
+          require_worker(self, "sends a signal");
+          return self.node().broadcast(what.cast<SyncSignal>());
+        }
         if (ranks)
           for (const Rank rank : *ranks) worker_rank(self, rank);
         with_payload(self, what, [&](const auto& payload) {
@@ -127,7 +138,11 @@ void define_exchanges(py::class_<NodeObject>& node) {
       },
       py::arg("type"), "The next one from anyone, or None if a change of members is told before.");
   node.def(
-      "signal", [](NodeObject& self, std::uint64_t number) { return operation(self, self.node().signal(number), false); },
+      "signal",
+      [](NodeObject& self, std::uint64_t number) {
+        require_worker(self, "waits for a signal");
+        return operation(self, self.node().signal(number), false);
+      },
       py::arg("number"), "Waits for a signal of that number or later, which may have come already.");
   node.def(
       "proceed", [](NodeObject& self) { return operation(self, self.node().proceed(), false); },
@@ -138,7 +153,7 @@ void define_exchanges(py::class_<NodeObject>& node) {
   node.def(
       "begin",
       [](NodeObject& self, const py::object& what) {
-        auto& begun = what.cast<OperationObject&>();
+        auto& begun = argument<OperationObject>(what, "operation", "an operation of this node");
         begun.awaited(self.life());
         begun.begin();
         return what;
@@ -148,8 +163,8 @@ void define_exchanges(py::class_<NodeObject>& node) {
       "all_reduce_mean",
       [](NodeObject& self, const py::object& mine, const std::optional<std::vector<Rank>>& group) -> Op {
         if (py::isinstance<GradientObject>(mine))
-          return operation(self, self.node().all_reduce_mean(value_in(self, mine.cast<const GradientObject&>()), group_of(group)));
-        return operation(self, self.node().all_reduce_mean(value_in(self, mine.cast<const WeightsObject&>()), group_of(group)));
+          return operation(self, self.node().all_reduce_mean(taken_in(self, mine.cast<const GradientObject&>()), group_of(group)));
+        return operation(self, self.node().all_reduce_mean(value_in(self, argument<WeightsObject>(mine, "mine", "straggler.Weights or a Gradient")), group_of(group)));
       },
       py::arg("mine"), py::arg("group") = py::none(),
       "The mean over all workers, or over those of a group, known to all of them at the end.");
@@ -158,13 +173,18 @@ void define_exchanges(py::class_<NodeObject>& node) {
       [](NodeObject& self, const py::object& mine, const std::optional<std::vector<Rank>>& group) -> Op {
         if (py::isinstance<GradientObject>(mine))
           return operation(self, self.node().all_gather(value_in(self, mine.cast<const GradientObject&>()), group_of(group)));
-        return operation(self, self.node().all_gather(value_in(self, mine.cast<const WeightsObject&>()), group_of(group)));
+        return operation(self, self.node().all_gather(value_in(self, argument<WeightsObject>(mine, "mine", "straggler.Weights or a Gradient")), group_of(group)));
       },
       py::arg("mine"), py::arg("group") = py::none(), "What every worker brings, in rank order, known to all of them at the end.");
   node.def(
       "discard",
       [](NodeObject& self, const py::object& what) {
+        bool* const before = py::isinstance<GradientObject>(what)  ? &what.cast<GradientObject&>().discarded
+                             : py::isinstance<WeightsObject>(what) ? &what.cast<WeightsObject&>().discarded
+                                                                   : nullptr;
+        if (before && *before) throw std::invalid_argument("this contribution has been discarded before; discard each one once");
         with_payload(self, what, [&](const auto& payload) { self.node().discard(payload); });
+        if (before) *before = true;
       },
       py::arg("contribution"), "It is dropped: what was spent on it is wasted.");
 }
@@ -178,11 +198,13 @@ GatherUntil until_of(const std::string& until) {
 
 /// Calls Python at once for a late contribution.
 template <class T>
-Task<std::vector<From<T>>> first_of_version(Node& node, std::shared_ptr<Scope> scope, std::uint64_t version, std::int64_t count,
+Task<std::vector<From<T>>> first_of_version(Node& node, Life& life, std::uint64_t version, std::int64_t count,
                                             std::shared_ptr<Kept> late) {
   const auto told = [&](const From<T>& contribution) {
     const Gil gil;
-    late->get()(to_python(*scope, From<T>(contribution)));
+    const py::object given = to_python(life.scope(), From<T>(contribution));
+    const Scope::Turn turn(life.scope(), life);
+    late->get()(given);
   };
   co_return co_await gather_first<T>(node, version, count, told);
 }
@@ -215,7 +237,7 @@ void define_gathering(py::class_<NodeObject>& node) {
           using T = typename decltype(chosen)::type;
           if (!version) return operation(self, gather_first<T>(self.node(), count));
           return operation(self,
-                           first_of_version<T>(self.node(), self.life().shared_scope(), *version, count, std::make_shared<Kept>(late)));
+                           first_of_version<T>(self.node(), self.life(), *version, count, std::make_shared<Kept>(late)));
         });
       },
       py::arg("type"), py::arg("count"), py::arg("version") = py::none(), py::arg("late") = py::none(),

@@ -1,4 +1,5 @@
 // The extension module: Python bindings of a session (python/straggler has the rest).
+#include "python/module/calls.hpp"
 #include "python/module/node_binding.hpp"
 #include "python/module/rules.hpp"
 #include "python/module/runs.hpp"
@@ -19,4 +20,6 @@ PYBIND11_MODULE(_straggler, module) {
   define_runs(module);
   define_checks(module);
   define_points(module);
+  define_end(module);
+  close_module(module);
 }

@@ -26,7 +26,8 @@ void require_worker(const NodeObject& node, const char* does) {
 }
 
 Time time_of(py::handle time) {
-  const double seconds = py::isinstance<py::str>(time) ? parse_quantity(time.cast<std::string>(), Dimension::time) : time.cast<double>();
+  const double seconds =
+      py::isinstance<py::str>(time) ? parse_quantity(text_argument(time, "a time"), Dimension::time) : number_argument(time, "a time");
   if (!(seconds >= 0)) throw std::invalid_argument("a time is not negative; write seconds, or a text such as '50ms'");
   return Time::from_seconds(seconds);
 }
@@ -149,28 +150,28 @@ void define_computing(py::class_<NodeObject>& node) {
       "next_batch",
       [](NodeObject& self, std::int64_t samples) {
         self.drew = true;
-        return self.node().next_batch(samples_of(self, samples));
+        return to_python(self.scope(), self.node().next_batch(samples_of(self, samples)));
       },
       py::arg("samples"), "The next samples of this worker's sequence; fewer at the end of a pass.");
   node.def(
       "more_of_batch",
       [](NodeObject& self, std::int64_t samples) {
         if (!self.drew) throw std::invalid_argument("no batch has begun; write next_batch first");
-        return self.node().more_of_batch(samples_of(self, samples));
+        return to_python(self.scope(), self.node().more_of_batch(samples_of(self, samples)));
       },
       py::arg("samples"), "The same as another part of the batch that was begun last: it shares that batch's jitter.");
   node.def(
       "gradient",
-      [](NodeObject& self, const WeightsObject& weights, const DrawnBatch& batch) {
+      [](NodeObject& self, const WeightsObject& weights, const BatchObject& batch) {
         require_worker(self, "computes a gradient");
-        return operation(self, self.node().gradient(value_in(self, weights), batch));
+        return operation(self, self.node().gradient(value_in(self, weights), batch_in(self, batch)));
       },
       py::arg("weights"), py::arg("batch"), "The mean gradient of the batch's loss. Takes the worker's time.");
   node.def(
       "averaged_gradient",
-      [](NodeObject& self, const WeightsObject& weights, const DrawnBatch& batch) {
+      [](NodeObject& self, const WeightsObject& weights, const BatchObject& batch) {
         require_worker(self, "computes a gradient");
-        return operation(self, self.node().averaged_gradient(value_in(self, weights), batch), false);
+        return operation(self, self.node().averaged_gradient(value_in(self, weights), batch_in(self, batch)), false);
       },
       py::arg("weights"), py::arg("batch"), "The mean over all workers of their gradients, bucket by bucket if the cluster overlaps them.");
   node.def(
@@ -182,11 +183,11 @@ void define_computing(py::class_<NodeObject>& node) {
                          "10,000 steps and no update: a run counts updates by `weights = yield node.publish(weights)`, and stops by them",
                          1))
           throw py::error_already_set();
-        if (optimizer.is_none()) return operation(self, mine.step(value_in(self, weights), value_in(self, gradient)), false);
-        const std::shared_ptr<Optimizer>& own = value_in(self, optimizer.cast<const OptimizerObject&>());
-        return operation(self, mine.step(*own, value_in(self, weights), value_in(self, gradient)), false);
+        if (optimizer.is_none()) return operation(self, mine.step(value_in(self, weights), taken_in(self, gradient)), false);
+        const AnyOptimizer& chosen = value_in(self, argument<OptimizerObject>(optimizer, "optimizer", "a straggler.Optimizer"));
+        return operation_with(self, chosen.made, mine.step(chosen.get(), value_in(self, weights), taken_in(self, gradient)));
       },
-      py::arg("weights"), py::arg("gradient"), py::arg("optimizer") = py::none(), py::keep_alive<0, 4>(),
+      py::arg("weights"), py::arg("gradient"), py::arg("optimizer") = py::none(),
       "One step of this node's optimizer, or of another one.");
   node.def(
       "read_cell", [](NodeObject& self) { return operation(self, self.node().read_cell(), false); },
@@ -194,30 +195,29 @@ void define_computing(py::class_<NodeObject>& node) {
   node.def(
       "step_cell",
       [](NodeObject& self, const GradientObject& gradient) {
-        return operation(self, self.node().step_cell(value_in(self, gradient)), false);
+        return operation(self, self.node().step_cell(taken_in(self, gradient)), false);
       },
       py::arg("gradient"), "A step on the shared weights, added chunk by chunk; publish its result.");
   node.def_property_readonly(
-      "optimizer",
-      [](NodeObject& self) {
-        return std::make_unique<OptimizerObject>(self.scope(),
-                                                 std::shared_ptr<Optimizer>(std::shared_ptr<void>(), &self.node().optimizer()));
-      },
+      "optimizer", [](NodeObject& self) { return std::make_unique<OptimizerObject>(self.scope(), AnyOptimizer{nullptr, &self.node()}); },
       "This node's own.");
+  const auto made = [](NodeObject& self, Optimizer optimizer) {
+    return std::make_unique<OptimizerObject>(self.scope(), AnyOptimizer{std::make_shared<Optimizer>(std::move(optimizer)), nullptr});
+  };
   node.def(
-      "new_optimizer",
-      [](NodeObject& self) {
-        return std::make_unique<OptimizerObject>(self.scope(), std::make_shared<Optimizer>(*self.node().plan().optimizer));
-      },
+      "new_optimizer", [made](NodeObject& self) { return made(self, Optimizer(*self.node().plan().optimizer)); },
       "Another one of the run's kind, with a state of its own.");
   node.def(
       "outer_optimizer",
-      [](NodeObject& self) {
-        return std::make_unique<OptimizerObject>(self.scope(), std::make_shared<Optimizer>(self.node().outer_optimizer()));
+      [made](NodeObject& self) {
+        if (!self.node().plan().outer_optimizer)
+          throw std::invalid_argument("this scheme has no outer optimizer; write outer_optimizer={...} in @straggler.scheme(...)");
+        return made(self, self.node().outer_optimizer());
       },
       "A new one of the kind that the scheme names as its outer_optimizer.");
   node.def(
-      "reset_optimizer", [](NodeObject& self) { self.node().reset_optimizer(); }, "This node's optimizer is as before its first step.");
+      "reset_optimizer", [](NodeObject& self) { self.node().optimizer().reset(); },  // a step may refer to it
+      "This node's optimizer is as before its first step.");
   node.def(
       "attach_optimizer",
       [](NodeObject& self, const WeightsObject& weights) {
@@ -289,7 +289,7 @@ void define_node(py::module_& module) {
   define_membership(node);
   define_algebra(node);
   define_roles(module, node);
-  node.def("__repr__", [](const NodeObject& self) { return "<straggler.Node " + self.node().name() + ">"; });
+  node.def("__repr__", &NodeObject::text);
 }
 
 }  // namespace straggler::python

@@ -1,5 +1,6 @@
 // The Node surface in Python.
 #pragma once
+#include "python/module/calls.hpp"
 #include "python/module/operations.hpp"
 
 namespace straggler::python {
@@ -9,6 +10,31 @@ template <class T>
 const T& value_in(const NodeObject& node, const Held<T>& held) {
   if (&held.scope() != &node.scope()) throw std::runtime_error("this belongs to another run than the node");
   return held.value();
+}
+
+/// The same of a gradient that has a value. Throws std::invalid_argument.
+inline const Gradient& taken_in(const NodeObject& node, const GradientObject& held) {
+  const Gradient& gradient = value_in(node, held);
+  if (gradient->value().empty()) throw std::invalid_argument("this gradient is of no step and has no value (node.no_gradient)");
+  return gradient;
+}
+
+inline const char* wanted(const WeightsObject*) { return "straggler.Weights"; }
+inline const char* wanted(const GradientObject*) { return "a straggler.Gradient"; }
+
+/// Weights, or gradients. Throws py::type_error, or std::invalid_argument if there are none.
+template <class T>
+std::vector<T> values_of(const NodeObject& node, const py::sequence& parts) {
+  std::vector<T> values;
+  for (const py::object part : parts) values.push_back(value_in(node, argument<Held<T>>(part, "a part", wanted(static_cast<Held<T>*>(nullptr)))));
+  if (values.empty()) throw std::invalid_argument("the list is empty; at least one is needed");
+  return values;
+}
+
+/// Throws std::runtime_error if it belongs to another run.
+inline const DrawnBatch& batch_in(const NodeObject& node, const BatchObject& batch) {
+  if (batch.run != node.scope().number()) throw std::runtime_error("this batch belongs to another run than the node");
+  return batch.batch;
 }
 
 /// The rank. Throws std::invalid_argument unless it is from 0 to below `limit`.

@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "python/module/calls.hpp"
+
 namespace straggler::python {
 
 namespace {
@@ -13,39 +15,32 @@ const char* role_method(Life::Role role) {
   return role == Life::Role::worker ? "worker" : role == Life::Role::server ? "server" : "aggregator";
 }
 
-/// The first of two operations to end. Owns the second one, and the first one unless it stays in flight.
+/// The first of two operations to end. Owns the second one, and the first one unless that is in flight: then it refers to its object.
 class AwaitedFirst final : public Awaited, private FirstOfTwo {
  public:
-  AwaitedFirst(Kept in_flight, std::unique_ptr<Awaited> own, Awaited& a, std::unique_ptr<Awaited> b)
-      : in_flight_(std::move(in_flight)), own_(std::move(own)), a_(a), b_(std::move(b)) {}
+  AwaitedFirst(std::unique_ptr<Awaited> a, std::unique_ptr<Awaited> b) : own_(std::move(a)), b_(std::move(b)) {}
+  AwaitedFirst(const py::object& in_flight, OperationObject& a, std::unique_ptr<Awaited> b)
+      : kept_(in_flight), in_flight_(&a), b_(std::move(b)) {}
+  void require_ready() const override {
+    if (in_flight_ && !in_flight_->what())
+      throw std::runtime_error("the first operation of this first_of_in_flight has been awaited already; make a new one");
+  }
   bool await_suspend(std::coroutine_handle<> waiter) override { return FirstOfTwo::await_suspend(waiter); }
   py::object result(Scope& scope) override {
     if (second_has_won()) return py::make_tuple(1, b_->result(scope));
-    py::object first = a_.result(scope);
-    if (in_flight_) in_flight_.get().cast<OperationObject&>().take();  // it has ended
-    return py::make_tuple(0, std::move(first));
+    if (!in_flight_) return py::make_tuple(0, own_->result(scope));
+    const std::unique_ptr<Awaited> over = in_flight_->take();
+    return py::make_tuple(0, over->result(scope));
   }
 
  private:
-  Operation& first() override { return *a_.operation(); }
+  Operation& first() override { return *(in_flight_ ? in_flight_->what() : own_.get())->operation(); }
   Operation& second() override { return *b_->operation(); }
-  bool keeps_first() const override { return static_cast<bool>(in_flight_); }
-  Kept in_flight_;
-  std::unique_ptr<Awaited> own_;
-  Awaited& a_;
-  std::unique_ptr<Awaited> b_;
+  bool keeps_first() const override { return in_flight_ != nullptr; }
+  Kept kept_;                              // the object of the first one
+  OperationObject* in_flight_ = nullptr;   // null: it has not begun, and is owned
+  std::unique_ptr<Awaited> own_, b_;
 };
-
-/// Throws the generator's exception. A wrong argument of a node's method is told in one line; pybind11 lists signatures.
-[[noreturn]] void rethrow_of_python() {
-  py::error_already_set error;
-  if (error.matches(PyExc_TypeError)) {
-    const std::string text = py::str(error.value());
-    if (text.find("(): incompatible function arguments") != std::string::npos)
-      error.value().attr("args") = py::make_tuple(py::module_::import("straggler._errors").attr("of_call")(text));
-  }
-  throw error;
-}
 
 /// Awaits a life's current awaitable.
 class Next {
@@ -76,7 +71,15 @@ OperationObject::~OperationObject() {
 Awaited& OperationObject::awaited(const Life& life) const {
   if (!what_) throw std::runtime_error("this operation has been awaited, or the life that began it is over; make a new one");
   if (life_ != &life) throw std::runtime_error("this is an operation of another node; each generator awaits those of its own node");
+  if (waits_) throw std::runtime_error("this operation is being awaited; make a new one");
   return *what_;
+}
+
+Awaited& OperationObject::wait(const Life& life) {
+  Awaited& what = awaited(life);
+  what.require_ready();
+  waits_ = true;
+  return what;
 }
 
 std::unique_ptr<Awaited> OperationObject::take() {
@@ -86,20 +89,24 @@ std::unique_ptr<Awaited> OperationObject::take() {
 }
 
 void OperationObject::begin() {
-  if (!life_) throw std::runtime_error("this operation is over");
   if (!may_begin_)
     throw std::invalid_argument(
         "this operation cannot be in flight; gradients, sends, timers, collectives and receives from a given rank can");
   begun_ = true;
-  awaited(*life_).operation()->begin();
+  what_->operation()->begin();
 }
 
 void OperationObject::drop() { take().reset(); }
 
 Life& NodeObject::life() const {
   if (!life_) throw std::runtime_error("this node's life is over: its worker has crashed or left, or the run has ended");
-  if (!life_->scope().is_here()) throw std::runtime_error("a node is for its own generator, on the thread of the run");
+  if (!life_->has_turn()) throw std::runtime_error("a node is for its own generator, while that runs");
   return *life_;
+}
+
+std::string NodeObject::text() const {
+  if (!life_) return "<straggler.Node of a life that is over>";
+  return life_->scope().is_here() ? "<straggler.Node " + life_->node().name() + ">" : "<straggler.Node of another thread>";
 }
 
 Life::Life(Node& node, std::shared_ptr<Scope> scope, Role role) : node_(node), scope_(std::move(scope)) {
@@ -108,6 +115,7 @@ Life::Life(Node& node, std::shared_ptr<Scope> scope, Role role) : node_(node), s
   object_ = Kept(py::cast(std::make_unique<NodeObject>(*this)));
   const char* const method = role_method(role);
   try {
+    const Scope::Turn turn(*scope_, *this);
     py::object generator = scope_->instance().attr(method)(object_.get());
     if (!PyGen_Check(generator.ptr()))
       throw py::type_error(std::string(method) + "(self, node) of the scheme is no generator: it never yields an operation");
@@ -149,10 +157,13 @@ py::object Life::take_result() {
 }
 
 /// Raises in the generator at its `yield`, so that the traceback shows the line.
-void Life::refuse(const std::string& text) {
-  py::object error = py::reinterpret_borrow<py::object>(PyExc_TypeError)(text);
-  const auto ignored = py::reinterpret_steal<py::object>(PyObject_CallMethod(generator_.get().ptr(), "throw", "O", error.ptr()));
-  if (!ignored) throw py::error_already_set();
+void Life::refuse(PyObject* type, const std::string& text) {
+  {
+    const Scope::Turn turn(*scope_, *this);
+    py::object error = py::reinterpret_borrow<py::object>(type)(text);
+    const auto ignored = py::reinterpret_steal<py::object>(PyObject_CallMethod(generator_.get().ptr(), "throw", "O", error.ptr()));
+    if (!ignored) throw py::error_already_set();
+  }
   throw py::type_error("the generator of " + node_.name() + " goes on after an error that it must not catch");
 }
 
@@ -161,28 +172,37 @@ Awaited& Life::next() {
   scope_->clean_up();
   const py::object sent = take_result();
   PyObject* yielded = nullptr;
-  const PySendResult what = PyIter_Send(generator_.get().ptr(), sent.ptr(), &yielded);
-  if (what == PYGEN_ERROR) rethrow_of_python();
+  PySendResult what;
+  {
+    const Scope::Turn turn(*scope_, *this);
+    what = PyIter_Send(generator_.get().ptr(), sent.ptr(), &yielded);
+  }
+  if (what == PYGEN_ERROR) throw py::error_already_set();
   py::object next = py::reinterpret_steal<py::object>(yielded);
   if (what == PYGEN_RETURN)
     throw std::runtime_error("the generator of " + node_.name() +
                              " has returned, but a process goes on until the run stops; write `while True:` around its work");
   if (reinterpret_cast<PyObject*>(Py_TYPE(yielded)) != operation_type.ptr())
-    refuse(node_.name() + " yields " + std::string(py::repr(next)).substr(0, 80) +
-           ", which is no operation; yield what node.gradient, node.send, node.receive and the like return");
+    refuse(PyExc_TypeError, node_.name() + " yields " + shown(next) +
+                                ", which is no operation; yield what node.gradient, node.send, node.receive and the like return");
   if (forgotten_)
-    refuse(node_.name() +
-           " has made an operation before this line and not yielded it, so that nothing came of it; write `yield` before it, "
-           "or node.post to send and go on at once");
-  Awaited& awaited = next.cast<OperationObject&>().awaited(*this);
-  current_ = Kept(std::move(next));
-  return awaited;
+    refuse(PyExc_TypeError, node_.name() +
+                                " has made an operation before this line and not yielded it, so that nothing came of it; write `yield` "
+                                "before it, or node.post to send and go on at once");
+  try {
+    Awaited& awaited = next.cast<OperationObject&>().wait(*this);
+    current_ = Kept(std::move(next));
+    return awaited;
+  } catch (const std::runtime_error& error) {
+    refuse(PyExc_RuntimeError, error.what());
+  }
 }
 
 std::unique_ptr<OperationObject> first_of_two(const py::object& a, const py::object& b, bool keeps_first) {
-  auto &first = a.cast<OperationObject&>(), &second = b.cast<OperationObject&>();
+  auto& first = argument<OperationObject>(a, "first_of: its first argument", "an operation");
+  auto& second = argument<OperationObject>(b, "first_of: its second argument", "an operation");
   Life* const life = first.life();
-  if (!life || !life->scope().is_here() || &first == &second)
+  if (!life || !life->has_turn() || &first == &second)
     throw std::runtime_error("first_of takes two operations of this node that are not over");
   Awaited& one = first.awaited(*life);
   if (!one.operation() || !second.awaited(*life).operation())
@@ -191,9 +211,12 @@ std::unique_ptr<OperationObject> first_of_two(const py::object& a, const py::obj
     throw std::invalid_argument(keeps_first ? "the first operation of first_of_in_flight has begun; write node.begin around it"
                                             : "the first operation has begun, and would be given up; write first_of_in_flight");
   if (second.begun()) throw std::invalid_argument("the second operation has begun; only the first one may, in first_of_in_flight");
-  Kept in_flight = keeps_first ? Kept(a) : Kept();
-  std::unique_ptr<Awaited> own = keeps_first ? nullptr : first.take();
-  return std::make_unique<OperationObject>(*life, std::make_unique<AwaitedFirst>(std::move(in_flight), std::move(own), one, second.take()));
+  std::unique_ptr<Awaited> what;
+  if (keeps_first)
+    what = std::make_unique<AwaitedFirst>(a, first, second.take());
+  else
+    what = std::make_unique<AwaitedFirst>(first.take(), second.take());
+  return std::make_unique<OperationObject>(*life, std::move(what));
 }
 
 Process drive(Node& node, std::shared_ptr<Scope> scope, Life::Role role) {

@@ -13,10 +13,11 @@ namespace straggler::python {
 
 class Life;
 
-template <class T>
+/// `kept`: what the operation refers to.
+template <class T, class Kept = std::monostate>
 class AwaitedOperation final : public Awaited {
  public:
-  explicit AwaitedOperation(Pending<T> pending) : pending_(std::move(pending)) {}
+  explicit AwaitedOperation(Pending<T> pending, Kept kept = {}) : kept_(std::move(kept)), pending_(std::move(pending)) {}
   bool await_ready() override { return pending_.await_ready(); }
   bool await_suspend(std::coroutine_handle<> waiter) override { return pending_.await_suspend(waiter); }
   py::object result(Scope& scope) override {
@@ -30,6 +31,7 @@ class AwaitedOperation final : public Awaited {
   Operation* operation() override { return &*pending_; }
 
  private:
+  [[no_unique_address]] Kept kept_;
   Pending<T> pending_;
 };
 
@@ -64,9 +66,13 @@ class OperationObject final : public Linked {
  public:
   OperationObject(Life& life, std::unique_ptr<Awaited> what);
   ~OperationObject();
-  /// Throws std::runtime_error if it has ended or belongs to another life than `life`.
+  /// Throws std::runtime_error if it has ended, is being awaited or belongs to another life than `life`.
   Awaited& awaited(const Life& life) const;
+  /// The same, and it is awaited from now on.
+  Awaited& wait(const Life& life);
   Life* life() const { return life_; }
+  /// Null: it is over.
+  Awaited* what() const { return what_.get(); }
   std::unique_ptr<Awaited> take();
   /// The life is over.
   void drop();
@@ -78,7 +84,7 @@ class OperationObject final : public Linked {
  private:
   Life* life_;  // null: it was awaited, or the life has ended
   std::unique_ptr<Awaited> what_;
-  bool may_begin_ = false, begun_ = false;
+  bool may_begin_ = false, begun_ = false, waits_ = false;
 };
 
 /// A life of a node: its generator. Lives in the frame of the coroutine that drives it.
@@ -92,7 +98,8 @@ class Life {
 
   Node& node() const { return node_; }
   Scope& scope() const { return *scope_; }
-  std::shared_ptr<Scope> shared_scope() const { return scope_; }
+  /// Its generator runs, or a function that one of its operations calls.
+  bool has_turn() const { return scope_->is_here() && scope_->is_turn_of(*this); }
   Linked& operations() { return operations_; }
   Linked& push_weights() { return push_weights_; }
   /// An operation was dropped before it began or was awaited: a `yield` is missing.
@@ -102,7 +109,7 @@ class Life {
 
  private:
   py::object take_result();
-  [[noreturn]] void refuse(const std::string& text);
+  [[noreturn]] void refuse(PyObject* type, const std::string& text);
   Node& node_;
   std::shared_ptr<Scope> scope_;
   Kept object_;  // the node, as Python sees it
@@ -117,11 +124,12 @@ class Life {
 class NodeObject {
  public:
   explicit NodeObject(Life& life) : life_(&life) {}
-  /// Throws std::runtime_error if the life is over, or the run is on another thread.
+  /// Throws std::runtime_error if the life is over, or does not have its turn.
   Life& life() const;
   Node& node() const { return life().node(); }
   Scope& scope() const { return life().scope(); }
   void end() { life_ = nullptr; }
+  std::string text() const;
   bool drew = false;  // a batch has begun
 
  private:
@@ -138,10 +146,10 @@ class PushWeightObject final : public Linked {
   ~PushWeightObject() {
     if (life_ && !life_->scope().is_here()) life_->scope().leave(std::move(share_));
   }
-  /// Throws std::runtime_error if the life is over, or the run is on another thread.
+  /// Throws std::runtime_error if the life is over, or does not have its turn.
   Life& life() const {
     if (!life_) throw std::runtime_error("this push-sum weight is of a life that is over");
-    if (!life_->scope().is_here()) throw std::runtime_error("a push-sum weight is for its own generator, on the thread of the run");
+    if (!life_->has_turn()) throw std::runtime_error("a push-sum weight is for its own generator, on the thread of the run");
     return *life_;
   }
   PushWeight& weight() const {
@@ -165,6 +173,10 @@ std::unique_ptr<OperationObject> operation(NodeObject& node, Pending<T> pending,
   auto object = std::make_unique<OperationObject>(node.life(), std::make_unique<AwaitedOperation<T>>(std::move(pending)));
   if (may_begin) object->may_begin();
   return object;
+}
+template <class T, class Kept>
+std::unique_ptr<OperationObject> operation_with(NodeObject& node, Kept kept, Pending<T> pending) {
+  return std::make_unique<OperationObject>(node.life(), std::make_unique<AwaitedOperation<T, Kept>>(std::move(pending), std::move(kept)));
 }
 template <class T>
 std::unique_ptr<OperationObject> operation(NodeObject& node, Task<T> task) {

@@ -13,13 +13,6 @@ namespace straggler::python {
 
 namespace {
 
-std::vector<Gradient> gradients_of(const NodeObject& node, const py::sequence& parts) {
-  std::vector<Gradient> all;
-  for (const py::handle part : parts) all.push_back(value_in(node, part.cast<const GradientObject&>()));
-  if (all.empty()) throw std::invalid_argument("the list is empty; at least one is needed");
-  return all;
-}
-
 void define_votes(py::class_<NodeObject>& node) {
   const auto require_votes = [](const NodeObject& self) {
     if (!self.node().votes())
@@ -32,7 +25,7 @@ void define_votes(py::class_<NodeObject>& node) {
       "vote",
       [require_votes](NodeObject& self, const py::sequence& parts) {
         require_votes(self);
-        return to_python(self.scope(), self.node().vote(gradients_of(self, parts)));
+        return to_python(self.scope(), self.node().vote(values_of<Gradient>(self, parts)));
       },
       py::arg("parts"), "Over gradients that were taken at the same weights; the server steps along it.");
   node.def(
@@ -68,7 +61,7 @@ void define_clients(py::class_<NodeObject>& node) {
          const std::optional<std::vector<Rank>>& among) {
         if (count < 0) throw std::invalid_argument("a number of clients is not negative");
         std::function<bool(Rank)> allowed;
-        if (!may.is_none()) allowed = [&may](Rank rank) { return may(rank).cast<bool>(); };
+        if (!may.is_none()) allowed = [&may](Rank rank) { return py::bool_(may(rank)).operator bool(); };
         return self.node().draw_clients(pool_of(self, among), count, round, allowed);
       },
       py::arg("count"), py::arg("round"), py::arg("may") = py::none(), py::arg("among") = py::none(),
@@ -144,31 +137,33 @@ void define_groups(py::class_<NodeObject>& node) {
   node.def(
       "contribution_of",
       [](NodeObject& self, const WeightsObject& start, const WeightsObject& weights, const py::sequence& means) {
-        std::vector<Weights> all;
-        for (const py::handle mean : means) all.push_back(value_in(self, mean.cast<const WeightsObject&>()));
-        return to_python(self.scope(), contribution_of(value_in(self, start), value_in(self, weights), all));
+        return to_python(self.scope(), contribution_of(value_in(self, start), value_in(self, weights), values_of<Weights>(self, means)));
       },
       py::arg("start"), py::arg("weights"), py::arg("means"),
       "The weights as what a group has put into the version of `start` in several rounds; `means`: one of each round.");
 }
 
 void define_one_process(py::module_& module, py::class_<NodeObject>& node) {
-  py::class_<Drawing>(module, "Drawing", "What one worker has drawn so far, by the process that draws for it.").def(py::init<>());
+  py::class_<DrawingObject> drawing_type(module, "Drawing", "What one worker has drawn so far, by the process that draws for it.");
+  def_constructor(drawing_type, [] { return DrawingObject(); });
   node.def(
       "next_batch_of",
-      [](NodeObject& self, Rank worker, Drawing& drawing, std::int64_t samples) {
+      [](NodeObject& self, Rank worker, DrawingObject& drawing, std::int64_t samples) {
         require_worker(self, "draws samples");
         if (samples < 1) throw std::invalid_argument("a batch has at least one sample");
-        return self.node().next_batch_of(worker_rank(self, worker), drawing, samples);
+        worker_rank(self, worker);
+        if (drawing.run == 0) drawing.run = self.scope().number();
+        if (drawing.run != self.scope().number()) throw std::runtime_error("this Drawing belongs to another run than the node");
+        return to_python(self.scope(), self.node().next_batch_of(worker, drawing.drawing, samples));
       },
       py::arg("worker"), py::arg("drawing"), py::arg("samples"),
       "The next samples of another worker's sequence, by the process that draws for it.");
   node.def(
       "load",
-      [](NodeObject& self, const DrawnBatch& first, std::int64_t samples) {
+      [](NodeObject& self, const BatchObject& first, std::int64_t samples) {
         require_worker(self, "loads samples");
         if (samples < 1) throw std::invalid_argument("at least one sample is loaded");
-        return operation(self, self.node().load(first, samples), false);
+        return operation(self, self.node().load(batch_in(self, first), samples), false);
       },
       py::arg("first"), py::arg("samples"),
       "Waits until the loader has prepared that number of samples, which includes `first` (one_process=True).");
@@ -195,7 +190,12 @@ void define_push_sum(py::module_& module, py::class_<NodeObject>& node) {
           "half", [](PushWeightObject& mine) { return std::make_unique<PushWeightObject>(mine.life(), mine.weight().half()); },
           "Half of it leaves.")
       .def(
-          "add", [](PushWeightObject& mine, PushWeightObject& other) { mine.weight().add(other.weight()); }, py::arg("other"),
+          "add",
+          [](PushWeightObject& mine, PushWeightObject& other) {
+            if (&mine.life().scope() != &other.life().scope()) throw std::runtime_error("these push-sum weights belong to two runs");
+            mine.weight().add(other.weight());
+          },
+          py::arg("other"),
           "Takes all of the other one.");
   node.def(
       "push_weight",
@@ -208,6 +208,7 @@ void define_push_sum(py::module_& module, py::class_<NodeObject>& node) {
       "with_push_weight",
       [](NodeObject& self, const WeightsObject& weights, PushWeightObject& share) {
         Weights with = value_in(self, weights);
+        if (&share.life() != &self.life()) throw std::runtime_error("this push-sum weight belongs to another node");
         with.edit().more.edit().push_weight = std::make_shared<PushWeight>(std::move(share.weight()));
         return to_python(self.scope(), std::move(with));
       },

@@ -101,6 +101,7 @@ class NumpyOptimizer final : public ScheduledRule {
 
   Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
               std::vector<Handle>& state) const override {
+    if (state.size() + 1 != rules_.size()) state.clear();  // of another kind (Node::adopt_optimizer): as before the first step
     std::vector<Handle> inputs{weights, gradient};
     inputs.insert(inputs.end(), state.begin(), state.end());
     std::vector<double> given{learning_rate(epochs, averaged)};

@@ -130,7 +130,7 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
   std::vector<TensorInfo> tensors;
   std::vector<float> weights;
   {
-    const py::gil_scoped_release released;
+    const Released released;
     const Scenario scenario = read(source);
     request.scenario_name = scenario.name;
     request.scenario_file = scenario.file;
@@ -171,7 +171,7 @@ py::dict compare_folders(const std::vector<std::string>& folders, const std::vec
   std::string text, json;
   std::vector<std::string> notes;
   {
-    const py::gil_scoped_release released;
+    const Released released;
     const Comparison comparison = comparison_of(folders, labels);
     text = comparison_table(comparison) + "\n" + comparison.verdict + "\n";
     for (const std::string& note : comparison.notes) text += "note: " + note + "\n";
@@ -192,7 +192,7 @@ void define_runs(py::module_& module) {
       "run_page",
       [](const std::string& folder) {
         const RegistryInUse in_use;
-        const py::gil_scoped_release released;
+        const Released released;
         return run_page(folder);
       },
       py::arg("folder"));
@@ -200,7 +200,7 @@ void define_runs(py::module_& module) {
       "compare_page",
       [](const std::vector<std::string>& folders, const std::vector<std::string>& labels, const std::string& beside) {
         const RegistryInUse in_use;
-        const py::gil_scoped_release released;
+        const Released released;
         return compare_page(comparison_of(folders, labels), beside);
       },
       py::arg("folders"), py::arg("labels"), py::arg("beside"));

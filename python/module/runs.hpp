@@ -24,7 +24,7 @@ Source source_of(const py::dict& given);
 /// Throws ScenarioErrors. The lock need not be held.
 Scenario read(const Source& source);
 
-/// Polls Python for interrupts (Ctrl-C), and reports progress to it.
+/// Polls Python for interrupts (Ctrl-C) and for its end, and reports progress to it.
 class Watch {
  public:
   /// `tell`: a function, or None. With the lock held.
@@ -34,6 +34,7 @@ class Watch {
   bool look(const Arguments& arguments) {
     const auto now = std::chrono::steady_clock::now();
     if (failure_ || now < next_look_) return failure_ != nullptr;
+    if (InterpreterEnd::is_near()) return true;
     next_look_ = now + std::chrono::milliseconds(50);
     const Gil gil;
     try {
@@ -64,7 +65,7 @@ template <class Arguments, class Body>
 void run_beside(Watch& watch, std::atomic<bool>& stop, const Arguments& arguments, const Body& body) {
   std::exception_ptr failure;
   {
-    const py::gil_scoped_release released;
+    const Released released;
     std::mutex mutex;
     std::condition_variable changed;
     bool over = false;

@@ -3,10 +3,12 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
 #include "models/optimizers/optimizer.hpp"
+#include "python/module/calls.hpp"
 #include "python/module/operations.hpp"
 #include "scenarios/schema/late_words.hpp"
 #include "sim/training/late_schemes.hpp"
@@ -16,6 +18,31 @@ namespace straggler::python {
 namespace {
 
 using Shared = std::shared_ptr<const Kept>;
+
+/// The author's fact as that type. Throws py::type_error.
+template <class T>
+T fact(py::handle what, const std::string& name) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (!PyBool_Check(what.ptr())) refuse_argument(name.c_str(), what, "True or False");
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    if (PyBool_Check(what.ptr())) refuse_argument(name.c_str(), what, "a number");
+  }
+  try {
+    return what.cast<T>();
+  } catch (const py::cast_error&) {
+    const bool whole = std::is_integral_v<T>, number = std::is_arithmetic_v<T>, text = std::is_same_v<T, std::string>;
+    refuse_argument(name.c_str(), what, whole ? "a whole number" : number ? "a number" : text ? "a text" : "a list or dict of texts");
+  }
+}
+
+/// A whole number from `least` to 2^31 - 1, or None.
+std::optional<std::int64_t> count_or_none(const py::object& what, const std::string& name, std::int64_t least = 1) {
+  if (what.is_none()) return std::nullopt;
+  const auto count = fact<std::int64_t>(what, name);
+  if (count < least || count > std::numeric_limits<std::int32_t>::max())
+    throw std::invalid_argument(name + " is " + std::to_string(count) + "; write a whole number from " + std::to_string(least));
+  return count;
+}
 
 py::object value_of(const Value& value) {
   return std::visit([](const auto& what) { return py::object(py::cast(what)); }, value);
@@ -82,8 +109,8 @@ class Spec {
   explicit Spec(py::dict given) : given_(std::move(given)) {}
   py::object get(const char* name) const { return given_.contains(name) ? py::object(given_[name]) : py::object(py::none()); }
   bool has(const char* name) const { return !get(name).is_none(); }
-  std::string text(const char* name) const { return has(name) ? get(name).cast<std::string>() : std::string(); }
-  bool flag(const char* name, bool fallback) const { return has(name) ? get(name).cast<bool>() : fallback; }
+  std::string text(const char* name) const { return has(name) ? fact<std::string>(get(name), name) : std::string(); }
+  bool flag(const char* name, bool fallback) const { return has(name) ? fact<bool>(get(name), name) : fallback; }
 
   /// convert() of the author's value, which is checked at once, or of the function's result. Called without the lock.
   template <class Convert>
@@ -98,16 +125,17 @@ class Spec {
       return convert(what);
     };
   }
-  /// The same of a function of (parameters, workers); None: nothing.
-  template <class T>
-  auto optional_of_workers(const char* name) const {
+  /// The same of a function of (parameters, workers).
+  template <class Convert>
+  auto of_workers(const char* name, Convert convert) const {
     auto kept = std::make_shared<const Kept>(get(name));
     const bool calls = PyCallable_Check(kept->get().ptr()) != 0;
-    return [kept, calls](const Parameters& parameters, const TrainingPlan& plan) {
+    if (!calls) convert(py::reinterpret_borrow<py::object>(kept->get()));
+    return [kept, calls, convert](const Parameters& parameters, const TrainingPlan& plan) {
       const Gil gil;
       py::object what = py::reinterpret_borrow<py::object>(kept->get());
       if (calls) what = what(values_of(parameters), plan.workers);
-      return what.is_none() ? std::optional<T>() : std::optional<T>(what.cast<T>());
+      return convert(what);
     };
   }
 
@@ -153,9 +181,9 @@ Parameter parameter_of(const py::dict& given) {
   if (spec.has("default")) parameter.fallback = spec.text("default");
   parameter.required = spec.flag("required", false);
   parameter.meaning = spec.text("meaning");
-  if (spec.has("low")) parameter.range.low = spec.get("low").cast<double>();
-  if (spec.has("high")) parameter.range.high = spec.get("high").cast<double>();
-  if (spec.has("choices")) parameter.choices = spec.get("choices").cast<std::vector<std::string>>();
+  if (spec.has("low")) parameter.range.low = fact<double>(spec.get("low"), "low");
+  if (spec.has("high")) parameter.range.high = fact<double>(spec.get("high"), "high");
+  if (spec.has("choices")) parameter.choices = fact<std::vector<std::string>>(spec.get("choices"), "choices");
   if (parameter.fallback) parse_value(parameter, *parameter.fallback);
   return parameter;
 }
@@ -163,21 +191,25 @@ Parameter parameter_of(const py::dict& given) {
 /// {"kind": "sgd", "learning_rate": 0.7}; None: the scheme has no second optimizer.
 std::optional<OptimizerChoice> optimizer_of(const py::object& given) {
   if (given.is_none()) return std::nullopt;
+  if (!py::isinstance<py::dict>(given) || !given.contains("kind"))
+    refuse_argument("outer_optimizer", given, "such as {'kind': 'sgd', 'learning_rate': 0.7}");
   OptimizerChoice choice;
-  choice.kind = given["kind"].cast<std::string>();
+  choice.kind = fact<std::string>(given["kind"], "outer_optimizer: kind");
+  if (!Registry<OptimizerEntry>::instance().find(choice.kind))
+    throw std::invalid_argument("outer_optimizer: there is no optimizer '" + choice.kind + "'; straggler.list('optimizers') has them");
   const OptimizerEntry& entry = Registry<OptimizerEntry>::instance().at(choice.kind);
   for (const auto& [key, value] : given.cast<py::dict>()) {
-    const auto name = key.cast<std::string>();
+    const auto name = fact<std::string>(key, "outer_optimizer: a key");
     if (name == "kind") continue;
     const auto parameter =
         std::find_if(entry.parameters.begin(), entry.parameters.end(), [&](const Parameter& p) { return p.name == name; });
     if (parameter == entry.parameters.end()) throw std::invalid_argument("outer_optimizer: " + choice.kind + " has no parameter " + name);
     if (parameter->type == ValueType::boolean)
-      choice.parameters.set(name, value.cast<bool>());
+      choice.parameters.set(name, fact<bool>(value, "outer_optimizer: " + name));
     else if (parameter->type == ValueType::count)
-      choice.parameters.set(name, value.cast<std::int64_t>());
+      choice.parameters.set(name, fact<std::int64_t>(value, "outer_optimizer: " + name));
     else
-      choice.parameters.set(name, value.cast<double>());
+      choice.parameters.set(name, fact<double>(value, "outer_optimizer: " + name));
   }
   complete(entry.parameters, choice.parameters);
   return choice;
@@ -199,8 +231,14 @@ std::optional<double> updates_of(const Kept& rule, const Parameters& parameters,
   const py::object given = py::reinterpret_borrow<py::object>(rule.get());
   if (given.is_none()) return std::nullopt;
   const double batches = plan.batches_per_epoch();
-  if (PyCallable_Check(given.ptr())) return given(values_of(parameters), plan.workers, batches).cast<std::optional<double>>();
-  return given.cast<std::string>() == "rounds" ? batches / plan.workers : batches;
+  if (PyCallable_Check(given.ptr())) {
+    const py::object made = given(values_of(parameters), plan.workers, batches);
+    if (made.is_none()) return std::nullopt;
+    const auto updates = fact<double>(made, "updates_per_epoch");
+    if (!(updates > 0 && updates < 1e18)) throw std::invalid_argument("updates_per_epoch is " + shown(made) + "; it must be positive");
+    return updates;
+  }
+  return fact<std::string>(given, "updates_per_epoch") == "rounds" ? batches / plan.workers : batches;
 }
 
 /// "chance", "samples", or {"speed": candidates}.
@@ -208,14 +246,13 @@ ClientSelection selection_of(const py::object& given) {
   using By = ClientSelection::By;
   if (given.is_none()) return {};
   if (py::isinstance<py::dict>(given) && py::len(given) == 1 && given.contains("speed")) {
-    const auto candidates = given["speed"].cast<std::int64_t>();
-    if (candidates < 1) throw std::invalid_argument("selection by speed draws at least one candidate for each place");
+    const auto candidates = count_or_none(given["speed"], "selection: speed").value_or(1);
     return {By::speed, candidates};
   }
   const bool text = py::isinstance<py::str>(given);
   if (text && given.cast<std::string>() == "chance") return {};
   if (text && given.cast<std::string>() == "samples") return {By::samples, 1};
-  throw std::invalid_argument("selection is " + std::string(py::repr(given)) + "; write 'chance', 'samples' or {'speed': candidates}");
+  throw std::invalid_argument("selection is " + shown(given) + "; write 'chance', 'samples' or {'speed': candidates}");
 }
 
 WorkersHold workers_hold_named(const std::string& name) {
@@ -223,10 +260,6 @@ WorkersHold workers_hold_named(const std::string& name) {
   if (name == "own_version") return WorkersHold::own_version;
   if (name == "own_weights") return WorkersHold::own_weights;
   throw std::invalid_argument("workers_hold is '" + name + "'; known: same_version, own_version, own_weights");
-}
-
-std::optional<std::int64_t> count_or_none(const py::object& what) {
-  return what.is_none() ? std::optional<std::int64_t>() : std::optional<std::int64_t>(what.cast<std::int64_t>());
 }
 
 /// Bytes of a Python worker beyond those of a C++ one: its generator, node and operation. Measured with 21,000 workers of asgd.
@@ -245,39 +278,38 @@ SchemeEntry entry_of(const Spec& spec, const Shared& type) {
   entry.traffic = {.text = "not stated", .bytes = [](const Parameters&, const TrainingPlan&) { return std::optional<UpdateBytes>(); }};
   std::vector<Parameter> declared;
   for (const py::handle each : spec.get("parameters")) declared.push_back(parameter_of(each.cast<py::dict>()));
-  declared.push_back(on_failure_of(spec.get("on_failure").cast<std::vector<std::string>>()));
+  declared.push_back(on_failure_of(fact<std::vector<std::string>>(spec.get("on_failure"), "on_failure")));
   entry.parameters = std::move(declared);
-  entry.examples = spec.get("examples").cast<std::vector<ParameterTexts>>();
-  const auto truth = [](const py::object& what) { return what.cast<bool>(); };
-  entry.exchange = spec.setting("exchange", [](const py::object& what) { return exchange_named(what.cast<std::string>()); });
-  entry.versions = spec.setting("versions", [](const py::object& what) { return versions_named(what.cast<std::string>()); });
-  entry.asynchronous = spec.setting("asynchronous", truth);
-  entry.reduces = spec.setting("reduces", truth);
-  entry.sends_gradients = spec.setting("sends_gradients", truth);
+  entry.examples = fact<std::vector<ParameterTexts>>(spec.get("examples"), "examples");
+  const auto truth = [](const char* name) { return [name](const py::object& what) { return fact<bool>(what, name); }; };
+  const auto count = [](const char* name) { return [name](const py::object& what) { return count_or_none(what, name); }; };
+  entry.exchange = spec.setting("exchange", [](const py::object& what) { return exchange_named(fact<std::string>(what, "exchange")); });
+  entry.versions = spec.setting("versions", [](const py::object& what) { return versions_named(fact<std::string>(what, "versions")); });
+  entry.asynchronous = spec.setting("asynchronous", truth("asynchronous"));
+  entry.reduces = spec.setting("reduces", truth("reduces"));
+  entry.sends_gradients = spec.setting("sends_gradients", truth("sends_gradients"));
   entry.answers_hold_own = spec.flag("answers_hold_own", true);
   entry.unanswered = spec.flag("unanswered", false);
-  entry.invited = spec.optional_of_workers<std::int64_t>("invited");
+  entry.invited = spec.of_workers("invited", count("invited"));
   entry.outer_optimizer = spec.setting("outer_optimizer", optimizer_of);
   entry.selection = spec.setting("selection", selection_of);
   entry.invites = spec.flag("invites", false);
-  entry.cell_chunks = spec.setting("cell_chunks", count_or_none);
-  entry.minibatch = spec.setting("minibatch", count_or_none);
-  entry.only_workers = count_or_none(spec.get("only_workers"));
+  entry.cell_chunks = spec.setting("cell_chunks", count("cell_chunks"));
+  entry.minibatch = spec.setting("minibatch", count("minibatch"));
+  entry.only_workers = count_or_none(spec.get("only_workers"), "only_workers");
   entry.one_process = spec.flag("one_process", false);
   if (spec.has("aggregators"))
-    entry.aggregators = [count = spec.optional_of_workers<Rank>("aggregators")](const Parameters& parameters, const TrainingPlan& plan) {
-      return std::clamp<Rank>(count(parameters, plan).value_or(1), 1, plan.workers);
+    entry.aggregators = [number = spec.of_workers("aggregators", count("aggregators"))](const Parameters& parameters, const TrainingPlan& plan) {
+      return static_cast<Rank>(std::clamp<std::int64_t>(number(parameters, plan).value_or(1), 1, plan.workers));
     };
-  entry.unfit = [why = spec.optional_of_workers<std::string>("unfit")](const Parameters& parameters, const TrainingPlan& plan) {
-    return why(parameters, plan).value_or("");
-  };
+  entry.unfit = spec.of_workers("unfit", [](const py::object& why) { return why.is_none() ? std::string() : fact<std::string>(why, "unfit"); });
   entry.updates_per_epoch = [rule = std::make_shared<const Kept>(spec.get("updates_per_epoch"))](
                                 const Parameters& parameters, const TrainingPlan& plan) { return updates_of(*rule, parameters, plan); };
   entry.not_compressible = spec.text("not_compressible");
   entry.real = false;
-  entry.with_compression = spec.get("with_compression").cast<ParameterTexts>();
+  entry.with_compression = fact<ParameterTexts>(spec.get("with_compression"), "with_compression");
   entry.workers_hold = workers_hold_named(spec.text("workers_hold"));
-  entry.worker_vectors = spec.get("worker_vectors").cast<std::size_t>();
+  entry.worker_vectors = static_cast<std::size_t>(count_or_none(spec.get("worker_vectors"), "worker_vectors", 0).value_or(0));
   entry.worker_bytes += python_bytes;
   entry.make = [type, exchange = entry.exchange](const Parameters& parameters) {
     return std::make_unique<PythonScheme>(type, parameters, exchange(parameters) == Exchange::server);

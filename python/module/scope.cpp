@@ -1,7 +1,10 @@
 #include "python/module/scope.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <stdexcept>
+
+#include "python/module/calls.hpp"
 
 namespace straggler::python {
 
@@ -13,8 +16,15 @@ Scope& HeldBase::scope() const {
   return *scope_;
 }
 
+namespace {
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+}  // namespace
+
 Scope::Scope(py::object instance, Rank limit, bool has_server)
-    : instance_(std::move(instance)), ranks_(limit), has_server_(has_server) {}
+    : number_(next_number()), instance_(std::move(instance)), ranks_(limit), has_server_(has_server) {}
 
 Scope::~Scope() {
   const Gil gil;
@@ -24,7 +34,7 @@ Scope::~Scope() {
     held.drop_(held);
     held.scope_ = nullptr;
   }
-  left_.clear();
+  clean_up();
 }
 
 PayloadTypes& payload_types() {
@@ -48,7 +58,10 @@ py::object to_python(Scope& scope, From<Gradient> gradient) {
   return py::cast(std::make_unique<GradientObject>(scope, std::move(static_cast<Gradient&>(gradient)), sender));
 }
 py::object to_python(Scope&, From<Token> token) { return py::cast(TokenObject{token, token.sender}); }
-py::object to_python(Scope&, From<Samples> samples) { return py::cast(SamplesObject{samples->batch, samples->bytes, samples.sender}); }
+py::object to_python(Scope& scope, const DrawnBatch& batch) { return py::cast(BatchObject{batch, scope.number()}); }
+py::object to_python(Scope& scope, From<Samples> samples) {
+  return py::cast(SamplesObject{{samples->batch, scope.number()}, samples->bytes, samples.sender});
+}
 py::object to_python(Scope&, From<MembershipNotice>) { return py::cast(MembershipNotice()); }
 py::object to_python(Scope&, SyncSignal signal) { return py::cast(signal); }
 
@@ -77,43 +90,50 @@ void define_messages(py::module_& module) {
       .def("__eq__", [](const Peer& peer, Rank rank) { return peer.rank == rank; })
       .def("__lt__", [](const Peer& peer, const Peer& other) { return peer.rank < other.rank; })
       .def("__repr__", [](const Peer& peer) { return "<straggler.Peer " + sender_name(peer) + ">"; });
-  py::class_<SyncSignal>(module, "Signal", "A numbered control word without bytes: of those that have come only the highest is kept.")
-      .def(py::init<std::uint64_t>(), py::arg("number"))
-      .def_readonly("number", &SyncSignal::number, "Of the signal; a later one stands for all before it.");
+  py::class_<SyncSignal> signal(module, "Signal", "A numbered control word without bytes: of those that have come only the highest is kept.");
+  def_constructor(
+      signal, [](std::uint64_t number) { return SyncSignal(number); }, py::arg("number"));
+  signal.def_readonly("number", &SyncSignal::number, "Of the signal; a later one stands for all before it.");
   payload_types().notice = py::class_<MembershipNotice>(module, "MembershipNotice", "Who is in has changed.").release();
-  payload_types().token =
-      py::class_<TokenObject>(module, "Token", "A control word from one node to another, with bytes: a message like others.")
-          .def(py::init([](std::uint32_t number, std::uint32_t bytes) {
-                 return TokenObject{{number, bytes}};
-               }),
-               py::arg("number") = 0, py::arg("bytes") = 8)
-          .def_property_readonly(
-              "number", [](const TokenObject& token) { return token.token.number; }, "What it says: the scheme's own.")
-          .def_property_readonly(
-              "bytes", [](const TokenObject& token) { return token.token.bytes; }, "On the wire.")
-          .def_property_readonly(
-              "sender", [](const TokenObject& token) { return sender_of(token.sender); }, "Who sent it.")
-          .release();
-  payload_types().samples =
-      py::class_<SamplesObject>(module, "Samples",
-                                "A batch that one process draws for another: its inputs, or what the model made of them.")
-          .def(py::init([](const DrawnBatch& batch, double bytes_per_sample) {
-                 if (!(bytes_per_sample >= 0)) throw std::invalid_argument("bytes of a sample are not negative");
-                 return SamplesObject{batch, static_cast<std::uint64_t>(std::llround(batch.size * bytes_per_sample))};
-               }),
-               py::arg("batch"), py::arg("bytes_per_sample"))
-          .def_readonly("batch", &SamplesObject::batch, "What they are.")
-          .def_readonly("bytes", &SamplesObject::bytes, "On the wire.")
-          .def_property_readonly(
-              "sender", [](const SamplesObject& samples) { return sender_of(samples.sender); }, "Who sent them.")
-          .release();
-  py::class_<Fragment>(module, "Fragment", "One of `count` equal pieces of a vector.")
-      .def(py::init([](std::uint32_t index, std::uint32_t count) {
-             if (index >= count) throw std::invalid_argument("a fragment's index is below its count");
-             return Fragment{index, count};
-           }),
-           py::arg("index"), py::arg("count"))
-      .def_readonly("index", &Fragment::index, "From 0 to count - 1.")
+  py::class_<TokenObject> token_type(module, "Token", "A control word from one node to another, with bytes: a message like others.");
+  def_constructor(
+      token_type,
+      [](std::uint32_t number, std::uint32_t bytes) {
+        return TokenObject{{number, bytes}};
+      },
+      py::arg("number") = 0, py::arg("bytes") = 8);
+  token_type
+      .def_property_readonly(
+          "number", [](const TokenObject& token) { return token.token.number; }, "What it says: the scheme's own.")
+      .def_property_readonly(
+          "bytes", [](const TokenObject& token) { return token.token.bytes; }, "On the wire.")
+      .def_property_readonly(
+          "sender", [](const TokenObject& token) { return sender_of(token.sender); }, "Who sent it.");
+  payload_types().token = token_type.release();
+  py::class_<SamplesObject> samples_type(module, "Samples",
+                                         "A batch that one process draws for another: its inputs, or what the model made of them.");
+  def_constructor(
+      samples_type,
+      [](const BatchObject& batch, double bytes_per_sample) {
+        const double bytes = batch.batch.size * bytes_per_sample;
+        if (!(bytes >= 0 && bytes < 1e18)) throw std::invalid_argument("bytes of all samples are from 0 to below 10^18");
+        return SamplesObject{batch, static_cast<std::uint64_t>(std::llround(bytes))};
+      },
+      py::arg("batch"), py::arg("bytes_per_sample"));
+  samples_type.def_readonly("batch", &SamplesObject::batch, "What they are.")
+      .def_readonly("bytes", &SamplesObject::bytes, "On the wire.")
+      .def_property_readonly(
+          "sender", [](const SamplesObject& samples) { return sender_of(samples.sender); }, "Who sent them.");
+  payload_types().samples = samples_type.release();
+  py::class_<Fragment> fragment(module, "Fragment", "One of `count` equal pieces of a vector.");
+  def_constructor(
+      fragment,
+      [](std::uint32_t index, std::uint32_t count) {
+        if (index >= count) throw std::invalid_argument("a fragment's index is below its count");
+        return Fragment{index, count};
+      },
+      py::arg("index"), py::arg("count"));
+  fragment.def_readonly("index", &Fragment::index, "From 0 to count - 1.")
       .def_readonly("count", &Fragment::count, "How many pieces there are.");
   py::class_<Contribution>(module, "Contribution", "What a worker put into weights or a gradient since it last read a version.")
       .def_readonly("worker", &Contribution::worker, "Its rank.")
@@ -122,10 +142,13 @@ void define_messages(py::module_& module) {
       .def_readonly("read_version", &Contribution::read_version, "The version that they began from.")
       .def_property_readonly(
           "spent", [](const Contribution& made) { return made.spent.seconds(); }, "Seconds of simulated time that they took.");
-  py::class_<DrawnBatch>(module, "Batch", "A batch, or a piece of one: `size` samples from `position` of their stream.")
-      .def_readonly("size", &DrawnBatch::size, "Samples.")
-      .def_readonly("position", &DrawnBatch::position, "Of its first sample in the worker's stream.")
-      .def_readonly("number", &DrawnBatch::number, "Of the worker's batches, from 0.");
+  py::class_<BatchObject>(module, "Batch", "A batch, or a piece of one: `size` samples from `position` of their stream.")
+      .def_property_readonly(
+          "size", [](const BatchObject& batch) { return batch.batch.size; }, "Samples.")
+      .def_property_readonly(
+          "position", [](const BatchObject& batch) { return batch.batch.position; }, "Of its first sample in the worker's stream.")
+      .def_property_readonly(
+          "number", [](const BatchObject& batch) { return batch.batch.number; }, "Of the worker's batches, from 0.");
 }
 
 void define_vectors(py::module_& module) {
@@ -191,7 +214,7 @@ void define_vectors(py::module_& module) {
           "128 bits that name the value: equal keys are equal numbers.");
   py::class_<OptimizerObject>(module, "Optimizer", "An optimizer with its state, for node.step.")
       .def(
-          "reset", [](OptimizerObject& optimizer) { optimizer.value()->reset(); }, "Its state is as before the first step.");
+          "reset", [](OptimizerObject& optimizer) { optimizer.value().get().reset(); }, "Its state is as before the first step.");
 }
 
 }  // namespace

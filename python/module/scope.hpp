@@ -1,9 +1,28 @@
-// Lifetimes of the parts of a simulation that Python's objects hold.
-//  A simulation lives on one thread, and its values have counters that no other thread may touch. Python's objects live while they are
-// referenced, and die on any thread that holds the interpreter's lock. Invariants:
-//  - When the simulation's processes have ended, everything that objects hold of it is dropped, on its thread. The objects remain, empty.
-//  - An object that dies on another thread hands its value to the simulation's thread.
-//  - Lists of objects are touched with the interpreter's lock held; values only on the simulation's thread.
+// What keeps what alive, in the whole module.
+//
+//  owner                    owns
+//  process (its frame)      its Life, until the worker crashes, leaves or is absent, or the run ends
+//  Life                     references to the generator, to the node as Python sees it, and to the operation that is awaited; shares the Scope
+//  Scope                    the author's object. One for all processes of a simulation; it ends with the last of them
+//  Weights, Gradient, …     (Held) their value, until the Scope ends; then they are empty
+//  Optimizer                an optimizer of its own, likewise; or none: it stands for the one that its node has when it is used
+//  Operation                its Awaited, until it has been awaited, or is part of a first_of, or its Life ends
+//  Awaited of a step        shares the optimizer
+//  first_of                 both of its operations
+//  first_of_in_flight       the second one, and a reference to the object of the first one, which may be over: it is asked where it is awaited
+//  PushWeight               its share, until its Life ends: it returns to the run's pool
+//  Peer, Token, Samples, …  nothing: they are copies, and may come from any run. Who uses one checks its rank, or its run (Scope::number)
+//  registered schemes       their class and functions, as long as the entry is registered. Rules and optimizers: for ever
+//
+//  - A simulation lives on one thread, and its values have counters that no other thread may touch. Python's objects live while they are
+//    referenced, and die on any thread that holds the interpreter's lock: there they hand their value to the simulation's thread.
+//  - Lists of objects are touched with the lock held; values only on the simulation's thread.
+//  - When a Life or a Scope ends, what it has lent to objects is dropped, on its thread. The objects remain, empty; all that they are asked
+//    raises an error.
+//  - A node is used by its own generator alone, while that runs (Scope::Turn), or by a function that one of its operations calls. So no
+//    `finally`, no `__del__` and no other generator comes in where the simulation is at work.
+//  - No object of the module is without its value (calls.hpp).
+//  - What asks for the lock stands still where the interpreter ends (InterpreterEnd).
 #pragma once
 #include <pthread.h>
 
@@ -18,6 +37,7 @@
 
 namespace straggler::python {
 
+class Life;
 class Scope;
 
 /// A member of a list of objects that end together.
@@ -43,8 +63,15 @@ class Linked {
   Linked *next_ = nullptr, *previous_ = nullptr;
 };
 
+/// An optimizer that Python has made, or the node's own.
+struct AnyOptimizer {
+  std::shared_ptr<Optimizer> made;  // null: the node's
+  Node* of = nullptr;
+  Optimizer& get() const { return made ? *made : of->optimizer(); }
+};
+
 /// Values that can be handed to the simulation's thread.
-using Remains = std::variant<Weights, Gradient, Handle, std::shared_ptr<Optimizer>, std::unique_ptr<Awaited>, std::unique_ptr<PushWeight>>;
+using Remains = std::variant<Weights, Gradient, Handle, AnyOptimizer, std::unique_ptr<Awaited>, std::unique_ptr<PushWeight>>;
 
 /// A value of a simulation, held by a Python object.
 class HeldBase : public Linked {
@@ -76,10 +103,24 @@ class Scope {
   py::handle instance() const { return instance_.get(); }
   Rank ranks() const { return ranks_; }
   bool has_server() const { return has_server_; }
+  /// Of no other simulation of this process.
+  std::uint64_t number() const { return number_; }
   /// Drops the values of objects that died on other threads. On the simulation's thread, with the lock held.
   void clean_up() {
-    if (!left_.empty()) left_.clear();
+    while (!left_.empty()) std::vector<Remains>(std::move(left_)).clear();  // which may run Python's code
   }
+  /// While it lives, Python's code of a life runs: its generator, or a function that one of its operations calls.
+  class Turn {
+   public:
+    Turn(Scope& scope, const Life& life) : scope_(scope), before_(std::exchange(scope.turn_, &life)) {}
+    ~Turn() { scope_.turn_ = before_; }
+    Turn(const Turn&) = delete;
+
+   private:
+    Scope& scope_;
+    const Life* before_;
+  };
+  bool is_turn_of(const Life& life) const { return turn_ == &life; }
   void leave(Remains what) { left_.push_back(std::move(what)); }
   /// True once: many steps and nothing published, a likely mistake, since only updates end a run.
   bool steps_for_nothing() { return ++unpublished_steps_ == 10'000; }
@@ -88,6 +129,8 @@ class Scope {
  private:
   friend class HeldBase;
   const pthread_t thread_ = pthread_self();
+  const std::uint64_t number_;
+  const Life* turn_ = nullptr;  // whose code runs; null: nobody's
   Kept instance_;
   Rank ranks_;
   bool has_server_;
@@ -112,7 +155,8 @@ class Held final : public HeldBase {
     scope();
     return value_;
   }
-  Peer sender;  // of a received payload; otherwise anyone
+  Peer sender;             // of a received payload; otherwise anyone
+  bool discarded = false;  // Node::discard has counted it as wasted
 
  private:
   static void drop(HeldBase& self) { static_cast<Held&>(self).value_ = T(); }
@@ -122,7 +166,7 @@ class Held final : public HeldBase {
 using WeightsObject = Held<Weights>;
 using GradientObject = Held<Gradient>;
 using VectorObject = Held<Handle>;
-using OptimizerObject = Held<std::shared_ptr<Optimizer>>;
+using OptimizerObject = Held<AnyOptimizer>;
 
 /// Objects without a value of a simulation.
 struct TokenObject {
@@ -130,17 +174,28 @@ struct TokenObject {
   Peer sender = Peer(anyone, Peer::any_life);
 };
 
+struct BatchObject {
+  DrawnBatch batch;
+  std::uint64_t run = 0;  // Scope::number
+};
+
 /// A plain copy: Samples are counted, and Python's objects may die on any thread.
 struct SamplesObject {
-  DrawnBatch batch;
+  BatchObject batch;
   std::uint64_t bytes = 0;
   Peer sender = Peer(anyone, Peer::any_life);
   Samples samples() const {
     Samples all;
-    all.edit().batch = batch;
+    all.edit().batch = batch.batch;
     all.edit().bytes = bytes;
     return all;
   }
+};
+
+/// What one worker has drawn, by the process that draws for it.
+struct DrawingObject {
+  Drawing drawing;
+  std::uint64_t run = 0;  // 0: nothing has been drawn
 };
 
 /// The Python type of a payload's class: the argument of node.receive.
@@ -157,6 +212,7 @@ py::object to_python(Scope& scope, Weights weights);
 py::object to_python(Scope& scope, Gradient gradient);
 py::object to_python(Scope& scope, Handle vector);
 py::object to_python(Scope& scope, Token token);
+py::object to_python(Scope& scope, const DrawnBatch& batch);
 py::object to_python(Scope& scope, From<Samples> samples);
 py::object to_python(Scope& scope, From<Weights> weights);
 py::object to_python(Scope& scope, From<Gradient> gradient);

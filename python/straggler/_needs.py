@@ -1,11 +1,15 @@
-"""What the package cannot do without, looked for first, so that the error says what to install."""
+"""What the package cannot do without, looked for first, so that the error says what to install or to build."""
 import importlib.util
+import os
 
-_needs = {
-    "numpy": "numpy is missing for this Python; install it: apt install python3-numpy for Debian's python3, or pip install numpy",
-    "straggler._straggler": "straggler was built for another Python than this one; run the one that it was built for (Debian's is "
-                            "/usr/bin/python3), or build it for this one: pip install --no-build-isolation ./python",
-}
-for _name, _remedy in _needs.items():
-    if importlib.util.find_spec(_name) is None:
-        raise ModuleNotFoundError(_remedy, name=_name)
+if importlib.util.find_spec("straggler._straggler") is None:
+    if any(_name.startswith("_straggler.") and not _name.endswith(".pyi") for _name in os.listdir(os.path.dirname(__file__))):
+        raise ModuleNotFoundError(
+            "straggler was built for another Python than this one; run the one that it was built for (Debian's is /usr/bin/python3), or "
+            "build it for this one: pip install --no-build-isolation ./python", name="straggler._straggler")
+    raise ModuleNotFoundError(
+        "straggler's extension is not built; in Straggler's folder: apt install pybind11-dev python3-dev python3-numpy, then cmake --preset "
+        "release && cmake --build --preset release --target straggler_python_package", name="straggler._straggler")
+if importlib.util.find_spec("numpy") is None:
+    raise ModuleNotFoundError(
+        "numpy is missing for this Python; install it: apt install python3-numpy for Debian's python3, or pip install numpy", name="numpy")

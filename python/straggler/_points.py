@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _straggler, _tables
-from ._errors import ResultsError, ScenarioError
+from ._errors import ResultsError, ScenarioError, shown
 from ._progress import Progress, Teller
-from ._source import ScenarioLike, Settings, count, flow, sets, source, text_or_path
+from ._source import ScenarioLike, Settings, count, flag, flow, path, sets, source, text_or_path, word
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -48,9 +48,7 @@ def _free(out: Optional[PathLike], state: Optional[str] = None) -> Optional[str]
     """A folder that is new or empty, or has a file `state` to continue from."""
     if out is None:
         return None
-    folder = os.fspath(out)
-    if not folder:
-        raise ValueError("out is empty; name a folder")
+    folder = path("out", out)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise ResultsError(f"{folder}: is a file, not a folder; name another one with out")
     if os.path.exists(folder) and os.listdir(folder) and not (state and os.path.exists(os.path.join(folder, state))):
@@ -60,8 +58,8 @@ def _free(out: Optional[PathLike], state: Optional[str] = None) -> Optional[str]
 
 def _pool(jobs: int, threads: int, kernels: str, set: Settings, timing_only: bool, out: Optional[str]) -> Dict[str, Any]:
     """What sweeps and races are told alike."""
-    return {"jobs": count("jobs", jobs), "threads": count("threads", threads, most=_straggler.most_threads), "kernels": kernels,
-            "sets": sets(set), "timing_only": bool(timing_only), "out": out}
+    return {"jobs": count("jobs", jobs), "threads": count("threads", threads, most=_straggler.most_threads),
+            "kernels": word("kernels", kernels), "sets": sets(set), "timing_only": flag("timing_only", timing_only), "out": out}
 
 
 class _Files:
@@ -148,10 +146,27 @@ def sweep(sweep: ScenarioLike, jobs: int = 0, out: Optional[PathLike] = None, se
 
 def _entrants(schemes: Union[Mapping[str, Any], Sequence[Any]]) -> List[str]:
     if isinstance(schemes, Mapping):
-        return [f"{label}={flow(scheme, str(label))}" for label, scheme in schemes.items()]
+        return [f"{word('schemes: a label', label)}={flow(scheme, label)}" for label, scheme in schemes.items()]
     if isinstance(schemes, str):
-        return [schemes]
+        return [word("schemes", schemes)]
+    if isinstance(schemes, bytes) or not hasattr(schemes, "__iter__"):
+        raise TypeError(f"schemes is {shown(schemes)}; write a list, as ['ssgd', 'asgd'], or a dict {{label: scheme}}")
+    for scheme in schemes:
+        if not isinstance(scheme, (str, Mapping)):
+            raise TypeError(f"schemes: {shown(scheme)} is no scheme; write its name, or a dict with its kind")
     return [flow(scheme) for scheme in schemes]
+
+
+def _tuned(tune: Union[str, Sequence[str]]) -> List[str]:
+    if not isinstance(tune, (str, tuple)) and not isinstance(tune, type([])):
+        raise TypeError(f"tune is {shown(tune)}; write a list, as ['learning_rate', 'momentum']")
+    return [word("tune", each) for each in ([tune] if isinstance(tune, str) else tune)]
+
+
+def _changed(entrants: Optional[Mapping[str, Mapping[str, Any]]]) -> List[str]:
+    if entrants is not None and not isinstance(entrants, Mapping):
+        raise TypeError(f"entrants is {shown(entrants)}; write {{label: {{path: value}}}}")
+    return [f"{word('entrants: a label', label)}: {flow(changes, label)}" for label, changes in (entrants or {}).items()]
 
 
 def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]], *, tune: Sequence[str] = (), budget: int = 20,
@@ -168,11 +183,9 @@ def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]
     Where all runs of an entrant fail, the first one's exception is raised; where some do, they are in `failures`, with a warning, and count
     as missed."""
     folder = _free(out, "race.sqlite")
-    how = {**_pool(jobs, threads, kernels, set, timing_only, folder), "seeds": count("seeds", seeds), "paired": paired,
-           "schemes": _entrants(schemes),
-           "tune": [tune] if isinstance(tune, str) else [*tune], "budget": count("budget", budget, 1),
-           "tuning_seeds": count("tuning_seeds", tuning_seeds, 1),
-           "entrants": [f"{label}: {flow(changes, str(label))}" for label, changes in (entrants or {}).items()]}
+    how = {**_pool(jobs, threads, kernels, set, timing_only, folder), "seeds": count("seeds", seeds), "paired": flag("paired", paired),
+           "schemes": _entrants(schemes), "tune": _tuned(tune), "budget": count("budget", budget, 1),
+           "tuning_seeds": count("tuning_seeds", tuning_seeds, 1), "entrants": _changed(entrants)}
     with _file(scenario, "scenario") as file, Teller(progress, _words) as tell:
         done = _straggler.race(file, how, tell)
     return Race(done, folder)
@@ -228,6 +241,6 @@ def list(group: Optional[str] = None) -> Any:
     everything = _straggler.list_all()
     if group is None:
         return {name: everything[word] for name, word in _groups.items()}
-    if group not in _groups:
-        raise ValueError(f"there is no group '{group}'; known: {', '.join(_groups)}")
+    if not isinstance(group, str) or group not in _groups:
+        raise ValueError(f"there is no group {shown(group)}; known: {', '.join(_groups)}")
     return everything[_groups[group]]

@@ -5,8 +5,10 @@ from typing import Any, Callable, Dict, Optional, Sequence, Union
 import numpy
 
 from . import _straggler
-from ._schemes import check_decorated
-from ._source import flow, plain
+from ._schemes import check_decorated, check_function
+from ._source import count, flow, plain, word
+
+MOST_STATES = 32  #: each is another call of the function, with all vectors
 
 
 def _check(decorator: str, name: Any, version: Any) -> str:
@@ -38,6 +40,7 @@ def rule(name: str, version: Union[None, str, int] = None) -> Callable[[Callable
     named = _check("rule", name, version)
 
     def register(function: Callable[..., Any]) -> _straggler.Rule:
+        check_function("rule", function)
         return _straggler.register_rule(name, named, lambda arrays, scalars, output: _checked(f"rule {name}", function(*arrays, *scalars),
                                                                                               arrays[0]))
     return register
@@ -46,10 +49,11 @@ def rule(name: str, version: Union[None, str, int] = None) -> Callable[[Callable
 def optimizer(name: str, version: Union[None, str, int] = None, *, states: int = 0,
               parameters: Optional[Dict[str, Union[bool, int, float]]] = None, summary: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers a function as an optimizer of this process: step(weights, gradient, states, rate, **parameters) returns the new weights, or
-    (weights, [states]) if it has states: vectors that are zeros at first. `rate` follows the scenario's schedule.
+    (weights, [states]) if it has states, 32 at most: vectors that are zeros at first. It is called once for each vector that it makes. `rate` follows the scenario's schedule.
 
     parameters: {name: default}, numbers or booleans; learning_rate is there anyway. Versions are as in `rule`."""
     named = _check("optimizer", name, version)
+    states, summary = count("states", states, most=MOST_STATES), word("summary", summary)
     if parameters is not None and not isinstance(parameters, dict):
         raise TypeError(f"parameters is {parameters!r:.80}; write names and defaults, as {{'momentum': 0.9}}")
     declared = {each: plain(default) for each, default in (parameters or {}).items()}
@@ -63,6 +67,8 @@ def optimizer(name: str, version: Union[None, str, int] = None, *, states: int =
         return "boolean" if isinstance(default, bool) else "count" if isinstance(default, int) else "number"
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        check_function("optimizer", function)
+
         def step(arrays: Sequence[numpy.ndarray], scalars: Sequence[float], output: int) -> Any:
             weights, gradient, *before = arrays
             rate, *values = scalars

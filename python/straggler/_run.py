@@ -10,9 +10,9 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy
 
 from . import _straggler, _tables
-from ._errors import ResultsError
+from ._errors import ResultsError, shown
 from ._progress import Progress, Teller
-from ._source import ScenarioLike, Settings, count, source
+from ._source import ScenarioLike, Settings, count, flag, path, source, word
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -34,8 +34,22 @@ def _read_weights(file: pathlib.Path) -> Dict[str, numpy.ndarray]:
                 first, end = facts["data_offsets"]
                 found[name] = numpy.frombuffer(data[start + first:start + end], "<f4").reshape(facts["shape"]).copy()
         return found
-    except (ValueError, KeyError, TypeError) as error:
-        raise ResultsError(f"{file}: is no model that a run wrote ({error})") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError, RecursionError) as error:
+        raise ResultsError(f"{file}: is no model that a run wrote ({shown(error)})") from None
+
+
+def _read_summary(folder: pathlib.Path) -> Dict[str, Any]:
+    try:
+        with open(folder / "summary.json", encoding="utf-8") as file:
+            summary = json.load(file)
+        missing = [key for key in ("name", "scheme", "workers", "outcome", "simulated_seconds")
+                   if not isinstance(summary, dict) or key not in summary]
+        if not missing and isinstance(summary["simulated_seconds"], (int, float)):
+            return summary
+        reason = f"it does not say {missing[0]}" if missing else "its simulated_seconds are no number"
+    except (OSError, ValueError, RecursionError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is no JSON"
+    raise ResultsError(f"{folder}: is no result folder of a run (summary.json: {reason}); name the `out` of a run")
 
 
 class Run:
@@ -44,16 +58,11 @@ class Run:
     def __init__(self, folder: PathLike, weights: Optional[Dict[str, numpy.ndarray]] = None,
                  warnings: Sequence[str] = (), wall_seconds: Optional[float] = None, owns: Optional[str] = None,
                  notes: Sequence[str] = (), changes: Sequence[str] = ()):
-        self.folder = pathlib.Path(folder)
+        self.folder = pathlib.Path(path("folder", folder))
         self.warnings = list(warnings)    #: sentences
         self.notes = list(notes)          #: sentences about the checkpoint that it went on from
         self.wall_seconds = wall_seconds  #: that it took, not simulated
-        try:
-            with open(self.folder / "summary.json") as file:
-                self.summary: Dict[str, Any] = json.load(file)  #: the scalars of summary.json; times in seconds of simulated time
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no JSON"
-            raise ResultsError(f"{self.folder}: is no result folder of a run (summary.json: {reason}); name the `out` of a run") from None
+        self.summary: Dict[str, Any] = _read_summary(self.folder)  #: the scalars of summary.json; times in seconds of simulated time
         self._weights = weights
         self._changes = list(changes)  # "PATH=VALUE"
         self._tables: Dict[str, Any] = {}
@@ -92,7 +101,7 @@ class Run:
     @property
     def scenario(self) -> str:
         """The scenario as read, with every default: YAML."""
-        return (self.folder / "scenario.yaml").read_text()
+        return (self.folder / "scenario.yaml").read_text(encoding="utf-8")
 
     def page(self) -> str:
         """report.html: a page that needs nothing else."""
@@ -100,10 +109,11 @@ class Run:
 
     def save(self, folder: PathLike) -> pathlib.Path:
         """Copies the result folder, with its page. The folder must not exist."""
+        folder = path("folder", folder)
         if os.path.exists(folder):
-            raise ResultsError(f"{os.fspath(folder)}: exists; name a folder that does not, or remove this one first")
+            raise ResultsError(f"{folder}: exists; name a folder that does not, or remove this one first")
         target = pathlib.Path(shutil.copytree(self.folder, folder))
-        (target / "report.html").write_text(self.page())
+        (target / "report.html").write_text(self.page(), encoding="utf-8")
         return target
 
     def _repr_html_(self) -> str:
@@ -113,9 +123,17 @@ class Run:
         facts = self.summary
         text = f"<straggler.Run {facts['name']}: {facts['scheme']} on {facts['workers']} workers, {facts['outcome']} after " \
                f"{facts['simulated_seconds']:.6g} s"
-        if facts.get("final_test_accuracy") is not None:
+        if isinstance(facts.get("final_test_accuracy"), float):
             text += f", test accuracy {facts['final_test_accuracy']:.4f}"
         return text + ">"
+
+
+def _quantity(name: str, value: Union[int, str], wanted: str, unit: str = "") -> str:
+    if isinstance(value, str):
+        return word(name, value)
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is {shown(value)}; write {wanted}")
+    return f"{int(value)}{unit}"
 
 
 def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
@@ -134,6 +152,13 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
     checkpoint_every: saves the math in OUT.checkpoint: "10min" of wall-clock time, or a number of updates.  resume: continues from there
     after Ctrl-C or a kill, to the same bytes; with a scheme in Python only as long as the process has not defined it again.
     Raises ScenarioError with all problems of the scenario. Ctrl-C ends the run and raises KeyboardInterrupt."""
+    timing_only, trace, force, resume = (flag(name, value) for name, value in (("timing_only", timing_only), ("trace", trace),
+                                                                               ("force", force), ("resume", resume)))
+    kernels = word("kernels", kernels)
+    if checkpoint_every is not None:
+        checkpoint_every = _quantity("checkpoint_every", checkpoint_every, "a text such as '10min', or a number of updates")
+    if memory is not None:
+        memory = _quantity("memory", memory, "a text such as '8GiB', or a number of bytes", "B")
     if checkpoint_every is not None or resume:
         if out is None:
             raise ValueError("a checkpoint lies beside the results; name their folder with out")
@@ -141,19 +166,15 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
             raise ValueError("a checkpoint is about what the math has computed, which timing_only leaves out; remove one of them")
     given = source(scenario, set, seed, timing_only)
     threads = count("threads", threads, most=_straggler.most_threads)
-    if isinstance(memory, int):
-        memory = f"{memory}B"
+    replayed = replay.folder if isinstance(replay, Run) else replay  # `replay` stays: its folder goes with it
+    how = {"page": out is not None, "force": force, "threads": threads, "kernels": kernels, "trace": trace, "memory": memory,
+           "replay": None if replayed is None else path("replay", replayed), "checkpoint_every": checkpoint_every, "resume": resume}
     if out is None:
         owns: Optional[str] = tempfile.mkdtemp(prefix="straggler-")
         folder = os.path.join(str(owns), "run")
-    elif not os.fspath(out):
-        raise ValueError("out is empty; name a folder")
     else:
-        owns, folder = None, os.fspath(out)
-    replayed = replay.folder if isinstance(replay, Run) else replay  # `replay` stays: its folder goes with it
-    how = {"out": folder, "page": out is not None, "force": force, "threads": threads, "kernels": kernels, "trace": trace,
-           "memory": memory, "replay": None if replayed is None else os.fspath(replayed), "checkpoint_every": checkpoint_every,
-           "resume": bool(resume)}
+        owns, folder = None, path("out", out)
+    how["out"] = folder
     try:
         with Teller(progress, _words) as tell:
             done = _straggler.run(given, how, tell)
@@ -217,12 +238,12 @@ def compare(runs: Union[Sequence[Union[Run, PathLike]], Mapping[str, Union[Run, 
     runs: a list, or {label: run}."""
     if others or isinstance(runs, (str, os.PathLike)) or not hasattr(runs, "__iter__"):
         raise TypeError("compare takes its runs as one list or dict; write compare([a, b]), or compare({'label': a, 'other': b})")
-    labels = [str(label) for label in runs] if isinstance(runs, Mapping) else []
+    labels = [word("a label", label) for label in runs] if isinstance(runs, Mapping) else []
     given = list(runs.values()) if isinstance(runs, Mapping) else list(runs)
     if not given:
         raise ValueError("there is nothing to compare; give runs or result folders")
     for each in given:
         if not isinstance(each, (Run, str, os.PathLike)):
-            raise TypeError(f"{each!r:.80} is no run; compare takes runs and result folders")
-    folders = [os.fspath(each.folder if isinstance(each, Run) else each) for each in given]
+            raise TypeError(f"{shown(each)} is no run; compare takes runs and result folders")
+    folders = [path("a result folder", each.folder if isinstance(each, Run) else each) for each in given]
     return Comparison(folders, [each for each in given if isinstance(each, Run)], labels or _labels(given))

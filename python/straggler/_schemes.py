@@ -7,7 +7,8 @@ import uuid
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _straggler
-from ._source import flow, plain
+from ._errors import shown
+from ._source import flag, flow, plain, word
 
 _units = r"(ns|us|ms|s|min|h)"
 _exchanges = ("server", "all_reduce", "peers", "none")
@@ -77,6 +78,11 @@ def check_decorated(decorator: str, name: Any) -> None:
         raise TypeError(f"{name!r:.80} is no name; write @straggler.{decorator}('name', …)")
 
 
+def check_function(decorator: str, what: Any) -> None:
+    if not callable(what):
+        raise TypeError(f"@straggler.{decorator} decorates {shown(what)}, which is no function")
+
+
 def _texts(values: Mapping[str, Any]) -> Dict[str, str]:
     return {name: flow(value) for name, value in values.items()}
 
@@ -142,6 +148,18 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
     if isinstance(exchange, str) and exchange not in _exchanges:
         near = difflib.get_close_matches(exchange, _exchanges, 1)
         raise ValueError(f"exchange is '{exchange}'; {f'did you mean {near[0]!r}? ' if near else ''}known: {', '.join(_exchanges)}")
+    needs_server = flag("needs_server", needs_server)
+    for each, value in (("summary", summary), ("reference", reference), ("rule", rule), ("waits", waits), ("paragraph", paragraph),
+                        ("not_compressible", not_compressible)):
+        word(each, value)
+    if sends_gradients is not None and not callable(sends_gradients):
+        flag("sends_gradients", sends_gradients)
+    if not isinstance(on_failure, (str, tuple, list)):
+        raise TypeError(f"on_failure is {shown(on_failure)}; write a text, or a list of texts")
+    if not isinstance(examples, (tuple, list)) or not all(isinstance(each, Mapping) for each in examples):
+        raise TypeError(f"examples is {shown(examples)}; write a list of dicts")
+    if with_compression is not None and not isinstance(with_compression, Mapping):
+        raise TypeError(f"with_compression is {shown(with_compression)}; write a dict {{parameter: example}}")
     _check_parameters(parameters or {})
     if exchange is None:
         exchange = "server" if needs_server else "peers"
@@ -149,6 +167,8 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
         raise ValueError("needs_server=True means exchange='server'; leave one of them out")
 
     def register(cls: type) -> type:
+        if not isinstance(cls, type):
+            raise TypeError(f"@straggler.scheme decorates {shown(cls)}, which is no class")
         _check_methods(cls, exchange, aggregators)
         _check_attributes(cls, parameters or {})
         declared = {each: _declared(default) for each, default in (parameters or {}).items()}
@@ -168,7 +188,7 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
         _straggler.register_scheme({
             "name": name, "summary": summary or first_line or f"a scheme in Python, {cls.__name__}", "reference": reference, "rule": rule,
             "waits": waits, "family": family, "exchange": exchange, "asynchronous": asynchronous, "versions": versions,
-            "sends_gradients": bool(sends_gradients), "answers_hold_own": answers_hold_own, "unanswered": unanswered,
+            "sends_gradients": sends_gradients if callable(sends_gradients) else bool(sends_gradients), "answers_hold_own": answers_hold_own, "unanswered": unanswered,
             "reduces": reduces,
             "on_failure": [on_failure] if isinstance(on_failure, str) else list(on_failure),
             "invited": invited, "invites": invites, "selection": selection, "aggregators": aggregators,

@@ -206,13 +206,17 @@ void RunRecorder::check_accounts() const {
     require(worker.overlapped <= worker.bytes_in_flight && worker.bytes_in_flight <= record_.end,
             "a worker's bytes are in flight for longer than the run", i);
     for (std::size_t k = 0; k < phase_count; ++k) {
+      if (static_cast<Phase>(k) == Phase::compute && worker.split.parts[k] < Time())
+        throw CountedTwice("more of worker " + std::to_string(i) + "'s time was wasted than it has computed: a contribution is discarded once");
       require(worker.split.parts[k] >= Time(), "an account of time is below 0", i);
       sums[k] += worker.split.parts[k].ticks();
     }
     samples += worker.samples;
   }
   require(sums == times_.sums(record_.end), "the workers' accounts do not sum to those of the epochs");
-  require(samples == record_.samples, "the workers' samples do not sum to those counted");
+  if (samples != record_.samples)
+    throw CountedTwice("the versions count " + std::to_string(record_.samples) + " samples, and the contributions in them " +
+                       std::to_string(samples) + ": publish weights with the contributions of all the samples that they count");
   if (record_.samples + record_.dropped.samples > record_.samples_drawn)
     throw CountedTwice(
         "more samples were counted or dropped than drawn: weights carry the contributions of all that they were made of until they are "

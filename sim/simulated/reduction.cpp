@@ -97,11 +97,23 @@ std::pair<Payload, Payload> Reduction::mean_of(const std::vector<const Payload*>
   return {std::move(mean), std::move(others)};
 }
 
+namespace {
+void require_alike(const std::vector<const Payload*>& parts) {
+  for (const Payload* part : parts)
+    if (part->index() != parts.front()->index())
+      throw UnsupportedOperation(
+          "some workers bring weights to a collective, and others a gradient; collectives follow one another in one order on all their "
+          "workers");
+}
+}  // namespace
+
 std::pair<Payload, Payload> Reduction::mean_of(const std::vector<const Payload*>& parts) const {
+  require_alike(parts);
   return std::holds_alternative<Gradient>(*parts.front()) ? mean_of<Gradient>(parts) : mean_of<Weights>(parts);
 }
 
 Reduction::Parts Reduction::gathered(const std::vector<const Payload*>& payloads) const {
+  require_alike(payloads);
   const bool sent = payloads.size() > 1;  // one alone sends nothing
   auto all = std::make_shared<std::vector<Payload>>();
   const auto take = [&](const auto& part) {

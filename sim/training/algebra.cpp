@@ -199,6 +199,7 @@ Gradient Algebra::weighted_sum(const std::vector<Gradient>& parts, const std::ve
     values.push_back(parts[i]->value());
     factors.push_back(shares[i]);
   }
+  if (values.empty()) return out;  // nobody took a step
   out.edit().derive(values.size() == 1 && factors.front() == 1 ? values.front()
                                                                : lineage_.elementwise(rules::weighted_mean, values, factors));
   return out;

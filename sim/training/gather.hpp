@@ -124,7 +124,7 @@ Task<std::vector<T>> gather(Node& node, std::uint64_t version, std::vector<Rank>
 template <class T, class Current, class Late>
 Task<std::vector<From<T>>> gather_first_if(Node& node, std::int64_t count, Current current, Late late) {
   std::vector<From<T>> parts;
-  std::vector<bool> has(static_cast<std::size_t>(node.workers()));
+  std::vector<bool> has(static_cast<std::size_t>(node.workers()));  // [workers]; longer where others contribute, too
   const auto enough = [&] {
     if (static_cast<std::int64_t>(parts.size()) >= count) return true;
     if (!node.members_change() || parts.empty()) return false;
@@ -136,6 +136,7 @@ Task<std::vector<From<T>>> gather_first_if(Node& node, std::int64_t count, Curre
     std::optional<From<T>> arrived = co_await arrival_or_change<T>(node);
     if (!arrived) continue;
     const auto sender = static_cast<std::size_t>(arrived->sender);
+    if (sender >= has.size()) has.resize(sender + 1);
     if (!current(*arrived)) {
       late(*arrived);
     } else if (has[sender]) {
