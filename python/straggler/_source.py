@@ -50,13 +50,20 @@ def _scalar(value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(value) if isinstance(value, float) else str(int(value))
     text = str(os.fspath(value))
-    # A text stays one: in quotes it is no number, and no True.
-    return text if _plain.fullmatch(text) and not _number.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False) if _number.fullmatch(text) else _word(text)  # in quotes it is no number, and no True
+
+
+def _word(text: str) -> str:
+    return text if _plain.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _key(key: Any) -> str:
+    return _word(key) if isinstance(key, str) else _scalar(key)
 
 
 def _flow(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_scalar(key)}: {_flow(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(key)}: {_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(_flow(item) for item in value) + "]"
     return _scalar(value)
@@ -76,11 +83,11 @@ def block(value: Dict[str, Any], indent: str = "") -> str:
     lines = []
     for key, item in value.items():
         if not _nested(item):
-            lines.append(f"{indent}{_scalar(key)}: {_flow(item)}\n")
+            lines.append(f"{indent}{_key(key)}: {_flow(item)}\n")
         elif isinstance(item, dict):
-            lines.append(f"{indent}{_scalar(key)}:\n{block(item, indent + '  ')}")
+            lines.append(f"{indent}{_key(key)}:\n{block(item, indent + '  ')}")
         else:
-            lines.append(f"{indent}{_scalar(key)}:\n" + "".join(f"{indent}  - {_flow(each)}\n" for each in item))
+            lines.append(f"{indent}{_key(key)}:\n" + "".join(f"{indent}  - {_flow(each)}\n" for each in item))
     return "".join(lines)
 
 
