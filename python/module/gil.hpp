@@ -7,8 +7,8 @@ namespace straggler::python {
 namespace py = pybind11;
 
 /// The end of the interpreter, while daemon threads still simulate. CPython ends a thread that asks for the lock then, by unwinding its
-/// stack, which no destructor survives; and the program's statics go while it works. So the end waits, some seconds at most, until each call
-/// has stopped, as by Ctrl-C, and its thread stands still where it would ask for the lock.
+/// stack, which no destructor survives; and the program's statics go while it works. So the end waits, some seconds at most, until each
+/// call has stopped, as by Ctrl-C, and its thread stands still where it would ask for the lock.
 class InterpreterEnd {
  public:
   /// It has come, and for this thread: not for the one that ends the interpreter.

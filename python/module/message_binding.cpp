@@ -34,7 +34,8 @@ Rank rank_of(py::handle index) {
 
 Address address_of(const NodeObject& node, py::handle to) {
   const bool answers = py::isinstance<Peer>(to);
-  if (!answers && !PyIndex_Check(to.ptr())) throw py::type_error("a message goes to a rank, or to the sender of another one, not to " + shown(to));
+  if (!answers && !PyIndex_Check(to.ptr()))
+    throw py::type_error("a message goes to a rank, or to the sender of another one, not to " + shown(to));
   const Peer peer = answers ? to.cast<Peer>() : Peer(rank_of(to), Peer::any_life);
   if (rank_below(node, peer.rank, node.scope().ranks()) == node.node().self())
     throw std::invalid_argument(node.node().name() + " sends to itself, or waits for itself");
@@ -164,7 +165,9 @@ void define_exchanges(py::class_<NodeObject>& node) {
       [](NodeObject& self, const py::object& mine, const std::optional<std::vector<Rank>>& group) -> Op {
         if (py::isinstance<GradientObject>(mine))
           return operation(self, self.node().all_reduce_mean(taken_in(self, mine.cast<const GradientObject&>()), group_of(group)));
-        return operation(self, self.node().all_reduce_mean(value_in(self, argument<WeightsObject>(mine, "mine", "straggler.Weights or a Gradient")), group_of(group)));
+        return operation(
+            self, self.node().all_reduce_mean(value_in(self, argument<WeightsObject>(mine, "mine", "straggler.Weights or a Gradient")),
+                                              group_of(group)));
       },
       py::arg("mine"), py::arg("group") = py::none(),
       "The mean over all workers, or over those of a group, known to all of them at the end.");
@@ -173,7 +176,9 @@ void define_exchanges(py::class_<NodeObject>& node) {
       [](NodeObject& self, const py::object& mine, const std::optional<std::vector<Rank>>& group) -> Op {
         if (py::isinstance<GradientObject>(mine))
           return operation(self, self.node().all_gather(value_in(self, mine.cast<const GradientObject&>()), group_of(group)));
-        return operation(self, self.node().all_gather(value_in(self, argument<WeightsObject>(mine, "mine", "straggler.Weights or a Gradient")), group_of(group)));
+        return operation(self,
+                         self.node().all_gather(value_in(self, argument<WeightsObject>(mine, "mine", "straggler.Weights or a Gradient")),
+                                                group_of(group)));
       },
       py::arg("mine"), py::arg("group") = py::none(), "What every worker brings, in rank order, known to all of them at the end.");
   node.def(
@@ -198,8 +203,7 @@ GatherUntil until_of(const std::string& until) {
 
 /// Calls Python at once for a late contribution.
 template <class T>
-Task<std::vector<From<T>>> first_of_version(Node& node, Life& life, std::uint64_t version, std::int64_t count,
-                                            std::shared_ptr<Kept> late) {
+Task<std::vector<From<T>>> first_of_version(Node& node, Life& life, std::uint64_t version, std::int64_t count, std::shared_ptr<Kept> late) {
   const auto told = [&](const From<T>& contribution) {
     const Gil gil;
     const py::object given = to_python(life.scope(), From<T>(contribution));
@@ -236,8 +240,7 @@ void define_gathering(py::class_<NodeObject>& node) {
         return with_contribution(type, [&](auto chosen) -> Op {
           using T = typename decltype(chosen)::type;
           if (!version) return operation(self, gather_first<T>(self.node(), count));
-          return operation(self,
-                           first_of_version<T>(self.node(), self.life(), *version, count, std::make_shared<Kept>(late)));
+          return operation(self, first_of_version<T>(self.node(), self.life(), *version, count, std::make_shared<Kept>(late)));
         });
       },
       py::arg("type"), py::arg("count"), py::arg("version") = py::none(), py::arg("late") = py::none(),

@@ -187,8 +187,7 @@ void define_computing(py::class_<NodeObject>& node) {
         const AnyOptimizer& chosen = value_in(self, argument<OptimizerObject>(optimizer, "optimizer", "a straggler.Optimizer"));
         return operation_with(self, chosen.made, mine.step(chosen.get(), value_in(self, weights), taken_in(self, gradient)));
       },
-      py::arg("weights"), py::arg("gradient"), py::arg("optimizer") = py::none(),
-      "One step of this node's optimizer, or of another one.");
+      py::arg("weights"), py::arg("gradient"), py::arg("optimizer") = py::none(), "One step of this node's optimizer, or of another one.");
   node.def(
       "read_cell", [](NodeObject& self) { return operation(self, self.node().read_cell(), false); },
       "The weights that workers share in their host's memory, read without a lock.");
@@ -199,7 +198,10 @@ void define_computing(py::class_<NodeObject>& node) {
       },
       py::arg("gradient"), "A step on the shared weights, added chunk by chunk; publish its result.");
   node.def_property_readonly(
-      "optimizer", [](NodeObject& self) { return std::make_unique<OptimizerObject>(self.scope(), AnyOptimizer{nullptr, &self.node()}); },
+      "optimizer",
+      [](NodeObject& self) {
+        return std::make_unique<OptimizerObject>(self.scope(), AnyOptimizer{nullptr, &self.node()});
+      },
       "This node's own.");
   const auto made = [](NodeObject& self, Optimizer optimizer) {
     return std::make_unique<OptimizerObject>(self.scope(), AnyOptimizer{std::make_shared<Optimizer>(std::move(optimizer)), nullptr});

@@ -26,7 +26,8 @@ inline const char* wanted(const GradientObject*) { return "a straggler.Gradient"
 template <class T>
 std::vector<T> values_of(const NodeObject& node, const py::sequence& parts) {
   std::vector<T> values;
-  for (const py::object part : parts) values.push_back(value_in(node, argument<Held<T>>(part, "a part", wanted(static_cast<Held<T>*>(nullptr)))));
+  for (const py::object part : parts)
+    values.push_back(value_in(node, argument<Held<T>>(part, "a part", wanted(static_cast<Held<T>*>(nullptr)))));
   if (values.empty()) throw std::invalid_argument("the list is empty; at least one is needed");
   return values;
 }

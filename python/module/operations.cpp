@@ -37,8 +37,8 @@ class AwaitedFirst final : public Awaited, private FirstOfTwo {
   Operation& first() override { return *(in_flight_ ? in_flight_->what() : own_.get())->operation(); }
   Operation& second() override { return *b_->operation(); }
   bool keeps_first() const override { return in_flight_ != nullptr; }
-  Kept kept_;                              // the object of the first one
-  OperationObject* in_flight_ = nullptr;   // null: it has not begun, and is owned
+  Kept kept_;                             // the object of the first one
+  OperationObject* in_flight_ = nullptr;  // null: it has not begun, and is owned
   std::unique_ptr<Awaited> own_, b_;
 };
 

@@ -195,8 +195,7 @@ void define_push_sum(py::module_& module, py::class_<NodeObject>& node) {
             if (&mine.life().scope() != &other.life().scope()) throw std::runtime_error("these push-sum weights belong to two runs");
             mine.weight().add(other.weight());
           },
-          py::arg("other"),
-          "Takes all of the other one.");
+          py::arg("other"), "Takes all of the other one.");
   node.def(
       "push_weight",
       [](NodeObject& self, double most) {

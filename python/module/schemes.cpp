@@ -299,10 +299,12 @@ SchemeEntry entry_of(const Spec& spec, const Shared& type) {
   entry.only_workers = count_or_none(spec.get("only_workers"), "only_workers");
   entry.one_process = spec.flag("one_process", false);
   if (spec.has("aggregators"))
-    entry.aggregators = [number = spec.of_workers("aggregators", count("aggregators"))](const Parameters& parameters, const TrainingPlan& plan) {
+    entry.aggregators = [number = spec.of_workers("aggregators", count("aggregators"))](const Parameters& parameters,
+                                                                                        const TrainingPlan& plan) {
       return static_cast<Rank>(std::clamp<std::int64_t>(number(parameters, plan).value_or(1), 1, plan.workers));
     };
-  entry.unfit = spec.of_workers("unfit", [](const py::object& why) { return why.is_none() ? std::string() : fact<std::string>(why, "unfit"); });
+  entry.unfit =
+      spec.of_workers("unfit", [](const py::object& why) { return why.is_none() ? std::string() : fact<std::string>(why, "unfit"); });
   entry.updates_per_epoch = [rule = std::make_shared<const Kept>(spec.get("updates_per_epoch"))](
                                 const Parameters& parameters, const TrainingPlan& plan) { return updates_of(*rule, parameters, plan); };
   entry.not_compressible = spec.text("not_compressible");

@@ -90,7 +90,8 @@ void define_messages(py::module_& module) {
       .def("__eq__", [](const Peer& peer, Rank rank) { return peer.rank == rank; })
       .def("__lt__", [](const Peer& peer, const Peer& other) { return peer.rank < other.rank; })
       .def("__repr__", [](const Peer& peer) { return "<straggler.Peer " + sender_name(peer) + ">"; });
-  py::class_<SyncSignal> signal(module, "Signal", "A numbered control word without bytes: of those that have come only the highest is kept.");
+  py::class_<SyncSignal> signal(module, "Signal",
+                                "A numbered control word without bytes: of those that have come only the highest is kept.");
   def_constructor(
       signal, [](std::uint64_t number) { return SyncSignal(number); }, py::arg("number"));
   signal.def_readonly("number", &SyncSignal::number, "Of the signal; a later one stands for all before it.");

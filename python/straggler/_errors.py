@@ -74,7 +74,8 @@ def _is_list(value: Any) -> bool:
 
 
 _is_of = {"int": _is_whole, "float": lambda value: hasattr(value, "__float__") or _is_whole(value),
-          "str": lambda value: isinstance(value, str), "bool": lambda value: isinstance(value, bool), "sequence": _is_list, "List": _is_list}
+          "str": lambda value: isinstance(value, str), "bool": lambda value: isinstance(value, bool), "sequence": _is_list,
+          "List": _is_list}
 
 
 def _fits(value: Any, kind: str) -> bool:

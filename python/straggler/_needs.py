@@ -8,8 +8,8 @@ if importlib.util.find_spec("straggler._straggler") is None:
             "straggler was built for another Python than this one; run the one that it was built for (Debian's is /usr/bin/python3), or "
             "build it for this one: pip install --no-build-isolation ./python", name="straggler._straggler")
     raise ModuleNotFoundError(
-        "straggler's extension is not built; in Straggler's folder: apt install pybind11-dev python3-dev python3-numpy, then cmake --preset "
-        "release && cmake --build --preset release --target straggler_python_package", name="straggler._straggler")
+        "straggler's extension is not built; in Straggler's folder: apt install pybind11-dev python3-dev python3-numpy, then cmake "
+        "--preset release && cmake --build --preset release --target straggler_python_package", name="straggler._straggler")
 if importlib.util.find_spec("numpy") is None:
     raise ModuleNotFoundError(
         "numpy is missing for this Python; install it: apt install python3-numpy for Debian's python3, or pip install numpy", name="numpy")

@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 from . import _straggler, _tables
 from ._errors import ResultsError, ScenarioError, shown
 from ._progress import Progress, Teller
-from ._source import ScenarioLike, Settings, count, flag, flow, path, sets, source, text_or_path, word
+from ._source import ScenarioLike, Settings, count, flag, flow, label, path, sets, source, text_or_path, word
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -146,7 +146,7 @@ def sweep(sweep: ScenarioLike, jobs: int = 0, out: Optional[PathLike] = None, se
 
 def _entrants(schemes: Union[Mapping[str, Any], Sequence[Any]]) -> List[str]:
     if isinstance(schemes, Mapping):
-        return [f"{word('schemes: a label', label)}={flow(scheme, label)}" for label, scheme in schemes.items()]
+        return [f"{label('schemes: a label', name)}={flow(scheme, str(name))}" for name, scheme in schemes.items()]
     if isinstance(schemes, str):
         return [word("schemes", schemes)]
     if isinstance(schemes, bytes) or not hasattr(schemes, "__iter__"):
@@ -166,7 +166,7 @@ def _tuned(tune: Union[str, Sequence[str]]) -> List[str]:
 def _changed(entrants: Optional[Mapping[str, Mapping[str, Any]]]) -> List[str]:
     if entrants is not None and not isinstance(entrants, Mapping):
         raise TypeError(f"entrants is {shown(entrants)}; write {{label: {{path: value}}}}")
-    return [f"{word('entrants: a label', label)}: {flow(changes, label)}" for label, changes in (entrants or {}).items()]
+    return [f"{label('entrants: a label', name)}: {flow(changes, str(name))}" for name, changes in (entrants or {}).items()]
 
 
 def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]], *, tune: Sequence[str] = (), budget: int = 20,

@@ -47,9 +47,11 @@ def rule(name: str, version: Union[None, str, int] = None) -> Callable[[Callable
 
 
 def optimizer(name: str, version: Union[None, str, int] = None, *, states: int = 0,
-              parameters: Optional[Dict[str, Union[bool, int, float]]] = None, summary: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+              parameters: Optional[Dict[str, Union[bool, int, float]]] = None,
+              summary: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers a function as an optimizer of this process: step(weights, gradient, states, rate, **parameters) returns the new weights, or
-    (weights, [states]) if it has states, 32 at most: vectors that are zeros at first. It is called once for each vector that it makes. `rate` follows the scenario's schedule.
+    (weights, [states]) if it has states, 32 at most: vectors that are zeros at first. It is called once for each vector that it makes.
+    `rate` follows the scenario's schedule.
 
     parameters: {name: default}, numbers or booleans; learning_rate is there anyway. Versions are as in `rule`."""
     named = _check("optimizer", name, version)

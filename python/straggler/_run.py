@@ -12,7 +12,7 @@ import numpy
 from . import _straggler, _tables
 from ._errors import ResultsError, shown
 from ._progress import Progress, Teller
-from ._source import ScenarioLike, Settings, count, flag, path, source, word
+from ._source import ScenarioLike, Settings, count, flag, label, path, source, word
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -238,7 +238,7 @@ def compare(runs: Union[Sequence[Union[Run, PathLike]], Mapping[str, Union[Run, 
     runs: a list, or {label: run}."""
     if others or isinstance(runs, (str, os.PathLike)) or not hasattr(runs, "__iter__"):
         raise TypeError("compare takes its runs as one list or dict; write compare([a, b]), or compare({'label': a, 'other': b})")
-    labels = [word("a label", label) for label in runs] if isinstance(runs, Mapping) else []
+    labels = [label("a label", each) for each in runs] if isinstance(runs, Mapping) else []
     given = list(runs.values()) if isinstance(runs, Mapping) else list(runs)
     if not given:
         raise ValueError("there is nothing to compare; give runs or result folders")

@@ -118,6 +118,11 @@ def word(name: str, value: Any) -> str:
     return _writable(name, value)
 
 
+def label(name: str, value: Any) -> str:
+    """A text, or a number as one."""
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else word(name, value)
+
+
 def _writable(name: str, text: str) -> str:
     if "\0" in text:
         raise ValueError(f"{name} is {shown(text)}, which has a character of number 0; leave it out")

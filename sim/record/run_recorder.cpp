@@ -207,7 +207,8 @@ void RunRecorder::check_accounts() const {
             "a worker's bytes are in flight for longer than the run", i);
     for (std::size_t k = 0; k < phase_count; ++k) {
       if (static_cast<Phase>(k) == Phase::compute && worker.split.parts[k] < Time())
-        throw CountedTwice("more of worker " + std::to_string(i) + "'s time was wasted than it has computed: a contribution is discarded once");
+        throw CountedTwice("more of worker " + std::to_string(i) +
+                           "'s time was wasted than it has computed: a contribution is discarded once");
       require(worker.split.parts[k] >= Time(), "an account of time is below 0", i);
       sums[k] += worker.split.parts[k].ticks();
     }
