@@ -46,6 +46,9 @@ if(TARGET straggler_python)
   endif()" COMPONENT python)
   install(DIRECTORY ${CMAKE_BINARY_DIR}/python/straggler DESTINATION ${STRAGGLER_PYTHON_PLACE} COMPONENT python
     PATTERN __pycache__ EXCLUDE)
+else()
+  install(CODE "message(FATAL_ERROR \"the Python module was not built: pybind11 or Python's headers were not found\")" COMPONENT python
+    EXCLUDE_FROM_ALL)
 endif()
 
 # A target a folder of the code, straggler::FOLDER, and one for each top folder. Objects are not linked transitively, so each folder becomes
