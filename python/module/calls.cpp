@@ -1,5 +1,6 @@
 #include "python/module/calls.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "sim/training/payload.hpp"
@@ -66,9 +67,9 @@ void close(py::handle type) {
   const py::object made = type.attr("__dict__").contains("_make") ? py::object(type.attr("_make")) : py::object();
   const py::str name = type.attr("__name__");
   type.attr("__new__") = py::staticmethod(py::cpp_function(
-      [made, name](const py::object&, const py::args& arguments, const py::kwargs& named) -> py::object {
+      [made, name](const py::args& arguments, const py::kwargs& named) -> py::object {
         if (!made) throw py::type_error("straggler." + std::string(name) + " is made by a run, not by a call");
-        return made(*arguments, **named);
+        return made(*arguments[py::slice(1, py::ssize_t(arguments.size()), 1)], **named);  // without the type
       },
       py::name("__new__")));
   known->tp_new = make;
@@ -81,7 +82,11 @@ void close(py::handle type) {
 
 std::string shown(py::handle value) {
   try {
-    return std::string(py::repr(value)).substr(0, 80);
+    const auto start = py::reinterpret_steal<py::str>(PyUnicode_Substring(py::repr(value).ptr(), 0, 80));
+    if (!start) throw py::error_already_set();
+    std::string text = start;
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
   } catch (py::error_already_set&) {
     return std::string("an object of ") + Py_TYPE(value.ptr())->tp_name;
   }
