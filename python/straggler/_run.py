@@ -82,11 +82,14 @@ class Run:
         """curve, workers, thresholds, staleness, epochs, links, order or choices: a pandas.DataFrame where pandas is there, else a dict of
         numpy arrays. Columns are those of NAME.csv (docs/scenario.md): times in seconds, sizes in bytes."""
         if name not in self._tables:
-            file = self.folder / f"{name}.csv"
+            file = self.folder / f"{word('name', name)}.csv"
             if not file.exists():
                 known = sorted(each.stem for each in self.folder.glob("*.csv"))
                 raise KeyError(f"there is no table '{name}'; known: {', '.join(known)}")
-            self._tables[name] = _tables.read_csv(file)
+            try:
+                self._tables[name] = _tables.read_csv(file)
+            except (OSError, ValueError, IndexError) as error:
+                raise ResultsError(f"{file}: is no table that a run wrote ({shown(error)})") from None
         return self._tables[name]
     _table = table
 
@@ -101,7 +104,10 @@ class Run:
     @property
     def scenario(self) -> str:
         """The scenario as read, with every default: YAML."""
-        return (self.folder / "scenario.yaml").read_text(encoding="utf-8")
+        try:
+            return (self.folder / "scenario.yaml").read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise ResultsError(f"{self.folder / 'scenario.yaml'}: cannot be read ({shown(error)})") from None
 
     def page(self) -> str:
         """report.html: a page that needs nothing else."""

@@ -29,12 +29,16 @@ def _column(cells: List[str], missing: str) -> numpy.ndarray:
 
 
 def read_csv(source: Union[str, "os.PathLike[str]", TextIO], missing: str = "") -> Table:
-    """A result file, or its text as a stream. Columns keep their names; an empty cell is nan, and so is `missing`."""
+    """A result file, or its text as a stream. Columns keep their names; an empty cell is nan, and so is `missing`. Raises ValueError or
+    IndexError."""
     pandas = _pandas()
     if pandas is not None:
         return pandas.read_csv(source, float_precision="round_trip", keep_default_na=False, na_values=["", missing])
     with open(source, newline="") if isinstance(source, (str, os.PathLike)) else source as lines:
-        rows = list(csv.reader(lines))
+        try:
+            rows = list(csv.reader(lines))
+        except csv.Error as error:
+            raise ValueError(str(error)) from None
     return {name: _column([row[i] for row in rows[1:]], missing) for i, name in enumerate(rows[0])}
 
 
