@@ -19,6 +19,7 @@ inline const Gradient& taken_in(const NodeObject& node, const GradientObject& he
   return gradient;
 }
 
+/// As messages name them.
 inline const char* wanted(const WeightsObject*) { return "straggler.Weights"; }
 inline const char* wanted(const GradientObject*) { return "a straggler.Gradient"; }
 
