@@ -10,7 +10,7 @@ from . import _straggler
 from ._errors import shown
 from ._source import flag, flow, plain, word
 
-_units = r"(ns|us|ms|s|min|h)"
+_units = "(ns|us|\u00b5s|\u03bcs|ms|s|min|h)"
 _exchanges = ("server", "all_reduce", "peers", "none")
 
 

@@ -24,7 +24,10 @@ Json with_bounds(Json schema, const Range& range) {
 /// YAML's language server shows `patternErrorMessage` instead of the pattern.
 Json quantity(Dimension dimension, ValueType type) {
   std::string units;
-  for (const std::string& unit : units_of(dimension)) units += (units.empty() ? "" : "|") + unit;
+  for (const std::string& unit : units_of(dimension)) {
+    units += (units.empty() ? "" : "|") + unit;
+    if (unit == "us") units += "|\xC2\xB5s|\xCE\xBCs";  // the micro sign, and the Greek letter
+  }
   Parameter parameter;
   parameter.type = type;
   return {{"type", "string"},

@@ -71,6 +71,14 @@ const char* noun(Dimension dimension) {
   throw std::logic_error("no such dimension");
 }
 
+/// The unit of this name; null if there is none. "us" is also written with the micro sign or with the Greek letter.
+const Unit* find_unit(std::string_view name, Dimension dimension) {
+  if (dimension == Dimension::time && (name == "\xC2\xB5s" || name == "\xCE\xBCs")) name = "us";
+  const std::span<const Unit> units = table(dimension);
+  const auto found = std::ranges::find_if(units, [&](const Unit& known) { return name == known.name; });
+  return found == units.end() ? nullptr : &*found;
+}
+
 constexpr std::string_view blanks = " \t";
 
 /// The decimal number in front of a text: sign, mantissa, exponent, and how many characters it takes (0: there is none).
@@ -161,8 +169,6 @@ struct OtherUnit {
   std::string_view other, ours;
 };
 constexpr OtherUnit other_units[] = {
-    {Dimension::time, "\xC2\xB5s", "us"},
-    {Dimension::time, "\xCE\xBCs", "us"},
     {Dimension::time, "usec", "us"},
     {Dimension::time, "msec", "ms"},
     {Dimension::time, "nsec", "ns"},
@@ -249,11 +255,10 @@ double parse_quantity(std::string_view raw, Dimension dimension) {
     const std::string_view shown = decimal.negative || number.size() > 20 ? "10" : number;
     throw std::invalid_argument(std::string(number.substr(0, 60)) + " has no unit; write " + offers(shown, dimension));
   }
-  for (const Unit& known : table(dimension)) {
-    if (unit != known.name) continue;
+  if (const Unit* const known = find_unit(unit, dimension)) {
     if (decimal.negative && !all_zero(decimal.mantissa))
       throw std::invalid_argument(in_quotes(text) + " is negative; write " + noun(dimension) + " of 0 or more");
-    return value_of(decimal, known.exponent, known.factor, text);
+    return value_of(decimal, known->exponent, known->factor, text);
   }
   const std::string meant = meant_unit(unit, dimension);
   throw std::invalid_argument(in_quotes(text) + " has an unknown unit " + in_quotes(unit) +
@@ -265,7 +270,7 @@ bool has_unit_of(std::string_view raw, Dimension dimension) {
   const std::string_view text = trimmed(raw, blanks);
   const Decimal decimal = scan_decimal(text);
   const std::string_view unit = trimmed(text.substr(decimal.length), blanks);
-  return decimal.length > 0 && std::ranges::any_of(table(dimension), [&](const Unit& known) { return unit == known.name; });
+  return decimal.length > 0 && find_unit(unit, dimension) != nullptr;
 }
 
 std::string format_quantity(double value, Dimension dimension) {

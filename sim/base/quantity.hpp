@@ -14,8 +14,8 @@ enum class Dimension { time, bytes, rate, compute };
 std::vector<std::string> units_of(Dimension dimension);
 
 /// "50us" is 5e-5, "1Gbps" is 1.25e8: the nearest double of the exact decimal value for every decimal unit. Blanks may stand
-/// before the unit. Throws std::invalid_argument ("what is wrong; what would be right") on a missing or unknown unit, a
-/// number that is not one, not finite, or negative.
+/// before the unit. "us" may be written with the micro sign (U+00B5) or the Greek letter (U+03BC). Throws std::invalid_argument ("what is
+/// wrong; what would be right") on a missing or unknown unit, a number that is not one, not finite, or negative.
 double parse_quantity(std::string_view text, Dimension dimension);
 /// Whether a number with a unit of this dimension is written, though parse_quantity may refuse its value.
 bool has_unit_of(std::string_view text, Dimension dimension);

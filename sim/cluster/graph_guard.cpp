@@ -59,10 +59,9 @@ std::size_t word_end(std::string_view text, std::size_t at) {
   return at;
 }
 bool is_unit(std::string_view word) {
-  for (const Dimension dimension : {Dimension::rate, Dimension::time})
-    for (const std::string& unit : units_of(dimension))
-      if (word == std::string_view(unit).substr(0, unit.find('/'))) return true;
-  return false;
+  if (has_unit_of("1 " + std::string(word), Dimension::time)) return true;
+  const std::vector<std::string> rates = units_of(Dimension::rate);
+  return std::any_of(rates.begin(), rates.end(), [&](const std::string& unit) { return word == unit.substr(0, unit.find('/')); });
 }
 /// A word that begins with a digit is a number, and Boost.Graph would end it before the first letter: 1e6 would be 1, and so would 1 Gbps.
 void check_number(std::string_view word, bool after_number) {

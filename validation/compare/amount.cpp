@@ -9,7 +9,10 @@ namespace straggler {
 
 namespace {
 constexpr Dimension dimensions[] = {Dimension::time, Dimension::bytes, Dimension::rate, Dimension::compute};
-}
+
+/// The blank keeps a unit from being read as part of the number.
+std::string one_of(std::string_view unit) { return "1 " + std::string(unit); }
+}  // namespace
 
 Amount parse_amount(std::string_view text) {
   for (const Dimension dimension : dimensions) {
@@ -46,21 +49,17 @@ std::string readable_amount(double value, std::optional<Dimension> dimension) {
 
 double unit_factor(std::string_view unit) {
   if (unit.empty()) return 1;
-  std::string known = "%";
-  for (const Dimension dimension : dimensions) {
-    for (const std::string& each : units_of(dimension)) {
-      if (each == unit) return parse_quantity("1" + each, dimension);
-      known += ", " + each;
-    }
-  }
   if (unit == "%") return 0.01;
+  if (const auto dimension = unit_dimension(unit)) return parse_quantity(one_of(unit), *dimension);
+  std::string known = "%";
+  for (const Dimension dimension : dimensions)
+    for (const std::string& each : units_of(dimension)) known += ", " + each;
   throw std::invalid_argument("unknown unit " + in_quotes(unit) + "; known: " + known);
 }
 
 std::optional<Dimension> unit_dimension(std::string_view unit) {
   for (const Dimension dimension : dimensions)
-    for (const std::string& each : units_of(dimension))
-      if (each == unit) return dimension;
+    if (has_unit_of(one_of(unit), dimension)) return dimension;
   return std::nullopt;
 }
 

@@ -69,11 +69,12 @@ void add_unit_hint(const ClaimResult& result, std::vector<std::string>& warnings
 std::string unit_doubt(const Compared& compare) {
   const bool time = metric_dimension(compare.metric) == Dimension::time && metric_dimension(compare.divide_by) != Dimension::time;
   if (!time || !compare.unit.empty() || compare.scale != 1 || compare.relative_to) return {};
-  for (const std::string& unit : units_of(Dimension::time))
-    if (unit != "s" && compare.column.ends_with("_" + unit))
-      return fmt::format("compare.column {} reads as a time in {}, and without a unit it is taken in seconds; write unit: {} beside it",
-                         in_quotes(compare.column), unit, unit);
-  return {};
+  const std::size_t mark = compare.column.rfind('_');
+  if (mark == std::string::npos) return {};
+  const std::string unit = compare.column.substr(mark + 1);
+  if (unit == "s" || unit_dimension(unit) != Dimension::time) return {};
+  return fmt::format("compare.column {} reads as a time in {}, and without a unit it is taken in seconds; write unit: {} beside it",
+                     in_quotes(compare.column), unit, unit);
 }
 
 std::vector<std::string> claim_warnings(const ClaimResult& result) {

@@ -61,6 +61,8 @@ const factors = {
   ps: 1e-12,
   ns: 1e-9,
   us: 1e-6,
+  '\u00b5s': 1e-6,
+  '\u03bcs': 1e-6,
   ms: 1e-3,
   s: 1,
   min: 60,
@@ -84,7 +86,7 @@ const factors = {
 /// What a cell of a table is worth; NaN: it is no number. "1 h 03 min" and "12.3 s \u00b1 0.4 s (3 of 5)" count as their first value.
 straggler.worth = function(text) {
   const plain = text.trim().replace(/(\d),(?=\d{3})/g, '$1');
-  const parts = /^([-+]?\d*\.?\d+(?:e[-+]?\d+)?)\s*([A-Za-z%]+)?(?:\/s)?(?:\s+(\d+)\s+(min|s)\b)?/.exec(plain);
+  const parts = /^([-+]?\d*\.?\d+(?:e[-+]?\d+)?)\s*([A-Za-z\u00b5\u03bc%]+)?(?:\/s)?(?:\s+(\d+)\s+(min|s)\b)?/.exec(plain);
   if (!parts) return NaN;
   const first = Number(parts[1]) * (factors[parts[2]] || 1);
   return parts[3] ? first + Number(parts[3]) * factors[parts[4]] : first;
