@@ -61,6 +61,17 @@ class FewestWorkers {
   std::map<std::pair<std::vector<std::size_t>, std::int64_t>, const SweepRow*> rows_;
 };
 
+/// No two of its values have the same number of workers.
+bool varies_workers(const SweptAxis& axis, const std::vector<std::string>& columns) {
+  for (std::size_t i = 0; i < axis.columns.size(); ++i) {
+    if (!counts_workers(columns[axis.columns[i]])) continue;
+    std::set<std::string> different;
+    for (const std::vector<std::string>& value : axis.values) different.insert(value[i]);
+    if (different.size() == axis.values.size()) return true;
+  }
+  return false;
+}
+
 void add(const char* key, const SweepOutcome& outcome, const ScalarOfRow& formula, std::vector<std::vector<SummaryField>>& all) {
   std::vector<std::optional<double>> values;
   for (const SweepRow& row : outcome.rows) values.push_back(formula(row));
@@ -75,9 +86,7 @@ std::vector<std::vector<SummaryField>> derived_scalars(const std::vector<std::st
   add(
       "bytes_per_epoch", outcome, [](const SweepRow& row) { return ratio(number_of(row, "bytes_sent"), number_of(row, "epochs")); }, all);
   const std::vector<SweptAxis> axes = swept_axes(columns.size(), outcome.groups);
-  const auto axis = std::find_if(axes.begin(), axes.end(), [&](const SweptAxis& each) {
-    return std::any_of(each.columns.begin(), each.columns.end(), [&](std::size_t column) { return counts_workers(columns[column]); });
-  });
+  const auto axis = std::find_if(axes.begin(), axes.end(), [&](const SweptAxis& each) { return varies_workers(each, columns); });
   if (axis == axes.end()) return all;
   const FewestWorkers fewest(*axis, outcome, axes);
   if (!fewest.differ()) return all;

@@ -40,12 +40,44 @@ AxisValue read_axis_value(ReadContext& context, const YamlNode& node, const std:
   return value;
 }
 
-/// Two values that are called alike are called by all that they are.
+/// Two values that are called alike and are not are called by all that they are.
 void tell_apart(std::vector<AxisValue>& values) {
-  std::map<std::string, std::size_t> seen;
-  for (const AxisValue& value : values) ++seen[value.label];
+  std::map<std::string, std::set<std::string>> seen;
+  for (const AxisValue& value : values) seen[value.label].insert(value.yaml);
   for (AxisValue& value : values)
-    if (seen[value.label] > 1) value.label = value.yaml;
+    if (seen[value.label].size() > 1) value.label = value.yaml;
+}
+
+/// Values of a list or a range, some of which may be the same.
+std::vector<AxisValue> read_values(ReadContext& context, const YamlNode& node, const std::string& path) {
+  std::vector<AxisValue> values;
+  if (is_range(node)) {
+    for (std::string& text : read_range(Section(context, &node, path, node.place))) values.push_back({text, text, node.place});
+    return values;
+  }
+  if (node.type != YamlNode::Type::sequence) {
+    context.problems.add(node.place, path,
+                         "is " + what_stands(node) + "; write a list of values, or a range such as {from: 1, to: 64, times: 2}");
+    return values;
+  }
+  if (node.items.empty()) context.problems.add(node.place, path, "is an empty list; write at least one value");
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    values.push_back(read_axis_value(context, node.items[i], path + "[" + std::to_string(i) + "]"));
+  tell_apart(values);
+  return values;
+}
+
+/// [values][paths]: the values of each path that stand together.
+void refuse_repeats(ReadContext& context, const std::vector<std::vector<AxisValue>>& values, const std::string& path) {
+  std::set<std::vector<std::string>> different;
+  for (const std::vector<AxisValue>& together : values) {
+    std::vector<std::string> texts;
+    for (const AxisValue& value : together) texts.push_back(value.yaml);
+    if (different.insert(texts).second) continue;
+    context.problems.add(together.front().place, path,
+                         texts.size() == 1 ? texts.front() + " stands there twice; write each value once"
+                                           : "has " + joined(texts) + " together twice; write each combination once");
+  }
 }
 
 void read_crossed(ReadContext& context, const YamlNode* axes, Sweep& sweep) {
@@ -77,7 +109,7 @@ void read_zipped(ReadContext& context, const YamlNode* zips, Sweep& sweep) {
     }
     Axis axis;
     for (std::size_t i = 0; i < zip.items.size(); ++i) {
-      std::vector<AxisValue> values = read_axis(context, zip.items[i], where + "." + zip.keys[i].name);
+      std::vector<AxisValue> values = read_values(context, zip.items[i], where + "." + zip.keys[i].name);
       if (i == 0) axis.values.resize(values.size());
       if (values.size() != axis.values.size()) {
         context.problems.add(zip.keys[i].place, where + "." + zip.keys[i].name,
@@ -88,6 +120,7 @@ void read_zipped(ReadContext& context, const YamlNode* zips, Sweep& sweep) {
       axis.paths.push_back(zip.keys[i].name);
       for (std::size_t v = 0; v < values.size(); ++v) axis.values[v].push_back(std::move(values[v]));
     }
+    if (axis.paths.size() == zip.items.size()) refuse_repeats(context, axis.values, where);
     sweep.axes.push_back(std::move(axis));
   }
 }
@@ -242,24 +275,10 @@ std::vector<ScenarioKey> axis_forms() {
 }
 
 std::vector<AxisValue> read_axis(ReadContext& context, const YamlNode& node, const std::string& path) {
-  std::vector<AxisValue> values;
-  if (is_range(node)) {
-    for (std::string& text : read_range(Section(context, &node, path, node.place))) values.push_back({text, text, node.place});
-    return values;
-  }
-  if (node.type != YamlNode::Type::sequence) {
-    context.problems.add(node.place, path,
-                         "is " + what_stands(node) + "; write a list of values, or a range such as {from: 1, to: 64, times: 2}");
-    return values;
-  }
-  if (node.items.empty()) context.problems.add(node.place, path, "is an empty list; write at least one value");
-  for (std::size_t i = 0; i < node.items.size(); ++i)
-    values.push_back(read_axis_value(context, node.items[i], path + "[" + std::to_string(i) + "]"));
-  tell_apart(values);
-  std::set<std::string> different;
-  for (const AxisValue& value : values)
-    if (!different.insert(value.yaml).second)
-      context.problems.add(value.place, path, value.yaml + " stands there twice; write each value once");
+  std::vector<AxisValue> values = read_values(context, node, path);
+  std::vector<std::vector<AxisValue>> alone;
+  for (const AxisValue& value : values) alone.push_back({value});
+  refuse_repeats(context, alone, path);
   return values;
 }
 

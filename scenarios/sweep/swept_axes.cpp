@@ -6,12 +6,24 @@
 namespace straggler {
 namespace {
 
-bool one_to_one(std::size_t a, std::size_t b, const std::vector<SweepGroup>& groups) {
-  std::map<std::string, std::string> there, back;
+std::vector<std::string> labels_at(const SweepGroup& group, const std::vector<std::size_t>& columns) {
+  std::vector<std::string> labels;
+  for (const std::size_t column : columns) labels.push_back(group.labels[column]);
+  return labels;
+}
+
+/// Whether the values of some columns determine that of another, or the other way round.
+bool vary_together(const std::vector<std::size_t>& columns, std::size_t other, const std::vector<SweepGroup>& groups) {
+  std::map<std::vector<std::string>, std::string> there;
+  std::map<std::string, std::vector<std::string>> back;
+  bool forth = true, reverse = true;
   for (const SweepGroup& group : groups) {
     if (group.labels.empty()) continue;
-    const std::string &x = group.labels[a], &y = group.labels[b];
-    if (there.emplace(x, y).first->second != y || back.emplace(y, x).first->second != x) return false;
+    const std::vector<std::string> x = labels_at(group, columns);
+    const std::string& y = group.labels[other];
+    forth = forth && there.emplace(x, y).first->second == y;
+    reverse = reverse && back.emplace(y, x).first->second == x;
+    if (!forth && !reverse) return false;
   }
   return true;
 }
@@ -25,23 +37,20 @@ std::vector<SweptAxis> swept_axes(std::size_t columns, const std::vector<SweepGr
     for (const SweepGroup& group : groups)
       if (!group.labels.empty()) different.insert(group.labels[column]);
     if (different.size() < 2) continue;
-    if (!axes.empty() && axes.back().columns.back() + 1 == column && one_to_one(axes.back().columns.front(), column, groups))
+    if (!axes.empty() && axes.back().columns.back() + 1 == column && vary_together(axes.back().columns, column, groups))
       axes.back().columns.push_back(column);
     else
       axes.push_back({{column}, {}, {}});
   }
   for (SweptAxis& axis : axes) {
-    std::map<std::string, std::size_t> known;
+    std::map<std::vector<std::string>, std::size_t> known;
     for (const SweepGroup& group : groups) {
       if (group.labels.empty()) {
         axis.of_group.push_back(SweptAxis::none);
         continue;
       }
-      const auto [at, fresh] = known.emplace(group.labels[axis.columns.front()], axis.values.size());
-      if (fresh) {
-        axis.values.emplace_back();
-        for (const std::size_t column : axis.columns) axis.values.back().push_back(group.labels[column]);
-      }
+      const auto [at, fresh] = known.emplace(labels_at(group, axis.columns), axis.values.size());
+      if (fresh) axis.values.push_back(at->first);
       axis.of_group.push_back(at->second);
     }
   }

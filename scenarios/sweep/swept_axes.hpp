@@ -15,8 +15,8 @@ struct SweptAxis {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 };
 
-/// The axes along which groups differ, in the order of the columns. Neighbouring columns whose values correspond one to one (a zip) are one
-/// axis; a column that has a single value is none.
+/// The axes along which groups differ, in the order of the columns. Neighbouring columns are one axis (a zip) if the values of one
+/// determine those of the other; a column that has a single value is none.
 std::vector<SweptAxis> swept_axes(std::size_t columns, const std::vector<SweepGroup>& groups);
 
 /// Whether a swept path sets how many workers there are: a group's count, or all groups.

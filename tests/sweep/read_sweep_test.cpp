@@ -93,6 +93,9 @@ TEST_CASE("errors of a sweep name their place") {
   CHECK(wrong("axes: {x: 3}\n").starts_with("sweep.yaml:4:11: axes.x: is '3'"));
   CHECK(wrong("axes: {x: []}\n").find("is an empty list") != std::string::npos);
   CHECK(wrong("axes: {x: [1, 1]}\n").find("1 stands there twice") != std::string::npos);
+  CHECK(wrong("zip: [{x: [1, 1, 1], y: [2, 3, 2]}]\n").find("zip[0]: has 1, 2 together twice; write each combination once") !=
+        std::string::npos);
+  CHECK(wrong("zip: [{x: [1, 1]}]\n").find("1 stands there twice") != std::string::npos);
   CHECK(wrong("axes: {x: [1]}\nzip: [{x: [2]}]\n").find("x is varied twice") != std::string::npos);
   CHECK(wrong("zip: [{x: [1, 2], y: [1]}]\n").find("has 1 values, the previous list 2") != std::string::npos);
   CHECK(wrong("axes: {x: {from: 1, to: 64}}\n").find("needs one of times") != std::string::npos);
