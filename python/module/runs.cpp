@@ -12,6 +12,7 @@
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/recorder.hpp"
+#include "scenarios/results/replaced.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -135,6 +136,7 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
     request.scenario_name = scenario.name;
     request.scenario_file = scenario.file;
     ResultFolder folder(request);
+    if (std::string note = replaced_results(request.out, scenario, options.timing_only); !note.empty()) notes.push_back(std::move(note));
     Experiment experiment(scenario, options);
     Recorder recorder(folder, true, options.trace);
     PythonProgress progress(watch, recorder);

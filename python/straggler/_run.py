@@ -60,7 +60,7 @@ class Run:
                  notes: Sequence[str] = (), changes: Sequence[str] = ()):
         self.folder = pathlib.Path(path("folder", folder))
         self.warnings = list(warnings)    #: sentences
-        self.notes = list(notes)          #: sentences about the checkpoint that it went on from
+        self.notes = list(notes)          #: sentences about the checkpoint that it went on from, and the results that it replaced
         self.wall_seconds = wall_seconds  #: that it took, not simulated
         self.summary: Dict[str, Any] = _read_summary(self.folder)  #: the scalars of summary.json; times in seconds of simulated time
         self._weights = weights

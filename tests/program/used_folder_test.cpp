@@ -256,4 +256,31 @@ TEST_CASE("errors in a range of counts, a share, an action") {
   check_refused(place, "store frob", "unknown action 'frob'; known: info, clear");
 }
 
+TEST_CASE("a run says whose results it replaces, if their settings were others") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  const auto told = [&](const std::string& arguments) {
+    const Workplace::Done done = place.shell("straggler run small.yaml --out r " + arguments);
+    CHECK(done.code == 0);
+    const std::size_t at = done.err.find("note: r: replaces ");
+    return at == std::string::npos ? std::string() : done.err.substr(at, done.err.find('\n', at) - at);
+  };
+  CHECK(told("").empty());
+  CHECK(told("").empty());  // the same again
+  const std::string other = told("--set seed=7");
+  CHECK(has(other, "note: r: replaces the results of 'small' of 20"));  // a year
+  CHECK(has(other, ", which had other settings: seed 1 (now 7)"));
+  CHECK_FALSE(has(other, ", training"));
+  CHECK(told("--set seed=8 --quiet").empty());
+  CHECK(has(told("--set seed=8 --timing-only"), "which had other settings: trained (now timing alone)"));
+  const std::string many =
+      told("--set seed=9 --set training.scheme=ssgd --set training.batch.per_worker=10 --set \"training.stop={updates: 3}\"");
+  CHECK(has(many, "cluster.") == false);
+  CHECK(has(many, "seed 8 (now 9), training.batch.per_worker 20 (now 10), training.scheme"));
+  CHECK(has(many, " more"));
+  // Text of others stays one line.
+  place.write("r/scenario.yaml", "straggler: 1\nname: small\nseed: \"1\\e[31m\\n\"\n");
+  CHECK_FALSE(has(told("--set seed=9"), "\x1b"));
+}
+
 }  // namespace used_folder_test

@@ -11,6 +11,8 @@
 #include "scenarios/report/run_checkpoint.hpp"
 #include "scenarios/report/run_files.hpp"
 #include "scenarios/results/recorder.hpp"
+#include "scenarios/results/replaced.hpp"
+#include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/results.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
@@ -154,6 +156,9 @@ class Run {
   int execute() {
     catch_interrupts();
     ResultFolder folder(request_);
+    if (!common_.quiet)
+      if (const std::string note = replaced_results(request_.out, scenario_, options_.timing_only); !note.empty())
+        print_text(stderr, "note: {}\n", note);
     Experiment experiment(scenario_, options_);
     Recorder recorder(folder, kept_.order, options_.trace);
     Progress progress(common_.progress, common_.quiet, [&] { return interrupt_requested() || recorder.failed(); });
@@ -182,8 +187,8 @@ class Run {
   void refuse_to_replace_the_replayed() const {
     std::error_code error;
     if (options_.replay && fs::equivalent(*options_.replay, request_.out, error))
-      throw ResultsError(fmt::format("{}: the replay would replace the run that it replays; use --out {}-replay", request_.out.string(),
-                                     request_.out.string()));
+      throw ResultsError(fmt::format("{}: the replay would replace the run that it replays; use --out {}", request_.out.string(),
+                                     free_neighbour(request_.out)));
   }
 
   void open_store(const fs::path& file) {

@@ -13,6 +13,7 @@
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/report/run_page.hpp"
 #include "scenarios/results/recorder.hpp"
+#include "scenarios/results/replaced.hpp"
 #include "scenarios/results/results.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/schema/reader.hpp"
@@ -204,6 +205,8 @@ class RankRun {
     request.force = options_.force;
     if (request.out.empty()) throw BadUsage("--out is empty; name a folder");
     folder_ = std::make_unique<ResultFolder>(request);
+    if (const std::string note = replaced_results(request.out, scenario_, false); !note.empty() && !options_.quiet)
+      fmt::print(stderr, "note: {}\n", note);
   }
 
   void build() {
