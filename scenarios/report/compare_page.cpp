@@ -41,7 +41,8 @@ struct Repeats {
 
 class ComparePage {
  public:
-  ComparePage(const Comparison& comparison, const fs::path& page_folder) : comparison_(comparison), page_folder_(page_folder) {
+  ComparePage(const Comparison& comparison, const fs::path& page_folder)
+      : comparison_(comparison), page_folder_(page_folder.empty() ? "." : page_folder) {
     constexpr auto whole = std::numeric_limits<std::uintmax_t>::max();
     for (const RunResult& run : comparison.runs) curves_.emplace_back(run.folder / "curve.csv", whole);
     time_title_ = time_title();
@@ -67,7 +68,7 @@ class ComparePage {
     body_ += "<h2>Figures</h2>\n" +
              html_table(cells.front(), {cells.begin() + 1, cells.end()}, 3, comparison_.winner.value_or(comparison_.runs.size()));
     pages();
-    return html_page("Comparison of runs", body_);
+    return html_page(compare_title, body_);
   }
 
  private:

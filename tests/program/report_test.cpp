@@ -199,10 +199,35 @@ TEST_CASE("runs side by side have one page, with all curves in each picture") {
   const auto reported = place.shell("straggler report \"<b>\" two -o both/again.html");
   REQUIRE(reported.code == 0);
   CHECK((place.read("both/again.html") == page));
-  // A run's own page is not replaced.
-  const auto refused = place.shell("straggler compare two \"<b>\" --out two");
-  CHECK(refused.code == 2);
-  CHECK(has(refused.err, "two: holds a run, whose page would be replaced; choose another folder with --out"));
+  // Into the current folder, as the help shows it: links start there.
+  for (const char* const where : {"", " -o compared.html", " -o ./compared.html"}) {
+    CAPTURE(where);
+    CHECK(place.shell(std::string("straggler report two \"<b>/\"") + where).code == 0);
+    CHECK(has(place.read("compared.html"), "href=\"two/report.html\""));
+  }
+  for (const char* const command : {"report \"\" two", "report \"\"", "compare two \"\"", "run \"\"", "init \"\""}) {
+    CAPTURE(command);
+    const auto empty = place.shell(std::string("straggler ") + command);
+    CHECK(empty.code == 2);
+    CHECK(has(empty.err, "straggler: an argument is empty; "));
+  }
+  // A run's own page is not replaced, and a folder of other files gets none; that of an earlier comparison is.
+  const auto refused = [&](const std::string& out, const std::string& why) {
+    CAPTURE(out);
+    const auto done = place.shell("straggler compare two \"<b>\" --out " + out);
+    CHECK(done.code == 2);
+    CHECK(done.out.empty());
+    CHECK(has(done.err, why));
+  };
+  refused("two", "two: holds a run, whose page would be replaced; choose another folder with --out");
+  refused(".", ".: is not empty and holds no page of straggler compare; use --out DIR");
+  refused("\"\"", "--out is empty; name a folder");
+  refused("small.yaml", "small.yaml: is a file, not a folder; choose another with --out");
+  REQUIRE(place.shell("mkdir used empty && echo mine > used/report.html").code == 0);
+  refused("used", "used: is not empty and holds no page of straggler compare; use --out used-2");
+  CHECK(place.read("used/report.html") == "mine\n");
+  CHECK(place.shell("straggler compare two \"<b>\" --out both").code == 0);
+  CHECK(place.shell("straggler compare two \"<b>\" --out empty/").code == 0);
   // Runs of timing alone have no curves, and say so.
   for (const char* const scheme : {"ssgd", "asgd"})
     REQUIRE(place

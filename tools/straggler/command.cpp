@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 
@@ -79,6 +80,8 @@ bool Arguments::parse(const std::vector<std::string>& arguments, std::size_t lea
   if (positional_.size() < least) throw UsageError(fmt::format("{} is missing", command_.arguments));
   if (positional_.size() > most)
     throw UsageError(fmt::format("unexpected argument {}; {} takes {}", in_quotes(positional_[most]), command_.name, command_.arguments));
+  if (std::ranges::any_of(positional_, [](const std::string& given) { return given.empty(); }))
+    throw UsageError(fmt::format("an argument is empty; {} takes {}", command_.name, command_.arguments));
   read_common();
   return true;
 }

@@ -69,7 +69,6 @@ training:
 }
 
 void write_new(const std::string& file) {
-  if (file.empty()) throw UsageError("FILE is empty; name a file, or leave it out to write to standard output");
   std::FILE* const out = std::fopen(file.c_str(), "wx");  // x: fails if the file exists
   if (out == nullptr) cannot_write(file, errno);
   errno = 0;
