@@ -56,6 +56,8 @@ Json pair_json(const PairVerdict& pair, const std::vector<std::string>& labels) 
           {"confidence", pair.confidence()},
           {"p", pair.test.p},
           {"p_holm", pair.step.adjusted},
+          {"p_10_percent", pair.test.p_notable()},
+          {"p_10_percent_holm", pair.near_step.adjusted},
           {"faster", better ? Json(labels[*better]) : Json()},
           {"verdict", pair_words(pair, labels)}};
 }

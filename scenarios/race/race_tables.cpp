@@ -73,10 +73,10 @@ std::string pairs_table(const Race& race, const RaceReader& reader, const RaceOu
         row.push_back(
             fmt::format("{} to {} ({:.4g} %)", readable_number(interval->low), readable_number(interval->high), 100 * pair.confidence()));
       } else {
-        row.insert(row.end(), {"-", outcome.verdicts[i].anybody ? "by ranks: some missed" : "missed by all"});
+        row.insert(row.end(), {"-", pair.test.anybody ? "by ranks: some missed" : "missed by all"});
       }
       row.push_back(readable_p(pair.step.adjusted));
-      row.push_back(outcome.verdicts[i].anybody ? pair_words(pair, labels) : "nobody reached it");
+      row.push_back(pair_words(pair, labels));
       rows.push_back(std::move(row));
       title.clear();
     }
@@ -139,7 +139,9 @@ std::string tuning_csv(const Race& race, const RaceReader& reader, const RaceOut
 
 std::string verdicts_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
   const std::vector<std::string> labels = labels_of(race);
-  std::string text = "threshold,a,b,seeds,reached_a,reached_b,test,time_ratio,low,high,confidence,p,p_holm,faster\n";
+  std::string text =
+      "threshold,a,b,seeds,reached_a,reached_b,test,time_ratio,low,high,confidence,p,p_holm,p_10_percent,p_10_percent_holm,verdict,"
+      "faster\n";
   for (std::size_t i = 0; i < reader.finishes().size(); ++i) {
     const std::vector<RunValues> times = outcome.times(reader.finishes()[i]);
     for (const PairVerdict& pair : outcome.verdicts[i].pairs) {
@@ -150,8 +152,11 @@ std::string verdicts_csv(const Race& race, const RaceReader& reader, const RaceO
         text += fmt::format(",{},{},{}", number_text(interval->ratio), number_text(interval->low), number_text(interval->high));
       else
         text += ",,,";
-      text += fmt::format(",{},{},{},{}\n", number_text(pair.confidence()), number_text(pair.test.p), number_text(pair.step.adjusted),
-                          csv_text(pair_words(pair, labels)));
+      const std::string words = pair_words(pair, labels);
+      const auto faster = pair.better();
+      text += fmt::format(",{},{},{},{},{},{},{}\n", number_text(pair.confidence()), number_text(pair.test.p),
+                          number_text(pair.step.adjusted), number_text(pair.test.p_notable()), number_text(pair.near_step.adjusted),
+                          csv_text(words), csv_text(faster ? labels[*faster] : words));
     }
   }
   return text;

@@ -12,7 +12,7 @@ std::string race_csv(const Race& race, const RaceReader& reader, const RaceOutco
 /// on held-out samples; and its rank among the entrant's candidates (1 races).
 std::string tuning_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
 /// A row for each finish and pair: b's time over a's with its interval (empty where runs missed), the test, p alone and after Holm, and the
-/// faster one, "no difference", or "too few seeds to tell".
+/// verdict in words.
 std::string verdicts_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
 /// Settings and times of each entrant, all pairs, a verdict for each finish, warnings.
 std::string race_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);

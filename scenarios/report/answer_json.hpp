@@ -21,14 +21,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShownSetting, name, paths, runs)
 
 template <class Answer>
 std::string answer_text(const char* kind, const Answer& answer) {
-  return nlohmann::json{{"answer", 2}, {"kind", kind}, {"of", answer}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json{{"answer", 3}, {"kind", kind}, {"of", answer}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 template <class Answer>
 Answer read_answer_text(const char* kind, const std::string& text) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
-    if (json.at("answer") == 2 && json.at("kind") == kind) return json.at("of").template get<Answer>();
+    if (json.at("answer") == 3 && json.at("kind") == kind) return json.at("of").template get<Answer>();
   } catch (const nlohmann::json::exception&) {
   }
   throw ResultsError(std::string("another version of straggler wrote the answer of this ") + kind + "; run the same straggler " +

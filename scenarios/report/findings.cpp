@@ -57,6 +57,12 @@ class Findings {
     return fmt::format("{}", fmt::join(names, "; "));
   }
 
+  std::string narrow_rivals(const std::vector<NarrowLead>& narrow) const {
+    std::vector<std::string> names;
+    for (const ReportSetting& setting : view_.settings()) names.push_back(view_.rival_name_of(setting));
+    return narrow_words(narrow, names);
+  }
+
   void best_of(const std::vector<std::size_t>& whole, const std::string& where) {
     const std::vector<std::size_t> reached = view_.rank(whole, TestFamily::with_best).order;
     if (reached.empty()) {
@@ -79,6 +85,7 @@ class Findings {
         view_.metric().less_is_better ? "a " + view_.metric().title + " of " + value(first) : value(first) + " " + view_.metric().title;
     std::string sentence = fmt::format("{}{} of {}{}: {}, with {}.", where, what, of, ranking.one_run ? ", one run each" : "",
                                        view_.rival_name_of(view_.settings()[first]), with);
+    if (!ranking.narrow.empty()) sentence += " " + narrow_rivals(ranking.narrow) + ".";
     if (!ranking.alike.empty()) sentence += fmt::format(" No difference from it: {}.", rival_names(ranking.alike));
     if (!ranking.open.empty() && !ranking.one_run)
       sentence += fmt::format(" Too few seeds to tell it from: {}.", rival_names(ranking.open));
@@ -130,7 +137,7 @@ class Findings {
   void winners() {
     const std::vector<std::vector<std::size_t>> places = all_places();
     if (places.size() < 2) return;
-    std::map<std::string, std::size_t> wins, leads;
+    std::map<std::string, std::size_t> wins, leads, narrow;
     std::size_t ties = 0, open = 0, nobody = 0;
     for (const std::vector<std::size_t>& among : places) {
       const Ranking ranking = view_.rank(among);
@@ -142,6 +149,7 @@ class Findings {
         ++leads[series_name(ranking.order.front())];
       else
         ++(ranking.open.empty() ? ties : open);
+      if (ranking.winner && !ranking.narrow.empty()) ++narrow[series_name(*ranking.winner)];
     }
     std::vector<std::string> parts;
     const auto add = [&](const std::string& what, std::size_t count) {
@@ -152,7 +160,10 @@ class Findings {
     const auto add_all = [&](const std::map<std::string, std::size_t>& counts, const std::string& verb) {
       std::vector<std::pair<std::string, std::size_t>> order(counts.begin(), counts.end());
       std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-      for (const auto& [name, count] : order) add(fmt::format("{} {}", name, verb), count);
+      for (const auto& [name, count] : order) {
+        add(fmt::format("{} {}", name, verb), count);
+        if (&counts == &wins && narrow[name] > 0) parts.back() += fmt::format(" ({} by less than 10 %)", narrow[name]);
+      }
     };
     add_all(wins, view_.metric().speed ? "wins on speed" : "wins");
     add_all(leads, "is fastest");
@@ -164,12 +175,13 @@ class Findings {
                     leads.empty() ? "" : "; of one run each, in which one seed cannot tell chance from a difference"));
   }
 
+  /// Where some are rivals of each other.
   std::vector<std::vector<std::size_t>> all_places() const {
     std::vector<std::vector<std::size_t>> places;
     for (const std::vector<std::size_t>& facet : facets_of(view_, plan_))
       for (const std::optional<std::size_t> y : values_of(plan_.y))
         for (const std::optional<std::size_t> x : values_of(plan_.x))
-          if (std::vector<std::size_t> among = rivals(view_, plan_, facet, x, y); !among.empty()) places.push_back(std::move(among));
+          if (std::vector<std::size_t> among = rivals(view_, plan_, facet, x, y); among.size() > 1) places.push_back(std::move(among));
     return places;
   }
 
@@ -199,8 +211,7 @@ class Findings {
     std::vector<std::string> names;
     for (const std::size_t setting : ranking.open.empty() ? ranking.alike : ranking.open) names.push_back(series_name(setting));
     if (!ranking.open.empty()) return "too few seeds to tell " + series_name(ranking.order.front()) + " from " + listed(names);
-    names.insert(names.begin(), series_name(ranking.order.front()));
-    return "no difference between " + listed(names);
+    return alike_words(series_name(ranking.order.front()), names, ranking.all_alike);
   }
 
   std::string course(const std::vector<std::size_t>& facet, std::optional<std::size_t> y) const {
@@ -211,7 +222,7 @@ class Findings {
     std::vector<Run> runs;
     for (const std::size_t x : in_order(axis(*plan_.x))) {
       const std::vector<std::size_t> among = rivals(view_, plan_, facet, x, y);
-      if (among.empty()) continue;
+      if (among.size() < 2) continue;
       const std::string name = winner(among);
       if (runs.empty() || runs.back().winner != name)
         runs.push_back({name, x, x});

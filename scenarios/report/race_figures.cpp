@@ -98,16 +98,18 @@ class RaceFigures {
     figures_.push_back(figure_of(chart.label, {}, chart));
   }
 
-  IntervalRow row_of(const PairVerdict& pair, bool anybody) const {
+  IntervalRow row_of(const PairVerdict& pair) const {
     IntervalRow row;
     row.name = answer_.entrants[pair.b] + " over " + answer_.entrants[pair.a];
     const auto faster = pair.better();
-    const std::string verdict = pair_words(pair, answer_.entrants) + (faster ? " is faster" : "");
+    const auto by = pair.narrow_lead();
+    const std::string verdict =
+        faster ? answer_.entrants[*faster] + " is faster" + (by ? ", " + narrow_words(*by) : "") : pair_words(pair, answer_.entrants);
     if (faster) row.colour = looks_[*faster];
     const auto interval = pair.interval();
     if (!interval) {
       row.missed = true;
-      row.text = anybody ? "by ranks, since some missed it: " + verdict : "missed by all";
+      row.text = pair.test.anybody ? "by ranks, since some missed it: " + verdict : "missed by all";
       return row;
     }
     row.low = interval->low;
@@ -129,17 +131,19 @@ class RaceFigures {
     for (std::size_t i = 0; i < answer_.finishes.size(); ++i) {
       chart.groups.push_back({capital(finish_title(answer_.finishes[i])), {}});
       for (const PairVerdict& pair : verdicts_[i].pairs) {
-        chart.groups.back().rows.push_back(row_of(pair, verdicts_[i].anybody));
+        chart.groups.back().rows.push_back(row_of(pair));
         any = any || !chart.groups.back().rows.back().missed;
       }
     }
     if (!any || rows_of(chart) > most_entrants) return;
     chart.label = "Time ratio of each pair";
-    figures_.push_back(figure_of(
-        chart.label,
-        "A difference is significant exactly if the bar does not reach the dashed line (equal times); less than 0.5 % counts as none. The "
-        "colour is that of the faster one. The widths of the bars include Holm's correction over the pairs of one threshold.",
-        chart));
+    figures_.push_back(figure_of(chart.label,
+                                 "The colour is that of the faster one: its bar does not reach the dashed line (equal times), and less "
+                                 "than 0.5 % counts as none. The "
+                                 "bar beside \u201cno difference\u201d lies within 10 % of the line. The widths of the bars include Holm's "
+                                 "correction over the pairs "
+                                 "of one threshold.",
+                                 chart));
   }
 
   /// The highest level that any candidate reached; none: answer_.levels.size().

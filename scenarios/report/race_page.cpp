@@ -29,10 +29,11 @@ class RacePage {
     std::vector<std::string> warnings;
     for (const std::string& warning : answer_.warnings) warnings.push_back("Warning: " + warning + ".");
     if (!warnings.empty()) body += html_list(warnings, "warning");
-    body += html_paragraph(std::string(interval_words) +
-                               " The family-wise error rate at each threshold is at most 5 %. \u201cNo difference\u201d: a difference of "
-                               "10 % would have been significant; \u201ctoo few seeds to tell\u201d: it would not have been.",
-                           "dim");
+    body +=
+        html_paragraph(std::string(interval_words) +
+                           " The family-wise error rate at each threshold is at most 5 %. \u201cNo difference\u201d: not significant, and "
+                           "tests exclude a difference of 10 %; \u201ctoo few seeds to tell\u201d: they do not.",
+                       "dim");
     std::vector<std::size_t> all(answer_.settings.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     if (const std::vector<Figure> curves = sheets_.curves(all, goal()); !curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);
@@ -121,12 +122,11 @@ class RacePage {
       for (const PairVerdict& pair : verdicts_[i].pairs) {
         const auto interval = pair.interval();
         rows.push_back({finish_title(answer_.finishes[i]), answer_.entrants[pair.a], answer_.entrants[pair.b],
-                        verdicts_[i].anybody ? pair_words(pair, answer_.entrants) : "nobody reached it",
-                        interval ? readable_number(interval->ratio) : "\u2013",
+                        pair_words(pair, answer_.entrants), interval ? readable_number(interval->ratio) : "\u2013",
                         interval ? fmt::format("{} to {} ({:.4g} %)", readable_number(interval->low), readable_number(interval->high),
                                                100 * pair.confidence())
-                        : verdicts_[i].anybody ? "some missed it"
-                                               : "missed by all",
+                        : pair.test.anybody ? "some missed it"
+                                            : "missed by all",
                         name_of(pair.test.kind), readable_p(pair.step.adjusted)});
       }
     return html_table({"", "a", "b", "faster", "b's time over a's", "interval", "test", "p (Holm)"}, rows, 4, rows.size());

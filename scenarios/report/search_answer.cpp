@@ -15,10 +15,10 @@
 namespace straggler {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AnswerValue, mean, half_width, count, repeats)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TriedSetting, labels, batch, value, as_good, runs)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TriedSetting, labels, batch, value, as_good, stands, runs)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TriedGroup, labels, points, best)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SearchedSetting, path, values, numbers)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ComparedSetting, label, first, second, difference, winner, unclear, first_runs, second_runs)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ComparedSetting, label, first, second, difference, winner, verdict, first_runs, second_runs)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FoundCrossing, between, below, above, unclear_from, unclear_to)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ComparedGroup, labels, points, crossings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SearchAnswer, description, axes, metric, maximize, interrupted, repeats, runs, timing_runs, said,
@@ -108,6 +108,16 @@ std::string sentences_of(const std::string& text) {
   return end == std::string::npos ? std::string() : text.substr(0, end + 1);
 }
 
+void add_standings(const FoundBest& best, TriedGroup& tried) {
+  for (const std::size_t point : best.as_good) {
+    tried.points[point].as_good = true;
+    tried.points[point].stands = best.one_run ? "within 0.5 %" : no_difference;
+  }
+  for (const std::size_t point : best.open) tried.points[point].stands = too_few_seeds;
+  for (const NarrowLead& each : best.narrow) tried.points[each.contender].stands = narrow_words(each.by);
+  tried.points[best.point].stands = "the best";
+}
+
 template <class Outcome>
 SearchAnswer common(const SearchFile& search, const Outcome& outcome, Description description) {
   SearchAnswer answer;
@@ -132,11 +142,10 @@ SearchAnswer answer_of(const SearchFile& search, const FindOutcome& outcome, Des
   for (const FoundGroup& group : outcome.groups) {
     TriedGroup tried{group.labels, {}, group.best ? group.best->point : group.points.size()};
     for (const FoundPoint& point : group.points) {
-      tried.points.push_back({{}, point.batch, value_of(point.measured), false, shown_runs(point.measured)});
+      tried.points.push_back({{}, point.batch, value_of(point.measured), false, {}, shown_runs(point.measured)});
       for (const AxisValue& value : point.values) tried.points.back().labels.push_back(value.label);
     }
-    if (group.best)
-      for (const std::size_t point : group.best->as_good) tried.points[point].as_good = true;
+    if (group.best) add_standings(*group.best, tried);
     answer.found.push_back(std::move(tried));
     if (const std::string why = reason(search, outcome, group); !why.empty()) {
       const std::string where = group_title(answer.axes, group.labels);
@@ -160,7 +169,7 @@ SearchAnswer answer_of(const SearchFile& search, const CrossoverOutcome& outcome
     for (const ComparedPoint& point : group.points)
       compared.points.push_back({point.at.label, value_of(point.measured.first), value_of(point.measured.second),
                                  value_of(point.difference, point.measured.first.values.size()), static_cast<std::size_t>(point.winner),
-                                 point.better() != point.winner, shown_runs(point.measured.first), shown_runs(point.measured.second)});
+                                 compared_words(spec, point), shown_runs(point.measured.first), shown_runs(point.measured.second)});
     const auto label = [&](std::size_t point) { return group.points[point].at.label; };
     for (const Crossing& crossing : group.crossings) {
       const std::string middle = middle_of(spec.along, group.points[crossing.below].at, group.points[crossing.above].at).label;

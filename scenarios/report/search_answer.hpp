@@ -21,7 +21,8 @@ struct TriedSetting {
   std::vector<std::string> labels;  // [settings]
   std::size_t batch = 0;
   AnswerValue value;
-  bool as_good = false;  // as the best; the best is
+  bool as_good = false;  // not significantly worse than the best; the best is
+  std::string stands;    // relative to the best, in words
   std::vector<ShownRun> runs = {};
 };
 struct TriedGroup {
@@ -39,7 +40,7 @@ struct ComparedSetting {
   std::string label;
   AnswerValue first, second, difference;
   std::size_t winner = 2;  // ahead; 0: first, 1: second, 2: neither
-  bool unclear = false;    // the difference is not significant
+  std::string verdict;     // in words
   std::vector<ShownRun> first_runs = {}, second_runs = {};
 };
 struct FoundCrossing {

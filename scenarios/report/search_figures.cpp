@@ -92,7 +92,7 @@ class SearchFigures {
     LineChart chart = chart_over(answer_.over[setting], axis);
     if (chart.x.numbers.empty()) return;
     const bool alone = answer_.over.size() == 1;
-    Curve all{"tried", 0, {}, {}, alone}, best{"the best", 1, {}, {}, false}, good{"as good", 2, {}, {}, false};
+    Curve all{"tried", 0, {}, {}, alone}, best{"the best", 1, {}, {}, false}, good{"not told apart", 2, {}, {}, false};
     for (std::size_t i = 0; i < group.points.size(); ++i) {
       const TriedSetting& point = group.points[i];
       if (!axis.numbers[i]) continue;
@@ -111,8 +111,8 @@ class SearchFigures {
     chart.curves = {std::move(all), std::move(best), std::move(good)};
     chart.label = titled(title_ + " over " + chart.x.title, group.labels);
     const std::string others = alone ? "" : " Each mark is a setting that was tried; neighbouring marks also differ in the other settings.";
-    figures_.push_back(
-        figure_of(chart.label, "As good: not significantly worse than the best; with one run each, within 0.5 % of it." + others, chart));
+    figures_.push_back(figure_of(
+        chart.label, "Not told apart: not significantly worse than the best; with one run each, within 0.5 % of it." + others, chart));
   }
 
   /// The best that was tried of each choice.
@@ -229,7 +229,8 @@ class SearchFigures {
       std::vector<IntervalRow>& rows = chart.groups[0].rows;
       if (rows.size() > most_settings || chart.text == nullptr) continue;
       chart.label = capital(find ? "best " + chart.title : "where the winner changes");
-      figures_.push_back(figure_of(chart.label, find ? "Bars cover the settings that are as good." : "Bars contain the crossing.", chart));
+      figures_.push_back(figure_of(
+          chart.label, find ? "Bars cover the settings that are not told apart from the best." : "Bars contain the crossing.", chart));
     }
   }
 

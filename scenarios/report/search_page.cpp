@@ -64,7 +64,7 @@ class SearchPage {
     return numbers;
   }
 
-  /// The best first, then those that are as good, then others by their values; of a crossover the ends and a crossing first.
+  /// The best first, then those that are not told apart from it, then others by their values; of a crossover the ends and a crossing first.
   std::vector<std::size_t> order() const {
     std::vector<std::size_t> numbers = all();
     if (!is_find()) {
@@ -148,7 +148,7 @@ class SearchPage {
       const TriedSetting& point = group.points[i];
       rows.push_back({std::to_string(i + 1)});
       rows.back().insert(rows.back().end(), point.labels.begin(), point.labels.end());
-      rows.back().insert(rows.back().end(), {value_of(point.value), i == group.best ? "the best" : point.as_good ? "as good" : ""});
+      rows.back().insert(rows.back().end(), {value_of(point.value), point.stands});
     }
     return html_table(head, rows, 0, group.best);
   }
@@ -160,8 +160,7 @@ class SearchPage {
       const AnswerValue& difference = point.difference;
       std::string gap = difference.count == 0 ? std::string("\u2013") : (difference.mean < 0 ? "-" : "") + text_(std::abs(difference.mean));
       if (difference.count > 1) gap += " \u00b1 " + text_(difference.half_width);
-      rows.push_back({point.label, value_of(point.first), value_of(point.second), gap,
-                      point.winner == 2 ? "neither" : answer_.between[point.winner] + (point.unclear ? ", not told apart" : "")});
+      rows.push_back({point.label, value_of(point.first), value_of(point.second), gap, point.verdict});
     }
     return html_table({axis_title(answer_.along.path), first, second, first + " minus " + second, "better"}, rows, 0, rows.size());
   }

@@ -208,6 +208,9 @@ class SweepFigures {
     if (ranking.winner || ranking.one_run) {
       cell.kind = MapCell::Kind::winner;
       cell.lines = {axis(*plan_.series).labels[cell.series], time};
+      std::vector<NarrowLead> narrow = ranking.narrow;
+      for (NarrowLead& each : narrow) each.contender = view_.settings()[each.contender].at[*plan_.series];
+      if (!narrow.empty()) cell.tip += "; " + narrow_words(narrow, series_names());
     } else {
       cell.kind = MapCell::Kind::tie;
       cell.lines = {ranking.open.empty() ? no_difference : "too few seeds", time};

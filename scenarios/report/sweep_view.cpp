@@ -44,14 +44,18 @@ ReportAxis report_axis(const SweptAxis& swept, const std::vector<std::string>& c
     axis.workers = axis.workers || counts_workers(columns[column]);
     axis.workload = axis.workload || is_workload(columns[column]);
   }
-  std::vector<std::string> first;
+  std::vector<std::vector<std::string>> parts(swept.columns.size());
   for (const std::vector<std::string>& value : swept.values) {
     std::string label;
     for (const std::string& part : value) label += (label.empty() ? "" : ", ") + part;
     axis.labels.push_back(label);
-    first.push_back(value.front());
+    for (std::size_t i = 0; i < value.size(); ++i) parts[i].push_back(value[i]);
   }
-  axis.numbers = numbers_of(first);
+  // A column of words among them makes it an axis of words, unless the first one has numbers.
+  for (std::size_t i = 0; i < parts.size() && axis.numbers.empty(); ++i) {
+    if (i > 0 && !std::ranges::all_of(parts[0], [](const std::string& text) { return parse_range_end(text).has_value(); })) break;
+    axis.numbers = numbers_of(parts[i]);
+  }
   axis.workers = axis.workers && !axis.numbers.empty();
   return axis;
 }
@@ -193,7 +197,14 @@ Ranking SweepView::rank(const std::vector<std::size_t>& settings, TestFamily fam
     for (const std::size_t each : which) all.push_back(settings[each]);
     return all;
   };
-  Ranking ranking{named(ranked(contenders, design.maximize)), {}, named(verdict.alike), named(verdict.open), verdict.one_run};
+  Ranking ranking{named(ranked(contenders, design.maximize)),
+                  {},
+                  named(verdict.alike),
+                  named(verdict.open),
+                  verdict.narrow,
+                  verdict.all_alike,
+                  verdict.one_run};
+  for (NarrowLead& each : ranking.narrow) each.contender = settings[each.contender];
   if (verdict.winner) ranking.winner = settings[*verdict.winner];
   // Tests may put another one ahead than the means.
   if (verdict.anybody) {

@@ -47,7 +47,9 @@ struct Ranking {
   /// The one ahead first; settings without any value are left out.
   std::vector<std::size_t> order;
   std::optional<std::size_t> winner;
-  std::vector<std::size_t> alike, open;  // no significant difference from the one ahead; too few runs
+  std::vector<std::size_t> alike, open;  // no difference from the one ahead; too few runs
+  std::vector<NarrowLead> narrow;        // worse than the one ahead, by less than 10 %
+  bool all_alike = true;                 // the one ahead and `alike`: each pair of them
   bool one_run = false;                  // of each, and the seed matters: nothing can be tested
 };
 

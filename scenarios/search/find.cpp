@@ -32,7 +32,9 @@ void add_as_good(const std::vector<FoundPoint>& points, bool maximize, FoundBest
   for (const PairVerdict& pair : verdict.pairs)
     if (verdict.one_run ? pair.test.level() : pair.better() != verdict.ahead) {
       best.as_good.push_back(order[pair.b]);
-      best.open += !verdict.one_run && pair.too_few();
+      if (!verdict.one_run && !pair.alike()) best.open.push_back(order[pair.b]);
+    } else if (const auto by = pair.narrow_lead()) {
+      best.narrow.push_back({order[pair.b], *by});
     }
   std::sort(best.as_good.begin(), best.as_good.end());
 }

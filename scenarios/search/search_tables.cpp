@@ -79,12 +79,23 @@ std::string flatness(const FindSpec& spec, const FoundGroup& group) {
   if (others == 0)
     return before + (group.best->one_run ? "no other setting is within 0.5 % of it\n" : "every other setting that was tried is worse\n");
   std::string what = group.best->one_run ? "within 0.5 % of it" : "not told apart from it";
-  if (group.best->open > 0)
-    what += fmt::format(" (too few seeds for {})", group.best->open == others ? "any" : std::to_string(group.best->open));
+  const std::size_t open = group.best->open.size();
+  if (!group.best->one_run)
+    what += open == 0        ? std::string(" (no difference)")
+            : open == others ? std::string(" (too few seeds for any)")
+                             : fmt::format(" (no difference for {}, too few seeds for {})", others - open, open);
   std::string text = fmt::format("{}{} other{} of {} tried {} {}: ", before, others, others == 1 ? "" : "s", group.points.size(),
                                  others == 1 ? "is" : "are", what);
   for (std::size_t s = 0; s < spec.over.size(); ++s) text += (s > 0 ? ", " : "") + spread_text(spec, group, s);
   return text + "\n";
+}
+
+/// The settings that are worse by less than 10 %.
+std::string narrow_text(const FindSpec& spec, const FoundGroup& group) {
+  std::vector<std::string> names;
+  for (const FoundPoint& point : group.points) names.push_back(settings_text(spec, point));
+  const std::string text = narrow_words(group.best->narrow, names);
+  return text.empty() ? text : "  " + text + "\n";
 }
 
 std::string edges(const FindSpec& spec, const FoundGroup& group) {
@@ -108,12 +119,6 @@ const std::string& name_of(const CrossoverSpec& spec, Winner winner) {
   return winner == Winner::neither ? neither : spec.between[winner == Winner::first ? 0 : 1].label;
 }
 
-/// The better one's name, or why there is none.
-std::string better_cell(const CrossoverSpec& spec, const ComparedPoint& point) {
-  if (point.better() != Winner::neither) return name_of(spec, point.better());
-  return point.verdict.open.empty() ? no_difference : too_few_seeds;
-}
-
 /// By how much, relative to the better mean; nothing where one of them has no value.
 std::optional<double> lead(const ComparedPoint& point) {
   const auto& [first, second] = point.measured;
@@ -125,8 +130,16 @@ std::optional<double> lead(const ComparedPoint& point) {
 
 /// "no difference", or "too few seeds to tell" if that holds anywhere.
 std::string untold(const CrossoverGroup& group) {
-  const auto open = [](const ComparedPoint& point) { return !point.verdict.open.empty(); };
+  const auto open = [](const ComparedPoint& point) { return point.verdict.anybody && !point.verdict.open.empty(); };
   return std::any_of(group.points.begin(), group.points.end(), open) ? too_few_seeds : no_difference;
+}
+
+/// "; at 2 of 9 values they differ by less than 10 %"
+std::string narrow_text(const CrossoverGroup& group) {
+  const auto narrow =
+      std::count_if(group.points.begin(), group.points.end(), [](const ComparedPoint& point) { return !point.verdict.narrow.empty(); });
+  if (narrow == 0) return {};
+  return fmt::format("; at {} of {} values they differ by less than 10 %", narrow, group.points.size());
 }
 
 std::string one_winner(const CrossoverSpec& spec, const CrossoverGroup& group, const std::string& metric) {
@@ -155,6 +168,7 @@ std::string one_winner(const CrossoverSpec& spec, const CrossoverGroup& group, c
   else if (!all)
     text += told == 0 ? fmt::format("; {} at every value", untold(group))
                       : fmt::format("; it is better at {} of {} values, elsewhere: {}", told, group.points.size(), untold(group));
+  text += narrow_text(group);
   if (missed)
     text += fmt::format("; {} has none in some repeats",
                         name_of(spec, group.points.front().winner == Winner::first ? Winner::second : Winner::first));
@@ -172,7 +186,7 @@ std::string winners(const CrossoverSpec& spec, const CrossoverGroup& group, cons
                         i == 0 ? " below " + spec.along.path() + "=" + at.label : " up to " + at.label, name_of(spec, above.winner),
                         below.at.label, above.at.label);
   }
-  return text;
+  return text + narrow_text(group);
 }
 
 std::string noise(const CrossoverSpec& spec, const CrossoverGroup& group) {
@@ -228,7 +242,7 @@ std::string find_text(const SearchFile& search, const FindOutcome& outcome) {
     text +=
         fmt::format("  {}, the {} of {} settings{}\n", with_interval(outcome.metric.name, best.measured),
                     outcome.metric.maximize ? "most" : "least", group.points.size(), group.exhaustive ? ", which are all settings" : "");
-    text += flatness(spec, group);
+    text += flatness(spec, group) + narrow_text(spec, group);
     text += edges(spec, group);
   }
   return text + alone_text(outcome.runs, outcome.timing_runs);
@@ -239,16 +253,22 @@ std::string crossover_csv(const SearchFile& search, const CrossoverOutcome& outc
   std::string text = heads(search.sweep) + csv_text(spec.along.path());
   for (const AxisValue& each : spec.between)
     for (const char* part : {"_mean", "_ci95", "_count"}) text += "," + csv_text(each.label + part);
-  text += ",difference,difference_ci95,ahead,better\n";
+  text += ",difference,difference_ci95,verdict,ahead,better\n";
   for (const CrossoverGroup& group : outcome.groups)
     for (const ComparedPoint& point : group.points) {
       text += cells(group.labels) + csv_text(point.at.label);
       for (const Measured* measured : {&point.measured.first, &point.measured.second})
         text += fmt::format(",{},{},{}", mean_cell(measured->statistics), width_cell(measured->statistics), measured->reached);
-      text += fmt::format(",{},{},{},{}\n", mean_cell(point.difference), width_cell(point.difference),
-                          csv_text(name_of(spec, point.winner)), csv_text(better_cell(spec, point)));
+      const std::string words = compared_words(spec, point);
+      text += fmt::format(",{},{},{},{},{}\n", mean_cell(point.difference), width_cell(point.difference), csv_text(words),
+                          csv_text(name_of(spec, point.winner)),
+                          csv_text(point.better() == Winner::neither ? words : name_of(spec, point.better())));
     }
   return text;
+}
+
+std::string compared_words(const CrossoverSpec& spec, const ComparedPoint& point) {
+  return pair_words(point.verdict.pairs.front(), {spec.between[0].label, spec.between[1].label});
 }
 
 std::string crossover_text(const SearchFile& search, const CrossoverOutcome& outcome) {

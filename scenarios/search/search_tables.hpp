@@ -14,8 +14,11 @@ std::string find_csv(const SearchFile& search, const FindOutcome& outcome);
 std::string find_text(const SearchFile& search, const FindOutcome& outcome);
 
 /// Swept paths, the path along which, then of each of the two `NAME_mean`, `_ci95` and `_count`, `difference` (first minus second, mean of
-/// paired repeats), `difference_ci95` and `winner`; a row for each value that was tried, in the order of the values.
+/// paired repeats), `difference_ci95`, the `verdict`, and who is `ahead` and `better`; a row for each value that was tried, in the order of
+/// the values.
 std::string crossover_csv(const SearchFile& search, const CrossoverOutcome& outcome);
+/// The verdict on one value, as pair_words().
+std::string compared_words(const CrossoverSpec& spec, const ComparedPoint& point);
 /// A sentence for each group, and the effect of noise.
 std::string crossover_text(const SearchFile& search, const CrossoverOutcome& outcome);
 

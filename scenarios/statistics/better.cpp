@@ -1,6 +1,9 @@
 #include "scenarios/statistics/better.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "sim/base/readable.hpp"
@@ -35,17 +38,39 @@ PairTest compare(const Contender& a, const Contender& b, const RunDesign& design
   return compare_runs(of_a, of_b, design);
 }
 
-std::string names_of(const std::vector<std::size_t>& contenders, const std::vector<std::string>& labels) {
+std::vector<std::string> names_of(const std::vector<std::size_t>& contenders, const std::vector<std::string>& labels) {
   std::vector<std::string> names;
   for (const std::size_t contender : contenders) names.push_back(labels[contender]);
-  return listed(names);
+  return names;
 }
 
 void correct(Verdict& verdict, TestFamily family) {
-  std::vector<double> p;
-  for (const PairVerdict& pair : verdict.pairs) p.push_back(pair.test.p);
-  const std::vector<HolmStep> steps = family == TestFamily::all_pairs ? holm(p, family_wise_error) : bonferroni(p, family_wise_error);
-  for (std::size_t i = 0; i < steps.size(); ++i) verdict.pairs[i].step = steps[i];
+  std::vector<double> p, p_notable;
+  for (const PairVerdict& pair : verdict.pairs) {
+    p.push_back(pair.test.p);
+    p_notable.push_back(pair.test.p_notable());
+  }
+  const auto correction = family == TestFamily::all_pairs ? holm : bonferroni;
+  const std::vector<HolmStep> steps = correction(p, family_wise_error), near_steps = correction(p_notable, family_wise_error);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    verdict.pairs[i].step = steps[i];
+    verdict.pairs[i].near_step = near_steps[i];
+  }
+}
+
+/// "6.1 %", below 10 % as written.
+std::string readable_lead(double by) {
+  std::string text;
+  for (int digits = 2; digits <= 17; ++digits) {
+    text = fmt::format("{:.{}g}", 100 * by, digits);
+    if (std::stod(text) < 100 * (notable_ratio - 1)) break;
+  }
+  return text + " %";
+}
+
+const std::string& less_than_notable() {
+  static const std::string text = fmt::format(", less than {:.0f} %", 100 * (notable_ratio - 1));
+  return text;
 }
 
 /// Those that tests find better than this one.
@@ -56,6 +81,10 @@ std::optional<std::size_t> better_than(std::size_t contender, const std::vector<
 }
 
 }  // namespace
+
+std::optional<double> PairVerdict::narrow_lead() const {
+  return better() && near_step.rejected ? std::optional(std::exp(std::abs(test.log_ratio)) - 1) : std::nullopt;
+}
 
 Contender contender_of(const RunValues& values) {
   Contender contender;
@@ -84,7 +113,7 @@ Verdict judge(const std::vector<Contender>& contenders, const RunDesign& design,
   for (std::size_t a = 0; a < contenders.size(); ++a) {
     if (family == TestFamily::with_best && a != verdict.ahead) continue;
     for (std::size_t b = family == TestFamily::with_best ? 0 : a + 1; b < contenders.size(); ++b)
-      if (a != b) verdict.pairs.push_back({a, b, compare(contenders[a], contenders[b], design), {}});
+      if (a != b) verdict.pairs.push_back({a, b, compare(contenders[a], contenders[b], design), {}, {}});
   }
   correct(verdict, family);
 
@@ -99,8 +128,12 @@ Verdict judge(const std::vector<Contender>& contenders, const RunDesign& design,
     untested = untested && pair.test.kind == TestKind::untested;
     if (pair.a != verdict.ahead && pair.b != verdict.ahead) continue;
     const std::size_t other = pair.a == verdict.ahead ? pair.b : pair.a;
-    (pair.better() == verdict.ahead ? verdict.beaten : pair.too_few() ? verdict.open : verdict.alike).push_back(other);
+    (pair.better() == verdict.ahead ? verdict.beaten : pair.alike() ? verdict.alike : verdict.open).push_back(other);
+    if (const auto by = pair.narrow_lead(); by && pair.better() == verdict.ahead) verdict.narrow.push_back({other, *by});
   }
+  const auto is_alike = [&](std::size_t contender) { return std::ranges::find(verdict.alike, contender) != verdict.alike.end(); };
+  for (const PairVerdict& pair : verdict.pairs)
+    if (is_alike(pair.a) && is_alike(pair.b)) verdict.all_alike = verdict.all_alike && pair.alike();
   verdict.one_run = untested;
   if (verdict.anybody && verdict.beaten.size() + 1 == contenders.size()) verdict.winner = verdict.ahead;
   return verdict;
@@ -120,26 +153,46 @@ std::size_t runs_that_tell(std::size_t rivals) {
 }
 
 std::string pair_words(const PairVerdict& pair, const std::vector<std::string>& labels) {
-  if (const auto better = pair.better()) return labels[*better];
-  return pair.too_few() ? too_few_seeds : no_difference;
+  const auto better = pair.better();
+  if (!better) return !pair.test.anybody ? nobody_reached : pair.alike() ? no_difference : too_few_seeds;
+  const auto by = pair.narrow_lead();
+  return labels[*better] + (by ? " (" + narrow_words(*by) + ")" : "");
+}
+
+std::string alike_words(const std::string& ahead, const std::vector<std::string>& alike, bool all_alike) {
+  std::vector<std::string> all = alike;
+  all.insert(all.begin(), ahead);
+  return std::string(no_difference) + " between " + (all_alike ? listed(all) : ahead + " and each of " + listed(alike));
+}
+
+std::string narrow_words(double by) { return "differs by " + readable_lead(by) + less_than_notable(); }
+
+std::string narrow_words(const std::vector<NarrowLead>& narrow, const std::vector<std::string>& labels) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> parts;
+  for (const NarrowLead& each : narrow) {
+    if (parts.size() == most) {
+      parts.push_back(fmt::format("{} more", narrow.size() - most));
+      break;
+    }
+    parts.push_back(labels[each.contender] + (parts.empty() ? " differs by " : " by ") + readable_lead(each.by));
+  }
+  return parts.empty() ? std::string() : listed(parts) + less_than_notable();
 }
 
 std::string sentence(const Verdict& verdict, const std::vector<std::string>& labels) {
-  if (!verdict.anybody) return "nobody reached it";
-  if (verdict.winner) return labels[*verdict.winner] + " wins";
-  if (verdict.beaten.empty() && verdict.open.empty()) return no_difference;
+  if (!verdict.anybody) return nobody_reached;
+  const std::string narrow = verdict.narrow.empty() ? "" : "; " + narrow_words(verdict.narrow, labels);
+  if (verdict.winner) return labels[*verdict.winner] + " wins" + narrow;
+  if (verdict.beaten.empty() && verdict.open.empty() && verdict.all_alike) return no_difference;
   if (verdict.beaten.empty() && verdict.alike.empty()) return too_few_seeds;
   const std::string& ahead = labels[verdict.ahead];
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
-  if (!verdict.alike.empty()) {
-    std::vector<std::size_t> alike = verdict.alike;
-    alike.insert(alike.begin(), verdict.ahead);
-    add("no difference between " + names_of(alike, labels));
-  }
-  if (!verdict.open.empty()) add("too few seeds to tell " + ahead + " from " + names_of(verdict.open, labels));
-  if (!verdict.beaten.empty()) add(ahead + " is faster than " + names_of(verdict.beaten, labels));
-  return text;
+  if (!verdict.alike.empty()) add(alike_words(ahead, names_of(verdict.alike, labels), verdict.all_alike));
+  if (!verdict.open.empty()) add("too few seeds to tell " + ahead + " from " + listed(names_of(verdict.open, labels)));
+  if (!verdict.beaten.empty()) add(ahead + " is faster than " + listed(names_of(verdict.beaten, labels)));
+  return text + narrow;
 }
 
 }  // namespace straggler

@@ -3,8 +3,8 @@
 // Which runs count: of two contenders, the runs whose numbers both have, so that runs are paired by seed. A run without a value missed the
 // target (or failed) and is worse than every run with one. The contender that missed less often is ahead; then the one with the better mean
 // over runs with a value. That is a description, not a claim. A contender is better if the difference is significant by the test of
-// pair_test.hpp at a family-wise error rate of 5 %, and at least `level_ratio`. Otherwise there is no difference if the test had the power
-// to find one, and too few runs if it had not.
+// pair_test.hpp at a family-wise error rate of 5 %, and at least `level_ratio`. A second family of claims, at 5 % as well: the two differ
+// by less than `notable_ratio`. Both: the better one is named, with its lead. The second alone: "no difference". Neither: too few runs.
 //
 // Two questions have two families of comparisons:
 //  - which of a few rivals is better than which: all pairs, with Holm's correction (races, cells of a sweep, crossovers);
@@ -38,16 +38,26 @@ bool is_ahead(const Contender& a, const Contender& b, bool maximize);
 struct PairVerdict {
   std::size_t a = 0, b = 0;  // contenders
   PairTest test;
-  HolmStep step;
+  HolmStep step;       // of "they differ"
+  HolmStep near_step;  // of "they differ by less than `notable_ratio`"
   /// The better one. None: no difference, or too few runs.
   std::optional<std::size_t> better() const {
     return step.rejected && test.better != 0 && !test.level() ? std::optional(test.better < 0 ? a : b) : std::nullopt;
   }
-  /// No better one was found, and the test had no power.
-  bool too_few() const { return !better() && !(step.rejected && test.level()) && !test.could_tell(step.level); }
-  /// Holds no 1 exactly where the difference is significant; of the confidence at which the correction judged it.
+  /// None is better, and they differ by less than `notable_ratio`.
+  bool alike() const { return !better() && near_step.rejected; }
+  /// By how much the better one is ahead, where both are certain: that it is better, and that this is less than `notable_ratio`.
+  std::optional<double> narrow_lead() const;
+  /// Of the test that decides, at the confidence at which the correction judged it. Of two that are alike: it lies in
+  /// (1 / notable_ratio, notable_ratio); of others: it holds no 1 exactly where the difference is significant.
   std::optional<PairTest::Interval> interval() const { return test.interval(confidence()); }
-  double confidence() const { return 1 - step.level; }
+  double confidence() const { return alike() ? 1 - 2 * near_step.level : 1 - step.level; }
+};
+
+/// One that is significantly worse than the one ahead, but by less than `notable_ratio`.
+struct NarrowLead {
+  std::size_t contender = 0;
+  double by = 0;  // 0.061: the worse value is 6.1 % from the better one
 };
 
 /// The comparison of two or more contenders.
@@ -59,6 +69,8 @@ struct Verdict {
   std::vector<std::size_t> beaten;    // the one ahead is better
   std::vector<std::size_t> alike;     // no difference from the one ahead
   std::vector<std::size_t> open;      // too few runs
+  bool all_alike = true;              // the one ahead and `alike`: each pair of them
+  std::vector<NarrowLead> narrow;     // of `beaten`
   /// One run of each whose metric depends on the seed: nothing can be tested.
   bool one_run = false;
 };
@@ -74,11 +86,18 @@ Verdict judge(const std::vector<RunValues>& values, const RunDesign& design);
 /// this number of rivals, independent of the other pairs.
 std::size_t runs_that_tell(std::size_t rivals);
 
-/// "asgd wins"; "no difference"; "too few seeds to tell"; "no difference between asgd and fedavg; too few seeds to tell asgd from local;
-/// asgd is faster than ssgd"; "nobody reached it".
+/// "asgd wins"; "asgd wins; ssgd differs by 6.1 %, less than 10 %"; "no difference"; "too few seeds to tell"; "no difference between asgd
+/// and fedavg; too few seeds to tell asgd from local; asgd is faster than ssgd"; "nobody reached it".
 std::string sentence(const Verdict& verdict, const std::vector<std::string>& labels);
-/// "no difference", "too few seeds to tell", or the label of the better one.
+/// "no difference", "too few seeds to tell", "nobody reached it", "asgd", or "asgd (differs by 6.1 %, less than 10 %)": the better one.
 std::string pair_words(const PairVerdict& pair, const std::vector<std::string>& labels);
-inline constexpr const char *no_difference = "no difference", *too_few_seeds = "too few seeds to tell";
+/// "differs by 6.1 %, less than 10 %"
+std::string narrow_words(double by);
+/// "ssgd differs by 6.1 %, local by 8.2 % and 2 more, less than 10 %": the first three. Empty: there are none.
+std::string narrow_words(const std::vector<NarrowLead>& narrow, const std::vector<std::string>& labels);
+/// "no difference between asgd, fedavg and local"; "no difference between asgd and each of fedavg and local", who may differ.
+std::string alike_words(const std::string& ahead, const std::vector<std::string>& alike, bool all_alike);
+inline constexpr const char *no_difference = "no difference", *too_few_seeds = "too few seeds to tell",
+                            *nobody_reached = "nobody reached it";
 
 }  // namespace straggler

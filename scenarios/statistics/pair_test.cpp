@@ -14,9 +14,20 @@ namespace {
 
 using boost::math::students_t;
 
-/// Every run has a value, and every value has a logarithm (a target that is reached at the start takes no time).
+/// Every run has a value, and every value has a logarithm (a target that is reached at the start takes no time; a loss may overflow).
 bool have_logarithms(const RunValues& values) {
-  return std::all_of(values.begin(), values.end(), [](const auto& value) { return value && *value > 0; });
+  return std::all_of(values.begin(), values.end(), [](const auto& value) { return value && *value > 0 && std::isfinite(*value); });
+}
+
+/// Every run has a value, and equals the run that it is compared with: a ratio of 1, even where there is no logarithm.
+bool are_equal(const RunValues& a, const RunValues& b, bool paired) {
+  const auto same = [&](const std::optional<double>& value) { return value && value == a.front(); };
+  if (!paired) return std::all_of(a.begin(), a.end(), same) && std::all_of(b.begin(), b.end(), same);
+  return a == b && std::all_of(a.begin(), a.end(), [](const auto& value) { return value.has_value(); });
+}
+
+bool has_any(const RunValues& values) {
+  return std::any_of(values.begin(), values.end(), [](const auto& value) { return value.has_value(); });
 }
 
 std::vector<double> logarithms(const RunValues& values) {
@@ -117,6 +128,7 @@ PairTest rank_sum(const RunValues& a, const RunValues& b, bool maximize) {
   const auto half = ranks.begin() + static_cast<std::ptrdiff_t>(a.size());
   const std::size_t of_a = std::accumulate(ranks.begin(), half, std::size_t{0}), of_b = std::accumulate(half, ranks.end(), std::size_t{0});
   PairTest test{TestKind::rank_sum, a.size()};
+  test.anybody = has_any(all);
   test.better = of_a < of_b ? -1 : of_a > of_b ? 1 : 0;
   test.p = a.size() <= most_ranked ? exact_rank_p(ranks, of_a, of_b) : approximate_rank_p(ranks, of_a, of_b);
   return test;
@@ -127,7 +139,8 @@ PairTest single(const RunValues& a, const RunValues& b, const RunDesign& design)
   PairTest test{TestKind::untested, a.size()};
   if (a.empty()) return test;
   const std::optional<double>&x = a.front(), &y = b.front();
-  test.has_ratio = have_logarithms(a) && have_logarithms(b);
+  test.anybody = x || y;
+  test.has_ratio = are_equal({x}, {y}, true) || (have_logarithms({x}) && have_logarithms({y}));
   if (test.has_ratio) test.log_ratio = log_ratio_of(*x, *y);
   if (x && y)
     test.better = *x == *y ? 0 : (*x < *y) != design.maximize ? -1 : 1;
@@ -166,26 +179,20 @@ std::optional<PairTest::Interval> PairTest::interval(double confidence) const {
 
 bool PairTest::level() const { return has_ratio && std::abs(log_ratio) < std::log(level_ratio); }
 
-bool PairTest::could_tell(double significance) const {
-  switch (kind) {
-    case TestKind::paired_t:
-    case TestKind::welch_t: {
-      const Interval around = *interval(1 - significance);
-      return around.high / around.ratio <= notable_ratio;
-    }
-    case TestKind::rank_sum:
-      return smallest_rank_p(runs) <= significance;
-    case TestKind::exact:
-      return true;
-    case TestKind::untested:
-      return false;
-  }
-  throw std::logic_error("no such test");
+double PairTest::p_notable() const {
+  if (kind == TestKind::untested || !has_ratio) return 1;
+  // The larger p of the two tests is that of the nearer bound.
+  const double room = std::log(notable_ratio) - std::abs(log_ratio);
+  if (!(standard_error > 0)) return room > 0 ? 0 : 1;
+  return boost::math::cdf(boost::math::complement(students_t(degrees), room / standard_error));
 }
 
 PairTest compare_runs(const RunValues& a, const RunValues& b, const RunDesign& design) {
   if (a.size() != b.size()) throw std::invalid_argument("compare_runs takes as many runs of one as of the other");
   if (a.size() < 2 || design.exact) return single(a, b, design);
+  const auto runs = static_cast<double>(a.size());
+  if (are_equal(a, b, design.paired))
+    return t_test(design.paired ? TestKind::paired_t : TestKind::welch_t, a.size(), 0, 0, runs - 1, design.maximize);
   if (!have_logarithms(a) || !have_logarithms(b)) return rank_sum(a, b, design.maximize);
   return design.paired ? paired_t(a, b, design.maximize) : welch_t(a, b, design.maximize);
 }

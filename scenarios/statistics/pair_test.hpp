@@ -6,6 +6,9 @@
 // level with the other missed ones. The test ignores the pairing: the signs of n pairs alone give no p below 2/2^n, which is 0.0625 for
 // five. Common seeds make runs more alike, which makes this test conservative. One run each: no test. Where the metric does not depend on
 // the seed, one run is all there is to know.
+//
+// "They differ by less than 10 %" is a claim of its own: two one-sided tests (Schuirmann 1987) with the same mean, error and degrees.
+// Their p is at most 5 % exactly where the 90 % interval of the ratio lies in (1/1.1, 1.1). Ranks have no ratio, and cannot support it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +44,7 @@ struct PairTest {
   // Of the t tests, and where there is a ratio without a test: the logarithm of b's value over a's.
   double log_ratio = 0, standard_error = 0, degrees = 0;
   bool has_ratio = false;
+  bool anybody = true;  // has a value in some run
 
   struct Interval {
     double low, ratio, high;  // b's value over a's
@@ -50,14 +54,14 @@ struct PairTest {
 
   /// The two are level for all practical purposes: their ratio is within `level_ratio` of 1.
   bool level() const;
-  /// At this level of significance the test had power. A t test: an observed ratio of `notable_ratio` would have been significant. The
-  /// rank test: the clearest result that this number of runs can have would have been significant.
-  bool could_tell(double significance) const;
+  /// Of the hypothesis that the two differ by `notable_ratio` or more. At most s exactly where interval(1 - 2 s) lies in
+  /// (1 / notable_ratio, notable_ratio); 0 or 1 if exact; 1 without a test of the ratio.
+  double p_notable() const;
 };
 
 /// A smaller difference than this counts as none, however sure it is; `compare` uses the same bound.
 inline constexpr double level_ratio = 1.005;
-/// "No difference" is said only where a difference of this size would have been significant.
+/// "No difference" is said only where a test excludes a difference of this size.
 inline constexpr double notable_ratio = 1.1;
 
 /// Run i of a is compared with run i of b where they are paired. Throws std::invalid_argument for unequal numbers of runs.

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/sweep_report.hpp"
@@ -38,7 +39,29 @@ SweepOutcome missing(std::int64_t repeats, bool hopeless) {
 TEST_CASE("sweep: five of five does not win against four of five") {
   const std::string text = said(by_bandwidth, missing(5, false));
   CHECK_FALSE(has(text, "wins"));
-  CHECK(has(text, "there is no difference in 2 of 2 settings."));
+  CHECK_FALSE(has(text, "no difference"));
+  CHECK(has(text, "there are too few seeds to tell in 2 of 2 settings."));
+}
+
+TEST_CASE("sweep: entrants 8 % apart are not level where the interval passes 10 %") {
+  // Logarithms of the ratios are log 1.08 and 0.07 on either side of it, twice: their error is 0.07 / root 5. Not significant, as
+  // t(0.975; 4) of it is 0.0869 > log 1.08 = 0.077; but t(0.95; 4) of it, 0.0667, is more than log 1.1 - log 1.08 = 0.0183.
+  const auto apart = [](double by, double spread) {
+    return said(by_bandwidth, made_up({{"1Gbps", "10Gbps"}, {"ssgd", "asgd"}}, 5, [=](const auto& labels, std::int64_t repeat) {
+                  const double wiggle = repeat == 4 ? 0 : repeat % 2 == 0 ? spread : -spread;
+                  const double time = (10 + static_cast<double>(repeat)) * (labels[1] == "asgd" ? by * std::exp(wiggle) : 1);
+                  return Numbers{{"target_accuracy", 0.9}, {"final_test_accuracy", 0.9}, {"time_to_target_s", time}};
+                }));
+  };
+  CHECK(has(apart(1.08, 0.07), "there are too few seeds to tell in 2 of 2 settings."));
+  CHECK_FALSE(has(apart(1.08, 0.07), "o difference"));
+  // 1 % apart with the same spread: 0.0667 is less than log 1.1 - log 1.01 = 0.0854.
+  CHECK(has(apart(1.01, 0.07), "there is no difference in 2 of 2 settings."));
+  // 5 % apart, with an error of 0.005 / root 5: significant, and less than 10 %.
+  const std::string narrow = apart(1.05, 0.005);
+  CHECK(has(narrow, "ssgd wins in 2 of 2 settings (2 by less than 10 %)."));
+  CHECK(has(narrow, "scheme asgd differs by 5 %"));
+  CHECK(has(narrow, ", less than 10 %."));
 }
 
 TEST_CASE("sweep: three of three does not win against none of three, four of four does") {

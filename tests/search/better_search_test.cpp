@@ -51,12 +51,19 @@ TEST_CASE("a crossover names no scheme better where five of five meet four of fi
   const Files files;
   const SearchFile search = search_of(files, learning_scenario, asgd_or_ssgd);
   const Values all{10, 11, 12, 13, 14}, four{10.5, 11.5, 12.5, 13.5, std::nullopt}, never(5);
-  CHECK(has(csv(search, all, four), ",asgd,no difference\n"));
-  CHECK(has(csv(search, all, never), ",asgd,asgd\n"));                                  // p = 2 / C(10, 5) = 0.008
+  CHECK(has(csv(search, all, four), ",too few seeds to tell,asgd,too few seeds to tell\n"));
+  CHECK(has(csv(search, never, never), ",nobody reached it,neither,nobody reached it\n"));
+  CHECK(has(csv(search, all, never), ",asgd,asgd,asgd\n"));                             // p = 2 / C(10, 5) = 0.008
   CHECK(has(csv(search, Values(3, 1.0), Values(3)), ",asgd,too few seeds to tell\n"));  // p = 2 / C(6, 3) = 0.1
   const std::string everywhere = said(search, {{all, four}, {all, four}, {all, never}});
   CHECK(has(everywhere, "asgd is ahead in time_to_target_s everywhere"));
-  CHECK(has(everywhere, "; it is better at 1 of 3 values, elsewhere: no difference"));
+  CHECK(has(everywhere, "; it is better at 1 of 3 values, elsewhere: too few seeds to tell"));
+  // 10 and 10.5 in every seed: certain, and less than 10 %.
+  const Values ten(5, 10), more(5, 10.5);
+  CHECK(has(csv(search, ten, more), ",\"asgd (differs by 5 %, less than 10 %)\",asgd,asgd\n"));
+  const std::string near = said(search, {{ten, more}, {ten, more}, {ten, Values(5, 20)}});
+  CHECK(has(near, "asgd has the better time_to_target_s everywhere"));
+  CHECK(has(near, "; at 2 of 3 values they differ by less than 10 %\n"));
 }
 
 TEST_CASE("a crossing is reported where each is better on its side") {

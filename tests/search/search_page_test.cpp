@@ -47,7 +47,7 @@ ComparedPoint compared(const SearchFile& search, double share, const Values& fir
 
 }  // namespace
 
-TEST_CASE("a search over one number: the curve of tried values, the best, those as good, those that missed") {
+TEST_CASE("a search over one number: the curve of tried values, the best, those not told apart from it, those that missed") {
   const Files files;
   const SearchFile search =
       search_of(files, clockwork_scenario,
@@ -67,7 +67,8 @@ TEST_CASE("a search over one number: the curve of tried values, the best, those 
   CHECK(has(page, "With which workers (1 to 4) has scenario base the least time to target? 8 runs, 2 seeds for each setting."));
   CHECK(has(page, "<li>Least time to target at workers 3. 10 s (2 of 2), the least of 4 settings."));
   CHECK_FALSE(has(page, "time_to_target_s "));
-  // Circles are what was tried, squares the best, triangles as good; a hollow mark missed in some repeats, a cross in all.
+  // Circles are what was tried, squares the best, triangles what is not told apart from it; a hollow mark missed in some repeats, a cross
+  // in all.
   CHECK(count(page, "<g class=\"s1 full\"><title>workers 3: 10 s</title><rect") == 1);
   CHECK(count(page, "<g class=\"s2 full\"><title>workers 4: 10.1 s</title><path") == 1);
   CHECK(count(page, "<g class=\"s0 hollow\"><title>workers 2: 9 s (1 of 2)</title><circle") == 1);
@@ -75,6 +76,7 @@ TEST_CASE("a search over one number: the curve of tried values, the best, those 
   const std::string rows = table_rows(page);
   CHECK(has(rows, "| missed (0 of 2) |"));
   CHECK(has(rows, "| 3 | 3 | 10 s | the best |\n"));
+  CHECK(has(rows, "| 4 | 4 | 10.1 s | no difference |\n"));
   CHECK(has(page, "<a href=\"find.csv\">"));
   CHECK(has(search_page(answer_of(search, outcome, description), "../some results"), "<a href=\"../some%20results/find.csv\">"));
 }
@@ -142,7 +144,7 @@ TEST_CASE("a crossover: both curves, the stretch that holds the crossing, and th
   const std::string rows = table_rows(page);
   CHECK(has(rows, "| 16Mbps |"));
   CHECK(has(rows, "| missed (0 of 2) |"));
-  CHECK(has(rows, "| asgd, not told apart |"));
+  CHECK(has(rows, "| too few seeds to tell |"));
   group.crossings[0].noisy = true;
   group.crossings[0].unclear_to = 3;
   outcome.groups = {group};
@@ -161,7 +163,7 @@ TEST_CASE("nothing tried yet, values that are not finite, and an answer of anoth
   outcome.groups[0].points = {tried(search, {0.5}, {std::numeric_limits<double>::infinity()}), tried(search, {0.6}, {1})};
   outcome.groups[0].best = FoundBest{1, {0}, {1}};
   CHECK(has(page_of(answer_of(search, outcome, {})), "<h1>Search</h1>"));
-  for (const char* const text : {"", "{", "{\"answer\":2,\"kind\":\"search\",\"of\":{}}", "{\"answer\":1,\"kind\":\"race\",\"of\":{}}"})
+  for (const char* const text : {"", "{", "{\"answer\":3,\"kind\":\"search\",\"of\":{}}", "{\"answer\":1,\"kind\":\"race\",\"of\":{}}"})
     CHECK_THROWS_AS(read_search_answer(text), ResultsError);
 }
 

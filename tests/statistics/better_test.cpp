@@ -3,6 +3,7 @@
 #include <bit>
 #include <boost/random/normal_distribution.hpp>
 #include <cmath>
+#include <limits>
 
 #include "scenarios/statistics/better.hpp"
 #include "sim/base/random.hpp"
@@ -186,20 +187,49 @@ TEST_CASE("of races without a difference at most 5 % find one; a planted differe
 
 TEST_CASE("a difference is significant exactly where the interval holds no 1 and the ratio is off by half a per cent") {
   Noise noise{RandomStream(9, "races")};
-  int told = 0;
+  int told = 0, alike = 0;
   for (int race = 0; race < 200; ++race) {
     const Verdict verdict = judge(noise.times({1.0, 1.02, 1.05, 1.1}, 1e9), RunDesign{});
     for (const PairVerdict& pair : verdict.pairs) {
       const auto interval = pair.interval();
       REQUIRE(interval.has_value());
       const bool apart = interval->ratio > 1.005 || interval->ratio < 1 / 1.005;
-      CHECK(((interval->low > 1 || interval->high < 1) && apart) == pair.better().has_value());
+      const bool within = interval->low > 1 / 1.1 && interval->high < 1.1;
+      if (pair.alike()) CHECK(within);
+      if (!pair.alike()) CHECK(((interval->low > 1 || interval->high < 1) && apart) == pair.better().has_value());
+      alike += pair.alike();
       if (pair.better()) CHECK((interval->ratio > 1) == (*pair.better() == pair.a));
       told += pair.better().has_value();
     }
   }
   CHECK(told > 0);
-  CHECK(told < 200 * 6);
+  CHECK(alike > 0);
+  CHECK(told + alike < 200 * 6);
+}
+
+TEST_CASE("of races with a difference of 10 % or more at most 5 % say that it is less; of equal entrants nearly all do") {
+  const int races = 2000;
+  for (const bool paired : {true, false})
+    for (const std::vector<double>& factors : {std::vector{1.0, 1.1}, std::vector{1.1, 1.0, 1.1, 1.21}}) {
+      Noise noise{RandomStream(10, "races", factors.size())};
+      int wrong = 0, wrong_of_one = 0;
+      for (int race = 0; race < races; ++race) {
+        const Verdict verdict = judge(noise.times(factors, 1e9), {.paired = paired});
+        int of_this = 0;
+        for (const PairVerdict& pair : verdict.pairs) of_this += pair.near_step.rejected && factors[pair.a] != factors[pair.b];
+        wrong += of_this > 0;
+        wrong_of_one += verdict.pairs[0].near_step.rejected;
+      }
+      CAPTURE(paired);
+      CAPTURE(factors.size());
+      // Three standard deviations of a binomial count above its mean. The noise of unpaired runs includes that of the seeds.
+      CHECK(wrong <= 0.05 * races + 3 * std::sqrt(races * 0.05 * 0.95));
+      if (paired && factors.size() == 2) CHECK(wrong_of_one >= 0.05 * races - 3 * std::sqrt(races * 0.05 * 0.95));
+    }
+  Noise noise{RandomStream(11, "races")};
+  int alike = 0;
+  for (int race = 0; race < 200; ++race) alike += judge(noise.times({1.0, 1.0}, 1e9), RunDesign{}).pairs[0].near_step.rejected;
+  CHECK(alike >= 180);
 }
 
 TEST_CASE("verdicts in words") {
@@ -225,7 +255,7 @@ TEST_CASE("five of five against four of five is no winner") {
   CHECK_FALSE(verdict.winner.has_value());
   CHECK(verdict.pairs[0].test.p == doctest::Approx(rank_sum_by_trying(all, four)));
   CHECK(verdict.pairs[0].test.p > 0.5);
-  CHECK(sentence(verdict, {"all", "four"}) == "no difference");  // five against none would have been told: 2 / 252
+  CHECK(sentence(verdict, {"all", "four"}) == "too few seeds to tell");  // a run that missed it has no ratio
 }
 
 TEST_CASE("the smallest p of the rank test, and how many runs could tell") {
@@ -246,16 +276,107 @@ TEST_CASE("the smallest p of the rank test, and how many runs could tell") {
   }
 }
 
-TEST_CASE("\"no difference\" is claimed only where 10 % would have been significant") {
-  // Logarithms of the ratios are m - s, m, m + s: half of the interval is t(0.975; 2) s / sqrt(3), and log 1.1 is 0.0953.
-  const auto said = [](double m, double s) {
-    const RunValues a = exponentials({1, 2, 3}), b = exponentials({1 + m - s, 2 + m, 3 + m + s});
-    return sentence(judge({a, b}, RunDesign{}), {"a", "b"});
+TEST_CASE("\"no difference\" is claimed only where the 90 % interval lies within 10 %") {
+  // Logarithms of the ratios are m - s, m, m + s: half of a 90 % interval is t(0.95; 2) s / sqrt(3), of 95 % t(0.975; 2).
+  const double t95 = 2.919985580, t975 = 4.302652730, root = std::sqrt(3.0);
+  const auto judged = [](double m, double s) {
+    return judge({exponentials({1, 2, 3}), exponentials({1 + m - s, 2 + m, 3 + m + s})}, RunDesign{});
   };
-  const double widest = std::log(1.1) * std::sqrt(3.0) / 4.302652730;
-  CHECK(said(0.01, 0.99 * widest) == "no difference");
-  CHECK(said(0.01, 1.01 * widest) == "too few seeds to tell");
-  CHECK(said(0.096, 0.99 * widest) == "a wins");
+  for (const double m : {0.0, 0.01, 0.04, -0.04}) {
+    const double widest = (std::log(1.1) - std::abs(m)) * root / t95;
+    CAPTURE(m);
+    REQUIRE(std::abs(m) < t975 * 0.99 * widest / root);  // not significant
+    CHECK(sentence(judged(m, 0.99 * widest), {"a", "b"}) == "no difference");
+    CHECK(sentence(judged(m, 1.01 * widest), {"a", "b"}) == "too few seeds to tell");
+    const auto interval = judged(m, 0.99 * widest).pairs[0].interval();
+    CHECK(interval->high == doctest::Approx(std::exp(m + 0.99 * t95 * widest / root)));
+    CHECK(judged(m, 0.99 * widest).pairs[0].confidence() == doctest::Approx(0.9));
+  }
+  // Significant, and within 10 % or not.
+  const double widest = (std::log(1.1) - 0.05) * root / t95;
+  REQUIRE(t975 * 0.99 * widest / root > 0.05);
+  REQUIRE(t975 * 0.7 * widest / root < 0.05);
+  CHECK(sentence(judged(0.05, 0.99 * widest), {"a", "b"}) == "no difference");
+  CHECK(sentence(judged(0.05, 0.7 * widest), {"a", "b"}) == "a wins; b differs by 5.1 %, less than 10 %");  // exp 0.05 = 1.0513
+  CHECK(pair_words(judged(-0.05, 0.7 * widest).pairs[0], {"a", "b"}) == "b (differs by 5.1 %, less than 10 %)");
+  CHECK(sentence(judged(0.09, 0.01), {"a", "b"}) == "a wins");  // 0.09 + t(0.95; 2) 0.01 / root 3 = 0.107
+  CHECK(sentence(judged(0.096, 0.0001), {"a", "b"}) == "a wins");
+}
+
+TEST_CASE("Welch's test decides on 10 %, too: as many degrees, and the error of both") {
+  // Both have deviations d of two runs: the error is d root 2 of sqrt(2) d, with two degrees of freedom.
+  const double d = 0.01, error = std::sqrt(2.0) * d;
+  const PairTest test = compare_runs(exponentials({1, 1 + 2 * d}), exponentials({1.02, 1.02 + 2 * d}), {.paired = false});
+  CHECK(test.standard_error == doctest::Approx(error));
+  CHECK(test.p_notable() == doctest::Approx(p_of_two_degrees((std::log(1.1) - 0.02) / error) / 2));
+}
+
+TEST_CASE("\"less than 10 %\" is corrected over pairs as a difference is") {
+  // Three entrants, two of them level: three p of two one-sided tests, of which Holm judges the smallest at 5 % / 3.
+  Noise noise{RandomStream(12, "races")};
+  int stricter = 0;
+  for (int race = 0; race < 300; ++race) {
+    const Verdict verdict = judge(noise.times({1.0, 1.0, 1.5}, 1e9), RunDesign{});
+    std::vector<double> p;
+    for (const PairVerdict& pair : verdict.pairs) p.push_back(pair.test.p_notable());
+    CHECK(p[1] > 0.5);
+    CHECK(p[2] > 0.5);
+    CHECK(verdict.pairs[0].near_step.rejected == (p[0] <= 0.05 / 3));
+    stricter += p[0] > 0.05 / 3 && p[0] <= 0.05;
+  }
+  CHECK(stricter > 0);
+}
+
+TEST_CASE("two that are level with the one ahead need not be level with each other") {
+  // What b and c do beside a is opposite: logarithms s, -s, s, -s, 0 and their negatives. The error of either is s / root 5, between them
+  // twice that. Holm's levels are 5 % / 3, 5 % / 2 and 5 %: t(1 - 0.05 / 3; 4) = 3.19 and t(0.95; 4) = 2.13; log 1.1 is 0.0953.
+  const auto said = [](double s) {
+    const RunValues a(5, 10.0);
+    RunValues b, c;
+    for (const double each : {s, -s, s, -s, 0.0}) {
+      b.emplace_back(10 * std::exp(each));
+      c.emplace_back(10 * std::exp(-each));
+    }
+    return sentence(judge({a, b, c}, RunDesign{}), {"a", "b", "c"});
+  };
+  CHECK(said(0.055) == "no difference between a and each of b and c");  // 3.19 x 0.0246 = 0.078; 2.13 x 0.0492 = 0.105
+  CHECK(said(0.045) == "no difference");                                // 2.13 x 0.0402 = 0.086
+}
+
+TEST_CASE("a pair in which somebody missed it is never called level, however many runs there are") {
+  for (const std::size_t runs : {5, 12, 40}) {
+    RunValues a(runs, 10.0), b(runs, 10.0);
+    a.back() = b.front() = missed;
+    CHECK(sentence(judge({a, b}, RunDesign{}), {"a", "b"}) == "too few seeds to tell");
+    const RunValues never(runs);
+    CHECK(pair_words(judge({a, never, never}, RunDesign{}).pairs[2], {"a", "b", "c"}) == "nobody reached it");
+  }
+}
+
+TEST_CASE("equal values without a logarithm are level; infinite ones are ranked") {
+  const RunValues zero(5, 0.0), some{0.0, 0.0, 1.0, 0.0, 0.0};
+  for (const bool paired : {true, false}) {
+    CHECK(sentence(judge({zero, zero}, {.paired = paired}), {"a", "b"}) == "no difference");
+    CHECK(sentence(judge({some, zero}, {.paired = paired}), {"a", "b"}) == "too few seeds to tell");
+  }
+  CHECK(sentence(judge({some, some}, {.paired = true}), {"a", "b"}) == "no difference");
+  CHECK(sentence(judge({some, some}, {.paired = false}), {"a", "b"}) == "too few seeds to tell");
+  CHECK(sentence(judge({{0.0}, {0.0}}, {.exact = true}), {"a", "b"}) == "no difference");
+  RunValues overflowed(5, 2.0);
+  overflowed.front() = std::numeric_limits<double>::infinity();
+  const RunValues finite{2.0, 3.0, 2.5, 2.0, 3.0};
+  CHECK(compare_runs(finite, overflowed, {}).kind == TestKind::rank_sum);
+}
+
+TEST_CASE("how far the loser is behind, in words") {
+  CHECK(narrow_words(0.0612) == "differs by 6.1 %, less than 10 %");
+  CHECK(narrow_words(0.0996) == "differs by 9.96 %, less than 10 %");
+  CHECK(narrow_words(0.099996) == "differs by 9.9996 %, less than 10 %");
+  const std::vector<std::string> labels{"a", "b", "c", "d", "e"};
+  CHECK(narrow_words(std::vector<NarrowLead>{}, labels).empty());
+  CHECK(narrow_words({{1, 0.02}, {3, 0.05}}, labels) == "b differs by 2 % and d by 5 %, less than 10 %");
+  CHECK(narrow_words({{1, 0.02}, {2, 0.03}, {3, 0.05}, {4, 0.06}}, labels) ==
+        "b differs by 2 %, c by 3 %, d by 5 % and 1 more, less than 10 %");
 }
 
 TEST_CASE("less than half a per cent is level, however sure it is") {
@@ -266,8 +387,8 @@ TEST_CASE("less than half a per cent is level, however sure it is") {
     return other;
   };
   CHECK(sentence(judge({one, times(1.003)}, RunDesign{}), {"a", "b"}) == "no difference");
-  CHECK(sentence(judge({one, times(1.006)}, RunDesign{}), {"a", "b"}) == "a wins");
-  CHECK(sentence(judge({one, times(1.006)}, {.maximize = true}), {"a", "b"}) == "b wins");
+  CHECK(sentence(judge({one, times(1.006)}, RunDesign{}), {"a", "b"}) == "a wins; b differs by 0.6 %, less than 10 %");
+  CHECK(sentence(judge({one, times(1.006)}, {.maximize = true}), {"a", "b"}) == "b wins; a differs by 0.6 %, less than 10 %");
 }
 
 TEST_CASE("one run each: no winner, unless the seed changes nothing") {

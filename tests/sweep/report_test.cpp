@@ -157,6 +157,35 @@ TEST_CASE("columns that are varied together are one axis") {
   CHECK(axes[1].of_group == std::vector<std::size_t>{0, 1, 2, 0, 1, 2});
 }
 
+TEST_CASE("columns of a zip are one axis also where one of them repeats a value") {
+  SweepOutcome outcome;
+  for (const auto& [scheme, rate] : {std::pair("ssgd", "0.1"), std::pair("asgd", "0.1"), std::pair("local_sgd", "0.2")})
+    for (const char* const bandwidth : {"1Gbps", "10Gbps"}) outcome.groups.push_back({{scheme, rate, bandwidth}, {}, {}});
+  const std::vector<SweptAxis> axes = swept_axes(3, outcome.groups);
+  REQUIRE(axes.size() == 2);
+  CHECK(axes[0].columns == std::vector<std::size_t>{0, 1});
+  CHECK(axes[0].values == std::vector<std::vector<std::string>>{{"ssgd", "0.1"}, {"asgd", "0.1"}, {"local_sgd", "0.2"}});
+  CHECK(axes[0].of_group == std::vector<std::size_t>{0, 0, 1, 1, 2, 2});
+  // The second determines the first.
+  outcome.groups.clear();
+  for (const auto& [scheme, rate] : {std::pair("ssgd", "0.1"), std::pair("ssgd", "0.2"), std::pair("asgd", "0.3")})
+    outcome.groups.push_back({{scheme, rate}, {}, {}});
+  REQUIRE(swept_axes(2, outcome.groups).size() == 1);
+  CHECK(swept_axes(2, outcome.groups)[0].values.size() == 3);
+}
+
+TEST_CASE("where neither column of a zip determines the other, a scheme without a rival wins nothing") {
+  SweepOutcome outcome = made_up({{"ssgd", "asgd"}, {"0.1", "0.2", "0.3"}}, 5, [](const auto& labels, std::int64_t) {
+    return Numbers{{"samples", 10}, {"simulated_seconds", labels[0] == "ssgd" ? 1 : 2}};
+  });
+  // ssgd with 0.1 and 0.2, asgd with 0.1 and 0.3.
+  const auto in_zip = [](const std::vector<std::string>& labels) { return labels[1] != (labels[0] == "ssgd" ? "0.3" : "0.2"); };
+  std::erase_if(outcome.rows, [&](const SweepRow& row) { return !in_zip(outcome.groups[row.group].labels); });
+  const std::vector<std::string> said = sentences({"training.scheme", "training.optimizer.learning_rate"}, outcome);
+  CHECK_FALSE(says(said, "asgd wins"));
+  CHECK_FALSE(says(said, "asgd at 0.3"));
+}
+
 TEST_CASE("scales: logarithmic from a decade on, round ticks within the range") {
   const Scale wide({1, 2, 1000}, 0, 300, true, 0);
   CHECK(wide.logarithmic());
