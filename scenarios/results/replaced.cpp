@@ -41,7 +41,7 @@ Settings settings_of(const std::string& text) {
 }
 
 /// As it is, or in quotes if a terminal could take it for something else, or if it is long.
-std::string shown(const std::string& text) {
+std::string shown_setting(const std::string& text) {
   const bool plain = text.size() <= 40 && std::ranges::all_of(text, [](char c) { return c > 0x1f && c < 0x7f; });
   return plain ? text : in_quotes(text);
 }
@@ -58,7 +58,8 @@ std::string differences(const Settings& before, const Settings& now) {
   paths.insert(now.begin(), now.end());
   for (const auto& [path, text] : paths) {
     const std::string old_text = text_at(before, path), new_text = text_at(now, path);
-    if (old_text != new_text) all.push_back(fmt::format("{} {} (now {})", shown(path), shown(old_text), shown(new_text)));
+    if (old_text != new_text)
+      all.push_back(fmt::format("{} {} (now {})", shown_setting(path), shown_setting(old_text), shown_setting(new_text)));
   }
   std::string text;
   for (std::size_t i = 0; i < std::min(all.size(), most); ++i) text += (i == 0 ? "" : ", ") + all[i];
