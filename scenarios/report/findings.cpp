@@ -160,10 +160,7 @@ class Findings {
     const auto add_all = [&](const std::map<std::string, std::size_t>& counts, const std::string& verb) {
       std::vector<std::pair<std::string, std::size_t>> order(counts.begin(), counts.end());
       std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-      for (const auto& [name, count] : order) {
-        add(fmt::format("{} {}", name, verb), count);
-        if (&counts == &wins && narrow[name] > 0) parts.back() += fmt::format(" ({} by less than 10 %)", narrow[name]);
-      }
+      for (const auto& [name, count] : order) add(fmt::format("{} {}", name, verb), count);
     };
     add_all(wins, view_.metric().speed ? "wins on speed" : "wins");
     add_all(leads, "is fastest");
@@ -171,8 +168,11 @@ class Findings {
     add("there are too few seeds to tell", open);
     add("nobody reaches the target", nobody);
     if (parts.empty()) return;
-    say(fmt::format("With everything else equal, {}{}.", listed(parts),
-                    leads.empty() ? "" : "; of one run each, in which one seed cannot tell chance from a difference"));
+    std::vector<std::string> leads_below;
+    for (const auto& [name, count] : narrow) leads_below.push_back(fmt::format("{} in {}", name, count));
+    say(fmt::format("With everything else equal, {}{}.{}", listed(parts),
+                    leads.empty() ? "" : "; of one run each, in which one seed cannot tell chance from a difference",
+                    narrow.empty() ? std::string() : fmt::format(" By less than 10 %: {}.", listed(leads_below))));
   }
 
   /// Where some are rivals of each other.

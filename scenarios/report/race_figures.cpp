@@ -139,10 +139,8 @@ class RaceFigures {
     chart.label = "Time ratio of each pair";
     figures_.push_back(figure_of(chart.label,
                                  "The colour is that of the faster one: its bar does not reach the dashed line (equal times), and less "
-                                 "than 0.5 % counts as none. The "
-                                 "bar beside \u201cno difference\u201d lies within 10 % of the line. The widths of the bars include Holm's "
-                                 "correction over the pairs "
-                                 "of one threshold.",
+                                 "than 0.5 % counts as none. The bar beside \u201cno difference\u201d lies within 10 % of the line. The "
+                                 "widths of the bars include Holm's correction over the pairs of one threshold.",
                                  chart));
   }
 

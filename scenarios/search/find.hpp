@@ -53,8 +53,8 @@ struct FoundBest {
   std::vector<int> edge;  // by setting: -1 nothing smaller was tried, 1 nothing greater, 0 it lies between others, or has no order
   /// Points that are not significantly worse, the best among them; with one run each, those within `level_ratio` of it.
   std::vector<std::size_t> as_good;
-  std::vector<std::size_t> open;   // of these: too few repeats
-  std::vector<NarrowLead> narrow;  // points that are worse than the best, by less than 10 %
+  std::vector<std::size_t> open = {};   // of these: too few repeats
+  std::vector<NarrowLead> narrow = {};  // points that are worse than the best, by less than 10 %
   bool one_run = false;  // of each, and the seed matters: nothing can be tested
 };
 

@@ -63,7 +63,7 @@ std::string readable_lead(double by) {
   std::string text;
   for (int digits = 2; digits <= 17; ++digits) {
     text = fmt::format("{:.{}g}", 100 * by, digits);
-    if (std::stod(text) < 100 * (notable_ratio - 1)) break;
+    if (1 + std::stod(text) / 100 < notable_ratio) break;
   }
   return text + " %";
 }
