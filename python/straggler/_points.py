@@ -126,7 +126,7 @@ class Race(_Points):
         super().__init__(done, out)
         self.facts: Dict[str, Any] = json.loads(done["json"])  #: what `straggler race --json` prints
     table: _tables.Table = _tables.attribute("race", "A row for each entrant, finish and seed: time_s in seconds; nan: missed.")
-    verdicts: _tables.Table = _tables.attribute("verdicts", "A row for each finish and pair: the faster one, if that is significant.")
+    verdicts: _tables.Table = _tables.attribute("verdicts", "A row for each finish and pair: the verdict, and the faster one.")
     tuning: _tables.Table = _tables.attribute("tuning", "A row for each setting that an entrant tried, if it was tuned.")
 
 
