@@ -211,6 +211,8 @@ TEST_CASE("runs side by side have one page, with all curves in each picture") {
     CHECK(empty.code == 2);
     CHECK(has(empty.err, "straggler: an argument is empty; "));
   }
+  CHECK(has(place.shell("straggler sweep --merge \"\" --out merged").err, "straggler: --merge names an empty folder; "));
+  CHECK(has(place.shell("straggler allreduce --scenario \"\"").err, "straggler: --scenario is empty; name a file"));
   // A run's own page is not replaced, and a folder of other files gets none; that of an earlier comparison is.
   const auto refused = [&](const std::string& out, const std::string& why) {
     CAPTURE(out);

@@ -85,7 +85,7 @@ Scenario scenario_of(const Arguments& arguments) {
   }
   if (arguments.has("per-host") && !arguments.has("ranks"))
     throw UsageError("--per-host needs --ranks; without them the scenario's workers are the ranks");
-  return read_scenario(input_file(arguments.get<std::string>("scenario")), sets_of(arguments));
+  return read_scenario(input_file(arguments.file("scenario").string()), sets_of(arguments));
 }
 
 std::vector<const CollectiveEntry*> algorithms_of(const Arguments& arguments, const AllReduceTimes& times) {

@@ -127,7 +127,7 @@ class Quantization {
     if (!arguments.has("scenario")) throw UsageError("--scenario is missing; name the scenario that trained the model");
     const std::vector<std::string> sets =
         arguments.has("set") ? arguments.get<std::vector<std::string>>("set") : std::vector<std::string>();
-    scenario_ = read_scenario(input_file(arguments.get<std::string>("scenario")), sets);
+    scenario_ = read_scenario(input_file(arguments.file("scenario").string()), sets);
     out_ = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (scenario_.name + "-quantized");
     if (out_.empty()) throw UsageError("--out is empty; name a folder");
     refuse_what_is_not_ours();

@@ -99,6 +99,7 @@ std::vector<fs::path> states_of_shards(const std::vector<std::string>& folders) 
   std::vector<fs::path> states;
   std::error_code ignored;
   for (const std::string& folder : folders) {
+    if (folder.empty()) throw UsageError("--merge names an empty folder; name folders of sweeps");
     const auto [same, first] = seen.emplace(fs::weakly_canonical(fs::path(folder) / sweep_file, ignored), folder);
     if (!first)
       throw UsageError(same->second == folder
