@@ -76,7 +76,7 @@ bool RunRecorder::published(const Weights& weights, const Contributions& made, T
   count_contributions(weights->version, made, now);
   if (made.empty()) ++record_.empty_updates;
   latest_ = weights;
-  if (whole_epochs() > epochs_closed_) close_epoch(now);
+  if (!epochs_end_later_) end_epochs(now);
 
   if (schedule_.due(latest_->version, epochs()) && evaluate(now)) return true;
   if (stop_.updates && latest_->version >= *stop_.updates) return true;

@@ -75,6 +75,14 @@ class RunRecorder {
   bool begin(const Weights& initial);
   /// A published version and its contributions. True: the run stops here. Weights without a value: `look_up` is called where it is needed.
   bool published(const Weights& weights, const Contributions& made, Time now);
+  /// Epochs end with a pause: the caller closes them, by end_epochs.
+  void epochs_end_later() { epochs_end_later_ = true; }
+  /// Closes the epochs that the latest version has completed.
+  void end_epochs(Time now) {
+    if (whole_epochs() > epochs_closed_) close_epoch(now);
+  }
+  /// Epochs that the latest version has completed; 0 if the number of samples per epoch is unknown.
+  std::uint64_t whole_epochs() const { return epoch_samples_ == 0 ? 0 : latest_->progress / epoch_samples_; }
   /// Computes the value of the latest version if it came without one.
   void look_up_values(std::function<Handle()> look_up) { look_up_ = std::move(look_up); }
   /// Contributions that go into no version, and the bytes that brought them.
@@ -84,7 +92,6 @@ class RunRecorder {
   /// Closes all accounts at `now`. `failure`: the reason why the run could not continue; none: it could. Throws CountedTwice.
   void finish(Time now, std::optional<Outcome> failure);
 
-  std::uint64_t epochs_closed() const { return epochs_closed_; }
   const Weights& latest() const { return latest_; }
   /// With its value, which latest() may lack until the run is over.
   const Weights& latest_with_value();
@@ -94,7 +101,6 @@ class RunRecorder {
   double epochs() const;
 
  private:
-  std::uint64_t whole_epochs() const { return epoch_samples_ == 0 ? 0 : latest_->progress / epoch_samples_; }
   void count_contributions(std::uint64_t version, const Contributions& made, Time now);
   void close_epoch(Time now);
   bool evaluate(Time now);
@@ -115,7 +121,7 @@ class RunRecorder {
   TimeAccounts times_;
   std::map<std::uint64_t, std::uint64_t> stalest_;  // contributions by staleness; below `few_versions` they are counted in the record
   static constexpr std::uint64_t few_versions = 1u << 22;
-  bool diverged_ = false, target_reached_ = false;
+  bool diverged_ = false, target_reached_ = false, epochs_end_later_ = false;
   // State at the end of the last closed epoch.
   std::array<WideTicks, phase_count> epoch_sums_{};
   std::uint64_t epoch_bytes_ = 0, epochs_closed_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace straggler {
 
@@ -25,40 +26,51 @@ class Publications::EvaluationClock final : public Event {
   Time every_;
 };
 
-/// The serial part of an epoch: until it is over no worker computes, and no server takes or sends a message.
+/// The serial parts of epochs: until one is over no worker computes, and no server takes or sends a message. If a version completes several
+/// epochs, their parts follow one another.
 class Publications::SerialPart final : public Event {
  public:
-  SerialPart(World& world, RunRecorder& recorder, Computations& computations, Processors& processors)
-      : world_(world), recorder_(recorder), computations_(computations), processors_(processors) {}
-  /// A version was published.
-  void published() {
-    const std::uint64_t epochs = recorder_.epochs_closed();
-    if (epochs == epochs_) return;
-    epochs_ = epochs;
-    if (scheduled())
-      cancel();  // one follows the other
-    else
-      computations_.pause();
-    end_ = std::max(end_, world_.now()) + world_.cluster.serial_per_epoch;
-    processors_.hold_servers(end_);
-    world_.queue().at(end_, *this);
+  SerialPart(Publications& of, Computations& computations, Processors& processors)
+      : of_(of), computations_(computations), processors_(processors) {
+    recorder().epochs_end_later();
   }
+  /// A version was published. True: computing pauses, and the time of the serial part is to begin.
+  bool published() {
+    if (recorder().whole_epochs() > epochs_ && !pauses_) computations_.pause();
+    for (; epochs_ < recorder().whole_epochs(); ++epochs_) to_begin_ += of_.world_.cluster.serial_per_epoch;
+    return pauses_ = pauses_ || to_begin_ > Time();
+  }
+  /// All that hold the version have it.
+  void begin() {
+    cancel();
+    end_ = std::max(end_, of_.world_.now()) + std::exchange(to_begin_, Time());
+    processors_.hold_servers(end_);
+    of_.world_.queue().at(end_, *this);
+  }
+  bool pauses() const { return pauses_; }
 
  private:
-  void happen() override { computations_.resume(); }
-  World& world_;
-  RunRecorder& recorder_;
+  void happen() override {
+    recorder().end_epochs(of_.world_.now());
+    pauses_ = false;
+    if (of_.over_)
+      of_.world_.simulation.stop();
+    else
+      computations_.resume();
+  }
+  RunRecorder& recorder() { return of_.books_.recorder(); }
+  Publications& of_;
   Computations& computations_;
   Processors& processors_;
-  Time end_;
+  Time end_, to_begin_;
+  bool pauses_ = false;
   std::uint64_t epochs_ = 0;
 };
 
 Publications::Publications(World& world, Books& books, Workers& workers, Reduction* reduction, Computations& computations,
                            Processors& processors, Lineage& lineage, Evaluator* evaluator)
     : world_(world), books_(books), workers_(workers), reduction_(reduction), lineage_(lineage), evaluator_(evaluator) {
-  if (world.cluster.serial_per_epoch > Time())
-    serial_part_ = std::make_unique<SerialPart>(world, books.recorder(), computations, processors);
+  if (world.cluster.serial_per_epoch > Time()) serial_part_ = std::make_unique<SerialPart>(*this, computations, processors);
   const Versions versions = workers.plan().versions;
   if (versions == Versions::shared) return;
   lockstep_ = versions == Versions::lockstep;
@@ -87,7 +99,7 @@ bool Publications::is_recorded(const PublishOperation& operation) const {
 }
 
 Publications::Result Publications::publish(const PublishOperation& operation) {
-  if (reduction_ && reduction_->run_ends()) return Result::last;
+  if (over_) return Result::last;
   const Weights& weights = operation.weights();
   if (own_) {
     const Rank rank = operation.node().self();
@@ -109,18 +121,28 @@ Publications::Result Publications::publish(const PublishOperation& operation) {
 }
 
 bool Publications::record(const Weights& weights, const Contributions& made, const Handle& forced) {
-  if (books_.recorder().published(weights, made, world_.now())) {
-    // Where messages move one by one, others may still receive: the run ends with the last of them.
-    if (reduction_ && !own_ && reduction_->finishing(reductions_))
-      reduction_->end_run_when_done();
-    else
-      world_.simulation.stop();
-    return true;
+  over_ = books_.recorder().published(weights, made, world_.now());
+  if (evaluator_ && !over_) {
+    if (lineage_.pending() > lineage_window) evaluator_->force(forced);
+    evaluator_->published(forced, weights->version);
   }
-  if (evaluator_ && lineage_.pending() > lineage_window) evaluator_->force(forced);
-  if (evaluator_) evaluator_->published(forced, weights->version);
-  if (serial_part_) serial_part_->published();
-  return false;
+  if ((serial_part_ && serial_part_->published()) || over_) {
+    // Where messages move one by one, others may still receive.
+    if (reduction_ && !own_ && reduction_->finishing(reductions_)) {
+      if (over_) reduction_->begin_no_more();
+      reduction_->when_done([this] { pause_or_stop(); });
+    } else {
+      pause_or_stop();
+    }
+  }
+  return over_;
+}
+
+void Publications::pause_or_stop() {
+  if (serial_part_ && serial_part_->pauses())
+    serial_part_->begin();
+  else if (over_)
+    world_.simulation.stop();
 }
 
 /// With free-running workers the mean is not computed for each version; one worker's published weights are forced.
@@ -134,9 +156,8 @@ bool Publications::record_own() {
 }
 
 bool Publications::worker_went(Rank worker) {
-  if (!own_) return false;
-  own_->went(worker);
-  return record_own();
+  if (own_) own_->went(worker);
+  return over_ || (own_ && record_own());
 }
 
 Weights Publications::state_of(Rank source) const {

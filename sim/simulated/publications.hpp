@@ -29,7 +29,7 @@ class Publications {
   enum class Result {
     recorded,  // a new version
     known,     // known, published or to be published by another worker
-    last,      // the run ends: the publisher waits forever
+    last,      // the stop rule is met: the publisher waits forever
   };
   /// Every worker of a collective scheme publishes; one call is recorded: worker 0's, or the first one where workers may fail. If workers
   /// have their own weights, each call is recorded, in one version or another (OwnVersions); if they share memory, each call is recorded,
@@ -47,7 +47,7 @@ class Publications {
   }
   void evaluate_every(Time span);
 
-  /// `worker` is no longer a member: versions may be complete without it. True: the run ends with one of them.
+  /// `worker` is no longer a member: versions may be complete without it. True: the stop rule is met.
   bool worker_went(Rank worker);
   /// The starting state of a worker that gets its state from `source`; `anyone` if no member is left.
   Weights state_of(Rank source) const;
@@ -69,9 +69,11 @@ class Publications {
   class EvaluationClock;
   class SerialPart;
   bool is_recorded(const PublishOperation& operation) const;
-  /// True: the run ends with it. `forced`: the value that the math plane computes, with its inputs, when too much waits for it.
+  /// True: the stop rule is met. `forced`: the value that the math plane computes, with its inputs, when too much waits for it.
   bool record(const Weights& weights, const Contributions& made, const Handle& forced);
   bool record_own();
+  /// The latest version is with all that are to have it: its epoch's serial part begins, and the run ends with that, or else now.
+  void pause_or_stop();
 
   World& world_;
   Books& books_;
@@ -81,6 +83,7 @@ class Publications {
   Evaluator* evaluator_;
   std::optional<OwnVersions> own_;  // none: all workers have the same weights
   bool lockstep_ = false, forced_ = false;
+  bool over_ = false;                        // the stop rule is met: no other version counts
   std::unique_ptr<EvaluationClock> clock_;   // null: none by time
   std::unique_ptr<SerialPart> serial_part_;  // null: epochs have none
   std::uint32_t reductions_ = 0;             // results that the latest version holds

@@ -1,5 +1,6 @@
 // All-reduces and all-gathers in simulated time: the common part of both ways of starting one.
 #pragma once
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -33,9 +34,10 @@ class Reduction {
   virtual std::uint32_t start(Rank worker) = 0;
   /// Some ranks have the result of the all-reduce before number `reductions`, others not yet.
   virtual bool finishing(std::uint32_t reductions) const = 0;
-  /// No other update begins: the simulation stops when all ranks have the result of this one.
-  void end_run_when_done() { run_ends_ = true; }
-  bool run_ends() const { return run_ends_; }
+  /// While finishing: calls it once, when all ranks have the result.
+  void when_done(std::function<void()> then) { then_ = std::move(then); }
+  /// No other update begins.
+  void begin_no_more() { over_ = true; }
   /// Bytes that ranks have begun to send and that are not all received.
   virtual std::uint64_t bytes_under_way() const = 0;
   virtual void describe_waiting(std::vector<std::string>& who) const = 0;
@@ -55,6 +57,10 @@ class Reduction {
   /// Of the fabric, by rank in the schedule: the members, then the servers.
   std::vector<std::uint32_t> ranks_of(const std::vector<Rank>& members) const;
   std::unique_ptr<CollectiveSchedule> make_schedule(std::uint64_t bytes, const std::vector<Rank>& members) const;
+  /// All ranks have the result.
+  void done_by_all() {
+    if (then_) std::exchange(then_, {})();
+  }
   /// The mean of the members' payloads, in the order of ranks: for the first of them, with the contributors, and for the others.
   std::pair<Payload, Payload> mean_of(const std::vector<const Payload*>& parts) const;
   /// Each member's payload as it arrives, with its contributions.
@@ -74,9 +80,10 @@ class Reduction {
   const WireBytes& wire_bytes_;
   Coding& coding_;
   CollectiveCosts costs_;
-  bool run_ends_ = false;
+  bool over_ = false;
 
  private:
+  std::function<void()> then_;
   template <class T>
   std::pair<Payload, Payload> mean_of(const std::vector<const Payload*>& parts) const;
   bool in_buckets(const Operation& operation, const Payload& payload) const {

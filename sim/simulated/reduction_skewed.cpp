@@ -65,7 +65,7 @@ const CollectiveSchedule& ReductionSkewed::schedule_for(std::uint64_t bytes) {
 
 void ReductionSkewed::begin_next(Rank worker) {
   Slot& slot = slots_[static_cast<std::size_t>(worker)];
-  if (slot.running || slot.piece >= slot.pieces || run_ends_) return;
+  if (slot.running || slot.piece >= slot.pieces || over_) return;
   if (slot.begun == opened_) open(slot);
   slot.running = true;
   piece(slot.begun).traced.waited_for = worker;
@@ -160,7 +160,7 @@ void ReductionSkewed::give_result(Slot& slot, bool first, Time decoding) {
   if (--without_result_ == 0) {
     result_ = Payload();
     result_of_others_ = Payload();
-    if (run_ends_) world_.simulation.stop();
+    done_by_all();
   }
   hand_over(operation, decoding);
 }

@@ -92,7 +92,7 @@ void ReductionTogether::set_next_piece(std::size_t piece) {
 
 /// The next piece, if everybody has it.
 void ReductionTogether::try_begin() {
-  if (busy_ || run_ends_ || !gather_members()) return;
+  if (busy_ || over_ || !gather_members()) return;
   begin(joining_[place_of(members_.front())], next_piece_);
 }
 
@@ -261,7 +261,7 @@ void ReductionTogether::piece_done() {
     under_way_ -= plan_->all - workers_received;
   }
   if (last_) {
-    if (run_ends_) world_.simulation.stop();
+    done_by_all();
     keep_result();
     result_ = Result();
     result_of_others_ = Result();
@@ -356,6 +356,7 @@ void ReductionTogether::break_off() {
   if (std::exchange(last_, false)) {
     if (unfinished_ < members_.size()) {  // some have it
       for (const Rank rank : members_) give_result(running_[place_of(rank)], result_of_others_);
+      done_by_all();
       keep_result();
     } else {
       --begun_;

@@ -218,10 +218,10 @@ TEST_CASE("serial part: all pause when the epoch counter passes, and are idle") 
     CAPTURE(scheme);
     const Result result = run_timing(cluster(2), {"training.scheme=" + scheme, "workload.data.samples=400",
                                                   "workload.serial_per_epoch=30ms", "training.stop={updates: 6}"});
-    CHECK(about(result.record.end, 6 * c + 2 * 0.030));
+    CHECK(about(result.record.end, 6 * c + 3 * 0.030));
     for (const WorkerRecord& worker : result.record.workers) {
       CHECK(about(worker.split[Phase::compute], 6 * c));
-      CHECK(about(worker.split[Phase::idle], 2 * 0.030));
+      CHECK(about(worker.split[Phase::idle], 3 * 0.030));
     }
     check_books(result, true);
   }

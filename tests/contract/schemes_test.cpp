@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -118,6 +119,32 @@ TEST_CASE("every scheme is as synchronous as it says") {
     for (const OrderRow& row : result.sink.order)
       stale = stale || row.read_version + 1 != row.update || !seen.emplace(row.update, row.worker).second;
     CHECK(stale == variant.asynchronous());
+  }
+}
+
+TEST_CASE("every scheme: a run of E epochs has E pauses, in each of which all workers are idle") {
+  // Constant times and messages that take none: a pause shifts all that follows. It ends before a scheme's timer rings, which it does not stop.
+  constexpr double pause = 0.001;
+  for (const Variant& variant : variants()) {
+    CAPTURE(variant.scheme);
+    std::vector<std::string> sets{"training.scheme=" + variant.scheme, "workload.data.samples=800", "training.stop={epochs: 3}",
+                                  "devices.node.compute.affine.per_sample=40us"};
+    if (variant.one_host) {
+      sets.push_back("cluster.workers=[{count: 4, device: node, per_host: 4}]");
+      sets.push_back("cluster.network.intra={bandwidth: 1000GB/s, latency: 0s}");
+    }
+    const std::string yaml = cluster(variant.one_worker ? 1 : 4);
+    const Result without = run_timing(yaml, sets);
+    sets.push_back("workload.serial_per_epoch=" + std::to_string(pause) + "s");
+    const Result with = run_timing(yaml, sets);
+    CHECK(with.record.epochs >= 3);
+    CHECK(with.record.epochs == without.record.epochs);
+    const auto is_later = [&](Time time, Time before) {
+      return std::abs(time.seconds() - before.seconds() - pause * std::floor(with.record.epochs)) < 1e-6;
+    };
+    CHECK(is_later(with.record.end, without.record.end));
+    for (std::size_t w = 0; w < with.record.workers.size(); ++w)
+      CHECK(is_later(with.record.workers[w].split[Phase::idle], without.record.workers[w].split[Phase::idle]));
   }
 }
 
