@@ -7,7 +7,7 @@
 //   ring over m hosts of g: 2(m-1) rounds of (p-1)/(m-1) n/p bytes along the chains inside hosts and from host to host
 //   tree in one host: 2(g-1) rounds in which n/2(g-1) go up and down the chain of its ranks
 //   tree over m hosts: 2⌊lg m⌋ rounds in which the trees' shares of n go up and down two binary trees of hosts, and the chains inside
-//   NVLS: everybody's n/p to everybody, twice; the switch adds up and multiplies
+//   NVLS: everybody sends to everybody in two rounds, n + n/p bytes in all; the switch adds up and multiplies
 // With several cards on each host that many of them run side by side, each over a share of n, and each by another card.
 // Where several ranks share one of several hosts, g - 1 rounds without bytes before and behind these take the chains' own latency.
 #include <bit>
@@ -37,6 +37,7 @@ class Schedule : public CollectiveSchedule {
   }
   std::size_t ranks() const override { return chains_.workers(); }
   Time start_cost() const override { return Time::from_seconds(line_.start); }
+  double latency_share(std::size_t) const override { return line_.latency_share; }
   double wire_factor() const override { return line_.wire_factor; }
 
  protected:
@@ -91,11 +92,12 @@ class OverHosts : public Schedule {
         inside_round_(Time::from_seconds(line.inside_round)),
         between_round_(Time::from_seconds(line.between_round)) {}
   std::size_t rounds() const override { return 2 * ends_ + between_; }
-  Time round_cost(std::size_t round) const override { return round < ends_ || round >= ends_ + between_ ? inside_round_ : between_round_; }
+  Time round_cost(std::size_t round) const override { return is_between(round) ? between_round_ : inside_round_; }
+  double latency_share(std::size_t round) const override { return is_between(round) ? line_.latency_share : 1; }
 
   void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
     out.clear();
-    if (round >= ends_ && round < ends_ + between_) return between(rank, round - ends_, out);
+    if (is_between(round)) return between(rank, round - ends_, out);
     const bool up = round < ends_;
     const bool before = member(rank) > 0, behind = has_next(rank);
     if (up ? before : behind) send(out, up ? previous(rank) : next(rank), 0);
@@ -115,6 +117,8 @@ class OverHosts : public Schedule {
   virtual void add_between(std::size_t first, std::vector<Stretch>& all) const { all.push_back({first, between_}); }
 
  private:
+  bool is_between(std::size_t round) const { return round >= ends_ && round < ends_ + between_; }
+
   std::size_t ends_, between_;
   Time inside_round_, between_round_;
 };
@@ -215,21 +219,23 @@ class Chain final : public Schedule {
 
 class Nvls final : public Schedule {
  public:
-  Nvls(std::uint64_t bytes, const HostChains& chains, const NcclLine& line) : Schedule(chains, line), shares_(bytes, ranks()) {}
+  Nvls(std::uint64_t bytes, const HostChains& chains, const NcclLine& line)
+      : Schedule(chains, line), pieces_(bytes + (bytes + ranks() - 1) / ranks(), 2 * others()) {}
   std::size_t rounds() const override { return 2; }
   std::vector<Stretch> stretches() const override { return {{0, 1}, {1, 1}}; }
 
   void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
     out.clear();
-    for (std::size_t other = 0; other < ranks(); ++other) {
-      if (other == rank) continue;
-      send(out, static_cast<CollectiveRank>(other), shares_.size(round == 0 ? other : rank));
-      receive(out, shares_.size(round == 0 ? rank : other), round == 0);
+    for (std::size_t away = 1; away <= others(); ++away) {
+      const std::uint64_t bytes = pieces_.size(round * others() + away - 1);
+      send(out, static_cast<CollectiveRank>((rank + away) % ranks()), bytes);
+      receive(out, bytes, false);
     }
   }
 
  private:
-  Chunks shares_;
+  std::size_t others() const { return ranks() - 1; }
+  Chunks pieces_;
 };
 
 /// Schedules of equal shape side by side, each over a share of the bytes.
@@ -240,6 +246,7 @@ class Channels final : public CollectiveSchedule {
   std::size_t rounds() const override { return each_.front()->rounds(); }
   Time start_cost() const override { return each_.front()->start_cost(); }
   Time round_cost(std::size_t round) const override { return each_.front()->round_cost(round); }
+  double latency_share(std::size_t round) const override { return each_.front()->latency_share(round); }
   double wire_factor() const override { return each_.front()->wire_factor(); }
   std::vector<Stretch> stretches() const override { return each_.front()->stretches(); }
 

@@ -97,6 +97,7 @@ constexpr double ll_most_one_host[generations] = {39.0, 87.7, 141.0, 282.0};
 constexpr double ll_most_two_hosts = 39.0, ll_most_hosts = 20.4;
 constexpr double nvls_share[generations] = {0, 0, 0.85, 0.74};
 constexpr double nvls_latency = 25;
+constexpr std::size_t most_without_nvls = 2;  // GPUs of a host
 // In a ring over hosts, a step inside a host costs at least as much as posting to the network.
 constexpr double posting = 1.0, posting_simple = 3.0;
 
@@ -198,6 +199,12 @@ double tree_share(const Message& message, std::size_t protocol) {
   return share * tree_correction(message, protocol);
 }
 
+/// A ring sends a chunk in two slices with Simple: while the latency of one passes, the other flows, and none of the links waits. So of the
+/// latencies of all steps a message shows what its bytes do not cover, and at least the last. `flowing`: seconds of its bytes.
+double latency_share(double steps, double latency, double flowing) {
+  return latency > 0 ? std::max(1 / steps, 1 - flowing / (2 * steps * latency)) : 1;
+}
+
 NcclLine ring_line(const Message& message, std::size_t protocol) {
   const Settings& settings = message.settings;
   const Constants& constants = settings.constants;
@@ -224,16 +231,18 @@ NcclLine ring_line(const Message& message, std::size_t protocol) {
   line.wire_factor = 1 / ring_share(message, protocol);
   const UniformLinks& links = message.links;
   const double volume = 2 * (message.workers() - 1) / message.workers() * message.bytes;
-  line.seconds = line.start + volume * line.wire_factor * message.beta() + volume / 2 * links.gamma;
+  const double flowing = volume * line.wire_factor * message.beta();
+  line.rated = line.start + flowing + volume / 2 * links.gamma;
   if (message.one_host()) {
-    line.seconds += 2 * (message.workers() - 1) * (line.inside_round + links.intra_alpha);
-  } else if (message.alone_on_hosts()) {
-    line.seconds += 2 * (message.workers() - 1) * (line.between_round + links.alpha);
-  } else {
-    const double ends = 2 * (static_cast<double>(message.chains.most) - 1), rounds = 2 * (message.hosts() - 1);
-    line.between_round += std::max(0.0, message.inside_steps() - ends) / rounds * (line.inside_round + links.intra_alpha);
-    line.seconds += ends * (line.inside_round + links.intra_alpha) + rounds * (line.between_round + links.alpha);
+    line.seconds = line.rated += 2 * (message.workers() - 1) * (line.inside_round + links.intra_alpha);
+    return line;
   }
+  // With one rank on each host ends is 0, and so are the steps inside.
+  const double ends = 2 * (static_cast<double>(message.chains.most) - 1), rounds = 2 * (message.hosts() - 1);
+  line.between_round += std::max(0.0, message.inside_steps() - ends) / rounds * (line.inside_round + links.intra_alpha);
+  line.rated += ends * (line.inside_round + links.intra_alpha) + rounds * (line.between_round + links.alpha);
+  if (protocol == 2) line.latency_share = latency_share(rounds, links.alpha, flowing);
+  line.seconds = line.rated - rounds * links.alpha * (1 - line.latency_share);
   return line;
 }
 
@@ -257,20 +266,21 @@ NcclLine tree_line(const Message& message, std::size_t protocol) {
     added += static_cast<double>(load.added) / 2;
     line.seconds += 2 * height * (line.between_round + links.alpha);
   }
-  line.seconds += message.bytes * (line.wire_factor * bytes_seconds + added * links.gamma);
+  line.rated = line.seconds += message.bytes * (line.wire_factor * bytes_seconds + added * links.gamma);
   return line;
 }
 
-/// NCCL gives NVLS 2 · share times the bus bandwidth of a ring; the switch does the reduction.
+/// Of p GPUs each is in charge of n/p bytes. It has the switch add them up from all GPUs, its own included, and hand the sum out to all. So
+/// n + n/p bytes leave each GPU, and as many come. NCCL rates NVLS at 2 · share times the bus bandwidth of a ring, whatever p.
 NcclLine nvls_line(const Message& message) {
   const Settings& settings = message.settings;
   NcclLine line{.algorithm = NcclAlgorithm::nvls, .protocol = NcclProtocol::simple};
   line.start = us * nvls_latency;
   const double of_channels = settings.channels > 1 ? (settings.channels - 1) / settings.channels : 1;
-  line.wire_factor = 1 / (2 * nvls_share[settings.gpu] * of_channels);
-  const double volume = 2 * (message.workers() - 1) / message.workers() * message.bytes;
-  line.seconds =
-      line.start + 2 * message.links.intra_alpha + volume * line.wire_factor * message.links.intra_beta + volume / 2 * message.links.gamma;
+  const double share = nvls_share[settings.gpu], latency = line.start + 2 * message.links.intra_alpha, p = message.workers();
+  line.wire_factor = 1 / share;
+  line.seconds = latency + (1 + 1 / p) * message.bytes / share * message.links.intra_beta;
+  line.rated = latency + 2 * (p - 1) / p * message.bytes / (2 * share * of_channels) * message.links.intra_beta;
   return line;
 }
 
@@ -330,7 +340,7 @@ std::vector<Parameter> nccl_parameters() {
       {.name = "nvls",
        .type = ValueType::boolean,
        .fallback = "false",
-       .meaning = "an NVSwitch that reduces: hopper or blackwell, version 2.30, all ranks on one host"},
+       .meaning = "an NVSwitch that reduces: hopper or blackwell, version 2.30, all ranks on one host, at least 3"},
       {.name = "channels",
        .type = ValueType::count,
        .meaning = "NCCL's channels, each with a limit of its bandwidth; default: no such limits",
@@ -355,7 +365,8 @@ std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const U
     }
   }
   const bool simple = settings.protocol == 0 || settings.protocol == 3;
-  if (settings.nvls && settings.recent && settings.algorithm == 0 && simple && message.one_host() && nvls_share[settings.gpu] > 0)
+  if (settings.nvls && settings.recent && settings.algorithm == 0 && simple && message.one_host() && chains.workers() > most_without_nvls &&
+      nvls_share[settings.gpu] > 0)
     lines.push_back(nvls_line(message));
   return lines;
 }
@@ -363,7 +374,7 @@ std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const U
 NcclLine nccl_choice(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters) {
   const std::vector<NcclLine> lines = nccl_lines(bytes, chains, links, parameters);
   return *std::min_element(lines.begin(), lines.end(),
-                           [](const NcclLine& a, const NcclLine& b) { return a.seconds < b.seconds * (1 - 1e-12); });
+                           [](const NcclLine& a, const NcclLine& b) { return a.rated < b.rated * (1 - 1e-12); });
 }
 
 TreeLoad nccl_tree_load(std::size_t hosts) {

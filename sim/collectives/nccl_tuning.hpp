@@ -30,15 +30,17 @@ struct HostChains {
 };
 
 /// One algorithm with one protocol, for messages of one size: start + Σ rounds (round + latency of a link) + bytes of its busiest link
-/// times wire_factor. Seconds.
+/// times wire_factor. Between hosts latency_share of the link's latency counts. Seconds.
 struct NcclLine {
   NcclAlgorithm algorithm;
   NcclProtocol protocol;
   double start = 0;          // base latency
   double inside_round = 0;   // of the library, for a step inside a host
   double between_round = 0;  // the same for a step between hosts, including its steps inside hosts
+  double latency_share = 1;  // of a link between hosts: the rest passes while other pieces flow
   double wire_factor = 1;
   double seconds = 0;        // on these links, with the arithmetic
+  double rated = 0;          // the same by NCCL's own model
   std::string name() const;  // "tree, LL128"
 };
 
@@ -48,7 +50,7 @@ std::vector<Parameter> nccl_parameters();
 /// All lines that the shape, the links and the parameters allow, in the order of NCCL's table: at least one. Workers: at least 2.
 /// `parameters` complete.
 std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters);
-/// The fastest; ties go to the first.
+/// The fastest by NCCL's own model; ties go to the first.
 NcclLine nccl_choice(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters);
 
 /// The double binary tree over hosts, in halves of the message: the most that a host sends, and the most that a host adds up.

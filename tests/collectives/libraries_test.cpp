@@ -109,12 +109,48 @@ TEST_CASE("nccl, rings over hosts: 2(m-1) steps between them, the others along t
       }
     }
   }
-  // Simple over hosts: from p/16 · 64 KiB on all latencies are 1.9 times as long.
+  // Simple over hosts: from p/16 · 64 KiB on all latencies of the library are 1.9 times as long.
   const double lat = us * (ring_base[2] + 6 * ring_network[2]);
   const auto seconds = [&](std::uint64_t bytes) { return measure("nccl", 4, 1, bytes, forced("ring", "Simple")).stepwise; };
   const double edge = 4.0 / 16 * 65536;
-  for (const double n : {edge - 4, edge})
-    check_close(seconds(static_cast<std::uint64_t>(n)), (n < edge ? 1 : 1.9) * lat + 6 * 2 * latency + 1.5 * n / bandwidth, 0.001);
+  for (const double n : {edge - 4, edge}) {
+    const double flowing = 1.5 * n / bandwidth;  // half of it covers latencies of links
+    check_close(seconds(static_cast<std::uint64_t>(n)), (n < edge ? 1 : 1.9) * lat + 6 * 2 * latency + flowing / 2, 0.001);
+  }
+}
+
+TEST_CASE("nccl, rings over hosts with Simple: bytes cover the latencies of links, but for the last one") {
+  const double far = 5e-3;  // of a card's link
+  const Nic distant{bandwidth, bandwidth, Time::from_seconds(far)};
+  const UniformLinks ways{2 * far, 1 / bandwidth, 0, inside_latency, 1 / inside_bandwidth};
+  for (const auto& [hosts, per_host] : std::vector<std::pair<std::size_t, std::size_t>>{{2, 1}, {4, 1}, {16, 1}, {4, 4}}) {
+    for (const std::uint64_t bytes : {std::uint64_t{4000}, 64 * mebi, 400 * mebi, 4000 * mebi}) {
+      CAPTURE(hosts);
+      CAPTURE(per_host);
+      CAPTURE(bytes);
+      Placement placement = equal_hosts(hosts, per_host, 0, distant);
+      placement.intra = Placement::Intra{inside_bandwidth, Time::from_seconds(inside_latency)};
+      const double m = static_cast<double>(hosts), p = m * static_cast<double>(per_host);
+      const double between = 2 * (m - 1), flowing = 2 * (p - 1) / p * static_cast<double>(bytes) / bandwidth;
+      // Of the library and inside hosts: below 2 ms.
+      const double links_alone = std::max(flowing + 2 * far, flowing / 2 + between * 2 * far);
+      World world(placement);
+      const CollectiveShape shape = shape_of(placement);
+      const Parameters given = forced("ring", "Simple");
+      const auto schedule = make_schedule(collective("nccl"), bytes, shape, ways, given);
+      const double formula = collective("nccl").seconds(static_cast<double>(bytes), shape, ways, settings(given));
+      const double library = us * 1.9 * (ring_base[2] + between * ring_network[2] + (2 * (p - 1) - between) * ring_nvlink[2]) +
+                             (2 * (p - 1) - between) * inside_latency;
+      CHECK(formula >= links_alone);
+      CHECK(formula <= (links_alone + library) * (1 + 1e-12));
+      check_close(world.stepwise(*schedule, {}), formula, 0.001);
+      check_close(world.fluid(*schedule, {}), formula, 0.001);
+      // The library does not know that when it chooses.
+      const std::vector<NcclLine> lines = nccl_lines(static_cast<double>(bytes), HostChains(shape), ways, settings(given));
+      REQUIRE(lines.size() == 1);
+      CHECK(lines[0].rated == doctest::Approx(flowing + between * 2 * far).epsilon(0.02));
+    }
+  }
 }
 
 TEST_CASE("nccl, trees: chains up and down inside a host, two binary trees between hosts") {
@@ -187,7 +223,7 @@ TEST_CASE("nccl takes the lower line: protocols change where two of them cross")
       for (double bytes = 4; bytes < 1e9; bytes *= 8) {
         const Parameters given = settings({{"version", version}});
         const NcclLine chosen = nccl_choice(bytes, chains, links, given);
-        for (const NcclLine& line : nccl_lines(bytes, chains, links, given)) CHECK(chosen.seconds <= line.seconds * (1 + 1e-9));
+        for (const NcclLine& line : nccl_lines(bytes, chains, links, given)) CHECK(chosen.rated <= line.rated * (1 + 1e-9));
         CHECK(nccl_lines(bytes, chains, links, given).size() == 6);
         CHECK(collective("nccl").choice(bytes, where, links, given) == chosen.name());
       }
@@ -215,19 +251,34 @@ TEST_CASE("nccl 2.30: latencies of posting, a ring of single ranks, and the limi
   check_close(seconds(1, 8, n, two_channels), us * (14 + 14 * 1.9) + 14 * inside_latency + 1.75 * n / 40e9, 1e-12);
 }
 
-TEST_CASE("NVLS: 25 us, and bytes at 2 · 0.85 of a ring's rate; only where a switch reduces") {
+TEST_CASE("NVLS: 25 us, and n + n/p bytes each way at 0.85 of the link; only where a switch reduces") {
   const Parameters hopper{{"gpu", std::string("hopper")}, {"nvls", true}};
   const std::uint64_t bytes = 256 * mebi;
   const double n = static_cast<double>(bytes);
-  const double expected = 25 * us + 2 * inside_latency + 1.75 * n / (2 * 0.85 * inside_bandwidth);
-  const Measured times = measure("nccl", 1, 8, bytes, hopper);
-  check_close(times.formula, expected, 1e-12);
-  check_close(times.stepwise, expected, 0.001);
-  check_close(times.fluid, expected, 0.001);
+  CollectiveCosts arithmetic;  // the switch adds up
+  arithmetic.reduce_seconds_per_byte = 1e-9;
+  for (const std::size_t p : {3u, 4u, 5u, 8u}) {
+    CAPTURE(p);
+    const double expected = 25 * us + 2 * inside_latency + (n + n / static_cast<double>(p)) / (0.85 * inside_bandwidth);
+    const Measured times = measure("nccl", 1, p, bytes, hopper, arithmetic);
+    check_close(times.formula, expected, 1e-12);
+    check_close(times.stepwise, expected, 0.001);
+    check_close(times.fluid, expected, 0.001);
+    const auto schedule = make_schedule(collective("nccl"), 1'000'003, shape_of(machines(1, p)), links, hopper);
+    for (CollectiveRank rank = 0; rank < p; ++rank) {
+      CHECK(schedule->bytes_sent(rank) == 1'000'003 + (1'000'003 + p - 1) / p);
+      CHECK(schedule->bytes_received(rank) == schedule->bytes_sent(rank));
+    }
+  }
+  // NCCL takes it for 2 · 0.85 times as fast as a ring.
+  const auto lines = nccl_lines(n, HostChains(shape_of(machines(1, 4))), links, settings(hopper));
+  CHECK(lines.back().name() == "NVLS, Simple");
+  check_close(lines.back().rated, 25 * us + 2 * inside_latency + 1.5 * n / (2 * 0.85 * inside_bandwidth), 1e-12);
   const auto choice = [&](std::size_t hosts, const Parameters& given) {
     return collective("nccl").choice(n, shape_of(machines(hosts, 8)), links, settings(given));
   };
   CHECK(choice(1, hopper) == "NVLS, Simple");
+  CHECK(collective("nccl").choice(n, shape_of(machines(1, 2)), links, settings(hopper)) == "ring, Simple");  // NCCL: from 3 GPUs on
   CHECK(choice(1, {{"gpu", std::string("hopper")}}) == "ring, Simple");
   CHECK(choice(1, {{"gpu", std::string("ampere")}, {"nvls", true}}) == "ring, Simple");
   CHECK(choice(1, {{"gpu", std::string("hopper")}, {"nvls", true}, {"version", std::string("2.8")}}) == "ring, Simple");
