@@ -20,6 +20,7 @@ class ChangedTopology final : public Topology {
   }
   double bytes_per_second(LinkId id) const override { return change_.bandwidth(of_->bytes_per_second(id)); }
   std::string name(std::uint32_t endpoint) const override { return of_->name(endpoint); }
+  bool forwards(std::uint32_t endpoint) const override { return of_->forwards(endpoint); }
   std::size_t rack(std::uint32_t endpoint) const override { return of_->rack(endpoint); }
   std::vector<LinkId> own_links(std::uint32_t endpoint) const override { return of_->own_links(endpoint); }
   void route(std::uint32_t from, std::uint32_t to, Route& out) const override {

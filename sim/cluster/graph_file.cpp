@@ -53,6 +53,12 @@ std::vector<GraphNode> understand_nodes(const std::vector<NodeText>& texts) {
       }
       if (!node.host) refuse(where + " is a switch with a rank; only hosts have one");
     }
+    if (!text.forwards.empty() && !node.host) refuse(where + " is a switch with `forwards`; only hosts have it, since every switch does");
+    try {
+      node.forwards = !node.host || (!text.forwards.empty() && parse_boolean(text.forwards));
+    } catch (const std::invalid_argument& error) {
+      refuse(where + ": forwards: " + error.what());
+    }
     nodes.push_back(std::move(node));
   }
   return nodes;
@@ -86,7 +92,18 @@ std::vector<std::uint32_t> order_hosts(const std::vector<GraphNode>& nodes) {
 struct Link {
   double bytes_per_second;
   Time latency;
+  RouteRule rule;
 };
+
+/// A whole number from `least` on; empty: none.
+std::optional<std::int64_t> understand_count(const std::string& text, std::int64_t least) {
+  if (text.empty()) return std::nullopt;
+  const std::int64_t count = parse_count(text);
+  constexpr std::int64_t most = 1'000'000'000;  // so that no sum overflows
+  if (count < least || count > most)
+    refuse(in_quotes(text) + " is out of range; write " + std::to_string(least) + " to " + std::to_string(most));
+  return count;
+}
 
 Link understand_link(const EdgeText& edge, const std::string& where) {
   if (edge.bandwidth.empty()) refuse(where + " has no bandwidth; write one such as 1Gbps");
@@ -100,6 +117,12 @@ Link understand_link(const EdgeText& edge, const std::string& where) {
     const double seconds = parse_measure(edge.latency, Dimension::time);
     if (seconds > Time::limit().seconds()) refuse(in_quotes(edge.latency) + " is longer than 100 days; write a time such as 50us");
     link.latency = Time::from_seconds(seconds);
+    attribute = "route_cost";
+    link.rule.cost = understand_count(edge.route_cost, 0);
+    attribute = "route_order";
+    link.rule.order = understand_count(edge.route_order, 0);
+    attribute = "route_spread";
+    link.rule.spread = understand_count(edge.route_spread, 1).value_or(0);
   } catch (const std::invalid_argument& error) {
     refuse(where + ": " + attribute + ": " + error.what());
   }
@@ -121,17 +144,22 @@ class CableBuilder {
     const std::uint32_t a = static_cast<std::uint32_t>(edge.source), b = static_cast<std::uint32_t>(edge.target);
     const std::string name = edge.name.empty() ? numbered(plain) : edge.name;
     if (!directed_) {
-      cables_.push_back(
-          {a, b, {name + ":up", name + ":down"}, {link.bytes_per_second, link.bytes_per_second}, {link.latency, link.latency}});
+      cables_.push_back({a,
+                         b,
+                         {name + ":up", name + ":down"},
+                         {link.bytes_per_second, link.bytes_per_second},
+                         {link.latency, link.latency},
+                         {link.rule, link.rule}});
     } else if (const auto other = open_.find({b, a}); other != open_.end() && !other->second.empty()) {
       GraphCable& cable = cables_[other->second.front()];
       other->second.erase(other->second.begin());
       cable.names[1] = name;
       cable.bytes_per_second[1] = link.bytes_per_second;
       cable.latency[1] = link.latency;
+      cable.rule[1] = link.rule;
     } else {
       open_[{a, b}].push_back(cables_.size());
-      cables_.push_back({a, b, {name, ""}, {link.bytes_per_second, 0}, {link.latency, Time()}});
+      cables_.push_back({a, b, {name, ""}, {link.bytes_per_second, 0}, {link.latency, Time()}, {link.rule, {}}});
     }
   }
 
@@ -170,28 +198,69 @@ class CableBuilder {
   std::map<std::string, std::size_t> unnamed_;
 };
 
+/// Numbers nodes by the part of the network in which they are connected. Nodes that `passes` leaves out stay apart, with `none`.
+constexpr std::uint32_t none = ~std::uint32_t{0};
+template <class Passes>
+std::vector<std::uint32_t> parts_of(const std::vector<std::vector<std::uint32_t>>& next, Passes passes) {
+  std::vector<std::uint32_t> part(next.size(), none), open;
+  std::uint32_t parts = 0;
+  for (std::uint32_t first = 0; first < next.size(); ++first) {
+    if (part[first] != none || !passes(first)) continue;
+    part[first] = parts;
+    open.push_back(first);
+    while (!open.empty()) {
+      const std::uint32_t node = open.back();
+      open.pop_back();
+      for (const std::uint32_t other : next[node]) {
+        if (part[other] != none || !passes(other)) continue;
+        part[other] = parts;
+        open.push_back(other);
+      }
+    }
+    ++parts;
+  }
+  return part;
+}
+
 void check_connected(const NetworkGraph& graph) {
   std::vector<std::vector<std::uint32_t>> next(graph.nodes.size());
   for (const GraphCable& cable : graph.cables) {
     next[cable.a].push_back(cable.b);
     next[cable.b].push_back(cable.a);
   }
-  std::vector<bool> reached(graph.nodes.size(), false);
-  std::vector<std::uint32_t> open{0};
-  reached[0] = true;
-  while (!open.empty()) {
-    const std::uint32_t node = open.back();
-    open.pop_back();
-    for (const std::uint32_t other : next[node]) {
-      if (reached[other]) continue;
-      reached[other] = true;
-      open.push_back(other);
-    }
+  const auto name = [&](std::size_t node) { return in_quotes(graph.nodes[node].name); };
+  const std::vector<std::uint32_t> all = parts_of(next, [](std::uint32_t) { return true; });
+  const auto lost = std::find_if(all.begin(), all.end(), [](std::uint32_t part) { return part != 0; });
+  if (lost != all.end())
+    refuse("there is no way from node " + name(0) + " to node " + name(static_cast<std::size_t>(lost - all.begin())) +
+           "; all nodes must be connected");
+
+  // Two hosts reach each other through a part that forwards, or by a cable of their own.
+  const std::vector<std::uint32_t> part = parts_of(next, [&](std::uint32_t node) { return graph.nodes[node].forwards; });
+  std::vector<std::vector<std::uint32_t>> at(graph.nodes.size());  // by part: its hosts
+  const auto each_part = [&](std::uint32_t host, auto&& use) {
+    if (part[host] != none) use(part[host]);
+    for (const std::uint32_t other : next[host])
+      if (part[other] != none && part[host] == none) use(part[other]);
+  };
+  for (const std::uint32_t host : graph.hosts)
+    each_part(host, [&](std::uint32_t of) {
+      if (at[of].empty() || at[of].back() != host) at[of].push_back(host);
+    });
+  const bool one = std::any_of(at.begin(), at.end(), [&](const auto& hosts) { return hosts.size() == graph.hosts.size(); });
+  std::vector<std::uint32_t> reached_from(graph.nodes.size(), none);
+  for (std::size_t h = 0; h < graph.hosts.size() && !one; ++h) {
+    const std::uint32_t host = graph.hosts[h];
+    reached_from[host] = host;
+    for (const std::uint32_t other : next[host]) reached_from[other] = host;
+    each_part(host, [&](std::uint32_t of) {
+      for (const std::uint32_t other : at[of]) reached_from[other] = host;
+    });
+    for (const std::uint32_t other : graph.hosts)
+      if (reached_from[other] != host)
+        refuse("every way from host " + name(host) + " to host " + name(other) +
+               " leads over another host; give the hosts that pass on messages of others `forwards: true`, or join them by a switch");
   }
-  const auto lost = std::find(reached.begin(), reached.end(), false);
-  if (lost != reached.end())
-    refuse("there is no way from node " + in_quotes(graph.nodes[0].name) + " to node " +
-           in_quotes(graph.nodes[static_cast<std::size_t>(lost - reached.begin())].name) + "; all nodes must be connected");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
@@ -19,6 +20,16 @@ namespace straggler {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{256} << 20;
+
+// Attributes by their names in a file.
+constexpr std::pair<const char*, std::string NodeText::*> node_fields[] = {
+    {"name", &NodeText::name}, {"kind", &NodeText::kind}, {"rank", &NodeText::rank}, {"forwards", &NodeText::forwards}};
+constexpr std::pair<const char*, std::string EdgeText::*> edge_fields[] = {{"name", &EdgeText::name},
+                                                                           {"bandwidth", &EdgeText::bandwidth},
+                                                                           {"latency", &EdgeText::latency},
+                                                                           {"route_cost", &EdgeText::route_cost},
+                                                                           {"route_order", &EdgeText::route_order},
+                                                                           {"route_spread", &EdgeText::route_spread}};
 
 std::string read_whole(const std::string& path) {
   FileText file = read_file(path, most_bytes + 1);
@@ -82,15 +93,13 @@ class GraphmlGraph final : public boost::mutate_graph {
   void set_graph_property(const std::string&, const std::string&, const std::string&) override {}
   void set_vertex_property(const std::string& name, boost::any vertex, const std::string& value, const std::string&) override {
     NodeText& node = text.nodes[boost::any_cast<std::size_t>(vertex)];
-    if (name == "name") node.name = value;
-    if (name == "kind") node.kind = value;
-    if (name == "rank") node.rank = value;
+    for (const auto& [attribute, field] : node_fields)
+      if (name == attribute) node.*field = value;
   }
   void set_edge_property(const std::string& name, boost::any at, const std::string& value, const std::string&) override {
     EdgeText& edge = text.edges[boost::any_cast<std::size_t>(at)];
-    if (name == "name") edge.name = value;
-    if (name == "bandwidth") edge.bandwidth = value;
-    if (name == "latency") edge.latency = value;
+    for (const auto& [attribute, field] : edge_fields)
+      if (name == attribute) edge.*field = value;
   }
 
   GraphText text;
@@ -113,12 +122,8 @@ GraphText read_dot_as(const std::string& text) {
   Graph graph;
   boost::dynamic_properties properties(boost::ignore_other_properties);
   properties.property("node_id", get(&NodeText::id, graph));
-  properties.property("name", get(&NodeText::name, graph));
-  properties.property("kind", get(&NodeText::kind, graph));
-  properties.property("rank", get(&NodeText::rank, graph));
-  properties.property("name", get(&EdgeText::name, graph));
-  properties.property("bandwidth", get(&EdgeText::bandwidth, graph));
-  properties.property("latency", get(&EdgeText::latency, graph));
+  for (const auto& [attribute, field] : node_fields) properties.property(attribute, get(field, graph));
+  for (const auto& [attribute, field] : edge_fields) properties.property(attribute, get(field, graph));
   boost::read_graphviz(text, graph, properties, "node_id");
   GraphText out;
   out.directed = !std::is_same_v<Directed, boost::undirectedS>;

@@ -8,10 +8,10 @@ namespace straggler {
 
 /// Attributes that a file does not give are empty.
 struct NodeText {
-  std::string id, name, kind, rank;
+  std::string id, name, kind, rank, forwards;
 };
 struct EdgeText {
-  std::string name, bandwidth, latency;
+  std::string name, bandwidth, latency, route_cost, route_order, route_spread;
   std::size_t source = 0, target = 0;  // nodes
 };
 struct GraphText {

@@ -67,8 +67,8 @@ LinkDescription SwitchedTopology::link(LinkId id) const {
   if (id >= links()) throw std::out_of_range("there is no link " + std::to_string(id) + "; there are " + std::to_string(links()));
   if (id < 2 * nics_.size()) return nics_.link(id, switch_name(home(id / 2)));
   Cable found = cable(id / 2 - nics_.size());
-  if (id % 2 == 0) return {found.name + ":up", found.from, found.to, found.up_bytes_per_second, found.latency};
-  return {found.name + ":down", found.to, found.from, found.down_bytes_per_second, found.latency};
+  if (id % 2 == 0) return {found.name + ":up", found.from, found.to, found.up_bytes_per_second, found.latency, found.rule};
+  return {found.name + ":down", found.to, found.from, found.down_bytes_per_second, found.latency, found.rule};
 }
 
 double SwitchedTopology::bytes_per_second(LinkId id) const {

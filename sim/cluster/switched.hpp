@@ -44,6 +44,7 @@ class SwitchedTopology : public Topology {
     std::string name, from, to;
     double up_bytes_per_second = 0, down_bytes_per_second = 0;
     Time latency;
+    RouteRule rule = {};
   };
   struct Bisection {
     double bytes_per_second = 0;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,19 @@ struct Nic {
   bool operator==(const Nic&) const = default;
 };
 
+/// What decides between routes beside latency, hops and names. Kinds whose routes follow from these alone state it for their files.
+struct RouteRule {
+  std::optional<std::int64_t> cost;   // counts instead of the latency; a link without one costs nothing where others have one
+  std::optional<std::int64_t> order;  // of equal routes the one with the lowest, then name:up before name:down, then those without
+  std::int64_t spread = 0;            // s > 0: of n equal routes the one to end point d is number ⌊d / s⌋ mod n
+  bool operator==(const RouteRule&) const = default;
+};
+
 struct LinkDescription {
   std::string name, from, to;  // nodes: end points and switches
   double bytes_per_second = 0;
   Time latency;
+  RouteRule rule = {};
 };
 
 struct Route {
@@ -53,6 +63,8 @@ class Topology {
   virtual double bytes_per_second(LinkId id) const = 0;
   /// The end point's name, as in link().from.
   virtual std::string name(std::uint32_t endpoint) const = 0;
+  /// Routes between others may lead over the end point.
+  virtual bool forwards(std::uint32_t /*endpoint*/) const { return false; }
   /// The rack of the end point: the hosts attached to one switch. Racks of ascending end points ascend. 0: there are none.
   virtual std::size_t rack(std::uint32_t /*endpoint*/) const { return 0; }
   /// Both directions of every cable that ends at the end point: of most kinds its NIC, 2 e (up) and 2 e + 1 (down).

@@ -78,7 +78,8 @@ class Dragonfly final : public SwitchedTopology {
               switch_name(group * routers_ + j),
               local_.bytes_per_second,
               local_.bytes_per_second,
-              local_.latency};
+              local_.latency,
+              {.cost = 1, .order = {}}};
     }
     const auto [i, j] = pair_of(index - locals());
     return {"global/" + std::to_string(i) + "-" + std::to_string(j),
@@ -86,7 +87,8 @@ class Dragonfly final : public SwitchedTopology {
             switch_name(gateway(j, i)),
             global_.bytes_per_second,
             global_.bytes_per_second,
-            global_.latency};
+            global_.latency,
+            {.cost = 3, .order = {}}};  // two of them cost more than one and two local cables
   }
   Way between(std::size_t a, std::size_t b) const override {
     const std::size_t group_a = a / routers_, group_b = b / routers_;

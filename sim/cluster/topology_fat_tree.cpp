@@ -76,7 +76,9 @@ class FatTree final : public SwitchedTopology {
     const std::size_t port = index % half_, below = index / half_, pod = below / half_;
     const std::string from = from_edge ? switch_name(below) : aggregation_name(pod, below % half_);
     const std::string to = from_edge ? aggregation_name(pod, port) : "core/" + std::to_string(below % half_ * half_ + port);
-    return {from + "/port/" + std::to_string(port), from, to, core_.bytes_per_second, core_.bytes_per_second, core_.latency};
+    RouteRule rule;
+    if (multipath_) rule.spread = static_cast<std::int64_t>(from_edge ? 1 : half_);
+    return {from + "/port/" + std::to_string(port), from, to, core_.bytes_per_second, core_.bytes_per_second, core_.latency, rule};
   }
   Way between(std::size_t a, std::size_t b) const override { return way(a == b ? 0 : a / half_ == b / half_ ? 2 : 4); }
 

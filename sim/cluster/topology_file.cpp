@@ -1,6 +1,7 @@
-// Topology `file`: hosts, switches and cables of a GraphML or DOT file. Routes are shortest by latency, then hops, then the names of the
-// nodes along the way; with `multipath`, spread over all that are equal in latency and hops, by sender and receiver.
-// A host with a single cable, to a switch, only ever begins or ends a way, so trees of shortest ways are made for the other nodes alone.
+// Topology `file`: hosts, switches and cables of a GraphML or DOT file. Routes are shortest by latency (or cost, if the file has costs),
+// then hops, then the file's order and spread, then the names of the nodes along the way; with `multipath`, spread over all that are equal
+// in latency and hops, by sender and receiver. They lead over no host that does not forward. A host with a single cable, to a switch, only
+// ever begins or ends a way, so trees of shortest ways are made for the other nodes alone.
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
@@ -40,7 +41,11 @@ class FileTopology final : public Topology {
       else
         ends_.push_back({inner[other_end(last[host], host)], link_from(last[host], host), link_from(last[host], host) ^ 1});
     }
-    routes_.emplace(inner_nodes, edges_between(inner), multipath);
+    GraphRoutes::Rules rules{.multipath = multipath};
+    for (const GraphCable& cable : graph_.cables) rules.costs = rules.costs || cable.rule[0].cost || cable.rule[1].cost;
+    for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
+      if (inner[n] != none) rules.no_way.push_back(!graph_.nodes[n].forwards);
+    routes_.emplace(inner_nodes, edges_between(inner), std::move(rules));
   }
 
   std::size_t endpoints() const override { return graph_.hosts.size(); }
@@ -51,8 +56,9 @@ class FileTopology final : public Topology {
     const GraphCable& cable = cable_of(id);
     const std::string &a = graph_.nodes[cable.a].name, &b = graph_.nodes[cable.b].name;
     const bool back = id % 2 == 1;
-    return {cable.names[id % 2], back ? b : a, back ? a : b, cable.bytes_per_second[id % 2], cable.latency[id % 2]};
+    return {cable.names[id % 2], back ? b : a, back ? a : b, cable.bytes_per_second[id % 2], cable.latency[id % 2], cable.rule[id % 2]};
   }
+  bool forwards(std::uint32_t endpoint) const override { return graph_.nodes[graph_.hosts[endpoint]].forwards; }
   double bytes_per_second(LinkId id) const override { return cable_of(id).bytes_per_second[id % 2]; }
 
   std::vector<LinkId> own_links(std::uint32_t endpoint) const override {
@@ -78,7 +84,7 @@ class FileTopology final : public Topology {
       out.links.push_back(a.up);
       out.latency += latency(a.up);
     }
-    routes_->append(a.home, b.home, multipath_ ? Hasher().add(std::uint64_t{from}).add(std::uint64_t{to}).key().low : 0, out);
+    routes_->append(a.home, b.home, multipath_ ? Hasher().add(std::uint64_t{from}).add(std::uint64_t{to}).key().low : to, out);
     if (b.down != none) {
       out.links.push_back(b.down);
       out.latency += latency(b.down);
@@ -112,7 +118,7 @@ class FileTopology final : public Topology {
   LinkId link_from(std::uint32_t cable, std::uint32_t node) const { return 2 * cable + (graph_.cables[cable].a == node ? 0 : 1); }
   Time latency(LinkId id) const { return graph_.cables[id / 2].latency[id % 2]; }
 
-  /// Links between inner nodes, those to nodes of smaller names first.
+  /// Links between inner nodes in order of preference: those with an order first, then those to nodes of smaller names.
   std::vector<GraphRoutes::Edge> edges_between(const std::vector<std::uint32_t>& inner) const {
     std::vector<std::uint32_t> order(graph_.nodes.size()), place(graph_.nodes.size());
     for (std::uint32_t n = 0; n < order.size(); ++n) order[n] = n;
@@ -124,12 +130,18 @@ class FileTopology final : public Topology {
       if (inner[graph_.cables[id / 2].a] != none && inner[graph_.cables[id / 2].b] != none) links.push_back(id);
     const auto target = [this](LinkId id) { return id % 2 == 0 ? graph_.cables[id / 2].b : graph_.cables[id / 2].a; };
     const auto name = [this](LinkId id) -> const std::string& { return graph_.cables[id / 2].names[id % 2]; };
+    const auto rule = [this](LinkId id) -> const RouteRule& { return graph_.cables[id / 2].rule[id % 2]; };
     std::sort(links.begin(), links.end(), [&](LinkId x, LinkId y) {
+      const auto &a = rule(x).order, &b = rule(y).order;
+      if (a.has_value() != b.has_value()) return a.has_value();
+      if (a && *a != *b) return *a < *b;
+      if (a && x % 2 != y % 2) return x % 2 < y % 2;
       if (target(x) != target(y)) return place[target(x)] < place[target(y)];
       return natural_less(name(x), name(y));
     });
     std::vector<GraphRoutes::Edge> edges;
-    for (const LinkId id : links) edges.push_back({inner[target(id ^ 1)], inner[target(id)], latency(id), id});
+    for (const LinkId id : links)
+      edges.push_back({inner[target(id ^ 1)], inner[target(id)], latency(id), id, rule(id).cost.value_or(0), rule(id).spread});
     return edges;
   }
 
@@ -168,7 +180,7 @@ class FileTopology final : public Topology {
       }
     }
     for (const std::uint32_t to : homes) {
-      const std::vector<GraphRoutes::Distance> distances = routes_->distances_to(to);
+      const std::vector<GraphRoutes::Distance> distances = routes_->longest_to(to);
       for (const std::uint32_t from : homes) {
         if (from == to) continue;
         longest(facts, hops[from] + distances[from].hops + hops[to], up[from] + Time::from_ticks(distances[from].ticks) + down[to]);

@@ -96,7 +96,8 @@ class Torus final : public SwitchedTopology {
             switch_name(above(dimension, node)),
             core_.bytes_per_second,
             core_.bytes_per_second,
-            core_.latency};
+            core_.latency,
+            {.cost = {}, .order = static_cast<std::int64_t>(d)}};
   }
   Way between(std::size_t a, std::size_t b) const override {
     std::size_t hops = 0;

@@ -40,7 +40,7 @@ TEST_CASE("graph routes: shortest by latency, then hops, then preference, on ran
     for (std::size_t k = 0; k < graph.nodes; ++k)
       for (std::size_t i = 0; i < graph.nodes; ++i)
         for (std::size_t j = 0; j < graph.nodes; ++j) best[i][j] = std::min(best[i][j], best[i][k] + best[k][j]);
-    const GraphRoutes single(graph.nodes, graph.edges, false), spread(graph.nodes, graph.edges, true);
+    const GraphRoutes single(graph.nodes, graph.edges, {}), spread(graph.nodes, graph.edges, {.multipath = true});
     for (std::uint32_t to = 0; to < graph.nodes; ++to) {
       const auto distances = single.distances_to(to);
       for (std::uint32_t from = 0; from < graph.nodes; ++from) {
@@ -70,6 +70,43 @@ TEST_CASE("graph routes: shortest by latency, then hops, then preference, on ran
   }
 }
 
+TEST_CASE("graph routes: over no node that is no way, and by cost instead of latency, on random graphs") {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    RandomGraph graph = random_graph(seed);
+    RandomStream draws(seed, "rules");
+    std::vector<bool> no_way;
+    for (std::size_t n = 0; n < graph.nodes; ++n) no_way.push_back(draws.below(3) == 0);
+    for (GraphRoutes::Edge& edge : graph.edges) edge.cost = static_cast<std::int64_t>(draws.below(3));
+    for (const bool costs : {false, true}) {
+      std::vector<std::vector<Reach>> best(graph.nodes, std::vector<Reach>(graph.nodes, unreachable));
+      for (const auto& edge : graph.edges)
+        best[edge.from][edge.to] = std::min(best[edge.from][edge.to], Reach{costs ? edge.cost : edge.latency.ticks(), 1});
+      for (std::size_t k = 0; k < graph.nodes; ++k)
+        for (std::size_t i = 0; i < graph.nodes && !no_way[k]; ++i)
+          for (std::size_t j = 0; j < graph.nodes; ++j) best[i][j] = std::min(best[i][j], best[i][k] + best[k][j]);
+      const GraphRoutes routes(graph.nodes, graph.edges, {.costs = costs, .no_way = no_way});
+      for (std::uint32_t to = 0; to < graph.nodes; ++to) {
+        const auto longest = routes.longest_to(to);
+        for (std::uint32_t from = 0; from < graph.nodes; ++from) {
+          if (from == to || best[from][to] >= unreachable) continue;
+          Route route;
+          routes.append(from, to, 0, route);
+          Reach length;
+          for (const LinkId link : route.links) {
+            const GraphRoutes::Edge& edge = graph.edges[link];
+            length = length + Reach{costs ? edge.cost : edge.latency.ticks(), 1};
+            CHECK((edge.to == to || !no_way[edge.to]));
+          }
+          CHECK(length == best[from][to]);
+          CHECK(longest[from].ticks == route.latency.ticks());
+          CHECK(longest[from].hops == route.links.size());
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("graph routes: multipath takes every one of the equal ways for some choice") {
   // Two layers of three between the ends: nine ways.
   std::vector<GraphRoutes::Edge> edges;
@@ -82,7 +119,7 @@ TEST_CASE("graph routes: multipath takes every one of the equal ways for some ch
     for (std::uint32_t j = 0; j < 3; ++j) add(1 + i, 4 + j);
     add(4 + i, 7);
   }
-  const GraphRoutes routes(8, edges, true);
+  const GraphRoutes routes(8, edges, {.multipath = true});
   std::map<std::vector<LinkId>, int> ways;
   for (std::uint64_t choice = 0; choice < 900; ++choice) {
     Route route;
@@ -97,8 +134,8 @@ TEST_CASE("graph routes: trees are kept while they fit, and routes do not depend
   const RandomGraph graph = random_graph(7);
   REQUIRE(graph.nodes > 4);
   const std::size_t tree = sizeof(std::uint32_t) * graph.nodes;
-  const GraphRoutes large(graph.nodes, graph.edges, false), small(graph.nodes, graph.edges, false, 2 * tree),
-      least(graph.nodes, graph.edges, false, 0);
+  const GraphRoutes large(graph.nodes, graph.edges, {}), small(graph.nodes, graph.edges, {}, 2 * tree),
+      least(graph.nodes, graph.edges, {}, 0);
   CHECK(large.trees() == 0);
   for (int round = 0; round < 3; ++round) {
     for (std::uint32_t to = 0; to < graph.nodes; ++to) {
@@ -118,8 +155,8 @@ TEST_CASE("graph routes: trees are kept while they fit, and routes do not depend
 
 TEST_CASE("graph routes: several threads may ask at once") {
   const RandomGraph graph = random_graph(11);
-  const GraphRoutes shared(graph.nodes, graph.edges, true, 3 * 4 * (graph.nodes + 1 + graph.edges.size())),
-      alone(graph.nodes, graph.edges, true);
+  const GraphRoutes shared(graph.nodes, graph.edges, {.multipath = true}, 3 * 4 * (graph.nodes + 1 + graph.edges.size())),
+      alone(graph.nodes, graph.edges, {.multipath = true});
   std::vector<int> wrong(4, 0);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < wrong.size(); ++t) {
