@@ -89,9 +89,9 @@ std::optional<std::size_t> index_in(const std::vector<CsvField>& cells, std::siz
   throw DataError(file.string() + ":" + std::to_string(number) + ": " + in_quotes(line) + " " + what);
 }
 
-/// Of the ranks, and, if there is a pool, of the draws of that many workers from it.
+/// Of the ranks, and, if there is a pool, of the draws of that many workers from it. A choice is below `senders`.
 std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path& file, FileLines& lines, std::size_t ranks,
-                                                    std::size_t drawing) {
+                                                    std::size_t senders, std::size_t drawing) {
   constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
   std::vector<std::vector<std::int32_t>> choices(ranks + drawing);
   std::string_view line;
@@ -101,7 +101,7 @@ std::vector<std::vector<std::int32_t>> read_choices(const std::filesystem::path&
   while (lines.next(line)) {
     const bool two = splitter.split(line) && splitter.fields().size() == 2;
     const std::optional<std::size_t> process = two ? index_in(splitter.fields(), 0, choices.size()) : std::nullopt;
-    const std::size_t limit = process && *process >= ranks ? most + 1 : std::max<std::size_t>(2, ranks);
+    const std::size_t limit = process && *process >= ranks ? most + 1 : std::max<std::size_t>(2, senders);
     const std::optional<std::size_t> choice = two ? index_in(splitter.fields(), 1, limit) : std::nullopt;
     if (!process || !choice)
       refuse_line(file, lines.number(), line, "is not a choice; a row is 'process,choice', both numbers of this cluster");
@@ -150,8 +150,9 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   refuse_if_other(
       difference(then.root_parts(earlier, content(then, earlier)), blueprint.root_parts(scenario, content(blueprint, scenario))));
   Replay replay;
-  replay.choices =
-      read_choices(file, choices, blueprint.fabric->ranks(), blueprint.plan.shared_stream ? index_of(blueprint.plan.workers) : 0);
+  // A notice of changed members comes from the rank after the workers, also where there is no server.
+  const std::size_t workers = index_of(blueprint.plan.workers), ranks = blueprint.fabric->ranks();
+  replay.choices = read_choices(file, choices, ranks, std::max(ranks, workers + 1), blueprint.plan.shared_stream ? workers : 0);
   read_run_info(folder, replay);
   if (replay.kernels.value_or(kernels) != kernels)
     throw DataError((folder / "run.json").string() + ": was computed by the kernel set " + in_quotes(*replay.kernels) +

@@ -1,11 +1,12 @@
-// Clients that come and go under every scheme that invites clients: the run ends, the books balance, and the same seed gives the same run.
-// All other schemes refuse them.
+// Clients that come and go under every scheme that invites clients: the run ends, the books balance, and the same seed, or a replay, gives
+// the same run. All other schemes refuse them.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
 #include "books.hpp"
 #include "fault_stories.hpp"
 #include "sim/base/registry.hpp"
+#include "support/replay.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -38,6 +39,7 @@ TEST_CASE("every scheme: clients come and go, or the refusal has a remedy") {
       CHECK(again.sink.order == result.sink.order);
       CHECK(again.sink.choices == result.sink.choices);
       CHECK(again.record.end == result.record.end);
+      check_same(result, replay_timing(text(variant), sets, result));
     }
   }
   CHECK(invite > 0);

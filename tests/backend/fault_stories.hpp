@@ -54,7 +54,8 @@ cluster:
                      : variant.one_host ? "[{count: 3, device: node, per_host: 4}, {count: 1, device: node, slowdown: 2, same_host: true}]"
                                         : "[{count: 3, device: node}, {count: 1, device: node, slowdown: 2}]") +
          R"(
-  servers: {count: 1, update: 50MB/s, per_message: 20us}
+  servers: {count: )" +
+         (variant.by_server ? "1" : "0") + R"(, update: 50MB/s, per_message: 20us}
   network: {link: {bandwidth: 100Mbps, latency: 1ms})" +
          (variant.one_host ? ", intra: {bandwidth: 100Mbps, latency: 1ms}" : "") + R"(}
 workload:
@@ -82,7 +83,7 @@ inline bool refuses(const Variant& variant, const std::string& faults) {
   return variant.one_process && (faults.find("join") != std::string::npos || faults.find("leave") != std::string::npos);
 }
 
-/// Every worker of four has a random life.
+/// Every worker, of four or one, has a random life.
 inline Story random_story(std::uint64_t draw, const Variant& variant) {
   RandomStream random(draw, variant.scheme, 0);
   Story story;
@@ -90,11 +91,11 @@ inline Story random_story(std::uint64_t draw, const Variant& variant) {
   story.crash = false;
   const auto add = [&](const std::string& fault) { story.faults += (story.faults.empty() ? "" : ", ") + fault; };
   const auto us = [](double seconds) { return std::to_string(static_cast<std::int64_t>(seconds * 1e6)) + "us"; };
-  for (int worker = 0; worker < 4; ++worker) {
+  for (int worker = 0; worker < (variant.one_worker ? 1 : 4); ++worker) {
     double at = 0;
     bool gone = false;
     const std::string who = "worker: " + std::to_string(worker);
-    if (random.uniform() < 0.25) add("{kind: join, " + who + ", at: " + us(at = 0.2 * random.uniform()) + "}");
+    if (random.uniform() < 0.25 && !variant.one_process) add("{kind: join, " + who + ", at: " + us(at = 0.2 * random.uniform()) + "}");
     while (random.uniform() < 0.5) {
       at += 1e-4 + 0.15 * random.uniform();
       const double down = 1e-4 + (random.uniform() < 0.5 ? 0.01 : 0.2) * random.uniform();
@@ -105,7 +106,7 @@ inline Story random_story(std::uint64_t draw, const Variant& variant) {
       if (gone) break;
     }
     story.for_good = story.for_good || gone;
-    if (!gone && random.uniform() < 0.2) {
+    if (!gone && random.uniform() < 0.2 && !variant.one_process) {
       add("{kind: leave, " + who + ", at: " + us(at += 1e-3 + 0.1 * random.uniform()) + "}");
       gone = true;
     }

@@ -14,12 +14,12 @@ using namespace straggler::test;
 TEST_CASE("every scheme, random faults: a replay of a run's own choices is that run") {
   for (std::uint64_t draw = 0; draw < draws; ++draw) {
     for (const Variant& variant : variants()) {
-      if (variant.one_worker || variant.one_process) continue;
       const Story story = random_story(draw, variant);
       CAPTURE(draw);
       CAPTURE(variant.scheme);
       CAPTURE(story.faults);
-      std::vector<std::string> sets = {"cluster.faults=[" + story.faults + "]", "cluster.servers.count=" + std::to_string(1 + draw % 3)};
+      std::vector<std::string> sets = {"cluster.faults=[" + story.faults + "]",
+                                       "cluster.servers.count=" + std::to_string(draw % 3 + (variant.by_server ? 1 : 0))};
       if (draw % 2) sets.push_back("training.batch={global: " + std::to_string(30 + draw) + "}");
       if (draw % 3) sets.push_back("devices.node.loader={workers: 1, per_sample: 0.3ms, prefetch: 2}");
       if (draw % 5 == 1) sets.push_back("devices.node.jitter={kind: gamma, shape: 2, every: call}");
