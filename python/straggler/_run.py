@@ -129,6 +129,8 @@ class Run:
         facts = self.summary
         text = f"<straggler.Run {facts['name']}: {facts['scheme']} on {facts['workers']} workers, {facts['outcome']} after " \
                f"{facts['simulated_seconds']:.6g} s"
+        if isinstance(facts.get("stalled"), str):
+            text += f" ({facts['stalled']})"
         if isinstance(facts.get("final_test_accuracy"), float):
             text += f", test accuracy {facts['final_test_accuracy']:.4f}"
         return text + ">"

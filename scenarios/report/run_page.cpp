@@ -171,7 +171,8 @@ class RunPage {
     for (const std::string& reason : reasons()) said.push_back(reason);
     if (const auto outcome = summary_.outcome(); outcome != Outcome::completed && outcome != Outcome::target_reached)
       said.push_back(fmt::format("Outcome: {}{}.", summary_.text("outcome"),
-                                 outcome == Outcome::diverged ? fmt::format(", the loss is no longer finite; {}", loss_remedy)
+                                 outcome == Outcome::diverged        ? fmt::format(", the loss is no longer finite; {}", loss_remedy)
+                                 : !summary_.text("stalled").empty() ? ": " + summary_.text("stalled")
                                  : outcome == Outcome::overloaded
                                      ? ", more messages arrive at the server than it handles; give a shorter cluster.servers.per_message, "
                                        "fewer workers, larger batches, or a scheme whose workers wait for answers"

@@ -138,6 +138,7 @@ std::vector<SummaryField> summarize(const RunRecord& record) {
   fields.count("seed", record.seed);
   fields.count("workers", record.workers.size());
   fields.text("outcome", name_of(record.outcome));
+  if (!record.stalled.empty()) fields.text("stalled", record.stalled);
   fields.seconds("simulated_seconds", record.end);
   fields.count("updates", record.updates);
   fields.number("epochs", record.epochs);
@@ -178,7 +179,9 @@ std::optional<Outcome> outcome_of(const std::vector<SummaryField>& fields) {
   return std::nullopt;
 }
 
-bool holds_text(std::string_view key) { return key == "name" || key == "scheme" || key == "outcome" || key == "weights_key"; }
+bool holds_text(std::string_view key) {
+  return key == "name" || key == "scheme" || key == "outcome" || key == "stalled" || key == "weights_key";
+}
 
 bool needs_math(std::string_view key) {
   static constexpr std::array learned = {"final_train_loss", "final_test_loss",     "final_test_accuracy", "final_train_accuracy",

@@ -71,6 +71,11 @@ class Mailbox {
   std::size_t size() const { return kept_ ? kept_->items.size() - kept_->taken : 0; }
   /// The receiver that has waited longest; null if none waits.
   const Receiver* first_waiting() const { return first_; }
+  /// In the order in which they began to wait.
+  template <class Visit>
+  void for_each_waiting(Visit visit) const {
+    for (const Receiver* receiver = first_; receiver; receiver = receiver->next_) visit(*receiver);
+  }
   void clear() { kept_.reset(); }
   /// Items that no receiver has taken.
   template <class Condition>

@@ -80,7 +80,7 @@ enum class Outcome : std::uint8_t {
   interrupted,
   aborted,           // a worker failed, and on_failure is abort
   all_workers_down,  // no member is left, and none will come back
-  stalled,           // the others wait for a worker that will not come back
+  stalled,           // all that is left waits for a message that will not come
   overloaded,        // more messages arrive at a mailbox than its owner handles
 };
 const char* name_of(Outcome outcome);
@@ -101,6 +101,7 @@ struct RunRecord {
   std::string name, scheme;
   std::uint64_t seed = 0;
   Outcome outcome = Outcome::completed;
+  std::string stalled;  // who waits for whom; empty: the run has not stalled
   Time end;
   std::uint64_t updates = 0, rounds = 0, samples = 0;
   double epochs = 0;

@@ -119,6 +119,7 @@ std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
 
 void PostOffice::dispatch_to_life(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
   if (world_.is_worker(to) && workers_.change() && (!workers_.is_member(to) || workers_.is_former(to))) {
+    unsent(from, to);
     if (operation) operation->complete();  // no receiver: nothing is sent
     return;
   }
@@ -292,6 +293,7 @@ void PostOffice::delivered(Delivery& delivery) {
 void PostOffice::hand_over(MessagePointer message) {
   const Rank to = message->to;
   workers_.wake(to);
+  if (!unsent_.empty()) unsent_.erase(pair_of(message->from, to));
   if (mail_of(to).put(std::move(message)) < most_waiting_ || overloaded_) return;
   overloaded_ = to;
   world_.simulation.stop();
@@ -413,13 +415,6 @@ std::uint64_t PostOffice::bytes_in_flight() const {
   std::uint64_t bytes = 0;
   for (const InFlightMessage& message : in_flight_) bytes += sent_bytes(static_cast<const Delivery&>(message));
   return bytes;
-}
-
-void PostOffice::describe_waiting(std::vector<std::string>& who) const {
-  mail_.for_each([&](const Mailbox<MessagePointer>& mail) {
-    if (const auto* receiver = mail.first_waiting()) who.push_back(static_cast<const MailOperation*>(receiver)->describe());
-  });
-  signals_.describe_waiting(who);
 }
 
 }  // namespace straggler

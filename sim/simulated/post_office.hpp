@@ -87,6 +87,10 @@ class PostOffice {
   std::size_t most_waiting() const { return most_waiting_; }
   /// Sent, and neither received nor lost.
   std::uint64_t bytes_in_flight() const;
+  /// A message for a worker that is not in: nothing was sent.
+  void unsent(Rank from, Rank to);
+  /// "server 0 waits for weights from worker 13, absent when it was sent a message at 2 s"; first those that wait in vain for a known
+  /// reason.
   void describe_waiting(std::vector<std::string>& who) const;
   /// Drops all messages.
   void take_down();
@@ -114,6 +118,10 @@ class PostOffice {
   bool takes_time(const MailOperation& operation) const;
   /// The receive completes when its node's processor has handled the message.
   void handle(MailOperation& operation);
+  /// Why `node` hears nothing from that worker, as an apposition to its name; empty: unknown.
+  std::string why_silent(Rank node, Rank worker) const;
+  std::vector<Rank> silent(Rank node) const;
+  std::string reasons_of(const MailOperation& operation) const;
   /// Messages from it that have arrived and were not taken.
   void forget_mail_from(Rank worker);
   void dispatch(std::unique_ptr<Delivery> message);
@@ -168,6 +176,7 @@ class PostOffice {
   std::unordered_map<const Message*, Left> left_;  // those in progress; empty without a trace
   // Where workers change:
   bool workers_write_each_other_ = false;                   // and may be in each other's mailboxes
+  std::unordered_map<std::uint64_t, Time> unsent_;          // by node and worker: when the node's latest message was not sent
   std::unordered_map<std::uint64_t, std::uint32_t> heard_;  // by node and worker: the life whose message the node took last
 };
 

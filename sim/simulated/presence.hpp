@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,17 @@ class Presence {
   bool is_present(Rank worker, Time now) { return !changes() || at(worker, now).present; }
   /// When its present state ends; never(): it does not.
   Time until(Rank worker, Time now) { return at(worker, now).until; }
+  /// When it was last absent from, by `now`; none: it has been present all the time.
+  std::optional<Time> absent_from(Rank worker, Time now) const {
+    std::optional<Time> from;
+    Time begin;
+    for (std::uint64_t k = 0; changes() && begin <= now && begin < Time::limit(); ++k) {
+      const Spell spell = spell_of(worker, k, begin);
+      if (!spell.present) from = begin;
+      begin = spell.until;
+    }
+    return from;
+  }
   /// Share of the time up to `end` in which a worker was present: the mean over the workers. With many workers: over some thousands, evenly
   /// spaced.
   double mean_share(Time end) const {

@@ -154,11 +154,18 @@ void Reduction::hand_over(Operation& operation, Time decoding) {
 }
 
 void Reduction::describe_waiting(const std::vector<bool>& waiting, const RankGroup& among, std::vector<std::string>& who) const {
-  const auto joined = std::count(waiting.begin(), waiting.end(), true);
-  for (std::size_t rank = 0; rank < waiting.size(); ++rank)
-    if (waiting[rank])
-      who.push_back("worker " + std::to_string(among ? index_of((*among)[rank]) : rank) + " waits in an all-reduce for " +
-                    std::to_string(static_cast<std::ptrdiff_t>(waiting.size()) - joined) + " other workers");
+  constexpr std::size_t most = 3;
+  const auto rank_of = [&](std::size_t i) { return among ? (*among)[i] : static_cast<Rank>(i); };
+  const auto name_of = [](Rank rank) { return "worker " + std::to_string(rank); };
+  std::string others;
+  std::size_t missing = 0;
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    if (waiting[i] || !workers_.awaits(rank_of(i)) || ++missing > most) continue;
+    others += (others.empty() ? "" : "; ") + name_of(rank_of(i)) + workers_.whereabouts(rank_of(i));
+  }
+  if (missing > most) others += "; and " + std::to_string(missing - most) + " more";
+  for (std::size_t i = 0; i < waiting.size(); ++i)
+    if (waiting[i]) who.push_back(name_of(rank_of(i)) + " waits in an all-reduce for " + others);
 }
 
 }  // namespace straggler

@@ -65,14 +65,23 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
                            ")");
     if (!workers_.change()) throw;
     publications_.note_failure(Outcome::stalled);
-    const char* const when =
-        events_.attendance ? "the run stalled, since no client is left to invite: " : "the run stalled after a worker had failed: ";
-    books_.recorder().record().warnings.push_back(when + std::string(deadlock.what()));
+    note_stall();
   }
   note_overload();
   close_record(stopped || !until ? world_.now() : *until);
   publications_.run_ended();
   take_down();
+}
+
+void SimulatedBackend::note_stall() {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> who;
+  reductions_.describe_waiting(who);
+  post_office_.describe_waiting(who);
+  RunRecord& record = books_.recorder().record();
+  for (std::size_t i = 0; i < who.size() && i < most; ++i) record.stalled += (i ? "; " : "") + who[i];
+  if (who.size() > most) record.stalled += "; and " + std::to_string(who.size() - most) + " more wait";
+  record.warnings.push_back("the run stalled at " + format_quantity(world_.now().seconds(), Dimension::time) + ": " + record.stalled);
 }
 
 void SimulatedBackend::note_overload() {

@@ -39,6 +39,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   const Network& network() const { return world_.network; }
 
  private:
+  /// Who waits for whom becomes part of the record, and a warning.
+  void note_stall();
   /// An overload becomes the outcome, with a warning that says what to change.
   void note_overload();
   // Backend
@@ -48,6 +50,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void wake(Operation& operation) override { world_.queue().after(Time(), operation); }
   void received(MailOperation& operation) override { post_office_.received(operation); }
   void post(Rank from, Peer to, Payload&& payload) override { post_office_.dispatch(from, to, std::move(payload), nullptr); }
+  void unsent(Rank from, Rank to) override { post_office_.unsent(from, to); }
   void discarded(Rank node, const Payload& contribution) override;
   void signal_workers(Rank from, SyncSignal signal) override { post_office_.signals().broadcast(from, signal.number); }
   bool is_member(Rank worker) const override { return !world_.is_worker(worker) || workers_.is_member(worker); }

@@ -1,7 +1,10 @@
 #include "sim/simulated/workers.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "sim/base/quantity.hpp"
 
 namespace straggler {
 
@@ -85,7 +88,30 @@ void Workers::set_state(Rank worker, State state) {
   State& now = states_[index_of(worker)];
   if (now == State::member) --members_;
   if (state == State::member) ++members_;
+  if (state == State::crashed || state == State::gone) went_.insert_or_assign(worker, world_.now());
   now = state;
+}
+
+std::string Workers::whereabouts(Rank worker) const {
+  if (!change()) return {};
+  const auto at = [](Time time) { return format_quantity(time.seconds(), Dimension::time); };
+  switch (state(worker)) {
+    case State::absent:
+      return ", which has not joined";
+    case State::coming:
+      return ", whose state has not arrived";
+    case State::crashed:
+      return ", down since " + at(went_.at(worker));
+    case State::gone:
+      return ", which left at " + at(went_.at(worker));
+    case State::member:
+      break;
+  }
+  const std::optional<Time> absent = presence_.absent_from(worker, world_.now());
+  if (!is_member(worker)) return ", absent since " + at(*absent);
+  if (has_begun(worker)) return {};
+  return absent && present_life(worker).life > 0 ? ", which went at " + at(*absent) + " and was sent nothing since"
+                                                 : ", which was never sent a message";
 }
 
 Rank Workers::first_member() const {

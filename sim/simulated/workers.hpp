@@ -1,6 +1,8 @@
 // The processes of a run and their nodes, and which workers are members.
 #pragma once
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "sim/base/sparse_array.hpp"
@@ -64,6 +66,8 @@ class Workers {
   void set_state(Rank worker, State state);
   bool is_member(Rank worker) const { return state(worker) == State::member && presence_.is_present(worker, world_.now()); }
   Presence& presence() { return presence_; }
+  /// Why it does nothing, as an apposition to its name: ", down since 2 s". Empty: it has a process, or no worker ever goes.
+  std::string whereabouts(Rank worker) const;
   bool is_up(Rank worker) const { return is_member(worker) || state(worker) == State::coming; }
   /// It is in, and present where workers come and go; or it crashed and the others wait for it.
   bool awaits(Rank worker) const {
@@ -103,6 +107,7 @@ class Workers {
   std::vector<State> states_;                     // likewise
   std::vector<std::uint32_t> lives_;              // likewise: the number of its present life, or of the last one
   std::vector<bool> out_of_step_;                 // likewise
+  std::map<Rank, Time> went_;                     // of those that crashed or left: when
   Rank members_;
   bool waits_;
 };

@@ -32,6 +32,8 @@ class Backend {
   virtual void received(MailOperation& operation) = 0;
   /// A message without a waiter for its departure.
   virtual void post(Rank from, Peer to, Payload&& payload) = 0;
+  /// A message for a worker that is not in: nothing is sent.
+  virtual void unsent(Rank /*from*/, Rank /*to*/) {}
   /// `node` drops a contribution: its samples, the time spent on it and its bytes are wasted.
   virtual void discarded(Rank node, const Payload& contribution) = 0;
   /// To every worker but `from`; each gets it one route latency later.

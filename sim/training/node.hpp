@@ -186,7 +186,8 @@ class Node final : public Participant {
   template <class T>
   void broadcast(const T& payload, std::span<const Rank> ranks) {
     const std::optional<Payload> same = the_same_for_all(payload);
-    for (const Rank rank : ranks) broadcast_to(rank, payload, same);
+    for (const Rank rank : ranks)
+      if (!broadcast_to(rank, payload, same)) backend().unsent(self_, rank);
   }
   void broadcast(const SyncSignal& signal) { backend().signal_workers(self_, signal); }
   template <class T>
@@ -293,11 +294,14 @@ class Node final : public Participant {
       return outgoing(mine, group);
   }
   Peer addressee(Rank to) const { return !is_worker() ? backend().last_heard(self_, to) : Peer(to, Peer::any_life); }
+  /// False: it is not in.
   template <class T>
-  void broadcast_to(Rank rank, const T& payload, const std::optional<Payload>& same) {
-    if (rank == self_ || !is_member(rank)) return;
+  bool broadcast_to(Rank rank, const T& payload, const std::optional<Payload>& same) {
+    if (rank == self_) return true;
+    if (!is_member(rank)) return false;
     const Peer to(rank, Peer::any_life);
     backend().post(self_, to, same ? Payload(*same) : arriving(payload, to));
+    return true;
   }
 
   Drawing own_;

@@ -116,6 +116,9 @@ class MailOperation : public Operation, public Mailbox<MessagePointer>::Receiver
  public:
   MailOperation(Participant& owner, Kind what) : Operation(owner, what) {}
   virtual std::string describe() const = 0;
+  /// The only sender whose message it takes; anyone.
+  virtual Rank from() const = 0;
+  virtual bool is_for_notices() const = 0;
   MessagePointer message;
 
  protected:
@@ -136,6 +139,8 @@ class ReceiveOperationBase : public MailOperation {
     prepares_ = anyone_;
   }
   std::string describe() const final;
+  Rank from() const final { return from_; }
+  bool is_for_notices() const final { return payload_kind_ == straggler::payload_kind<MembershipNotice>(); }
 
  protected:
   ~ReceiveOperationBase() = default;

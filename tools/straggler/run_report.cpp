@@ -35,7 +35,7 @@ std::string outcome_text(const RunRecord& record) {
   if (record.outcome == Outcome::diverged) return name + " (the loss is no longer finite)";
   if (record.outcome == Outcome::aborted) return name + " (a worker crashed, and on_failure is abort)";
   if (record.outcome == Outcome::all_workers_down) return name + " (no worker is left, and none will come)";
-  if (record.outcome == Outcome::stalled) return name + " (the others wait for a worker that does not come back)";
+  if (record.outcome == Outcome::stalled) return name + " (" + record.stalled + ")";
   if (record.outcome == Outcome::overloaded) return name + " (more messages arrive than are handled)";
   if (record.outcome == Outcome::interrupted) return name + " (these are the results so far)";
   return name;
