@@ -83,7 +83,7 @@ void of_compression(const Scenario& scenario, const Blueprint& blueprint, Senten
                             blueprint.compressor->name));
 }
 
-/// Servers that could send faster than a worker takes its answer, and send one answer after the other.
+/// Servers that could send faster than the workers that are answered together take their answers, and wait for these.
 void of_answers(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
   const ClusterSpec& cluster = scenario.cluster;
   const Parameters& scheme = scenario.training.scheme.parameters;
@@ -97,11 +97,12 @@ void of_answers(const Scenario& scenario, const Blueprint& blueprint, Sentences&
       if (row.link) slowest = std::min(slowest, row.link->down);
   }
   const LinkSpec& own = cluster.servers.link ? *cluster.servers.link : cluster.network.link;
-  if (static_cast<double>(blueprint.servers) * own.up <= slowest) return;
+  const std::int64_t together = blueprint.scheme_entry->answers_together(scheme, blueprint.plan);
+  if (static_cast<double>(blueprint.servers) * own.up <= static_cast<double>(together) * slowest) return;
   out.push_back(
-      fmt::format("the {} servers answer one worker after another, each at the speed of that worker's link, so more servers do not help; "
+      fmt::format("the {} servers answer {} at a time, each at the speed of that worker's link, so more servers do not help; "
                   "training.scheme.answers: at_once lets answers leave at the same time",
-                  blueprint.servers));
+                  blueprint.servers, together == 1 ? std::string("one worker") : std::to_string(together) + " workers"));
 }
 
 /// A server that handles fewer messages than its workers send, where these do not wait for answers.

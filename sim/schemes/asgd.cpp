@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/training/node.hpp"
+#include "sim/training/answers.hpp"
 
 namespace straggler::schemes::asgd {
 namespace {
@@ -22,9 +22,6 @@ constexpr ChoiceTable<Staleness> staleness_choice("staleness", {{Staleness::none
                                                                 {Staleness::inverse_sqrt, "inverse_sqrt"},
                                                                 {Staleness::adaptive, "adaptive"},
                                                                 {Staleness::delay_compensated, "delay_compensated"}});
-
-enum class Answers { in_turn, at_once };
-constexpr ChoiceTable<Answers> answers_choice("answers", {{Answers::in_turn, "in_turn"}, {Answers::at_once, "at_once"}});
 
 /// The weights at which each worker computes, as the server sent them.
 class ReadWeights {
@@ -45,7 +42,7 @@ class ReadWeights {
 class Asgd final : public Scheme {
  public:
   explicit Asgd(const Parameters& parameters)
-      : staleness_(staleness_choice.of(parameters)), answers_(answers_choice.of(parameters)), lambda_(parameters.number("lambda")) {
+      : staleness_(staleness_choice.of(parameters)), answers_(parameters), lambda_(parameters.number("lambda")) {
     if (parameters.has("max_delay")) max_delay_ = static_cast<std::uint64_t>(parameters.count("max_delay"));
   }
 
@@ -74,10 +71,7 @@ class Asgd final : public Scheme {
         weights = co_await node.step(weights, gradient);
         weights = co_await node.publish(weights);
       }
-      if (answers_ == Answers::at_once)
-        node.post(arrived.sender, weights);
-      else
-        co_await node.send(arrived.sender, weights);
+      co_await answers_.send(node, arrived.sender, weights);
       if (read) read->sent(arrived.sender, weights);
     }
   }
@@ -98,7 +92,7 @@ class Asgd final : public Scheme {
   }
 
   Staleness staleness_;
-  Answers answers_;  // at_once: the server does not wait until its answer has left
+  Answers answers_;
   double lambda_;
   std::optional<std::uint64_t> max_delay_;
 };
@@ -125,23 +119,21 @@ const Register<SchemeEntry> entry({
                     [](const Parameters&, const TrainingPlan&) {
                       return std::optional<UpdateBytes>({2, 2});
                     }},
-    .parameters =
-        {staleness_choice.parameter(Staleness::none,
-                                    "what happens to a gradient that is τ > 1 updates old: nothing, a factor 1/τ, 1/√τ or (if τ > p) p/τ, "
-                                    "or a correction for the change of the weights since"),
-         {.name = "lambda",
-          .type = ValueType::number,
-          .fallback = "0.04",
-          .meaning = "λ, the strength of `staleness: delay_compensated`",
-          .range = Range::at_least(0)},
-         {.name = "max_delay",
-          .type = ValueType::count,
-          .meaning = "a gradient with τ of at least this is dropped; default: none",
-          .range = Range::at_least(1)},
-         answers_choice.parameter(
-             Answers::in_turn,
-             "in_turn: the server sends each answer before it takes the next gradient; at_once: it continues while answers share its link"),
-         on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
+    .parameters = {staleness_choice.parameter(
+                       Staleness::none,
+                       "what happens to a gradient that is τ > 1 updates old: nothing, a factor 1/τ, 1/√τ or (if τ > p) p/τ, "
+                       "or a correction for the change of the weights since"),
+                   {.name = "lambda",
+                    .type = ValueType::number,
+                    .fallback = "0.04",
+                    .meaning = "λ, the strength of `staleness: delay_compensated`",
+                    .range = Range::at_least(0)},
+                   {.name = "max_delay",
+                    .type = ValueType::count,
+                    .meaning = "a gradient with τ of at least this is dropped; default: none",
+                    .range = Range::at_least(1)},
+                   Answers::parameter(),
+                   on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"max_delay", "3"}}, {{"max_delay", "1"}}, {{"staleness", "delay_compensated"}, {"lambda", "1"}, {"max_delay", "6"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Asgd>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },

@@ -1,7 +1,8 @@
 // Synchronous SGD with b backup workers: all p start, the server steps on the mean of the first p - b gradients at its version,
 //   w ← w - lr (1/(p - b)) Σ_{i among the first} g_i(w).
-// Later gradients are dropped, and their workers get the current weights at once: no worker is interrupted.
+// Later gradients are dropped when they come, and answered with the current weights: no worker is interrupted.
 // Chen et al., Revisiting Distributed Synchronous SGD, 2016.
+#include "sim/training/answers.hpp"
 #include "sim/training/gather.hpp"
 
 namespace straggler::schemes::backup_workers {
@@ -9,7 +10,7 @@ namespace {
 
 class BackupWorkers final : public Scheme {
  public:
-  explicit BackupWorkers(std::int64_t backups) : backups_(backups) {}
+  explicit BackupWorkers(const Parameters& parameters) : backups_(parameters.count("backups")), answers_(parameters) {}
 
  private:
   Process worker(Node& node) const override {
@@ -25,7 +26,7 @@ class BackupWorkers final : public Scheme {
     Weights weights = node.initial_weights();
     const auto late = [&](const From<Gradient>& gradient) {
       node.discard<Gradient>(gradient);
-      node.post(gradient.sender, weights);
+      return answers_.send(node, gradient.sender, weights);
     };
     for (;;) {
       const auto first = co_await gather_first<Gradient>(node, weights->version, node.workers() - backups_, late);
@@ -37,6 +38,7 @@ class BackupWorkers final : public Scheme {
   }
 
   std::int64_t backups_;
+  Answers answers_;  // to late workers
 };
 
 const Register<SchemeEntry> entry({
@@ -58,11 +60,13 @@ const Register<SchemeEntry> entry({
                     .required = true,
                     .meaning = "b, the number of gradients that an update does not wait for; less than the number of workers",
                     .range = Range::at_least(0)},
+                   Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "average the others' gradients, wait if its gradient is needed, or end")},
     .examples = {{{"backups", "1"}}, {{"backups", "0"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<BackupWorkers>(parameters.count("backups")); },
+    .make = [](const Parameters& parameters) { return std::make_unique<BackupWorkers>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
+    .answers_together = [](const Parameters&, const TrainingPlan& plan) { return std::int64_t{plan.workers}; },
     .plain_sgd_alone = {{{"backups", "0"}}},
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {

@@ -27,21 +27,21 @@ class ConcurrentClients {
     return (life == 0 || life == Peer::any_life) && std::binary_search(first->begin(), first->end(), node.self());
   }
   /// The clients to invite now that this client has answered and members may have changed; all waiting clients, if these are fewer.
-  std::vector<Rank> after(Rank answered) {
+  std::vector<Peer> after(Rank answered) {
     busy_.remove(answered);
     return fill();
   }
-  std::vector<Rank> after_change() { return fill(); }
+  std::vector<Peer> after_change() { return fill(); }
 
  private:
-  std::vector<Rank> fill() {
+  std::vector<Peer> fill() {
     for (const Rank rank : busy_.lost()) busy_.remove(rank);
-    std::vector<Rank> invited;
+    std::vector<Peer> invited;
     while (busy_.count() < count_) {
       const std::optional<Rank> next = idle();
       if (!next) break;
       busy_.add(*next);
-      invited.push_back(*next);
+      invited.push_back(node_.present(*next));
     }
     await_comers();
     return invited;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <variant>
 
+#include "sim/training/answers.hpp"
 #include "sim/training/first_of.hpp"
 
 namespace straggler::schemes::downpour {
@@ -12,7 +13,8 @@ namespace {
 
 class Downpour final : public Scheme {
  public:
-  Downpour(std::int64_t push_every, std::int64_t fetch_every) : push_every_(push_every), fetch_every_(fetch_every) {}
+  explicit Downpour(const Parameters& parameters)
+      : push_every_(parameters.count("push_every")), fetch_every_(parameters.count("fetch_every")), answers_(parameters) {}
 
  private:
   Process worker(Node& node) const override {
@@ -55,12 +57,13 @@ class Downpour final : public Scheme {
         weights = co_await node.step(weights, std::get<1>(arrived));
         weights = co_await node.publish(weights);
       } else {
-        co_await node.send(std::get<0>(arrived).sender, weights);
+        co_await answers_.send(node, std::get<0>(arrived).sender, weights);
       }
     }
   }
 
   std::int64_t push_every_, fetch_every_;
+  Answers answers_;
 };
 
 Parameter steps(const char* name, const char* meaning) {
@@ -87,13 +90,10 @@ const Register<SchemeEntry> entry({
                     }},
     .picture = {{"push_every", "2"}, {"fetch_every", "2"}},
     .parameters = {steps("push_every", "local steps between two pushes of the sum of gradients"),
-                   steps("fetch_every", "local steps between two requests for the server's weights"),
+                   steps("fetch_every", "local steps between two requests for the server's weights"), Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"push_every", "2"}, {"fetch_every", "3"}}, {{"push_every", "1"}, {"fetch_every", "4"}}, {{"push_every", "3"}}},
-    .make =
-        [](const Parameters& parameters) {
-          return std::make_unique<Downpour>(parameters.count("push_every"), parameters.count("fetch_every"));
-        },
+    .make = [](const Parameters& parameters) { return std::make_unique<Downpour>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
     .answers_hold_own = false,

@@ -6,14 +6,16 @@
 // with elastic averaging SGD, NeurIPS 2015, arXiv:1412.6651, algorithms 1 and 2.
 #include <optional>
 
-#include "sim/training/node.hpp"
+#include "sim/training/answers.hpp"
 
 namespace straggler::schemes::easgd {
 namespace {
 
 class Easgd final : public Scheme {
  public:
-  Easgd(std::int64_t period, std::optional<double> alpha) : period_(period), alpha_(alpha) {}
+  explicit Easgd(const Parameters& parameters) : period_(parameters.count("period")), answers_(parameters) {
+    if (parameters.has("alpha")) alpha_ = parameters.number("alpha");
+  }
 
  private:
   /// Default: pα = 0.9, whether or not all workers are members at the time.
@@ -42,12 +44,14 @@ class Easgd final : public Scheme {
       const Weights pulled = node.weighted_mean({centre, arrived}, {1 - share, share});
       centre = co_await node.publish(pulled);
       // The worker's steps are counted in this version: it goes on from it, with the value that it moved to.
-      node.post(arrived.sender, algebra.blend(moved, centre, 0));
+      const Weights answer = algebra.blend(moved, centre, 0);
+      co_await answers_.send(node, arrived.sender, answer);
     }
   }
 
   std::int64_t period_;
   std::optional<double> alpha_;
+  Answers answers_;
 };
 
 const Register<SchemeEntry> entry({
@@ -75,13 +79,10 @@ const Register<SchemeEntry> entry({
                     .type = ValueType::number,
                     .meaning = "moving rate: both move by this share of their difference; default 0.9 / workers",
                     .range = Range::between(0, 1)},
+                   Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"period", "3"}, {"alpha", "0.2"}}, {{"period", "1"}}},
-    .make =
-        [](const Parameters& parameters) {
-          const auto alpha = parameters.has("alpha") ? std::optional(parameters.number("alpha")) : std::nullopt;
-          return std::make_unique<Easgd>(parameters.count("period"), alpha);
-        },
+    .make = [](const Parameters& parameters) { return std::make_unique<Easgd>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
     .answers_hold_own = false,  // the gradient after an exchange is taken at the weights before it

@@ -7,6 +7,7 @@
 
 #include "sim/schemes/concurrent_clients.hpp"
 #include "sim/schemes/federated.hpp"
+#include "sim/training/answers.hpp"
 
 namespace straggler::schemes::fedasync {
 namespace {
@@ -21,6 +22,7 @@ class FedAsync final : public Scheme {
   explicit FedAsync(const Parameters& parameters)
       : rounds_(parameters),
         damping_(staleness_choice.of(parameters)),
+        answers_(parameters),
         alpha_(parameters.number("alpha")),
         a_(parameters.has("a")          ? parameters.number("a")
            : damping_ == Damping::hinge ? 10
@@ -53,8 +55,8 @@ class FedAsync final : public Scheme {
         weights = node.weighted_mean({weights, *arrived}, {1 - rate, rate});
         weights = co_await node.publish(weights);
       }
-      const std::vector<Rank> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
-      node.broadcast(weights, invited);
+      const std::vector<Peer> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
+      for (const Peer& client : invited) co_await answers_.send(node, client, weights);
     }
   }
 
@@ -72,6 +74,7 @@ class FedAsync final : public Scheme {
 
   FederatedRounds rounds_;
   Damping damping_;
+  Answers answers_;
   double alpha_, a_, b_;
 };
 
@@ -82,6 +85,7 @@ std::vector<Parameter> parameters() {
   all.push_back(staleness_choice.parameter(Damping::constant, "how that share falls with the age τ of the client's initial weights"));
   all.push_back({.name = "a", .meaning = "speed of that fall; default 0.5 with polynomial, 10 with hinge", .range = Range::above(0)});
   all.push_back({.name = "b", .fallback = "4", .meaning = "with hinge: the age from which the share falls", .range = Range::at_least(0)});
+  all.push_back(Answers::parameter());
   all.push_back(on_failure({OnFailure::drop, OnFailure::abort}, "another client is invited in its place, or end"));
   return all;
 }

@@ -8,6 +8,7 @@
 
 #include "sim/schemes/concurrent_clients.hpp"
 #include "sim/schemes/federated.hpp"
+#include "sim/training/answers.hpp"
 
 namespace straggler::schemes::fedbuff {
 namespace {
@@ -20,7 +21,7 @@ std::int64_t concurrency_of(const Parameters& parameters, Rank workers) {
 class FedBuff final : public Scheme {
  public:
   explicit FedBuff(const Parameters& parameters)
-      : rounds_(parameters), parameters_(parameters), buffer_(static_cast<std::size_t>(parameters.count("buffer"))) {}
+      : rounds_(parameters), parameters_(parameters), buffer_(static_cast<std::size_t>(parameters.count("buffer"))), answers_(parameters) {}
 
  private:
   Process worker(Node& node) const override {
@@ -58,8 +59,8 @@ class FedBuff final : public Scheme {
         const Weights next = co_await node.step(optimizer, weights, sum);
         weights = co_await node.publish(node.algebra().with_statistics(next, node.mean(changes)));
       }
-      const std::vector<Rank> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
-      node.broadcast(weights, invited);
+      const std::vector<Peer> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
+      for (const Peer& client : invited) co_await answers_.send(node, client, weights);
     }
   }
 
@@ -75,6 +76,7 @@ class FedBuff final : public Scheme {
   FederatedRounds rounds_;
   Parameters parameters_;
   std::size_t buffer_;
+  Answers answers_;
 };
 
 std::vector<Parameter> parameters() {
@@ -89,6 +91,7 @@ std::vector<Parameter> parameters() {
                  .type = ValueType::count,
                  .meaning = "clients that train at any time; overrides clients and fraction",
                  .range = Range::at_least(1)});
+  all.push_back(Answers::parameter());
   all.push_back(on_failure({OnFailure::drop, OnFailure::abort}, "another client is invited in its place, or end"));
   return all;
 }

@@ -3,6 +3,7 @@
 // those k get the new weights and start again; the others continue. Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.
 #include <vector>
 
+#include "sim/training/answers.hpp"
 #include "sim/training/gather.hpp"
 
 namespace straggler::schemes::k_async {
@@ -10,7 +11,7 @@ namespace {
 
 class KAsync final : public Scheme {
  public:
-  explicit KAsync(std::int64_t k) : k_(k) {}
+  explicit KAsync(const Parameters& parameters) : k_(parameters.count("k")), answers_(parameters) {}
 
  private:
   Process worker(Node& node) const override {
@@ -29,14 +30,14 @@ class KAsync final : public Scheme {
       const Gradient mean = node.mean(payloads(first));
       weights = co_await node.step(weights, mean);
       weights = co_await node.publish(weights);
-      // Side by side; it goes on when the last one has left.
-      std::vector<Pending<SendOperation>> answers;
-      for (const From<Gradient>& gradient : first) answers.push_back(node.begin(node.send(gradient.sender, weights)));
-      for (Pending<SendOperation>& answer : answers) co_await answer;
+      std::vector<Answer> leaving;  // side by side
+      for (const From<Gradient>& gradient : first) leaving.push_back(answers_.send(node, gradient.sender, weights));
+      for (Answer& answer : leaving) co_await answer;
     }
   }
 
   std::int64_t k_;
+  Answers answers_;
 };
 
 const Register<SchemeEntry> entry({
@@ -60,12 +61,14 @@ const Register<SchemeEntry> entry({
                     .required = true,
                     .meaning = "gradients of an update, each from a different worker; at most the number of workers",
                     .range = Range::at_least(1)},
+                   Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "average the others' gradients, wait if its gradient is needed, or end")},
     .examples = {{{"k", "2"}}, {{"k", "1"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<KAsync>(parameters.count("k")); },
+    .make = [](const Parameters& parameters) { return std::make_unique<KAsync>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
+    .answers_together = [](const Parameters& parameters, const TrainingPlan&) { return parameters.count("k"); },
     .plain_sgd_alone = {{{"k", "1"}}},
     .updates_per_epoch = [](const Parameters& parameters,
                             const TrainingPlan& plan) { return plan.batches_per_epoch() / static_cast<double>(parameters.count("k")); },

@@ -1,18 +1,18 @@
 // K-batch asynchronous SGD: the server steps on the mean of the first k gradients from any workers, of any versions,
 //   w ← w - lr (1/k) Σ g(w_read);
-// a worker that has sent its gradient gets the current weights and starts again at once.
+// each gradient is answered with the current weights.
 // Dutta et al., Slow and Stale Gradients Can Win the Race, 2018.
 #include <algorithm>
 #include <vector>
 
-#include "sim/training/node.hpp"
+#include "sim/training/answers.hpp"
 
 namespace straggler::schemes::k_batch_async {
 namespace {
 
 class KBatchAsync final : public Scheme {
  public:
-  explicit KBatchAsync(std::int64_t k) : k_(static_cast<std::size_t>(k)) {}
+  explicit KBatchAsync(const Parameters& parameters) : k_(static_cast<std::size_t>(parameters.count("k"))), answers_(parameters) {}
 
  private:
   Process worker(Node& node) const override {
@@ -37,11 +37,12 @@ class KBatchAsync final : public Scheme {
         weights = co_await node.step(weights, mean);
         weights = co_await node.publish(weights);
       }
-      node.post(arrived.sender, weights);
+      co_await answers_.send(node, arrived.sender, weights);
     }
   }
 
   std::size_t k_;
+  Answers answers_;
 };
 
 const Register<SchemeEntry> entry({
@@ -50,9 +51,8 @@ const Register<SchemeEntry> entry({
     .reference = "Dutta et al. 2018",
     .family = Family::asynchronous,
     .rule = "w ← w - lr (1/k) Σ g(w_read), over the first k from any workers",
-    .paragraph =
-        "The server averages k gradients from any workers and answers each worker at once, so nobody waits. A larger k means fewer "
-        "updates, each of less noise and less staleness.",
+    .paragraph = "The server averages k gradients from any workers, and answers each as it comes, so nobody waits. A larger k means fewer "
+                 "updates, each of less noise and less staleness.",
     .waits = "nobody",
     .staleness = unbounded_staleness(),
     .traffic = {.text = "2 k d",
@@ -62,9 +62,10 @@ const Register<SchemeEntry> entry({
                     }},
     .parameters =
         {{.name = "k", .type = ValueType::count, .required = true, .meaning = "gradients of an update", .range = Range::between(1, 1e6)},
+         Answers::parameter(),
          on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"k", "3"}}, {{"k", "1"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<KBatchAsync>(parameters.count("k")); },
+    .make = [](const Parameters& parameters) { return std::make_unique<KBatchAsync>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
     .answers_hold_own = false,

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/training/node.hpp"
+#include "sim/training/answers.hpp"
 
 namespace straggler::schemes::rennala {
 namespace {
 
 class Rennala final : public Scheme {
  public:
-  explicit Rennala(std::int64_t batch) : batch_(static_cast<std::size_t>(batch)) {}
+  explicit Rennala(const Parameters& parameters) : batch_(static_cast<std::size_t>(parameters.count("batch"))), answers_(parameters) {}
 
  private:
   Process worker(Node& node) const override {
@@ -41,11 +41,12 @@ class Rennala final : public Scheme {
         weights = co_await node.step(weights, mean);
         weights = co_await node.publish(weights);
       }
-      co_await node.send(arrived.sender, weights);
+      co_await answers_.send(node, arrived.sender, weights);
     }
   }
 
   std::size_t batch_;
+  Answers answers_;
 };
 
 const Register<SchemeEntry> entry({
@@ -69,9 +70,10 @@ const Register<SchemeEntry> entry({
                     .required = true,
                     .meaning = "B, gradients of an update",
                     .range = Range::between(1, 1e6)},
+                   Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"batch", "4"}}, {{"batch", "1"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<Rennala>(parameters.count("batch")); },
+    .make = [](const Parameters& parameters) { return std::make_unique<Rennala>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous =
         [](const Parameters& parameters) { return parameters.count("batch") > 1; },  // a worker may make two gradients of one update

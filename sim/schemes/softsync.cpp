@@ -1,11 +1,11 @@
 // n-softsync: the server steps on the mean of c = ⌊p / n⌋ gradients as they come, of any versions,
 //   w ← w - lr (1/c) Σ s(τ) g(w_read);
-// no worker waits: after sending its gradient it gets the current weights and starts again at once. With `inverse` a gradient that is τ ≥ 1
-// updates old counts s(τ) = 1/τ; otherwise s = 1. Zhang, Gupta, Lian & Liu, Staleness-aware Async-SGD for Distributed Deep Learning, 2016.
+// no worker waits: each gradient is answered with the current weights. With `inverse` a gradient that is τ ≥ 1 updates old counts
+// s(τ) = 1/τ; otherwise s = 1. Zhang, Gupta, Lian & Liu, Staleness-aware Async-SGD for Distributed Deep Learning, 2016.
 #include <algorithm>
 #include <vector>
 
-#include "sim/training/node.hpp"
+#include "sim/training/answers.hpp"
 
 namespace straggler::schemes::softsync {
 namespace {
@@ -18,7 +18,8 @@ std::int64_t gradients_of(const Parameters& parameters, Rank workers) { return w
 
 class Softsync final : public Scheme {
  public:
-  explicit Softsync(const Parameters& parameters) : parameters_(parameters), damping_(staleness_choice.of(parameters)) {}
+  explicit Softsync(const Parameters& parameters)
+      : parameters_(parameters), damping_(staleness_choice.of(parameters)), answers_(parameters) {}
 
  private:
   Process worker(Node& node) const override {
@@ -46,7 +47,7 @@ class Softsync final : public Scheme {
         weights = co_await node.step(weights, mean);
         weights = co_await node.publish(weights);
       }
-      node.post(arrived.sender, weights);
+      co_await answers_.send(node, arrived.sender, weights);
     }
   }
 
@@ -57,6 +58,7 @@ class Softsync final : public Scheme {
 
   Parameters parameters_;
   Damping damping_;
+  Answers answers_;
 };
 
 const Register<SchemeEntry> entry({
@@ -65,9 +67,8 @@ const Register<SchemeEntry> entry({
     .reference = "Zhang, Gupta, Lian & Liu 2016",
     .family = Family::asynchronous,
     .rule = "w ← w - lr (1/c) Σ s(τ) g(w_read), over c = ⌊p/n⌋ gradients",
-    .paragraph =
-        "The server averages c = ⌊p / n⌋ gradients as they come and answers each worker at once: gradients are about n updates old. "
-        "With `staleness: inverse` each counts 1/τ, so larger learning rates work.",
+    .paragraph = "The server averages c = ⌊p / n⌋ gradients, and answers each as it comes: gradients are about n updates old. "
+                 "With `staleness: inverse` each counts 1/τ, so larger learning rates work.",
     .waits = "nobody",
     .staleness = unbounded_staleness(),
     .traffic = {.text = "2 c d",
@@ -81,6 +82,7 @@ const Register<SchemeEntry> entry({
                     .meaning = "an update takes ⌊p / n⌋ gradients; at most the number of workers",
                     .range = Range::at_least(1)},
                    staleness_choice.parameter(Damping::none, "damping of a gradient that is τ ≥ 1 updates old: none, or a factor 1/τ"),
+                   Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"n", "2"}}, {{"n", "1"}, {"staleness", "inverse"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Softsync>(parameters); },

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/training/answers.hpp"
 #include "sim/training/gather.hpp"
 
 namespace straggler::schemes::ssp {
@@ -65,7 +66,8 @@ constexpr ChoiceTable<Scale> scale_choice("scale", {{Scale::mean, "mean"}, {Scal
 
 class Ssp final : public Scheme {
  public:
-  Ssp(std::uint64_t slack, Scale scale) : slack_(slack), scale_(scale) {}
+  explicit Ssp(const Parameters& parameters)
+      : slack_(static_cast<std::uint64_t>(parameters.count("slack"))), scale_(scale_choice.of(parameters)), answers_(parameters) {}
 
  private:
   Process worker(Node& node) const override {
@@ -99,13 +101,14 @@ class Ssp final : public Scheme {
         }
         const Peer next = waiting[i];
         waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
-        co_await node.send(next, weights);
+        co_await answers_.send(node, next, weights);
       }
     }
   }
 
   std::uint64_t slack_;
   Scale scale_;
+  Answers answers_;
 };
 
 const Register<SchemeEntry> entry({
@@ -137,13 +140,11 @@ const Register<SchemeEntry> entry({
                    scale_choice.parameter(Scale::mean,
                                           "the step on a worker's gradient: lr/p, so that a round makes one mean step, or "
                                           "lr, as in the paper"),
+                   Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "the others continue without its clock, wait for it, or end")},
     .examples = {{{"slack", "2"}}, {{"slack", "0"}}, {{"slack", "1"}, {"scale", "sum"}}},
-    .make =
-        [](const Parameters& parameters) {
-          return std::make_unique<Ssp>(static_cast<std::uint64_t>(parameters.count("slack")), scale_choice.of(parameters));
-        },
+    .make = [](const Parameters& parameters) { return std::make_unique<Ssp>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
     .plain_sgd_alone = {{}, {{"slack", "0"}}},

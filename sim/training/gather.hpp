@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -120,7 +121,7 @@ Task<std::vector<T>> gather(Node& node, std::uint64_t version, std::vector<Rank>
 
 /// The first `count` contributions for which current(contribution) is true, from distinct workers, in rank order. If fewer workers are
 /// awaited, as many as those, at least one. late(contribution) is called at once with each of the others; the caller drops and answers it.
-/// If a worker contributes again, in another life, the first one counts, and `sender` is that other life.
+/// What it returns is awaited. If a worker contributes again, in another life, the first one counts, and `sender` is that other life.
 template <class T, class Current, class Late>
 Task<std::vector<From<T>>> gather_first_if(Node& node, std::int64_t count, Current current, Late late) {
   std::vector<From<T>> parts;
@@ -138,7 +139,10 @@ Task<std::vector<From<T>>> gather_first_if(Node& node, std::int64_t count, Curre
     const auto sender = static_cast<std::size_t>(arrived->sender);
     if (sender >= has.size()) has.resize(sender + 1);
     if (!current(*arrived)) {
-      late(*arrived);
+      if constexpr (std::is_void_v<decltype(late(*arrived))>)
+        late(*arrived);
+      else
+        co_await late(*arrived);
     } else if (has[sender]) {
       node.template discard<T>(*arrived);
       std::find_if(parts.begin(), parts.end(), [&](const From<T>& part) { return part.sender.rank == arrived->sender.rank; })->sender =

@@ -134,6 +134,10 @@ struct SchemeEntry {
   std::function<Versions(const Parameters&)> versions = [](const Parameters&) { return Versions::shared; };
   /// True: a worker's next weights include its last contribution, since an update comes between. False: it may continue before that.
   bool answers_hold_own = true;
+  /// With `answers: in_turn`: the most answers that its server lets leave side by side (sim/training/answers.hpp).
+  std::function<std::int64_t(const Parameters&, const TrainingPlan&)> answers_together = [](const Parameters&, const TrainingPlan&) {
+    return std::int64_t{1};
+  };
   /// True: workers send one message after the other without waiting for an answer. So messages pile up before a server that handles fewer
   /// than they send.
   bool unanswered = false;

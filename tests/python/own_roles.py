@@ -303,8 +303,9 @@ class BusyClients:
             rank = self.idle()
             if rank is None:
                 break
-            self.lives[rank] = self.node.present(rank).life
-            invited.append(rank)
+            client = self.node.present(rank)
+            self.lives[rank] = client.life
+            invited.append(client)
         self.await_comers()
         return invited
 
@@ -348,4 +349,5 @@ class FedAsync:
                 weights = node.weighted_mean([weights, arrived], [1 - self.alpha, self.alpha])
                 weights = yield node.publish(weights)
                 clients.lives.pop(arrived.sender.rank, None)
-            node.broadcast(weights, clients.fill())
+            for client in clients.fill():
+                yield node.send(client, weights)

@@ -133,7 +133,7 @@ TEST_CASE("n-softsync without damping is K-batch-async SGD of floor(p / n), bit 
   check_same_course(run(cluster(4), with_scheme(uneven_four, "{kind: softsync, n: 2}")),
                     run(cluster(4), with_scheme(uneven_four, "{kind: k_batch_async, k: 2}")));
   const Result softsync = run(cluster(4), with_scheme(uneven_four, "{kind: softsync, n: 4, staleness: inverse}")),
-               asgd = run(cluster(4), with_scheme(uneven_four, "{kind: asgd, staleness: inverse, answers: at_once}"));
+               asgd = run(cluster(4), with_scheme(uneven_four, "{kind: asgd, staleness: inverse}"));
   CHECK(softsync.sink.order == asgd.sink.order);
   CHECK(softsync.weights == asgd.weights);
 }
