@@ -15,7 +15,7 @@ void PostOffice::unsent(Rank from, Rank to) {
 std::string PostOffice::why_silent(Rank node, Rank worker) const {
   if (!world_.is_worker(worker)) return {};
   const auto missed = unsent_.find(pair_of(node, worker));
-  if (missed == unsent_.end()) return workers_.whereabouts(worker);
+  if (missed == unsent_.end() || workers_.state(worker) != Workers::State::member) return workers_.whereabouts(worker);
   return ", absent when it was sent a message at " + format_quantity(missed->second.seconds(), Dimension::time);
 }
 

@@ -95,3 +95,21 @@ TEST_CASE("the same rule under two names has the same course on a crowded link, 
   check_same_course(run(cluster(4), with_scheme(crowded, with("kind: backup_workers, backups: 3", "at_once"))),
                     run(cluster(4), with_scheme(crowded, with("kind: asgd, max_delay: 1", "at_once"))));
 }
+
+TEST_CASE("check says that several servers are idle, unless their answers leave side by side") {
+  const auto told = [](const std::string& scheme) {
+    const Scenario scenario = read_scenario_text(cluster(4), "test.yaml", {"training.scheme=" + scheme, "cluster.servers.count=3"});
+    std::string said;
+    for (const std::string& warning : Experiment(scenario, {}).explain().warnings)
+      if (warning.find("answers: at_once") != std::string::npos) said += warning;
+    return said;
+  };
+  const auto begins = [&](const std::string& scheme, const std::string& text) { return told(scheme).starts_with(text); };
+  CHECK(begins("asgd", "the 3 servers answer one worker at a time, "));
+  CHECK(begins("easgd", "the 3 servers answer one worker at a time, "));
+  CHECK(begins("{kind: k_async, k: 2}", "the 3 servers answer 2 workers at a time, "));
+  CHECK(told("{kind: k_async, k: 3}").empty());  // three links of the servers, three workers at a time
+  CHECK(told("{kind: asgd, answers: at_once}").empty());
+  CHECK(told("{kind: backup_workers, backups: 1}").empty());
+  CHECK(told("{kind: ssgd, via: server}").empty());
+}
