@@ -52,6 +52,8 @@ struct Experiment::Implementation {
   std::optional<Key> content(const WorkloadBlueprint& of, const Scenario& named);
   Key root_key() { return blueprint.root_key(scenario, content(blueprint, scenario)); }
   MathPlane load_math(const Key& root);
+  /// As guessing_accuracy(), kept in the store. `data`: those of this run, once they are loaded; else they are read if the store lacks it.
+  std::optional<double> guess(const Dataset* data);
   double gradient_flops() const;
   UpdatePatience patience() const;
   void simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
@@ -166,6 +168,18 @@ MathPlane Experiment::Implementation::load_math(const Key& root) {
   return math;
 }
 
+std::optional<double> Experiment::Implementation::guess(const Dataset* data) {
+  if (!options.store) return guessing_accuracy(*data);
+  const Key key = Hasher().add("guessing accuracy").add(*content(blueprint, scenario)).add(math_stamp()).key();
+  if (const std::optional<Evaluation> known = options.store->find(key))
+    return known->accuracy > 0 ? std::optional(known->accuracy) : std::nullopt;
+  const std::shared_ptr<const Dataset> read =
+      data != nullptr ? nullptr : (options.data ? *options.data : names).load(blueprint, scenario, thread_count(options.threads));
+  const std::optional<double> share = guessing_accuracy(data != nullptr ? *data : *read);
+  options.store->keep(key, {0, share.value_or(0)});
+  return share;
+}
+
 /// Of one sample: backward costs about two forward passes.
 double Experiment::Implementation::gradient_flops() const {
   double flops = 0;
@@ -213,6 +227,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
   compare_with_replayed(record);
   if (executor) {
     evaluate_final(record, storing ? static_cast<Evaluator&>(*storing) : *executor, lineage, recorder.latest()->value, blueprint);
+    compare_with_guessing(record, guess(math->data.get()));
     const std::span<const float> values = executor->value(recorder.latest()->value).first(executor->model_length());  // without registers
     final_weights.assign(values.begin(), values.end());
     computed = executor->statistics();
@@ -235,7 +250,9 @@ Experiment::FromStore Experiment::Implementation::run_from_store(ProgressListene
   FromStore out;
   out.missing = known.missing();
   out.found = known.found();
-  if (out.missing.empty()) out.record = std::move(recorder.record());
+  if (!out.missing.empty()) return out;
+  compare_with_guessing(recorder.record(), guess(nullptr));
+  out.record = std::move(recorder.record());
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "scenarios/schema/reader.hpp"
+#include "sim/record/guess_warning.hpp"
 #include "sim/record/loss_warning.hpp"
 
 namespace straggler {
@@ -67,6 +68,14 @@ MathPlane::MathPlane(const WorkloadBlueprint& its_blueprint, const Scenario& its
   partition = blueprint.partition_entry->make(scenario.workload.partition.parameters, request);
 }
 
+std::optional<double> guessing_accuracy(const Dataset& data) {
+  const std::vector<std::int32_t>& labels = data.test.labels;
+  if (data.info.classes < 2 || data.info.vocabulary || labels.empty()) return std::nullopt;
+  std::vector<std::size_t> samples(data.info.classes);
+  for (const std::int32_t label : labels) ++samples[static_cast<std::size_t>(label)];
+  return static_cast<double>(*std::max_element(samples.begin(), samples.end())) / static_cast<double>(labels.size());
+}
+
 std::unique_ptr<Executor> MathPlane::executor(Lineage& lineage, ExecutorOptions options) const {
   options.train_subset = static_cast<std::size_t>(scenario.training.evaluate.train_samples);
   options.seed = scenario.seed;
@@ -102,6 +111,23 @@ void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, c
   if (!finite && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
   if (record.outcome == Outcome::diverged) warn_of_divergence(record, blueprint.numerics);
   warn_of_loss(record, evaluator, lineage, blueprint.start.values.empty());
+}
+
+void compare_with_guessing(RunRecord& record, std::optional<double> guess) {
+  record.guessing_accuracy = guess;
+  if (!is_finished(record.outcome)) return;
+  double staleness = 0, contributions = 0;
+  for (const auto& [updates, count] : record.staleness) {
+    staleness += static_cast<double>(updates) * static_cast<double>(count);
+    contributions += static_cast<double>(count);
+  }
+  const Learned learned{record.scheme,
+                        record.final_test_accuracy,
+                        guess,
+                        std::isnan(record.epochs) ? std::nullopt : std::optional(record.epochs),
+                        contributions > 0 ? std::optional(staleness / contributions) : std::nullopt,
+                        record.compression_ratio.has_value()};
+  if (const std::optional<std::string> warning = guess_warning(learned)) record.warnings.push_back(*warning);
 }
 
 }  // namespace straggler

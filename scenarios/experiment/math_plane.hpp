@@ -1,6 +1,7 @@
 // The math plane of one run, whichever back end drives it.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/executor/executor.hpp"
@@ -24,9 +25,14 @@ struct MathPlane {
   std::unique_ptr<Partition> partition;
 };
 
+/// Share of the most frequent class among the test samples; none: the data have no classes, or no test samples.
+std::optional<double> guessing_accuracy(const Dataset& data);
+
 /// Sets name, scheme, seed and groups.
 void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& blueprint);
 /// Losses and accuracies of the final weights over the full sets, and their loss scale. Warns of a loss far above the initial one.
 void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, const Handle& weights, const WorkloadBlueprint& blueprint);
+/// After evaluate_final(): warns of a final accuracy that is no better than `guess`.
+void compare_with_guessing(RunRecord& record, std::optional<double> guess);
 
 }  // namespace straggler

@@ -148,6 +148,7 @@ std::vector<SummaryField> summarize(const RunRecord& record) {
   fields.number("final_test_loss", record.final_test_loss);
   fields.number("final_test_accuracy", record.final_test_accuracy);
   fields.number("final_train_accuracy", record.final_train_accuracy);
+  fields.number("guessing_accuracy", record.guessing_accuracy);
   add_target(fields, record);
   fields.count("rounds", record.rounds);
   add_bytes(fields, record);
@@ -179,6 +180,12 @@ std::optional<Outcome> outcome_of(const std::vector<SummaryField>& fields) {
   return std::nullopt;
 }
 
+bool is_finished(const std::vector<SummaryField>& fields) {
+  if (scalar_of(fields, "outcome").is_none()) return true;
+  const std::optional<Outcome> outcome = outcome_of(fields);
+  return outcome && is_finished(*outcome);
+}
+
 bool holds_text(std::string_view key) {
   return key == "name" || key == "scheme" || key == "outcome" || key == "stalled" || key == "weights_key";
 }
@@ -186,7 +193,7 @@ bool holds_text(std::string_view key) {
 bool needs_math(std::string_view key) {
   static constexpr std::array learned = {"final_train_loss", "final_test_loss",     "final_test_accuracy", "final_train_accuracy",
                                          "time_to_target_s", "last_below_target_s", "updates_to_target",   "samples_to_target",
-                                         "bytes_to_target",  "skipped_updates",     "final_loss_scale"};
+                                         "bytes_to_target",  "skipped_updates",     "final_loss_scale",    "guessing_accuracy"};
   return std::find(learned.begin(), learned.end(), key) != learned.end();
 }
 

@@ -30,6 +30,9 @@ std::vector<SummaryField> summarize(const RunRecord& record);
 /// The outcome of the run; none: no field has it, or it is a word that this version does not know.
 std::optional<Outcome> outcome_of(const std::vector<SummaryField>& fields);
 
+/// Whether the run came to its stop. Runs that did not never win, have no rank and are in no mean. Fields without an outcome are finished.
+bool is_finished(const std::vector<SummaryField>& fields);
+
 /// The field of this key is text: it has no mean, and nothing is compared by it.
 bool holds_text(std::string_view key);
 

@@ -86,6 +86,8 @@ enum class Outcome : std::uint8_t {
 const char* name_of(Outcome outcome);
 /// The run could not go on: a fault ended it, or an overload.
 constexpr bool cannot_go_on(Outcome outcome) { return outcome >= Outcome::aborted; }
+/// The run came to its stop, so its results are those of all of its work.
+constexpr bool is_finished(Outcome outcome) { return outcome == Outcome::completed || outcome == Outcome::target_reached; }
 
 /// When an accuracy was reached: the first of `sustain` evaluations in a row at which it held. It may fall below it later.
 struct Reached {
@@ -128,6 +130,7 @@ struct RunRecord {
   std::vector<std::string> group_devices;    // [groups], names
   LinkTable links;
   std::optional<double> final_train_loss, final_train_accuracy, final_test_loss, final_test_accuracy;
+  std::optional<double> guessing_accuracy;  // share of the most frequent class in the test set; none: there are no classes, or timing alone
   std::optional<std::uint64_t> skipped_updates;  // none: the loss scale is not dynamic, or timing alone
   std::optional<double> final_loss_scale;
   std::optional<double> target_accuracy;

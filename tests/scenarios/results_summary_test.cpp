@@ -32,6 +32,7 @@ TEST_CASE("summary.json has the keys of the interface, in their order") {
                               "final_test_loss",
                               "final_test_accuracy",
                               "final_train_accuracy",
+                              "guessing_accuracy",
                               "target_accuracy",
                               "time_to_target_s",
                               "last_below_target_s",

@@ -173,6 +173,7 @@ class RankRun {
     RunRecord& record = recorder.record();
     name_record(record, scenario_, *blueprint_);
     evaluate_final(record, *executor_, *lineage_, recorder.latest()->value, *blueprint_);
+    compare_with_guessing(record, guessing_accuracy(*math_->data));
     const std::span<const float> values = executor_->value(recorder.latest()->value).first(executor_->model_length());  // without registers
     const std::vector<float> weights(values.begin(), values.end());
     if (options_.emulated) warn_of_overruns(record, course.logs);
