@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 #include "models/data/blocks.hpp"
@@ -30,7 +31,7 @@ Figures figures_of(const RunRecord& record, bool timing_only) {
   if (record.end > Time()) out.samples_per_second = static_cast<double>(record.samples) / record.end.seconds();
   if (!timing_only) {
     out.time_to_target = time_to_target(record);
-    out.final_test_accuracy = record.final_test_accuracy;
+    if (record.final_test_accuracy && std::isfinite(*record.final_test_accuracy)) out.final_test_accuracy = record.final_test_accuracy;
   }
   out.updates = record.updates;
   return out;
@@ -109,7 +110,7 @@ class Work {
     by_target_ = target && !timing_only_ && stop.on_target == StopSpec::OnTarget::stop && record.outcome == Outcome::target_reached;
     if (target && !by_target_) stop.on_target = StopSpec::OnTarget::go_on;
     const bool timed_out = stop.simulated_time && record.end >= Time::from_seconds(*stop.simulated_time);
-    const bool ended_early = record.outcome != Outcome::completed && record.outcome != Outcome::target_reached;
+    const bool ended_early = !is_finished(record.outcome);
     if (by_target_)
       sentence_ = fmt::format("Each row takes the time to a test accuracy of {}.", format_number(*target));
     else if (timed_out || ended_early)
@@ -203,8 +204,13 @@ bool order_changed(const Explained& explained) {
   });
 }
 
-bool ended_as_asked(const RunRecord& record) {
-  return record.outcome == Outcome::completed || record.outcome == Outcome::target_reached || record.outcome == Outcome::diverged;
+/// Why the run did not do the work of `own`; empty: it did. A run that diverges has done less, which is no saving, unless the other one
+/// diverged, too, and no later.
+std::string cut_short(const RunRecord& record, const RunRecord& own) {
+  if (is_finished(record.outcome)) return {};
+  if (record.outcome != Outcome::diverged) return fmt::format("ends early ({})", name_of(record.outcome));
+  if (own.outcome == Outcome::diverged && record.updates >= own.updates) return {};
+  return fmt::format("diverges after {}", counted(record.updates, "update"));
 }
 
 }  // namespace
@@ -238,6 +244,7 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options) {
   const RunRecord record = work.measure(runner);
   const Figures own = figures_of(record, timing_only);
   out.warnings = record.warnings;
+  out.diverged = record.outcome == Outcome::diverged;
   out.by_target = work.by_target();
   out.work = work.sentence();
   out.rows.resize(causes.size());
@@ -255,10 +262,8 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options) {
     tell(words);
     try {
       const RunRecord done = runner.run(work.doing(setting));
-      if (ended_as_asked(done))
-        figures = figures_of(done, timing_only);
-      else
-        note = fmt::format("ends early ({})", name_of(done.outcome));
+      note = cut_short(done, record);
+      if (note.empty()) figures = figures_of(done, timing_only);
     } catch (const ExplainInterrupted&) {
       throw;
     } catch (const std::bad_alloc&) {

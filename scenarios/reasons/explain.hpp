@@ -40,6 +40,7 @@ struct ChangeRow {
 struct Explained {
   std::string name, scheme;
   bool timing_only = false;
+  bool diverged = false;   // the run itself did
   bool by_target = false;  // compared by the time to the target; else by the seconds of the run
   /// Causes change the order of updates, so what one seed learns differs by chance too, with the time to the target.
   bool order_matters = false;
@@ -84,8 +85,9 @@ std::vector<const CauseRow*> ranked_causes(const Explained& explained);
 /// What causes are ranked by: the share of the run's seconds that goes with the cause, or with Explained::by_rate, how much faster samples
 /// are handled without it. Of rows that have an answer.
 double cost_of(const Explained& explained, const CauseRow& row);
-/// The first of them, if it costs at least 1 % of the time; null: computing is the bottleneck.
+/// The first of them, if it costs at least this share of the time; null: computing is the bottleneck.
 const CauseRow* bottleneck(const Explained& explained);
+inline constexpr double bottleneck_share = 0.05;
 
 /// Sentences: the bottleneck, the most effective change, and ineffective ones.
 std::vector<std::string> explain_words(const Explained& explained);

@@ -45,26 +45,42 @@ std::string and_contention(const Explained& explained, const std::vector<const C
   return out_of_order && cost_of(explained, row) > cost_of(explained, before) ? ", contention included" : "";
 }
 
+/// The causes after the bottleneck that cost something.
+void say_others(const Explained& explained, const std::vector<const CauseRow*>& rows, std::vector<std::string>& out) {
+  const bool first = bottleneck(explained) == nullptr;
+  std::vector<std::string> others;
+  for (std::size_t i = first ? 0 : 1; i < rows.size() && cost_of(explained, *rows[i]) >= small_share; ++i)
+    others.push_back(fmt::format("{} ({}{}{})", label_of(rows[i]->cause), share_text(cost_of(explained, *rows[i])),
+                                 explained.by_rate() ? " more" : "", i > 0 ? and_contention(explained, rows, i) : std::string()));
+  if (others.empty()) return;
+  const bool one = others.size() == 1;
+  out.push_back(fmt::format("{} {}. Causes overlap, so shares do not add up.",
+                            first ? (one ? "The most costly one is" : "The most costly ones are") : (one ? "Next comes" : "Next come"),
+                            listed(others)));
+}
+
+/// "the causes", or only those with an answer where one that might cost time has none.
+std::string causes_that_count(const Explained& explained) {
+  const bool unknown = std::ranges::any_of(explained.rows, [](const CauseRow& row) {
+    return row.cause != Cause::all && row.cause != Cause::staleness && !row.absent && !row.figures;
+  });
+  return unknown ? "the causes with an answer" : "the causes";
+}
+
 /// The words where one seed's times to the target differ by chance.
 void say_bottleneck_of_rate(const Explained& explained, const std::vector<const CauseRow*>& rows, std::vector<std::string>& out) {
   const double own = explained.row(Cause::nothing).figures->samples_per_second;
   const CauseRow& all = explained.row(Cause::all);
-  if (!bottleneck(explained)) {
-    out.push_back(fmt::format("The bottleneck is computing: without any one cause, samples per second grow by less than {}.",
-                              share_text(small_share)));
-  } else {
+  if (bottleneck(explained)) {
     const CauseRow& first = *rows.front();
     out.push_back(fmt::format("The bottleneck is {}: {} the run handles {} samples per second instead of {}, {} more.",
                               label_of(first.cause), words_of(first.cause), readable_number(first.figures->samples_per_second),
                               readable_number(own), share_text(cost_of(explained, first))));
-    std::vector<std::string> others;
-    for (std::size_t i = 1; i < rows.size() && cost_of(explained, *rows[i]) >= small_share; ++i)
-      others.push_back(fmt::format("{} ({} more{})", label_of(rows[i]->cause), share_text(cost_of(explained, *rows[i])),
-                                   and_contention(explained, rows, i)));
-    if (!others.empty())
-      out.push_back(fmt::format("Next {} {}. Causes overlap, so shares do not add up.", others.size() == 1 ? "comes" : "come",
-                                listed(others), share_text(small_share / 2)));
+  } else {
+    out.push_back(fmt::format("The bottleneck is computing: without any one of {}, samples per second grow by less than {}.",
+                              causes_that_count(explained), share_text(bottleneck_share)));
   }
+  say_others(explained, rows, out);
   if (all.figures && cost_of(explained, all) >= small_share)
     out.push_back(fmt::format("{}, the run handles {} samples per second, {} more.", capital(words_of(Cause::all)),
                               readable_number(all.figures->samples_per_second), share_text(cost_of(explained, all))));
@@ -78,7 +94,9 @@ void say_bottleneck(const Explained& explained, const std::vector<const CauseRow
   const double seconds = explained.seconds();
   const CauseRow& all = explained.row(Cause::all);
   if (!bottleneck(explained)) {
-    out.push_back(fmt::format("The bottleneck is computing: none of the causes costs {} of the time.", share_text(small_share)));
+    out.push_back(fmt::format("The bottleneck is computing: none of {} costs {} of the time.", causes_that_count(explained),
+                              share_text(bottleneck_share)));
+    say_others(explained, rows, out);
   } else if (const CauseRow& first = *rows.front(); reaches_what_was_missed(explained, first)) {
     out.push_back(fmt::format("The bottleneck is {}: the run does not reach its target, and {} it does, after {}.", label_of(first.cause),
                               words_of(first.cause), readable_seconds(*first.figures->time_to_target)));
@@ -86,12 +104,7 @@ void say_bottleneck(const Explained& explained, const std::vector<const CauseRow
     out.push_back(fmt::format("The bottleneck is {}: {} {} {} instead of {}, {} less.", label_of(first.cause), words_of(first.cause),
                               takes(explained), readable_seconds(taken(explained, first)), readable_seconds(seconds),
                               share_text(*first.share)));
-    std::vector<std::string> others;
-    for (std::size_t i = 1; i < rows.size() && *rows[i]->share >= small_share; ++i)
-      others.push_back(fmt::format("{} ({}{})", label_of(rows[i]->cause), share_text(*rows[i]->share), and_contention(explained, rows, i)));
-    if (!others.empty())
-      out.push_back(fmt::format("Next {} {}. Causes overlap, so shares do not add up.", others.size() == 1 ? "comes" : "come",
-                                listed(others), share_text(small_share / 2)));
+    say_others(explained, rows, out);
     const CauseRow& bandwidth = explained.row(Cause::bandwidth);
     if (first.cause == Cause::contention && bandwidth.share && *bandwidth.share > *first.share)
       out.push_back(fmt::format("Unlimited bandwidth would save {} in all, of which {} is contention.",
@@ -138,14 +151,23 @@ void say_missed_by_chance(const Explained& explained, std::vector<std::string>& 
         "Without a cause, updates come in another order, so whether the target is reached differs by chance too: one seed cannot tell.");
 }
 
+/// Of causes that change what is learned.
 void say_accuracy(const Explained& explained, std::vector<std::string>& out) {
-  const CauseRow &own = explained.row(Cause::nothing), &fresh = explained.row(Cause::staleness);
-  if (explained.timing_only || fresh.absent || !fresh.figures || !fresh.figures->final_test_accuracy || !own.figures->final_test_accuracy)
-    return;
-  if (explained.by_target) return;  // both end where they reach the target
-  const double before = *own.figures->final_test_accuracy, after = *fresh.figures->final_test_accuracy;
-  out.push_back(fmt::format("{}, the run would end at {:.4g} % test accuracy instead of {:.4g} %.", capital(words_of(Cause::staleness)),
-                            100 * after, 100 * before));
+  if (explained.diverged)
+    out.emplace_back(
+        "The run diverges. A row that diverges earlier does less work, and is empty; with --timing-only every row does the same work.");
+  if (explained.timing_only || explained.by_target) return;  // all end where they reach the target
+  const std::optional<double>& before = explained.row(Cause::nothing).figures->final_test_accuracy;
+  for (const Cause cause : {Cause::staleness, Cause::compression}) {
+    const CauseRow& row = explained.row(cause);
+    if (row.absent || !row.figures || !row.figures->final_test_accuracy) continue;
+    const std::string without = capital(words_of(cause)), after = fmt::format("{:.4g} %", 100 * *row.figures->final_test_accuracy);
+    if (before)
+      out.push_back(fmt::format("{}, the run would end at {} test accuracy instead of {:.4g} %.", without, after, 100 * *before));
+    else if (explained.diverged)
+      out.push_back(
+          fmt::format("{}, the loss would stay finite: after the same work the run would be at {} test accuracy.", without, after));
+  }
 }
 
 /// What the change does to the time to the target, where that is known.
@@ -194,15 +216,18 @@ std::vector<const CauseRow*> ranked_causes(const Explained& explained) {
   std::stable_partition(rows.begin(), rows.end(), [&](const CauseRow* row) { return reaches_what_was_missed(explained, *row); });
   const auto place = [&](Cause cause) { return std::ranges::find(rows, cause, [](const CauseRow* row) { return row->cause; }); };
   const auto bandwidth = place(Cause::bandwidth), contention = place(Cause::contention);
-  if (bandwidth < contention && contention != rows.end() && cost_of(explained, **contention) > cost_of(explained, **bandwidth) / 2)
-    std::rotate(bandwidth, contention, contention + 1);
+  if (bandwidth < contention && contention != rows.end()) {
+    const double all = cost_of(explained, **bandwidth), shared = cost_of(explained, **contention);
+    if (shared > all / 2 && (shared >= bottleneck_share || all < bottleneck_share)) std::rotate(bandwidth, contention, contention + 1);
+  }
   return rows;
 }
 
 const CauseRow* bottleneck(const Explained& explained) {
   const std::vector<const CauseRow*> rows = ranked_causes(explained);
   if (rows.empty()) return nullptr;
-  return cost_of(explained, *rows.front()) >= small_share || reaches_what_was_missed(explained, *rows.front()) ? rows.front() : nullptr;
+  const CauseRow& first = *rows.front();
+  return cost_of(explained, first) >= bottleneck_share || reaches_what_was_missed(explained, first) ? &first : nullptr;
 }
 
 std::vector<std::string> explain_words(const Explained& explained) {

@@ -93,6 +93,12 @@ void remove_latency(Counterfactual& setting, const Blueprint& /*blueprint*/) {
 
 void remove_contention(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.no_contention = true; }
 void free_server(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.free_servers = true; }
+/// What holds everybody up between epochs: the serial part at their end, and the start of loaders.
+void remove_serial(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  setting.scenario.workload.serial_per_epoch = 0;
+  for (auto& [name, device] : setting.scenario.devices)
+    if (device.loader) device.loader->start = 0;
+}
 void take_newest(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.newest_weights = true; }
 void remove_faults(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.scenario.cluster.faults.clear(); }
 void remove_compression(Counterfactual& setting, const Blueprint& /*blueprint*/) {
@@ -111,6 +117,7 @@ constexpr Row rows[] = {
     {Cause::latency, "latency", "latency", "without latency", remove_latency},
     {Cause::contention, "contention", "contention", "if no two messages shared a link", remove_contention},
     {Cause::server, "server", "the server", "with a server that takes no time", free_server},
+    {Cause::serial, "serial", "the serial part of epochs", "without pauses between epochs", remove_serial},
     {Cause::staleness, "staleness", "staleness", "with every gradient computed at the newest weights", take_newest},
     {Cause::faults, "faults", "faults", "without faults", remove_faults},
     {Cause::compression, "compression", "compression", "without compression", remove_compression},
@@ -133,6 +140,13 @@ bool has_jitter(const Scenario& scenario) {
                              [&](const WorkerGroup& group) { return scenario.devices.at(group.device).jitter.name != "none"; });
 }
 
+bool has_serial_part(const Scenario& scenario) {
+  return scenario.workload.serial_per_epoch > 0 || std::ranges::any_of(scenario.cluster.workers, [&](const WorkerGroup& group) {
+           const auto& loader = scenario.devices.at(group.device).loader;
+           return loader && loader->start > 0;
+         });
+}
+
 std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& blueprint) {
   const SchemeEntry& scheme = *blueprint.scheme_entry;
   const Parameters& parameters = scenario.training.scheme.parameters;
@@ -148,6 +162,8 @@ std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& b
       return blueprint.sharing->contention() ? "" : "no two messages share a link (sharing: none)";
     case Cause::server:
       return blueprint.servers > 0 || blueprint.plan.aggregation.count() > 0 ? "" : scheme.name + " has no server";
+    case Cause::serial:
+      return has_serial_part(scenario) ? "" : "epochs have no serial part";
     case Cause::staleness:
       return scheme.asynchronous(parameters) ? "" : "no gradient of " + scheme.name + " is stale";
     case Cause::faults:

@@ -12,7 +12,7 @@ namespace straggler {
 
 struct Blueprint;
 
-enum class Cause { nothing, jitter, slow_workers, bandwidth, latency, contention, server, staleness, faults, compression, all };
+enum class Cause { nothing, jitter, slow_workers, bandwidth, latency, contention, server, serial, staleness, faults, compression, all };
 /// As tables and files call it: "slow_workers".
 const char* name_of(Cause cause);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
@@ -35,7 +36,7 @@ class Times final : public RecordSink {
     while (update > 0 && updates_[update - 1] == Time()) --update;
     return update == 0 ? 0 : updates_[update - 1].seconds();
   }
-  /// Of `batch` samples, on average over all that were contributed.
+  /// Computing for `batch` samples, on average over all that were contributed.
   double batch_seconds(std::int64_t batch) const {
     const double computing = std::accumulate(computing_.begin(), computing_.end(), 0.0);
     return samples_ > 0 ? computing / static_cast<double>(samples_) * static_cast<double>(batch) : 0;
@@ -140,9 +141,8 @@ class Comparison {
     if (out_.updates == 0) return without("the run makes no update");
     stop = StopSpec();
     stop.updates = static_cast<std::int64_t>(out_.updates);
-    out_.batch_seconds = own.batch_seconds(blueprint_.plan.batch);
-    if (!(out_.batch_seconds > 0)) return without("no worker computes");
-    const Times ideal = evened_times({});
+    if (!(own.batch_seconds(blueprint_.plan.batch) > 0)) return without("no worker computes");
+    const Times ideal = even_run(own.batch_seconds(blueprint_.plan.batch));
     out_.seconds = own.seconds(out_.updates);
     out_.ideal_seconds = ideal.seconds(out_.updates);
     out_.column_steps = (out_.updates + most_columns - 1) / most_columns;
@@ -177,8 +177,38 @@ class Comparison {
     return std::move(out_);
   }
 
-  Times evened_times(const Uneven& kept) const {
-    Times times = times_of(evened(scenario_, blueprint_, out_.batch_seconds, kept), kernels_, false, interrupted_);
+  /// Sets the batch with which even workers compute as long for each sample as those of the run, which computed `wanted` for a batch:
+  /// updates and encoding belong to that, and neighbours on a host may lengthen it. By the secant method, exact after three runs where
+  /// the one grows linearly with the other.
+  Times even_run(double wanted) {
+    constexpr int most_runs = 6;
+    constexpr double close = 1e-9;
+    out_.batch_seconds = wanted;
+    Times best = evened_times({}, true);
+    double batch = wanted, computed = best.batch_seconds(blueprint_.plan.batch), off = std::abs(computed - wanted),
+           slope = computed / batch;
+    for (int run = 1; run < most_runs && off > close * wanted; ++run) {
+      const double next = batch + (wanted - computed) / slope;
+      if (!(next > 0) || !std::isfinite(next)) break;
+      const double before = std::exchange(out_.batch_seconds, next);
+      Times times = evened_times({}, true);
+      const double now = times.batch_seconds(blueprint_.plan.batch);
+      slope = (now - computed) / (next - batch);
+      batch = next;
+      computed = now;
+      if (std::abs(now - wanted) < off) {
+        off = std::abs(now - wanted);
+        best = std::move(times);
+      } else {
+        out_.batch_seconds = before;
+        break;
+      }
+    }
+    return best;
+  }
+
+  Times evened_times(const Uneven& kept, bool trace = false) const {
+    Times times = times_of(evened(scenario_, blueprint_, out_.batch_seconds, kept), kernels_, trace, interrupted_);
     if (times.updates() < out_.updates) throw RunFailed("a run with even workers ends before its last update");
     return times;
   }

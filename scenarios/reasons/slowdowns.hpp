@@ -1,5 +1,6 @@
 // How much unevenness slows a run down: by kind of work and by worker, as Lin et al. 2025 (arXiv 2505.05713) define S, S_t and S_w.
-// T_ideal is the run with even workers: every batch takes the mean of all batches, and loaders and links are the median worker's.
+// T_ideal is the run with even workers: all compute as long for a sample as the run's workers do on average, and loaders, links and updates
+// are the median worker's.
 // S = T / T_ideal. S_t: all even but one kind of work. S_w: all even but one worker. Where the order of updates is the same (synchronous
 // schemes), each also has a value for every step.
 #pragma once
@@ -34,7 +35,7 @@ struct Slowdowns {
   std::string note;                       // why there are none; then nothing else is set
   std::uint64_t updates = 0;              // that were compared: the first ones of the run
   double seconds = 0, ideal_seconds = 0;  // T and T_ideal of these
-  double batch_seconds = 0;               // mean of all batches
+  double batch_seconds = 0;               // of a batch of even workers
   double all() const { return seconds / ideal_seconds; }
   struct Kind {
     WorkKind kind;

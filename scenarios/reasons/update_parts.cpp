@@ -122,7 +122,7 @@ std::string parts_text(const Scenario& scenario, const UpdateParts& parts) {
 }
 
 std::string bound_text(const Scenario& scenario, const UpdateParts& parts) {
-  if (parts.bound == Cause::nothing) return "computing: no other cause costs 1 % of an update";
+  if (parts.bound == Cause::nothing) return fmt::format("computing: no other cause costs {:.0f} % of an update", 100 * bottleneck_share);
   std::string who;
   if (parts.bound == Cause::slow_workers)
     for (const std::size_t group : parts.slow_groups) who += (who.empty() ? ": " : ", ") + workers_of_group(scenario, group);

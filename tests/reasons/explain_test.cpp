@@ -151,10 +151,11 @@ TEST_CASE("a slow spell costs the time that it adds, and compression the time of
 
 TEST_CASE("a cause that is absent has a row that says so and saves nothing") {
   const Explained all = explained(cluster(4), {});
-  REQUIRE(all.rows.size() == 11);
+  REQUIRE(all.rows.size() == 12);
   CHECK(all.rows.front().cause == Cause::nothing);
   CHECK(all.rows.back().cause == Cause::all);
-  for (const Cause cause : {Cause::jitter, Cause::slow_workers, Cause::server, Cause::staleness, Cause::faults, Cause::compression}) {
+  for (const Cause cause :
+       {Cause::jitter, Cause::slow_workers, Cause::server, Cause::serial, Cause::staleness, Cause::faults, Cause::compression}) {
     CAPTURE(std::string(name_of(cause)));
     CHECK(all.row(cause).absent);
     CHECK_FALSE(all.row(cause).note.empty());
@@ -360,8 +361,8 @@ TEST_CASE("the tables have the columns of the contract, and every row of the cau
     CHECK(std::ranges::count(line, ',') == 6);
     ++commas;
   }
-  CHECK(causes == "cause nothing jitter slow_workers bandwidth latency contention server staleness faults compression all ");
-  CHECK(commas == 12);
+  CHECK(causes == "cause nothing jitter slow_workers bandwidth latency contention server serial staleness faults compression all ");
+  CHECK(commas == all.rows.size() + 1);
   CHECK(elasticities_csv(all).starts_with("change,input_change,samples_per_second,rate_change,elasticity,"));
 }
 
