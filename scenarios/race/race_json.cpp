@@ -16,8 +16,12 @@ Json settings_json(const Tuning& tuning, std::size_t candidate) {
 Json entrants_json(const Race& race, const RaceOutcome& outcome) {
   Json entrants = Json::array();
   for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
-    Json json{{"entrant", race.entrants[entrant].label}, {"seeds", Json::array()}, {"tuned", Json()}};
-    for (const RaceRun& run : outcome.runs[entrant]) json["seeds"].push_back(run.seed);
+    Json json{{"entrant", race.entrants[entrant].label}, {"seeds", Json::array()}, {"outcomes", Json::array()}, {"tuned", Json()}};
+    for (const RaceRun& run : outcome.runs[entrant]) {
+      const std::string* const ended = scalar_of(run.fields, "outcome").text();
+      json["seeds"].push_back(run.seed);
+      json["outcomes"].push_back(ended ? Json(*ended) : Json("failed"));
+    }
     if (race.tuning) json["tuned"] = settings_json(*race.tuning, outcome.tuned[entrant].best);
     entrants.push_back(std::move(json));
   }
@@ -115,6 +119,7 @@ std::string race_json(const Race& race, const RaceReader& reader, const RaceOutc
   json["warnings"] = Json::array();
   for (const Tuned& tuned : outcome.tuned)
     for (const std::string& warning : tuned.warnings) json["warnings"].push_back(warning);
+  for (const std::string& warning : outcome.endings().notes()) json["warnings"].push_back(warning);
   json["failures"] = outcome.failures;
   json["failed_candidates"] = outcome.failed_candidates;
   return json_document(json);

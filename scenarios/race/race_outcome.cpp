@@ -11,4 +11,19 @@ std::vector<RunValues> RaceOutcome::times(const Finish& finish) const {
   return all;
 }
 
+Endings RaceOutcome::endings(std::size_t entrant) const {
+  Endings all;
+  for (const RaceRun& run : runs[entrant])
+    if (!run.fields.empty()) all.add(run.fields);
+  return all;
+}
+
+Endings RaceOutcome::endings() const {
+  Endings all;
+  for (const auto& own : runs)
+    for (const RaceRun& run : own)
+      if (!run.fields.empty()) all.add(run.fields);
+  return all;
+}
+
 }  // namespace straggler

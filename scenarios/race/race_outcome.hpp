@@ -6,6 +6,7 @@
 
 #include "scenarios/race/race.hpp"
 #include "scenarios/race/tuning.hpp"
+#include "scenarios/results/endings.hpp"
 #include "scenarios/statistics/better.hpp"
 
 namespace straggler {
@@ -27,6 +28,9 @@ struct RaceOutcome {
 
   /// [entrants]
   std::vector<RunValues> times(const Finish& finish) const;
+  /// Of the runs of an entrant that did not fail, or of all.
+  Endings endings(std::size_t entrant) const;
+  Endings endings() const;
 };
 
 }  // namespace straggler

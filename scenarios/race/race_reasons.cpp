@@ -54,6 +54,8 @@ class Reasons {
   std::string beaten(std::size_t other) const {
     const RunResult &a = means_[verdict_.ahead], &b = means_[other];
     const std::string first = fmt::format("{} is faster{} than {}", name(verdict_.ahead), where_of(finish_), name(other));
+    if (timing() && reached_[other] == 0)
+      return is_finished(b.outcome) ? std::string() : fmt::format("{}, which {}", first, how_it_ended(b.outcome));
     if (timing()) {
       const std::string why = why_faster(a, b);
       return why.empty() ? why : fmt::format("{}, {}", first, why);

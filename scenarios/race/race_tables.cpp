@@ -58,6 +58,11 @@ std::string times_table(const Race& race, const RaceReader& reader, const RaceOu
     for (std::size_t entrant = 0; entrant < times.size(); ++entrant)
       rows[entrant + 1].push_back(with_count(reached(times[entrant]), race.seeds, readable_seconds));
   }
+  if (!outcome.endings().all_finished()) {
+    rows[0].emplace_back("outcome");
+    for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant)
+      rows[entrant + 1].push_back(outcome.endings(entrant).outcomes());
+  }
   return aligned(rows, 1);  // the first row is titles
 }
 
@@ -84,6 +89,11 @@ std::string pairs_table(const Race& race, const RaceReader& reader, const RaceOu
   return aligned(rows, 1);  // the first row is titles
 }
 
+std::string outcome_text(const RaceRun& run) {
+  const std::string* const outcome = scalar_of(run.fields, "outcome").text();
+  return outcome ? *outcome : "failed";
+}
+
 std::string setting(const Race& race, const RaceReader& reader) {
   std::string text = fmt::format(
       "{} entrants, {} seeds each, {}", race.entrants.size(), race.seeds,
@@ -107,13 +117,15 @@ std::string readable_p(double p) {
 }
 
 std::string race_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
-  std::string text = "scheme,threshold,seed,time_s\n";
+  const bool finished = outcome.endings().all_finished();
+  std::string text = finished ? "scheme,threshold,seed,time_s\n" : "scheme,threshold,seed,time_s,outcome\n";
   for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant)
     for (const Finish& finish : reader.finishes())
       for (const RaceRun& run : outcome.runs[entrant]) {
         const auto seconds = seconds_to(finish, run.fields);
-        text += fmt::format("{},{},{},{}\n", csv_text(race.entrants[entrant].label), finish.name, run.seed,
+        text += fmt::format("{},{},{},{}", csv_text(race.entrants[entrant].label), finish.name, run.seed,
                             seconds ? number_text(*seconds) : "missed");
+        text += finished ? std::string("\n") : "," + outcome_text(run) + "\n";
       }
   return text;
 }
@@ -171,6 +183,7 @@ std::string race_table(const Race& race, const RaceReader& reader, const RaceOut
   for (const std::string& note : reader.notes()) text += "note: " + note + "\n";
   for (const Tuned& tuned : outcome.tuned)
     for (const std::string& warning : tuned.warnings) text += "warning: " + warning + "\n";
+  for (const std::string& warning : outcome.endings().notes()) text += "warning: " + warning + "\n";
   return text;
 }
 

@@ -6,7 +6,7 @@
 
 namespace straggler {
 
-/// A row for each entrant, finish and seed: `time_s` in seconds, or "missed".
+/// A row for each entrant, finish and seed: `time_s` in seconds, or "missed"; and the run's `outcome`, unless all finished.
 std::string race_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
 /// A row for each candidate of each entrant: its settings; for each level the number of runs that reached it and their mean time; its loss
 /// on held-out samples; and its rank among the entrant's candidates (1 races).

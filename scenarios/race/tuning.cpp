@@ -6,17 +6,9 @@
 #include <numeric>
 
 namespace straggler {
-namespace {
-
-/// A run that neither failed nor diverged.
-bool came_to_its_end(const PointOutcome& run) {
-  const auto outcome = run.result ? outcome_of(run.result->fields) : std::nullopt;
-  return outcome == Outcome::completed || outcome == Outcome::target_reached;
-}
-
-}  // namespace
 
 std::optional<double> seconds_to(const Finish& finish, const std::vector<SummaryField>& fields) {
+  if (!is_finished(fields)) return std::nullopt;
   if (!finish.field.empty()) return scalar_of(fields, finish.field).number();
   const auto seconds = scalar_of(fields, "simulated_seconds").number(), epochs = scalar_of(fields, "epochs").number();
   return seconds && epochs && *epochs > 0 ? std::optional(*seconds / *epochs) : std::nullopt;
@@ -28,7 +20,7 @@ Criterion criterion_of(const std::vector<PointOutcome>& runs, const std::vector<
   double losses = 0;
   for (const PointOutcome& run : runs) {
     const std::optional<double> loss = run.result ? scalar_of(run.result->fields, "final_validation_loss").number() : std::nullopt;
-    if (!loss || !came_to_its_end(run)) {
+    if (!loss || !is_finished(run.result->fields)) {
       criterion.failed = true;
       continue;
     }

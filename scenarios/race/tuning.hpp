@@ -19,7 +19,7 @@ struct Criterion {
     double seconds = 0;       // mean of these
     auto operator<=>(const Level&) const = default;
   };
-  bool failed = false;                                    // one of its runs failed or diverged
+  bool failed = false;                                    // one of its runs failed or did not finish
   std::vector<Level> levels;                              // as the race's, ascending
   double loss = std::numeric_limits<double>::infinity();  // at the end, mean of the runs
 
@@ -28,7 +28,7 @@ struct Criterion {
 
 Criterion criterion_of(const std::vector<PointOutcome>& runs, const std::vector<Finish>& levels);
 
-/// Seconds to the finish; none: it was missed.
+/// Seconds to the finish; none: it was missed, or the run did not finish.
 std::optional<double> seconds_to(const Finish& finish, const std::vector<SummaryField>& fields);
 
 struct Tuned {

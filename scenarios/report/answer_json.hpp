@@ -16,7 +16,7 @@ inline void from_json(const nlohmann::json& json, Description& description) {
   description = Description::of_lines(json.get<std::vector<std::string>>());
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShownRun, seed, numbers, sketch)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShownRun, seed, numbers, sketch, outcome)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShownSetting, name, paths, runs)
 
 template <class Answer>

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "scenarios/results/verdict.hpp"
+#include "scenarios/sweep/sweep_tables.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -27,6 +28,7 @@ class Findings {
     if (view_.most_repeats() < 2)
       say(view_.exact() ? "Every setting ran once, which is enough: every seed has the same timing."
                         : "Every setting ran once: one seed cannot tell chance from a difference (repeats: 5 could).");
+    for (const std::string& note : endings_of(view_.outcome()).notes()) say("Warning: " + note + ".");
     return std::move(sentences_);
   }
 
@@ -36,8 +38,15 @@ class Findings {
   const std::string& series_name(std::size_t setting) const {
     return axis(*plan_.series).labels[view_.settings()[setting].at[*plan_.series]];
   }
-  std::string value(std::size_t setting) const {
-    return value_text(view_.metric_of(setting), view_.settings()[setting].rows.size(), view_.metric().text);
+  std::string value(std::size_t setting) const { return view_.text(view_.settings()[setting], view_.metric().key, view_.metric().text); }
+
+  /// What settings without a value failed to do: runs of a metric of speed have one if they finish.
+  const char* did() const { return view_.metric().speed ? "finished" : "reached the target"; }
+  const char* does() const { return view_.metric().speed ? "finishes" : "reaches the target"; }
+  std::size_t unfinished(const std::vector<std::size_t>& settings) const {
+    return static_cast<std::size_t>(std::ranges::count_if(settings, [&](std::size_t setting) {
+      return std::ranges::none_of(view_.settings()[setting].rows, [](const SweepRow* row) { return is_finished(row->fields); });
+    }));
   }
 
   /// The best setting of each workload: workloads are no rivals of each other.
@@ -65,8 +74,11 @@ class Findings {
 
   void best_of(const std::vector<std::size_t>& whole, const std::string& where) {
     const std::vector<std::size_t> reached = view_.rank(whole, TestFamily::with_best).order;
+    const std::size_t unfinished = this->unfinished(whole);
     if (reached.empty()) {
-      say(where + (where.empty() ? "No" : "no") + " setting reached its target; a lower target or a later stop would tell them apart.");
+      const std::string no = where + (where.empty() ? "No" : "no");
+      say(unfinished == whole.size() ? no + " setting has a run that finished."
+                                     : no + " setting reached its target; a lower target or a later stop would tell them apart.");
       return;
     }
     const std::size_t first = reached.front();
@@ -78,7 +90,7 @@ class Findings {
     const Ranking ranking = view_.rank(reached, only_rivals() ? TestFamily::all_pairs : TestFamily::with_best);
     const std::string of = reached.size() == whole.size()
                                ? fmt::format("{} settings", whole.size())
-                               : fmt::format("the {} {} that reached the target", reached.size(), settings_word(reached.size()));
+                               : fmt::format("the {} {} that {}", reached.size(), settings_word(reached.size()), did());
     std::string what = ranking.winner ? "best" : "ahead";
     if (where.empty()) what.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(what.front())));
     const std::string with =
@@ -91,7 +103,7 @@ class Findings {
       sentence += fmt::format(" Too few seeds to tell it from: {}.", rival_names(ranking.open));
     say(std::move(sentence));
     reason(whole, ranking.order, ranking.winner.has_value());
-    if (const std::size_t missed = whole.size() - reached.size(); missed > 0)
+    if (const std::size_t missed = whole.size() - reached.size() - unfinished; missed > 0)
       say(fmt::format("{}{} of {} settings never reached the target in time.", where, missed, whole.size()));
   }
 
@@ -119,7 +131,7 @@ class Findings {
     const bool missed = std::find(order.begin(), order.end(), *other) == order.end();
     std::string why;
     if (view_.metric().speed)
-      why = why_faster(a, b);
+      why = missed ? std::string() : why_faster(a, b);
     else if (const ThresholdResult* at = find_threshold(a, a.target_accuracy.value_or(0)); at != nullptr && at->seconds)
       why = missed ? why_missed(a, b, at->threshold, second) : why_sooner(a, b, at->threshold);
     if (why.empty()) return;
@@ -166,7 +178,7 @@ class Findings {
     add_all(leads, "is fastest");
     add("there is no difference", ties);
     add("there are too few seeds to tell", open);
-    add("nobody reaches the target", nobody);
+    add(fmt::format("nobody {}", does()), nobody);
     if (parts.empty()) return;
     std::vector<std::string> leads_below;
     for (const auto& [name, count] : narrow) leads_below.push_back(fmt::format("{} in {}", name, count));
@@ -206,7 +218,7 @@ class Findings {
 
   std::string winner(const std::vector<std::size_t>& among) const {
     const Ranking ranking = view_.rank(among);
-    if (ranking.order.empty()) return "nobody reaches the target";
+    if (ranking.order.empty()) return fmt::format("nobody {}", does());
     if (ranking.winner || ranking.one_run) return series_name(ranking.order.front());
     std::vector<std::string> names;
     for (const std::size_t setting : ranking.open.empty() ? ranking.alike : ranking.open) names.push_back(series_name(setting));

@@ -74,6 +74,7 @@ RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutco
   }
   if (race.tuning) add_tuning(*race.tuning, reader, outcome, answer);
   answer.notes = reader.notes();
+  for (const std::string& warning : outcome.endings().notes()) answer.warnings.push_back(warning);
   answer.failures = outcome.failures;
   answer.reasons = outcome.reasons;
   return answer;

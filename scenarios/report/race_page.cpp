@@ -101,8 +101,12 @@ class RacePage {
       if (entrant < answer_.chosen.size())
         rows.back().insert(rows.back().end(), answer_.chosen[entrant].begin(), answer_.chosen[entrant].end());
     }
+    const bool finished = std::ranges::all_of(answer_.settings, [](const ShownSetting& each) { return each.endings().all_finished(); });
+    if (!finished) head.emplace_back("outcome");
+    for (std::size_t entrant = 0; entrant < rows.size() && !finished; ++entrant)
+      rows[entrant].push_back(answer_.settings[entrant].endings().outcomes());
     rows.push_back({"who wins"});
-    rows.back().resize(1 + answer_.tuned.size());
+    rows.back().resize(head.size());
     for (std::size_t i = 0; i < answer_.finishes.size(); ++i) {
       head.push_back(finish_title(answer_.finishes[i]));
       const std::vector<RunValues> times = answer_.times(answer_.finishes[i]);

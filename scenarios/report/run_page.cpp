@@ -17,6 +17,7 @@
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/report/time_shares.hpp"
 #include "scenarios/results/below_again.hpp"
+#include "scenarios/results/endings.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/result_table.hpp"
@@ -45,6 +46,8 @@ class Summary {
     return text ? *text : std::string();
   }
   std::optional<Outcome> outcome() const { return outcome_of(fields_); }
+  /// Of what a finished run learned.
+  std::optional<std::string> warning() const { return is_finished(fields_) ? guess_warning(learned_of(fields_)) : std::nullopt; }
   std::optional<double> number(const char* key) const { return scalar_of(fields_, key).number(); }
   std::optional<std::uint64_t> count(const char* key) const { return scalar_of(fields_, key).count(); }
 
@@ -177,7 +180,8 @@ class RunPage {
                                      ? ", more messages arrive at the server than it handles; give a shorter cluster.servers.per_message, "
                                        "fewer workers, larger batches, or a scheme whose workers wait for answers"
                                      : ""));
-    if (const auto warning = warning_of_loss(curve)) said.push_back("Warning: " + *warning + ".");
+    for (const auto& warning : {warning_of_loss(curve), summary_.warning()})
+      if (warning) said.push_back("Warning: " + *warning + ".");
     body_ += "<h2>What came out</h2>\n<ul class=\"findings\">\n";
     for (const std::string& sentence : said) body_ += "<li>" + xml_text(sentence) + "</li>\n";
     body_ += "</ul>\n";

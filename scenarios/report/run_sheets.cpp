@@ -45,6 +45,8 @@ std::optional<double> number_of(const ShownRun& run, const char* key) {
   return at == run.numbers.end() ? std::nullopt : std::optional(at->second);
 }
 
+bool is_finished(const ShownRun& run) { return straggler::is_finished({{"outcome", Scalar(run.outcome)}}); }
+
 std::string link_text(const std::string& name, double use) { return fmt::format("{}, {}", name, share_text(use)); }
 
 std::vector<LearningPoint> points_of(const RunSketch& sketch, bool epochs, std::optional<double> SketchPoint::*value) {
@@ -88,7 +90,9 @@ std::vector<std::size_t> chosen_of(const std::vector<std::size_t>& order) {
 }  // namespace
 
 ShownRun shown_run(std::uint64_t seed, const std::vector<SummaryField>& fields, const std::string& sketch) {
+  const std::string* const outcome = scalar_of(fields, "outcome").text();
   ShownRun run{seed, {}, sketch};
+  if (outcome) run.outcome = *outcome;
   for (const SheetColumn& column : sheet_columns)
     if (const auto value = scalar_of(fields, column.key).number()) run.numbers[column.key] = *value;
   if (const auto target = scalar_of(fields, "target_accuracy").number()) run.numbers["target_accuracy"] = *target;
@@ -99,6 +103,12 @@ std::optional<double> ShownSetting::target() const {
   for (const ShownRun& run : runs)
     if (const auto target = number_of(run, "target_accuracy")) return target;
   return std::nullopt;
+}
+
+Endings ShownSetting::endings() const {
+  Endings all;
+  for (const ShownRun& run : runs) all.add(run.outcome);
+  return all;
 }
 
 std::vector<std::size_t> setting_looks(const std::vector<ShownSetting>& settings) {
@@ -195,14 +205,15 @@ std::vector<Figure> RunSheets::time_split(const std::vector<std::size_t>& settin
   std::vector<std::string> names, links;
   std::vector<std::vector<double>> rows;
   for (const std::size_t i : settings) {
-    if (settings_[i].runs.empty()) continue;
+    const auto finished = std::ranges::count_if(settings_[i].runs, [](const ShownRun& run) { return is_finished(run); });
+    if (finished == 0) continue;
     names.push_back(settings_[i].name);
     links.push_back(link(i));
     rows.emplace_back();
     for (const TimeShare& share : time_shares) {
       double sum = 0;
-      for (const ShownRun& run : settings_[i].runs) sum += number_of(run, share.key).value_or(0);
-      rows.back().push_back(sum / static_cast<double>(settings_[i].runs.size()));
+      for (const ShownRun& run : settings_[i].runs) sum += is_finished(run) ? number_of(run, share.key).value_or(0) : 0;
+      rows.back().push_back(sum / static_cast<double>(finished));
     }
   }
   if (rows.empty() || rows.size() > most_split) return {};
@@ -220,7 +231,7 @@ std::string RunSheets::facts(const std::vector<std::size_t>& settings) const {
   for (const std::size_t i : settings) {
     double sum = 0, count = 0;
     for (const ShownRun& run : settings_[i].runs)
-      if (const auto value = number_of(run, "staleness_mean")) {
+      if (const auto value = number_of(run, "staleness_mean"); value && is_finished(run)) {
         sum += *value;
         ++count;
       }
@@ -245,12 +256,15 @@ std::string RunSheets::table(std::size_t setting) const {
       columns.push_back(&column);
   const bool links = std::any_of(shown_[setting].sketches.begin(), shown_[setting].sketches.end(),
                                  [](const RunSketch& sketch) { return !sketch.busiest_link.empty(); });
+  const bool finished = settings_[setting].endings().all_finished();
   std::vector<std::string> head{"seed"};
+  if (!finished) head.emplace_back("outcome");
   for (const SheetColumn* column : columns) head.emplace_back(column->title);
   if (links) head.emplace_back("busiest link");
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     rows.push_back({std::to_string(runs[i].seed)});
+    if (!finished) rows.back().push_back(runs[i].outcome);
     for (const SheetColumn* column : columns) {
       const auto value = number_of(runs[i], column->key);
       rows.back().push_back(value ? column->text(*value) : std::string_view(column->key) == "time_to_target_s" ? "missed" : "\u2013");

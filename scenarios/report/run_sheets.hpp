@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scenarios/report/figure.hpp"
+#include "scenarios/results/endings.hpp"
 #include "scenarios/results/run_sketch.hpp"
 
 namespace straggler {
@@ -19,6 +20,7 @@ struct ShownRun {
   std::uint64_t seed = 0;
   std::map<std::string, double> numbers;  // scalars that sheets show, and target_accuracy
   std::string sketch;                     // written(RunSketch); empty: there is none
+  std::string outcome = "completed";
 };
 ShownRun shown_run(std::uint64_t seed, const std::vector<SummaryField>& fields, const std::string& sketch);
 
@@ -30,6 +32,8 @@ struct ShownSetting {
 
   /// The target of its runs; none: they have none.
   std::optional<double> target() const;
+  /// How its runs ended.
+  Endings endings() const;
 };
 
 /// Looks of their curves: settings of one scheme share its colour and differ in dashes; without schemes each has a colour.

@@ -43,7 +43,7 @@ std::vector<ShownRun> shown_runs(const Measured& measured) {
 std::string why_ahead(const Metric& metric, const Measured& a, const Measured& b, const std::string& b_name) {
   const std::optional<RunResult> first = mean_result(a.runs), second = mean_result(b.runs);
   if (!first || !second) return {};
-  if (metric.name == "samples_per_second") return why_faster(*first, *second);
+  if (metric.name == "samples_per_second") return b.reached > 0 ? why_faster(*first, *second) : std::string();
   const std::optional<double> threshold = metric.name == "time_to_target_s" ? first->target_accuracy : threshold_of(metric.name);
   const ThresholdResult* const at = threshold ? find_threshold(*first, *threshold) : nullptr;
   if (at == nullptr || !at->seconds) return {};

@@ -139,16 +139,24 @@ class SearchPage {
     return value_text({value.count, value.mean, 0, value.half_width}, value.repeats, text_);
   }
 
+  bool all_finished() const {
+    return std::ranges::all_of(settings_, [](const ShownSetting& setting) { return setting.endings().all_finished(); });
+  }
+  static std::string outcomes_of(const std::vector<ShownRun>& runs) { return ShownSetting{{}, {}, runs}.endings().outcomes(); }
+
   std::string table(const TriedGroup& group) const {
     std::vector<std::string> head{"tried"};
     for (const SearchedSetting& setting : answer_.over) head.push_back(axis_title(setting.path));
     head.insert(head.end(), {metric_title(answer_.metric), "stands"});
+    const bool finished = all_finished();
+    if (!finished) head.emplace_back("outcome");
     std::vector<std::vector<std::string>> rows;
     for (std::size_t i = 0; i < group.points.size(); ++i) {
       const TriedSetting& point = group.points[i];
       rows.push_back({std::to_string(i + 1)});
       rows.back().insert(rows.back().end(), point.labels.begin(), point.labels.end());
       rows.back().insert(rows.back().end(), {value_of(point.value), point.stands});
+      if (!finished) rows.back().push_back(outcomes_of(point.runs));
     }
     return html_table(head, rows, 0, group.best);
   }
@@ -156,13 +164,17 @@ class SearchPage {
   std::string table(const ComparedGroup& group) const {
     const std::string &first = answer_.between[0], &second = answer_.between[1];
     std::vector<std::vector<std::string>> rows;
+    const bool finished = all_finished();
     for (const ComparedSetting& point : group.points) {
       const AnswerValue& difference = point.difference;
       std::string gap = difference.count == 0 ? std::string("\u2013") : (difference.mean < 0 ? "-" : "") + text_(std::abs(difference.mean));
       if (difference.count > 1) gap += " \u00b1 " + text_(difference.half_width);
       rows.push_back({point.label, value_of(point.first), value_of(point.second), gap, point.verdict});
+      if (!finished) rows.back().insert(rows.back().end(), {outcomes_of(point.first_runs), outcomes_of(point.second_runs)});
     }
-    return html_table({axis_title(answer_.along.path), first, second, first + " minus " + second, "better"}, rows, 0, rows.size());
+    std::vector<std::string> head{axis_title(answer_.along.path), first, second, first + " minus " + second, "better"};
+    if (!finished) head.insert(head.end(), {first + ", outcome", second + ", outcome"});
+    return html_table(head, rows, 0, rows.size());
   }
 
   std::string paths_text() const {

@@ -70,7 +70,7 @@ class SweepFigures {
   std::vector<std::string> series_names() const { return plan_.series ? axis(*plan_.series).labels : std::vector<std::string>{""}; }
 
   std::string tip(const ReportSetting& setting, const Shown& shown) const {
-    return view_.name_of(setting) + ": " + value_text(view_.statistics(setting, shown.key), setting.rows.size(), shown.text);
+    return view_.name_of(setting) + ": " + view_.text(setting, shown.key, shown.text);
   }
 
   Curve curve(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown, std::optional<std::size_t> series) const {
@@ -163,7 +163,7 @@ class SweepFigures {
         std::string name = names[series];
         for (std::size_t i = 0; i < facet.size(); ++i) name += (name.empty() ? "" : ", ") + axis(plan_.facets[i]).labels[facet[i]];
         chart.rows.push_back({name, looks[series], value.count == 0, value.mean, value.half_width,
-                              value_text(value, setting.rows.size(), shown.text), link_of(*at)});
+                              view_.text(setting, shown.key, shown.text), link_of(*at)});
       }
     chart.label = titled(shown.title, plan_, {});
     figures_.push_back(figure_of(titled(shown.title, plan_, {}), {}, chart));
@@ -174,14 +174,18 @@ class SweepFigures {
     if (view_.settings().size() > most_settings_split || !view_.has("compute_fraction")) return;
     std::vector<std::string> names;
     std::vector<std::vector<double>> rows;
-    for (const ReportSetting& setting : view_.settings()) {
+    std::vector<std::string> links;
+    for (std::size_t i = 0; i < view_.settings().size(); ++i) {
+      const ReportSetting& setting = view_.settings()[i];
+      if (view_.values(setting, "compute_fraction").empty()) continue;
       names.push_back(view_.name_of(setting));
+      links.push_back(link_of(i));
       rows.emplace_back();
       for (const TimeShare& share : time_shares) rows.back().push_back(view_.statistics(setting, share.key).mean);
     }
     StackChart chart = time_split(names, rows);
     if (chart.parts.empty()) return;
-    for (std::size_t setting = 0; setting < names.size(); ++setting) chart.links.push_back(link_of(setting));
+    chart.links = std::move(links);
     figures_.push_back(figure_of(chart.label, "Means over the runs of a setting.", chart));
   }
 
@@ -192,7 +196,7 @@ class SweepFigures {
     for (const std::size_t setting : among) {
       const ReportSetting& each = view_.settings()[setting];
       cell.tip += (cell.tip.empty() ? "" : "; ") + axis(*plan_.series).labels[each.at[*plan_.series]] + " " +
-                  value_text(view_.metric_of(setting), each.rows.size(), view_.metric().text);
+                  view_.text(each, view_.metric().key, view_.metric().text);
     }
     const Ranking ranking = view_.rank(among);
     if (ranking.order.empty()) {
@@ -226,10 +230,11 @@ class SweepFigures {
     const ReportSetting& setting = view_.settings()[at.front()];
     const RepeatStatistics value = view_.metric_of(at.front());
     cell.link = link_of(at.front());
-    cell.tip = view_.name_of(setting) + ": " + value_text(value, setting.rows.size(), view_.metric().text);
+    const std::string text = view_.text(setting, view_.metric().key, view_.metric().text);
+    cell.tip = view_.name_of(setting) + ": " + text;
     if (value.count == 0) {
       cell.kind = MapCell::Kind::nobody;
-      cell.lines = {"missed"};
+      cell.lines = {view_.endings(setting).all_finished() ? "missed" : text};
       return cell;
     }
     cell.kind = MapCell::Kind::level;

@@ -10,6 +10,7 @@
 #include "scenarios/report/run_sheets.hpp"
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/report/sweep_figures.hpp"
+#include "scenarios/sweep/sweep_tables.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/text_lines.hpp"
 #include "sim/base/xml_text.hpp"
@@ -115,6 +116,8 @@ std::string table(const SweepView& view, const RunSheets& sheets, const std::vec
   for (const ReportAxis& axis : view.axes()) head.push_back(axis.title);
   const std::size_t words = head.size();
   head.emplace_back("runs");
+  const bool finished = endings_of(view.outcome()).all_finished();
+  if (!finished) head.emplace_back("outcome");
   for (const Column& column : columns) head.emplace_back(column.title);
   std::vector<std::string> busiest, links;
   for (std::size_t i = 0; i < shown.size(); ++i) {
@@ -128,6 +131,7 @@ std::string table(const SweepView& view, const RunSheets& sheets, const std::vec
     std::vector<std::string> row;
     for (std::size_t axis = 0; axis < view.axes().size(); ++axis) row.push_back(view.axes()[axis].labels[setting.at[axis]]);
     row.push_back(std::to_string(setting.rows.size()));
+    if (!finished) row.push_back(view.endings(setting).outcomes());
     for (const Column& column : columns) {
       const RepeatStatistics value = view.statistics(setting, column.key);
       const bool target = std::string_view(column.key) == "time_to_target_s";

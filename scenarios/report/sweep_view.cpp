@@ -89,10 +89,12 @@ SweepView::SweepView(const std::vector<std::string>& columns, const SweepOutcome
 void SweepView::find_metric() {
   std::vector<double> targets, samples;
   bool scored = false;
-  for (const ReportSetting& setting : settings_) {
-    for (const auto& [repeat, target] : values(setting, "target_accuracy")) targets.push_back(target);
+  for (const ReportSetting& setting : settings_)
     for (const auto& [repeat, count] : values(setting, "samples")) samples.push_back(count);
-    scored = scored || !values(setting, "time_to_target_s").empty() || !values(setting, "final_test_accuracy").empty();
+  for (const SweepRow& row : outcome_.rows) {
+    if (const auto target = scalar_of(row.fields, "target_accuracy").number()) targets.push_back(*target);
+    scored = scored || scalar_of(row.fields, "time_to_target_s").is_number() || scalar_of(row.fields, "final_test_accuracy").is_number() ||
+             outcome_of(row.fields) == Outcome::diverged;
   }
   if (!targets.empty() && scored) {
     const std::string what = alike(targets) ? number_text(targets.front()) + " test accuracy" : std::string("the target");
@@ -123,8 +125,19 @@ bool SweepView::has(const std::string& key) const {
 std::map<std::int64_t, double> SweepView::values(const ReportSetting& setting, const std::string& key) const {
   std::map<std::int64_t, double> all;
   for (const SweepRow* row : setting.rows)
-    if (const auto value = scalars_.find(*row, key).number()) all[row->repeat] = *value;
+    if (const auto value = scalars_.find(*row, key).number(); value && is_finished(row->fields)) all[row->repeat] = *value;
   return all;
+}
+
+Endings SweepView::endings(const ReportSetting& setting) const {
+  Endings endings;
+  for (const SweepRow* row : setting.rows) endings.add(row->fields);
+  return endings;
+}
+
+std::string SweepView::text(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const {
+  const bool any = std::ranges::any_of(setting.rows, [](const SweepRow* row) { return is_finished(row->fields); });
+  return any ? value_text(statistics(setting, key), setting.rows.size(), text) : endings(setting).outcomes();
 }
 
 RepeatStatistics SweepView::statistics(const ReportSetting& setting, const std::string& key) const {

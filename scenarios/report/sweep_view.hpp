@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/results/endings.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/statistics/better.hpp"
 #include "scenarios/statistics/statistics.hpp"
@@ -64,9 +65,14 @@ class SweepView {
   const std::vector<ReportSetting>& settings() const { return settings_; }
   const ReportMetric& metric() const { return metric_; }
 
+  /// Some finished run has a value.
   bool has(const std::string& key) const;
-  /// By repeat.
+  /// By repeat, of those that finished.
   std::map<std::int64_t, double> values(const ReportSetting& setting, const std::string& key) const;
+  /// How the runs of a setting ended.
+  Endings endings(const ReportSetting& setting) const;
+  /// The setting's mean as value_text() has it; "diverged" and the like where no run finished.
+  std::string text(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const;
   RepeatStatistics statistics(const ReportSetting& setting, const std::string& key) const;
   RepeatStatistics metric_of(std::size_t setting) const { return statistics(settings_[setting], metric_.key); }
   /// The mean over the runs of a setting, as comparisons see one.

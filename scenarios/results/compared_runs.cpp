@@ -20,6 +20,7 @@ std::optional<SpeedUps> speed_ups_of(const Comparison& comparison) {
   const RunResult& reference = comparison.runs[comparison.reference];
   SpeedUps speed_ups;
   double reference_seconds = 0;
+  if (!is_finished(reference.outcome)) return std::nullopt;
   if (comparison.different.empty())
     for (const ThresholdResult& row : reference.thresholds)
       if (row.seconds) {
@@ -29,6 +30,7 @@ std::optional<SpeedUps> speed_ups_of(const Comparison& comparison) {
   if (!speed_ups.threshold && !comparison.timing_only) return std::nullopt;
   for (const RunResult& run : comparison.runs) {
     std::optional<double>& ratio = speed_ups.ratios.emplace_back();
+    if (!is_finished(run.outcome)) continue;
     if (speed_ups.threshold) {
       const ThresholdResult* const row = find_threshold(run, *speed_ups.threshold);
       // A prediction that errs is no speed-up.

@@ -12,12 +12,14 @@ struct Comparison {
   std::vector<RunResult> runs;
   std::vector<std::string> labels;  // [runs], distinct: the names, or the folders where names repeat
   std::vector<double> thresholds;   // of all runs, targets included; ascending
-  std::size_t reference = 0;        // the first synchronous run (scheme ssgd), else the first; with accuracies, if any has them
+  /// The first synchronous run (scheme ssgd), else the first: of those that finished and, if any has them, have accuracies.
+  std::size_t reference = 0;
   /// The deciding accuracy: the target that all runs had, if at least one reached it; otherwise the highest threshold that every run has
   /// and at least one reached; failing that, the highest that at least one reached. None: no run reached any, or they do not compare. Runs
-  /// for timing alone do not count.
+  /// for timing alone do not count, nor does what runs reached that did not finish.
   std::optional<double> deciding;
-  /// Least time to `deciding`, of at least two runs that have it as a threshold; timing alone: most samples per second; none: no run wins.
+  /// The finished run with the least time to `deciding`, of at least two runs that have it as a threshold; timing alone: with the most
+  /// samples per second of at least two finished runs; none: no run wins.
   std::optional<std::size_t> winner;
   bool timing_only = false;        // no run has accuracies
   bool mixed = false;              // measured runs and simulated ones: no winner among all, see predictions.hpp
@@ -36,7 +38,7 @@ const ThresholdResult* find_threshold(const RunResult& run, double threshold);
 struct SpeedUps {
   /// Where times are taken: the highest threshold that the reference reached. None: samples per second, since no run has accuracies.
   std::optional<double> threshold;
-  std::vector<std::optional<double>> ratios;  // [runs]; none: not reached, or one is measured and the other simulated
+  std::vector<std::optional<double>> ratios;  // [runs]; none: not reached, not finished, or one is measured and the other simulated
 };
 /// Nothing where neither times to accuracies nor samples per second compare.
 std::optional<SpeedUps> speed_ups_of(const Comparison& comparison);

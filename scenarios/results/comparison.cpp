@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "scenarios/results/endings.hpp"
 #include "scenarios/results/predictions.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/verdict.hpp"
@@ -32,13 +33,16 @@ std::vector<std::string> labels_of(const std::vector<RunResult>& runs) {
 
 std::size_t reference_of(const Comparison& comparison) {
   const auto eligible = [&](const RunResult& run) { return comparison.timing_only || !timing_alone(run); };
-  std::optional<std::size_t> first;
-  for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
-    if (!eligible(comparison.runs[i])) continue;
-    if (comparison.runs[i].scheme == "ssgd") return i;
-    if (!first) first = i;
+  for (const bool unfinished : {false, true}) {
+    std::optional<std::size_t> first;
+    for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
+      if (!eligible(comparison.runs[i]) || !(unfinished || is_finished(comparison.runs[i].outcome))) continue;
+      if (comparison.runs[i].scheme == "ssgd") return i;
+      if (!first) first = i;
+    }
+    if (first) return *first;
   }
-  return first.value_or(0);
+  return 0;
 }
 
 /// The target, if every run with accuracies had the same and at least one reached it.
@@ -50,7 +54,7 @@ std::optional<double> common_target(const Comparison& comparison) {
     if (!run.target_accuracy || (target && run.target_accuracy != target)) return std::nullopt;
     target = run.target_accuracy;
     const ThresholdResult* row = find_threshold(run, *target);
-    reached = reached || (row && row->seconds);
+    reached = reached || (row && row->seconds && is_finished(run.outcome));
   }
   return reached ? target : std::nullopt;
 }
@@ -64,7 +68,7 @@ std::optional<double> deciding_threshold(const Comparison& comparison) {
     for (const RunResult& run : comparison.runs) {
       const ThresholdResult* row = find_threshold(run, threshold);
       by_all = by_all && (row || timing_alone(run));
-      by_one = by_one || (row && row->seconds);
+      by_one = by_one || (row && row->seconds && is_finished(run.outcome));
     }
     if (by_one) (by_all ? common : any) = threshold;
   }
@@ -77,6 +81,7 @@ std::optional<std::size_t> winner_of(const Comparison& comparison) {
   std::size_t asked = 0;
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const RunResult& run = comparison.runs[i];
+    const bool finished = is_finished(run.outcome);
     std::optional<double> score;
     if (comparison.deciding) {
       const ThresholdResult* row = find_threshold(run, *comparison.deciding);
@@ -84,13 +89,14 @@ std::optional<std::size_t> winner_of(const Comparison& comparison) {
       if (row && !timing_alone(run)) ++asked;
     } else if (comparison.timing_only) {
       score = run.samples_per_second;
+      asked += finished ? 1 : 0;
     }
-    if (score && (!best_score || *score > *best_score)) {
+    if (finished && score && (!best_score || *score > *best_score)) {
       best = i;
       best_score = score;
     }
   }
-  const bool unopposed = comparison.deciding && asked < 2 && comparison.runs.size() > 1;
+  const bool unopposed = asked < 2 && comparison.runs.size() > 1;
   return unopposed ? std::nullopt : best;
 }
 
@@ -125,14 +131,15 @@ void note_difference(Comparison& comparison, const char* what, Value value) {
     comparison.notes.push_back(fmt::format("the runs differ in {}: {}", what, groups));
 }
 
-/// A run that stopped before the winner was there has not shown that it is slower, unless it diverged.
+/// A run that stopped before the winner was there has not shown that it is slower, unless it could not go on.
 void note_short_runs(Comparison& comparison) {
   if (!comparison.deciding || !comparison.winner) return;
   const double best = *find_threshold(comparison.runs[*comparison.winner], *comparison.deciding)->seconds;
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const RunResult& run = comparison.runs[i];
     const ThresholdResult* row = find_threshold(run, *comparison.deciding);
-    if (!row || row->seconds || run.simulated_seconds >= best || timing_alone(run) || run.outcome == Outcome::diverged) continue;
+    const bool ended = cannot_go_on(run.outcome) || run.outcome == Outcome::diverged;
+    if (!row || row->seconds || run.simulated_seconds >= best || timing_alone(run) || ended) continue;
     comparison.notes.push_back(fmt::format("'{}' ended after {}, before the winner's {}: run longer, it might win", comparison.labels[i],
                                            readable_seconds(run.simulated_seconds), readable_seconds(best)));
   }
@@ -210,10 +217,12 @@ void add_notes(Comparison& comparison) {
   note_not_asked(comparison);
   note_chance(comparison);
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
-    const Outcome outcome = comparison.runs[i].outcome;
-    if (outcome == Outcome::interrupted || outcome == Outcome::diverged)
+    const RunResult& run = comparison.runs[i];
+    if (!is_finished(run.outcome))
       comparison.notes.push_back(
-          fmt::format("'{}' {}", comparison.labels[i], outcome == Outcome::diverged ? "diverged" : "was interrupted"));
+          fmt::format("'{}' {}{}", comparison.labels[i], how_it_ended(run.outcome), comparison.runs.size() > 1 ? ": it cannot win" : ""));
+    else if (const std::optional<std::string> warning = guess_warning(learned_of(run.summary)))
+      comparison.notes.push_back(fmt::format("'{}': {}", comparison.labels[i], *warning));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 
 #include "scenarios/results/json.hpp"
@@ -168,6 +169,9 @@ RunResult result_of(const std::vector<SummaryField>& fields, const RunSketch& sk
 }
 
 RunResult mean_of(const std::vector<RunResult>& runs) {
+  std::vector<RunResult> finished;
+  std::ranges::copy_if(runs, std::back_inserter(finished), [](const RunResult& run) { return is_finished(run.outcome); });
+  if (!finished.empty() && finished.size() < runs.size()) return mean_of(finished);
   RunResult all = runs.front();
   if (runs.size() == 1) return all;
   for (double RunResult::*const count :
@@ -187,10 +191,8 @@ RunResult mean_of(const std::vector<RunResult>& runs) {
                                      [&](const ThresholdResult& each) { return each.threshold == row.threshold; });
         return at == run.thresholds.end() ? std::optional<double>() : (*at).*value;
       });
-  for (const RunResult& run : runs) {
-    if (run.outcome == Outcome::diverged) all.outcome = Outcome::diverged;
+  for (const RunResult& run : runs)
     if (all.waited_for.empty()) all.waited_for = run.waited_for;
-  }
   all.summary.clear();
   return all;
 }

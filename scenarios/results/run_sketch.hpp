@@ -36,8 +36,8 @@ RunSketch read_sketch(const std::string& text);
 
 /// A point of a sweep as comparisons see a run. It has no folder; scalars that are not among `fields` are 0 or none.
 RunResult result_of(const std::vector<SummaryField>& fields, const RunSketch& sketch);
-/// Repeats of one setting as one result: means over the runs that have a value, times to an accuracy over those that reached it. At least
-/// one run.
+/// Repeats of one setting as one result: means over the runs that finished (if none did, over all) and have a value, times to an accuracy
+/// over those that reached it. At least one run.
 RunResult mean_of(const std::vector<RunResult>& runs);
 /// The same of runs that have `fields` and a `sketch`; those without fields have failed. None: all have.
 template <class Runs>

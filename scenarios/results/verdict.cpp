@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "scenarios/results/endings.hpp"
 #include "scenarios/statistics/pair_test.hpp"
 #include "sim/base/readable.hpp"
 
@@ -87,9 +88,12 @@ class Sentence {
 
   std::string text() const {
     if (comparison_.runs.size() == 1) return alone();
+    const auto finished = std::ranges::count_if(comparison_.runs, [](const RunResult& run) { return is_finished(run.outcome); });
+    if (finished == 0) return "No run wins: none finished.";
     if (!comparison_.different.empty())
       return fmt::format("No run wins: their accuracies do not compare, as they learn from different data: {}.", comparison_.different);
     if (comparison_.deciding) return comparison_.winner ? by_accuracy() : unopposed();
+    if (comparison_.timing_only && finished == 1) return only_one_finished();
     if (comparison_.timing_only) return by_throughput();
     return nobody();
   }
@@ -104,14 +108,18 @@ class Sentence {
     return label == scheme ? fmt::format("'{}'", label) : fmt::format("'{}' ({})", label, scheme);
   }
 
+  bool finished(std::size_t i) const { return is_finished(run(i).outcome); }
+
+  /// None: not reached, or not finished.
   std::optional<double> seconds(std::size_t i) const {
     const ThresholdResult* row = find_threshold(run(i), *comparison_.deciding);
-    return row ? row->seconds : std::nullopt;
+    return row && finished(i) ? row->seconds : std::nullopt;
   }
 
   /// Ranks the runs that did not win; larger is better: those that reached the accuracy, the sooner the better, then the others by
-  /// accuracy.
+  /// accuracy, then those that did not finish.
   std::pair<bool, double> standing(std::size_t i) const {
+    if (!finished(i)) return {false, -2};
     if (comparison_.timing_only) return {true, run(i).samples_per_second.value_or(0)};
     if (const std::optional<double> reached = seconds(i)) return {true, -*reached};
     return {false, run(i).final_test_accuracy.value_or(-1)};
@@ -135,6 +143,9 @@ class Sentence {
 
   std::string alone() const {
     const RunResult& only = run(0);
+    if (!finished(0))
+      return fmt::format("There is only one run, so nothing to compare: {} {} after {}.", called(0), how_it_ended(only.outcome),
+                         readable_seconds(only.simulated_seconds));
     std::string what = fmt::format("handles {} samples per second", readable_number(only.samples_per_second.value_or(0)));
     if (comparison_.deciding)
       what = fmt::format("reaches {} test accuracy in {}", percent(*comparison_.deciding), readable_seconds(*seconds(0)));
@@ -159,7 +170,7 @@ class Sentence {
   }
 
   std::string nobody() const {
-    const auto accuracy = [&](std::size_t i) { return run(i).final_test_accuracy.value_or(-1); };
+    const auto accuracy = [&](std::size_t i) { return finished(i) ? run(i).final_test_accuracy.value_or(-1) : -1; };
     std::size_t best = 0;
     for (std::size_t i = 1; i < comparison_.runs.size(); ++i)
       if (accuracy(i) > accuracy(best)) best = i;
@@ -169,6 +180,12 @@ class Sentence {
       return fmt::format("No run wins on time to accuracy, as none was asked for a threshold (evaluate.thresholds) or a target: {}.",
                          nearest);
     return fmt::format("No run wins: none reached even {} test accuracy; {}.", percent(comparison_.thresholds.front()), nearest);
+  }
+
+  std::string only_one_finished() const {
+    std::size_t only = 0;
+    while (!finished(only)) ++only;
+    return fmt::format("No run wins: only {} finished.", called(only));
   }
 
   static std::string with_comma(const std::string& reason) { return reason.empty() ? reason : ", " + reason; }
@@ -234,7 +251,12 @@ std::string both_parts(const RunResult& a, const RunResult& b, double threshold)
 }
 
 std::string why_missed(const RunResult& a, const RunResult& b, double threshold, const std::string& b_name) {
-  if (b.outcome == Outcome::diverged) return fmt::format("which {} does not: it diverged", b_name);
+  if (!is_finished(b.outcome)) {
+    const ThresholdResult* const before = find_threshold(b, threshold);
+    if (before && before->seconds)
+      return fmt::format("which {} did after {}, before it {}", b_name, readable_seconds(*before->seconds), how_it_ended(b.outcome));
+    return fmt::format("which {} does not: it {}", b_name, how_it_ended(b.outcome));
+  }
   const ThresholdResult& got = *find_threshold(a, threshold);
   const bool cut_short = b.simulated_seconds < *got.seconds;
   std::string out = fmt::format("which {} {} {}", b_name, cut_short ? "had not, when its run ended after only" : "does not in",

@@ -126,6 +126,7 @@ CrossoverOutcome run_crossover(const SearchFile& search, const Trials::Options& 
   }
   for (std::size_t group = 0; group < groups.size(); ++group) outcome.groups.push_back(groups[group].finish(trials.groups()[group].labels));
   outcome.failures = trials.failures();
+  outcome.endings = trials.endings();
   outcome.runs = trials.runs();
   outcome.timing_runs = trials.timing_runs();
   return outcome;

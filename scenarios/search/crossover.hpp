@@ -47,6 +47,7 @@ struct CrossoverOutcome {
   Metric metric;
   std::vector<CrossoverGroup> groups;
   std::vector<std::string> failures;
+  Endings endings;
   std::size_t runs = 0, timing_runs = 0;
   bool interrupted = false;
 };

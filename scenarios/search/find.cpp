@@ -135,6 +135,7 @@ FindOutcome run_find(const SearchFile& search, const Trials::Options& options, P
       found.best = standing(found.points, *best, spec.over, outcome.metric.maximize);
   }
   outcome.failures = trials.failures();
+  outcome.endings = trials.endings();
   outcome.runs = trials.runs();
   outcome.timing_runs = trials.timing_runs();
   return outcome;

@@ -69,6 +69,7 @@ struct FindOutcome {
   Metric metric;
   std::vector<FoundGroup> groups;
   std::vector<std::string> failures;
+  Endings endings;
   std::size_t runs = 0, timing_runs = 0;
   bool interrupted = false;
 };

@@ -39,7 +39,8 @@ struct MeasuredRun {
   std::string sketch;  // as in FinishedPoint
 };
 
-/// Results of the repeats of one setting. A repeat without a value (it missed the target, or failed) counts as worse than any with one.
+/// Results of the repeats of one setting. A repeat without a value (it missed the target, did not finish, or failed) counts as worse than
+/// any with one.
 struct Measured {
   std::vector<std::optional<double>> values;  // by repeat
   std::size_t reached = 0;

@@ -40,6 +40,19 @@ std::string deviation_cell(const RepeatStatistics& statistics) {
   return statistics.count > 1 ? number_text(statistics.deviation) : std::string();
 }
 
+/// As `groups.csv` of a sweep has it.
+std::string outcomes(const Measured& measured) {
+  Endings endings;
+  for (const MeasuredRun& run : measured.runs) endings.add(run.fields);
+  return csv_text(endings.outcomes());
+}
+
+std::string warnings(const Endings& endings) {
+  std::string text;
+  for (const std::string& note : endings.notes()) text += "warning: " + note + "\n";
+  return text;
+}
+
 std::string with_interval(const std::string& metric, const Measured& measured) {
   if (measured.reached == 0) return "-";
   std::string text = metric_text(metric, measured.statistics.mean);
@@ -214,15 +227,17 @@ std::string noise(const CrossoverSpec& spec, const CrossoverGroup& group) {
 std::string find_csv(const SearchFile& search, const FindOutcome& outcome) {
   std::string text = heads(search.sweep);
   for (const Setting& setting : search.find->over) text += csv_text(setting.path()) + ",";
-  text += fmt::format("batch,{0}_mean,{0}_sd,{0}_ci95,{0}_count,repeats,best\n", outcome.metric.name);
+  const bool finished = outcome.endings.all_finished();
+  text += fmt::format("batch,{0}_mean,{0}_sd,{0}_ci95,{0}_count,repeats,best{1}\n", outcome.metric.name, finished ? "" : ",outcome");
   for (const FoundGroup& group : outcome.groups)
     for (std::size_t i = 0; i < group.points.size(); ++i) {
       const FoundPoint& point = group.points[i];
       const RepeatStatistics& statistics = point.measured.statistics;
       text += cells(group.labels);
       for (const AxisValue& value : point.values) text += csv_text(value.label) + ",";
-      text += fmt::format("{},{},{},{},{},{},{}\n", point.batch, mean_cell(statistics), deviation_cell(statistics), width_cell(statistics),
+      text += fmt::format("{},{},{},{},{},{},{}", point.batch, mean_cell(statistics), deviation_cell(statistics), width_cell(statistics),
                           point.measured.reached, point.measured.values.size(), group.best && group.best->point == i ? 1 : 0);
+      text += finished ? std::string("\n") : "," + outcomes(point.measured) + "\n";
     }
   return text;
 }
@@ -245,20 +260,24 @@ std::string find_text(const SearchFile& search, const FindOutcome& outcome) {
     text += flatness(spec, group) + narrow_text(spec, group);
     text += edges(spec, group);
   }
-  return text + alone_text(outcome.runs, outcome.timing_runs);
+  return text + warnings(outcome.endings) + alone_text(outcome.runs, outcome.timing_runs);
 }
 
 std::string crossover_csv(const SearchFile& search, const CrossoverOutcome& outcome) {
   const CrossoverSpec& spec = *search.crossover;
+  const bool finished = outcome.endings.all_finished();
   std::string text = heads(search.sweep) + csv_text(spec.along.path());
   for (const AxisValue& each : spec.between)
-    for (const char* part : {"_mean", "_ci95", "_count"}) text += "," + csv_text(each.label + part);
+    for (const char* part : {"_mean", "_ci95", "_count", "_outcome"})
+      if (!finished || part != std::string_view("_outcome")) text += "," + csv_text(each.label + part);
   text += ",difference,difference_ci95,verdict,ahead,better\n";
   for (const CrossoverGroup& group : outcome.groups)
     for (const ComparedPoint& point : group.points) {
       text += cells(group.labels) + csv_text(point.at.label);
-      for (const Measured* measured : {&point.measured.first, &point.measured.second})
+      for (const Measured* measured : {&point.measured.first, &point.measured.second}) {
         text += fmt::format(",{},{},{}", mean_cell(measured->statistics), width_cell(measured->statistics), measured->reached);
+        if (!finished) text += "," + outcomes(*measured);
+      }
       const std::string words = compared_words(spec, point);
       text += fmt::format(",{},{},{},{},{}\n", mean_cell(point.difference), width_cell(point.difference), csv_text(words),
                           csv_text(name_of(spec, point.winner)),
@@ -280,7 +299,7 @@ std::string crossover_text(const SearchFile& search, const CrossoverOutcome& out
     text += (group.crossings.empty() ? one_winner(spec, group, outcome.metric.name) : winners(spec, group, outcome.metric.name)) + "\n";
     text += noise(spec, group);
   }
-  return text + alone_text(outcome.runs, outcome.timing_runs);
+  return text + warnings(outcome.endings) + alone_text(outcome.runs, outcome.timing_runs);
 }
 
 }  // namespace straggler

@@ -113,7 +113,8 @@ std::vector<Measured> Trials::run(const std::vector<Trial>& trials) {
       PointOutcome& outcome = outcomes[trial * repeats + repeat];
       if (!outcome.failure.empty()) failures_.push_back(outcome.failure);
       if (!outcome.result) continue;
-      values[repeat] = scalar_of(outcome.result->fields, metric_.name).number();
+      endings_.add(outcome.result->fields);
+      if (is_finished(outcome.result->fields)) values[repeat] = scalar_of(outcome.result->fields, metric_.name).number();
       runs.push_back({outcome.seed, std::move(outcome.result->fields), std::move(outcome.result->sketch)});
     }
     all.push_back(Measured::of(std::move(values), exact(trials[trial])));

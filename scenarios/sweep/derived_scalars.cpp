@@ -93,7 +93,7 @@ std::vector<std::vector<SummaryField>> derived_scalars(const std::vector<std::st
   const auto against = [&](const char* key, bool time) -> ScalarOfRow {
     return [&fewest, key, time](const SweepRow& row) -> std::optional<double> {
       const SweepRow* const first = fewest.like(row);
-      if (first == nullptr) return std::nullopt;
+      if (first == nullptr || !is_finished(first->fields) || !is_finished(row.fields)) return std::nullopt;
       return time ? ratio(number_of(*first, key), number_of(row, key)) : ratio(number_of(row, key), number_of(*first, key));
     };
   };

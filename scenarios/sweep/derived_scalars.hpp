@@ -5,7 +5,7 @@
 //   speed_up_to_target   scaling speed-up to the target: time_to_target_s of the fewest workers over this one's
 //
 // A point is compared with the point of the same repeat (and so the same seed) and otherwise the same setting. Where that one is missing,
-// or missed the target, the cell is empty.
+// or missed the target, or one of both did not finish, the cell is empty.
 #pragma once
 #include <string>
 #include <vector>

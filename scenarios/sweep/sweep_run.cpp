@@ -47,8 +47,13 @@ class SweepPlan {
     const auto repeats = static_cast<std::int64_t>(done.size());
     if (repeats < sweep_.repeats || repeats >= sweep_.until->most || done.rbegin()->first != repeats - 1) return {};
     std::vector<double> values;
-    for (const auto& [number, fields] : done)
+    bool any_finished = false;
+    for (const auto& [number, fields] : done) {
+      if (!is_finished(fields)) continue;
+      any_finished = true;
       if (const auto value = scalar_of(fields, metric(fields)).number()) values.push_back(*value);
+    }
+    if (!any_finished) return {};  // more of them would not, either
     const RepeatStatistics statistics = statistics_of(values);
     if (statistics.count >= 2 && statistics.half_width <= sweep_.until->relative * std::abs(statistics.mean)) return {};
     places_.emplace_back(group, repeats);

@@ -30,8 +30,14 @@ std::vector<Group> grouped(const SweepOutcome& outcome) {
 RepeatStatistics statistics_of(const Group& group, const SweepScalars& all, const std::string& key) {
   std::vector<double> values;
   for (const SweepRow* row : group.rows)
-    if (const auto value = all.find(*row, key).number()) values.push_back(*value);
+    if (const auto value = all.find(*row, key).number(); value && is_finished(row->fields)) values.push_back(*value);
   return straggler::statistics_of(values);
+}
+
+Endings endings_of(const Group& group) {
+  Endings endings;
+  for (const SweepRow* row : group.rows) endings.add(row->fields);
+  return endings;
 }
 
 std::string with_interval(const RepeatStatistics& statistics, std::size_t repeats, std::string (*text)(double)) {
@@ -43,6 +49,12 @@ std::string with_interval(const RepeatStatistics& statistics, std::size_t repeat
 }
 
 }  // namespace
+
+Endings endings_of(const SweepOutcome& outcome) {
+  Endings endings;
+  for (const SweepRow& row : outcome.rows) endings.add(row.fields);
+  return endings;
+}
 
 std::string points_csv(const std::vector<std::string>& columns, const SweepOutcome& outcome) {
   std::string text;
@@ -64,6 +76,8 @@ std::string groups_csv(const std::vector<std::string>& columns, const SweepOutco
   std::string text;
   for (const std::string& path : columns) text += csv_text(path) + ",";
   text += "count";
+  const bool finished = endings_of(outcome).all_finished();
+  if (!finished) text += ",outcome";
   const SweepScalars all(columns, outcome);
   std::vector<std::string> keys = all.keys();
   std::erase_if(keys, holds_text);
@@ -72,6 +86,7 @@ std::string groups_csv(const std::vector<std::string>& columns, const SweepOutco
   for (const Group& group : grouped(outcome)) {
     for (const std::string& label : outcome.groups[group.number].labels) text += csv_text(label) + ",";
     text += fmt::format("{}", group.rows.size());
+    if (!finished) text += "," + csv_text(endings_of(group).outcomes());
     for (const std::string& key : keys) {
       const RepeatStatistics statistics = statistics_of(group, all, key);
       if (statistics.count == 0)
@@ -98,6 +113,8 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
   };
   const bool speed_up = std::find(all.keys().begin(), all.keys().end(), "speed_up") != all.keys().end();
   if (speed_up) rows[0].emplace_back("scaling speed-up");
+  const Endings endings = endings_of(outcome);
+  if (!endings.all_finished()) rows[0].emplace_back("outcome");
   for (const Group& group : grouped(outcome)) {
     std::vector<std::string> row = outcome.groups[group.number].labels;
     row.push_back(std::to_string(group.rows.size()));
@@ -106,9 +123,12 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     row.push_back(of(group, "time_to_target_s", readable_seconds));
     row.push_back(of(group, "final_test_accuracy", readable_score));
     if (speed_up) row.push_back(of(group, "speed_up", readable_number));
+    if (!endings.all_finished()) row.push_back(endings_of(group).outcomes());
     rows.push_back(std::move(row));
   }
-  return aligned(rows, columns.size());
+  std::string text = aligned(rows, columns.size());
+  for (const std::string& note : endings.notes()) text += "warning: " + note + "\n";
+  return text;
 }
 
 }  // namespace straggler

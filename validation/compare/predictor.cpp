@@ -187,7 +187,7 @@ Predictor::Values Predictor::run(const Case& each, std::uint64_t seed) const {
     throw RunFailed(where + error.what());
   }
   if (record.outcome == Outcome::interrupted) throw Interrupted();
-  if (cannot_go_on(record.outcome)) throw RunFailed(where + "the run could not continue: " + std::string(name_of(record.outcome)));
+  if (!is_finished(record.outcome)) throw RunFailed(where + "the run did not finish: " + std::string(name_of(record.outcome)));
   Values values = values_of(record);
   values.seed = seed;
   return values;
