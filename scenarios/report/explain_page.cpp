@@ -88,7 +88,9 @@ std::vector<Figure> slowdown_figures(const Slowdowns& slowdowns) {
     figures.back().full = true;
   }
   figures.push_back(figure_of(
-      ranked.label, "Even workers take the mean time of all batches, and have the median worker's loader and link." + some, ranked));
+      ranked.label,
+      "Even workers compute as long for a sample as all do on average, and have the median worker's update, loader and link." + some,
+      ranked));
   return figures;
 }
 

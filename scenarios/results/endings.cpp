@@ -18,7 +18,7 @@ Learned learned_of(const std::vector<SummaryField>& fields) {
 void Endings::add(const std::vector<SummaryField>& fields) {
   const std::string* const outcome = scalar_of(fields, "outcome").text();
   add(outcome ? *outcome : std::string(name_of(Outcome::completed)));
-  if (!is_finished(fields)) return;
+  if (scalar_of(fields, "guessing_accuracy").is_none() || !is_finished(fields)) return;
   const Learned learned = learned_of(fields);
   if (!only_guesses(learned)) return;
   ++guesses_;
@@ -26,7 +26,7 @@ void Endings::add(const std::vector<SummaryField>& fields) {
 }
 
 void Endings::add(const std::string& outcome) {
-  const bool unfinished = !is_finished({{"outcome", Scalar(outcome)}});
+  const bool unfinished = outcome != name_of(Outcome::completed) && outcome != name_of(Outcome::target_reached);
   ++runs_;
   unfinished_ += unfinished ? 1 : 0;
   ++outcomes_[{unfinished, outcome}];
