@@ -89,6 +89,13 @@ class Sgd final : public ScheduledRule {
     return lineage.elementwise(descend_rule, weights, velocity, {rate, 0.0});
   }
 
+  /// The gradient of step j of τ is in τ - j + 1 steps: a_j = (1 - ρ^(τ-j+1)) / (1 - ρ) with momentum ρ.
+  std::optional<double> weight_of_steps(double steps) const override {
+    if (nesterov_) return std::nullopt;
+    if (momentum_ == 0) return steps;
+    return (steps - momentum_ * (1 - std::pow(momentum_, steps)) / (1 - momentum_)) / (1 - momentum_);
+  }
+
  private:
   double momentum_, decay_;
   bool nesterov_;

@@ -133,6 +133,11 @@ void TrainingBlueprint::resolve_optimizers(const Scenario& scenario) {
         .make(training.optimizer.parameters, Schedule(shape, schedule.scale_with_workers, schedule.warmup_epochs));
   });
   plan.optimizer = optimizer.get();
+  if (scheme_entry->weighs_steps && !optimizer->weight_of_steps(1))
+    throw_error(scenario, "training.optimizer",
+                scheme_entry->name +
+                    " divides a client's change by the weight of its steps, which is known for sgd without nesterov; take " +
+                    "{kind: sgd, learning_rate: 0.05, momentum: 0.9}, or fedavg");
   if (const std::optional<OptimizerChoice> outer = scheme_entry->outer_optimizer(training.scheme.parameters)) {
     const OptimizerEntry& entry = Registry<OptimizerEntry>::instance().at(outer->kind);
     const auto constant = [](double) { return 1.0; };

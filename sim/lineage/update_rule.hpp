@@ -1,5 +1,6 @@
 // The timing plane's view of an optimizer: it turns handles into handles.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "sim/lineage/lineage.hpp"
@@ -16,6 +17,8 @@ class UpdateRule {
   virtual Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
                       std::vector<Handle>& state) const = 0;
   virtual double learning_rate(double epochs, int averaged) const = 0;
+  /// Σ_j a_j, if steps from an empty state at a constant rate lead to w - rate Σ_j a_j g_j. None: no such numbers are known.
+  virtual std::optional<double> weight_of_steps(double /*steps*/) const { return std::nullopt; }
 };
 
 }  // namespace straggler

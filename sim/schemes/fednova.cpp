@@ -1,10 +1,11 @@
 // FedNova: normalized averaging. A client that takes more local steps does not pull harder. Of client k, with share p_k of the samples and
-// τ_k local steps, the server takes the mean change per step,
-//   d_k = (x - y_k) / τ_k,   x ← x - τ Σ_k p_k d_k,   τ = Σ_k p_k τ_k.
-// Wang, Liu, Liang, Joshi, Poor, Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020. This
-// is the case of local SGD, where ‖a_k‖₁ = τ_k; with local momentum, which starts anew in each round, steps are counted, too. With equal
-// numbers of steps it is FedAvg, up to rounding.
+// τ_k local steps, whose gradients are in its change with weights a_k, the server takes the mean change per weight,
+//   d_k = (x - y_k) / |a_k|₁,   x ← x - τ_eff Σ_k p_k d_k,   τ_eff = Σ_k p_k |a_k|₁,
+// where |a_k|₁ = τ_k for plain SGD, and Σ_j (1 - ρ^(τ_k-j)) / (1 - ρ), j = 0 … τ_k - 1, with local momentum ρ, whose buffer starts at 0 in
+// each round. With equal numbers of steps it is FedAvg, up to rounding.
+// Wang, Liu, Liang, Joshi, Poor, Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020.
 #include "sim/schemes/federated.hpp"
+#include "sim/schemes/momentum_at_sync.hpp"
 
 namespace straggler::schemes::fednova {
 namespace {
@@ -41,17 +42,21 @@ class FedNova final : public Scheme {
     }
   }
 
-  /// x - τ Σ p_k d_k = (1 - Σ p_k τ/τ_k) x + Σ (p_k τ/τ_k) y_k. Running statistics are averaged as they are.
+  /// x - τ_eff Σ p_k d_k = (1 - Σ p_k τ_eff/|a_k|) x + Σ (p_k τ_eff/|a_k|) y_k. Running statistics are averaged as they are.
   Weights normalized(const Node& node, const Weights& weights, const std::vector<Weights>& parts) const {
     const Algebra& algebra = node.algebra();
     const std::vector<double> shares = rounds_.shares(node, parts);
+    std::vector<double> norms;  // |a_k|₁; 0 without a step
     double effective = 0;
-    for (std::size_t k = 0; k < parts.size(); ++k) effective += shares[k] * steps_of(parts[k]);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      norms.push_back(*node.plan().optimizer->weight_of_steps(steps_of(parts[k])));
+      effective += shares[k] * norms[k];
+    }
     std::vector<Weights> all = {weights};
     std::vector<double> factors = {1};
     for (std::size_t k = 0; k < parts.size(); ++k) {
       all.push_back(parts[k]);
-      factors.push_back(steps_of(parts[k]) > 0 ? shares[k] * effective / steps_of(parts[k]) : 0);
+      factors.push_back(norms[k] > 0 ? shares[k] * effective / norms[k] : 0);
       factors.front() -= factors.back();
     }
     const Gradient change = algebra.difference(weights, algebra.weighted_mean(parts, shares));
@@ -68,7 +73,9 @@ class FedNova final : public Scheme {
 };
 
 std::vector<Parameter> parameters() {
+  constexpr auto reset = MomentumAtSync::Mode::reset;  // the only one for which |a_k|₁ holds
   std::vector<Parameter> all = FederatedRounds::parameters();
+  all.push_back(MomentumAtSync::choice.only({reset}).parameter(reset, "what a round does to the clients' momentum"));
   all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
   return all;
 }
@@ -78,9 +85,10 @@ const Register<SchemeEntry> entry({
     .summary = "federated averaging of changes per step: clients with more local steps do not count more",
     .reference = "Wang et al. 2020",
     .family = Family::federated,
-    .rule = "w ← w - τ Σ p_k (w - y_k)/τ_k, τ = Σ p_k τ_k",
-    .paragraph = "Federated averaging for clients that take unequal numbers of local steps. Each client's change is divided by its number "
-                 "of steps, so that more steps do not mean more influence.",
+    .rule = "w ← w - τ Σ p_k (w - y_k)/|a_k|, τ = Σ p_k |a_k|; |a_k| = Σ_j (1 - ρ^(τ_k-j))/(1 - ρ), τ_k with ρ = 0",
+    .paragraph = "Federated averaging for clients that take unequal numbers of local steps. Each client's change is divided by the "
+                 "weight of its steps, which is their number for plain SGD, so that more steps do not mean more influence. The optimizer "
+                 "is `sgd`, with or without momentum, and without `nesterov`.",
     .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(2),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},
@@ -94,6 +102,7 @@ const Register<SchemeEntry> entry({
     .selection = FederatedRounds::selection,
     .invites = true,
     .workers_hold = WorkersHold::own_weights,
+    .weighs_steps = true,
 });
 
 }  // namespace

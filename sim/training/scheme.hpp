@@ -182,6 +182,8 @@ struct SchemeEntry {
   std::size_t worker_vectors = 0;    // vectors of the length of the weights that a worker holds beside them
   std::size_t idle_bytes = 300;      // measured: this program's memory per worker that was not invited yet
   std::size_t worker_bytes = 1'600;  // measured: this program's memory per worker without math: node, frame, links, accounts, messages
+  /// Its server divides by the weight of local steps: only optimizers that know it will do (UpdateRule::weight_of_steps).
+  bool weighs_steps = false;
   /// A second optimizer, which steps along the workers' common result: its kind and parameters, as in `training.optimizer`.
   std::function<std::optional<OptimizerChoice>(const Parameters&)> outer_optimizer = [](const Parameters&) {
     return std::optional<OptimizerChoice>();
