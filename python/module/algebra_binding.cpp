@@ -238,7 +238,43 @@ void define_weights(py::class_<NodeObject>& node) {
   node.def_property(
       "kept", [](NodeObject& self) { return to_python(self.scope(), Handle(self.node().kept())); },
       [](NodeObject& self, const py::object& vector) { self.node().kept() = vector_of(self, vector); },
-      "A vector that a client keeps from one invitation to the next; None at first, and after a crash.");
+      "A vector that a client keeps from one invitation to the next, also over absences and crashes; None at first.");
+  node.def(
+      "keep_if_counted",
+      [](NodeObject& self, const py::object& vector, const WeightsObject& start) {
+        self.node().keep_if_counted(vector_of(self, vector), value_in(self, start)->version);
+      },
+      py::arg("vector"), py::arg("start"),
+      "What `kept` becomes if the contribution that is sent next counts, which began from these weights: the next invitation says so.");
+  node.def(
+      "settle",
+      [](NodeObject& self, const WeightsObject& invitation) {
+        Weights read = value_in(self, invitation);
+        self.node().settle(read);
+        return to_python(self.scope(), std::move(read));
+      },
+      py::arg("invitation"), "Reads what the invitation says about this client's last contribution; the invitation without it.");
+  node.def(
+      "with_counted",
+      [](NodeObject& self, const WeightsObject& weights, const std::optional<std::uint64_t>& version) {
+        Weights invitation = value_in(self, weights);
+        invitation.edit().more.edit().about_kept.edit().counted = version.value_or(KeptVector::never);
+        return to_python(self.scope(), std::move(invitation));
+      },
+      py::arg("weights"), py::arg("version"),
+      "As an invitation to a client whose last contribution that counted began from that version; None: none has counted.");
+  node.def(
+      "left_by",
+      [](NodeObject& self, const WeightsObject& message, const std::optional<std::uint64_t>& version) {
+        const KeptVector* const kept = value_in(self, message)->kept();
+        if (!kept) throw std::invalid_argument("this message is not of a client that leaves; ask weights.leaves first");
+        return to_python(self.scope(), Handle(kept->after(version.value_or(KeptVector::never))));
+      },
+      py::arg("message"), py::arg("version"),
+      "What a client kept that has left, whose last contribution that counted began from that version; None: none has counted.");
+  node.def_property_readonly(
+      "enrolled", [](const NodeObject& self) { return self.node().backend().enrolled(); },
+      "Workers that have joined and have not left, whether they are up or not.");
 }
 
 }  // namespace

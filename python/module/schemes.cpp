@@ -294,6 +294,7 @@ SchemeEntry entry_of(const Spec& spec, const Shared& type) {
   entry.outer_optimizer = spec.setting("outer_optimizer", optimizer_of);
   entry.selection = spec.setting("selection", selection_of);
   entry.invites = spec.flag("invites", false);
+  entry.clients_keep_vectors = spec.flag("clients_keep_vectors", false);
   entry.cell_chunks = spec.setting("cell_chunks", count("cell_chunks"));
   entry.minibatch = spec.setting("minibatch", count("minibatch"));
   entry.only_workers = count_or_none(spec.get("only_workers"), "only_workers");

@@ -174,6 +174,9 @@ void define_vectors(py::module_& module) {
               "key", [](const WeightsObject& weights) { return weights.value()->value.key().text(); },
               "128 bits that name the value: equal keys are equal numbers.")
           .def_property_readonly(
+              "leaves", [](const WeightsObject& weights) { return weights.value()->kept() != nullptr; },
+              "They are not weights, but the vector that a client kept, which has left (clients_keep_vectors).")
+          .def_property_readonly(
               "sender", [](const WeightsObject& weights) { return sender_of(weights.sender); },
               "Who sent them; None if they were not received.")
           .def("__repr__",

@@ -93,6 +93,7 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
   plan.rounding = whole ? nullptr : numerics.precision == Precision::fp16 ? &rules::as_fp16 : &rules::as_bf16;
   plan.seed = scenario.seed;
   plan.invited = scheme_entry->invited(training.scheme.parameters, plan);
+  plan.clients_keep_vectors = scheme_entry->clients_keep_vectors;
   plan.selection = scheme_entry->selection(training.scheme.parameters);
   plan.input_bytes = cost.input_bytes;
   plan.output_bytes = static_cast<double>(number_bytes() * data.classes);

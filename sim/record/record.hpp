@@ -146,7 +146,7 @@ Reached reached(const std::vector<CurvePoint>& curve, double accuracy, std::int6
 /// A message that has arrived or was lost.
 struct MessageTrace {
   Rank from = 0, to = 0;
-  const char* what = "";  // "weights", "gradient", "samples", "token"
+  const char* what = "";  // "weights", "kept vector", "gradient", "samples", "token"
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> version;  // of the weights in it, or at which it was computed
   Time sent, left, arrived;              // first byte leaves, last byte has left, arrival; `arrived` of a lost one: when it was lost

@@ -4,8 +4,11 @@
 //   h ← h - (α/N) Σ_i (y_i - x),   x ← mean_i y_i - h / α.
 // The fixed points of clients and server agree, however unlike their data.
 // Acar, Zhao, Matas Navarro, Mattina, Whatmough, Saligrama, Federated Learning Based on Dynamic Regularization, ICLR 2021. The optimizer's
-// state starts anew in each round. A client that crashes comes back with h_i = 0; one that goes away in a round keeps the h_i of its last
-// completed round.
+// state starts anew in each round. y_i and x are those that arrived: compressed or rounded, if messages are.
+//
+// h is always the mean of the N clients' h_i: a client takes its new h_i only if its contribution counted, as its next invitation says. A
+// crash leaves h_i as it is, and who crashes for good stays in h. A client that joins has h_i = 0: h ← h N / (N + 1). One that leaves sends
+// its h_i: h ← (N h - h_i) / (N - 1).
 #include "sim/schemes/federated.hpp"
 
 namespace straggler::schemes::feddyn {
@@ -19,9 +22,10 @@ class FedDyn final : public Scheme {
   Process worker(Node& node) const override {
     const Algebra& algebra = node.algebra();
     Weights weights = node.initial_weights();
-    Handle& own = node.kept();  // h_i; empty: 0
+    const Handle& own = node.kept();  // h_i; empty: 0
     if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
     for (;;) {
+      node.settle(weights);
       node.reset_optimizer();
       const Handle start = weights->value;  // x
       FederatedRounds::LocalBatches batches(node, rounds_);
@@ -31,41 +35,57 @@ class FedDyn final : public Scheme {
         const Gradient corrected = algebra.corrected(*gradient, {{own, -1}, {weights->value, alpha_}, {start, -alpha_}});
         weights = co_await node.step(weights, corrected);
       }
-      const Handle next = algebra.combination({{own, 1}, {weights->value, -alpha_}, {start, alpha_}});
-      co_await node.send(node.server(), weights);
-      own = next;
+      Handle sent;  // y_i
+      Pending<SendOperation> sending = node.send(node.server(), weights, sent);
+      rounds_.keep(node, algebra.combination({{own, 1}, {sent, -alpha_}, {start, alpha_}}), weights);
+      co_await sending;
       weights = co_await node.receive<Weights>(node.server());
     }
   }
 
   Process server(Node& node) const override {
+    const Algebra& algebra = node.algebra();
     Weights weights = node.initial_weights();
-    std::optional<Weights> drift;  // -h / α = (1/N) Σ (y_i - x) over all rounds; none: 0
+    Handle drift;  // -h / α = (1/N) Σ (y_i - x) over all rounds; empty: 0
     FederatedRounds::Server clients(rounds_, node);
     for (;;) {
       const std::vector<Weights> parts = co_await clients.contributions(weights);
+      drift = next_drift(node, drift, weights, parts, clients.turnover());
       if (!parts.empty()) {
-        drift = grown(node, drift, weights, parts);
         const Weights mean = node.mean(parts);
-        const Weights next = node.blend(mean, {mean, *drift}, {1, 1});
-        weights = node.algebra().with_statistics(next, node.algebra().difference(weights, mean));
+        Weights next = mean;
+        next.edit().value = algebra.combination({{mean->value, 1}, {drift, 1}});
+        weights = algebra.with_statistics(next, algebra.difference(weights, mean));
       }
       weights = co_await node.publish(weights);
       clients.invite(weights);
     }
   }
 
-  static Weights grown(const Node& node, const std::optional<Weights>& drift, const Weights& weights, const std::vector<Weights>& parts) {
-    const double share = 1 / static_cast<double>(node.workers());
-    std::vector<Weights> all = parts;
-    std::vector<double> factors(parts.size(), share);
-    all.push_back(weights);
-    factors.push_back(-share * static_cast<double>(parts.size()));
-    if (drift) {
-      all.push_back(*drift);
-      factors.push_back(1);
+  /// -h' / α, where h' = (N h - Σ h_j of those that left - α Σ (y_i - x)) / N', for N clients before and N' now.
+  Handle next_drift(const Node& node, const Handle& drift, const Weights& weights, const std::vector<Weights>& parts,
+                    const FederatedRounds::Server::Turnover& clients) const {
+    const double now = clients.now, share = 1 / now;
+    std::vector<Term> terms;
+    for (const Weights& part : parts) terms.push_back({part->value, share});
+    for (const auto& [start, count] : starts_of(node, weights, parts)) terms.push_back({start, -share * count});
+    terms.push_back({drift, clients.before / now});
+    for (const Handle& vector : clients.left) terms.push_back({vector, share / alpha_});
+    return node.algebra().combination(terms);
+  }
+
+  /// x as it has arrived at the clients, and at how many of them; nobody was sent the initial weights.
+  static std::vector<std::pair<Handle, double>> starts_of(const Node& node, const Weights& weights, const std::vector<Weights>& parts) {
+    std::vector<std::pair<Handle, double>> starts;
+    for (const Weights& part : parts) {
+      const Handle start = weights->version == 0 ? weights->value : node.as_held_by(part->made().front().worker, weights)->value;
+      const auto known = std::ranges::find_if(starts, [&](const auto& each) { return each.first.key() == start.key(); });
+      if (known == starts.end())
+        starts.emplace_back(start, 1);
+      else
+        ++known->second;
     }
-    return node.algebra().blend(weights, all, factors);
+    return starts;
   }
 
   FederatedRounds rounds_;
@@ -85,8 +105,10 @@ const Register<SchemeEntry> entry({
     .reference = "Acar et al. 2021",
     .family = Family::federated,
     .rule = "y ← y - lr (g_i(y) - h_i + α (y - w)), w ← mean y_i - h/α",
-    .paragraph = "Each client keeps a linear term that moves its own optimum to the common one, and the server keeps their mean. It "
-                 "counters the drift between clients with different data, and sends no more bytes than `fedavg`.",
+    .paragraph =
+        "Each client keeps a linear term that moves its own optimum to the common one, and the server keeps their mean. It "
+        "counters the drift between clients with different data, and sends no more bytes than `fedavg`. A client that leaves sends "
+        "its term; that of one that crashes for good stays in the mean.",
     .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(2),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},
@@ -99,8 +121,9 @@ const Register<SchemeEntry> entry({
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
     .selection = FederatedRounds::selection,
     .invites = true,
+    .clients_keep_vectors = true,
     .workers_hold = WorkersHold::own_weights,
-    .worker_vectors = 2,  // h_i, and the weights of the round
+    .worker_vectors = 2,  // h_i, and the weights of the round or the next h_i
 });
 
 }  // namespace

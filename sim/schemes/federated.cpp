@@ -165,7 +165,8 @@ FederatedRounds::Server::Server(const FederatedRounds& rounds, Node& node, Node:
       pool_(pool),
       keeps_account_(always_keeps_account || rounds.keeps_account(node)),
       whole_(pool.count == node.workers() && node.is_server()),
-      busy_(node) {}
+      busy_(node),
+      enrolled_(enrolled()) {}
 
 void FederatedRounds::Server::note_invited(const std::vector<Rank>& ranks) {
   for (const Rank rank : ranks) busy_.add(rank);
@@ -173,12 +174,28 @@ void FederatedRounds::Server::note_invited(const std::vector<Rank>& ranks) {
   wanted_ = std::min(static_cast<std::size_t>(rounds_.clients_of(pool_.count)), ranks.size());
 }
 
+/// Where the account is kept for their vectors' sake alone, clients that are down are awaited as in rounds without one.
+bool FederatedRounds::Server::may_invite(Rank rank) const {
+  return busy_.may_train(rank) ||
+         (!rounds_.may_miss(node_) && rounds_.must_tell_what_counted(node_) && !busy_.contains(rank) && node_.awaits(rank));
+}
+
+void FederatedRounds::Server::send_invitations(const Weights& weights, std::span<const Rank> ranks) const {
+  if (!node_.plan().clients_keep_vectors) return node_.broadcast(weights, ranks);
+  std::map<std::uint64_t, Weights> told;  // those with the same word share one state
+  for (const Rank& rank : ranks) {
+    const auto [invitation, is_new] = told.try_emplace(counted(rank), weights);
+    if (is_new) invitation->second.edit().more.edit().about_kept.edit().counted = invitation->first;
+    node_.broadcast(invitation->second, std::span(&rank, 1));
+  }
+}
+
 bool FederatedRounds::Server::draw_and_invite(const Weights& weights) {
   for (const Rank rank : busy_.lost()) busy_.remove(rank);
   const std::vector<Rank> ranks =
-      node_.draw_clients(pool_, rounds_.invited_of(pool_.count), draws_++, [this](Rank rank) { return busy_.may_train(rank); });
+      node_.draw_clients(pool_, rounds_.invited_of(pool_.count), draws_++, [this](Rank rank) { return may_invite(rank); });
   note_invited(ranks);
-  node_.broadcast(weights, ranks);
+  send_invitations(weights, ranks);
   return !ranks.empty();
 }
 
@@ -201,7 +218,7 @@ void FederatedRounds::Server::forget_lost(const Weights& weights) {
     if (rounds_.waits_ && !node_.plan().clients_come_and_go && awaited_.contains(rank) && node_.awaits(rank)) {
       if (!node_.is_member(rank)) continue;
       busy_.add(rank);
-      node_.broadcast(weights, std::span(&rank, 1));
+      send_invitations(weights, std::span(&rank, 1));
       continue;
     }
     busy_.remove(rank);
@@ -253,14 +270,21 @@ Task<std::vector<Weights>> FederatedRounds::Server::of_those_invited(Weights wei
       forget_lost(weights);
       continue;
     }
+    if (const KeptVector* const left = (*arrived)->kept()) {
+      if (const Handle& vector = left->after(counted(arrived->sender.rank)); !vector.empty()) left_.push_back(vector);
+      counted_.erase(arrived->sender.rank);
+      continue;
+    }
     busy_.remove(arrived->sender.rank);
     const bool awaited = is_awaited(*arrived, weights);
     answered = answered || awaited;
     awaited_.erase(arrived->sender.rank);
-    if (awaited && !(*arrived)->made().empty() && (*arrived)->made().front().steps > 0)
-      parts.push_back(std::move(*arrived));
-    else
+    if (!awaited || (*arrived)->made().empty() || (*arrived)->made().front().steps == 0) {
       node_.discard<Weights>(*arrived);
+      continue;
+    }
+    if (node_.plan().clients_keep_vectors) counted_[arrived->sender.rank] = weights->version;
+    parts.push_back(std::move(*arrived));
   }
   note_round(parts.empty());
   std::sort(parts.begin(), parts.end(), [](const From<Weights>& a, const From<Weights>& b) { return a.sender.rank < b.sender.rank; });

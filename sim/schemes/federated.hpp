@@ -2,10 +2,13 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -84,7 +87,16 @@ class FederatedRounds {
   /// The same among the workers of a pool; a new life waits to be invited.
   bool begins(const Node& node, Node::Pool pool) const;
   /// None or too few of the invited workers may answer, so the server tracks which clients are busy.
-  bool keeps_account(const Node& node) const { return deadline_ || over_select_ > 1 || node.plan().clients_come_and_go; }
+  bool keeps_account(const Node& node) const { return may_miss(node) || must_tell_what_counted(node); }
+
+  /// A client's vector after this round, kept before the contribution is sent that began from these weights: if it may miss the round,
+  /// the next invitation says whether it counted.
+  void keep(Node& node, Handle next, const Weights& start) const {
+    if (keeps_account(node))
+      node.keep_if_counted(std::move(next), start->version);
+    else
+      node.kept() = std::move(next);
+  }
 
   bool has_deadline() const { return deadline_.has_value(); }
   /// Of each part, its client's weight in the mean: its share of the samples that all of these clients have, n_k / Σ n_k; the same for all
@@ -134,12 +146,30 @@ class FederatedRounds {
     Task<std::vector<Weights>> contributions(Weights weights);
     /// To the next round.
     void invite(const Weights& weights);
+    /// Of clients that keep vectors: how many have joined and not left, before and now, and the vectors of those that have left since the
+    /// last call. Of a mean over `before` clients the sum over those `now` is before · mean - Σ left; who joins has 0.
+    struct Turnover {
+      Rank before, now;  // at least 1
+      std::vector<Handle> left;
+    };
+    Turnover turnover() {
+      const Rank now = enrolled();
+      return {std::exchange(enrolled_, now), now, std::exchange(left_, {})};
+    }
 
    private:
     Task<std::vector<Weights>> of_those_invited(Weights weights);
     /// False: there is no client to invite.
     bool draw_and_invite(const Weights& weights);
     void note_invited(const std::vector<Rank>& ranks);
+    bool may_invite(Rank rank) const;
+    /// Where clients keep vectors, each is told which of its contributions counted last.
+    void send_invitations(const Weights& weights, std::span<const Rank> ranks) const;
+    Rank enrolled() const { return std::max<Rank>(node_.backend().enrolled(), 1); }
+    std::uint64_t counted(Rank rank) const {
+      const auto known = counted_.find(rank);
+      return known == counted_.end() ? KeptVector::never : known->second;
+    }
     void forget_lost(const Weights& weights);
     bool is_awaited(const From<Weights>& part, const Weights& weights) const;
     void note_round(bool empty);
@@ -153,9 +183,15 @@ class FederatedRounds {
     std::size_t wanted_ = 0;  // contributions that close this round
     std::uint64_t draws_ = 0;
     int empty_rounds_ = 0;  // consecutive rounds without an answer to their invitations
+    // Of clients that keep vectors:
+    std::map<Rank, std::uint64_t> counted_;  // the version from which a client's last contribution that counted began
+    std::vector<Handle> left_;               // by clients since the last turnover
+    Rank enrolled_;
   };
 
  private:
+  bool may_miss(const Node& node) const { return deadline_ || over_select_ > 1 || node.plan().clients_come_and_go; }
+  bool must_tell_what_counted(const Node& node) const { return node.plan().clients_keep_vectors && node.members_change(); }
   /// The clients of a round, ascending, where no account is kept. They follow from the seed, so the first round needs no message.
   std::shared_ptr<const std::vector<Rank>> sampled(const Node& node, std::uint64_t round) const {
     return node.sample_workers(clients_of(node.workers()), round);

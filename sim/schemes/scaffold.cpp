@@ -5,8 +5,11 @@
 // the server averages uniformly over the S clients of the round, of N in all,
 //   x ← x + server_rate (1/S) Σ (y_i - x),   c ← c + (1/N) Σ (c_i⁺ - c_i).
 // Karimireddy et al., SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020. The two forms of c_i⁺ are the same for
-// plain SGD; the second one, which is used here, holds for other optimizers too. Their state starts anew in each round. A client that
-// crashes comes back with c_i = 0; one that goes away in a round keeps the c_i of its last completed round.
+// plain SGD; the second one, which is used here, holds for other optimizers too. Their state starts anew in each round.
+//
+// c is always the mean of the N clients' c_i: a client takes c_i⁺ for its c_i only if its contribution counted, as its next invitation
+// says. A crash leaves c_i as it is, and who crashes for good stays in c. A client that joins has c_i = 0: c ← c N / (N + 1). One that
+// leaves sends its c_i: c ← (N c - c_i) / (N - 1).
 #include "sim/schemes/federated.hpp"
 
 namespace straggler::schemes::scaffold {
@@ -23,9 +26,10 @@ class Scaffold final : public Scheme {
   Process worker(Node& node) const override {
     const Algebra& algebra = node.algebra();
     Weights global = node.initial_weights();
-    Handle& own = node.kept();  // c_i; empty: 0
+    const Handle& own = node.kept();  // c_i; empty: 0
     if (!rounds_.takes_part(node, global)) global = co_await node.receive<Weights>(node.server());
     for (;;) {
+      node.settle(global);
       const Handle common = find_attached(global->attached(), control);
       Weights local = algebra.without_attached(global);
       node.reset_optimizer();
@@ -47,8 +51,8 @@ class Scaffold final : public Scheme {
       }
       const Handle next = algebra.combination({{sum->value(), 1 / steps}});
       const Weights mine = algebra.attach(local, control, algebra.combination({{next, 1}, {own, -1}}));
+      rounds_.keep(node, next, global);
       co_await node.send(node.server(), mine);
-      own = next;
       global = co_await node.receive<Weights>(node.server());
     }
   }
@@ -58,20 +62,26 @@ class Scaffold final : public Scheme {
     FederatedRounds::Server clients(rounds_, node);
     for (;;) {
       const std::vector<Weights> parts = co_await clients.contributions(weights);
-      if (!parts.empty()) weights = next_weights(node, weights, parts);
-      weights = co_await node.publish(weights);
+      const FederatedRounds::Server::Turnover turnover = clients.turnover();
+      weights = co_await node.publish(next_weights(node, weights, parts, turnover));
       clients.invite(weights);
     }
   }
 
-  Weights next_weights(Node& node, const Weights& weights, const std::vector<Weights>& parts) const {
+  /// With c' = (N c - Σ c_j of those that left + Σ (c_i⁺ - c_i)) / N', for N clients before and N' now.
+  Weights next_weights(Node& node, const Weights& weights, const std::vector<Weights>& parts,
+                       const FederatedRounds::Server::Turnover& clients) const {
     const Algebra& algebra = node.algebra();
-    const Weights average = node.mean(parts);  // of the attached vectors, too
-    const double share = static_cast<double>(parts.size()) / node.workers();
-    const Handle common =
-        algebra.combination({{find_attached(weights->attached(), control), 1}, {find_attached(average->attached(), control), share}});
-    const Weights next = algebra.blend(average, weights, 1 - server_rate_);
-    return algebra.attach(algebra.without_attached(next), control, common);
+    const double now = clients.now;
+    std::vector<Term> terms = {{find_attached(weights->attached(), control), clients.before / now}};
+    Weights next = weights;
+    if (!parts.empty()) {
+      const Weights average = node.mean(parts);  // of the attached vectors, too
+      terms.push_back({find_attached(average->attached(), control), static_cast<double>(parts.size()) / now});
+      next = algebra.blend(average, weights, 1 - server_rate_);
+    }
+    for (const Handle& vector : clients.left) terms.push_back({vector, -1 / now});
+    return algebra.attach(algebra.without_attached(next), control, algebra.combination(terms));
   }
 
   FederatedRounds rounds_;
@@ -92,8 +102,10 @@ const Register<SchemeEntry> entry({
     .reference = "Karimireddy et al. 2020",
     .family = Family::federated,
     .rule = "y ← y - lr (g_i(y) - c_i + c), w ← w + server_rate (1/S) Σ (y_i - w)",
-    .paragraph = "Each client corrects its local steps by the difference between its own gradients and the mean gradient (control "
-                 "variates). That counters the drift between clients with different data. Two vectors travel each way.",
+    .paragraph =
+        "Each client corrects its local steps by the difference between its own gradients and the mean gradient (control "
+        "variates). That counters the drift between clients with different data. Two vectors travel each way. A client that leaves "
+        "sends its control variate; that of one that crashes for good stays in the mean.",
     .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(4),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},
@@ -108,6 +120,7 @@ const Register<SchemeEntry> entry({
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
     .selection = FederatedRounds::selection,
     .invites = true,
+    .clients_keep_vectors = true,
     .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 3,  // c_i, the sum that makes the next one, and its change
     .worker_bytes = 2'900,

@@ -22,6 +22,7 @@ Membership::Membership(World& world, Books& books, Workers& workers, PostOffice&
     if (fault.kind == Fault::Kind::link) links_.resize(world_.cluster.fabric->links());
     if (fault.kind != Fault::Kind::join) continue;
     workers_.set_state(fault.worker, State::absent);
+    workers_.set_enrolled(fault.worker, false);
     books_.times().set_down(fault.worker, Time(), true);
     computations_.set_down(fault.worker, true);
     publications_.worker_went(fault.worker);
@@ -109,7 +110,21 @@ Process Membership::leave(const Fault& fault) {
   co_await world_.simulation.delay(fault.at);
   if (workers_.state(fault.worker) == State::gone) co_return;
   to_come_[static_cast<std::size_t>(fault.worker)] = false;
+  if (workers_.is_up(fault.worker)) {
+    send_kept_vector(fault.worker);
+    workers_.set_enrolled(fault.worker, false);
+  }
   take_out(fault.worker, State::gone);
+}
+
+void Membership::send_kept_vector(Rank worker) {
+  if (!workers_.plan().clients_keep_vectors || !workers_.find_node(worker)) return;
+  const KeptVector* const kept = workers_.node(worker).kept_vector();
+  if (!kept || (kept->vector.empty() && kept->next.empty())) return;
+  Weights farewell;
+  farewell.edit().value = kept->vector.empty() ? kept->next : kept->vector;
+  farewell.edit().more.edit().about_kept.edit().kept = std::make_shared<const KeptVector>(*kept);
+  post_office_.dispatch(worker, Peer(world_.workers, Peer::any_life), Payload(farewell), nullptr);
 }
 
 void Membership::take_out(Rank worker, State becomes) {
@@ -186,9 +201,9 @@ void Membership::start(Rank worker) {
   node.start_from(world_.has_server() ? node.algebra().as_sent(state) : state);
   node.optimizer().state() = optimizer_of(source);
   node.forget_messages();
-  node.forget_kept();
   reductions_.start(node);
   workers_.set_state(worker, State::member);
+  workers_.set_enrolled(worker, true);
   workers_.spawn_worker(worker);
   post_office_.tell_of_members();
 }

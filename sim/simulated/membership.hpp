@@ -39,6 +39,8 @@ class Membership final : private StateTransferWatch {
   Process fail_link(const Fault& fault);
   Process join(const Fault& fault);
   Process leave(const Fault& fault);
+  /// The vector that the worker keeps, if it has one and its server holds the mean of all (TrainingPlan::clients_keep_vectors).
+  void send_kept_vector(Rank worker);
   /// It is no longer a member, and its work in progress is lost.
   void take_out(Rank worker, State becomes);
   void fetch_state(Rank worker);

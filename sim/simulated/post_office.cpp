@@ -239,8 +239,9 @@ void PostOffice::drained(Delivery& delivery) {
 /// Whole weights, where later ones are differences.
 bool PostOffice::may_be_overtaken(const Delivery& delivery) const {
   const Compression* const compression = workers_.plan().compression;
-  return compression && (compression->answers || (compression->of_weights && world_.is_worker(delivery.from))) &&
-         std::holds_alternative<Weights>(delivery.payload) && !difference_in(delivery.payload);
+  const auto* const weights = std::get_if<Weights>(&delivery.payload);
+  return compression && (compression->answers || (compression->of_weights && world_.is_worker(delivery.from))) && weights &&
+         !(*weights)->kept() && !difference_in(delivery.payload);
 }
 
 /// It has arrived before the whole weights that left before it.
@@ -330,7 +331,7 @@ void PostOffice::tell(const Delivery& delivery, bool lost) {
   message.lost = lost;
   left_.erase(known);
   if (const auto* weights = std::get_if<Weights>(&delivery.payload)) {
-    message.what = "weights";
+    message.what = (*weights)->kept() ? "kept vector" : "weights";
     message.version = (*weights)->version;
   } else if (const auto* gradient = std::get_if<Gradient>(&delivery.payload)) {
     message.what = "gradient";

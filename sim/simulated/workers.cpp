@@ -15,6 +15,7 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
       context_(backend, lineage, plan),
       presence_(world.cluster),
       members_(plan.workers),
+      enrolled_(plan.workers),
       waits_(world.cluster.on_failure == OnFailure::wait) {
   const auto workers = static_cast<std::size_t>(plan.workers);
   nodes_ = SparseArray<Node>(world.rank_bound());
@@ -24,6 +25,7 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
   states_.assign(workers, State::member);
   lives_.resize(workers);
   out_of_step_.resize(workers);
+  not_enrolled_.resize(workers);
 }
 
 std::uint64_t Workers::drawn() const {
@@ -112,6 +114,12 @@ std::string Workers::whereabouts(Rank worker) const {
   if (has_begun(worker)) return {};
   return absent && present_life(worker).life > 0 ? ", which went at " + at(*absent) + " and was sent nothing since"
                                                  : ", which was never sent a message";
+}
+
+void Workers::set_enrolled(Rank worker, bool enrolled) {
+  if (not_enrolled_[index_of(worker)] != enrolled) return;
+  not_enrolled_[index_of(worker)] = !enrolled;
+  enrolled_ += enrolled ? 1 : -1;
 }
 
 Rank Workers::first_member() const {

@@ -74,6 +74,9 @@ class Workers {
     return is_member(worker) || (waits_ && (state(worker) == State::crashed || state(worker) == State::coming));
   }
   Rank members() const { return members_; }
+  /// Those that have joined and have not left; one that leaves while it is down stays among them, as one that crashed for good.
+  Rank enrolled() const { return enrolled_; }
+  void set_enrolled(Rank worker, bool enrolled);
   /// Of its lives, the present one, or the last one if it is down.
   Peer present_life(Rank worker) const { return {worker, lives_.empty() ? Peer::any_life : lives_[index_of(worker)]}; }
   void begin_life(Rank worker) {
@@ -107,8 +110,9 @@ class Workers {
   std::vector<State> states_;                     // likewise
   std::vector<std::uint32_t> lives_;              // likewise: the number of its present life, or of the last one
   std::vector<bool> out_of_step_;                 // likewise
+  std::vector<bool> not_enrolled_;                // likewise
   std::map<Rank, Time> went_;                     // of those that crashed or left: when
-  Rank members_;
+  Rank members_, enrolled_;
   bool waits_;
 };
 

@@ -167,6 +167,12 @@ class Node final : public Participant {
   void post(Rank to, const T& payload) {
     post(addressee(to), payload);
   }
+  /// The same; `sent` is the value that arrives, which a message that is rounded or compressed changes.
+  Pending<SendOperation> send(Rank to, const Weights& weights, Handle& sent) {
+    Payload payload = arriving(weights, addressee(to));
+    sent = std::get<Weights>(payload)->value;
+    return Pending<SendOperation>(slot_, *this, addressee(to), std::move(payload));
+  }
   /// An answer to that life, From::sender; dropped if it is over.
   template <class T>
   Pending<SendOperation> send(Peer to, const T& payload) {

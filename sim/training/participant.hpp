@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/training/algebra.hpp"
@@ -127,11 +129,24 @@ class Participant {
     rare_->factors = GroupVectors();
     rare_->exchanged.reset();
   }
-  /// A client's state on its device between invitations, also while it is away; a crash empties it. It is empty at first.
-  Handle& kept() { return rare().kept; }
-  void forget_kept() {
-    if (rare_) rare_->kept = Handle();
+  /// A client's vector on its device between invitations; it survives absences and crashes. It is empty at first.
+  Handle& kept() { return rare().kept.vector; }
+  /// `next` takes its place if the contribution that is sent now counts, which began from that version: the next invitation says so.
+  void keep_if_counted(Handle next, std::uint64_t version) {
+    rare().kept.next = std::move(next);
+    rare().kept.of = version;
   }
+  /// Reads, and takes out, an invitation's word about the last contribution.
+  void settle(Weights& invitation) {
+    const std::optional<std::uint64_t> counted = invitation->counted();
+    if (!counted) return;
+    Handle settled = rare().kept.after(*counted);
+    rare().kept = KeptVector();
+    rare().kept.vector = std::move(settled);
+    invitation.edit().more.edit().about_kept.reset();
+  }
+  /// Null: it keeps nothing.
+  const KeptVector* kept_vector() const { return rare_ ? &rare_->kept : nullptr; }
   /// Number of the computation that starts.
   std::uint64_t next_call() { return calls_++; }
   /// All-reduces over all workers whose results its process has taken, or whose results its starting weights hold.
@@ -146,7 +161,7 @@ class Participant {
   /// Members that most nodes of most runs do not need.
   struct Rare {
     std::uint64_t messages = 0;  // that were compressed
-    Handle kept;
+    KeptVector kept;
     Handle residual;                              // the part that messages have left out of gradients (Compression); empty: nothing yet
     GroupVectors factors;                         // of its last gradients
     Weights start;                                // of a worker that came later

@@ -150,6 +150,22 @@ struct CompressedForm {
   std::uint64_t second = 0;                          // of the bytes, those of a second all-reduce after the first
 };
 
+/// A vector that a client keeps on its device between invitations.
+struct KeptVector {
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+  Handle vector;             // empty: 0
+  Handle next;               // what it becomes if the contribution that was sent with it counts
+  std::uint64_t of = never;  // the version from which that contribution began; never: all are settled
+  /// The vector after the client's last contribution that counted, which began from that version.
+  const Handle& after(std::uint64_t counted) const { return of != never && of == counted ? next : vector; }
+};
+
+/// What an invitation, or the message of a client that leaves, says about it.
+struct AboutKept {
+  std::optional<std::uint64_t> counted;
+  std::shared_ptr<const KeptVector> kept;
+};
+
 /// Weights that travel as a difference from others, which their receiver holds: they are base + change, and `change` is sent.
 struct WeightsDifference {
   Handle base, change;  // empty: it has arrived
@@ -171,8 +187,13 @@ struct WeightsState : pool::Pooled {
     std::shared_ptr<PushWeight> push_weight;              // that travels with them; null: none
     std::shared_ptr<const WeightsDifference> difference;  // null: whole
     std::shared_ptr<const LowRank> product;               // of the factors that an all-reduce moved; null: no factors
+    Rarely<AboutKept> about_kept;                         // between a client that keeps a vector and its server
   };
   Rarely<More> more;
+  /// Of an invitation: KeptVector::of of the client's last contribution that counted, or never; none: every contribution counts.
+  const std::optional<std::uint64_t>& counted() const { return more.get().about_kept.get().counted; }
+  /// Of a client that leaves: the message is this alone. Null: these are weights.
+  const KeptVector* kept() const { return more.get().about_kept.get().kept.get(); }
   const Contributions& made() const { return more.get().made; }
   const AttachedVectors& attached() const { return more.get().attached; }
   const Fragment& fragment() const { return more.get().fragment; }

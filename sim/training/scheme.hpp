@@ -173,6 +173,8 @@ struct SchemeEntry {
   std::function<ClientSelection(const Parameters&)> selection = [](const Parameters&) { return ClientSelection(); };
   /// Its workers are clients that act when invited, so they may come and go (cluster.workers[i].availability).
   bool invites = false;
+  /// Its clients keep vectors (Node::kept) whose mean the server holds: it learns the vector of one that leaves (WeightsState::kept).
+  bool clients_keep_vectors = false;
   /// Aggregators beside the server, each for a group of consecutive workers (Node::group): at least 1, at most one per worker. They are
   /// placed by the racks of the topology if there are as many (the plan has that number). None: the scheme has no such role.
   std::function<Rank(const Parameters&, const TrainingPlan&)> aggregators = {};

@@ -40,6 +40,7 @@ struct WireBytes {
 
   std::uint64_t main(const Weights& weights) const {
     if (!weights->more.there()) return model;
+    if (weights->kept()) return state;  // of its two vectors the one that its receiver asks for
     const std::uint64_t scalar = weights->push_weight() ? PushWeight::wire_bytes : 0;
     if (const WeightsDifference* const difference = weights->difference())
       return difference->form.bytes + state * weights->attached().size() + scalar;
@@ -57,7 +58,10 @@ struct WireBytes {
   std::uint64_t main(const MembershipNotice&) const { return 0; }
 
   /// Every vector ends in them, also attached ones.
-  std::uint64_t behind(const Weights& weights) const { return weights->fragment().share_of(statistics * (1 + weights->attached().size())); }
+  std::uint64_t behind(const Weights& weights) const {
+    if (weights->kept()) return statistics;
+    return weights->fragment().share_of(statistics * (1 + weights->attached().size()));
+  }
   std::uint64_t behind(const Gradient& gradient) const {
     return has_vector(gradient) ? gradient->fragment().share_of(statistics * (1 + gradient->attached().size())) : 0;
   }

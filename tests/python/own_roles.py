@@ -234,17 +234,22 @@ class Hierarchical:
 
 @straggler.scheme("py_scaffold", needs_server=True, parameters={"clients": 2}, sends_gradients=False, asynchronous=False,
                   family="federated", on_failure=("drop", "wait", "abort"), invites=True, selection="chance", worker_vectors=3,
-                  invited=lambda given, workers: min(given["clients"], workers))
+                  clients_keep_vectors=True, invited=lambda given, workers: min(given["clients"], workers))
 class Scaffold:
     """Federated averaging with control variates: a vector that a client keeps, and one that travels with the weights."""
 
     def worker(self, node):
         weights = node.initial_weights()
-        clients = node.sample_workers(min(self.clients, node.workers), weights.version)
-        weights = node.with_participants(weights, len(clients))
-        if node.rank not in clients:
+        count = min(self.clients, node.workers)
+        if node.members_change:
+            first = node.first_clients(count) if node.present(node.rank).life == 0 else []
+        else:
+            first = node.sample_workers(count, weights.version)
+        weights = node.with_participants(weights, count)
+        if node.rank not in first:
             weights = yield node.receive(Weights, node.server)
         while True:
+            weights = node.settle(weights)
             common = node.attached(weights, "control variate")
             local = node.without_attached(weights)
             node.reset_optimizer()
@@ -258,21 +263,111 @@ class Scaffold:
                 local = yield node.step(local, node.corrected(gradient, [(common, 1), (node.kept, -1)]))
             mine = node.combination([(total, 1 / steps)])
             change = node.combination([(mine, 1), (node.kept, -1)])
+            if node.members_change:
+                node.keep_if_counted(mine, weights)
+            else:
+                node.kept = mine
             yield node.send(node.server, node.attach(local, "control variate", change))
-            node.kept = mine
             weights = yield node.receive(Weights, node.server)
 
     def server(self, node):
         weights = node.initial_weights()
         count = min(self.clients, node.workers)
+        rounds = MissableRounds(node, count) if node.members_change else None
+        enrolled = node.enrolled
         while True:
-            parts = yield from own_schemes.of_those_sampled(node, weights, count)
+            parts = yield from rounds.parts(weights) if rounds else own_schemes.of_those_sampled(node, weights, count)
+            before, enrolled, left = enrolled, max(1, node.enrolled), rounds.take_left() if rounds else []
             average = node.mean(parts)
-            common = node.combination([(node.attached(weights, "control variate"), 1),
-                                       (node.attached(average, "control variate"), len(parts) / node.workers)])
+            common = node.combination([(node.attached(weights, "control variate"), before / enrolled),
+                                       (node.attached(average, "control variate"), len(parts) / enrolled)]
+                                      + [(vector, -1 / enrolled) for vector in left])
             weights = node.attach(node.without_attached(node.blend(average, weights, 0.0)), "control variate", common)
             weights = yield node.publish(weights)
-            node.broadcast(weights, node.sample_workers(count, weights.version))
+            if rounds:
+                rounds.invite(weights)
+            else:
+                node.broadcast(weights, node.sample_workers(count, weights.version))
+
+
+class MissableRounds:
+    """Rounds that clients may miss: who trains and in which life, who is awaited, what counted last, and the vectors of those that left."""
+
+    def __init__(self, node, count):
+        self.node, self.count = node, count
+        self.lives, self.awaited, self.down, self.counted, self.left, self.draws = {}, set(), set(), {}, [], 0
+
+    def note(self, ranks):
+        for rank in ranks:
+            self.lives[rank] = self.node.present(rank).life
+        self.awaited, self.wanted = set(ranks), min(self.count, len(ranks))
+
+    def lost(self):
+        gone = [rank for rank, life in sorted(self.lives.items())
+                if self.node.present(rank).life != life or not (self.node.clients_come_and_go or self.node.is_member(rank))]
+        return gone if self.node.members_change else []
+
+    def send(self, weights, ranks):
+        for rank in ranks:
+            self.node.broadcast(self.node.with_counted(weights, self.counted.get(rank)), [rank])
+
+    def may_invite(self, rank):
+        return rank not in self.lives and self.node.awaits(rank)  # if the others wait for it, also while it is down
+
+    def invite(self, weights):
+        for rank in self.lost():
+            del self.lives[rank]
+        ranks = self.node.draw_clients(self.count, self.draws, self.may_invite)
+        self.draws += 1
+        self.note(ranks)
+        self.send(weights, ranks)
+        return bool(ranks)
+
+    def forget_lost(self, weights):
+        for rank in self.lost():
+            if rank in self.awaited and self.node.awaits(rank) and not self.node.is_member(rank):
+                self.down.add(rank)  # the others wait for it
+            elif rank in self.down and self.node.is_member(rank):
+                self.down.discard(rank)
+                self.lives[rank] = self.node.present(rank).life
+                self.send(weights, [rank])
+            else:
+                self.down.discard(rank)
+                del self.lives[rank]
+                self.awaited.discard(rank)
+
+    def take_left(self):
+        left, self.left = self.left, []
+        return left
+
+    def parts(self, weights):
+        if self.draws == 0:
+            self.note(self.node.first_clients(self.count))
+            self.draws += 1
+        parts = {}
+        self.forget_lost(weights)
+        while not parts or (len(parts) < self.wanted and self.awaited):
+            if not self.awaited and not self.invite(weights) and self.node.clients_come_and_go:
+                self.node.await_comers()
+            arrived = yield self.node.arrival(Weights)
+            if arrived is None:
+                self.forget_lost(weights)
+                continue
+            rank = arrived.sender.rank
+            if arrived.leaves:
+                vector = self.node.left_by(arrived, self.counted.pop(rank, None))
+                if vector is not None:
+                    self.left.append(vector)
+                continue
+            self.lives.pop(rank, None)
+            awaited = rank in self.awaited and (arrived.version, arrived.progress) == (weights.version, weights.progress)
+            self.awaited.discard(rank)
+            if awaited:
+                self.counted[rank] = weights.version
+                parts[rank] = arrived
+            else:
+                self.node.discard(arrived)
+        return [parts[rank] for rank in sorted(parts)]
 
 
 class BusyClients:

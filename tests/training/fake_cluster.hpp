@@ -197,6 +197,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   Peer last_heard(Rank, Rank other) const override { return {other, Peer::any_life}; }
   Peer present(Rank worker) const override { return {worker, Peer::any_life}; }
   bool awaits(Rank worker) const override { return is_in(worker); }
+  Rank enrolled() const override { return plan_.workers; }
   bool reduces() const override { return true; }
   bool members_change() const override { return fake_.members_change; }
   std::int32_t forced_choice(Rank) override { return -1; }

@@ -256,6 +256,9 @@ void pack_weights(const WeightsState& state, const Vectors& vectors, Packer& to)
   pack_attached(state.attached(), state.fragment(), vectors, to);
   to.put(std::uint8_t{state.push_weight() != nullptr});
   if (state.push_weight()) to.put(state.push_weight()->amount());
+  const std::optional<std::uint64_t>& counted = state.counted();
+  to.put(std::uint8_t{counted.has_value()});
+  if (counted) to.put(*counted);
 }
 
 /// Only weights that this rank also holds can be a base.
@@ -287,6 +290,7 @@ Weights unpack_weights(Vectors& vectors, Unpacker& from) {
   AttachedVectors attached = unpack_attached(fragment, vectors, from);
   if (!attached.empty()) state.more.edit().attached = std::move(attached);
   if (from.get<std::uint8_t>() != 0) state.more.edit().push_weight = std::make_shared<PushWeight>(from.get<double>());
+  if (from.get<std::uint8_t>() != 0) state.more.edit().about_kept.edit().counted = from.get<std::uint64_t>();
   return weights;
 }
 

@@ -1,0 +1,65 @@
+// Clients on the quadratic model, each with all of its samples at one point: client k's gradient is A (w - x_k), A = diag(a_1 … a_d),
+// whatever it draws.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/folder.hpp"
+
+namespace straggler::test {
+
+inline constexpr std::size_t dimensions = 3;
+inline constexpr double condition = 4;
+
+/// a_1 … a_d of the model.
+inline double curvature(std::size_t j) { return std::pow(condition, -static_cast<double>(j) / (dimensions - 1)); }
+
+struct Client {
+  int samples;
+  std::vector<double> point;
+};
+
+/// Files of the samples, and of whose they are.
+class PointData {
+ public:
+  explicit PointData(const std::vector<Client>& clients) {
+    std::ostringstream samples, parts;
+    samples << "a,b,c,label\n";
+    parts << "worker,first,count\n";
+    int first = 0;
+    for (std::size_t k = 0; k < clients.size(); ++k) {
+      for (int i = 0; i < clients[k].samples; ++i) {
+        for (const double x : clients[k].point) samples << x << ",";
+        samples << i % 2 << "\n";
+      }
+      parts << k << "," << first << "," << clients[k].samples << "\n";
+      first += clients[k].samples;
+    }
+    folder_.write("samples.csv", samples.str());
+    folder_.write("parts.csv", parts.str());
+  }
+  std::string data(bool own_parts) const {
+    const std::string path = (folder_.path() / "samples.csv").string();
+    return "{kind: csv, normalize: none, path: " + path + ", test_path: " + path +
+           (own_parts ? ", partition: {kind: by_file, path: " + (folder_.path() / "parts.csv").string() + "}}" : "}");
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+/// Infinite where a weight is no number.
+inline double farthest_from(const std::vector<float>& weights, const std::vector<double>& point) {
+  double most = 0;
+  for (std::size_t j = 0; j < point.size(); ++j) {
+    const double off = std::abs(static_cast<double>(weights[j]) - point[j]);
+    most = std::max(most, std::isnan(off) ? std::numeric_limits<double>::infinity() : off);
+  }
+  return most;
+}
+
+}  // namespace straggler::test
