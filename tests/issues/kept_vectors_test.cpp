@@ -50,6 +50,9 @@ std::vector<double> optimum_of(const std::vector<int>& counted) {
   return mean;
 }
 
+/// Runs come to rest up to rounding: sums of numbers up to 20, rounded by 2^-24 of them in some hundred rounds.
+constexpr double near = 1e-3;
+
 /// What happens, and the clients that are counted again and again.
 struct Story {
   std::string text;
@@ -119,7 +122,7 @@ TEST_CASE("after crashes, late arrivals, departures and joins SCAFFOLD and FedDy
       CAPTURE(story.text);
       const Result result = run(uneven_bowl(text, points.data(true), updates), story.sets);
       REQUIRE(result.record.updates == static_cast<std::uint64_t>(updates));
-      if (!sanitized) CHECK(farthest_from(result.weights, optimum_of(story.counted)) < 1e-4);
+      if (!sanitized) CHECK(farthest_from(result.weights, optimum_of(story.counted)) < near);
     }
   }
 }
@@ -140,7 +143,7 @@ TEST_CASE("what FedDyn keeps follows from what arrived, so that lost and compres
       sets.push_back("training.compression={kind: top_k, fraction: 0.34, direction: " + direction + "}");
       const Result result =
           run(uneven_bowl("{kind: feddyn, local_steps: 2, alpha: 0.5" + story.scheme + "}", points.data(true), updates), sets);
-      if (!sanitized) CHECK(farthest_from(result.weights, optimum_of(story.counted)) < 1e-4);
+      if (!sanitized) CHECK(farthest_from(result.weights, optimum_of(story.counted)) < near);
     }
 }
 
@@ -177,7 +180,7 @@ TEST_CASE("a client learns what counted with its next invitation alone: it may m
                                 {"training.scheme.on_failure=" + on_failure, by_chance,
                                  "cluster.faults=[{kind: crash, worker: 1, at: 203ms, restart_after: 150ms}, {kind: crash, worker: 0, at: "
                                  "444ms, restart_after: 1ms}, {kind: crash, worker: 2, at: 666ms, restart_after: 400ms}]"});
-      if (!sanitized) CHECK(farthest_from(result.weights, optimum_of({0, 1, 2})) < 1e-4);
+      if (!sanitized) CHECK(farthest_from(result.weights, optimum_of({0, 1, 2})) < near);
     }
 }
 
