@@ -24,7 +24,7 @@ namespace straggler::packets {
 /// When the first packet of a link's queue has left, and the link's account. Rates are in bytes per tick.
 class Sender {
  public:
-  explicit Sender(double rate) : rate_(rate) {}
+  explicit Sender(double rate) : rate_(rate), highest_rate_(rate) {}
   void set_rate(Time now, double rate);
   void set_bucket(double burst, double peak);
 
@@ -48,7 +48,7 @@ class Sender {
   bool busy_ = false, leaving_ = false;                // leaving: its tokens are taken
   double bytes_ = 0, left_ = 0;                        // of the first packet
   Time since_;                                         // of all state
-  double carried_ = 0, possible_ = 0, highest_rate_ = 0;
+  double carried_ = 0, possible_ = 0, highest_rate_;
   std::uint64_t ended_ = 0;
   Time busy_time_;
 };
