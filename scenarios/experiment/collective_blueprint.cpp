@@ -14,24 +14,23 @@ namespace {
 
 /// Between two hosts, if there are two; and inside one, if the first holds two workers: the slowest way between neighbours, and back from
 /// the last to the first, as a ring takes them.
-UniformLinks measured_links(const Fabric& fabric, std::size_t workers) {
+UniformLinks measured_links(Transport& transport, std::size_t workers) {
+  const Fabric& fabric = transport.fabric();
   UniformLinks out;
   Route route;
-  const auto measure = [&](Rank to, double& alpha, double& beta) {
-    fabric.route(0, to, route);
-    alpha = route.latency.seconds();
+  Carriage carriage;
+  const auto measure = [&](Rank from, Rank to, double& alpha, double& beta) {
+    fabric.route(from, to, route);
+    alpha = std::max(alpha, route.latency.seconds());
     for (const LinkId link : route.links) beta = std::max(beta, 1 / fabric.bytes_per_second(link));
+    transport.plan(from, to, 1e6, carriage);  // a message may have a limit of its own: a window, a connection
+    beta = std::max(beta, 1 / carriage.most_bytes_per_second);
   };
   Rank other = 1;
   while (index_of(other + 1) < workers && fabric.host(other) == fabric.host(0)) ++other;
-  measure(other, out.alpha, out.beta);
-  for (Rank inside = 1; index_of(inside) < workers && fabric.host(inside) == fabric.host(0); ++inside) {
-    for (const Rank from : {inside - 1, Rank{0}}) {
-      fabric.route(from, inside, route);
-      out.intra_alpha = std::max(out.intra_alpha, route.latency.seconds());
-      for (const LinkId link : route.links) out.intra_beta = std::max(out.intra_beta, 1 / fabric.bytes_per_second(link));
-    }
-  }
+  measure(0, other, out.alpha, out.beta);
+  for (Rank inside = 1; index_of(inside) < workers && fabric.host(inside) == fabric.host(0); ++inside)
+    for (const Rank from : {inside - 1, Rank{0}}) measure(from, inside, out.intra_alpha, out.intra_beta);
   return out;
 }
 
@@ -86,7 +85,7 @@ struct IdleNetwork {
   IdleNetwork(const Blueprint& blueprint, const Scenario& scenario)
       : network(queue), transport(*blueprint.fabric, network, *blueprint.sharing, segments_of(scenario), blueprint.connection(scenario)) {
     const NetworkSpec& spec = scenario.cluster.network;
-    costs.reduce_seconds_per_byte = blueprint.uniform.gamma;
+    costs.reduce_seconds_per_byte = inverse(spec.collective.reduce_rate);
     costs.per_message = Time::from_seconds(spec.protocol.per_message);
     costs.per_byte = inverse(spec.protocol.copy_rate);
     costs.launch = Time::from_seconds(spec.collective.launch);
@@ -154,11 +153,11 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
   if (servers == 0) shape.servers = static_cast<std::size_t>(scenario.cluster.servers.count);
   if (shares_hosts(scenario.cluster))
     for (Rank worker = 0; worker < plan.workers; ++worker) shape.host_of.push_back(fabric->host(worker));
-  uniform = measured_links(*fabric, shape.workers);
-  if (fabric->hosts() > 1) uniform.beta = std::max(uniform.beta, 1 / connection(scenario));
+  IdleNetwork idle(*this, scenario);
+  uniform = measured_links(idle.transport, shape.workers);
   if (!shape.host_of.empty() && fabric->cards() > fabric->hosts())
     shape.workers_per_card = static_cast<std::size_t>(scenario.cluster.network.intra->card->workers);
-  uniform.gamma = inverse(spec.reduce_rate);
+  uniform.gamma = idle.costs.reduce_seconds_per_byte;
 
   if (compression && compression->gathered && spec.algorithm != "auto" && spec.algorithm != "ring")
     throw_error(scenario, "cluster.network.collective.algorithm",
@@ -180,7 +179,6 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
     for (const Bucket& bucket : buckets) reduced_bytes = std::max(reduced_bytes, bucket.bytes);
   }
   if (all_reduce) return;
-  IdleNetwork idle(*this, scenario);
   all_reduce = &cheapest_collective(reduced_bytes, shape, uniform, idle.costs, idle.transport);
 }
 
