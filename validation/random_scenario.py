@@ -4,10 +4,8 @@ Used by random_scenarios and its check. Nothing here names a scheme, a model or 
 the name of a device, an end point) and its size, so that a run takes milliseconds.
 """
 import collections
-import json
 import random
 import re
-import subprocess
 
 OPTIONAL = 0.22        # share of optional keys that are written
 REPAIRS = 25           # attempts to make a scenario valid
@@ -15,11 +13,7 @@ SAMPLES = 120          # of the training set, at most
 
 
 class Refused(Exception):
-    """The drawn scenario could not be made valid; the text is what `straggler check` said last."""
-
-
-class Broken(Exception):
-    """A command ended as no command may: a signal, an internal error, a time limit."""
+    """The drawn scenario could not be made valid; the text is what `straggler run` said last."""
 
 
 class Drawing:
@@ -166,7 +160,7 @@ def of(choices):
 
 
 def faults(draw, schema, path):
-    """What a fault says depends on its kind, which the schema does not tell; `check` names what is missing, and repairs add it."""
+    """What a fault says depends on its kind, which the schema does not tell; `run` names what is missing, and repairs add it."""
     kind = draw.random.choice(schema["items"]["properties"]["kind"]["enum"])
     start, length = draw.random.uniform(1, 60), draw.random.uniform(1, 90)
     fault = {"kind": kind, "worker": draw.random.randrange(draw.workers)}
@@ -248,19 +242,19 @@ SPECIAL = [
 
 
 class Repairs:
-    """Makes a drawn scenario valid, by what `straggler check` says of it: a key that is refused is left out or drawn again, one that is
+    """Makes a drawn scenario valid, by what `straggler run` says of it: a key that is refused is left out or drawn again, one that is
     missing is drawn."""
 
-    def __init__(self, drawing, check):
-        """`check` takes a scenario and returns the lines of its refusal, or none."""
-        self.drawing, self.check, self.attempts = drawing, check, 0
+    def __init__(self, drawing, refusal):
+        """`refusal` takes a scenario and returns the lines of its refusal, or none."""
+        self.drawing, self.refusal, self.attempts = drawing, refusal, 0
         self.seen = collections.Counter()
 
     def valid(self, scenario):
         """The scenario, repaired in place; throws Refused."""
         said = []
         for self.attempts in range(REPAIRS):
-            said = self.check(scenario)
+            said = self.refusal(scenario)
             if not said:
                 return scenario
             for line in said:
@@ -333,21 +327,3 @@ def form_of(schema, node):
     maps = [form for form in schema["anyOf"] if form.get("type") == "object"]
     kind = node.get("kind") if isinstance(node, dict) else node
     return next((form for form in maps if kind_of(form) == kind), maps[0] if maps else {})
-
-
-def check_with(program, folder):
-    """A function for Repairs that asks `straggler check`."""
-    def check(scenario):
-        path = folder / "drawn.yaml"
-        path.write_text(json.dumps(scenario))
-        try:
-            done = subprocess.run([program, "check", path, "--quiet"], capture_output=True, text=True, timeout=120)
-        except subprocess.TimeoutExpired:
-            raise Broken("check took more than 120 s") from None
-        if done.returncode == 0:
-            return []
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        if done.returncode != 2 or not lines:
-            raise Broken(f"check ended with {done.returncode}: {done.stderr.strip()[-600:]}")
-        return [line.strip() for line in lines]
-    return check
