@@ -28,7 +28,7 @@ py::dict check(const py::dict& given) {
     const Explanation explanation = experiment.explain();
     warnings = check_warnings(explanation, options.timing_only);
     text = check_text(scenario, explanation, experiment.collective_times(), update_times(scenario), update_parts(scenario),
-                      packet_events(scenario, explanation.updates_per_epoch), warnings);
+                      packet_events(scenario), warnings);
   }
   py::dict out;
   out["text"] = text;

@@ -1,10 +1,16 @@
 #include "scenarios/experiment/update_times.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 
 #include "models/compression/compressor.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/uncompressed.hpp"
+#include "scenarios/experiment/without_learning.hpp"
+#include "scenarios/schema/errors.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/training/scheme.hpp"
 
@@ -18,50 +24,113 @@ constexpr std::int64_t most_workers = 4'096;
 class Deadline final : public ProgressListener {
  public:
   explicit Deadline(double wall_seconds)
-      : end_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                    std::chrono::duration<double>(wall_seconds))) {}
+      : wall_seconds_(wall_seconds),
+        end_(std::chrono::steady_clock::now() +
+             std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(wall_seconds))) {}
   bool interrupted() override { return std::chrono::steady_clock::now() > end_; }
+  double wall_seconds() const { return wall_seconds_; }
 
  private:
   void progress(const State&) override {}
+  double wall_seconds_;
   std::chrono::steady_clock::time_point end_;
 };
 
-std::optional<RunRecord> timed(Scenario scenario, const WhatIf& what_if, std::int64_t updates, Deadline& deadline) {
-  const std::optional<double> most = scenario.training.stop.simulated_time;
-  scenario.training.stop = {};
-  scenario.training.stop.updates = updates;
-  scenario.training.stop.simulated_time = most;  // where no update comes, it ends
-  scenario.training.evaluate = {};
+/// Up to `updates`, which is in its stop. Throws NotTimed.
+RunRecord timed(const Scenario& scenario, const WhatIf& what_if, Deadline& deadline) {
   RunOptions options;
   options.timing_only = true;
   options.what_if = what_if;
-  RunRecord record = Experiment(scenario, options).run(nullptr, &deadline);
-  return record.outcome == Outcome::interrupted ? std::nullopt : std::optional(std::move(record));
+  try {
+    RunRecord record = Experiment(scenario, options).run(nullptr, &deadline);
+    if (record.outcome == Outcome::interrupted)
+      throw NotTimed(fmt::format("the first {} take this machine more than {}",
+                                 readable_count(static_cast<std::uint64_t>(*scenario.training.stop.updates)),
+                                 readable_seconds(deadline.wall_seconds())));
+    return record;
+  } catch (const RunFailed& failed) {
+    throw NotTimed(failed.what());
+  }
+}
+
+/// Its curve has a point for each update, number 0 included.
+RunRecord up_to(std::uint64_t updates, const Scenario& scenario, const WhatIf& what_if, Deadline& deadline) {
+  Scenario run = without_learning(scenario);
+  run.training.evaluate.every_updates = 1;
+  run.training.stop = {};
+  run.training.stop.updates = static_cast<std::int64_t>(updates);
+  return timed(run, what_if, deadline);
+}
+
+/// With the stop and the evaluations of the run itself, and that many updates at most.
+RunRecord at_most(std::uint64_t updates, const Scenario& scenario, const WhatIf& what_if, Deadline& deadline) {
+  Scenario run = without_learning(scenario);
+  run.training.evaluate = scenario.training.evaluate;
+  const auto most = static_cast<std::int64_t>(updates);
+  run.training.stop.updates = std::min(run.training.stop.updates.value_or(most), most);
+  return timed(run, what_if, deadline);
+}
+
+/// Where nobody contributed to an update for so long, the run itself shows whether it goes on. Throws ScenarioErrors where it does not.
+void wait_for_contribution(const Scenario& scenario, const WhatIf& what_if, Deadline& deadline) {
+  constexpr std::uint64_t patience = 10'000;
+  try {
+    at_most(patience, scenario, what_if, deadline);
+  } catch (const NotTimed&) {
+  }
 }
 
 }  // namespace
 
-std::optional<TimedUpdates> timed_updates(const Scenario& scenario, const WhatIf& what_if, double most_wall_seconds) {
-  if (scenario.workers() > most_workers) return std::nullopt;
+double TimedUpdates::seconds(std::uint64_t from, std::uint64_t to) const {
+  const auto at = [&](std::uint64_t update) { return std::ranges::lower_bound(gone_on.curve, update, {}, &CurvePoint::update)->time; };
+  return (at(to) - at(from)).seconds() / static_cast<double>(to - from);
+}
+
+TimedUpdates timed_updates(const Scenario& scenario, const WhatIf& what_if, double most_wall_seconds) {
+  if (scenario.workers() > most_workers)
+    throw NotTimed("there are more than " + readable_count(static_cast<std::uint64_t>(most_workers)) + " workers");
   const SchemeEntry& entry = Registry<SchemeEntry>::instance().at(scenario.training.scheme.name);
-  const std::int64_t makers = entry.asynchronous(complete(entry.parameters, scenario.training.scheme.parameters)) ? scenario.workers() : 1;
-  const std::int64_t first = 20 + 2 * makers, more = 20 + 4 * makers;
+  const bool asynchronous = entry.asynchronous(complete(entry.parameters, scenario.training.scheme.parameters));
+  const std::uint64_t makers = asynchronous ? static_cast<std::uint64_t>(scenario.workers()) : 1;
+  const std::uint64_t first = 20 + 2 * makers, last = first + 20 + 4 * makers;
   Deadline deadline(most_wall_seconds);
-  std::optional<RunRecord> begun = timed(scenario, what_if, first, deadline);
-  if (!begun) return std::nullopt;
-  std::optional<RunRecord> gone_on = timed(scenario, what_if, first + more, deadline);
-  if (!gone_on) return std::nullopt;
-  return TimedUpdates{std::move(*begun), std::move(*gone_on)};
+  TimedUpdates out;
+  out.gone_on = up_to(last, scenario, what_if, deadline);
+  out.outcome = out.gone_on.outcome;
+  if (out.last() == 0) throw NotTimed(fmt::format("the run ends before its first update ({})", name_of(out.outcome)));
+  if (out.last() < last) out.gone_on = up_to(out.last(), scenario, what_if, deadline);  // to its last update, and no longer
+  if (out.gone_on.empty_updates == out.last()) wait_for_contribution(scenario, what_if, deadline);
+  if (out.last() > first) out.begun = up_to(first, scenario, what_if, deadline);
+  return out;
+}
+
+std::optional<TimedUpdates> timed_if_possible(const Scenario& scenario, const WhatIf& what_if, double most_wall_seconds) {
+  try {
+    return timed_updates(scenario, what_if, most_wall_seconds);
+  } catch (const NotTimed&) {
+  } catch (const ScenarioErrors&) {
+  }
+  return std::nullopt;
+}
+
+std::optional<RunRecord> first_updates(const Scenario& scenario, std::uint64_t updates, double most_wall_seconds) {
+  Deadline deadline(most_wall_seconds);
+  try {
+    return at_most(updates, scenario, {}, deadline);
+  } catch (const NotTimed&) {
+  } catch (const ScenarioErrors&) {
+  }
+  return std::nullopt;
 }
 
 std::optional<UpdateTimes> update_times(const Scenario& scenario) {
   constexpr double most_wall_seconds = 5;
   const bool compresses = Registry<CompressorEntry>::instance().at(scenario.training.compression.name).rule != nullptr;
   if (!compresses) return std::nullopt;
-  const std::optional<TimedUpdates> compressed = timed_updates(scenario, {}, most_wall_seconds);
+  const std::optional<TimedUpdates> compressed = timed_if_possible(scenario, {}, most_wall_seconds);
   if (!compressed || compressed->seconds() == 0) return std::nullopt;
-  const std::optional<TimedUpdates> whole = timed_updates(uncompressed(scenario), {}, most_wall_seconds);
+  const std::optional<TimedUpdates> whole = timed_if_possible(uncompressed(scenario), {}, most_wall_seconds);
   if (!whole || whole->seconds() == 0) return std::nullopt;
   return UpdateTimes{compressed->seconds(), whole->seconds()};
 }

@@ -1,6 +1,7 @@
 // How long an update takes, timed by short runs without the math.
 #pragma once
 #include <optional>
+#include <stdexcept>
 
 #include "scenarios/experiment/what_if.hpp"
 #include "scenarios/schema/scenario.hpp"
@@ -8,27 +9,39 @@
 
 namespace straggler {
 
-/// Two runs of the timing alone, one a prefix of the other. The updates between their ends are of the steady state: the difference leaves
-/// out the warm-up.
+/// Updates first() + 1 to last() of the timing alone, whatever the scenario's stop is: those of a cluster in step, since the first ones are
+/// left out. A run that ends before (its outcome is not `completed`) is taken from its start to its last update.
 struct TimedUpdates {
-  RunRecord begun, gone_on;
-  /// False: a time limit of the scenario ended both alike, and the longer one counts as a whole.
-  bool in_step() const { return gone_on.updates > begun.updates && gone_on.end > begun.end; }
-  double updates() const { return static_cast<double>(gone_on.updates - (in_step() ? begun.updates : 0)); }
-  /// Of one update; 0: there is none.
-  double seconds() const { return updates() == 0 ? 0 : (gone_on.end - (in_step() ? begun.end : Time())).seconds() / updates(); }
+  std::optional<RunRecord> begun;        // the run up to update first(); none: there is no earlier one
+  RunRecord gone_on;                     // the same run up to update last()
+  Outcome outcome = Outcome::completed;  // of the run itself
+  std::uint64_t first() const { return begun ? begun->updates : 0; }
+  std::uint64_t last() const { return gone_on.updates; }  // above first()
+  /// Of one update, on average over those after `from` up to `to`. Both are between first() and last().
+  double seconds(std::uint64_t from, std::uint64_t to) const;
+  double seconds() const { return seconds(first(), last()); }
+  double updates() const { return static_cast<double>(last() - first()); }
 };
 
-/// Whatever the scenario's stop is. None: there are more than 4,096 workers, or the runs take more wall-clock time than that.
-std::optional<TimedUpdates> timed_updates(const Scenario& scenario, const WhatIf& what_if, double most_wall_seconds);
+/// what() says why the updates have no time here.
+struct NotTimed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws NotTimed where there are more than 4,096 workers, where the runs take more wall-clock time than that, where no update comes, and
+/// where the run fails; ScenarioErrors where it is refused.
+TimedUpdates timed_updates(const Scenario& scenario, const WhatIf& what_if, double most_wall_seconds);
+/// None instead of an exception.
+std::optional<TimedUpdates> timed_if_possible(const Scenario& scenario, const WhatIf& what_if, double most_wall_seconds);
+/// The timing of the run itself, up to its own stop or that many updates. None instead of an exception.
+std::optional<RunRecord> first_updates(const Scenario& scenario, std::uint64_t updates, double most_wall_seconds);
 
 /// Seconds per update.
 struct UpdateTimes {
   double compressed = 0, whole = 0;
 };
 
-/// None where nothing is compressed, where there are more than 4,096 workers or the runs take more than five seconds, and where no update
-/// comes.
+/// None where nothing is compressed, and where one of both is not timed within five seconds.
 std::optional<UpdateTimes> update_times(const Scenario& scenario);
 
 }  // namespace straggler

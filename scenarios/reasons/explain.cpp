@@ -125,7 +125,7 @@ class Work {
     if (by_target_) {
       bound_by(target_slack * record.updates);
     } else if (timed_out || ended_early) {
-      stop.epochs.reset();
+      if (scenario_.training.schedule.kind.name == "constant") stop.epochs.reset();  // other schedules end with the epochs
       stop.updates.reset();
       bound_by(record.updates);
       return runner.run({scenario_, {}});

@@ -10,6 +10,7 @@
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/without_learning.hpp"
 #include "scenarios/reasons/watch.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/worker_names.hpp"
@@ -123,7 +124,7 @@ bool is_even(WorkKind kind, const Scenario& scenario, const Blueprint& blueprint
 class Comparison {
  public:
   Comparison(const Scenario& scenario, const Blueprint& blueprint, const std::function<bool()>& interrupted)
-      : scenario_(scenario), blueprint_(blueprint), kernels_(blueprint.kernels->name), interrupted_(interrupted) {}
+      : scenario_(without_learning(scenario)), blueprint_(blueprint), kernels_(blueprint.kernels->name), interrupted_(interrupted) {}
 
   Slowdowns of(const EachOf& each) {
     const auto workers = static_cast<std::size_t>(scenario_.workers());
@@ -132,10 +133,7 @@ class Comparison {
     const auto updates = static_cast<std::int64_t>(std::min<double>(most_updates, most_work / (runs * static_cast<double>(workers))));
     if (updates < 2) return without("there are too many workers to look at each");
     StopSpec& stop = scenario_.training.stop;
-    stop.target_accuracy.reset();
-    stop.on_target = StopSpec().on_target;
     stop.updates = std::min(stop.updates.value_or(updates), updates);
-    scenario_.training.evaluate = {};
     const Times own = times_of(scenario_, kernels_, true, interrupted_);
     out_.updates = own.updates();
     if (out_.updates == 0) return without("the run makes no update");
@@ -151,7 +149,8 @@ class Comparison {
     order.resize(looked_at);
     std::ranges::sort(order);
     out_.some = looked_at < workers;
-    for (const Rank rank : order) out_.workers.push_back({rank, worker_name(scenario_, rank), 1, {}});
+    const WorkerNames names(scenario_);
+    for (const Rank rank : order) out_.workers.push_back({rank, names.worker(rank), 1, {}});
     const bool links_are_given = scenario_.cluster.network.topology.name != "file";  // else cables are not those of workers
     for (const WorkKind kind : all_work_kinds)
       if (kind != WorkKind::communicating || links_are_given) out_.kinds.push_back({kind, 1, is_even(kind, scenario_, blueprint_)});

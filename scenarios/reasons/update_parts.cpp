@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -21,13 +22,27 @@ namespace {
 
 constexpr double most_wall_seconds = 0.5;
 
-double phase_seconds(const TimedUpdates& runs, std::size_t worker, std::size_t phase) {
-  const Time before = runs.in_step() ? runs.begun.workers[worker].split.parts[phase] : Time();
-  return (runs.gone_on.workers[worker].split.parts[phase] - before).seconds();
+double phase_seconds(const TimedUpdates& runs, std::size_t worker, Phase phase) {
+  const Time before = runs.begun ? runs.begun->workers[worker].split[phase] : Time();
+  return (runs.gone_on.workers[worker].split[phase] - before).seconds();
 }
 
 std::uint64_t contributions(const TimedUpdates& runs, std::size_t worker) {
-  return runs.gone_on.workers[worker].updates - (runs.in_step() ? runs.begun.workers[worker].updates : 0);
+  return runs.gone_on.workers[worker].updates - (runs.begun ? runs.begun->workers[worker].updates : 0);
+}
+
+/// Between the ends of both runs. Work turns out to be wasted after it was done, maybe after the first end: as much of it is as in the
+/// whole of the longer run.
+std::array<double, phase_count> phases_of(const TimedUpdates& runs, std::size_t worker) {
+  std::array<double, phase_count> seconds{};
+  for (std::size_t phase = 0; phase < phase_count; ++phase) seconds[phase] = phase_seconds(runs, worker, static_cast<Phase>(phase));
+  const TimeSplit& split = runs.gone_on.workers[worker].split;
+  const Time wasted = split[Phase::wasted], all = split[Phase::compute] + wasted;
+  double& computing = seconds[static_cast<std::size_t>(Phase::compute)];
+  const double worked = computing + seconds[static_cast<std::size_t>(Phase::wasted)];
+  computing = all > Time() ? worked * (1 - wasted.seconds() / all.seconds()) : 0;
+  seconds[static_cast<std::size_t>(Phase::wasted)] = worked - computing;
+  return seconds;
 }
 
 /// The place of the median; of an even number the first of the two.
@@ -42,7 +57,7 @@ void set_phases(const TimedUpdates& runs, bool asynchronous, UpdateParts& out) {
   const std::size_t workers = runs.gone_on.workers.size();
   std::vector<double> computing(workers), rounds(workers);
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    computing[worker] = phase_seconds(runs, worker, static_cast<std::size_t>(Phase::compute));
+    computing[worker] = phases_of(runs, worker)[static_cast<std::size_t>(Phase::compute)];
     rounds[worker] = static_cast<double>(contributions(runs, worker));
   }
   std::size_t chosen = static_cast<std::size_t>(std::max_element(computing.begin(), computing.end()) - computing.begin());
@@ -50,7 +65,8 @@ void set_phases(const TimedUpdates& runs, bool asynchronous, UpdateParts& out) {
   out.own_cycle = asynchronous && rounds[chosen] > 0;
   out.worker = static_cast<Rank>(chosen);
   const double times = out.own_cycle ? rounds[chosen] : runs.updates();
-  for (std::size_t phase = 0; phase < phase_count; ++phase) out.phases[phase] = phase_seconds(runs, chosen, phase) / times;
+  out.phases = phases_of(runs, chosen);
+  for (double& seconds : out.phases) seconds /= times;
 }
 
 /// Staleness, faults and compression are questions about whole runs; `explain` answers them.
@@ -71,7 +87,7 @@ Explained savings(const Scenario& scenario, const Blueprint& blueprint, double s
     if (each.cause == Cause::nothing)
       row.figures.emplace().simulated_seconds = seconds;
     else if (binds_updates(each.cause) && each.absent.empty() && each.refused.empty())
-      runs = timed_updates(each.setting.scenario, each.setting.what_if, most_wall_seconds);
+      runs = timed_if_possible(each.setting.scenario, each.setting.what_if, most_wall_seconds);
     if (runs && runs->seconds() > 0) {
       row.figures.emplace().simulated_seconds = runs->seconds();
       row.seconds_saved = seconds - runs->seconds();
@@ -82,15 +98,45 @@ Explained savings(const Scenario& scenario, const Blueprint& blueprint, double s
   return out;
 }
 
+bool changes_after(const Scenario& scenario, Time end) {
+  const auto later = [end](const FaultSpec& fault) {
+    return std::max(fault.at + fault.restart_after.value_or(0), fault.to) > end.seconds();
+  };
+  return std::ranges::any_of(scenario.cluster.faults, later) ||
+         std::ranges::any_of(scenario.cluster.workers, [](const WorkerGroup& group) { return group.availability.name != "always"; });
+}
+
+void set_times(const Scenario& scenario, const TimedUpdates& runs, UpdateParts& out) {
+  out.first = runs.first();
+  out.last = runs.last();
+  out.seconds = out.first_half = out.second_half = runs.seconds();
+  if (const std::uint64_t middle = (out.first + out.last) / 2; middle > out.first) {
+    out.first_half = runs.seconds(out.first, middle);
+    out.second_half = runs.seconds(middle, out.last);
+  }
+  out.outcome = runs.outcome;
+  out.empty = runs.gone_on.empty_updates == out.last;
+  out.changes = changes_after(scenario, runs.gone_on.end);
+}
+
 }  // namespace
 
-std::optional<UpdateParts> update_parts(const Scenario& scenario) {
-  const std::optional<TimedUpdates> runs = timed_updates(scenario, {}, most_wall_seconds);
-  if (!runs || runs->seconds() <= 0 || runs->gone_on.workers.empty()) return std::nullopt;
+UpdateParts update_parts(const Scenario& scenario) {
   UpdateParts out;
-  out.seconds = runs->seconds();
+  TimedUpdates runs;
+  try {
+    runs = timed_updates(scenario, {}, most_wall_seconds);
+  } catch (const NotTimed& reason) {
+    out.why_not = reason.what();
+    return out;
+  }
+  if (runs.seconds() <= 0) {
+    out.why_not = "its first updates take no time";
+    return out;
+  }
+  set_times(scenario, runs, out);
   const SchemeEntry& entry = Registry<SchemeEntry>::instance().at(scenario.training.scheme.name);
-  set_phases(*runs, entry.asynchronous(complete(entry.parameters, scenario.training.scheme.parameters)), out);
+  set_phases(runs, entry.asynchronous(complete(entry.parameters, scenario.training.scheme.parameters)), out);
   const Blueprint blueprint(scenario, "auto");
   const std::vector<double> batches = batch_seconds(scenario, blueprint);
   const double median = batches[median_of(batches)];
@@ -104,11 +150,23 @@ std::optional<UpdateParts> update_parts(const Scenario& scenario) {
   return out;
 }
 
+bool is_steady(const UpdateParts& parts) {
+  return std::abs(parts.first_half - parts.second_half) <= 0.1 * std::max(parts.first_half, parts.second_half);
+}
+
 std::string parts_text(const Scenario& scenario, const UpdateParts& parts) {
-  std::string text = fmt::format("about {}", readable_seconds(parts.seconds));
+  if (!parts.why_not.empty()) return "is not timed: " + parts.why_not;
+  std::string text =
+      fmt::format("takes about {}, the mean of updates {} to {}", readable_seconds(parts.seconds), parts.first + 1, parts.last);
+  if (!is_steady(parts))
+    text += fmt::format(" ({} in the first half of them, {} in the second)", readable_seconds(parts.first_half),
+                        readable_seconds(parts.second_half));
+  if (parts.empty) text += ", to which nobody contributed";
+  if (parts.outcome != Outcome::completed) text += fmt::format(", after which the run ends ({})", name_of(parts.outcome));
   if (parts.own_cycle)
     text += fmt::format("; a contribution of worker {} takes {}", parts.worker,
                         readable_seconds(std::accumulate(parts.phases.begin(), parts.phases.end(), 0.0)));
+  const WorkerNames names(scenario);
   std::string each;
   for (std::size_t phase = 0; phase < phase_count; ++phase) {
     const bool computes = phase == static_cast<std::size_t>(Phase::compute);
@@ -116,16 +174,16 @@ std::string parts_text(const Scenario& scenario, const UpdateParts& parts) {
     each += fmt::format("{}{} {}", each.empty() ? ": " : ", ", readable_seconds(parts.phases[phase]),
                         readable_phase(static_cast<Phase>(phase)));
     if (computes && !parts.own_cycle && scenario.workers() > 1)
-      each += fmt::format(" ({}, the slowest of {})", worker_name(scenario, parts.worker), scenario.workers());
+      each += fmt::format(" ({}, the slowest of {})", names.worker(parts.worker), scenario.workers());
   }
+  if (parts.changes) each += "; faults and absences that come later are not in it";
   return text + each;
 }
 
 std::string bound_text(const Scenario& scenario, const UpdateParts& parts) {
   if (parts.bound == Cause::nothing) return fmt::format("computing: no other cause costs {:.0f} % of an update", 100 * bottleneck_share);
   std::string who;
-  if (parts.bound == Cause::slow_workers)
-    for (const std::size_t group : parts.slow_groups) who += (who.empty() ? ": " : ", ") + workers_of_group(scenario, group);
+  if (parts.bound == Cause::slow_workers && !parts.slow_groups.empty()) who = ": " + WorkerNames(scenario).groups(parts.slow_groups);
   return fmt::format("{}{}; an update would take {} {}", label_of(parts.bound), who, readable_seconds(parts.without), words_of(parts.bound));
 }
 

@@ -10,24 +10,33 @@
 
 namespace straggler {
 
-/// Times in seconds, on average over some updates after the first ones.
+/// Times in seconds, on average over updates first + 1 to last of the run (TimedUpdates).
 struct UpdateParts {
-  double seconds = 0;  // from one update to the next
+  std::string why_not;  // there is no time; the other members say nothing then
+  std::uint64_t first = 0, last = 0;
+  double seconds = 0;                      // from one update to the next
+  double first_half = 0, second_half = 0;  // the same of each half of those updates
+  Outcome outcome = Outcome::completed;    // other than that: the run ends with update `last`
+  bool empty = false;                      // nobody contributed to these updates
+  bool changes = false;                    // faults come later, or clients come and go
   /// One worker's share of that: of a synchronous scheme the worker that computes longest; of an asynchronous one a worker of median speed,
   /// from one of its contributions to the next.
   Rank worker = 0;
-  bool own_cycle = false;                   // asynchronous: the phases add up to a cycle of that worker, else to `seconds`
-  std::array<double, phase_count> phases{};
-  Cause bound = Cause::nothing;             // the most expensive cause; `nothing`: computing
-  std::vector<std::size_t> slow_groups;     // whose batches take longer than the median worker's
-  double without = 0;                       // an update without that cause
+  bool own_cycle = false;                    // asynchronous: the phases add up to a cycle of that worker, else to `seconds`
+  std::array<double, phase_count> phases{};  // none below 0
+  Cause bound = Cause::nothing;              // the most expensive cause; `nothing`: computing
+  std::vector<std::size_t> slow_groups;      // whose batches take longer than the median worker's
+  double without = 0;                        // an update without that cause
 };
 
-/// None: no update comes, or the runs take too long to be worth it here (more than 4,096 workers, or half a second of wall-clock time).
-/// Throws ScenarioErrors.
-std::optional<UpdateParts> update_parts(const Scenario& scenario);
+/// There is no time where no update comes, where the run fails, and where it takes too long to be worth it here (more than 4,096 workers,
+/// or half a second of wall-clock time). Throws ScenarioErrors.
+UpdateParts update_parts(const Scenario& scenario);
 
-/// "about 286 ms: 275 ms computing (worker 6, the slowest of 8), 11 ms communicating".
+/// Whether both halves of the updates took as long, within 10 %.
+bool is_steady(const UpdateParts& parts);
+
+/// "takes about 286 ms, the mean of updates 23 to 46: 275 ms computing (worker 6, the slowest of 8), 11 ms communicating".
 std::string parts_text(const Scenario& scenario, const UpdateParts& parts);
 /// "slow workers: workers 6 and 7 (3x slower); 91.7 ms with all workers as fast as the median one". ASCII, no end of a line.
 std::string bound_text(const Scenario& scenario, const UpdateParts& parts);

@@ -47,7 +47,9 @@ void add_groups(std::string& out, const Scenario& scenario, const Explanation& e
   line(out, "workers",
        fmt::format("{}, in {} group{}", readable_count(static_cast<std::uint64_t>(workers)), explanation.groups.size(),
                    explanation.groups.size() == 1 ? "" : "s"));
-  for (std::size_t g = 0; g < explanation.groups.size(); ++g) {
+  const WorkerNames names(scenario);
+  constexpr std::size_t most = 50;
+  for (std::size_t g = 0; g < std::min(explanation.groups.size(), most); ++g) {
     const Explanation::Group& group = explanation.groups[g];
     line(out, "",
          fmt::format("{} x {}: a batch of {} takes {}, jitter {}{}; link {}, latency {}", group.count, group.device,
@@ -56,8 +58,10 @@ void add_groups(std::string& out, const Scenario& scenario, const Explanation& e
                      format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)) +
              device_memory(group) + availability_of(scenario.cluster.workers[g]) +
              (group.rows > 0 ? fmt::format("; or as in the {} rows of its population", group.rows) : "") +
-             (explanation.groups.size() > 1 ? "; " + workers_of_group(scenario, g) : ""));
+             (explanation.groups.size() > 1 ? "; " + names.group(g) : ""));
   }
+  if (explanation.groups.size() > most)
+    line(out, "", fmt::format("and {} more groups; --json has all", readable_count(explanation.groups.size() - most)));
 }
 
 /// The effect of the protocol's segments on links, and on one message over the first group's.
@@ -187,8 +191,8 @@ void add_collective(std::string& out, const Explanation& explanation, const std:
 }  // namespace
 
 std::string check_text(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
-                       const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
-                       const std::optional<PacketEvents>& events, const std::vector<std::string>& warnings) {
+                       const std::optional<UpdateTimes>& times, const UpdateParts& parts, const std::optional<PacketEvents>& events,
+                       const std::vector<std::string>& warnings) {
   std::string out;
   line(out, "scenario", fmt::format("{}, seed {}", scenario.name, scenario.seed));
   line(out, "scheme",
@@ -213,10 +217,8 @@ std::string check_text(const Scenario& scenario, const Explanation& explanation,
   }
   line(out, "a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
   add_compression(out, explanation, times);
-  if (parts) {
-    line(out, "an update", "takes " + parts_text(scenario, *parts));
-    line(out, "bound by", bound_text(scenario, *parts));
-  }
+  line(out, "an update", parts_text(scenario, parts));
+  if (parts.why_not.empty()) line(out, "bound by", bound_text(scenario, parts));
   if (explanation.updates_per_epoch) line(out, "an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
   if (events)
     line(out, "events",

@@ -139,9 +139,9 @@ class RunPage {
   }
 
   /// " (3x slower)", or nothing.
-  std::string special(std::size_t group) const {
-    if (!scenario_ || group >= scenario_->cluster.workers.size()) return {};
-    const std::string what = group_difference(*scenario_, group);
+  std::string special(const std::optional<WorkerNames>& names, std::size_t group) const {
+    if (!names || group >= scenario_->cluster.workers.size()) return {};
+    const std::string what = names->difference(group);
     return what.empty() ? what : " (" + what + ")";
   }
 
@@ -309,12 +309,13 @@ class RunPage {
     const bool groups = workers.rows() > most_workers;
     std::map<std::string, std::size_t> place;
     std::vector<double> counts;
+    const auto names = scenario_ ? std::optional<WorkerNames>(*scenario_) : std::nullopt;
     for (std::size_t row = 0; row < workers.rows(); ++row) {
       const std::string key = groups ? workers.text(row, "group") : workers.text(row, "worker");
       const auto group = static_cast<std::size_t>(workers.number(row, "group").value_or(0));
       const auto [at, fresh] = place.emplace(key, chart.names.size());
       if (fresh) {
-        chart.names.push_back((groups ? "group " : "worker ") + key + special(group) + ", " + workers.text(row, "device"));
+        chart.names.push_back((groups ? "group " : "worker ") + key + special(names, group) + ", " + workers.text(row, "device"));
         chart.values.emplace_back(time_share_count, 0.0);
         counts.push_back(0);
       }

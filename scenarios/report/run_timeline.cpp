@@ -172,8 +172,9 @@ std::string caption_of(const Scenario& scenario, const StretchSink& sink, bool e
 }
 
 Figure figure_of(const Scenario& scenario, const StretchSink& sink, const Timeline& still, bool exact, bool cut) {
+  const WorkerNames called(scenario);
   std::vector<std::string> names;
-  for (Rank worker = 0; worker < still.workers(); ++worker) names.push_back(worker_name(scenario, static_cast<std::int64_t>(worker)));
+  for (Rank worker = 0; worker < still.workers(); ++worker) names.push_back(called.worker(static_cast<std::int64_t>(worker)));
   const std::string label = "Who computes, sends and waits";
   return {label, caption_of(scenario, sink, exact, cut), {draw(still, names, label)}, timeline_data(sink, label, exact), {}, true};
 }
@@ -214,9 +215,10 @@ Drawn second_pass(const Scenario& scenario, const Pass& first, const PublishingT
 }  // namespace
 
 std::vector<TimelineLane> timeline_lanes(const Scenario& scenario, const RunRecord& record) {
+  const WorkerNames names(scenario);
   std::vector<TimelineLane> lanes;
   for (const std::int64_t worker : drawn_workers(scenario, most_drawn_workers))
-    lanes.push_back({TimelineLane::Kind::worker, worker_name(scenario, worker), static_cast<Rank>(worker)});
+    lanes.push_back({TimelineLane::Kind::worker, names.worker(worker), static_cast<Rank>(worker)});
   const auto workers = static_cast<Rank>(record.workers.size());
   lanes.push_back({TimelineLane::Kind::server, "server", workers});
   for (std::int64_t other = 1; other <= most_aggregators; ++other)

@@ -31,19 +31,21 @@ std::vector<double> idle_of_groups(const RunRecord& record) {
 std::string waited_for(const Scenario& scenario, const std::vector<double>& idle) {
   const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
   if (idle.size() != groups.size()) return {};
-  std::string text;
+  const auto count = [&](std::size_t group) { return idle[group] < 0 ? 0 : static_cast<double>(groups[group].count); };
+  double all = 0, all_workers = 0;
   for (std::size_t group = 0; group < groups.size(); ++group) {
-    double others = 0, workers = 0;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      if (g == group || idle[g] < 0) continue;
-      others += static_cast<double>(groups[g].count) * idle[g];
-      workers += static_cast<double>(groups[g].count);
-    }
-    constexpr double worth_telling = 0.1;
-    const bool waited = workers > 0 && idle[group] >= 0 && others / workers >= worth_telling && idle[group] <= others / workers / 2;
-    if (waited && !group_difference(scenario, group).empty()) text += (text.empty() ? "" : ", ") + workers_of_group(scenario, group);
+    all += count(group) * idle[group];
+    all_workers += count(group);
   }
-  return text;
+  const WorkerNames names(scenario);
+  std::vector<std::size_t> special;
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    constexpr double worth_telling = 0.1;
+    const double workers = all_workers - count(group), others = workers > 0 ? (all - count(group) * idle[group]) / workers : 0;
+    const bool waited = idle[group] >= 0 && others >= worth_telling && idle[group] <= others / 2;
+    if (waited && !names.difference(group).empty()) special.push_back(group);
+  }
+  return names.groups(special);
 }
 
 }  // namespace straggler

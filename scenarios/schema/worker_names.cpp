@@ -1,33 +1,34 @@
 #include "scenarios/schema/worker_names.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
-#include <vector>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include "sim/base/quantity.hpp"
 
 namespace straggler {
 namespace {
 
-const LinkSpec& link_of(const Scenario& scenario, const WorkerGroup& group) {
-  return group.link ? *group.link : scenario.cluster.network.link;
-}
-
 /// The group whose value most workers have; of equals the first.
 template <class ValueOf>
 std::size_t usual(const std::vector<WorkerGroup>& groups, ValueOf value) {
-  std::size_t best = 0;
-  std::int64_t most = 0;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
+  struct Having {
+    std::size_t first;
     std::int64_t workers = 0;
-    for (const WorkerGroup& other : groups)
-      if (value(other) == value(groups[g])) workers += other.count;
-    if (workers <= most) continue;
-    most = workers;
-    best = g;
-  }
-  return best;
+  };
+  std::map<decltype(value(groups.front())), Having> having;
+  for (std::size_t g = 0; g < groups.size(); ++g) having.try_emplace(value(groups[g]), Having{g}).first->second.workers += groups[g].count;
+  const auto most =
+      std::ranges::max_element(having, {}, [](const auto& each) { return std::pair(each.second.workers, ~each.second.first); });
+  return most == having.end() ? 0 : most->second.first;
 }
+
+const LinkSpec& link_of(const WorkerGroup& group, const LinkSpec& network_link) { return group.link ? *group.link : network_link; }
+
+std::array<double, 3> link_figures(const LinkSpec& link) { return {link.up, link.down, link.latency}; }
 
 std::string times(double ratio) {
   char text[32];
@@ -41,48 +42,53 @@ std::string link_text(const LinkSpec& link, const LinkSpec& usual_link) {
   return "link with a latency of " + format_quantity(link.latency, Dimension::time);
 }
 
-std::int64_t first_of(const Scenario& scenario, std::size_t group) {
-  std::int64_t first = 0;
-  for (std::size_t g = 0; g < group; ++g) first += scenario.cluster.workers[g].count;
-  return first;
-}
-
 std::string in_brackets(const std::string& text) { return text.empty() ? text : " (" + text + ")"; }
 
 }  // namespace
 
-std::string group_difference(const Scenario& scenario, std::size_t group) {
-  const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
-  const WorkerGroup& own = groups[group];
-  const double slowdown = groups[usual(groups, [](const WorkerGroup& each) { return each.slowdown; })].slowdown;
-  const std::string& device = groups[usual(groups, [](const WorkerGroup& each) { return each.device; })].device;
-  const auto link_pair = [&](const WorkerGroup& each) {
-    const LinkSpec& link = link_of(scenario, each);
-    return std::vector<double>{link.up, link.down, link.latency};
-  };
-  const WorkerGroup& usual_link = groups[usual(groups, link_pair)];
+WorkerNames::WorkerNames(const Scenario& scenario)
+    : groups_(scenario.cluster.workers),
+      network_link_(scenario.cluster.network.link),
+      usual_slowdown_(usual(groups_, [](const WorkerGroup& each) { return each.slowdown; })),
+      usual_device_(usual(groups_, [](const WorkerGroup& each) { return std::string_view(each.device); })),
+      usual_link_(usual(groups_, [&](const WorkerGroup& each) { return link_figures(link_of(each, network_link_)); })) {
+  std::int64_t first = 0;
+  for (const WorkerGroup& group : groups_) {
+    first_.push_back(first);
+    first += group.count;
+  }
+}
+
+std::string WorkerNames::difference(std::size_t group) const {
+  const WorkerGroup& own = groups_[group];
+  const double slowdown = groups_[usual_slowdown_].slowdown;
+  const LinkSpec &link = link_of(own, network_link_), &usual_link = link_of(groups_[usual_link_], network_link_);
   std::string text;
   const auto add = [&text](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
-  if (own.device != device) add(own.device);
+  if (own.device != groups_[usual_device_].device) add(own.device);
   if (own.slowdown > slowdown) add(times(own.slowdown / slowdown) + " slower");
   if (own.slowdown < slowdown) add(times(slowdown / own.slowdown) + " faster");
-  if (link_pair(own) != link_pair(usual_link)) add(link_text(link_of(scenario, own), link_of(scenario, usual_link)));
+  if (link_figures(link) != link_figures(usual_link)) add(link_text(link, usual_link));
   return text;
 }
 
-std::string worker_name(const Scenario& scenario, std::int64_t worker) {
-  std::size_t group = 0;
-  std::int64_t first = 0;
-  while (group + 1 < scenario.cluster.workers.size() && worker >= first + scenario.cluster.workers[group].count)
-    first += scenario.cluster.workers[group++].count;
-  return "worker " + std::to_string(worker) + in_brackets(group_difference(scenario, group));
+std::string WorkerNames::worker(std::int64_t rank) const {
+  const auto group = static_cast<std::size_t>(std::ranges::upper_bound(first_, rank) - first_.begin()) - 1;
+  return "worker " + std::to_string(rank) + in_brackets(difference(group));
 }
 
-std::string workers_of_group(const Scenario& scenario, std::size_t group) {
-  const std::int64_t first = first_of(scenario, group), count = scenario.cluster.workers[group].count;
-  if (count == 1) return worker_name(scenario, first);
+std::string WorkerNames::group(std::size_t group) const {
+  const std::int64_t first = first_[group], count = groups_[group].count;
+  if (count == 1) return worker(first);
   return "workers " + std::to_string(first) + (count == 2 ? " and " : " to ") + std::to_string(first + count - 1) +
-         in_brackets(group_difference(scenario, group));
+         in_brackets(difference(group));
+}
+
+std::string WorkerNames::groups(const std::vector<std::size_t>& all) const {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) text += (i == 0 ? "" : ", ") + group(all[i]);
+  return all.size() > most ? text + " and " + std::to_string(all.size() - most) + " more groups" : text;
 }
 
 }  // namespace straggler

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/without_learning.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/run_timeline.hpp"
 #include "scenarios/report/share_text.hpp"
@@ -87,8 +88,9 @@ void add_timeline(Preview& out, const Scenario& scenario, const RunRecord& recor
       if (lane.kind == TimelineLane::Kind::worker) names.push_back(lane.name);
     out.timeline = timeline_data(sink, "Who computes, sends and waits", true);
   } else {
+    const WorkerNames called(scenario);
     for (std::int64_t worker = 0; worker < std::min(scenario.workers(), most_still_workers); ++worker)
-      names.push_back(worker_name(scenario, worker));
+      names.push_back(called.worker(worker));
     Timeline timeline(static_cast<Rank>(names.size()), until);
     experiment.run(&timeline, &cut);
     out.still = draw(timeline, names, "Who computes, sends and waits").inside();
@@ -129,10 +131,7 @@ void add_staleness(Preview& out, const StalenessHistogram& histogram) {
 
 Preview preview(const Scenario& given, std::chrono::milliseconds budget, const std::function<bool()>& superseded) {
   const Clock::time_point start = Clock::now();
-  Scenario scenario = given;
-  scenario.training.evaluate = {};  // the timing knows no accuracies
-  scenario.training.stop.target_accuracy.reset();
-  scenario.training.stop.on_target = StopSpec().on_target;
+  const Scenario scenario = without_learning(given);
   RunOptions options;
   options.timing_only = options.trace = true;
   Preview out;

@@ -36,8 +36,8 @@ int execute_check(const std::vector<std::string>& given) {
   const Explanation explanation = experiment.explain();
   const std::vector<std::string> warnings = check_warnings(explanation, options.timing_only);
   const std::optional<UpdateTimes> times = update_times(scenario);
-  const std::optional<UpdateParts> parts = update_parts(scenario);
-  const std::optional<PacketEvents> events = packet_events(scenario, explanation.updates_per_epoch);
+  const UpdateParts parts = update_parts(scenario);
+  const std::optional<PacketEvents> events = packet_events(scenario);
   const std::vector<CollectiveTime> collectives = experiment.collective_times();
   if (arguments.flag("json")) {
     print_text("{}", check_json(scenario, explanation, collectives, times, parts, events, warnings));

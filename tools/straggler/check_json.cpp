@@ -13,11 +13,12 @@ namespace {
 
 Json groups_of(const Scenario& scenario, const Explanation& explanation) {
   Json groups = Json::array();
+  const WorkerNames names(scenario);
   for (std::size_t g = 0; g < explanation.groups.size(); ++g) {
     const Explanation::Group& group = explanation.groups[g];
     Json json{{"workers", group.count},
               {"device", group.device},
-              {"difference", text_or_null(group_difference(scenario, g))},
+              {"difference", text_or_null(names.difference(g))},
               {"batch_s", group.batch_seconds},
               {"jitter", write_jitter(scenario.devices.at(group.device))},
               {"link_bytes_per_second", group.bytes_per_second},
@@ -93,10 +94,18 @@ Json layers_of(const Explanation& explanation) {
 }
 
 Json parts_of(const UpdateParts& parts) {
+  if (!parts.why_not.empty()) return {};
   Json phases;
   for (std::size_t phase = 0; phase < phase_count; ++phase)
     phases[std::string(name_of(static_cast<Phase>(phase))) + "_s"] = parts.phases[phase];
   return {{"seconds", parts.seconds},
+          {"first_update", parts.first + 1},
+          {"last_update", parts.last},
+          {"first_half_s", parts.first_half},
+          {"second_half_s", parts.second_half},
+          {"run_ends", parts.outcome == Outcome::completed ? Json() : Json(name_of(parts.outcome))},
+          {"nobody_contributed", parts.empty},
+          {"later_faults_or_absences", parts.changes},
           {"worker", parts.worker},
           {"of_own_contributions", parts.own_cycle},
           {"phases", phases},
@@ -118,8 +127,8 @@ Json collectives_of(const std::vector<CollectiveTime>& times) {
 }  // namespace
 
 std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
-                       const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
-                       const std::optional<PacketEvents>& events, const std::vector<std::string>& warnings) {
+                       const std::optional<UpdateTimes>& times, const UpdateParts& parts, const std::optional<PacketEvents>& events,
+                       const std::vector<std::string>& warnings) {
   Json json{{"name", scenario.name},
             {"seed", scenario.seed},
             {"scheme", explanation.scheme},
@@ -146,9 +155,10 @@ std::string check_json(const Scenario& scenario, const Explanation& explanation,
   json["message_bytes"] = explanation.message_bytes;
   json["compression"] = text_or_null(explanation.compression);
   json["compressed_bytes"] = explanation.compression.empty() ? Json() : Json(explanation.compressed_bytes);
-  json["update_s"] = times ? Json(times->compressed) : parts ? Json(parts->seconds) : Json();
+  json["update_s"] = times ? Json(times->compressed) : parts.why_not.empty() ? Json(parts.seconds) : Json();
   json["update_uncompressed_s"] = times ? Json(times->whole) : Json();
-  json["update_parts"] = parts ? parts_of(*parts) : Json();
+  json["update_parts"] = parts_of(parts);
+  json["update_not_timed"] = text_or_null(parts.why_not);
   json["packet_events"] = events ? events_of(*events) : Json();
   json["memory_bytes"] = explanation.learns ? Json(explanation.memory_bytes) : Json();
   json["timing_memory_bytes"] = explanation.timing_bytes;

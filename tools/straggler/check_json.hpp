@@ -13,7 +13,7 @@ namespace straggler::cli {
 
 /// The lines and tables of `check`, typed: times in seconds, sizes in bytes, rates in bytes per second.
 std::string check_json(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
-                       const std::optional<UpdateTimes>& times, const std::optional<UpdateParts>& parts,
-                       const std::optional<PacketEvents>& events, const std::vector<std::string>& warnings);
+                       const std::optional<UpdateTimes>& times, const UpdateParts& parts, const std::optional<PacketEvents>& events,
+                       const std::vector<std::string>& warnings);
 
 }  // namespace straggler::cli
