@@ -31,6 +31,7 @@ void Sender::begin(Time now, double bytes) {
   advance(now);
   busy_ = true;
   bytes_ = left_ = bytes;
+  largest_ = std::max(largest_, bytes);
   leaving_ = !has_bucket();
 }
 
@@ -80,7 +81,7 @@ LinkUse Sender::use(Time now) const {
 
 double Sender::excess(Time now) const {
   const LinkUse of = use(now);
-  const double debt = has_bucket() ? std::max(0.0, bytes_ - burst_) : 0;
+  const double debt = has_bucket() ? std::max(0.0, largest_ - burst_) : 0;  // of one before, if the first packet waits
   const double rounding = 1e-3 * static_cast<double>(ended_ + 1) * highest_rate_ + 1e-12 * of.bytes;  // Time::round_up
   return of.bytes - of.capacity_bytes - debt - rounding;
 }

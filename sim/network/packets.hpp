@@ -47,6 +47,7 @@ class Sender {
   double burst_ = 0, peak_per_rate_ = 1, tokens_ = 0;  // without a bucket packets leave at the rate
   bool busy_ = false, leaving_ = false;                // leaving: its tokens are taken
   double bytes_ = 0, left_ = 0;                        // of the first packet
+  double largest_ = 0;                                 // packet so far, in bytes
   Time since_;                                         // of all state
   double carried_ = 0, possible_ = 0, highest_rate_;
   std::uint64_t ended_ = 0;
