@@ -71,6 +71,8 @@ TEST_CASE("a log survives its way to the rank that writes") {
   CHECK(got.overruns.worst == 4 * ms);
   CHECK(got.interrupted);
   CHECK_FALSE(log_from(to_bytes(RankLog())).interrupted);
+  const Bytes all = to_bytes(log);
+  for (std::size_t size = 0; size < all.size(); ++size) CHECK_THROWS_AS(log_from(std::span(all).first(size)), std::logic_error);
 }
 
 TEST_CASE("phases and bytes are booked up to the end, and no further") {

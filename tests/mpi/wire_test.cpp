@@ -177,6 +177,19 @@ TEST_CASE("a message that was cut short is an error, wherever the cut is") {
   }
 }
 
+TEST_CASE("the number that ends a message is taken off, and a message without one is an error") {
+  Packer packer;
+  packer.put(std::uint8_t{7});
+  packer.put(std::uint64_t{1} << 40);
+  Bytes message = packer.take();
+  CHECK(take_last_number(message) == std::uint64_t{1} << 40);
+  CHECK(message == Bytes{std::byte{7}});
+  for (std::size_t size = 0; size < sizeof(std::uint64_t); ++size) {
+    Bytes cut(size, std::byte{1});
+    CHECK_THROWS_AS(take_last_number(cut), std::logic_error);
+  }
+}
+
 TEST_CASE("running statistics at the end of vectors are a separate message, and whole vectors come out") {
   Lineage lineage(Math::lazy, Key{1, 2});
   HeldValues sender(lineage);

@@ -187,9 +187,7 @@ bool MpiBackend::take_result(Ring& ring) {
 }
 
 void MpiBackend::ring_message(Bytes bytes) {
-  std::uint64_t number = 0;
-  std::memcpy(&number, bytes.data() + bytes.size() - sizeof number, sizeof number);
-  bytes.resize(bytes.size() - sizeof number);
+  const std::uint64_t number = take_last_number(bytes);
   const auto found = rings_.find(number);
   if (found == rings_.end() || found->second->reducing.empty()) {
     early_[number].push_back(std::move(bytes));

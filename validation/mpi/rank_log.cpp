@@ -38,8 +38,10 @@ RankLog log_from(std::span<const std::byte> bytes) {
   log.interrupted = from.get<std::uint8_t>() != 0;
   const std::span<const std::byte> choices = from.get_block();
   log.choices.resize(choices.size() / sizeof(std::int32_t));
+  if (log.choices.size() * sizeof(std::int32_t) != choices.size()) throw std::logic_error("a rank's log is cut within a choice");
   if (!choices.empty()) std::memcpy(log.choices.data(), choices.data(), choices.size());
-  log.entries.resize(from.get<std::uint64_t>());
+  constexpr std::uint64_t entry_bytes = 3 * sizeof(std::uint64_t) + sizeof(std::int32_t) + sizeof(std::uint8_t);
+  log.entries.resize(from.get_count(entry_bytes));
   for (LogEntry& entry : log.entries) {
     entry.ticks = from.get<std::int64_t>();
     entry.bytes = from.get<std::uint64_t>();

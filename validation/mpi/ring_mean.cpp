@@ -1,6 +1,7 @@
 #include "validation/mpi/ring_mean.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace straggler {
 
@@ -98,6 +99,7 @@ void RingMean::take(Unpacker& message, Rank chunk, bool gathering) {
     const std::span<float> mine = chunk_of(segment, chunk);
     if (segment.numbers != Precision::fp32) halves = numbers_in(segment.numbers, message.get_block());
     const std::span<const float> theirs = segment.numbers == Precision::fp32 ? message.get_floats(mine.size()) : halves;
+    if (theirs.size() != mine.size()) throw std::logic_error("a message of a ring has another number of values than its chunk");
     if (gathering)
       std::copy(theirs.begin(), theirs.end(), mine.begin());
     else

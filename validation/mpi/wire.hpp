@@ -1,5 +1,6 @@
 // Payloads as bytes: keys, bookkeeping and values, in the machine's own byte order (all ranks run the same program).
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -129,6 +130,14 @@ class Unpacker {
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
 };
+
+/// Takes off the number that ends a message. Throws as Unpacker does.
+inline std::uint64_t take_last_number(Bytes& message) {
+  const std::size_t before = message.size() - std::min(message.size(), sizeof(std::uint64_t));
+  const auto number = Unpacker(std::span(message).subspan(before)).get<std::uint64_t>();
+  message.resize(before);
+  return number;
+}
 
 /// Weights or a gradient, with their values: behind each key the first part of its vector; all second parts in `behind`, which stays empty
 /// where there are none.
