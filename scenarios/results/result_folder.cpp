@@ -140,7 +140,9 @@ void ResultFolder::make_temporary(const std::string& scenario_name) {
   // user's folder).
   for (const fs::path& place : {target_.parent_path(), target_}) {
     remove_abandoned(place, {scenario_name});
-    temporary_ = make_hidden_folder(place, scenario_name, error);
+    const HiddenFolder made = make_hidden_folder(place, scenario_name, error);
+    temporary_ = made.path;
+    lock_ = made.lock;
     const bool exists = fs::is_directory(target_, ignored);
     if (!error && exists) {
       // Only a rename shows whether both are on one file system.
@@ -150,11 +152,9 @@ void ResultFolder::make_temporary(const std::string& scenario_name) {
         if (!error) fs::rename(probe, temporary_, error);
       }
     }
-    if (!error) {
-      lock_ = lock_folder(temporary_);
-      return;
-    }
+    if (!error) return;
     if (!temporary_.empty()) fs::remove(temporary_, ignored);
+    unlock();
     if (!exists) break;
   }
   temporary_.clear();

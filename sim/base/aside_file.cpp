@@ -8,8 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "sim/base/hidden_folder.hpp"
-
 namespace straggler {
 
 namespace fs = std::filesystem;
@@ -36,15 +34,14 @@ AsideFile::AsideFile(fs::path place) : place_(std::move(place)) {
   const std::string stem = place_.filename().string();
   folder_ = make_hidden_folder(place_.parent_path(), stem, error);
   // Where no folder can be made, no file can: a name that nobody can foresee, for the error.
-  path_ = folder_.empty() ? place_.parent_path() / random_name(stem) : folder_ / stem;
-  if (!folder_.empty()) lock_ = lock_folder(folder_);
+  path_ = folder_.path.empty() ? place_.parent_path() / random_name(stem) : folder_.path / stem;
 }
 
 AsideFile::~AsideFile() {
   std::error_code ignored;
   if (!moved_) fs::remove(path_, ignored);
-  if (!folder_.empty()) fs::remove(folder_, ignored);
-  if (lock_ >= 0) ::close(lock_);
+  if (!folder_.path.empty()) fs::remove(folder_.path, ignored);
+  if (folder_.lock >= 0) ::close(folder_.lock);
 }
 
 std::error_code AsideFile::put_into_place() {

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "sim/base/hidden_folder.hpp"
+
 namespace straggler {
 
 /// A file while it is written: in a hidden folder beside its place (sim/base/hidden_folder.hpp). The writer makes it with path(), and
@@ -22,8 +24,8 @@ class AsideFile {
   std::error_code put_into_place();
 
  private:
-  std::filesystem::path place_, folder_, path_;
-  int lock_ = -1;  // descriptor of the folder
+  std::filesystem::path place_, path_;
+  HiddenFolder folder_;
   bool moved_ = false;
 };
 

@@ -97,26 +97,26 @@ TEST_CASE("finished files and folders have the modes that the umask gives") {
 TEST_CASE("what a killed writer left goes once somebody writes there; a living writer's stays") {
   const TemporaryFolder folder;
   std::error_code error;
-  const fs::path dead = make_hidden_folder(folder.path(), "points.csv", error),
-                 young = make_hidden_folder(folder.path(), "points.csv", error),
-                 alive = make_hidden_folder(folder.path(), "points.csv", error),
-                 other = make_hidden_folder(folder.path(), "groups.csv", error);
-  for (const fs::path& hidden : {dead, young, alive, other}) folder.write(hidden / "points.csv", "half");
-  for (const fs::path& hidden : {dead, alive, other}) make_old(hidden);
-  const int lock = lock_folder(alive);
-  REQUIRE(lock >= 0);
+  const HiddenFolder dead = make_hidden_folder(folder.path(), "points.csv", error),
+                     alive = make_hidden_folder(folder.path(), "points.csv", error),
+                     other = make_hidden_folder(folder.path(), "groups.csv", error);
+  const fs::path unlocked = folder / ".points.csv.straggler-new-abcdef", old = folder / ".points.csv.straggler-new-ghijkl";
+  for (const fs::path& hidden : {dead.path, alive.path, other.path, unlocked, old}) folder.write(hidden / "points.csv", "half");
+  make_old(old);
+  REQUIRE(alive.lock >= 0);
+  for (const int lock : {dead.lock, other.lock}) ::close(lock);  // as a kill does
   write_whole_files(folder.path(), {{"points.csv", "whole"}});
-  CHECK_FALSE(fs::exists(dead));
-  CHECK(fs::exists(young / "points.csv"));
-  CHECK(fs::exists(alive / "points.csv"));
-  CHECK(fs::exists(other / "points.csv"));
+  CHECK_FALSE(fs::exists(dead.path));
+  CHECK_FALSE(fs::exists(old));
+  CHECK(fs::exists(unlocked / "points.csv"));  // its writer may be about to lock it
+  CHECK(fs::exists(alive.path / "points.csv"));
+  CHECK(fs::exists(other.path / "points.csv"));
   remove_abandoned(folder.path());  // as a sweep does that opens its folder
-  CHECK_FALSE(fs::exists(other));
-  CHECK(fs::exists(alive / "points.csv"));
-  ::close(lock);
-  make_old(alive);
+  CHECK_FALSE(fs::exists(other.path));
+  CHECK(fs::exists(alive.path / "points.csv"));
+  ::close(alive.lock);
   remove_abandoned(folder.path());
-  CHECK_FALSE(fs::exists(alive));
+  CHECK_FALSE(fs::exists(alive.path));
   CHECK(folder.read("points.csv") == "whole");
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("a link with the name of a hidden folder is not followed") {
   const TemporaryFolder folder, elsewhere;
   elsewhere.write("kept", "text");
   fs::create_directory_symlink(elsewhere.path(), folder / ".points.csv.straggler-abcdef");
-  remove_abandoned(folder.path(), {}, true);
+  remove_abandoned(folder.path());
   CHECK(elsewhere.read("kept") == "text");
 }
 
