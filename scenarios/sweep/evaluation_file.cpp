@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t layout = 2;        // of the tables; a file of another one starts anew
 constexpr std::uint64_t row_bytes = 120;  // of an evaluation, and of a value beside its floats, with its places in indexes
 constexpr std::uint64_t page_bytes = 4096, page_content = page_bytes - 4;  // SQLite's own choice; large values continue on separate pages
-constexpr std::uint64_t log_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t log_bytes = std::uint64_t{16} << 20, longest_log = 3 * log_bytes;
 // Evaluations are written soon. Values wait: many of a run's are dropped again for better spread ones.
 constexpr auto flush_interval = std::chrono::seconds(5), flush_values_interval = std::chrono::seconds(30);
 constexpr std::uint64_t flush_bytes = std::uint64_t{64} << 20;
@@ -259,6 +259,7 @@ void EvaluationFile::write(bool values) {
   flushed_ = Clock::now();
   if (values) values_flushed_ = flushed_;
   if (fresh_ + used_ == 0 && !(values && (!fresh_values_.empty() || !used_values_.empty()))) return;
+  open_->database.bound_log(longest_log);
   {
     Transaction transaction(open_->database);
     open_->database.run("UPDATE clock SET now = now + 1");

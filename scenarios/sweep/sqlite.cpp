@@ -150,6 +150,19 @@ void Database::run(const char* sql) {
 
 std::int64_t Database::changes() const { return sqlite3_changes64(handle_); }
 
+void Database::bound_log(std::uint64_t bytes) {
+  constexpr int pause = 10;  // ms
+  const std::filesystem::path log = file_.string() + "-wal";
+  const Clock::time_point end = Clock::now() + std::chrono::seconds(2);
+  while (true) {
+    std::error_code error;
+    const std::uintmax_t now = std::filesystem::file_size(log, error);
+    if (error || now <= bytes || Clock::now() >= end) return;
+    run("PRAGMA wal_checkpoint(TRUNCATE)");  // does nothing while another process does this
+    if (std::filesystem::file_size(log, error) > bytes && !error) sqlite3_sleep(pause);
+  }
+}
+
 void Database::refuse_if_gone() const {
   std::error_code error;
   if (file_ == ":memory:" || std::filesystem::exists(file_, error)) return;

@@ -59,6 +59,9 @@ class Database {
   bool read_only() const { return read_only_; }
   /// Throws FileGone if it is: SQLite would go on writing into the deleted file.
   void refuse_if_gone() const;
+  /// Waits up to two seconds until the write-ahead log is at most so long: where several processes write in turn, none of them would find
+  /// the moment to empty it, and it would grow without end. Call it before a transaction.
+  void bound_log(std::uint64_t bytes);
   /// Rows that the last statement changed.
   std::int64_t changes() const;
   [[noreturn]] void fail(int code) const;
