@@ -12,6 +12,7 @@
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/whole_files.hpp"
+#include "sim/base/problem_text.hpp"
 
 namespace straggler {
 
@@ -83,7 +84,7 @@ bool MathJob::start(Request request) {
     } catch (const Cancelled&) {
       set({{"state", "cancelled"}});
     } catch (const std::exception& problem) {
-      set({{"state", "failed"}, {"problem", problem.what()}});
+      set({{"state", "failed"}, {"problem", problem_text(problem)}});
     }
     running_ = false;
   });

@@ -18,6 +18,7 @@
 #include "scenarios/schema/errors.hpp"
 #include "scenarios/sweep/sqlite.hpp"
 #include "sim/base/late_library.hpp"
+#include "sim/base/problem_text.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 
@@ -90,7 +91,7 @@ int dispatch(const std::vector<std::string>& arguments) {
 void results_are_in(const std::filesystem::path& place) { written_results = place.string(); }
 
 int guarded(const std::vector<std::string>& arguments, const std::function<int()>& body) {
-  constexpr std::size_t most = 4000;  // bytes of a message, whatever a file holds
+  constexpr std::size_t most = 4000, most_of_a_path = 200;  // bytes of a message, whatever a file holds
   const auto say = [](const std::string& text) { print_text(stderr, "straggler: {}\n", shortened(text, most)); };
   try {
     return body();
@@ -122,7 +123,10 @@ int guarded(const std::vector<std::string>& arguments, const std::function<int()
   } catch (const MissingLibrary& error) {
     say(error.what());
   } catch (const std::bad_alloc&) {
-    say("the machine's memory is exhausted; use less data, fewer workers, a smaller model or --timing-only");
+    say(memory_exhausted);
+  } catch (const std::filesystem::filesystem_error& error) {  // a path that cannot be: too long, below a file, without permission
+    say(fmt::format("{}: {}", shortened(error.path1().string(), most_of_a_path), error.code().message()));
+    return error.code() == std::errc::no_space_on_device || error.code() == std::errc::io_error ? Exit::cannot_go_on : Exit::bad_input;
   } catch (const std::system_error& error) {
     say(std::ferror(stdout) ? output_problem(error.code().message()) : fmt::format("internal error: {}", error.what()));
   } catch (const std::exception& error) {
