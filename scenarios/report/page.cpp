@@ -28,7 +28,8 @@ void add_script(std::string& out, std::string_view text) {
   out += script_ends;
 }
 
-/// A path as a link names it.
+}  // namespace
+
 std::string percent_encoded(std::string_view path) {
   std::string out;
   for (const char c : path) {
@@ -39,8 +40,6 @@ std::string percent_encoded(std::string_view path) {
   }
   return out;
 }
-
-}  // namespace
 
 /// Below the page, folded, so that they travel with the page.
 static void add_licences(std::string& out) {

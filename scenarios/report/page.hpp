@@ -22,6 +22,8 @@ std::string page_scripts(bool charts);
 /// The program carries ECharts.
 bool charts_move();
 
+/// A path as a link names it.
+std::string percent_encoded(std::string_view path);
 /// Plain text in a paragraph; `classes` may be empty.
 std::string html_paragraph(std::string_view text, std::string_view classes = {});
 std::string html_list(const std::vector<std::string>& items, std::string_view classes = {});

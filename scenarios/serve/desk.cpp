@@ -1,5 +1,7 @@
 #include "scenarios/serve/desk.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "scenarios/serve/knobs.hpp"
 #include "scenarios/serve/result_list.hpp"
 #include "scenarios/serve/serve_resources.hpp"
+#include "sim/base/problem_text.hpp"
 #include "sim/base/shown_text.hpp"
 #include "sim/base/xml_text.hpp"
 
@@ -25,11 +28,12 @@ namespace {
 constexpr const char* page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'";
-/// Result pages are self-contained. They run with an opaque origin: they reach neither this server nor any other.
+/// Result pages are self-contained. They run with an opaque origin: they reach neither this server nor any other. A page could still send
+/// what it knows by leaving for an address of another server, so a browser shows it in a frame, which may not leave (`frame-src`).
 constexpr const char* result_policy =
     "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src "
-    "data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 WebAnswer json_answer(const nlohmann::ordered_json& json, unsigned status = 200) {
   return {.status = status, .body = page_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))};
@@ -70,6 +74,9 @@ nlohmann::ordered_json drawn(const Chart& chart) {
   return {{"still", draw(chart).inside()}};
 }
 
+/// What a browser would run scripts in.
+bool holds_scripts(const fs::path& file) { return file.extension() == ".html" || file.extension() == ".svg"; }
+
 const char* type_of(const fs::path& file) {
   static constexpr std::pair<const char*, const char*> types[] = {
       {".html", "text/html; charset=utf-8"}, {".svg", "image/svg+xml"}, {".json", "application/json"}};
@@ -78,7 +85,8 @@ const char* type_of(const fs::path& file) {
   return "text/plain; charset=utf-8";
 }
 
-constexpr std::string_view files = "/files/";
+constexpr std::string_view files = "/files/", shown = "/shown/";
+constexpr const char* html_type = "text/html; charset=utf-8";
 constexpr const char* script_type = "text/javascript; charset=utf-8";
 
 }  // namespace
@@ -119,7 +127,7 @@ void Desk::answer(const WebRequest& request, Reply reply) {
   try {
     answer = answer_now(request, reply);
   } catch (const std::exception& error) {
-    answer = problem(500, error.what());
+    answer = problem(500, problem_text(error));
   }
   if (answer) reply(std::move(*answer));
 }
@@ -129,19 +137,20 @@ std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& repl
   if (!address) return problem(400, "this is not an address");
   Gate::Request from = request.from;
   const std::string& path = address->path;
+  const bool is_file = path.starts_with(files), is_shown = path.starts_with(shown);
+  bool in_frame = is_file && request.by_browser;
   std::string_view file;
-  if (path.starts_with(files)) {
+  if (is_file || is_shown) {
     const std::string_view rest = std::string_view(path).substr(files.size());
     const std::size_t end = std::min(rest.find('/'), rest.size());
-    from.token = rest.substr(0, end);
-    from.fetch_site.clear();  // a result's page is in a sandbox: for the browser, its links come from elsewhere
     file = rest.substr(std::min(end + 1, rest.size()));
+    from.token = is_file ? std::string(rest.substr(0, end)) : spend(rest.substr(0, end), file);
   } else if (const auto token = address->query.find("token"); token != address->query.end() && from.token.empty()) {
     from.token = token->second;
   }
   if (const std::string refusal = gate_.refusal(from); !refusal.empty()) return problem(403, refusal);
   if (request.method == "GET") {
-    if (path.starts_with(files)) return file_of(file);
+    if (is_file || is_shown) return file_of(file, in_frame);
     if (std::optional<WebAnswer> found = asset(path)) return found;
     if (path == "/api/results") return json_answer({{"folder", root_.string()}, {"results", list_results(root_)}});
     if (path == "/api/running") {
@@ -174,7 +183,7 @@ std::optional<WebAnswer> Desk::asset(const std::string& path) const {
     std::string html = replaced(std::string(resources::serve_page_html()), "%TOKEN%", gate_.token());
     html = replaced(std::move(html), "%LICENCES%", xml_text(resources::echarts_licences()));
     html = replaced(std::move(html), "%FOLDER%", xml_text(root_.string()));
-    return WebAnswer{.type = "text/html; charset=utf-8", .body = std::move(html), .policy = page_policy};
+    return WebAnswer{.type = html_type, .body = std::move(html), .policy = page_policy};
   }
   if (path == "/charts.js") {
     std::string all;
@@ -184,6 +193,7 @@ std::optional<WebAnswer> Desk::asset(const std::string& path) const {
       (all += each) += '\n';
     return WebAnswer{.type = script_type, .body = std::move(all)};
   }
+  if (path == "/frame.js") return WebAnswer{.type = script_type, .body = std::string(resources::serve_frame_js())};
   if (path == "/page.js") return WebAnswer{.type = script_type, .body = std::string(resources::serve_page_js())};
   if (path == "/page.css") {
     std::string all = picture_style();
@@ -193,10 +203,24 @@ std::optional<WebAnswer> Desk::asset(const std::string& path) const {
   return std::nullopt;
 }
 
-WebAnswer Desk::file_of(std::string_view relative) const {
+WebAnswer Desk::file_of(std::string_view relative, bool in_frame) {
   const std::optional<fs::path> file = served_file(root_, relative);
   if (!file) return problem(404, "there is no such file in this folder");
-  return {.type = type_of(*file), .file = *file, .policy = result_policy};
+  if (!in_frame || !holds_scripts(*file)) return {.type = type_of(*file), .file = *file, .policy = result_policy, .framed = true};
+  constexpr std::size_t most_tickets = 256;
+  if (tickets_.size() == most_tickets) tickets_.pop_front();
+  const Ticket& ticket = tickets_.emplace_back(Ticket{new_token(), std::string(relative)});
+  std::string html = replaced(std::string(resources::serve_frame_html()), "%TOKEN%", gate_.token());
+  html = replaced(std::move(html), "%SHOWN%", fmt::format("{}{}/{}", shown, ticket.name, percent_encoded(ticket.file)));
+  html = replaced(std::move(html), "%TITLE%", xml_text(ticket.file));
+  return {.type = html_type, .body = std::move(html), .policy = fmt::format("{}; frame-src 'self'", page_policy)};
+}
+
+std::string Desk::spend(std::string_view ticket, std::string_view relative) {
+  const auto found = std::ranges::find_if(tickets_, [&](const Ticket& one) { return one.name == ticket && one.file == relative; });
+  if (found == tickets_.end()) return {};
+  tickets_.erase(found);
+  return gate_.token();
 }
 
 bool Desk::newer_waits() const {
@@ -229,7 +253,7 @@ void Desk::work_on_previews() {
     } catch (const ScenarioErrors& errors) {
       answer = problem(422, errors.problems.front().about());
     } catch (const std::exception& wrong) {
-      answer = problem(422, wrong.what());
+      answer = problem(422, problem_text(wrong));
     }
     job->reply(std::move(answer));
   }
@@ -294,7 +318,7 @@ WebAnswer Desk::start_math(const Json& request) {
   } catch (const ScenarioErrors& errors) {
     return problem(422, errors.problems.front().about());
   } catch (const std::exception& wrong) {
-    return problem(422, wrong.what());
+    return problem(422, problem_text(wrong));
   }
   return json_answer(math_.state());
 }

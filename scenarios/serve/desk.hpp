@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -21,7 +22,8 @@ namespace straggler {
 
 struct WebRequest {
   std::string method, target, content_type, body;
-  Gate::Request from;  // `token`: of the header; one in the address is found by the desk
+  Gate::Request from;       // `token`: of the header; one in the address is found by the desk
+  bool by_browser = false;  // it asks for a page to show
 };
 
 struct WebAnswer {
@@ -29,6 +31,7 @@ struct WebAnswer {
   std::string type = "application/json", body = {};
   std::optional<std::filesystem::path> file = {};  // sent instead of `body`
   std::string policy = {};                         // Content-Security-Policy
+  bool framed = false;                             // a page of this server may show it in a frame
 };
 
 /// An address taken apart: "/results/a%20b/report.html?token=..".
@@ -45,7 +48,9 @@ std::optional<Address> parse_address(std::string_view target);
 ///  - GET /api/running          runs that go on now
 ///  - POST /api/preview         {scenario, settings}: the timing, cut by wall time
 ///  - POST /api/math            {scenario, settings}: starts the math; GET: how far it is; POST /api/math/cancel
-///  - GET /files/TOKEN/PATH     a file of the folder; the token stands in the path, so that links within a result work
+///  - GET /files/TOKEN/PATH     a file of the folder. The token stands in the path, so that links within a result work; so a browser gets
+///                              pages and pictures, which may hold scripts of strangers, in a frame whose own address has no token:
+///  - GET /shown/TICKET/PATH    what the frame shows; a ticket serves once, for one file
 class Desk {
  public:
   static constexpr std::chrono::milliseconds preview_budget{45};
@@ -75,7 +80,9 @@ class Desk {
   /// None: `reply` was taken, and is called later.
   std::optional<WebAnswer> answer_now(const WebRequest& request, Reply& reply);
   std::optional<WebAnswer> asset(const std::string& path) const;
-  WebAnswer file_of(std::string_view relative) const;
+  WebAnswer file_of(std::string_view relative, bool in_frame);
+  /// The token if `ticket` was given for the file and is unspent, which it is no longer; otherwise empty.
+  std::string spend(std::string_view ticket, std::string_view relative);
   void preview_later(Json request, Reply reply);
   void work_on_previews();
   bool newer_waits() const;
@@ -85,6 +92,10 @@ class Desk {
 
   const std::filesystem::path root_;
   const Gate gate_;
+  struct Ticket {
+    std::string name, file;
+  };
+  std::deque<Ticket> tickets_;  // unspent ones, the oldest first
   MathJob math_;
   std::map<std::string, std::array<double, phase_count>> own_shares_;  // of scenarios as they are, by path; the preview thread's
   mutable std::mutex mutex_;

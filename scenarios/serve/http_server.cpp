@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -10,6 +10,8 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,28 +27,54 @@ using asio::ip::tcp;
 
 constexpr std::uint32_t most_header_bytes = 16 << 10;
 constexpr std::uint64_t most_body_bytes = 64 << 10;
-constexpr int most_sessions = 64;
-constexpr auto patience = std::chrono::seconds(30);
+constexpr std::size_t most_sessions = 64;
+constexpr auto patience = std::chrono::seconds(30);  // for a request, and for each piece of an answer
 constexpr auto between_looks = std::chrono::milliseconds(100);
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
+class Session;
+/// The open connections. Those that wait for a request give way to new ones: strangers without the token cannot keep its owner out.
+class Sessions {
+ public:
+  void join(Session& session) { open_.push_back(&session); }
+  void leave(Session& session) { open_.remove(&session); }
+  bool full() const { return open_.size() >= most_sessions; }
+  /// Ends one that waits for a request: of those that never had the token the first, else of all; false: none waits.
+  bool end_one();
+
+ private:
+  std::list<Session*> open_;  // in the order in which they came, or were last answered
+};
+
 /// One connection; it lives as long as one of its handlers.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(tcp::socket socket, Desk& desk, std::atomic<int>& sessions) : stream_(std::move(socket)), desk_(desk), sessions_(sessions) {
-    ++sessions_;
+  Session(tcp::socket socket, Desk& desk, std::shared_ptr<Sessions> sessions)
+      : stream_(std::move(socket)), desk_(desk), sessions_(std::move(sessions)) {
+    sessions_->join(*this);
   }
-  ~Session() { --sessions_; }
+  ~Session() { sessions_->leave(*this); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  bool waits() const { return waits_; }
+  bool had_token() const { return had_token_; }
+  void end() {
+    waits_ = false;
+    stream_.close();
+  }
+
   void read() {
+    waits_ = true;
+    sessions_->leave(*this);
+    sessions_->join(*this);
     parser_.emplace();
     parser_->header_limit(most_header_bytes);
     parser_->body_limit(most_body_bytes);
     stream_.expires_after(patience);
     http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, std::size_t) {
+      self->waits_ = false;
       if (error == http::error::body_limit || error == http::error::header_limit)
         return self->send({.status = 413, .body = R"({"problem":"the request is too long"})"}, true);
       if (error) return self->close();
@@ -60,6 +88,9 @@ class Session : public std::enable_shared_from_this<Session> {
     const auto header = [&](auto name) { return request.count(name) == 1 ? text_of(request[name]) : std::string(); };
     WebRequest asked{text_of(request.method_string()), text_of(request.target()), header(http::field::content_type), request.body(), {}};
     asked.from = {header(http::field::host), header("X-Straggler-Token"), header(http::field::origin), header("Sec-Fetch-Site")};
+    // Whoever sends the token in a header can do so only by a program or a script of our own.
+    asked.by_browser = asked.from.token.empty() &&
+                       (request.count("Sec-Fetch-Dest") > 0 || header(http::field::accept).find("text/html") != std::string::npos);
     // A header that comes twice counts as an invalid one.
     if (request.count(http::field::origin) > 1 || request.count("Sec-Fetch-Site") > 1) asked.from.host.clear();
     head_only_ = request.method() == http::verb::head;
@@ -82,13 +113,15 @@ class Session : public std::enable_shared_from_this<Session> {
     response.set("Referrer-Policy", "no-referrer");
     response.set("Cross-Origin-Resource-Policy", "same-origin");
     if (!answer.file) response.set("Cross-Origin-Opener-Policy", "same-origin");  // a sandboxed page may not have it
-    response.set("X-Frame-Options", "DENY");
+    response.set("X-Frame-Options", answer.framed ? "SAMEORIGIN" : "DENY");
     response.set("Content-Security-Policy", answer.policy.empty() ? "default-src 'none'; frame-ancestors 'none'" : answer.policy);
     response.keep_alive(!last);
     response.prepare_payload();
   }
 
   void send(WebAnswer answer, bool last) {
+    constexpr unsigned fine = 200;
+    had_token_ = had_token_ || answer.status == fine;
     if (answer.file) {
       auto response = std::make_shared<http::response<http::file_body>>();
       beast::error_code error;
@@ -107,16 +140,32 @@ class Session : public std::enable_shared_from_this<Session> {
 
   template <class Body>
   void write(std::shared_ptr<http::response<Body>> response, bool last) {
-    stream_.expires_after(patience);
-    const auto done = [self = shared_from_this(), response, last](beast::error_code error) {
-      if (error || last) return self->close();
-      self->read();
-    };
     auto serializer = std::make_shared<http::response_serializer<Body>>(*response);
-    if (head_only_)
-      http::async_write_header(stream_, *serializer, [done, serializer](beast::error_code error, std::size_t) { done(error); });
-    else
-      http::async_write(stream_, *serializer, [done, serializer](beast::error_code error, std::size_t) { done(error); });
+    if (head_only_) {
+      stream_.expires_after(patience);
+      http::async_write_header(
+          stream_, *serializer,
+          [self = shared_from_this(), response, serializer, last](beast::error_code error, std::size_t) { self->written(error, last); });
+    } else {
+      write_piece(std::move(response), std::move(serializer), last);
+    }
+  }
+
+  /// Piece by piece: a slow reader may take its time, one that reads nothing may not.
+  template <class Response, class Serializer>
+  void write_piece(std::shared_ptr<Response> response, std::shared_ptr<Serializer> serializer, bool last) {
+    stream_.expires_after(patience);
+    Serializer& pieces = *serializer;
+    http::async_write_some(stream_, pieces,
+                           [self = shared_from_this(), response, serializer, last](beast::error_code error, std::size_t) mutable {
+                             if (error || serializer->is_done()) return self->written(error, last);
+                             self->write_piece(std::move(response), std::move(serializer), last);
+                           });
+  }
+
+  void written(beast::error_code error, bool last) {
+    if (error || last) return close();
+    read();
   }
 
   void close() {
@@ -128,22 +177,38 @@ class Session : public std::enable_shared_from_this<Session> {
   beast::flat_buffer buffer_{most_header_bytes + most_body_bytes};
   std::optional<http::request_parser<http::string_body>> parser_;
   Desk& desk_;
-  std::atomic<int>& sessions_;
-  bool head_only_ = false;
+  std::shared_ptr<Sessions> sessions_;
+  bool head_only_ = false, waits_ = false, had_token_ = false;
 };
+
+bool Sessions::end_one() {
+  auto chosen = std::ranges::find_if(open_, [](const Session* one) { return one->waits() && !one->had_token(); });
+  if (chosen == open_.end()) chosen = std::ranges::find_if(open_, &Session::waits);
+  if (chosen == open_.end()) return false;
+  (*chosen)->end();
+  return true;
+}
 
 }  // namespace
 
 struct HttpServer::Implementation {
-  std::atomic<int> sessions = 0;  // the last to go: connections count themselves out
+  std::shared_ptr<Sessions> sessions = std::make_shared<Sessions>();
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
-  asio::steady_timer timer{context};
+  asio::steady_timer timer{context}, pause{context};
 
   void accept(Desk& desk) {
     acceptor.async_accept([this, &desk](beast::error_code error, tcp::socket socket) {
-      if (!error && sessions < most_sessions) std::make_shared<Session>(std::move(socket), desk, sessions)->read();
-      if (error != asio::error::operation_aborted) accept(desk);
+      if (error == asio::error::operation_aborted) return;
+      const bool has_room = !error && (!sessions->full() || sessions->end_one());
+      if (has_room) std::make_shared<Session>(std::move(socket), desk, sessions)->read();
+      if (!error) return accept(desk);
+      // No file descriptor is left, most likely: the connection waits, and would be reported again at once.
+      sessions->end_one();
+      pause.expires_after(between_looks);
+      pause.async_wait([this, &desk](beast::error_code stopped) {
+        if (!stopped) accept(desk);
+      });
     });
   }
 

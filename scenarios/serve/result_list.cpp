@@ -33,7 +33,8 @@ constexpr std::array<std::string_view, 6> endings = {".html", ".csv", ".json", "
 
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
-/// visit(path) for `root` and all folders and files below it; nothing within hidden folders.
+/// visit(path, is a folder) for `root` and all folders and files below it; nothing within hidden folders, and no pipes or devices, which
+/// might never end.
 template <class Visit>
 void each_entry(const fs::path& root, const Visit& visit) {
   std::error_code error, unknown;
@@ -42,7 +43,7 @@ void each_entry(const fs::path& root, const Visit& visit) {
        at.increment(error)) {
     if (at->is_symlink(unknown)) continue;
     const bool folder = at->is_directory(unknown);
-    visit(at->path(), folder);
+    if (folder || at->is_regular_file(unknown)) visit(at->path(), folder);
     if (folder && (at.depth() + 1 >= deepest || is_hidden(at->path()))) at.disable_recursion_pending();
   }
 }

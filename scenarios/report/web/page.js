@@ -38,10 +38,20 @@ function themeSwitch() {
   return button;
 }
 
+/// To another file. A page that `straggler serve` shows in a frame asks the page around it, whose address stands for the folder.
+const inFrame = window.parent !== window && window.location.pathname.startsWith('/shown/');
+
+function follow(link) {
+  if (inFrame)
+    window.parent.postMessage({follow: link}, '*');
+  else
+    window.location.href = link;
+}
+
 /// To a place on this page; a folded sheet there opens.
 straggler.go = function(link) {
   if (!link.startsWith('#')) {
-    window.location.href = link;
+    follow(link);
     return;
   }
   if (window.location.hash !== link) window.location.hash = link;
@@ -93,8 +103,14 @@ document.body.prepend(themeSwitch());
 straggler.enliven(document);
 window.addEventListener('hashchange', open);
 document.addEventListener('click', (event) => {
-  const link = event.target.closest && event.target.closest('a[href^="#run-"]');
-  if (link && link.getAttribute('href') === window.location.hash) open();
+  const link = event.target.closest && event.target.closest('a[href]:not([download])');
+  if (!link) return;
+  const to = link.getAttribute('href');
+  if (to.startsWith('#run-') && to === window.location.hash) open();
+  if (inFrame && !to.startsWith('#')) {
+    event.preventDefault();
+    follow(to);
+  }
 });
 open();
 })();
