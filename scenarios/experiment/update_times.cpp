@@ -71,8 +71,8 @@ RunRecord at_most(std::uint64_t updates, const Scenario& scenario, const WhatIf&
   return timed(run, what_if, deadline);
 }
 
-/// Where nobody contributed to an update for so long, the run itself shows whether it goes on. Throws ScenarioErrors where it does not.
-void wait_for_contribution(const Scenario& scenario, const WhatIf& what_if, Deadline& deadline) {
+/// Where nobody contributes, the run itself shows whether it is refused: it may end before. Throws ScenarioErrors where it is.
+void try_itself(const Scenario& scenario, const WhatIf& what_if, Deadline& deadline) {
   constexpr std::uint64_t patience = 10'000;
   try {
     at_most(patience, scenario, what_if, deadline);
@@ -96,11 +96,16 @@ TimedUpdates timed_updates(const Scenario& scenario, const WhatIf& what_if, doub
   const std::uint64_t first = 20 + 2 * makers, last = first + 20 + 4 * makers;
   Deadline deadline(most_wall_seconds);
   TimedUpdates out;
-  out.gone_on = up_to(last, scenario, what_if, deadline);
+  try {
+    out.gone_on = up_to(last, scenario, what_if, deadline);
+  } catch (const ScenarioErrors& refused) {
+    try_itself(scenario, what_if, deadline);
+    throw NotTimed(refused.problems.front().text());
+  }
   out.outcome = out.gone_on.outcome;
   if (out.last() == 0) throw NotTimed(fmt::format("the run ends before its first update ({})", name_of(out.outcome)));
   if (out.last() < last) out.gone_on = up_to(out.last(), scenario, what_if, deadline);  // to its last update, and no longer
-  if (out.gone_on.empty_updates == out.last()) wait_for_contribution(scenario, what_if, deadline);
+  if (out.gone_on.empty_updates == out.last()) try_itself(scenario, what_if, deadline);
   if (out.last() > first) out.begun = up_to(first, scenario, what_if, deadline);
   return out;
 }
