@@ -85,7 +85,7 @@ const char* type_of(const fs::path& file) {
   return "text/plain; charset=utf-8";
 }
 
-constexpr std::string_view files = "/files/", shown = "/shown/";
+constexpr std::string_view files = "/files/", shown_files = "/shown/";
 constexpr const char* html_type = "text/html; charset=utf-8";
 constexpr const char* script_type = "text/javascript; charset=utf-8";
 
@@ -137,11 +137,11 @@ std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& repl
   if (!address) return problem(400, "this is not an address");
   Gate::Request from = request.from;
   const std::string& path = address->path;
-  const bool is_file = path.starts_with(files), is_shown = path.starts_with(shown);
-  bool in_frame = is_file && request.by_browser;
+  const bool is_file = path.starts_with(files), is_shown = path.starts_with(shown_files);
+  const bool in_frame = is_file && request.by_browser;
   std::string_view file;
   if (is_file || is_shown) {
-    const std::string_view rest = std::string_view(path).substr(files.size());
+    const std::string_view rest = std::string_view(path).substr((is_file ? files : shown_files).size());
     const std::size_t end = std::min(rest.find('/'), rest.size());
     file = rest.substr(std::min(end + 1, rest.size()));
     from.token = is_file ? std::string(rest.substr(0, end)) : spend(rest.substr(0, end), file);
@@ -211,7 +211,7 @@ WebAnswer Desk::file_of(std::string_view relative, bool in_frame) {
   if (tickets_.size() == most_tickets) tickets_.pop_front();
   const Ticket& ticket = tickets_.emplace_back(Ticket{new_token(), std::string(relative)});
   std::string html = replaced(std::string(resources::serve_frame_html()), "%TOKEN%", gate_.token());
-  html = replaced(std::move(html), "%SHOWN%", fmt::format("{}{}/{}", shown, ticket.name, percent_encoded(ticket.file)));
+  html = replaced(std::move(html), "%SHOWN%", fmt::format("{}{}/{}", shown_files, ticket.name, percent_encoded(ticket.file)));
   html = replaced(std::move(html), "%TITLE%", xml_text(ticket.file));
   return {.type = html_type, .body = std::move(html), .policy = fmt::format("{}; frame-src 'self'", page_policy)};
 }

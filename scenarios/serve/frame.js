@@ -1,6 +1,12 @@
 // Around a result's page: shows it in a frame that knows no token and cannot leave this server, and follows its links within the folder.
-const frame = document.querySelector('iframe');
-frame.src = frame.dataset.src + location.hash;
+const source = document.body.dataset.src;  // serves once
+const frame = document.createElement('iframe');
+frame.name = source;  // another one each time: a browser that goes back must not ask again for what it showed before
+frame.title = document.title;
+frame.sandbox = 'allow-scripts allow-downloads allow-modals';
+frame.referrerPolicy = 'no-referrer';
+frame.src = source + location.hash;
+document.body.append(frame);
 addEventListener('message', (event) => {
   if (event.source !== frame.contentWindow || typeof event.data?.follow !== 'string') return;
   const folder = location.pathname.split('/', 3).join('/') + '/';  // /files/TOKEN/
