@@ -66,6 +66,13 @@ std::size_t reading_bytes(const TrainingBlueprint& blueprint) {
   return data_bytes(blueprint) - one_sample(blueprint.data) * blueprint.subset + blueprint.data.reading;
 }
 
+/// Of all workers, with the gradients that wait for an update. Of c gradients that an update takes, workers share a version, and c - 1 wait.
+std::size_t versions_held(const TrainingBlueprint& blueprint) {
+  const auto workers = static_cast<double>(blueprint.plan.workers);
+  const double taken = std::clamp(std::round(blueprint.gradients_an_update), 1.0, workers);
+  return static_cast<std::size_t>(std::min(workers, std::ceil(workers / taken) + taken - 1));
+}
+
 }  // namespace
 
 std::size_t math_bytes(const TrainingBlueprint& blueprint) {
@@ -73,13 +80,13 @@ std::size_t math_bytes(const TrainingBlueprint& blueprint) {
   const TrainingPlan& plan = blueprint.plan;
   const Compression* const compression = blueprint.compression.get();
   const auto workers = static_cast<std::size_t>(plan.workers);
-  const std::size_t held = scheme.workers_hold == WorkersHold::same_version  ? 0
-                           : scheme.workers_hold == WorkersHold::own_version ? 1
-                                                                             : 1 + blueprint.state_vectors();
+  const std::size_t held = scheme.workers_hold == WorkersHold::own_weights ? (1 + blueprint.state_vectors()) * workers
+                           : scheme.workers_hold == WorkersHold::own_version ? versions_held(blueprint)
+                                                                             : 0;
   // Per worker: the content of its messages; with error feedback the residual; weights that it and its receivers hold.
   const std::size_t compressed = !compression ? 0 : (compression->error_feedback ? 3 : 2) + (compression->of_weights ? 1 : 0);
   // The latest version, its state, and the temporary vectors of an update and an evaluation.
-  const std::size_t vectors = 7 + (held + scheme.worker_vectors + compressed) * workers;
+  const std::size_t vectors = 7 + held + (scheme.worker_vectors + compressed) * workers;
   const auto batch = static_cast<std::size_t>(plan.batch * (plan.fuse ? plan.workers : 1));
   const std::size_t running = data_bytes(blueprint) + vectors * 4 * blueprint.model->length() + blueprint.model->workspace_bytes(batch);
   return timing_bytes(blueprint) + std::max(running, reading_bytes(blueprint));

@@ -119,6 +119,10 @@ void TrainingBlueprint::resolve_samples(const Scenario& scenario) {
   // Dropped samples belong to no epoch.
   for (Rank worker = 0; worker < plan.workers && !plan.shared_stream && !plan.endless; ++worker)
     plan.epoch_samples += plan.pass_samples(worker);
+  const Parameters& of_scheme = scenario.training.scheme.parameters;
+  if (plan.endless || !scheme_entry->updates_per_epoch || !scheme_entry->sends_gradients(of_scheme)) return;
+  const std::optional<double> updates = scheme_entry->updates_per_epoch(of_scheme, plan);
+  if (updates && *updates > 0) gradients_an_update = plan.batches_per_epoch() / *updates;
 }
 
 void TrainingBlueprint::resolve_optimizers(const Scenario& scenario) {

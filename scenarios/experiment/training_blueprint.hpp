@@ -23,6 +23,7 @@ struct TrainingBlueprint : WorkloadBlueprint {
   std::unique_ptr<UpdateRule> outer_optimizer;  // null: the scheme has none
   std::unique_ptr<Compression> compression;     // null: gradients travel as they are
   TrainingPlan plan;                            // its aggregation and clients: once the cluster is resolved
+  double gradients_an_update = 1;               // on average, if the scheme's workers send gradients and it is fixed
   std::size_t subset = 0;                       // training samples that evaluations copy; 0: they take all
   StopRule stop;
   EvaluationRule evaluation;

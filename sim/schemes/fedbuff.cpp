@@ -135,8 +135,7 @@ const Register<SchemeEntry> entry({
                   const TrainingPlan& plan) { return std::optional(concurrency_of(parameters, plan.workers)); },
     .selection = FederatedRounds::selection,
     .invites = true,
-    .workers_hold = WorkersHold::own_version,  // measured: local steps are computed when they are over
-    .worker_vectors = 1,                       // its change
+    .workers_hold = WorkersHold::own_version,  // measured: local steps are computed when they are over; with `at_once` twice as much
     .outer_optimizer =
         [](const Parameters& parameters) {
           OptimizerChoice server{"sgd", {}};
