@@ -7,6 +7,7 @@
 #include "models/kernels/kernels.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/schema/writer.hpp"
+#include "sim/base/problem_text.hpp"
 #include "sim/training/late_schemes.hpp"
 
 namespace straggler {
@@ -190,7 +191,7 @@ PointPool::Turn PointPool::take(std::optional<PointWork>& work) {
       work = PointWork{ticket, request.read(), request.timing_only};
       return Turn::work;
     } catch (const std::exception& error) {
-      fail(ticket, error.what());
+      fail(ticket, problem_text(error));
     }
     lock.lock();
   }

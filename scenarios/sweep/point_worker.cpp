@@ -7,6 +7,7 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/results/run_sketch.hpp"
 #include "scenarios/results/text.hpp"
+#include "sim/base/problem_text.hpp"
 
 namespace straggler {
 namespace {
@@ -74,7 +75,7 @@ void work_at(PointDesk& desk, const WorkerOptions& options, DataCache& data) {
       desk.give_up(point->ticket);
       throw;
     } catch (const std::exception& error) {
-      desk.fail(point->ticket, error.what());
+      desk.fail(point->ticket, problem_text(error));
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "validation/sweep_ranks/sweep_rank.hpp"
 
 #include "models/kernels/kernels.hpp"
+#include "sim/base/problem_text.hpp"
 
 namespace straggler {
 
@@ -127,7 +128,7 @@ void SweepRank::work() {
     work_at(*this, {setup_.threads, setup_.kernels}, data_);
   } catch (const std::exception& error) {
     Packer packer = message(Talk::broken);
-    put_text(packer, error.what());
+    put_text(packer, problem_text(error));
     post(std::move(packer));
   }
   --working_;
@@ -174,7 +175,7 @@ std::optional<PointWork> SweepRank::next() {
     try {
       return get_work(unpacker);
     } catch (const std::exception& error) {
-      fail(ticket, error.what());
+      fail(ticket, problem_text(error));
     }
   }
   return std::nullopt;
