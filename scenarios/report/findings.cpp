@@ -126,6 +126,7 @@ class Findings {
   void reason(const std::vector<std::size_t>& whole, const std::vector<std::size_t>& order, bool told) {
     const auto other = rival(whole, order);
     if (!other) return;
+    if (const Ranking both = view_.rank({order.front(), *other}); both.level || !both.alike.empty()) return;
     const RunResult a = view_.result(order.front()), b = view_.result(*other);
     const std::string first = view_.rival_name_of(view_.settings()[order.front()]), second = view_.rival_name_of(view_.settings()[*other]);
     const bool missed = std::find(order.begin(), order.end(), *other) == order.end();
@@ -157,6 +158,8 @@ class Findings {
         ++nobody;
       else if (ranking.winner)
         ++wins[series_name(*ranking.winner)];
+      else if (ranking.level)
+        ++open;
       else if (ranking.one_run)
         ++leads[series_name(ranking.order.front())];
       else
@@ -219,6 +222,8 @@ class Findings {
   std::string winner(const std::vector<std::size_t>& among) const {
     const Ranking ranking = view_.rank(among);
     if (ranking.order.empty()) return fmt::format("nobody {}", does());
+    if (ranking.level)
+      return "too few seeds to tell " + series_name(ranking.order[0]) + " from " + series_name(ranking.order[1]);
     if (ranking.winner || ranking.one_run) return series_name(ranking.order.front());
     std::vector<std::string> names;
     for (const std::size_t setting : ranking.open.empty() ? ranking.alike : ranking.open) names.push_back(series_name(setting));

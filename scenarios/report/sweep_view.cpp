@@ -88,11 +88,12 @@ SweepView::SweepView(const std::vector<std::string>& columns, const SweepOutcome
 
 void SweepView::find_metric() {
   std::vector<double> targets, samples;
-  bool scored = false;
+  bool scored = false, trained = false;
   for (const ReportSetting& setting : settings_)
     for (const auto& [repeat, count] : values(setting, "samples")) samples.push_back(count);
   for (const SweepRow& row : outcome_.rows) {
     if (const auto target = scalar_of(row.fields, "target_accuracy").number()) targets.push_back(*target);
+    trained = trained || scalar_of(row.fields, "final_test_accuracy").is_number();
     scored = scored || scalar_of(row.fields, "time_to_target_s").is_number() || scalar_of(row.fields, "final_test_accuracy").is_number() ||
              outcome_of(row.fields) == Outcome::diverged;
   }
@@ -115,7 +116,9 @@ void SweepView::find_metric() {
                readable_number,
                true};
   }
-  if (metric_.speed) metric_.why += fmt::format(" This is {}.", timing_caveat);
+  if (metric_.speed)
+    metric_.why += trained ? std::string(" That does not say what was learnt: `training.stop.target_accuracy` would.")
+                           : fmt::format(" This is {}.", timing_caveat);
 }
 
 bool SweepView::has(const std::string& key) const {
@@ -216,13 +219,18 @@ Ranking SweepView::rank(const std::vector<std::size_t>& settings, TestFamily fam
                   named(verdict.open),
                   verdict.narrow,
                   verdict.all_alike,
-                  verdict.one_run};
+                  verdict.one_run,
+                  false};
   for (NarrowLead& each : ranking.narrow) each.contender = settings[each.contender];
   if (verdict.winner) ranking.winner = settings[*verdict.winner];
   // Tests may put another one ahead than the means.
   if (verdict.anybody) {
     const auto ahead = std::find(ranking.order.begin(), ranking.order.end(), settings[verdict.ahead]);
     std::rotate(ranking.order.begin(), ahead, std::next(ahead));
+  }
+  if (ranking.one_run && ranking.order.size() > 1) {
+    const std::vector<Contender> first_two = {contender(settings_[ranking.order[0]]), contender(settings_[ranking.order[1]])};
+    ranking.level = judge(first_two, design, TestFamily::all_pairs).pairs.front().test.level();
   }
   return ranking;
 }

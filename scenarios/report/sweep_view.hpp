@@ -52,6 +52,7 @@ struct Ranking {
   std::vector<NarrowLead> narrow;        // worse than the one ahead, by less than 10 %
   bool all_alike = true;                 // the one ahead and `alike`: each pair of them
   bool one_run = false;                  // of each, and the seed matters: nothing can be tested
+  bool level = false;                    // one_run: the first two differ by less than level_ratio
 };
 
 class SweepView {

@@ -156,9 +156,6 @@ class Run {
   int execute() {
     catch_interrupts();
     ResultFolder folder(request_);
-    if (!common_.quiet)
-      if (const std::string note = replaced_results(request_.out, scenario_, options_.timing_only); !note.empty())
-        print_text(stderr, "note: {}\n", note);
     Experiment experiment(scenario_, options_);
     Recorder recorder(folder, kept_.order, options_.trace);
     Progress progress(common_.progress, common_.quiet, [&] { return interrupt_requested() || recorder.failed(); });
@@ -172,7 +169,9 @@ class Run {
     progress.clear();
     recorder.finish(folder, scenario_.name, &record);
     write_run_files(folder, scenario_, options_, experiment, record, kept_, wall_seconds);
+    const std::string replaced = replaced_results(request_.out, scenario_, options_.timing_only);
     folder.commit();
+    if (!common_.quiet && !replaced.empty()) print_text(stderr, "note: {}\n", replaced);
     results_are_in(folder.out());
     if (options_.checkpoint)
       if (const fs::path& file = options_.checkpoint->file;

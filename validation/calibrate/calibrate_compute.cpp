@@ -62,6 +62,8 @@ class DeviceCalibration {
     for (const auto& [batch, samples] : batches_)
       points_.push_back({static_cast<double>(batch), median(seconds_of(samples)) * mean_over_median});
     if (points_.size() >= 2) line_ = fit_line(points_);
+    constexpr double rounding = 1e-9;
+    if (std::abs(line_.start) < rounding * points_.back().seconds) line_.start = 0;
     affine_ = points_.size() >= 3 && line_.largest <= affine_tolerance && line_.slope > 0;
   }
 

@@ -122,7 +122,8 @@ class Reader {
     const auto field = [&](const char* name) -> const std::string& { return words[column(name)]; };
     const std::optional<double> size = rows_.number(number, field("size"), "size"), count = rows_.number(number, field("count"), "count"),
                                 time = rows_.number(number, field("time"), "time"), bus = rows_.number(number, field("busbw"), "busbw");
-    if (!size || !count || !time || !bus || *size <= 0 || *time <= 0) return;
+    if (!size || !count || !time || !bus || *size <= 0) return;
+    if (!(*time > 0)) return rows_.problem(number, "has a time that is not above 0; write what was measured");
     // GB/s · us / B: the ratio of the bandwidths, times 1e-3.
     const double bus_off = half_unit(field("busbw")), time_off = half_unit(field("time"));
     found_.push_back({number, *size, *time * 1e-6, (*bus - bus_off) * (*time - time_off) * 1e3 / *size,
