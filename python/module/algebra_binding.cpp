@@ -14,7 +14,7 @@ std::vector<Gradient> taken_values(const NodeObject& node, const py::sequence& p
   std::vector<Gradient> values = values_of<Gradient>(node, parts);
   for (const Gradient& each : values)
     if (values.size() > 1 && each->value().empty())
-      throw std::invalid_argument("a part is of no step and has no value (node.no_gradient); leave it out, or take node.weighted_sum");
+      throw std::invalid_argument("a part belongs to no step and has no value (node.no_gradient); leave it out, or take node.weighted_sum");
   return values;
 }
 
