@@ -229,8 +229,8 @@ std::vector<std::string> notes_of(const Table& table) {
   const double share = static_cast<double>(*largest) / static_cast<double>(table.rows());
   if (share > most)
     notes.push_back(
-        fmt::format("{}: {:.1f} % of the rows have the label {} in {}; if these are not classes, name the column of labels by `label`", file,
-                    100 * share, in_quotes(table.labels[static_cast<std::size_t>(largest - rows.begin())].text), column));
+        fmt::format("{}: {:.1f} % of the rows have the label {} in {}; if these are not classes, name the column of labels by `label`",
+                    file, 100 * share, in_quotes(table.labels[static_cast<std::size_t>(largest - rows.begin())].text), column));
   return notes;
 }
 

@@ -66,7 +66,8 @@ std::size_t reading_bytes(const TrainingBlueprint& blueprint) {
   return data_bytes(blueprint) - one_sample(blueprint.data) * blueprint.subset + blueprint.data.reading;
 }
 
-/// Of all workers, with the gradients that wait for an update. Of c gradients that an update takes, workers share a version, and c - 1 wait.
+/// Of all workers, with the gradients that wait for an update. Of c gradients that an update takes, workers share a version, and c - 1
+/// wait.
 std::size_t versions_held(const TrainingBlueprint& blueprint) {
   const auto workers = static_cast<double>(blueprint.plan.workers);
   const double taken = std::clamp(std::round(blueprint.gradients_an_update), 1.0, workers);
@@ -80,7 +81,7 @@ std::size_t math_bytes(const TrainingBlueprint& blueprint) {
   const TrainingPlan& plan = blueprint.plan;
   const Compression* const compression = blueprint.compression.get();
   const auto workers = static_cast<std::size_t>(plan.workers);
-  const std::size_t held = scheme.workers_hold == WorkersHold::own_weights ? (1 + blueprint.state_vectors()) * workers
+  const std::size_t held = scheme.workers_hold == WorkersHold::own_weights   ? (1 + blueprint.state_vectors()) * workers
                            : scheme.workers_hold == WorkersHold::own_version ? versions_held(blueprint)
                                                                              : 0;
   // Per worker: the content of its messages; with error feedback the residual; weights that it and its receivers hold.

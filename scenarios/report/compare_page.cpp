@@ -59,10 +59,11 @@ class ComparePage {
       if (std::string(shown->column) == "test_accuracy") learning({"test_loss", "test loss"});
       left_out(*shown);
     } else {
-      body_ += html_paragraph(
-          comparison_.timing_only ? "These runs have no accuracies or losses: they show how fast samples are processed, not what is learned."
-                                  : "These runs were evaluated only at their ends, so there is no curve; `training.evaluate.every` gives one.",
-          "dim");
+      body_ +=
+          html_paragraph(comparison_.timing_only
+                             ? "These runs have no accuracies or losses: they show how fast samples are processed, not what is learned."
+                             : "These runs were evaluated only at their ends, so there is no curve; `training.evaluate.every` gives one.",
+                         "dim");
     }
     body_ += "<h2>Where the time went</h2>\n";
     split();

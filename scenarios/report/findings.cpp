@@ -222,8 +222,7 @@ class Findings {
   std::string winner(const std::vector<std::size_t>& among) const {
     const Ranking ranking = view_.rank(among);
     if (ranking.order.empty()) return fmt::format("nobody {}", does());
-    if (ranking.level)
-      return "too few seeds to tell " + series_name(ranking.order[0]) + " from " + series_name(ranking.order[1]);
+    if (ranking.level) return "too few seeds to tell " + series_name(ranking.order[0]) + " from " + series_name(ranking.order[1]);
     if (ranking.winner || ranking.one_run) return series_name(ranking.order.front());
     std::vector<std::string> names;
     for (const std::size_t setting : ranking.open.empty() ? ranking.alike : ranking.open) names.push_back(series_name(setting));

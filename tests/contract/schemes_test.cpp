@@ -123,7 +123,8 @@ TEST_CASE("every scheme is as synchronous as it says") {
 }
 
 TEST_CASE("every scheme: a run of E epochs has E pauses, in each of which all workers are idle") {
-  // Constant times and messages that take none: a pause shifts all that follows. It ends before a scheme's timer rings, which it does not stop.
+  // Constant times and messages that take none: a pause shifts all that follows. It ends before a scheme's timer rings, which it does not
+  // stop.
   constexpr double pause = 0.001;
   for (const Variant& variant : variants()) {
     CAPTURE(variant.scheme);

@@ -137,8 +137,8 @@ TEST_CASE("a folder that cannot be made is refused before the run") {
 
 TEST_CASE("remains of a killed run are removed by the next run, unless it is alive or just being made") {
   const ScratchFolder scratch;
-  const fs::path dead = scratch / ".demo.straggler-1-0", alive = scratch / ".demo.straggler-2-0",
-                 made = scratch / ".demo.straggler-new-3", left = scratch / ".demo.straggler-new-4", other = scratch / ".else.straggler-5-0";
+  const fs::path dead = scratch / ".demo.straggler-1-0", alive = scratch / ".demo.straggler-2-0", made = scratch / ".demo.straggler-new-3",
+                 left = scratch / ".demo.straggler-new-4", other = scratch / ".else.straggler-5-0";
   for (const fs::path& folder : {dead, alive, made, left, other}) put(folder / "order.csv", "update\n");
   fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(1));
   const int lock = ::open(alive.c_str(), O_RDONLY | O_DIRECTORY);
