@@ -3,13 +3,10 @@
 
 #include <algorithm>
 
-#include "scenarios/race/race_tables.hpp"
 #include "scenarios/report/findings.hpp"
-#include "scenarios/report/race_page.hpp"
-#include "scenarios/report/search_page.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/comparison.hpp"
-#include "search/search_fixture.hpp"
+#include "support/crash_scenario.hpp"
 #include "support/text.hpp"
 #include "sweep/made_up_sweep.hpp"
 #include "sweep/sweep_fixture.hpp"
@@ -20,23 +17,6 @@ using namespace straggler;
 using namespace straggler::test;
 
 namespace {
-
-/// A worker crashes after a second. `abort` ends there, `wait` never goes on, `drop` does all 60 updates, of 1 s each at least.
-constexpr const char* crash_scenario = R"(straggler: 1
-name: crash
-devices: {node: {compute: {affine: {per_sample: 10ms}}}}
-cluster:
-  workers: [{count: 4, device: node}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1GB/s, latency: 1ms}}
-  faults: [{kind: crash, worker: 1, at: 1500ms}]
-workload: {model: {kind: mlp, hidden: [8]}, data: {kind: coordinates, samples: 4000, test_samples: 200}}
-training:
-  scheme: {kind: ssgd, via: server}
-  batch: {per_worker: 100}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 60}
-)";
 
 const std::string reactions = "training.scheme.on_failure: [abort, wait, drop]";
 
@@ -147,60 +127,6 @@ TEST_CASE("sweep: repeats until an interval is narrow end where no repeat finish
                                              "{relative: 1%, metric: samples_per_second, most: 6}\naxes: {" +
                                                  reactions + "}\n"));
   CHECK(run_afresh(sweep).outcome.rows.size() == 3 * 2);
-}
-
-TEST_CASE("find: a setting whose run is aborted is not the best") {
-  const Files files;
-  const SearchFile search =
-      search_of(files, crash_scenario, "find: {metric: simulated_seconds, over: {training.scheme.on_failure: [abort, wait, drop]}}\n");
-  const Searched found = run_search(search);
-  const FoundGroup& group = found.find.groups.at(0);
-  REQUIRE(group.best);
-  CHECK(group.points[group.best->point].values[0].label == "drop");
-  CHECK(group.best->as_good.size() == 1);
-  CHECK(has(found.text, "2 of 3 runs did not finish (1 aborted, 1 stalled)"));
-  CHECK(has(lines_of(found.table)[0], ",best,outcome"));
-  CHECK(has(found.table, ",aborted\n"));
-  const SearchAnswer answer = answer_of(search, found.find, {});
-  const std::string page = search_page(read_search_answer(write_answer(answer)));
-  CHECK(has(page, "2 of 3 runs did not finish (1 aborted, 1 stalled)"));
-  CHECK(has(page, ">aborted<"));
-}
-
-TEST_CASE("crossover: the one that is aborted is ahead nowhere") {
-  const Files files;
-  const SearchFile search = search_of(files, crash_scenario,
-                                      "crossover: {metric: simulated_seconds, path: training.scheme.on_failure, between: [abort, drop], "
-                                      "along: cluster.network.link.bandwidth, from: 100MB/s, to: 1GB/s, grid: 2}\n");
-  const Searched found = run_search(search);
-  const CrossoverGroup& group = found.crossover.groups.at(0);
-  for (const ComparedPoint& point : group.points) CHECK(point.winner == Winner::second);
-  CHECK(group.crossings.empty());
-  CHECK(has(lines_of(found.table)[0], ",abort_count,abort_outcome,drop_mean,drop_ci95,drop_count,drop_outcome,"));
-  CHECK(has(found.text, "2 of 4 runs did not finish (2 aborted)"));
-}
-
-TEST_CASE("race: an entrant that is aborted has no time an epoch, and the other wins") {
-  const Files files;
-  Race race;
-  race.scenario = files.write("crash.yaml", crash_scenario);
-  race.entrants =
-      entrants_of_schemes("abort={kind: ssgd, via: server, on_failure: abort}, drop={kind: ssgd, via: server, on_failure: drop}");
-  race.seeds = 2;
-  race.timing_only = true;
-  const RaceReader reader(race);
-  SweepState state(":memory:");
-  PointPool pool({}, state, nullptr, {});
-  const RaceOutcome outcome = run_race(race, reader, pool);
-  const std::vector<RunValues> times = outcome.times(reader.finishes().front());
-  for (const auto& time : times[0]) CHECK_FALSE(time.has_value());
-  for (const auto& time : times[1]) CHECK(time.has_value());
-  CHECK(has(race_csv(race, reader, outcome), "abort,epoch,1,missed,aborted\n"));
-  CHECK(has(race_table(race, reader, outcome), "warning: 2 of 4 runs did not finish (2 aborted)"));
-  CHECK(has(race_json(race, reader, outcome, ""), "\"aborted\""));
-  const std::string page = race_page(read_race_answer(write_answer(answer_of(race, reader, outcome, {}))), "");
-  CHECK(has(page, ">aborted<"));
-  CHECK(has(page, "did not finish"));
 }
 
 TEST_CASE("compare: a run that did not finish wins neither by speed nor by accuracy") {

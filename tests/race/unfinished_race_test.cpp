@@ -1,0 +1,38 @@
+// A run that was aborted: it led races, as it ends early.
+#include <doctest/doctest.h>
+
+#include "scenarios/race/race_tables.hpp"
+#include "scenarios/report/race_page.hpp"
+#include "support/crash_scenario.hpp"
+#include "support/text.hpp"
+#include "sweep/sweep_fixture.hpp"
+
+namespace unfinished_race_test {
+
+using namespace straggler;
+using namespace straggler::test;
+
+TEST_CASE("race: an entrant that is aborted has no time an epoch, and the other wins") {
+  const Files files;
+  Race race;
+  race.scenario = files.write("crash.yaml", crash_scenario);
+  race.entrants =
+      entrants_of_schemes("abort={kind: ssgd, via: server, on_failure: abort}, drop={kind: ssgd, via: server, on_failure: drop}");
+  race.seeds = 2;
+  race.timing_only = true;
+  const RaceReader reader(race);
+  SweepState state(":memory:");
+  PointPool pool({}, state, nullptr, {});
+  const RaceOutcome outcome = run_race(race, reader, pool);
+  const std::vector<RunValues> times = outcome.times(reader.finishes().front());
+  for (const auto& time : times[0]) CHECK_FALSE(time.has_value());
+  for (const auto& time : times[1]) CHECK(time.has_value());
+  CHECK(has(race_csv(race, reader, outcome), "abort,epoch,1,missed,aborted\n"));
+  CHECK(has(race_table(race, reader, outcome), "warning: 2 of 4 runs did not finish (2 aborted)"));
+  CHECK(has(race_json(race, reader, outcome, ""), "\"aborted\""));
+  const std::string page = race_page(read_race_answer(write_answer(answer_of(race, reader, outcome, {}))), "");
+  CHECK(has(page, ">aborted<"));
+  CHECK(has(page, "did not finish"));
+}
+
+}  // namespace unfinished_race_test
