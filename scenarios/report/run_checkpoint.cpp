@@ -76,7 +76,7 @@ std::string checkpoint_text(const CheckpointNote& note, const fs::path& file) {
 
 bool finish_checkpoint(const fs::path& file, bool interrupted) {
   std::error_code ignored;
-  remove_abandoned(file.parent_path(), {file.filename().string()});
+  remove_abandoned(file.parent_path(), {file.filename().string()}, true);
   if (!interrupted) fs::remove(file, ignored);
   return fs::exists(file, ignored);
 }

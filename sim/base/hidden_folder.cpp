@@ -56,7 +56,7 @@ int lock_folder(const fs::path& folder) {
   return -1;
 }
 
-void remove_abandoned(const fs::path& place, const std::vector<std::string>& stems) {
+void remove_abandoned(const fs::path& place, const std::vector<std::string>& stems, bool at_once) {
   constexpr auto young = std::chrono::minutes(1);
   std::error_code error;
   for (fs::directory_iterator at(place.empty() ? "." : place, error), end; !error && at != end; at.increment(error)) {
@@ -64,7 +64,7 @@ void remove_abandoned(const fs::path& place, const std::vector<std::string>& ste
     if (!is_of(name, stems)) continue;
     std::error_code ignored;
     const fs::file_time_type changed = fs::last_write_time(at->path(), ignored);
-    if (ignored || (is_unlocked(name) && fs::file_time_type::clock::now() - changed < young)) continue;
+    if (ignored || (!at_once && is_unlocked(name) && fs::file_time_type::clock::now() - changed < young)) continue;
     const int lock = lock_folder(at->path());
     if (lock < 0) continue;
     fs::remove_all(at->path(), ignored);

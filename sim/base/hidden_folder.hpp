@@ -28,7 +28,7 @@ HiddenFolder make_hidden_folder(const std::filesystem::path& place, const std::s
 int lock_folder(const std::filesystem::path& folder);
 
 /// Removes the hidden folders of these stems in `place` (no stems: of all) whose writer is dead: nobody holds their lock. Those that were
-/// not locked yet go after a minute.
-void remove_abandoned(const std::filesystem::path& place, const std::vector<std::string>& stems = {});
+/// not locked yet go after a minute; `at_once`: now, where no other process can be making one.
+void remove_abandoned(const std::filesystem::path& place, const std::vector<std::string>& stems = {}, bool at_once = false);
 
 }  // namespace straggler

@@ -117,6 +117,9 @@ TEST_CASE("what a killed writer left goes once somebody writes there; a living w
   ::close(alive.lock);
   remove_abandoned(folder.path());
   CHECK_FALSE(fs::exists(alive.path));
+  CHECK(fs::exists(unlocked));
+  remove_abandoned(folder.path(), {}, true);
+  CHECK_FALSE(fs::exists(unlocked));
   CHECK(folder.read("points.csv") == "whole");
 }
 
