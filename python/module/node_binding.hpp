@@ -15,7 +15,7 @@ const T& value_in(const NodeObject& node, const Held<T>& held) {
 /// The same of a gradient that has a value. Throws std::invalid_argument.
 inline const Gradient& taken_in(const NodeObject& node, const GradientObject& held) {
   const Gradient& gradient = value_in(node, held);
-  if (gradient->value().empty()) throw std::invalid_argument("this gradient is of no step and has no value (node.no_gradient)");
+  if (gradient->value().empty()) throw std::invalid_argument("this gradient belongs to no step and has no value (node.no_gradient)");
   return gradient;
 }
 

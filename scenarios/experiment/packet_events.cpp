@@ -12,7 +12,7 @@ namespace {
 
 constexpr double most_wall_seconds = 0.5;
 
-/// The updates of a run that goes on as the short one does, from its last update on.
+/// The updates of a run that continues as the short one does, from its last update on.
 std::optional<double> updates_of_run(const StopSpec& stop, const TimedUpdates& runs) {
   const auto last = static_cast<double>(runs.last());
   std::optional<double> least;
