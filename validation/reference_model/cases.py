@@ -1,0 +1,139 @@
+"""Random cases, and their scenarios. A case is a dict of plain values, so that it can be printed, changed and shrunk."""
+import importlib
+import json
+import pathlib
+import random
+
+SCHEMES = sorted(path.stem for path in (pathlib.Path(__file__).parent / "schemes").glob("*.py"))
+FEATURES = ("faults", "optimizer", "schedule", "compression", "availability")
+
+
+def scheme_of(name):
+    """The module of a scheme: settings(draw, p) draws its parameters; worker(node, settings) and server(node, settings) are its nodes.
+
+    FACTS says what its cases may have: `answers` (it has that parameter), `on_failure` (its choices), `faults` (kinds), `optimizers` (a
+    function of one), `alone` (one worker is enough), `pace` (updates take so many times as long as those of asgd)."""
+    return importlib.import_module("schemes." + name)
+
+
+def draw_case(number, names=SCHEMES):
+    draw = random.Random(f"case {number}")
+    name = draw.choice(names)
+    scheme = scheme_of(name)
+    facts = getattr(scheme, "FACTS", {})
+    p = draw.randint(1 if facts.get("alone", True) else 2, 6)
+    workers = [{"slowdown": round(draw.uniform(0.7, 3), 3), "overhead": 0.004, "per_sample": 0.0013, "batch": draw.randint(2, 5),
+                "samples": draw.randint(5, 14), "bandwidth": round(10 ** draw.uniform(2.7, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6),
+                "point": [round(draw.uniform(-4, 4), 2) for _ in range(3)], "jitter": [round(draw.uniform(0.6, 2.2), 3) for _ in range(5)]}
+               for _ in range(p)]
+    batch = draw.randint(2, 5)
+    for worker in workers:
+        worker["batch"] = batch
+    if draw.random() < 0.4:
+        for worker in workers:
+            worker["jitter"] = [1.0] * 5
+    case = {"number": number, "scheme_name": name, "workers": workers, "start": 1.5, "condition": 4, "updates": draw.randint(6, 24),
+            "optimizer": {"kind": "sgd", "learning_rate": draw.choice([0.05, 0.1])}, "schedule": None, "compression": None, "faults": [],
+            "server": None, "on_failure": "drop", "seed": draw.randrange(1000)}
+    if hasattr(scheme, "server"):
+        case["server"] = {"bandwidth": round(10 ** draw.uniform(3, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6),
+                          "per_message": draw.choice([0, 0, 0.0007]), "update": draw.choice([0, 0, 5000])}
+    case["scheme"] = scheme.settings(draw, p)
+    if facts.get("answers"):
+        case["scheme"]["answers"] = draw.choice(["in_turn", "at_once"])
+    case["on_failure"] = draw.choice(facts.get("on_failure", ["drop"]))
+    if draw.random() < 0.5:
+        case["optimizer"] = draw_optimizer(draw, facts)
+    if draw.random() < 0.3:
+        case["schedule"] = draw_schedule(draw)
+    if draw.random() < 0.5:
+        case["faults"] = draw_faults(draw, p, case, facts)
+    return case
+
+
+def draw_optimizer(draw, facts):
+    kinds = [{"kind": "sgd", "learning_rate": 0.05, "momentum": draw.choice([0.5, 0.9]), "nesterov": draw.random() < 0.4},
+             {"kind": "sgd", "learning_rate": 0.08, "weight_decay": 0.05},
+             {"kind": "adagrad", "learning_rate": 0.3}, {"kind": "adam", "learning_rate": 0.05},
+             {"kind": "adamw", "learning_rate": 0.05, "weight_decay": 0.1}]
+    return draw.choice([kind for kind in kinds if facts.get("optimizers", lambda _: True)(kind)])
+
+
+def draw_schedule(draw):
+    return draw.choice([{"kind": "step", "every": draw.choice([1.5, 2.5]), "factor": 0.5}, {"kind": "cosine", "epochs": 7.0},
+                        {"kind": "polynomial", "epochs": 6.0, "power": 2.0, "end": 0.1}])
+
+
+def draw_faults(draw, p, case, facts):
+    """Times are of the order of the run. Of one worker at most one of crash, leave and join, or they would contradict each other."""
+    faults, end, moved = [], 0.02 * case["updates"] * facts.get("pace", 1), set()
+    for _ in range(draw.randint(1, 3)):
+        kind = draw.choice(facts.get("faults", ["crash", "crash", "slow", "link", "leave", "join"]))
+        fault = {"kind": kind, "worker": draw.randrange(p)}
+        at = round(draw.uniform(0.002, end), 6)
+        if kind in ("slow", "link"):
+            fault.update({"from": at, "to": round(at + draw.uniform(0.01, 0.2), 6)})
+            fault["times_slower" if kind == "slow" else "bandwidth_factor"] = draw.choice([2.5, 6.0] if kind == "slow" else [0, 0.3])
+        elif fault["worker"] in moved or (kind == "join" and (p == 1 or any(other["kind"] == "join" for other in faults))):
+            continue  # somebody is there from the beginning
+        else:
+            moved.add(fault["worker"])
+            fault["at"] = at
+            if kind == "crash" and draw.random() < 0.8:
+                fault["restart_after"] = round(draw.uniform(0.001, 0.1), 6)
+        faults.append(fault)
+    return faults
+
+
+def seconds(value):
+    return f"{round(value * 1e6, 3)}us"
+
+
+def scenario_of(case, folder):
+    """Writes the scenario of a case, and its files, into a folder; returns its path."""
+    workers, p = case["workers"], len(case["workers"])
+    rows, parts, first = ["a,b,c,label"], ["worker,first,count"], 0
+    for rank, worker in enumerate(workers):
+        rows += [",".join(map(str, worker["point"])) + f",{i % 2}" for i in range(worker["samples"])]
+        parts.append(f"{rank},{first},{worker['samples']}")
+        first += worker["samples"]
+    for name, lines in {"data.csv": rows, "parts.csv": parts,
+                        "jitter.csv": [",".join(str(worker["jitter"][k]) for worker in workers) for k in range(5)]}.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
+    link = lambda node: {"bandwidth": f"{node['bandwidth']}B/s", "latency": seconds(node["latency"])}
+    optimizer = dict(case["optimizer"])
+    stop = {"updates": case["updates"]}
+    if case["schedule"]:
+        schedule = {key: value for key, value in case["schedule"].items() if key != "epochs"}
+        if "epochs" in case["schedule"]:
+            stop["epochs"] = case["schedule"]["epochs"]
+    faults = [{key: seconds(value) if key in ("at", "from", "to", "restart_after") else value for key, value in fault.items()}
+              for fault in case["faults"]]
+    scheme = {"kind": case["scheme_name"], **case["scheme"]}
+    if case["on_failure"] and (faults or case["on_failure"] != "drop"):
+        scheme["on_failure"] = case["on_failure"]
+    cluster = {"workers": [{"count": 1, "device": "node", "slowdown": worker["slowdown"], "link": link(worker)} for worker in workers],
+               "network": {"link": {"bandwidth": "1MB/s", "latency": "1ms"}}, "faults": faults}
+    if case["server"]:
+        cluster["servers"] = {"count": 1, "link": link(case["server"])}
+        if case["server"]["per_message"]:
+            cluster["servers"]["per_message"] = seconds(case["server"]["per_message"])
+        if case["server"]["update"]:
+            cluster["servers"]["update"] = f"{case['server']['update']}B/s"
+    training = {"scheme": scheme, "batch": {"per_worker": workers[0]["batch"]}, "optimizer": optimizer, "stop": stop,
+                "evaluate": {"every": {"updates": 1}}}
+    if case["schedule"]:
+        training["schedule"] = schedule
+    if case["compression"]:
+        training["compression"] = case["compression"]
+    scenario = {"straggler": 1, "name": "case", "seed": case["seed"],
+                "devices": {"node": {"compute": {"affine": {"overhead": seconds(workers[0]["overhead"]), "per_sample": seconds(workers[0]["per_sample"])}},
+                                     "jitter": {"kind": "trace", "path": "jitter.csv", "offset": "none"}}},
+                "cluster": cluster,
+                "workload": {"model": {"kind": "quadratic", "condition": case["condition"], "start": case["start"]},
+                             "data": {"kind": "csv", "normalize": "none", "path": "data.csv", "test_path": "data.csv",
+                                      "partition": {"kind": "by_file", "path": "parts.csv"}}},
+                "training": training}
+    path = folder / "scenario.yaml"
+    path.write_text(json.dumps(scenario, indent=1))
+    return path

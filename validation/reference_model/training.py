@@ -1,0 +1,103 @@
+"""The numbers: a quadratic whose optimum is known, optimizers, schedules. Vectors are lists of floats.
+
+docs/model.md: Learning (`quadratic`), Optimizer state, Learning rate.
+"""
+import math
+
+
+def curvature(dimensions, condition):
+    """From 1 down to 1 / condition, in equal ratios."""
+    return [condition ** -(j / (dimensions - 1)) if dimensions > 1 else 1.0 for j in range(dimensions)]
+
+
+def gradient(weights, point, curvature_):
+    """Of the loss of one sample, or of equal samples at `point`."""
+    return [a * (w - x) for a, w, x in zip(curvature_, weights, point)]
+
+
+def loss(weights, points, curvature_):
+    """Mean over the points, each with its number of samples: [(point, samples)]."""
+    total = sum(samples for _, samples in points)
+    return sum(samples * sum(a * (w - x) ** 2 / 2 for a, w, x in zip(curvature_, weights, point)) for point, samples in points) / total
+
+
+def combination(*terms):
+    """Σ factor · vector, of (factor, vector)."""
+    return [sum(factor * vector[j] for factor, vector in terms) for j in range(len(terms[0][1]))]
+
+
+def mean(vectors, shares=None):
+    return combination(*((share, vector) for vector, share in zip(vectors, shares or [1 / len(vectors)] * len(vectors))))
+
+
+def change(after, before):
+    return combination((1, after), (-1, before))
+
+
+class Schedule:
+    """Rate at a time in epochs. `shape`: a function of epochs; `warmup`: epochs of a rise from `start` to 1 (times the shape)."""
+
+    def __init__(self, settings):
+        self.settings = settings or {}
+
+    def factor(self, epochs):
+        kind, factor = self.settings.get("kind", "constant"), 1.0
+        if kind == "step":
+            factor = self.settings["factor"] ** math.floor(epochs / self.settings["every"] + 1e-12)
+        elif kind in ("cosine", "polynomial"):
+            rest = 1 - min(1.0, epochs / self.settings["epochs"])
+            end = self.settings.get("end", 0.0)
+            shape = (1 - math.cos(math.pi * rest)) / 2 if kind == "cosine" else rest ** self.settings.get("power", 1.0)
+            factor = end + (1 - end) * shape
+        return factor
+
+
+class Optimizer:
+    """State and step of one optimizer; settings as in a scenario. See docs/model.md for the formulas."""
+
+    def __init__(self, settings, schedule=None):
+        self.settings, self.schedule = settings, Schedule(schedule)
+        self.reset()
+
+    def reset(self):
+        self.velocity, self.moment, self.squares, self.count = None, None, None, 0
+
+    def copy(self):
+        other = Optimizer(self.settings)
+        other.schedule, other.count = self.schedule, self.count
+        other.velocity, other.moment, other.squares = (list(v) if v else v for v in (self.velocity, self.moment, self.squares))
+        return other
+
+    def rate(self, epochs):
+        return self.settings["learning_rate"] * self.schedule.factor(epochs)
+
+    def step(self, weights, gradient_, epochs=0.0):
+        """The new weights. `epochs`: progress of the run, for the schedule."""
+        kind, rate, decay = self.settings["kind"], self.rate(epochs), self.settings.get("weight_decay", 0.0)
+        if kind != "adamw" and decay:
+            gradient_ = combination((1, gradient_), (decay, weights))
+        if kind == "sgd":
+            momentum = self.settings.get("momentum", 0.0)
+            if momentum:
+                self.velocity = combination((momentum, self.velocity), (1, gradient_)) if self.velocity else list(gradient_)
+                gradient_ = combination((1, gradient_), (momentum, self.velocity)) if self.settings.get("nesterov") else self.velocity
+            return combination((1, weights), (-rate, gradient_))
+        zero = [0.0] * len(weights)
+        if kind == "adagrad":
+            self.count += 1
+            squares = self.squares or [self.settings.get("initial", 0.0)] * len(weights)
+            self.squares = [s + g * g for s, g in zip(squares, gradient_)]
+            rate /= 1 + (self.count - 1) * self.settings.get("rate_decay", 0.0)
+            epsilon = self.settings.get("epsilon", 1e-10)
+            return [w - rate * g / (math.sqrt(s) + epsilon) for w, g, s in zip(weights, gradient_, self.squares)]
+        if kind in ("adam", "adamw"):
+            beta1, beta2 = self.settings.get("beta1", 0.9), self.settings.get("beta2", 0.999)
+            epsilon = self.settings.get("epsilon", 1e-8)
+            if kind == "adamw":
+                weights = [w * (1 - rate * self.settings.get("weight_decay", 0.01)) for w in weights]
+            self.count += 1
+            self.moment = combination((beta1, self.moment or zero), (1 - beta1, gradient_))
+            self.squares = [beta2 * s + (1 - beta2) * g * g for s, g in zip(self.squares or zero, gradient_)]
+            first, second = 1 - beta1 ** self.count, 1 - beta2 ** self.count
+            return [w - rate * m / first / (math.sqrt(s / second) + epsilon) for w, m, s in zip(weights, self.moment, self.squares)]
+        raise ValueError(kind)
