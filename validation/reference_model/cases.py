@@ -5,7 +5,7 @@ import pathlib
 import random
 
 SCHEMES = sorted(path.stem for path in (pathlib.Path(__file__).parent / "schemes").glob("*.py"))
-FEATURES = ("faults", "optimizer", "schedule", "compression", "availability")
+WITHOUT = {}  # schemes without a reference, and why
 
 
 def scheme_of(name):
@@ -16,9 +16,15 @@ def scheme_of(name):
     return importlib.import_module("schemes." + name)
 
 
+def kind_of(name):
+    """The scheme whose cases a file describes, where they differ."""
+    return getattr(scheme_of(name), "FACTS", {}).get("kind", name)
+
+
 def draw_case(number, names=SCHEMES):
+    """The case of that number: schemes take turns, everything else is drawn."""
     draw = random.Random(f"case {number}")
-    name = draw.choice(names)
+    name = names[number % len(names)]
     scheme = scheme_of(name)
     facts = getattr(scheme, "FACTS", {})
     p = draw.randint(1 if facts.get("alone", True) else 2, 6)
@@ -85,6 +91,31 @@ def draw_faults(draw, p, case, facts):
     return faults
 
 
+def smaller(case):
+    """Cases with one thing less, the largest steps first."""
+    def changed(**values):
+        return {**case, **values}
+    for k in range(len(case["faults"])):
+        yield changed(faults=case["faults"][:k] + case["faults"][k + 1:])
+    if len(case["workers"]) > 1:
+        last = len(case["workers"]) - 1
+        yield changed(workers=case["workers"][:-1], faults=[fault for fault in case["faults"] if fault["worker"] != last])
+    for key in ("schedule", "compression"):
+        if case[key]:
+            yield changed(**{key: None})
+    if case["optimizer"] != (plain := {"kind": "sgd", "learning_rate": 0.1}):
+        yield changed(optimizer=plain)
+    if case["server"] and (case["server"]["per_message"] or case["server"]["update"]):
+        yield changed(server={**case["server"], "per_message": 0, "update": 0})
+    for updates in (case["updates"] // 2, case["updates"] - 1):
+        if 0 < updates < case["updates"]:
+            yield changed(updates=updates)
+    for key, plain in {"jitter": [1.0] * 5, "slowdown": 1.0, "latency": 1e-3, "bandwidth": 10000}.items():
+        for k, worker in enumerate(case["workers"]):
+            if worker[key] != plain:
+                yield changed(workers=case["workers"][:k] + [{**worker, key: plain}] + case["workers"][k + 1:])
+
+
 def seconds(value):
     return f"{round(value * 1e6, 3)}us"
 
@@ -109,7 +140,7 @@ def scenario_of(case, folder):
             stop["epochs"] = case["schedule"]["epochs"]
     faults = [{key: seconds(value) if key in ("at", "from", "to", "restart_after") else value for key, value in fault.items()}
               for fault in case["faults"]]
-    scheme = {"kind": case["scheme_name"], **case["scheme"]}
+    scheme = {"kind": kind_of(case["scheme_name"]), **case["scheme"]}
     if case["on_failure"] and (faults or case["on_failure"] != "drop"):
         scheme["on_failure"] = case["on_failure"]
     cluster = {"workers": [{"count": 1, "device": "node", "slowdown": worker["slowdown"], "link": link(worker)} for worker in workers],

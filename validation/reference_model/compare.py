@@ -1,0 +1,105 @@
+"""Runs a case with the program and with the reference, and compares them."""
+import csv
+import json
+import re
+import struct
+import subprocess
+
+import cases
+from cluster import Cluster
+
+TIMES, WEIGHTS = 1e-6, 1e-5
+SECONDS = 120  # that a run may take, also under a sanitizer
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def weights_of(path):
+    """The one tensor of a safetensors file."""
+    raw = path.read_bytes()
+    length, = struct.unpack("<Q", raw[:8])
+    tensors = {name: each for name, each in json.loads(raw[8:8 + length]).items() if name != "__metadata__"}
+    begin, end = next(iter(tensors.values()))["data_offsets"]
+    return struct.unpack(f"<{(end - begin) // 4}f", raw[8 + length + begin:8 + length + end])
+
+
+def off(got, want, tolerance, least=1.0):
+    return abs(float(got) - want) > tolerance * max(least, abs(want))
+
+
+def kind_of(difference):
+    """What differs, without the numbers."""
+    return re.split(r"\d", difference)[0]
+
+
+def compare(case, program, folder):
+    """(features of the case, the first difference as one line or None)."""
+    out = folder / "out"
+    ran = subprocess.run([program, "run", cases.scenario_of(case, folder), "--quiet", "--force", "--threads", "1", "--keep", "order,workers",
+                          "--out", out], capture_output=True, text=True, check=False, timeout=SECONDS)
+    if ran.returncode not in (0, 3):
+        return set(), f"refused: {ran.stderr.strip()}"
+    reference = Cluster(case, cases.scheme_of(case["scheme_name"])).run()
+    summary = json.loads((out / "summary.json").read_text())
+    found = (of_contributions(rows_of(out / "order.csv"), reference) or of_versions(rows_of(out / "curve.csv"), reference)
+             or of_weights(weights_of(out / "model.safetensors"), reference) or of_accounts(rows_of(out / "workers.csv"), reference)
+             or of_sums(summary, reference))
+    return features(case, reference), found
+
+
+def of_contributions(order, reference):
+    for k, (row, want) in enumerate(zip(order, reference.rows)):
+        counted = tuple(int(row[name]) for name in ("update", "worker", "read_version", "batch", "steps", "samples"))
+        if counted != (want[0], *want[2:]) or off(row["time_s"], want[1], TIMES, 1e-3):
+            return f"contribution {k}: program {row}, reference {want}"
+    if len(order) != len(reference.rows):
+        return f"contributions: program {len(order)}, reference {len(reference.rows)}"
+    return None
+
+
+def of_versions(curve, reference):
+    by_update = {int(row["update"]): row for row in curve}
+    for update, (time, counted, sent, loss) in enumerate(reference.versions, 1):
+        row = by_update.get(update)
+        if row is None:
+            return f"version {update}: the program has none"
+        if off(row["time_s"], time, TIMES, 1e-3) or int(row["samples"]) != counted or int(row["bytes_sent"]) != sent:
+            return f"version {update}: program {row}, reference: time {time}, samples {counted}, bytes {sent}"
+        if off(row["train_loss"], loss, 4 * WEIGHTS):
+            return f"loss of version {update}: program {row['train_loss']}, reference {loss}"
+    return None
+
+
+def of_weights(weights, reference):
+    if any(off(got, want, WEIGHTS) for got, want in zip(weights, reference.latest.value)):
+        return f"weights: program {weights}, reference {reference.latest.value}"
+    return None
+
+
+def of_accounts(rows, reference):
+    for row, worker in zip(rows, reference.workers):
+        for name in ("compute_s", "wasted_s", "communication_s", "idle_s", "down_s", "bytes_sent", "bytes_received"):
+            if off(row[name], getattr(worker, name), TIMES, 1e-2):
+                return f"{name} of worker {worker.rank}: program {row[name]}, reference {getattr(worker, name)}"
+    return None
+
+
+def of_sums(summary, reference):
+    for name, want in {"outcome": reference.outcome, "dropped_contributions": reference.dropped, "bytes_sent": reference.bytes_sent,
+                       "bytes_received": reference.bytes_received, "bytes_lost": reference.bytes_lost}.items():
+        if summary[name] != want:
+            return f"{name}: program {summary[name]}, reference {want}"
+    return None
+
+
+def features(case, reference):
+    """What the case had, as words for the table."""
+    optimizer = case["optimizer"]
+    had = {fault["kind"] if fault["kind"] != "crash" or "restart_after" in fault else "crash for good" for fault in case["faults"]}
+    return had | {name for name, there in {
+        "dropped": reference.dropped, "momentum": optimizer.get("momentum") or optimizer["kind"].startswith("ad"), "schedule": case["schedule"],
+        "compressed": case["compression"], "absences": any("absent" in worker for worker in case["workers"]),
+        "waits": case["on_failure"] == "wait" and case["faults"]}.items() if there}
