@@ -4,6 +4,9 @@ import json
 import pathlib
 import random
 
+from availability import draw_availability
+from compression import draw_compression
+
 SCHEMES = sorted(path.stem for path in (pathlib.Path(__file__).parent / "schemes").glob("*.py"))
 WITHOUT = {}  # schemes without a reference, and why
 
@@ -11,8 +14,14 @@ WITHOUT = {}  # schemes without a reference, and why
 def scheme_of(name):
     """The module of a scheme: settings(draw, p) draws its parameters; worker(node, settings) and server(node, settings) are its nodes.
 
-    FACTS says what its cases may have: `answers` (it has that parameter), `on_failure` (its choices), `faults` (kinds), `optimizers` (a
-    function of one), `alone` (one worker is enough), `pace` (updates take so many times as long as those of asgd)."""
+    FACTS says what its cases may have: `kind` (if the file has another name), `answers` (it has that parameter), `on_failure` (its choices),
+    `faults` (kinds), `optimizers` (a function of one), `smooth` (adaptive ones have an epsilon that keeps rounding from choosing the sign of
+    a first step), `reduces` (whether it all-reduces, a function of its parameters), `alone` (one worker is enough), `workers` (the only
+    number), `pace` (updates take so many times as long as those of asgd), `update` (workers step, in some time), `host` (all are on one,
+    whose inside is for `memory` or `messages`), `network` (several servers, processor time of messages, links that are not shared),
+    `compression` (of "gradients" or "weights"), `aggregators` (it has them), `availability` (its clients may come and go), `average`
+    (choices of that parameter). With `keeps_vectors` clients keep vectors from round to round. amend(case) is called at the end, where a
+    scheme cannot have everything together."""
     return importlib.import_module("schemes." + name)
 
 
@@ -27,7 +36,7 @@ def draw_case(number, names=SCHEMES):
     name = names[number % len(names)]
     scheme = scheme_of(name)
     facts = getattr(scheme, "FACTS", {})
-    p = draw.randint(1 if facts.get("alone", True) else 2, 6)
+    p = facts.get("workers") or draw.randint(1 if facts.get("alone", True) else 2, 6)
     workers = [{"slowdown": round(draw.uniform(0.7, 3), 3), "overhead": 0.004, "per_sample": 0.0013, "batch": draw.randint(2, 5),
                 "samples": draw.randint(5, 14), "bandwidth": round(10 ** draw.uniform(2.7, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6),
                 "point": [round(draw.uniform(-4, 4), 2) for _ in range(3)], "jitter": [round(draw.uniform(0.6, 2.2), 3) for _ in range(5)]}
@@ -38,13 +47,17 @@ def draw_case(number, names=SCHEMES):
     if draw.random() < 0.4:
         for worker in workers:
             worker["jitter"] = [1.0] * 5
-    case = {"number": number, "scheme_name": name, "workers": workers, "start": 1.5, "condition": 4, "updates": draw.randint(6, 24),
+    # Points have two digits, and the start four: no mean gradient is zero, of which Adam and signs would make a step.
+    case = {"number": number, "scheme_name": name, "workers": workers, "start": 1.5037, "condition": 4, "updates": draw.randint(6, 24),
             "optimizer": {"kind": "sgd", "learning_rate": draw.choice([0.05, 0.1])}, "schedule": None, "compression": None, "faults": [],
-            "server": None, "on_failure": "drop", "seed": draw.randrange(1000)}
+            "server": None, "on_failure": "drop", "seed": draw.randrange(1000), "update": 0, "host": None,
+            "protocol": None, "sharing": "max_min"}
     if hasattr(scheme, "server"):
         case["server"] = {"bandwidth": round(10 ** draw.uniform(3, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6),
-                          "per_message": draw.choice([0, 0, 0.0007]), "update": draw.choice([0, 0, 5000])}
+                          "per_message": draw.choice([0, 0, 0.0007]), "update": draw.choice([0, 0, 5000]), "count": 1}
     case["scheme"] = scheme.settings(draw, p)
+    if facts.get("reduces", lambda _: False)(case["scheme"]):
+        case["server"], case["collective"] = None, draw_collective(draw, p, case)
     if facts.get("answers"):
         case["scheme"]["answers"] = draw.choice(["in_turn", "at_once"])
     case["on_failure"] = draw.choice(facts.get("on_failure", ["drop"]))
@@ -54,7 +67,52 @@ def draw_case(number, names=SCHEMES):
         case["schedule"] = draw_schedule(draw)
     if draw.random() < 0.5:
         case["faults"] = draw_faults(draw, p, case, facts)
+    if facts.get("update"):
+        case["update"] = draw.choice([0, 0, 6000])
+    if facts.get("host"):
+        intra = {"bandwidth": round(10 ** draw.uniform(2.7, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6)}
+        case["host"] = {facts["host"]: intra if draw.random() < 0.8 else None}
+    if facts.get("network") and not case.get("collective"):
+        draw_network(draw, case)
+    if facts.get("compression") and draw.random() < 0.4:
+        case["compression"] = draw_compression(draw, facts["compression"])
+    if facts.get("aggregators"):
+        case["aggregator"] = {"bandwidth": round(10 ** draw.uniform(3, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6)}
+    if facts.get("availability") and draw.random() < 0.25:
+        case["availability"] = draw_availability(draw, p, 0.02 * case["updates"] * facts.get("pace", 1))
+        case["faults"] = [fault for fault in case["faults"] if fault["kind"] in ("slow", "link")]
+        if draw.random() < 0.4:
+            case["server"]["bandwidth"] = round(10 ** draw.uniform(2.3, 3))  # clients come and go while it answers another
+    if facts.get("average"):
+        case["scheme"]["average"] = draw.choice(facts["average"])
+    if hasattr(scheme, "amend"):
+        scheme.amend(case)
     return case
+
+
+def draw_collective(draw, p, case):
+    """One flow only on equal links, and where chunks are equal: only there its closed form is exact."""
+    collective = {"algorithm": "ring", "fidelity": "stepwise", "launch": draw.choice([0, 0, 0.0006]),
+                  "reduce_rate": draw.choice([0, 0, 9000])}
+    if p in (2, 3, 4) and case["scheme"].get("fragments", 1) == 1 and draw.random() < 0.25:
+        collective["fidelity"] = "fluid"
+        for worker in case["workers"]:
+            worker.update({name: case["workers"][0][name] for name in ("bandwidth", "latency")})
+    elif draw.random() < 0.5:
+        collective["algorithm"] = draw.choice(["recursive_doubling", "halving_doubling", "binomial_tree"])
+    if collective["fidelity"] == "stepwise" and draw.random() < 0.25:
+        collective["start"] = "as_they_come"
+        if draw.random() < 0.5:
+            collective["eager_up_to"] = draw.choice([0, 2, 3, 6])
+    return collective
+
+
+def draw_network(draw, case):
+    if case["server"]:
+        case["server"]["count"] = draw.choice([1, 1, 2, 3])
+    if draw.random() < 0.3:
+        case["protocol"] = {"per_message": draw.choice([0.0004, 0.001]), "copy_rate": draw.choice([3000, 20000])}
+    case["sharing"] = draw.choice(["max_min", "max_min", "max_min", "none"])
 
 
 def draw_optimizer(draw, facts):
@@ -62,7 +120,10 @@ def draw_optimizer(draw, facts):
              {"kind": "sgd", "learning_rate": 0.08, "weight_decay": 0.05},
              {"kind": "adagrad", "learning_rate": 0.3}, {"kind": "adam", "learning_rate": 0.05},
              {"kind": "adamw", "learning_rate": 0.05, "weight_decay": 0.1}]
-    return draw.choice([kind for kind in kinds if facts.get("optimizers", lambda _: True)(kind)])
+    chosen = draw.choice([kind for kind in kinds if facts.get("optimizers", lambda _: True)(kind)])
+    if facts.get("smooth") and chosen["kind"] != "sgd":
+        chosen["epsilon"] = 0.1
+    return chosen
 
 
 def draw_schedule(draw):
@@ -74,7 +135,8 @@ def draw_faults(draw, p, case, facts):
     """Times are of the order of the run. Of one worker at most one of crash, leave and join, or they would contradict each other."""
     faults, end, moved = [], 0.02 * case["updates"] * facts.get("pace", 1), set()
     for _ in range(draw.randint(1, 3)):
-        kind = draw.choice(facts.get("faults", ["crash", "crash", "slow", "link", "leave", "join"]))
+        stay = case.get("collective", {}).get("start")  # nobody comes or goes
+        kind = draw.choice(["slow", "link"] if stay else facts.get("faults", ["crash", "crash", "slow", "link", "leave", "join"]))
         fault = {"kind": kind, "worker": draw.randrange(p)}
         at = round(draw.uniform(0.002, end), 6)
         if kind in ("slow", "link"):
@@ -145,8 +207,39 @@ def scenario_of(case, folder):
         scheme["on_failure"] = case["on_failure"]
     cluster = {"workers": [{"count": 1, "device": "node", "slowdown": worker["slowdown"], "link": link(worker)} for worker in workers],
                "network": {"link": {"bandwidth": "1MB/s", "latency": "1ms"}}, "faults": faults}
+    if case.get("collective"):
+        collective = case["collective"]
+        cluster["network"]["collective"] = {"algorithm": collective["algorithm"], "fidelity": collective["fidelity"],
+                                            "launch": seconds(collective["launch"])}
+        if "start" in collective:
+            cluster["network"]["collective"]["start"] = collective["start"]
+        if "eager_up_to" in collective:
+            cluster["network"]["collective"]["eager_up_to"] = f"{collective['eager_up_to']}B"
+        if collective["reduce_rate"]:
+            cluster["network"]["collective"]["reduce_rate"] = f"{collective['reduce_rate']}B/s"
+    cluster["network"]["sharing"] = case["sharing"]
+    if case["protocol"]:
+        protocol = case["protocol"]
+        cluster["network"]["protocol"] = {"per_message": seconds(protocol["per_message"]), "copy_rate": f"{protocol['copy_rate']}B/s"}
+    if case["host"]:  # one for all workers
+        for worker in cluster["workers"]:
+            del worker["link"]
+            worker["same_host"] = True
+        cluster["workers"][0].update({"same_host": False, "per_host": p})
+        intra, = case["host"].values()
+        if intra:
+            cluster["network"]["intra"] = link(intra)
+    for rank, spans in enumerate((case.get("availability") or {"spans": []})["spans"]):
+        path = f"present_{rank}.csv"
+        rows = ["worker,from_s,to_s", *(f"7,{begin},{end}" for begin, end in reversed(spans)), f"8,0,{spans[0][1] / 2}"]
+        (folder / path).write_text("\n".join(rows) + "\n")
+        cluster["workers"][rank]["availability"] = {"kind": "trace", "path": path}
+        if case["availability"]["repeat"]:
+            cluster["workers"][rank]["availability"]["repeat"] = seconds(case["availability"]["repeat"])
+    if case.get("aggregator"):
+        cluster["aggregators"] = {"host": "own", "link": link(case["aggregator"])}
     if case["server"]:
-        cluster["servers"] = {"count": 1, "link": link(case["server"])}
+        cluster["servers"] = {"count": case["server"]["count"], "link": link(case["server"])}
         if case["server"]["per_message"]:
             cluster["servers"]["per_message"] = seconds(case["server"]["per_message"])
         if case["server"]["update"]:
@@ -165,6 +258,8 @@ def scenario_of(case, folder):
                              "data": {"kind": "csv", "normalize": "none", "path": "data.csv", "test_path": "data.csv",
                                       "partition": {"kind": "by_file", "path": "parts.csv"}}},
                 "training": training}
+    if case["update"]:
+        scenario["devices"]["node"]["update"] = f"{case['update']}B/s"
     path = folder / "scenario.yaml"
     path.write_text(json.dumps(scenario, indent=1))
     return path

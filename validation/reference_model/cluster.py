@@ -2,11 +2,19 @@
 
 A case (cases.py) describes it; a scheme (schemes/) says what its nodes do.
 """
+import compression
 import training
+from availability import Attendance
+from collective import reductions_of
 from events import Clock, Event, First, Process, Timer
-from network import Flow, Link, Network
+from network import Flow, Flows, Link, Network
+from signals import Signals
 
-SERVER = "server"
+SERVER, INFINITE = "server", float("inf")
+
+
+def is_worker(rank):
+    return isinstance(rank, int)
 
 
 class Notice:
@@ -16,8 +24,8 @@ class Notice:
 class Message:
     def __init__(self, sender, life, to, to_life, content, size):
         self.sender, self.life, self.to, self.to_life, self.content, self.size = sender, life, to, to_life, content, size
-        self.flow = self.planned = self.sent = None
-        self.begun, self.is_state = False, False
+        self.flow = self.planned = self.sent = self.form = None
+        self.begun, self.is_state, self.waits = False, False, False
 
 
 class Send(Event):
@@ -40,7 +48,7 @@ class Receive(Event):
 
     def __init__(self, node, fits):
         super().__init__()
-        self.node, self.fits, self.planned, self.taken = node, fits, None, None
+        self.node, self.fits, self.planned = node, fits, None
 
     def _begin(self):
         for message in self.node.mail:
@@ -57,18 +65,19 @@ class Receive(Event):
         return True
 
     def _take(self, message):
-        clock, cost = self.node.clock, self.node.per_message
-        if cost == 0 or isinstance(message.content, Notice):
+        clock = self.node.clock
+        if self.node.cluster.compression:
+            self.node.cluster.compression.taken(self.node, message)
+        if not self.node.handles() or isinstance(message.content, Notice):
             return self.happen(message)
         self.taken = message
-        self.planned = clock.at(self.node.handle(), lambda: self.happen(message))
+        self.planned = clock.at(self.node.handle(message.size), lambda: self.happen(message))
+        self.settle()
 
     def _cancel(self):
         if self in self.node.receivers:
             self.node.receivers.remove(self)
         self.node.clock.cancel(self.planned)
-        if self.taken:
-            self.node.mail.insert(0, self.taken)
 
 
 class Compute(Event):
@@ -94,6 +103,15 @@ class Compute(Event):
         self.worker.end_computing(self.since, wasted=True)
 
 
+class Update(Compute):
+    """A step of a worker's own: nothing makes it slower."""
+
+    def _begin(self):
+        self.since = self.worker.clock.now
+        self.worker.begin_computing()
+        self.planned = self.worker.clock.after(self.work, self._done)
+
+
 class Done(Event):
     """Has happened."""
 
@@ -106,14 +124,18 @@ class Done(Event):
 
 
 class Weights:
-    """Weights as they travel: which version they derive from, the samples counted in it, and the steps made since."""
+    """Weights as they travel: which version they derive from, the samples counted in it, and the steps made since.
+
+    `vectors`: as long as the weights, in a message with them."""
+    vectors, travels_as = 1, "weights"
 
     def __init__(self, value, version=0, counted=0, made=(), participants=1):
         self.value, self.version, self.counted, self.made, self.participants = list(value), version, counted, list(made), participants
+        self.attached = []  # vectors that travel with them
 
     def moved(self, value, *made):
         """With another value, and these contributions besides."""
-        return Weights(value, self.version, self.counted, self.made + list(made), self.participants)
+        return Weights(value, self.version, self.counted, Made.joined(self.made + list(made)), self.participants)
 
 
 class Made:
@@ -123,12 +145,25 @@ class Made:
         self.worker, self.read_version, self.position, self.steps, self.samples = worker, read_version, position, steps, samples
         self.spent = spent
 
+    def continued(self, by):
+        return Made(self.worker, self.read_version, self.position, self.steps + by.steps, self.samples + by.samples, self.spent + by.spent)
+
+    @staticmethod
+    def joined(several):
+        """Those of one worker are one contribution, which began with the first."""
+        by_worker = {}
+        for each in several:
+            first = by_worker.get(each.worker)
+            by_worker[each.worker] = each if first is None else first.continued(each)
+        return list(by_worker.values())
+
     def row(self):
         return self.worker, self.read_version, self.position, self.steps, self.samples
 
 
 class Gradient:
     """Of a batch, taken at weights of a version."""
+    travels_as = "gradient"
 
     def __init__(self, value, version, made, at=None):
         self.value, self.version, self.made, self.at = value, version, list(made), at
@@ -144,14 +179,21 @@ class Node:
 
     def __init__(self, cluster, rank, link):
         self.cluster, self.rank, self.clock = cluster, rank, cluster.clock
-        self.mail, self.receivers, self.busy_until, self.per_message, self.life = [], [], 0.0, 0.0, 0
-        self.up, self.down, self.latency = Link(link["bandwidth"]), Link(link["bandwidth"]), link["latency"]
+        self.mail, self.receivers, self.busy_until, self.life = [], [], 0.0, 0
+        self.latency, protocol = link["latency"], cluster.case["protocol"] or {"per_message": 0, "copy_rate": INFINITE}
+        self.up, self.down = ([Link(link["bandwidth"]) for _ in range(link.get("count", 1))] for _ in range(2))  # a server has several
+        self.per_message, self.copy_rate = protocol["per_message"] + link.get("per_message", 0), protocol["copy_rate"]
         self.optimizer = cluster.new_optimizer()
         self.process, self.first_weights = None, Weights(cluster.initial, participants=len(cluster.case["workers"]))
 
-    def handle(self):
+    def handles(self):
+        """A message takes its processor's time."""
+        return self.per_message > 0 or self.copy_rate < INFINITE
+
+    def handle(self, size):
         """The node's processor handles a message, after what it does already. When it is done."""
-        self.busy_until = max(self.busy_until, self.clock.now) + self.per_message
+        handling = round(self.per_message + size / self.copy_rate, 12)
+        self.busy_until = round(max(self.busy_until, self.clock.now) + handling, 12)
         return self.busy_until
 
     @property
@@ -161,13 +203,22 @@ class Node:
     def timer(self, seconds):
         return Timer(self.clock, seconds)
 
-    def send(self, to, content, vectors=1, size=None, life=None):
-        """Until the last byte has left. `vectors` as long as the weights, or `size` bytes; to that life of a worker, or to whoever it is."""
+    def send(self, to, content, vectors=None, size=None, life=None):
+        """Until the last byte has left. `vectors` as long as the weights (those of the content), or `size` bytes; to that life of a worker, or to whoever it is."""
+        vectors = getattr(content, "vectors", 1) if vectors is None else vectors
         size = 4 * vectors * len(self.cluster.initial) if size is None else size
-        return Send(self.cluster, Message(self.rank, self.life, to, life, content, size))
+        message = Message(self.rank, self.life, to, life, content, size)
+        if self.cluster.compression:
+            self.cluster.compression.outgoing(self, message)
+        return Send(self.cluster, message)
 
     def post(self, to, content, **how):
         self.send(to, content, **how).begin()
+
+    def broadcast(self, content, **how):
+        """To all members, at once."""
+        for rank in self.cluster.members():
+            self.post(rank, content, **how)
 
     def receive(self, kind=object, sender=None):
         """A Message whose content is of that kind, from anyone or from that rank."""
@@ -175,8 +226,12 @@ class Node:
                        and (sender is None or m.sender == sender))
 
     def arrival(self, kind=object):
-        """A Message, or a Notice that members have changed: First gives (0, message) or (1, notice)."""
-        return First(self.receive(kind), self.receive(Notice))
+        """A Message, or a Notice that members have changed, which goes first: First gives (0, message) or (1, notice)."""
+        return First(self.receive(kind), self.receive(Notice), last_begins=True)
+
+    def arrival_from(self, rank, kind=object):
+        """The same from that rank."""
+        return First(self.receive(kind, rank), self.receive(Notice))
 
     def step(self, weights, direction, optimizer=None, epochs=None):
         """The value after a step of this node's optimizer along `direction`, at the schedule's time."""
@@ -189,7 +244,7 @@ class Node:
 class Server(Node):
     def __init__(self, cluster, case):
         super().__init__(cluster, SERVER, case["server"])
-        self.per_message, self.update_rate = case["server"]["per_message"], case["server"]["update"]
+        self.update_rate = case["server"]["update"] * case["server"]["count"]  # each of them has its part of the weights
 
     def update(self):
         """The time of a step of the server."""
@@ -199,19 +254,35 @@ class Server(Node):
         return Timer(self.clock, self.busy_until - self.clock.now)
 
 
+class Aggregator(Server):
+    """Collects from a group of consecutive workers."""
+
+    def __init__(self, cluster, case, number):
+        super().__init__(cluster, case)
+        self.rank, self.number = f"aggregator {number}", number
+        self.up, self.down, self.latency = [Link(case["aggregator"]["bandwidth"])], [Link(case["aggregator"]["bandwidth"])], case["aggregator"]["latency"]
+
+    @property
+    def group(self):
+        return [rank for rank in range(self.p) if self.cluster.aggregator_of(rank) is self]
+
+
 class Worker(Node):
-    def __init__(self, cluster, rank, spec):
-        super().__init__(cluster, rank, spec)
+    def __init__(self, cluster, rank, spec, link=None):
+        super().__init__(cluster, rank, link or spec)
+        if link:
+            self.latency /= 2  # of the whole path
         self.spec, self.state, self.spells = spec, "member", []  # member, down, coming, absent, gone
         self.drawn, self.batches, self.computing, self.in_flight, self.accounted = 0, 0, [], 0, 0.0
         self.compute_s = self.wasted_s = self.down_s = self.communication_s = self.idle_s = 0.0
         self.bytes_sent = self.bytes_received = 0
+        self.enrolled = True
         self.memory = {}  # what a scheme keeps on the worker beyond a life
 
     def account(self):
         """The time since the last change goes to what the worker did in it."""
         span, self.accounted = self.clock.now - self.accounted, self.clock.now
-        if self.state in ("down", "absent", "gone"):
+        if self.state in ("down", "absent", "gone", "away"):
             self.down_s += span
         elif not self.computing:
             if self.in_flight:
@@ -265,6 +336,11 @@ class Worker(Node):
         """The time of the batch's gradient."""
         return Compute(self, self.seconds(batch), batch)
 
+    def update(self, size=None):
+        """The time of a step of this worker, on all weights or on so many bytes."""
+        rate = self.cluster.case["update"]
+        return Update(self, (4 * len(self.cluster.initial) if size is None else size) / rate) if rate else Done()
+
     def gradient(self, weights, batch):
         """Its value, without the time."""
         value = training.gradient(weights.value, self.spec["point"], self.cluster.curvature)
@@ -276,17 +352,28 @@ class Cluster:
 
     def __init__(self, case, scheme):
         self.case, self.scheme, self.clock = case, scheme, Clock()
-        self.network = Network(self.clock)
+        self.network = Network(self.clock, case["sharing"] == "max_min")
         self.initial = [case["start"]] * len(case["workers"][0]["point"])
         self.curvature = training.curvature(len(self.initial), case["condition"])
         self.epoch_samples = sum(spec["samples"] for spec in case["workers"])
-        self.workers = [Worker(self, rank, spec) for rank, spec in enumerate(case["workers"])]
+        bus = {} if not case["host"] else {"link": case["host"].get("messages") or {"bandwidth": 1e30, "latency": 0}}
+        self.workers = [Worker(self, rank, spec, **bus) for rank, spec in enumerate(case["workers"])]
         self.server = Server(self, case) if case["server"] else None
         self.waits = case["on_failure"] == "wait"
         self.latest, self.versions, self.rows = self.workers[0].first_weights, [], []
         self.bytes_sent = self.bytes_received = self.bytes_lost = self.dropped = 0
         self.flying, self.to_come, self.outcome = [], set(), "completed"
-        self.published_by = None
+        self.aggregators = [Aggregator(self, case, k) for k in range(case["scheme"].get("aggregators", 0))]
+        self.attendance = Attendance(self, case["availability"]) if case.get("availability") else None
+        self.members_change = bool(self.attendance) or any(fault["kind"] in ("crash", "leave", "join") for fault in case["faults"])
+        self.keeps_vectors = getattr(scheme, "FACTS", {}).get("keeps_vectors", False)
+        self.known = {}
+        self.compression = compression.Compression(self) if case["compression"] else None
+        self.signals = Signals(self)
+        self.reductions = reductions_of(self) if case.get("collective") else None
+        versions = getattr(scheme, "FACTS", {}).get("versions")
+        self.own = versions(self) if versions else None  # of workers that have weights of their own
+        self.ended, self.optimizer, self.to_admit = False, self.new_optimizer(), []
 
     # Running
 
@@ -299,13 +386,19 @@ class Cluster:
         for worker in self.workers:
             if worker.state == "member":
                 self._spawn(worker)
+        for aggregator in self.aggregators:
+            aggregator.process = Process(self.clock, self.scheme.aggregator(aggregator, self.case["scheme"]))
         if self.server:
             self.server.process = Process(self.clock, self.scheme.server(self.server, self.case["scheme"]))
         self.clock.run()
+        if not self.clock.stopped:
+            self.outcome = "stalled"
         for worker in self.workers:
             worker.account()
             worker.compute_s += sum(self.clock.now - since for since in worker.computing)
         self.bytes_lost += sum(message.size for message in self.flying if message.begun)
+        if self.reductions:
+            self.reductions.end()
         return self
 
     def _spawn(self, worker):
@@ -323,8 +416,20 @@ class Cluster:
         self.rows += [(self.latest.version, self.clock.now, *each.row()) for each in made]
         epochs = (self.case["schedule"] or {}).get("epochs", float("inf"))
         if self.latest.version == self.case["updates"] or counted >= epochs * self.epoch_samples:
-            self.clock.stop()
+            self._end()
         return Done(self.latest)
+
+    def _end(self):
+        """The last version is there. Where some workers do not have it yet, the run lasts until they do."""
+        self.ended = True
+        if self.reductions and self.reductions.finishing():
+            self.reductions.over, self.reductions.when_done = True, self.clock.stop
+        else:
+            self.clock.stop()
+
+    def bytes_at(self, update, sent):
+        """What may have been sent when that version was published, at which so much had."""
+        return self.own.may_have_sent(update, sent) if self.own else [sent]
 
     def drop(self, made):
         """Contributions that will be in no version: their computing was wasted."""
@@ -336,54 +441,95 @@ class Cluster:
     # Messages
 
     def node(self, rank):
-        return self.server if rank == SERVER else self.workers[rank]
+        if is_worker(rank):
+            return self.workers[rank]
+        return self.server if rank == SERVER else self.aggregators[int(rank.split()[1])]
+
+    def aggregator_of(self, rank):
+        """Groups of equal sizes; the first ones have one worker more where the number does not divide."""
+        size, more = divmod(len(self.workers), len(self.aggregators))
+        first = more * (size + 1)
+        return self.aggregators[rank // (size + 1) if rank < first else more + (rank - first) // size]
 
     def is_member(self, rank, life=None):
-        return self.workers[rank].state == "member" and life in (None, self.workers[rank].life)
+        return (self.workers[rank].state == "member" and life in (None, self.workers[rank].life)
+                and (not self.attendance or self.attendance.is_present(rank)))
 
     def members(self):
-        return [worker.rank for worker in self.workers if worker.state == "member"]
+        return [worker.rank for worker in self.workers if self.is_member(worker.rank)]
+
+    def enrolled(self):
+        """Workers that have joined and have not left, those that are down included."""
+        return sum(worker.enrolled for worker in self.workers)
+
+    def once(self, name, find):
+        """find(), found at the first call of that name."""
+        if name not in self.known:
+            self.known[name] = find()
+        return self.known[name]
 
     def awaits(self, rank):
         """Whether others wait for it: a member, or one that is down where they wait."""
         return self.is_member(rank) or (self.waits and self.workers[rank].state in ("down", "coming"))
 
     def dispatch(self, message):
-        if message.to != SERVER and not message.is_state and not self.is_member(message.to, message.to_life):
+        if is_worker(message.to) and not message.is_state and not self.is_member(message.to, message.to_life):
             return message.sent.happen()
+        if self.attendance and is_worker(message.to):
+            self.attendance.invited(message.to)
         self.flying.append(message)
-        if self.node(message.sender).per_message:
-            message.planned = self.clock.at(self.node(message.sender).handle(), lambda: self._transmit(message))
+        if self.node(message.sender).handles():
+            message.planned = self.clock.at(self.node(message.sender).handle(message.size), lambda: self._transmit(message))
         else:
             self._transmit(message)
 
     def _transmit(self, message):
         message.planned, message.begun = None, True
         self._fly(message, 1)
+        if self.own:
+            self.own.sending(message.size)
         self.bytes_sent += message.size
-        if message.sender != SERVER:
+        if is_worker(message.sender):
             self.workers[message.sender].bytes_sent += message.size
         if message.size == 0:
             return self._left(message)
-        message.flow = Flow(self.network, [self.node(message.sender).up, self.node(message.to).down], message.size)
+        message.flow = self._flows(self.node(message.sender).up, self.node(message.to).down, message.size)
         message.flow.then(lambda _: self._left(message))
+
+    def _flows(self, ups, downs, size):
+        """Side by side to or from servers: a part for each, the first ones a byte longer than others."""
+        parts = max(len(ups), len(downs))
+        links = [[ups[k % len(ups)], downs[k % len(downs)]] for k in range(parts)]
+        return Flows([Flow(self.network, links[k], (size + parts - 1 - k) // parts) for k in range(parts)])
 
     def _fly(self, message, more):
         for rank in (message.sender, message.to):
-            if rank != SERVER:
+            if is_worker(rank):
                 self.workers[rank].fly(more)
 
     def _left(self, message):
         message.flow = None
+        if self.attendance and is_worker(message.sender):
+            self.attendance.answered(message.sender)
         latency = self.node(message.sender).latency + self.node(message.to).latency
         message.planned = self.clock.after(latency, lambda: self._arrived(message))
         message.sent.happen()
 
+    def _of_pair(self, message):
+        """Those under way from one node to another, in the order in which they were sent."""
+        return [each for each in self.flying if (each.sender, each.to) == (message.sender, message.to) and not each.is_state]
+
     def _arrived(self, message):
+        """In order, as on one connection, where there are faults: one that has overtaken another waits for it."""
+        in_order = self.case["faults"] or message.form
+        message.waits = bool(in_order) and not message.is_state and self._of_pair(message)[0] is not message
+        if message.waits:
+            return
         self.flying.remove(message)
+        self._let_follow(message)
         self._fly(message, -1)
         self.bytes_received += message.size
-        if message.to != SERVER:
+        if is_worker(message.to):
             self.workers[message.to].bytes_received += message.size
         if message.is_state:
             return self._ready(self.workers[message.to])
@@ -396,6 +542,11 @@ class Cluster:
                 return
         node.mail.append(message)
 
+    def _let_follow(self, message):
+        following = self._of_pair(message)
+        if following and following[0].waits:
+            following[0].planned = self.clock.after(0, lambda: self._arrived(following[0]))
+
     def _lose(self, message):
         self.flying.remove(message)
         if message.begun:
@@ -404,7 +555,8 @@ class Cluster:
         if message.flow:
             message.flow.cancel()
         self.clock.cancel(message.planned)
-        message.sent.happen()
+        self.clock.at(self.clock.now, message.sent.happen)  # its sender goes on when all know what has happened
+        self._let_follow(message)
         if message.is_state:
             self._fetch_state(self.workers[message.to])
 
@@ -414,8 +566,10 @@ class Cluster:
         kind, worker, clock = fault["kind"], self.workers[fault["worker"]], self.clock
         if kind == "slow":
             worker.spells.append((fault["from"], fault["to"], fault["times_slower"]))
+            clock.at(fault["from"], lambda: None)
+            clock.at(fault["to"], lambda: None)  # a run that stalls ends with its last event
         elif kind == "link":
-            links = [worker.up, worker.down]
+            links = worker.up + worker.down
             clock.at(fault["from"], lambda: self.network.change(links, fault["bandwidth_factor"], True))
             clock.at(fault["to"], lambda: self.network.change(links, fault["bandwidth_factor"], False))
         elif kind == "crash":
@@ -423,13 +577,16 @@ class Cluster:
         elif kind == "leave":
             clock.at(fault["at"], lambda: self._leave(worker))
         elif kind == "join":
-            worker.state = "absent"
+            worker.state, worker.enrolled = "absent", False
             self.to_come.add(worker.rank)
             clock.at(fault["at"], lambda: self._come(worker) if worker.state == "absent" else None)
 
     def _crash(self, worker, restart_after):
         if worker.state not in ("member", "coming"):
             return
+        if self.case["on_failure"] == "abort":
+            self.outcome = "aborted"
+            self.clock.stop()
         if restart_after is not None:
             self.to_come.add(worker.rank)
             self.clock.after(restart_after, lambda: self._come(worker) if worker.state == "down" else None)
@@ -439,6 +596,10 @@ class Cluster:
         if worker.state == "gone":
             return
         self.to_come.discard(worker.rank)
+        if worker.state in ("member", "coming"):
+            if hasattr(self.scheme, "farewell"):
+                self.scheme.farewell(worker)
+            worker.enrolled = False
         self._take_out(worker, "gone")
 
     def _take_out(self, worker, state):
@@ -446,26 +607,52 @@ class Cluster:
         was_member, worker.state = worker.state == "member", state
         if was_member:
             worker.process.kill()
-        worker.mail, worker.receivers = [], []
-        for message in list(self.flying):
-            breaks_off = message.sender == worker.rank and state == "down" and (message.flow or not message.begun)
-            if message.to == worker.rank or breaks_off:
-                self._lose(message)
-        if state == "down":
-            self._forget_mail_from(worker)
-        self._tell_of_members()
-        if not self.members() and not self.to_come and not any(each.state == "coming" for each in self.workers):
+        self._cut_off(worker, state == "down")
+        if worker in self.to_admit:
+            self.to_admit.remove(worker)
+        for watcher in (self.reductions, self.own):
+            if watcher:
+                watcher.members_changed(worker.rank)
+        if not self.clock.stopped and not self.members() and not self.to_come and not any(each.state == "coming" for each in self.workers):
             self.outcome = "all_workers_down"
             self.clock.stop()
+        self._tell_of_members()
+        self.admit_if_possible()
+
+    def _cut_off(self, worker, crashed):
+        """Messages to it are lost, and those of one that crashes, unless their last byte has left."""
+        worker.mail, worker.receivers = [], []
+        for message in list(self.flying):
+            breaks_off = message.sender == worker.rank and crashed and (message.flow or not message.begun)
+            if message.to == worker.rank or breaks_off:
+                self._lose(message)
+        if crashed:
+            self._forget_mail_from(worker)
+
+    def go_away(self, worker):
+        """A client goes in a round; its next life waits to be invited."""
+        worker.account()
+        worker.process.kill()
+        worker.state, worker.life, worker.optimizer = "away", worker.life + 1, self.new_optimizer()
+        self._cut_off(worker, True)
+        self._spawn(worker)
+        self.tell_of_members()
+
+    def come_back(self, worker):
+        worker.account()
+        worker.state = "member"
+
+    def tell_of_members(self):
+        self._tell_of_members()
 
     def _forget_mail_from(self, worker):
-        for node in [self.server, *self.workers]:
+        for node in [self.server, *self.aggregators, *self.workers]:
             if node:
                 node.mail = [message for message in node.mail if message.sender != worker.rank or isinstance(message.content, Notice)]
 
     def _tell_of_members(self):
         """Whoever counts on others learns that members have changed."""
-        for node in [self.server] if self.server else [self.workers[rank] for rank in self.members()]:
+        for node in [*self.aggregators, self.server] if self.server else [self.workers[rank] for rank in self.members()]:
             self.put(Message(None, None, node.rank, None, Notice(), 0))
 
     def _come(self, worker):
@@ -479,20 +666,42 @@ class Cluster:
         if worker.state != "coming":
             return
         source = SERVER if self.server else next(iter(self.members()), None)
-        if source is None:
+        if source is None or self.case["host"]:
             return self._ready(worker)
-        message = Message(source, 0, worker.rank, None, None, 4 * len(self.initial))
+        vectors = self.latest.vectors if self.server else 1 + len(self.latest.attached) + len(self._optimizer_of(source).state())
+        message = Message(source, 0, worker.rank, None, None, 4 * vectors * len(self.initial))
         message.is_state = True
         Send(self, message).begin()
 
     def _ready(self, worker):
+        self.to_admit.append(worker)
+        self.admit_if_possible()
+
+    def admit_if_possible(self):
+        if self.to_admit and not self.ended and (not self.reductions or self.reductions.admits()):
+            self.admit()
+
+    def _optimizer_of(self, rank):
+        """Without a server: that of the worker that published the latest version; of workers with weights of their own, that of the first."""
+        return self.workers[rank].optimizer if self.own and rank is not None else self.optimizer
+
+    def admit(self):
+        """Those whose state has arrived start from the latest version."""
+        ready, self.to_admit = self.to_admit, []
+        for worker in ready:
+            self._start(worker)
+
+    def _start(self, worker):
         for message in [each for each in self.flying if each.sender == worker.rank]:
             self._lose(message)
         self._forget_mail_from(worker)
         worker.account()
         worker.life += 1
-        worker.state, worker.mail, worker.receivers = "member", [], []
-        worker.first_weights = self.latest
-        worker.optimizer = self.new_optimizer()
+        first = next(iter(self.members()), None)
+        worker.state, worker.mail, worker.receivers, worker.enrolled = "member", [], [], True
+        worker.first_weights = self.own.comes(worker, first) if self.own else self.latest
+        worker.optimizer = self.new_optimizer() if self.server else self._optimizer_of(first).copy()
+        if self.reductions:
+            self.reductions.start(worker.rank)
         self._spawn(worker)
-        self._tell_of_members()
+        self.clock.after(0, self._tell_of_members)  # it begins before the others go on

@@ -1,42 +1,53 @@
 """Simulated time, and processes in it: generators that yield what they wait for.
 
-Time is in seconds, as floats. What happens at the same time happens in the order in which it was planned.
+Time is a whole number of picoseconds; spans are in seconds. What happens at the same time happens in the order in which it was planned.
 """
 import heapq
 import itertools
+import math
+
+
+TICKS = 1e12  # in a second
 
 
 class Clock:
     """The queue of planned calls."""
 
     def __init__(self):
-        self.now, self.queue, self.number, self.stopped = 0.0, [], itertools.count(), False
+        self.ticks, self.queue, self.number, self.stopped = 0, [], itertools.count(), False
+
+    @property
+    def now(self):
+        return self.ticks / TICKS
 
     def at(self, time, call):
         """Plans call(); returns what `cancel` takes."""
-        planned = [max(time, self.now), next(self.number), call]
-        heapq.heappush(self.queue, planned)
-        return planned
+        return self._plan(round(time * TICKS), call)
 
     def after(self, seconds, call):
-        return self.at(self.now + seconds, call)
+        return self._plan(self.ticks + round(seconds * TICKS), call)
+
+    def not_before(self, seconds, call):
+        """As `after`, but rounded up; a thousandth of a tick is forgiven."""
+        return self._plan(self.ticks + math.ceil(seconds * TICKS - 1e-3), call)
+
+    def _plan(self, tick, call):
+        planned = [max(tick, self.ticks), next(self.number), call]
+        heapq.heappush(self.queue, planned)
+        return planned
 
     @staticmethod
     def cancel(planned):
         if planned:
             planned[2] = None
 
-    def run(self, until=float("inf")):
-        """Until `stop`, until nothing is planned, or until a time is over."""
+    def run(self):
+        """Until `stop`, or until nothing is planned."""
         while self.queue and not self.stopped:
-            time, _, call = heapq.heappop(self.queue)
-            if call is None:
-                continue
-            if time > until:
-                self.now = until
-                return
-            self.now = time
-            call()
+            tick, _, call = heapq.heappop(self.queue)
+            if call is not None:
+                self.ticks = tick
+                call()
 
     def stop(self):
         self.stopped = True
@@ -47,6 +58,7 @@ class Event:
 
     def __init__(self):
         self.begun, self.happened, self.given_up, self.value, self.waiting = False, False, False, None, []
+        self.settled, self.when_settled = False, None  # it will happen, at a time that is known
 
     def begin(self):
         if not self.begun:
@@ -61,6 +73,11 @@ class Event:
         waiting, self.waiting = self.waiting, []
         for call in waiting:
             call(self)
+
+    def settle(self):
+        self.settled = True
+        if self.when_settled:
+            self.when_settled(self)
 
     def cancel(self):
         if self.happened or self.given_up:
@@ -96,19 +113,29 @@ class Timer(Event):
 
 
 class First(Event):
-    """Happens with (index, value) of the first of these to happen; the others are cancelled, unless they were begun before."""
+    """Happens with (index, value) of the first of these to happen, or to settle. Others are cancelled, unless begun before."""
 
-    def __init__(self, *events):
+    def __init__(self, *events, last_begins=False):
         super().__init__()
-        self.events, self.keep = events, [event.begun for event in events]
+        self.last_begins = last_begins  # and wins where several are there already
+        self.events, self.keep = list(events), [event.begun for event in events]
 
     def _begin(self):
-        for event in self.events:
+        for event in reversed(self.events) if self.last_begins else self.events:
             event.begin()
             if event.happened:
                 return self._over(event)
+            if event.settled:
+                return self._wait_for(event)
         for event in self.events:
             event.waiting.append(self._over)
+            event.when_settled = self._wait_for
+
+    def _wait_for(self, event):
+        self._leave(event)
+        if self._over not in event.waiting:
+            event.waiting.append(self._over)
+        self.settle()
 
     def _over(self, event):
         if self.happened or self.given_up:
@@ -120,6 +147,7 @@ class First(Event):
         for event, keep in zip(self.events, self.keep):
             if event is winner:
                 continue
+            event.when_settled = None
             if self._over in event.waiting:
                 event.waiting.remove(self._over)
             if not keep:
@@ -132,10 +160,13 @@ class First(Event):
 class Process:
     """Runs a generator that yields events. `kill` gives up what it waits for, and what it has begun with `Process.own`."""
 
-    def __init__(self, clock, generator):
+    def __init__(self, clock, generator, at_once=False):
         self.clock, self.generator, self.waits_for, self.dead, self.owned = clock, generator, None, False, []
         self.active = False
-        clock.at(clock.now, lambda: self._resume(None))
+        if at_once:
+            self._resume(None)
+        else:
+            clock.at(clock.now, lambda: self._resume(None))
 
     def own(self, event):
         """Begins an event that goes with the process."""

@@ -23,6 +23,8 @@ class Flow(Event):
         self.network, self.links, self.left, self.rate = network, links, float(size), 0.0
 
     def _begin(self):
+        if self.left == 0:
+            return self.happen()
         self.network.settle()
         self.network.flows.append(self)
         self.network.share()
@@ -34,9 +36,32 @@ class Flow(Event):
         self.network.share()
 
 
+class Flows(Event):
+    """Side by side: happens when the last one does."""
+
+    def __init__(self, flows):
+        super().__init__()
+        self.flows, self.left = flows, len(flows)
+
+    def _begin(self):
+        for flow in self.flows:
+            flow.then(self._one)
+
+    def _one(self, _):
+        self.left -= 1
+        if self.left == 0:
+            self.happen()
+
+    def _cancel(self):
+        for flow in self.flows:
+            flow.cancel()
+
+
 class Network:
-    def __init__(self, clock):
-        self.clock, self.flows, self.since, self.planned = clock, [], 0.0, None
+    """`shared`: flows share links at max-min fair rates; otherwise each has the bandwidth of its narrowest link."""
+
+    def __init__(self, clock, shared=True):
+        self.clock, self.flows, self.since, self.planned, self.shared = clock, [], 0.0, None, shared
 
     def settle(self):
         """Bytes that have flowed since the last change."""
@@ -47,7 +72,9 @@ class Network:
     def share(self):
         """Progressive filling: the rates of all flows rise together; those on a link that is full stay."""
         self.clock.cancel(self.planned)
-        rising = set(self.flows)
+        for flow in self.flows:
+            flow.rate = min(link.capacity() for link in flow.links)
+        rising = set(self.flows if self.shared else [])
         links = {link for flow in rising for link in flow.links}
         room = {link: link.capacity() for link in links}
         while rising:
@@ -62,11 +89,11 @@ class Network:
         first = min((max(0.0, flow.left) / flow.rate for flow in self.flows if flow.rate > 0), default=NEVER)
         self.planned = None
         if first < NEVER:
-            self.planned = self.clock.after(first, self._drained)
+            self.planned = self.clock.not_before(first, self._drained)
 
     def _drained(self):
         self.settle()
-        done = [flow for flow in self.flows if flow.left <= 1e-9 * (1 + flow.rate)]
+        done = [flow for flow in self.flows if flow.left <= 1e-12 * (1 + flow.rate)]
         self.flows = [flow for flow in self.flows if flow not in done]
         self.share()
         for flow in done:

@@ -60,13 +60,30 @@ class Optimizer:
         self.reset()
 
     def reset(self):
-        self.velocity, self.moment, self.squares, self.count = None, None, None, 0
+        """`ones`: of adam the moments of a gradient that is always 1, which correct the bias."""
+        self.velocity, self.moment, self.squares, self.count, self.ones = None, None, None, 0, (0.0, 0.0)
 
     def copy(self):
         other = Optimizer(self.settings)
-        other.schedule, other.count = self.schedule, self.count
+        other.schedule, other.count, other.ones = self.schedule, self.count, self.ones
         other.velocity, other.moment, other.squares = (list(v) if v else v for v in (self.velocity, self.moment, self.squares))
         return other
+
+    def state(self):
+        """The vectors of its state that are there, each with a number at its end that is averaged like the vector."""
+        numbered = [(self.velocity, 0), (self.moment, self.ones[0]), (self.squares, self.ones[1] or self.count)]
+        return [list(vector) + [number] for vector, number in numbered if vector]
+
+    def adopt(self, state):
+        """Goes on from such vectors; from nothing if there are none."""
+        self.reset()
+        vectors, numbers = [vector[:-1] for vector in state], [vector[-1] for vector in state]
+        if len(state) == 2:
+            (self.moment, self.squares), self.ones = vectors, tuple(numbers)
+        elif state and self.settings["kind"] == "adagrad":
+            self.squares, self.count = vectors[0], numbers[0]
+        elif state:
+            self.velocity = vectors[0]
 
     def rate(self, epochs):
         return self.settings["learning_rate"] * self.schedule.factor(epochs)
@@ -95,9 +112,9 @@ class Optimizer:
             epsilon = self.settings.get("epsilon", 1e-8)
             if kind == "adamw":
                 weights = [w * (1 - rate * self.settings.get("weight_decay", 0.01)) for w in weights]
-            self.count += 1
+            self.ones = tuple(beta * one + 1 - beta for beta, one in zip((beta1, beta2), self.ones))
             self.moment = combination((beta1, self.moment or zero), (1 - beta1, gradient_))
             self.squares = [beta2 * s + (1 - beta2) * g * g for s, g in zip(self.squares or zero, gradient_)]
-            first, second = 1 - beta1 ** self.count, 1 - beta2 ** self.count
+            first, second = self.ones
             return [w - rate * m / first / (math.sqrt(s / second) + epsilon) for w, m, s in zip(weights, self.moment, self.squares)]
         raise ValueError(kind)

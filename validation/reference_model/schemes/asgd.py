@@ -5,7 +5,7 @@ from rounds import answer, gradients_to_server
 from training import combination
 
 
-FACTS = {"answers": True, "on_failure": ["drop"]}
+FACTS = {"network": True, "compression": "gradients", "answers": True, "on_failure": ["drop", "drop", "drop", "abort"]}
 
 
 def settings(draw, _p):

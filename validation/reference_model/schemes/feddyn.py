@@ -1,0 +1,37 @@
+"""Rounds of clients with a linear term each that moves their optima to the common one. Acar et al. 2021."""
+from clients import (Rounds, all_made, draw_settings, facts, farewell, invitation, keep, kept, shares_of, train)  # noqa: F401
+from cluster import SERVER, Weights
+from training import combination, mean
+
+FACTS = facts("feddyn", keeps_vectors=True)
+
+
+def settings(draw, p):
+    return {**draw_settings(draw, p), "alpha": draw.choice([0.01, 0.5])}
+
+
+def worker(me, chosen):
+    alpha = chosen["alpha"]
+    weights = yield from invitation(me, chosen, Rounds.begins(me, chosen))
+    while True:
+        own, x = kept(me, weights), weights.value
+        me.optimizer.reset()
+        mine, _ = yield from train(me, chosen, weights, lambda y, g: combination((1, g), (-1, own), (alpha, y), (-alpha, x)))
+        keep(me, chosen, combination((1, own), (-alpha, mine.value), (alpha, x)), weights)
+        yield me.send(SERVER, mine)
+        weights = (yield me.receive(Weights, SERVER)).content
+
+
+def server(me, chosen):
+    alpha, weights, rounds = chosen["alpha"], me.first_weights, Rounds(me, chosen)
+    h = [0.0] * len(weights.value)
+    while True:
+        parts = yield from rounds.contributions(weights)
+        before, now, left = rounds.turnover()
+        moved = [combination((1, part.value), (-1, weights.value)) for part in parts]
+        h = combination((before / now, h), *((-alpha / now, change) for change in moved), *((-1 / now, vector) for vector in left))
+        value = weights.value
+        if parts:
+            value = combination((1, mean([part.value for part in parts], shares_of(me, chosen, parts))), (-1 / alpha, h))
+        weights = yield me.cluster.publish(value, all_made(parts))
+        rounds.invite(weights)

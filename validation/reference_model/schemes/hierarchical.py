@@ -1,0 +1,107 @@
+"""Groups of clients whose weights an aggregator averages some times, before the server averages the aggregators. Liu et al. 2020."""
+from clients import Rounds, all_made, averaged, beside, by_samples, clients_of, draw_settings, facts, letter, of_round, participants, steps_of_own
+from cluster import SERVER, Made, Notice, Weights
+from schemes.fedavg import momentum_at_sync
+
+FACTS = facts("hierarchical", aggregators=True, pace=6)
+
+
+def settings(draw, p):
+    chosen = {**draw_settings(draw, p), **momentum_at_sync(draw), "aggregators": draw.randint(1, min(p, 3)), "edge_rounds": draw.randint(1, 3)}
+    if chosen.get("deadline", {}).get("late") == "drop":
+        chosen["deadline"]["time"] = f"{draw.randint(400, 900)}ms"  # so that somebody answers in the end
+    return chosen
+
+
+def invites(me, chosen, group):
+    """Whether an aggregator invites its clients, as it invites some of them or may lose some. Else all take part, whenever they come."""
+    return Rounds.accounts(me, chosen) or clients_of(chosen, len(group)) < len(group)
+
+
+def worker(me, chosen):
+    aggregator = me.cluster.aggregator_of(me.rank)
+    begins = not invites(me, chosen, aggregator.group)
+    me.first_weights = of_round(me.first_weights, participants(me, chosen, len(aggregator.group)))
+    begins = begins or (me.life == 0 and me.rank in Rounds.first(me, chosen, aggregator.group))
+    return steps_of_own(me, chosen, to=aggregator.rank, begins=begins)
+
+
+class Round:
+    """Of an aggregator all of whose clients take part. Each message of a client gets one answer."""
+
+    def __init__(self, me, chosen, pool):
+        self.me, self.pool, self.waiting = me, pool, {}
+
+    def invite(self, weights):
+        for rank, life in sorted(self.waiting.items()):
+            self.me.post(rank, weights, life=life)
+        self.waiting = {}
+
+    def contributions(self, weights):
+        cluster, parts = self.me.cluster, {}
+        while any(rank not in parts and cluster.awaits(rank) for rank in self.pool):
+            index, message = yield self.me.arrival(Weights)
+            if index == 1:
+                continue
+            part, rank = message.content, message.sender
+            if (part.version, part.counted) != (weights.version, weights.counted):
+                cluster.drop(part.made)
+                self.me.post(rank, weights, life=message.life)
+                continue
+            if rank in parts:
+                cluster.drop(part.made)
+            parts.setdefault(rank, part)
+            self.waiting[rank] = message.life
+        return [parts[rank] for rank in sorted(parts)]
+
+
+def joined(made):
+    """One contribution of each client, of all its rounds."""
+    of = {}
+    for each in made:
+        first = of.setdefault(each.worker, Made(each.worker, each.read_version, each.position, 0, 0))
+        first.steps, first.samples, first.spent = first.steps + each.steps, first.samples + each.samples, first.spent + each.spent
+    return list(of.values())
+
+
+def aggregator(me, chosen):
+    weights, group, invited = me.first_weights, me.group, True
+    some = invites(me, chosen, group)
+    rounds = Rounds(me, chosen, group, some=True) if some else Round(me, chosen, group)
+    while True:
+        start, made = weights, []
+        for _ in range(chosen["edge_rounds"]):
+            if not invited:
+                rounds.invite(weights)
+            invited = False
+            parts = yield from rounds.contributions(weights)
+            if not parts and not (some and chosen.get("deadline")):
+                break  # no client is there
+            value, state = averaged(me, chosen, parts) if parts else (weights.value, beside(weights, "state"))
+            made += all_made(parts)
+            progress = sum(each.samples for each in all_made(parts)) * me.p // len(group)
+            weights = letter(Weights(value, start.version, weights.counted + max(progress, 1), [], weights.participants), state=state)
+        mine = letter(Weights(weights.value, start.version, start.counted, joined(made)), state=beside(weights, "state"))
+        yield me.send(SERVER, mine)
+        weights = (yield me.receive(Weights, SERVER)).content
+
+
+def server(me, chosen):
+    weights = me.first_weights
+    while True:
+        parts = {}
+        while len(parts) < len(me.cluster.aggregators):
+            index, message = yield me.arrival(Weights)
+            if index == 0:
+                parts[message.sender] = message.content
+        counting = [parts[each.rank] for each in me.cluster.aggregators if parts[each.rank].made]
+        if counting:
+            value, state = averaged(me, chosen, counting, by_samples(me, counting))
+            weights = letter((yield me.cluster.publish(value, all_made(counting))), state=state)
+            me.cluster.latest = weights
+        while not counting and not me.cluster.members():
+            if me.cluster.attendance:
+                me.cluster.attendance.await_comers()
+            yield me.receive(Notice)
+        for each in me.cluster.aggregators:
+            me.post(each.rank, weights)
