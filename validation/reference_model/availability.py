@@ -6,7 +6,7 @@ NEVER = float("inf")
 
 
 def draw_availability(draw, p, end):
-    """Of each client the spans in which it is present, and after what time they repeat (or None). In one of them there is time for a round."""
+    """Of each client the spans in which it is present, one of them with time for a round; and after what time they repeat (or None)."""
     clients = []
     for _ in range(p):
         spans, time = [], round(draw.choice([0, 0, 0, draw.uniform(0, 0.3 * end)]), 6)

@@ -204,7 +204,7 @@ class Node:
         return Timer(self.clock, seconds)
 
     def send(self, to, content, vectors=None, size=None, life=None):
-        """Until the last byte has left. `vectors` as long as the weights (those of the content), or `size` bytes; to that life of a worker, or to whoever it is."""
+        """Until the last byte has left. Has `vectors` as long as the weights, or `size` bytes; to that life of a worker, or to any."""
         vectors = getattr(content, "vectors", 1) if vectors is None else vectors
         size = 4 * vectors * len(self.cluster.initial) if size is None else size
         message = Message(self.rank, self.life, to, life, content, size)
@@ -260,7 +260,8 @@ class Aggregator(Server):
     def __init__(self, cluster, case, number):
         super().__init__(cluster, case)
         self.rank, self.number = f"aggregator {number}", number
-        self.up, self.down, self.latency = [Link(case["aggregator"]["bandwidth"])], [Link(case["aggregator"]["bandwidth"])], case["aggregator"]["latency"]
+        link = case["aggregator"]
+        self.up, self.down, self.latency = [Link(link["bandwidth"])], [Link(link["bandwidth"])], link["latency"]
 
     @property
     def group(self):

@@ -1,5 +1,6 @@
 """Clients that train at any time; the server mixes in the weights of each as they come. Xie et al. 2019."""
-from clients import Concurrent, clients_of, draw_settings, facts, invitation, train
+from client_rounds import Concurrent, invitation
+from clients import clients_of, draw_settings, facts, train
 from cluster import SERVER, Weights
 from training import combination
 

@@ -1,5 +1,6 @@
 """Rounds of clients, whose weights are averaged. McMahan et al. 2017."""
-from clients import Rounds, all_made, averaged, beside, draw_settings, facts, letter, steps_of_own
+from client_rounds import Rounds, steps_of_own
+from clients import all_made, averaged, beside, draw_settings, facts, letter
 
 FACTS = facts("fedavg", optimizers=lambda _: True)
 

@@ -1,5 +1,6 @@
 """Clients that train at any time; the server steps along the mean of K of their changes. Nguyen et al. 2022."""
-from clients import Concurrent, clients_of, draw_settings, facts, invitation, shares_of, train
+from client_rounds import Concurrent, invitation
+from clients import clients_of, draw_settings, facts, shares_of, train
 from cluster import SERVER, Weights
 from training import combination
 

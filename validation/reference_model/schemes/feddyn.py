@@ -1,5 +1,6 @@
 """Rounds of clients with a linear term each that moves their optima to the common one. Acar et al. 2021."""
-from clients import (Rounds, all_made, draw_settings, facts, farewell, invitation, keep, kept, shares_of, train)  # noqa: F401
+from client_rounds import Rounds, farewell, invitation, keep, kept  # noqa: F401, the cluster calls farewell
+from clients import all_made, draw_settings, facts, shares_of, train
 from cluster import SERVER, Weights
 from training import combination, mean
 

@@ -1,5 +1,6 @@
 """Rounds of clients whose changes count per step. Wang et al. 2020."""
-from clients import Rounds, all_made, draw_settings, facts, plain_sgd, shares_of, steps_of_own
+from client_rounds import Rounds, steps_of_own
+from clients import all_made, draw_settings, facts, plain_sgd, shares_of
 from training import combination
 
 FACTS = facts("fednova", optimizers=plain_sgd)
@@ -27,7 +28,7 @@ def server(me, chosen):
         if parts:
             shares, norms = shares_of(me, chosen, parts), [weight_of_steps(part.made[0].steps, momentum) for part in parts]
             effective = sum(share * norm for share, norm in zip(shares, norms))
-            terms = [combination((share / norm, weights.value), (-share / norm, part.value)) for share, norm, part in zip(shares, norms, parts)]
-            value = combination((1, weights.value), *((-effective, term) for term in terms))
+            each = [combination((share / norm, value), (-share / norm, part.value)) for share, norm, part in zip(shares, norms, parts)]
+            value = combination((1, value), *((-effective, term) for term in each))
         weights = yield me.cluster.publish(value, all_made(parts))
         rounds.invite(weights)

@@ -1,7 +1,8 @@
 """Rounds of clients, along whose mean change the server's optimizer steps. Reddi et al. 2021, algorithm 2."""
 import math
 
-from clients import Rounds, all_made, averaged, draw_settings, facts, steps_of_own
+from client_rounds import Rounds, steps_of_own
+from clients import all_made, averaged, draw_settings, facts
 from training import combination
 
 FACTS = facts("fedopt")

@@ -1,5 +1,6 @@
 """Rounds of clients whose steps are pulled back to the weights of the round. Li et al. 2020."""
-from clients import draw_settings, facts, pulled, steps_of_own
+from client_rounds import steps_of_own
+from clients import draw_settings, facts, pulled
 from schemes.fedavg import momentum_at_sync, server  # noqa: F401, as it is there
 
 FACTS = facts("fedprox", optimizers=lambda _: True)

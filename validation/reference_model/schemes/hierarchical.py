@@ -1,5 +1,6 @@
 """Groups of clients whose weights an aggregator averages some times, before the server averages the aggregators. Liu et al. 2020."""
-from clients import Rounds, all_made, averaged, beside, by_samples, clients_of, draw_settings, facts, letter, of_round, participants, steps_of_own
+from client_rounds import Rounds, of_same, steps_of_own
+from clients import all_made, averaged, beside, by_samples, clients_of, draw_settings, facts, letter, of_round, participants
 from cluster import SERVER, Made, Notice, Weights
 from schemes.fedavg import momentum_at_sync
 
@@ -7,7 +8,8 @@ FACTS = facts("hierarchical", aggregators=True, pace=6)
 
 
 def settings(draw, p):
-    chosen = {**draw_settings(draw, p), **momentum_at_sync(draw), "aggregators": draw.randint(1, min(p, 3)), "edge_rounds": draw.randint(1, 3)}
+    chosen = {**draw_settings(draw, p), **momentum_at_sync(draw)}
+    chosen.update({"aggregators": draw.randint(1, min(p, 3)), "edge_rounds": draw.randint(1, 3)})
     if chosen.get("deadline", {}).get("late") == "drop":
         chosen["deadline"]["time"] = f"{draw.randint(400, 900)}ms"  # so that somebody answers in the end
     return chosen
@@ -44,7 +46,7 @@ class Round:
             if index == 1:
                 continue
             part, rank = message.content, message.sender
-            if (part.version, part.counted) != (weights.version, weights.counted):
+            if not of_same(part, weights):
                 cluster.drop(part.made)
                 self.me.post(rank, weights, life=message.life)
                 continue

@@ -1,6 +1,6 @@
 """Rounds of clients that correct their steps by control variates. Karimireddy et al. 2020, option II."""
-from clients import (Rounds, all_made, beside, draw_settings, facts, farewell, invitation, keep, kept, letter,  # noqa: F401
-                     shares_of, train)
+from client_rounds import Rounds, farewell, invitation, keep, kept  # noqa: F401, the cluster calls farewell
+from clients import all_made, beside, draw_settings, facts, letter, shares_of, train
 from cluster import SERVER, Weights
 from training import combination, mean
 
