@@ -284,6 +284,7 @@ class Concurrent:
 
     @classmethod
     def begins(cls, me, chosen, count):
+        me.first_weights = of_round(me.first_weights, min(count, me.p))
         return me.life == 0 and me.rank in cls.first(me, chosen, count)
 
     def fill(self):
@@ -302,7 +303,7 @@ class Concurrent:
 
     def answer(self, weights):
         """Invites clients for the places that are free, one after another or at once; others for those that have gone meanwhile."""
-        invited = self.fill()
+        invited, weights = self.fill(), of_round(weights, min(self.count, self.me.p))
         while invited:
             for rank, life in invited:
                 if not self.me.cluster.is_member(rank, life):

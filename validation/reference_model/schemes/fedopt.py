@@ -12,7 +12,7 @@ def settings(draw, p):
     server_ = draw.choice(["sgd", "momentum", "adagrad", "adam", "yogi"])
     chosen = {**draw_settings(draw, p), "server": server_, "server_rate": draw.choice([1, 0.5] if server_ == "sgd" else [0.3, 0.1])}
     if server_ not in ("sgd", "momentum"):
-        chosen["tau"] = draw.choice([0.02, 0.1])  # a smaller one makes more of rounding
+        chosen["tau"] = draw.choice([0.1, 0.3])  # a smaller one makes more of rounding
     if draw.random() < 0.5:
         chosen.update({"beta1": draw.choice([0, 0.5, 0.9]), "beta2": draw.choice([0.8, 0.99])})
     return chosen
