@@ -51,7 +51,7 @@ def draw_case(number, names=SCHEMES):
     case = {"number": number, "scheme_name": name, "workers": workers, "start": 1.5037, "condition": 4, "updates": draw.randint(6, 24),
             "optimizer": {"kind": "sgd", "learning_rate": draw.choice([0.05, 0.1])}, "schedule": None, "compression": None, "faults": [],
             "server": None, "on_failure": "drop", "seed": draw.randrange(1000), "update": 0, "host": None,
-            "protocol": None, "sharing": "max_min"}
+            "protocol": None, "sharing": "max_min", "coding": None}
     if hasattr(scheme, "server"):
         case["server"] = {"bandwidth": round(10 ** draw.uniform(3, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6),
                           "per_message": draw.choice([0, 0, 0.0007]), "update": draw.choice([0, 0, 5000]), "count": 1}
@@ -76,6 +76,8 @@ def draw_case(number, names=SCHEMES):
         draw_network(draw, case)
     if facts.get("compression") and draw.random() < 0.4:
         case["compression"] = draw_compression(draw, facts["compression"])
+        if draw.random() < 0.4:
+            case["coding"] = {"worker": draw.choice([0, 3000, 9000]), "server": draw.choice([0, 4000]) if case["server"] else 0}
     if facts.get("aggregators"):
         case["aggregator"] = {"bandwidth": round(10 ** draw.uniform(3, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6)}
     if facts.get("availability") and draw.random() < 0.25:
@@ -258,6 +260,9 @@ def scenario_of(case, folder):
                              "data": {"kind": "csv", "normalize": "none", "path": "data.csv", "test_path": "data.csv",
                                       "partition": {"kind": "by_file", "path": "parts.csv"}}},
                 "training": training}
+    for node, owner in (("worker", scenario["devices"]["node"]), ("server", cluster.get("servers"))):
+        if case["coding"] and case["coding"][node]:
+            owner["compress"] = f"{case['coding'][node]}B/s"
     if case["update"]:
         scenario["devices"]["node"]["update"] = f"{case['update']}B/s"
     path = folder / "scenario.yaml"

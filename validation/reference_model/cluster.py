@@ -26,6 +26,7 @@ class Message:
         self.sender, self.life, self.to, self.to_life, self.content, self.size = sender, life, to, to_life, content, size
         self.flow = self.planned = self.sent = self.form = None
         self.begun, self.is_state, self.waits = False, False, False
+        self.coded = getattr(content, "coded", False)
 
 
 class Send(Event):
@@ -68,10 +69,10 @@ class Receive(Event):
         clock = self.node.clock
         if self.node.cluster.compression:
             self.node.cluster.compression.taken(self.node, message)
-        if not self.node.handles() or isinstance(message.content, Notice):
+        if isinstance(message.content, Notice) or not self.node.handles(message):
             return self.happen(message)
         self.taken = message
-        self.planned = clock.at(self.node.handle(message.size), lambda: self.happen(message))
+        self.planned = clock.at(self.node.handle(message), lambda: self.happen(message))
         self.settle()
 
     def _cancel(self):
@@ -183,17 +184,20 @@ class Node:
         self.latency, protocol = link["latency"], cluster.case["protocol"] or {"per_message": 0, "copy_rate": INFINITE}
         self.up, self.down = ([Link(link["bandwidth"]) for _ in range(link.get("count", 1))] for _ in range(2))  # a server has several
         self.per_message, self.copy_rate = protocol["per_message"] + link.get("per_message", 0), protocol["copy_rate"]
-        self.optimizer = cluster.new_optimizer()
+        self.optimizer, self.coding_s = cluster.new_optimizer(), cluster.coding_seconds(rank)
         self.process, self.first_weights = None, Weights(cluster.initial, participants=len(cluster.case["workers"]))
 
-    def handles(self):
-        """A message takes its processor's time."""
-        return self.per_message > 0 or self.copy_rate < INFINITE
+    def handles(self, message):
+        """A message takes its processor's time, or waits for it."""
+        busy = self.coding_s > 0 and self.busy_until > self.clock.now
+        return busy or self.per_message > 0 or self.copy_rate < INFINITE or (self.coding_s > 0 and message.coded)
 
-    def handle(self, size):
-        """The node's processor handles a message, after what it does already. When it is done."""
-        handling = round(self.per_message + size / self.copy_rate, 12)
-        self.busy_until = round(max(self.busy_until, self.clock.now) + handling, 12)
+    def handle(self, message):
+        """The node's processor handles a message, and codes it, after what it does already. When it is done."""
+        handling, coding = round(self.per_message + message.size / self.copy_rate, 12), round(self.coding_s, 12) if message.coded else 0.0
+        self.busy_until = round(max(self.busy_until, self.clock.now) + handling + coding, 12)
+        if coding and self.rank != SERVER:
+            self.codes(self.busy_until - coding, self.busy_until)
         return self.busy_until
 
     @property
@@ -277,7 +281,7 @@ class Worker(Node):
         self.drawn, self.batches, self.computing, self.in_flight, self.accounted = 0, 0, [], 0, 0.0
         self.compute_s = self.wasted_s = self.down_s = self.communication_s = self.idle_s = 0.0
         self.bytes_sent = self.bytes_received = 0
-        self.enrolled = True
+        self.enrolled, self.coding = True, 0
         self.memory = {}  # what a scheme keeps on the worker beyond a life
 
     def account(self):
@@ -286,7 +290,9 @@ class Worker(Node):
         if self.state in ("down", "absent", "gone", "away"):
             self.down_s += span
         elif not self.computing:
-            if self.in_flight:
+            if self.coding:
+                self.compute_s += span
+            elif self.in_flight:
                 self.communication_s += span
             else:
                 self.idle_s += span
@@ -306,6 +312,16 @@ class Worker(Node):
     def fly(self, more):
         self.account()
         self.in_flight += more
+
+    def codes(self, begin, end):
+        """Coding counts as computing."""
+        def change(by, life=self.life):
+            if self.life == life and self.state == "member":
+                self.account()
+                self.coding += by
+
+        self.clock.at(begin, lambda: change(1))
+        self.clock.at(end, lambda: change(-1))
 
     def end_of(self, start, work):
         """When that work is done, at the speed that slow spells leave."""
@@ -377,6 +393,12 @@ class Cluster:
         self.ended, self.optimizer, self.to_admit = False, self.new_optimizer(), []
 
     # Running
+
+    def coding_seconds(self, rank):
+        """Of a message, that a node encodes or decodes; a server of several does it for its part."""
+        rates = self.case["coding"] or {"worker": 0, "server": 0}
+        rate = rates["server"] * self.case["server"]["count"] if rank == SERVER else rates["worker"]
+        return 4 * len(self.initial) / rate if rate else 0.0
 
     def new_optimizer(self):
         return training.Optimizer(self.case["optimizer"], self.case["schedule"])
@@ -479,8 +501,8 @@ class Cluster:
         if self.attendance and is_worker(message.to):
             self.attendance.invited(message.to)
         self.flying.append(message)
-        if self.node(message.sender).handles():
-            message.planned = self.clock.at(self.node(message.sender).handle(message.size), lambda: self._transmit(message))
+        if self.node(message.sender).handles(message):
+            message.planned = self.clock.at(self.node(message.sender).handle(message), lambda: self._transmit(message))
         else:
             self._transmit(message)
 
@@ -622,7 +644,7 @@ class Cluster:
 
     def _cut_off(self, worker, crashed):
         """Messages to it are lost, and those of one that crashes, unless their last byte has left."""
-        worker.mail, worker.receivers = [], []
+        worker.mail, worker.receivers, worker.coding, worker.busy_until = [], [], 0, 0.0
         for message in list(self.flying):
             breaks_off = message.sender == worker.rank and crashed and (message.flow or not message.begun)
             if message.to == worker.rank or breaks_off:

@@ -128,7 +128,11 @@ class Compression:
         return self.senders[node.rank, node.life]
 
     def outgoing(self, node, message):
-        what = getattr(message.content, "travels_as", None)
+        before, what = message.content, getattr(message.content, "travels_as", None)
+        self.compress(node, message, what)
+        message.coded |= message.content is not before
+
+    def compress(self, node, message, what):
         beside = message.size - 4 * len(self.cluster.initial)  # vectors that are not compressed
         if beside < 0:
             return  # a contribution without a vector

@@ -7,6 +7,7 @@ FACTS = {"network": True, "compression": "gradients", "on_failure": ["wait", "wa
 
 class Vote:
     """The majority's signs, in a bit each, for a step that leads to these weights."""
+    coded = True
 
     def __init__(self, weights):
         self.weights = weights
