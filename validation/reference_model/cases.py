@@ -38,7 +38,8 @@ def draw_case(number, names=SCHEMES):
     facts = getattr(scheme, "FACTS", {})
     p = facts.get("workers") or draw.randint(1 if facts.get("alone", True) else 2, 6)
     workers = [{"slowdown": round(draw.uniform(0.7, 3), 3), "overhead": 0.004, "per_sample": 0.0013, "batch": draw.randint(2, 5),
-                "samples": draw.randint(5, 14), "bandwidth": round(10 ** draw.uniform(2.7, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6),
+                "samples": draw.randint(5, 14), "bandwidth": round(10 ** draw.uniform(2.7, 4.5)),
+                "latency": round(draw.uniform(1e-5, 4e-3), 6),
                 "point": [round(draw.uniform(-4, 4), 2) for _ in range(3)], "jitter": [round(draw.uniform(0.6, 2.2), 3) for _ in range(5)]}
                for _ in range(p)]
     batch = draw.randint(2, 5)
@@ -253,7 +254,7 @@ def scenario_of(case, folder):
     if case["compression"]:
         training["compression"] = case["compression"]
     scenario = {"straggler": 1, "name": "case", "seed": case["seed"],
-                "devices": {"node": {"compute": {"affine": {"overhead": seconds(workers[0]["overhead"]), "per_sample": seconds(workers[0]["per_sample"])}},
+                "devices": {"node": {"compute": {"affine": {key: seconds(workers[0][key]) for key in ("overhead", "per_sample")}},
                                      "jitter": {"kind": "trace", "path": "jitter.csv", "offset": "none"}}},
                 "cluster": cluster,
                 "workload": {"model": {"kind": "quadratic", "condition": case["condition"], "start": case["start"]},
