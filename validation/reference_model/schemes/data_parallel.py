@@ -40,6 +40,8 @@ def host(me, chosen):
         yield me.compute(batches[0])
         gradients = [me.gradient(weights, batches[0])]
         for rank in others:
+            yield me.receive(str, sender=rank)
+        for rank in others:
             gradients.append((yield me.receive(Gradient, sender=rank)).content)
         sizes = [batch.size for batch in batches]
         yield me.update()
