@@ -9,6 +9,9 @@ from compression import draw_compression
 
 SCHEMES = sorted(path.stem for path in (pathlib.Path(__file__).parent / "schemes").glob("*.py"))
 WITHOUT = {}  # schemes without a reference, and why
+# What a case has where nothing else is said.
+PLAIN = {"schedule": None, "compression": None, "coding": None, "faults": [], "server": None, "on_failure": "drop", "update": 0, "host": None,
+         "protocol": None, "sharing": "max_min"}
 
 
 def scheme_of(name):
@@ -30,6 +33,11 @@ def kind_of(name):
     return getattr(scheme_of(name), "FACTS", {}).get("kind", name)
 
 
+def kept_case(path):
+    """A small case that once differed."""
+    return {**PLAIN, **json.loads(path.read_text())}
+
+
 def draw_case(number, names=SCHEMES):
     """The case of that number: schemes take turns, everything else is drawn."""
     draw = random.Random(f"case {number}")
@@ -49,10 +57,9 @@ def draw_case(number, names=SCHEMES):
         for worker in workers:
             worker["jitter"] = [1.0] * 5
     # Points have two digits, and the start four: no mean gradient is zero, of which Adam and signs would make a step.
-    case = {"number": number, "scheme_name": name, "workers": workers, "start": 1.5037, "condition": 4, "updates": draw.randint(6, 24),
-            "optimizer": {"kind": "sgd", "learning_rate": draw.choice([0.05, 0.1])}, "schedule": None, "compression": None, "faults": [],
-            "server": None, "on_failure": "drop", "seed": draw.randrange(1000), "update": 0, "host": None,
-            "protocol": None, "sharing": "max_min", "coding": None}
+    case = {**PLAIN, "number": number, "scheme_name": name, "workers": workers, "start": 1.5037, "condition": 4,
+            "updates": draw.randint(6, 24), "optimizer": {"kind": "sgd", "learning_rate": draw.choice([0.05, 0.1])},
+            "seed": draw.randrange(1000)}
     if hasattr(scheme, "server"):
         case["server"] = {"bandwidth": round(10 ** draw.uniform(3, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6),
                           "per_message": draw.choice([0, 0, 0.0007]), "update": draw.choice([0, 0, 5000]), "count": 1}
@@ -77,8 +84,8 @@ def draw_case(number, names=SCHEMES):
         draw_network(draw, case)
     if facts.get("compression") and draw.random() < 0.4:
         case["compression"] = draw_compression(draw, facts["compression"])
-        if draw.random() < 0.4:
-            case["coding"] = {"worker": draw.choice([0, 3000, 9000]), "server": draw.choice([0, 4000]) if case["server"] else 0}
+        if case["server"] and draw.random() < 0.4:  # not of collectives and gossip
+            case["coding"] = {"worker": draw.choice([0, 3000, 9000]), "server": draw.choice([0, 4000])}
     if facts.get("aggregators"):
         case["aggregator"] = {"bandwidth": round(10 ** draw.uniform(3, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6)}
     if facts.get("availability") and draw.random() < 0.25:
@@ -165,9 +172,9 @@ def smaller(case):
     if len(case["workers"]) > 1:
         last = len(case["workers"]) - 1
         yield changed(workers=case["workers"][:-1], faults=[fault for fault in case["faults"] if fault["worker"] != last])
-    for key in ("schedule", "compression"):
+    for key in ("schedule", "compression", "coding", "protocol", "update"):
         if case[key]:
-            yield changed(**{key: None})
+            yield changed(**{key: PLAIN[key]})
     if case["optimizer"] != (plain := {"kind": "sgd", "learning_rate": 0.1}):
         yield changed(optimizer=plain)
     if case["server"] and (case["server"]["per_message"] or case["server"]["update"]):
