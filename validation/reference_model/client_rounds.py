@@ -1,7 +1,7 @@
 """Rounds of clients, as their server and they themselves know them, and clients at any time. docs/model.md: Rounds of clients."""
 from clients import beside, clients_of, deadline_of, draw_clients, is_partial, letter, of_round, participants, train
-from cluster import SERVER, Notice, Weights
 from events import First
+from payloads import SERVER, Notice, Weights
 
 
 # On a client

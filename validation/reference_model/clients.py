@@ -2,8 +2,8 @@
 import copy
 
 import draws
-from cluster import Made, Weights
 from events import First
+from payloads import Made, Weights
 from training import combination, mean
 
 AVERAGES = {}  # kinds of scheme: what their `average` may be. Empty: the program does not have that parameter.

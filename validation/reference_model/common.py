@@ -1,7 +1,8 @@
 """What workers do that reduce together, and that publish the same versions. docs/model.md: All-reduce; docs/decisions/007."""
-from cluster import Done, Weights
 from collective import AllReduce
 from events import Event
+from nodes import Done
+from payloads import Weights
 
 
 def all_reduce(me, part, vectors=1, size=None):

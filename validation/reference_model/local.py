@@ -2,8 +2,8 @@
 
 docs/schemes.md: Local; docs/model.md: Schemes (optimizer state).
 """
-from cluster import Weights
 from common import all_reduce
+from payloads import Weights
 from rounds import from_all
 from training import mean
 

@@ -1,6 +1,6 @@
 """Weights in the memory of one host, which its workers read and change without locks. docs/model.md: Hogwild."""
-from cluster import Weights
 from events import Event
+from payloads import Weights
 
 
 class Memory:

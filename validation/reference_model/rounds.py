@@ -1,6 +1,6 @@
 """What schemes share: workers that send gradients to a server, answers of a server, and rounds that wait for members."""
-from cluster import Gradient, Weights
 from events import First
+from payloads import Gradient, Weights
 from training import mean
 
 

@@ -1,9 +1,9 @@
 """Active workers average with a random passive neighbour, which answers while it computes; both then step. Lian et al. 2018."""
-from cluster import Weights
 from draws import Stream
 from events import First
 from graphs import around, columns_of, neighbours
 from own_versions import FreeRunning, own_step
+from payloads import Weights
 from training import mean
 
 FACTS = {"update": True, "network": True, "versions": FreeRunning, "on_failure": ["drop", "drop", "drop", "abort"]}

@@ -1,5 +1,5 @@
 """The process of worker 0 drives all devices, as PyTorch's DataParallel does. Li et al. 2020, section 2.2."""
-from cluster import Batch, Gradient, Weights
+from payloads import Batch, Gradient, Weights
 from training import mean
 
 FACTS = {"network": True, "on_failure": ["abort"], "faults": ["slow", "slow", "link", "crash"], "update": True,

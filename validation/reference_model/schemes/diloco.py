@@ -3,9 +3,9 @@
 Douillard et al. 2023 and 2025 (streaming).
 """
 import local
-from cluster import Gradient
 from common import all_reduce, publish
 from compression import gathered
+from payloads import Gradient
 from training import Optimizer, change, mean
 
 FACTS = {"compression": "weights", "update": True, "reduces": lambda _: True, "on_failure": ["wait", "wait", "drop", "drop", "abort"],

@@ -1,6 +1,6 @@
 """Workers step on weights of their own, push sums of gradients and fetch the server's weights. Dean et al. 2012."""
-from cluster import Gradient, Made
 from events import First
+from payloads import Gradient, Made
 from rounds import answer
 from training import combination
 

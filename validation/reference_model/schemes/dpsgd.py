@@ -2,9 +2,9 @@
 
 Compressed, workers send changes of estimates that their neighbours keep of them: Koloskova, Stich & Jaggi 2019.
 """
-from cluster import Weights
 from graphs import neighbours
 from own_versions import Lockstep, own_step
+from payloads import Weights
 from training import change, combination
 
 FACTS = {"update": True, "network": True, "compression": "weights", "versions": Lockstep, "on_failure": ["drop", "drop", "wait", "wait",

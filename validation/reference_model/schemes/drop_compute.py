@@ -1,8 +1,8 @@
 """Workers stop at a timeout; the micro-batches that they have done are averaged by samples. Giladi et al. 2023."""
-from cluster import Batch, Gradient, Made
 from common import all_reduce, publish
 from compression import gathered
 from events import First
+from payloads import Batch, Gradient, Made
 from training import combination
 
 FACTS = {"compression": "gradients", "update": True, "reduces": lambda _: True, "on_failure": ["wait", "wait", "drop", "drop", "abort"]}

@@ -1,5 +1,5 @@
 """Workers' own weights and the server's centre move towards each other. With momentum EAMSGD. Zhang, Choromanska & LeCun 2015."""
-from cluster import Weights
+from payloads import Weights
 from rounds import answer
 from training import combination
 

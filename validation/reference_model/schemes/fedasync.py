@@ -1,7 +1,7 @@
 """Clients that train at any time; the server mixes in the weights of each as they come. Xie et al. 2019."""
 from client_rounds import Concurrent, invitation
 from clients import clients_of, draw_settings, facts, train
-from cluster import SERVER, Weights
+from payloads import SERVER, Weights
 from training import combination
 
 FACTS = facts("fedasync", on_failure=["drop", "drop", "abort"], answers=True, pace=1.5)

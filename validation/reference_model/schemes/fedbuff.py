@@ -1,7 +1,7 @@
 """Clients that train at any time; the server steps along the mean of K of their changes. Nguyen et al. 2022."""
 from client_rounds import Concurrent, invitation
 from clients import clients_of, draw_settings, facts, shares_of, train
-from cluster import SERVER, Weights
+from payloads import SERVER, Weights
 from training import combination
 
 FACTS = facts("fedbuff", on_failure=["drop", "drop", "abort"], answers=True, pace=3)

@@ -1,7 +1,7 @@
 """Rounds of clients with a linear term each that moves their optima to the common one. Acar et al. 2021."""
 from client_rounds import Rounds, farewell, invitation, keep, kept  # noqa: F401, the cluster calls farewell
 from clients import all_made, draw_settings, facts, shares_of, train
-from cluster import SERVER, Weights
+from payloads import SERVER, Weights
 from training import combination, mean
 
 FACTS = facts("feddyn", keeps_vectors=True)

@@ -1,7 +1,7 @@
 """Groups of clients whose weights an aggregator averages some times, before the server averages the aggregators. Liu et al. 2020."""
 from client_rounds import Rounds, of_same, steps_of_own
 from clients import all_made, averaged, beside, by_samples, clients_of, draw_settings, facts, letter, of_round, participants
-from cluster import SERVER, Made, Notice, Weights
+from payloads import SERVER, Made, Notice, Weights
 from schemes.fedavg import momentum_at_sync
 
 FACTS = facts("hierarchical", aggregators=True, pace=6)

@@ -1,5 +1,5 @@
 """The server steps on the first k gradients at its version, from any workers; the new weights interrupt all. Dutta et al. 2018."""
-from cluster import Gradient
+from payloads import Gradient
 from rounds import interrupted_by_weights, step_on_mean
 
 FACTS = {"network": True, "compression": "gradients", "on_failure": ["drop", "drop", "drop", "abort"]}

@@ -1,7 +1,7 @@
 """The first worker through its batch stops all others, and the weights of all are averaged. docs/model.md: Non-blocking SGD."""
 import local
-from cluster import Gradient, Made
 from events import First
+from payloads import Gradient, Made
 from rounds import from_all
 from signals import Signal
 from training import combination

@@ -1,7 +1,7 @@
 """Rounds of clients that correct their steps by control variates. Karimireddy et al. 2020, option II."""
 from client_rounds import Rounds, farewell, invitation, keep, kept  # noqa: F401, the cluster calls farewell
 from clients import all_made, beside, draw_settings, facts, letter, shares_of, train
-from cluster import SERVER, Weights
+from payloads import SERVER, Weights
 from training import combination, mean
 
 FACTS = facts("scaffold", keeps_vectors=True)

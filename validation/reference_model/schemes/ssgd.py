@@ -1,5 +1,5 @@
 """The server steps on the mean of all workers' gradients. Chen et al. 2016. Signs may be voted on: Bernstein et al. 2018."""
-from cluster import Gradient
+from payloads import Gradient
 from rounds import from_all, gradients_to_server, step_on_mean
 
 FACTS = {"network": True, "compression": "gradients", "on_failure": ["wait", "wait", "drop", "drop", "abort"], "update": True}

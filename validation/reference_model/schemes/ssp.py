@@ -1,5 +1,5 @@
 """The server steps on each gradient, and answers a worker when the slowest is at most s updates behind it. Ho et al. 2013."""
-from cluster import Gradient
+from payloads import Gradient
 from rounds import answer, gradients_to_server
 
 FACTS = {"network": True, "compression": "gradients", "answers": True, "on_failure": ["drop", "drop", "wait", "wait", "abort"]}
