@@ -354,7 +354,7 @@ class Cluster:
             self.admit()
 
     def _optimizer_of(self, rank):
-        """Without a server: that of the worker that published the latest version; of workers with weights of their own, that of the first."""
+        """Without a server: that of who published the latest version; of workers with weights of their own, that of the first."""
         return self.workers[rank].optimizer if self.own and rank is not None else self.optimizer
 
     def admit(self):

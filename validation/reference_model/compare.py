@@ -40,8 +40,9 @@ def kind_of(difference):
 def compare(case, program, folder):
     """(features of the case, the first difference as one line or None). UNDECIDED is among the features where rounding decides."""
     out = folder / "out"
-    ran = subprocess.run([program, "run", cases.scenario_of(case, folder), "--quiet", "--force", "--threads", "1", "--keep", "order,workers",
-                          "--out", out], capture_output=True, text=True, check=False, timeout=SECONDS)
+    scenario = cases.scenario_of(case, folder)
+    ran = subprocess.run([program, "run", scenario, "--quiet", "--force", "--threads", "1", "--keep", "order,workers", "--out", out],
+                         capture_output=True, text=True, check=False, timeout=SECONDS)
     if ran.returncode not in (0, 3):
         return set(), f"refused: {ran.stderr.strip()}"
     reference = reference_of(case)
@@ -90,7 +91,8 @@ def of_versions(curve, reference):
         row = by_update.get(update)
         if row is None:
             return f"version {update}: the program has none"
-        if off(row["time_s"], time, TIMES, 1e-3) or int(row["samples"]) != counted or int(row["bytes_sent"]) not in reference.bytes_at(update, sent):
+        same = int(row["samples"]) == counted and int(row["bytes_sent"]) in reference.bytes_at(update, sent)
+        if off(row["time_s"], time, TIMES, 1e-3) or not same:
             return f"version {update}: program {row}, reference: time {time}, samples {counted}, bytes {sent}"
         if off(row["train_loss"], loss, 4 * WEIGHTS):
             return f"loss of version {update}: program {row['train_loss']}, reference {loss}"
@@ -134,6 +136,6 @@ def features(case, reference):
     optimizer = case["optimizer"]
     had = {fault["kind"] if fault["kind"] != "crash" or "restart_after" in fault else "crash for good" for fault in case["faults"]}
     return had | {name for name, there in {
-        "dropped": reference.dropped, "momentum": optimizer.get("momentum") or optimizer["kind"].startswith("ad"), "schedule": case["schedule"],
-        "compressed": case["compression"], "absences": case.get("availability"),
+        "dropped": reference.dropped, "momentum": optimizer.get("momentum") or optimizer["kind"].startswith("ad"),
+        "schedule": case["schedule"], "compressed": case["compression"], "absences": case.get("availability"),
         "waits": case["on_failure"] == "wait" and case["faults"]}.items() if there}
