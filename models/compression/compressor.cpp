@@ -31,7 +31,7 @@ bool compresses_answers(const Parameters& parameters) { return direction_choice.
 
 namespace {
 
-/// If q is infinite or NaN, the residual is 0: an error must not stay forever.
+/// Where it would be infinite or NaN, the residual is 0: an error must not stay forever.
 void apply_residual(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
                     float* out) {
   const float* const v = inputs[0];
@@ -43,7 +43,10 @@ void apply_residual(const Kernels& kernels, const Extent& extent, const std::vec
   } else if (out != v) {
     std::copy_n(v, extent.n, out);
   }
-  for (std::size_t i = 0; i < extent.n; ++i) out[i] = std::isfinite(q[i]) ? out[i] - q[i] : 0.0f;
+  for (std::size_t i = 0; i < extent.n; ++i) {
+    const float left = out[i] - q[i];
+    out[i] = std::isfinite(left) ? left : 0.0f;
+  }
   if (v != out) std::copy_n(v + extent.own, extent.registers, out + extent.own);
 }
 

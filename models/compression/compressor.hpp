@@ -60,6 +60,8 @@ struct CompressorEntry {
   Draws draws = Draws::none;
   /// Bytes per message.
   std::uint64_t (*bytes)(const std::vector<double>& scalars, const VectorLayout& layout) = nullptr;
+  /// Bytes that a message of q with zeros has beyond those, since the format of the paper has no room for a zero. Null: none.
+  std::uint64_t (*for_zeros)(const VectorLayout& layout) = nullptr;
   /// Rules of a factoring compressor. All-reduces sum its factors; second_bytes counts the right ones. `encode` writes and `decode` reads P
   /// and Q, in a vector laid out as FactorRules defines. Null: it does not factor.
   const FactorRules* factors = nullptr;
@@ -69,8 +71,8 @@ struct CompressorEntry {
   /// A server's answer of the same size, if it has the compressed gradients of all workers at the same weights: with these scalars (q_1, …,
   /// q_p; scalars of a message) -> a value that `encode` writes. Null: it answers weights.
   const Rule* (*vote)(const std::vector<double>& scalars) = nullptr;
-  /// Writes q, layout.parameters floats, into exactly `bytes(scalars, layout)` bytes, and reads the same bits back. Throw std::logic_error
-  /// on a value that the rule cannot make, and on bytes that `encode` cannot write.
+  /// Writes q, layout.parameters floats, into exactly `bytes(scalars, layout)` bytes (and `for_zeros`), and reads the same bits back. Throw
+  /// std::logic_error on a value that the rule cannot make, and on bytes that `encode` cannot write.
   std::vector<std::byte> (*encode)(const std::vector<double>& scalars, const VectorLayout& layout, std::span<const float> q) = nullptr;
   void (*decode)(const std::vector<double>& scalars, const VectorLayout& layout, std::span<const std::byte> message,
                  std::span<float> q) = nullptr;

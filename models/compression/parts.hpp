@@ -99,9 +99,10 @@ class Message {
     std::memcpy(&value, take(sizeof value), sizeof value);
     return value;
   }
+  bool at_end() const { return at_ == bytes_.size(); }
   /// Throws std::logic_error if bytes remain.
   void end() const {
-    if (at_ != bytes_.size()) throw std::logic_error("a compressed message that is longer than it must be");
+    if (!at_end()) throw std::logic_error("a compressed message that is longer than it must be");
   }
 
  private:

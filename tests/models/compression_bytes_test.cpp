@@ -82,7 +82,7 @@ TEST_CASE("every compressor: messages of three networks have these bytes, and ar
       const std::vector<double> scalars = compressor.scalars_of(7);
       const Floats q = compressor(v, 7, tensors);
       const std::vector<std::byte> message = compressor.entry->encode(scalars, layout, q);
-      CHECK(message.size() == compressor.entry->bytes(scalars, layout));
+      CHECK(has_stated_bytes(*compressor.entry, scalars, layout, q, message));
       Floats read(q.size(), 7.0f);
       compressor.entry->decode(scalars, layout, message, read);
       CHECK(same_bits(read, q));

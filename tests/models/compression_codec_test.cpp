@@ -16,7 +16,7 @@ void check_round_trip(const Compressor& compressor, const Floats& v, std::span<c
   const VectorLayout layout{v.size(), tensors};
   const Floats q = compressor(v, draw, tensors);
   const std::vector<std::byte> message = compressor.entry->encode(scalars, layout, q);
-  REQUIRE(message.size() == compressor.entry->bytes(scalars, layout));
+  REQUIRE(has_stated_bytes(*compressor.entry, scalars, layout, q, message));
   Floats read(v.size(), 7.0f);
   compressor.entry->decode(scalars, layout, message, read);
   CHECK(same_bits(read, q));

@@ -95,21 +95,15 @@ TEST_CASE("signs: one or minus one; with error feedback the mean magnitude of ea
   }
 }
 
-TEST_CASE("signs of zeros are random: half of each, by the draw and the coordinate alone") {
-  const std::size_t d = 10'000;
-  const Compressor signs("signsgd", {{"error_feedback", false}});
-  double positive = 0, agree = 0, neighbours = 0;
-  const Floats one = signs(Floats(d), 1), other = signs(Floats(d), 2);
-  for (std::size_t i = 0; i < d; ++i) {
-    positive += one[i] > 0 ? 1 : 0;
-    agree += one[i] == other[i] ? 1 : 0;
-    neighbours += one[i] == one[(i + 1) % d] ? 1 : 0;
+TEST_CASE("signs of zeros and of NaN are zero, and no zero is negative") {
+  const std::vector<TensorInfo> tensors = tensors_of_sizes({5, 2, 2});
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const Floats v = {3, 0, -0.0f, -nan, -1, 0, -0.0f, inf, -inf};
+  for (const std::string_view set : available_kernels()) {
+    CHECK(same_bits(Compressor("signsgd", {{"error_feedback", false}})(v, 0, tensors, set), {1, 0, 0, 0, -1, 0, 0, 1, -1}));
+    // The mean magnitude of finite values, which are 0 in the last two tensors.
+    CHECK(same_bits(Compressor("signsgd", {{"error_feedback", true}})(v, 0, tensors, set), {0.8f, 0, 0, 0, -0.8f, 0, 0, 0, 0}));
   }
-  const double five_errors = 5 * std::sqrt(static_cast<double>(d)) / 2;
-  for (const double count : {positive, agree, neighbours}) CHECK(std::abs(count - static_cast<double>(d) / 2) <= five_errors);
-  Floats v(d, 2.0f);
-  v[77] = 0;
-  CHECK(signs(v, 1)[77] == one[77]);
 }
 
 TEST_CASE("random-k: every set of k is as likely as any other, and the same for all vectors") {
@@ -208,13 +202,18 @@ TEST_CASE("biased compressors are no further off than their laws say") {
         return Floats(of.begin() + static_cast<std::ptrdiff_t>(begin), of.begin() + static_cast<std::ptrdiff_t>(begin + sizes[t]));
       };
       const auto n = static_cast<double>(sizes[t]);
-      double most = 0, all = 0;
-      for (const float x : part(v)) most = std::max<double>(most, std::abs(x)), all += std::abs(static_cast<double>(x));
+      double most = 0, all = 0, signs = 0;
+      for (const float x : part(v)) {
+        most = std::max<double>(most, std::abs(x));
+        all += std::abs(static_cast<double>(x));
+        signs += x != 0 ? 1 : 0;
+      }
       const double whole = square(part(v));
       for (const float x : difference(part(eight), part(v))) CHECK(std::abs(x) <= most / 254 * (1 + 1e-4));
-      // |v|_1² / (n |v|²) of the square arrives, whatever the signs of zeros.
+      // Each of the values that have a sign arrives as m = |v|_1 / n: Σ (|v_i| - m)².
       const double left = square(difference(part(sign), part(v)));
-      CHECK(std::abs(left - (whole - all * all / n)) <= 1e-5 * whole);
+      CHECK(std::abs(left - (whole - 2 * all * all / n + signs * (all / n) * (all / n))) <= 1e-5 * whole);
+      CHECK(left <= whole - all * all / n + 1e-5 * whole);
       CHECK(left <= whole * (1 - 1 / n) + 1e-5 * whole);
     }
   }

@@ -10,6 +10,7 @@
 #include "models/compression/compressor.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
+#include "tests/models/compression_vectors.hpp"
 
 namespace compression_test {
 
@@ -161,7 +162,7 @@ TEST_CASE("every compressor: a message has its bytes, and is read to the bits th
       if (d > 2) v[2] = -0.0f;
       const Floats q = apply("auto", entry.rule->name, {v}, scalars);
       const std::vector<std::byte> message = entry.encode(scalars, {d}, q);
-      CHECK(message.size() == entry.bytes(scalars, {d}));
+      CHECK(test::has_stated_bytes(entry, scalars, {d}, q, message));
       Floats read(d, 7.0f);
       entry.decode(scalars, {d}, message, read);
       CHECK(same_bits(read, q));

@@ -64,6 +64,14 @@ inline std::vector<Compressor> all_compressors() {
   return all;
 }
 
+/// What the entry states, and what it says for zeros if q has some.
+inline bool has_stated_bytes(const CompressorEntry& entry, const std::vector<double>& scalars, const VectorLayout& layout, const Floats& q,
+                             const std::vector<std::byte>& message) {
+  const std::uint64_t stated = entry.bytes(scalars, layout);
+  const bool zeros = entry.for_zeros && std::find(q.begin(), q.end(), 0.0f) != q.end();
+  return message.size() == stated || (zeros && message.size() == stated + entry.for_zeros(layout));
+}
+
 /// One tensor for each of these sizes.
 inline std::vector<TensorInfo> tensors_of_sizes(const std::vector<std::size_t>& sizes) {
   std::vector<TensorInfo> tensors;

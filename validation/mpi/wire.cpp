@@ -53,7 +53,9 @@ class WithValues {
     const std::span<const float> all = values_.of(product ? form.factors->both : handle);
     const std::vector<std::byte> encoded =
         written.entry.encode(form.scalars, written.layout, all.subspan(written.begin, written.end - written.begin));
-    if (encoded.size() != form.bytes) throw std::logic_error("a compressed vector has other bytes than it states");
+    const auto more = written.entry.for_zeros;
+    if (encoded.size() != form.bytes && (!more || encoded.size() != form.bytes + more(written.layout)))
+      throw std::logic_error("a compressed vector has other bytes than it states");
     to.put_block(encoded);
     to.put_floats(all.subspan(cut_.parameters, cut_.first - cut_.parameters));
     if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
