@@ -255,6 +255,14 @@ ClientSelection selection_of(const py::object& given) {
   throw std::invalid_argument("selection is " + shown(given) + "; write 'chance', 'samples' or {'speed': candidates}");
 }
 
+/// "plain", "by_samples" or None.
+std::optional<Average::By> average_named(const py::object& given) {
+  if (given.is_none()) return std::nullopt;
+  const auto by = py::isinstance<py::str>(given) ? Average::choice.find(given.cast<std::string>()) : std::nullopt;
+  if (!by) throw std::invalid_argument("average is " + shown(given) + "; write 'plain' or 'by_samples', or leave it out");
+  return by;
+}
+
 WorkersHold workers_hold_named(const std::string& name) {
   if (name == "same_version") return WorkersHold::same_version;
   if (name == "own_version") return WorkersHold::own_version;
@@ -286,6 +294,7 @@ SchemeEntry entry_of(const Spec& spec, const Shared& type) {
   entry.exchange = spec.setting("exchange", [](const py::object& what) { return exchange_named(fact<std::string>(what, "exchange")); });
   entry.versions = spec.setting("versions", [](const py::object& what) { return versions_named(fact<std::string>(what, "versions")); });
   entry.asynchronous = spec.setting("asynchronous", truth("asynchronous"));
+  entry.average = spec.setting("average", average_named);
   entry.reduces = spec.setting("reduces", truth("reduces"));
   entry.sends_gradients = spec.setting("sends_gradients", truth("sends_gradients"));
   entry.answers_hold_own = spec.flag("answers_hold_own", true);

@@ -106,7 +106,7 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
            family: str = "asynchronous", asynchronous: Union[bool, Callable[[Dict[str, Any]], bool]] = True, versions: str = "shared",
            sends_gradients: Optional[bool] = None, answers_hold_own: bool = True, unanswered: bool = False,
            reduces: bool = False, on_failure: Union[str, Sequence[str]] = ("abort",), invited: Any = None,
-           invites: bool = False, clients_keep_vectors: bool = False, selection: Any = None,
+           invites: bool = False, clients_keep_vectors: bool = False, selection: Any = None, average: Any = None,
            aggregators: Any = None, cell_chunks: Any = None, one_process: bool = False, minibatch: Any = None, only_workers: Optional[int] = None,
            updates_per_epoch: Union[None, str, Callable[..., Optional[float]]] = None, unfit: Any = None,
            workers_hold: str = "own_weights", worker_vectors: int = 0, outer_optimizer: Any = None,
@@ -125,6 +125,7 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
     sends_gradients: whether workers send gradients; without it, messages cannot be compressed.
     invited: how many workers the server invites to a round; the others wait for a message. invites: they may come and go
     (cluster.workers[i].availability).  selection: how node.draw_clients draws: "chance", "samples" or {"speed": candidates}.
+    average: what workers count in its means, "plain" or "by_samples": races warn where entrants differ in it.
     clients_keep_vectors: one that leaves sends the server its node.kept, as Weights that have .leaves (node.left_by).
     aggregators: number of processes of the method `aggregator`.  one_process: worker 0 drives all (node.load, node.host_work).
     cell_chunks: number of pieces of the weights that workers share in their host's memory.  minibatch: samples of the pieces of a batch.
@@ -193,7 +194,8 @@ def scheme(name: str, *, needs_server: bool = False, exchange: Union[None, str, 
             "answers_hold_own": answers_hold_own, "unanswered": unanswered,
             "reduces": reduces,
             "on_failure": [on_failure] if isinstance(on_failure, str) else list(on_failure),
-            "invited": invited, "invites": invites, "clients_keep_vectors": clients_keep_vectors, "selection": selection, "aggregators": aggregators,
+            "invited": invited, "invites": invites, "clients_keep_vectors": clients_keep_vectors, "selection": selection,
+            "average": average, "aggregators": aggregators,
             "cell_chunks": cell_chunks, "one_process": one_process, "minibatch": minibatch, "only_workers": only_workers,
             "updates_per_epoch": updates_per_epoch, "unfit": unfit, "workers_hold": workers_hold, "worker_vectors": worker_vectors,
             "outer_optimizer": outer_optimizer, "parameters": specs,

@@ -175,6 +175,7 @@ const Register<SchemeEntry> entry({
     },
     .exchange = [](const Parameters&) { return Exchange::all_reduce; },
     .asynchronous = [](const Parameters& parameters) { return parameters.count("delay") > 0; },
+    .average = Average::alike,
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {
           return plan.batches_per_epoch() / plan.workers * static_cast<double>(parameters.count("fragments")) /

@@ -78,7 +78,8 @@ const Register<SchemeEntry> entry({
     .rule = "w ← w - lr Σ g(w_read), of n_push local steps",
     .paragraph =
         "Workers step on weights of their own. Every few steps they push the sum of their gradients, and every few steps they fetch the "
-        "server's weights. There are fewer messages than under `asgd`, and gradients are older.",
+        "server's weights. There are fewer messages than under `asgd`, and gradients are older. Local steps use `training.optimizer` too, "
+        "with a state of each worker's own. In the paper they are plain, and Adagrad's sums lie at the server.",
     .waits = "a worker for the weights that it fetches",
     .staleness = unbounded_staleness(),
     .traffic = {.text = "(1 + n_push / n_fetch) d",

@@ -60,8 +60,11 @@ const Register<SchemeEntry> entry({
     .reference = "Zhang et al. 2015",
     .family = Family::asynchronous,
     .rule = "x ← x - α (x - c), c ← c + α (x - c), every period steps",
-    .paragraph = "Each worker explores with weights of its own. Every few steps it exchanges them with the server, and its weights and the "
-                 "centre move towards each other by a share of their difference. The centre is evaluated.",
+    .paragraph =
+        "Each worker explores with weights of its own. Every few steps it exchanges them with the server, and its weights and the "
+        "centre move towards each other by a share of their difference. The centre is evaluated. The paper's EAMSGD takes gradients "
+        "at x + δ v, with Nesterov's momentum v. Here momentum is the optimizer's. With `nesterov: true` that point is what a worker holds "
+        "and exchanges.",
     .waits = "a worker for the answer to its exchange",
     .staleness = unbounded_staleness(),
     .traffic = {.text = "2 d",

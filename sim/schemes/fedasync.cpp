@@ -98,7 +98,8 @@ const Register<SchemeEntry> entry({
     .rule = "w ← (1 - α s(τ)) w + α s(τ) w_k",
     .paragraph =
         "Some clients train at any time. The server mixes in the weights of each as they come and invites another client, so no round "
-        "waits for a slow one. Old weights can be given a smaller share.",
+        "waits for a slow one. Old weights can be given a smaller share. The age τ counts the updates since the client got its weights: 0 "
+        "for fresh ones, where the paper's is 1.",
     .waits = "nobody",
     .staleness = unbounded_staleness(),
     .traffic = {.text = "2 d",

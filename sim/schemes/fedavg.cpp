@@ -38,7 +38,7 @@ class FedAvg final : public Scheme {
     FederatedRounds::Server clients(rounds_, node);
     for (;;) {
       const std::vector<Weights> parts = co_await clients.contributions(weights);
-      if (!parts.empty()) weights = node.weighted_mean(parts, rounds_.shares(node, parts));
+      if (!parts.empty()) weights = rounds_.mean(node, parts);
       weights = co_await node.publish(weights);
       clients.invite(weights);
     }
@@ -49,7 +49,7 @@ class FedAvg final : public Scheme {
 };
 
 std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = FederatedRounds::parameters();
+  std::vector<Parameter> all = FederatedRounds::parameters(Average::By::samples);
   all.push_back(via_choice.only({Exchange::server}).parameter(Exchange::server, "how weights are averaged"));
   all.push_back(MomentumAtSync::parameter(MomentumAtSync::Mode::reset));
   all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
@@ -77,6 +77,7 @@ const Register<SchemeEntry> entry({
                  {{"fraction", "0.5"}, {"deadline.time", "200ms"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
+    .average = FederatedRounds::average,
     .plain_sgd_alone = {{{"momentum_at_sync", "keep"}}},
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,

@@ -1,10 +1,11 @@
 // FedBuff: asynchronous federated learning with a buffer. A fixed number of clients train at any time. When K changes have arrived, which
 // may have started from different versions, the server applies them together,
 //   w ← w - η (1/K) Σ s(τ) Δ,   Δ = w_start - w_end,   s(τ) = (1 + τ)^-½,
-// where a change of age τ began τ updates ago.
+// where a change of age τ began τ updates ago. `average: by_samples` weighs it by n_k / Σ n_k instead of 1/K.
 // Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba, Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "sim/schemes/concurrent_clients.hpp"
 #include "sim/schemes/federated.hpp"
@@ -55,20 +56,23 @@ class FedBuff final : public Scheme {
         std::stable_sort(buffer.begin(), buffer.end(), [](const auto& a, const auto& b) { return a.sender.rank < b.sender.rank; });
         const std::vector<Gradient> changes = payloads(buffer);
         buffer.clear();
-        const Gradient sum = damped_mean(node, weights, changes);
+        const std::vector<double> counts = rounds_.counts(node, changes);
+        const Gradient sum = damped_mean(node, weights, changes, counts);
+        const Gradient whole = rounds_.by_samples() ? node.weighted_sum(changes, Average::shares(counts)) : node.mean(changes);
         const Weights next = co_await node.step(optimizer, weights, sum);
-        weights = co_await node.publish(node.algebra().with_statistics(next, node.mean(changes)));
+        weights = co_await node.publish(node.algebra().with_statistics(next, whole));
       }
       const std::vector<Peer> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
       for (const Peer& client : invited) co_await answers_.send(node, client, weights);
     }
   }
 
-  static Gradient damped_mean(Node& node, const Weights& weights, const std::vector<Gradient>& changes) {
+  static Gradient damped_mean(Node& node, const Weights& weights, const std::vector<Gradient>& changes, const std::vector<double>& counts) {
+    const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
     std::vector<double> shares;
-    for (const Gradient& change : changes) {
-      const double tau = static_cast<double>(weights->version - change->version());
-      shares.push_back(1 / std::sqrt(1 + tau) / static_cast<double>(changes.size()));
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      const double tau = static_cast<double>(weights->version - changes[i]->version());
+      shares.push_back(counts[i] / std::sqrt(1 + tau) / all);
     }
     return node.weighted_sum(changes, shares);
   }
@@ -87,6 +91,7 @@ std::vector<Parameter> parameters() {
                  .meaning = "K, changes of an update",
                  .range = Range::between(1, 1e6)});
   all.push_back({.name = "server_rate", .fallback = "1", .meaning = "η, step of the server along their mean", .range = Range::above(0)});
+  all.push_back(Average::parameter(Average::By::plain));
   all.push_back({.name = "concurrency",
                  .type = ValueType::count,
                  .meaning = "clients that train at any time; overrides clients and fraction",
@@ -124,6 +129,7 @@ const Register<SchemeEntry> entry({
         },
     .exchange = [](const Parameters&) { return Exchange::server; },
     .asynchronous = [](const Parameters&) { return true; },
+    .average = FederatedRounds::average,
     .answers_hold_own = false,
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {

@@ -2,11 +2,12 @@
 //   g_i(y) - h_i + α (y - x),   then h_i ← h_i - α (y_i - x);
 // the server, of N clients in all,
 //   h ← h - (α/N) Σ_i (y_i - x),   x ← mean_i y_i - h / α.
+// With `average: by_samples` each client counts its samples n_i, in both means and in N.
 // The fixed points of clients and server agree, however unlike their data.
 // Acar, Zhao, Matas Navarro, Mattina, Whatmough, Saligrama, Federated Learning Based on Dynamic Regularization, ICLR 2021. The optimizer's
 // state starts anew in each round. y_i and x are those that arrived: compressed or rounded, if messages are.
 //
-// h is always the mean of the N clients' h_i: a client takes its new h_i only if its contribution counted, as its next invitation says. A
+// h is always the mean of all clients' h_i: a client takes its new h_i only if its contribution counted, as its next invitation says. A
 // crash leaves h_i as it is, and who crashes for good stays in h. A client that joins has h_i = 0: h ← h N / (N + 1). One that leaves sends
 // its h_i: h ← (N h - h_i) / (N - 1).
 #include "sim/schemes/federated.hpp"
@@ -52,7 +53,7 @@ class FedDyn final : public Scheme {
       const std::vector<Weights> parts = co_await clients.contributions(weights);
       drift = next_drift(node, drift, weights, parts, clients.turnover());
       if (!parts.empty()) {
-        const Weights mean = node.mean(parts);
+        const Weights mean = rounds_.mean(node, parts);
         Weights next = mean;
         next.edit().value = algebra.combination({{mean->value, 1}, {drift, 1}});
         weights = algebra.with_statistics(next, algebra.difference(weights, mean));
@@ -62,28 +63,28 @@ class FedDyn final : public Scheme {
     }
   }
 
-  /// -h' / α, where h' = (N h - Σ h_j of those that left - α Σ (y_i - x)) / N', for N clients before and N' now.
+  /// -h' / α, where h' = (N h - Σ n_j h_j of those that left - α Σ n_i (y_i - x)) / N', for clients that count N before and N' now.
   Handle next_drift(const Node& node, const Handle& drift, const Weights& weights, const std::vector<Weights>& parts,
                     const FederatedRounds::Server::Turnover& clients) const {
     const double now = clients.now, share = 1 / now;
     std::vector<Term> terms;
-    for (const Weights& part : parts) terms.push_back({part->value, share});
+    for (const Weights& part : parts) terms.push_back({part->value, rounds_.count(node, part) * share});
     for (const auto& [start, count] : starts_of(node, weights, parts)) terms.push_back({start, -share * count});
     terms.push_back({drift, clients.before / now});
-    for (const Handle& vector : clients.left) terms.push_back({vector, share / alpha_});
+    for (const Term& left : clients.left) terms.push_back({left.vector, left.factor * share / alpha_});
     return node.algebra().combination(terms);
   }
 
-  /// x as it has arrived at the clients, and at how many of them; nobody was sent the initial weights.
-  static std::vector<std::pair<Handle, double>> starts_of(const Node& node, const Weights& weights, const std::vector<Weights>& parts) {
+  /// x as it has arrived at the clients, and what those count; nobody was sent the initial weights.
+  std::vector<std::pair<Handle, double>> starts_of(const Node& node, const Weights& weights, const std::vector<Weights>& parts) const {
     std::vector<std::pair<Handle, double>> starts;
     for (const Weights& part : parts) {
       const Handle start = weights->version == 0 ? weights->value : node.as_held_by(part->made().front().worker, weights)->value;
       const auto known = std::ranges::find_if(starts, [&](const auto& each) { return each.first.key() == start.key(); });
       if (known == starts.end())
-        starts.emplace_back(start, 1);
+        starts.emplace_back(start, rounds_.count(node, part));
       else
-        ++known->second;
+        known->second += rounds_.count(node, part);
     }
     return starts;
   }
@@ -93,7 +94,7 @@ class FedDyn final : public Scheme {
 };
 
 std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = FederatedRounds::parameters();
+  std::vector<Parameter> all = FederatedRounds::parameters(Average::By::plain);
   all.push_back({.name = "alpha", .fallback = "0.01", .meaning = "strength of the regularization", .range = Range::above(0)});
   all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
   return all;

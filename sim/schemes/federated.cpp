@@ -68,7 +68,9 @@ std::vector<Parameter> all_parameters(const std::string& refused) {
 }  // namespace
 
 FederatedRounds::FederatedRounds(const Parameters& parameters)
-    : fraction_(parameters.has("fraction") ? parameters.number("fraction") : 1), local_epochs_(parameters.count("local_epochs")) {
+    : fraction_(parameters.has("fraction") ? parameters.number("fraction") : 1),
+      local_epochs_(parameters.count("local_epochs")),
+      average_(parameters) {
   if (parameters.has("clients")) clients_ = parameters.count("clients");
   if (parameters.has("local_steps")) local_steps_ = parameters.count("local_steps");
   if (parameters.has("deadline.time"))
@@ -76,10 +78,14 @@ FederatedRounds::FederatedRounds(const Parameters& parameters)
   if (parameters.has("deadline.late")) partial_ = late_choice.of(parameters) == Late::partial;
   if (parameters.has("over_select")) over_select_ = parameters.number("over_select");
   waits_ = failure_choice.of(parameters) == OnFailure::wait;
-  by_samples_ = selection(parameters).by == By::samples;
+  drawn_by_samples_ = selection(parameters).by == By::samples;
 }
 
-std::vector<Parameter> FederatedRounds::parameters() { return all_parameters(""); }
+std::vector<Parameter> FederatedRounds::parameters(Average::By average) {
+  std::vector<Parameter> all = all_parameters("");
+  all.push_back(Average::parameter(average));
+  return all;
+}
 std::vector<Parameter> FederatedRounds::parameters_without_rounds() { return all_parameters("refused here, where there are no rounds: "); }
 
 void FederatedRounds::refuse_rounds(const Parameters& parameters) {
@@ -165,8 +171,18 @@ FederatedRounds::Server::Server(const FederatedRounds& rounds, Node& node, Node:
       pool_(pool),
       keeps_account_(always_keeps_account || rounds.keeps_account(node)),
       whole_(pool.count == node.workers() && node.is_server()),
-      busy_(node),
-      enrolled_(enrolled()) {}
+      busy_(node) {
+  if (node.plan().clients_keep_vectors) enrolled_ = enrolled();
+}
+
+double FederatedRounds::Server::enrolled() const {
+  const Backend& backend = node_.backend();
+  if (!rounds_.by_samples()) return std::max<Rank>(backend.enrolled(), 1);
+  double all = 0;
+  for (Rank client = 0; client < node_.workers(); ++client)
+    if (backend.is_enrolled(client)) all += rounds_.count(node_, client);
+  return std::max(all, 1.0);
+}
 
 void FederatedRounds::Server::note_invited(const std::vector<Rank>& ranks) {
   for (const Rank rank : ranks) busy_.add(rank);
@@ -271,7 +287,8 @@ Task<std::vector<Weights>> FederatedRounds::Server::of_those_invited(Weights wei
       continue;
     }
     if (const KeptVector* const left = (*arrived)->kept()) {
-      if (const Handle& vector = left->after(counted(arrived->sender.rank)); !vector.empty()) left_.push_back(vector);
+      if (const Handle& vector = left->after(counted(arrived->sender.rank)); !vector.empty())
+        left_.push_back({vector, rounds_.count(node_, arrived->sender.rank)});
       counted_.erase(arrived->sender.rank);
       continue;
     }
@@ -291,20 +308,9 @@ Task<std::vector<Weights>> FederatedRounds::Server::of_those_invited(Weights wei
   co_return payloads(parts);
 }
 
-std::vector<double> FederatedRounds::shares(const Node& node, const std::vector<Weights>& parts) const {
-  if (by_samples_) return std::vector<double>(parts.size(), 1 / static_cast<double>(parts.size()));
-  return shares_of_samples(node, parts);
-}
-
-std::vector<double> FederatedRounds::shares_of_samples(const Node& node, const std::vector<Weights>& parts) {
-  std::vector<double> shares;
-  double total = 0;
-  for (const Weights& part : parts) {
-    shares.push_back(static_cast<double>(node.part_samples(part->made().front().worker)));
-    total += shares.back();
-  }
-  for (double& share : shares) share /= total;
-  return shares;
+Weights FederatedRounds::mean(const Node& node, const std::vector<Weights>& parts) const {
+  const Algebra& algebra = node.algebra();
+  return by_samples() ? algebra.weighted_mean(parts, Average::shares(counts(node, parts))) : algebra.mean(parts);
 }
 
 }  // namespace straggler

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/schemes/busy_clients.hpp"
+#include "sim/training/average.hpp"
 #include "sim/training/gather.hpp"
 
 namespace straggler {
@@ -49,8 +50,8 @@ class LocalGradient final {
 class FederatedRounds {
  public:
   explicit FederatedRounds(const Parameters& parameters);
-  /// The declarations that a scheme adds to its parameters.
-  static std::vector<Parameter> parameters();
+  /// The declarations that a scheme adds to its parameters. `average`: the default.
+  static std::vector<Parameter> parameters(Average::By average);
   /// The subset that determines how long a client trains, for schemes in which all clients take part.
   static std::vector<Parameter> local_parameters();
   /// The same for a scheme without rounds, in which no client can be late: parameters that make no sense there are declared, so that they
@@ -59,6 +60,10 @@ class FederatedRounds {
   /// Throws std::invalid_argument if one of those is given.
   static void refuse_rounds(const Parameters& parameters);
   static ClientSelection selection(const Parameters& parameters);
+  /// For SchemeEntry::average: clients that are drawn by samples count the same in a round, but are in more of them.
+  static std::optional<Average::By> average(const Parameters& parameters) {
+    return selection(parameters).by == ClientSelection::By::samples ? Average::By::samples : Average::declared(parameters);
+  }
   /// Rounds in an epoch: a client's local epoch is a pass over its own part, or over its share of the pool. None: a deadline decides.
   std::optional<double> per_epoch(const TrainingPlan& plan) const;
   /// Of a round in which this many vectors as long as the weights travel to each client and back, in total. Unknown where some are late.
@@ -99,10 +104,25 @@ class FederatedRounds {
   }
 
   bool has_deadline() const { return deadline_.has_value(); }
-  /// Of each part, its client's weight in the mean: its share of the samples that all of these clients have, n_k / Σ n_k; the same for all
-  /// where clients with more samples are drawn more often.
-  std::vector<double> shares(const Node& node, const std::vector<Weights>& parts) const;
-  static std::vector<double> shares_of_samples(const Node& node, const std::vector<Weights>& parts);
+  /// What a client counts among all: by samples n_k, those of its part of the data.
+  double count(const Node& node, Rank client) const { return average_.count(static_cast<double>(node.part_samples(client))); }
+  /// What all clients that contributed to a part count.
+  template <class T>
+  double count(const Node& node, const T& part) const {
+    double all = 0;
+    for (const Contribution& made : part->made()) all += count(node, made.worker);
+    return all;
+  }
+  /// The same of each part of a round; equal where clients are drawn by their samples, which then count already.
+  template <class T>
+  std::vector<double> counts(const Node& node, const std::vector<T>& parts) const {
+    std::vector<double> all;
+    for (const T& part : parts) all.push_back(drawn_by_samples_ ? 1 : count(node, part));
+    return all;
+  }
+  bool by_samples() const { return average_.by_samples(); }
+  /// Of the parts of a round.
+  Weights mean(const Node& node, const std::vector<Weights>& parts) const;
 
   /// The batches of one client in one round.
   class LocalBatches {
@@ -146,14 +166,15 @@ class FederatedRounds {
     Task<std::vector<Weights>> contributions(Weights weights);
     /// To the next round.
     void invite(const Weights& weights);
-    /// Of clients that keep vectors: how many have joined and not left, before and now, and the vectors of those that have left since the
-    /// last call. Of a mean over `before` clients the sum over those `now` is before · mean - Σ left; who joins has 0.
+    /// Of clients that keep vectors: what those that have joined and not left count, before and now, and the vectors of those that have
+    /// left since the last call, each with what its client counts as factor. Of a mean over those `before` the sum over those `now` is
+    /// before · mean - Σ left; who joins has 0.
     struct Turnover {
-      Rank before, now;  // at least 1
-      std::vector<Handle> left;
+      double before, now;  // at least 1
+      std::vector<Term> left;
     };
     Turnover turnover() {
-      const Rank now = enrolled();
+      const double now = node_.members_change() ? enrolled() : enrolled_;
       return {std::exchange(enrolled_, now), now, std::exchange(left_, {})};
     }
 
@@ -165,7 +186,7 @@ class FederatedRounds {
     bool may_invite(Rank rank) const;
     /// Where clients keep vectors, each is told which of its contributions counted last.
     void send_invitations(const Weights& weights, std::span<const Rank> ranks) const;
-    Rank enrolled() const { return std::max<Rank>(node_.backend().enrolled(), 1); }
+    double enrolled() const;
     std::uint64_t counted(Rank rank) const {
       const auto known = counted_.find(rank);
       return known == counted_.end() ? KeptVector::never : known->second;
@@ -185,8 +206,8 @@ class FederatedRounds {
     int empty_rounds_ = 0;  // consecutive rounds without an answer to their invitations
     // Of clients that keep vectors:
     std::map<Rank, std::uint64_t> counted_;  // the version from which a client's last contribution that counted began
-    std::vector<Handle> left_;               // by clients since the last turnover
-    Rank enrolled_;
+    std::vector<Term> left_;                 // by clients since the last turnover
+    double enrolled_ = 0;
   };
 
  private:
@@ -204,8 +225,9 @@ class FederatedRounds {
   std::optional<Time> deadline_;
   bool partial_ = false;  // at the deadline a client sends its present result
   double over_select_ = 1;
-  bool waits_ = false;       // for clients that crash
-  bool by_samples_ = false;  // clients are drawn in proportion to their samples
+  bool waits_ = false;  // for clients that crash
+  bool drawn_by_samples_ = false;
+  Average average_;
 };
 
 }  // namespace straggler

@@ -45,7 +45,7 @@ class FedNova final : public Scheme {
   /// x - τ_eff Σ p_k d_k = (1 - Σ p_k τ_eff/|a_k|) x + Σ (p_k τ_eff/|a_k|) y_k. Running statistics are averaged as they are.
   Weights normalized(const Node& node, const Weights& weights, const std::vector<Weights>& parts) const {
     const Algebra& algebra = node.algebra();
-    const std::vector<double> shares = rounds_.shares(node, parts);
+    const std::vector<double> shares = Average::shares(rounds_.counts(node, parts));
     std::vector<double> norms;  // |a_k|₁; 0 without a step
     double effective = 0;
     for (std::size_t k = 0; k < parts.size(); ++k) {
@@ -74,7 +74,7 @@ class FedNova final : public Scheme {
 
 std::vector<Parameter> parameters() {
   constexpr auto reset = MomentumAtSync::Mode::reset;  // the only one for which |a_k|₁ holds
-  std::vector<Parameter> all = FederatedRounds::parameters();
+  std::vector<Parameter> all = FederatedRounds::parameters(Average::By::samples);
   all.push_back(MomentumAtSync::choice.only({reset}).parameter(reset, "what a round does to the clients' momentum"));
   all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
   return all;
@@ -96,6 +96,7 @@ const Register<SchemeEntry> entry({
     .examples = {{{"fraction", "0.5"}}, {{"local_epochs", "2"}}, {{"clients", "2"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedNova>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
+    .average = FederatedRounds::average,
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },

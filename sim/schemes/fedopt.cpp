@@ -44,7 +44,7 @@ class FedOpt final : public Scheme {
     for (;;) {
       const std::vector<Weights> parts = co_await clients.contributions(weights);
       if (!parts.empty()) {
-        const Weights mean = node.weighted_mean(parts, rounds_.shares(node, parts));
+        const Weights mean = rounds_.mean(node, parts);
         const Gradient change = algebra.difference(weights, mean);  // -Δ
         const Weights next = co_await node.step(optimizer, weights, change);
         weights = algebra.with_statistics(next, change);
@@ -72,7 +72,7 @@ OptimizerChoice server_optimizer(const Parameters& parameters) {
 
 std::vector<Parameter> parameters() {
   const Range share{0, 1, false, true};
-  std::vector<Parameter> all = FederatedRounds::parameters();
+  std::vector<Parameter> all = FederatedRounds::parameters(Average::By::samples);
   all.push_back(server_choice.parameter(Server::adam, "the server's optimizer"));
   all.push_back({.name = "server_rate", .required = true, .meaning = "the server's learning rate", .range = Range::above(0)});
   all.push_back({.name = "beta1", .fallback = "0.9", .meaning = "share of its momentum that the server keeps each round", .range = share});
@@ -95,7 +95,8 @@ const Register<SchemeEntry> entry({
     .family = Family::federated,
     .rule = "w ← Server(w, w - Σ p_k y_k)",
     .paragraph =
-        "The server takes the clients' mean change as a gradient and steps along it with an optimizer: Adam, Adagrad, Yogi or momentum.",
+        "The server takes the clients' mean change as a gradient and steps along it with an optimizer: Adam, Adagrad, Yogi or momentum. "
+        "`beta1` is 0.9 with `adagrad` too. The paper's experiments with FedAdagrad have β1 = 0.",
     .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(2),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},
@@ -103,6 +104,7 @@ const Register<SchemeEntry> entry({
     .examples = {{{"server_rate", "0.1"}}, {{"server", "sgd"}, {"server_rate", "1"}}, {{"fraction", "0.5"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedOpt>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
+    .average = FederatedRounds::average,
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },

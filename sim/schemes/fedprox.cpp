@@ -44,7 +44,7 @@ class FedProx final : public Scheme {
     FederatedRounds::Server clients(rounds_, node);
     for (;;) {
       const std::vector<Weights> parts = co_await clients.contributions(weights);
-      if (!parts.empty()) weights = node.weighted_mean(parts, rounds_.shares(node, parts));
+      if (!parts.empty()) weights = rounds_.mean(node, parts);
       weights = co_await node.publish(weights);
       clients.invite(weights);
     }
@@ -56,7 +56,7 @@ class FedProx final : public Scheme {
 };
 
 std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = FederatedRounds::parameters();
+  std::vector<Parameter> all = FederatedRounds::parameters(Average::By::samples);
   all.push_back({.name = "mu",
                  .fallback = "0.01",
                  .meaning = "pull towards the weights of the round, times the distance from them; 0: fedavg",
@@ -81,6 +81,7 @@ const Register<SchemeEntry> entry({
     .examples = {{{"fraction", "0.5"}, {"mu", "0.1"}}, {{"mu", "0"}}, {{"clients", "2"}, {"local_steps", "3"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<FedProx>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
+    .average = FederatedRounds::average,
     .plain_sgd_alone = {{{"mu", "0"}, {"momentum_at_sync", "keep"}}},
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,

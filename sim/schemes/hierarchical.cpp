@@ -1,5 +1,5 @@
 // Hierarchical federated averaging: each aggregator averages its clients' weights κ2 = edge_rounds times, after local epochs of the clients
-// each time; then the server averages the aggregators' weights. Both weigh by numbers of samples:
+// each time; then the server averages the aggregators' weights. Both weigh by numbers of samples, or all clients alike (n_k = 1):
 //   aggregator ℓ:  w_ℓ ← Σ_k (n_k / N_ℓ) w_k,   server:  w ← Σ_ℓ (N_ℓ / Σ N_ℓ) w_ℓ,
 // where n_k are the samples of client k, and N_ℓ those of all clients of ℓ that contributed.
 // Liu, Zhang, Song, Letaief, Client-Edge-Cloud Hierarchical Federated Learning, ICC 2020, algorithm 1.
@@ -15,24 +15,6 @@
 
 namespace straggler::schemes::hierarchical {
 namespace {
-
-double samples_of(const Node& node, const Weights& weights) {
-  double samples = 0;
-  for (const Contribution& made : weights->made()) samples += static_cast<double>(node.part_samples(made.worker));
-  return samples;
-}
-
-/// Weighted by the samples of the contributing clients.
-Weights average(Node& node, const std::vector<Weights>& parts) {
-  std::vector<double> shares;
-  double total = 0;
-  for (const Weights& part : parts) {
-    shares.push_back(samples_of(node, part));
-    total += shares.back();
-  }
-  for (double& share : shares) share /= total;
-  return node.weighted_mean(parts, shares);
-}
 
 /// The clients' contributions in the rounds of one version of the run, joined to one each.
 class Contributed {
@@ -123,7 +105,7 @@ class Hierarchical final : public Scheme {
         invited = false;
         const std::vector<Weights> parts = co_await clients.contributions(weights);
         if (!parts.empty()) {
-          const Weights mean = node.weighted_mean(parts, local_.shares(node, parts));
+          const Weights mean = local_.mean(node, parts);
           contributed.add(mean);
           weights = next_round(node, group, mean);
         } else if (local_.has_deadline()) {
@@ -150,7 +132,7 @@ class Hierarchical final : public Scheme {
         const std::vector<From<Weights>> parts = co_await round_of(node, group, weights);
         if (parts.empty()) break;  // no client of the group is in
         for (const From<Weights>& part : parts) waiting.push_back(part.sender);
-        const Weights mean = average(node, payloads(parts));
+        const Weights mean = mean_of_all(node, payloads(parts));
         contributed.add(mean);
         weights = next_round(node, group, mean);
       }
@@ -173,11 +155,18 @@ class Hierarchical final : public Scheme {
           co_await node.receive<MembershipNotice>();
         }
       } else {
-        const Weights mean = average(node, parts);
+        const Weights mean = mean_of_all(node, parts);
         weights = co_await node.publish(mean);
       }
       for (const Rank aggregator : aggregators) node.post(aggregator, weights);
     }
+  }
+
+  /// Each part counts what its clients do: nobody drew them.
+  Weights mean_of_all(Node& node, const std::vector<Weights>& parts) const {
+    std::vector<double> counts;
+    for (const Weights& part : parts) counts.push_back(local_.count(node, part));
+    return node.weighted_mean(parts, Average::shares(counts));
   }
 
   static bool nobody_is_in(const Node& node) {
@@ -238,7 +227,7 @@ std::vector<Parameter> parameters() {
        .type = ValueType::count,
        .meaning = "number of aggregators, at most one per worker; default: one per rack, or the square root of the number of workers",
        .range = Range::at_least(1)}};
-  for (Parameter& shared : FederatedRounds::parameters()) {
+  for (Parameter& shared : FederatedRounds::parameters(Average::By::samples)) {
     if (shared.name == "fraction") {
       shared.fallback.reset();
       shared.meaning = "share of the clients of each group that take part in a round; default: all";
@@ -296,6 +285,7 @@ const Register<SchemeEntry> entry({
                  {{"edge_rounds", "2"}, {"aggregators", "2"}, {"fraction", "0.5"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<Hierarchical>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::server; },
+    .average = FederatedRounds::average,
     .plain_sgd_alone = {{{"edge_rounds", "1"}, {"momentum_at_sync", "keep"}}},
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return rounds_per_epoch(parameters, plan); },
     .selection = FederatedRounds::selection,

@@ -92,6 +92,7 @@ const Register<SchemeEntry> entry({
       return std::make_unique<LocalSgdByAllReduce>(parameters);
     },
     .exchange = exchange_via,
+    .average = Average::alike,
     .plain_sgd_alone = {{{"steps", "4"}}, {{"steps", "4"}, {"via", "server"}}},
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {

@@ -13,9 +13,6 @@ namespace {
 enum class Counters { persist, reset };
 constexpr ChoiceTable<Counters> counters_choice("counters", {{Counters::persist, "persist"}, {Counters::reset, "reset"}});
 
-enum class Average { plain, by_samples };
-constexpr ChoiceTable<Average> average_choice("average", {{Average::plain, "plain"}, {Average::by_samples, "by_samples"}});
-
 enum class Interrupt { immediate, boundary };
 constexpr ChoiceTable<Interrupt> interrupt_choice("interrupt", {{Interrupt::immediate, "immediate"}, {Interrupt::boundary, "boundary"}});
 
@@ -26,29 +23,26 @@ struct NonblockingOptions {
   explicit NonblockingOptions(const Parameters& parameters)
       : minibatch(parameters.count("minibatch")),
         reset_counters(counters_choice.of(parameters) == Counters::reset),
-        by_samples(average_choice.of(parameters) == Average::by_samples),
+        average(parameters),
         at_boundary(interrupt_choice.of(parameters) == Interrupt::boundary),
         momentum(parameters) {}
   std::int64_t minibatch;
   bool reset_counters;  // false: after a sync each worker goes on with the rest of its batch
-  bool by_samples;      // weigh contributions by the samples in them
-  bool at_boundary;     // finish the current mini-batch before stopping
+  Average average;
+  bool at_boundary;  // finish the current mini-batch before stopping
   MomentumAtSync momentum;
 };
 
-/// Shares of the contributions in an average: equal, or in proportion to their samples.
+/// Of each contribution, by the samples in it.
 template <class T>
-std::vector<double> shares_of(const std::vector<T>& parts, bool by_samples) {
-  std::vector<double> shares;
-  double total = 0;
+std::vector<double> shares_of(const std::vector<T>& parts, const Average& average) {
+  std::vector<double> counts;
   for (const T& part : parts) {
     double samples = 0;
     for (const Contribution& made : part->made()) samples += static_cast<double>(made.samples);
-    shares.push_back(by_samples ? samples : 1);
-    total += shares.back();
+    counts.push_back(average.count(samples));
   }
-  for (double& share : shares) share /= total;
-  return shares;
+  return Average::shares(std::move(counts));
 }
 
 /// One worker's way through its batches. Both exchanges share it; they differ in what a worker contributes.
@@ -126,7 +120,8 @@ class NonblockingWeights final : public Scheme {
     Weights weights = node.initial_weights();
     for (;;) {
       const std::vector<Weights> parts = co_await gather<Weights>(node, weights->version);
-      const Weights average = options_.by_samples ? node.weighted_mean(parts, shares_of(parts, true)) : node.mean(parts);
+      const Weights average =
+          options_.average.by_samples() ? node.weighted_mean(parts, shares_of(parts, options_.average)) : node.mean(parts);
       weights = co_await node.publish(average);
       node.broadcast(weights);
     }
@@ -167,7 +162,7 @@ class NonblockingGradients final : public Scheme {
     for (;;) {
       const std::vector<Gradient> sums = co_await gather<Gradient>(node, weights->version);
       // Each worker stepped at the rate of one already.
-      const Gradient average = node.algebra().counted_as(node.weighted_sum(sums, shares_of(sums, options_.by_samples)), 1);
+      const Gradient average = node.algebra().counted_as(node.weighted_sum(sums, shares_of(sums, options_.average)), 1);
       weights = co_await node.step(weights, average);
       weights = co_await node.publish(weights);
       node.broadcast(weights);
@@ -207,7 +202,7 @@ const Register<SchemeEntry> entry({
                     .meaning = "samples of one local step; the last one of a batch may be smaller",
                     .range = Range::at_least(1)},
                    counters_choice.parameter(Counters::persist, "after a sync, continue with the rest of the batch, or start a whole one"),
-                   average_choice.parameter(Average::plain, "weigh contributions equally, or by their samples"),
+                   Average::parameter(Average::By::plain),
                    interrupt_choice.parameter(Interrupt::immediate, "stop inside the current mini-batch, or after it"),
                    exchanged_choice.parameter(Exchanged::weights,
                                               "what is averaged: weights, or sums of local gradients that the server steps on"),

@@ -70,6 +70,7 @@ const Register<SchemeEntry> entry({
     .examples = {{{"steps", "3"}, {"start.epochs", "0.5"}}, {{"start.epochs", "0"}}, {{"momentum_at_sync", "average"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<PostLocalSgd>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::all_reduce; },
+    .average = Average::alike,
     .plain_sgd_alone = {{{"steps", "4"}, {"start.epochs", "0.5"}}},
     // More at first: the number of an epoch is not fixed.
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) -> std::optional<double> {

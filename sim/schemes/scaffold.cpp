@@ -4,12 +4,15 @@
 //   c_i⁺ = c_i - c + (x - y_i) / (K lr) = (1/K) Σ g_i(y);
 // the server averages uniformly over the S clients of the round, of N in all,
 //   x ← x + server_rate (1/S) Σ (y_i - x),   c ← c + (1/N) Σ (c_i⁺ - c_i).
+// With `average: by_samples` each client counts its samples n_i: N is Σ n_i of all, S that of the round, and c the weighted mean.
 // Karimireddy et al., SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020. The two forms of c_i⁺ are the same for
 // plain SGD; the second one, which is used here, holds for other optimizers too. Their state starts anew in each round.
 //
-// c is always the mean of the N clients' c_i: a client takes c_i⁺ for its c_i only if its contribution counted, as its next invitation
+// c is always the mean of all clients' c_i: a client takes c_i⁺ for its c_i only if its contribution counted, as its next invitation
 // says. A crash leaves c_i as it is, and who crashes for good stays in c. A client that joins has c_i = 0: c ← c N / (N + 1). One that
 // leaves sends its c_i: c ← (N c - c_i) / (N - 1).
+#include <numeric>
+
 #include "sim/schemes/federated.hpp"
 
 namespace straggler::schemes::scaffold {
@@ -68,7 +71,7 @@ class Scaffold final : public Scheme {
     }
   }
 
-  /// With c' = (N c - Σ c_j of those that left + Σ (c_i⁺ - c_i)) / N', for N clients before and N' now.
+  /// With c' = (N c - Σ n_j c_j of those that left + Σ n_i (c_i⁺ - c_i)) / N', for clients that count N before and N' now.
   Weights next_weights(Node& node, const Weights& weights, const std::vector<Weights>& parts,
                        const FederatedRounds::Server::Turnover& clients) const {
     const Algebra& algebra = node.algebra();
@@ -76,11 +79,15 @@ class Scaffold final : public Scheme {
     std::vector<Term> terms = {{find_attached(weights->attached(), control), clients.before / now}};
     Weights next = weights;
     if (!parts.empty()) {
-      const Weights average = node.mean(parts);  // of the attached vectors, too
-      terms.push_back({find_attached(average->attached(), control), static_cast<double>(parts.size()) / now});
-      next = algebra.blend(average, weights, 1 - server_rate_);
+      std::vector<double> counts;  // among all clients, however those of a round are drawn
+      for (const Weights& part : parts) counts.push_back(rounds_.count(node, part));
+      const std::vector<double> shares = Average::shares(counts);
+      std::vector<Term> changes;
+      for (std::size_t i = 0; i < parts.size(); ++i) changes.push_back({find_attached(parts[i]->attached(), control), shares[i]});
+      terms.push_back({algebra.combination(changes), std::accumulate(counts.begin(), counts.end(), 0.0) / now});
+      next = algebra.blend(rounds_.mean(node, parts), weights, 1 - server_rate_);
     }
-    for (const Handle& vector : clients.left) terms.push_back({vector, -1 / now});
+    for (const Term& left : clients.left) terms.push_back({left.vector, -left.factor / now});
     return algebra.attach(algebra.without_attached(next), control, algebra.combination(terms));
   }
 
@@ -89,7 +96,7 @@ class Scaffold final : public Scheme {
 };
 
 std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = FederatedRounds::parameters();
+  std::vector<Parameter> all = FederatedRounds::parameters(Average::By::plain);
   all.push_back(
       {.name = "server_rate", .fallback = "1", .meaning = "step of the server along the clients' mean change", .range = Range::above(0)});
   all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));

@@ -72,6 +72,7 @@ const Register<SchemeEntry> entry({
     .examples = {{{"steps", "3"}}, {{"beta", "0"}}, {{"alpha", "0.5"}, {"momentum_at_sync", "reset"}}},
     .make = [](const Parameters& parameters) { return std::make_unique<SlowMomentum>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::all_reduce; },
+    .average = Average::alike,
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {
           return plan.batches_per_epoch() / plan.workers / static_cast<double>(parameters.count("steps"));

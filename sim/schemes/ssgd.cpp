@@ -71,6 +71,7 @@ const Register<SchemeEntry> entry({
       return std::make_unique<SsgdByAllReduce>();
     },
     .exchange = exchange_via,
+    .average = Average::alike,
     .plain_sgd_alone = {{}, {{"via", "server"}}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
     .sends_gradients = [](const Parameters&) { return true; },

@@ -58,6 +58,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Peer present(Rank worker) const override { return workers_.present_life(worker); }
   bool awaits(Rank worker) const override { return !world_.is_worker(worker) || workers_.awaits(worker); }
   Rank enrolled() const override { return workers_.enrolled(); }
+  bool is_enrolled(Rank worker) const override { return workers_.is_enrolled(worker); }
   std::uint64_t first_version(Rank worker) const override { return publications_.first_version(worker); }
   bool reduces() const override { return reductions_.any(); }
   bool members_change() const override { return workers_.change(); }

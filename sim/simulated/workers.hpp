@@ -76,6 +76,7 @@ class Workers {
   Rank members() const { return members_; }
   /// Those that have joined and have not left; one that leaves while it is down stays among them, as one that crashed for good.
   Rank enrolled() const { return enrolled_; }
+  bool is_enrolled(Rank worker) const { return not_enrolled_.empty() || !not_enrolled_[index_of(worker)]; }
   void set_enrolled(Rank worker, bool enrolled);
   /// Of its lives, the present one, or the last one if it is down.
   Peer present_life(Rank worker) const { return {worker, lives_.empty() ? Peer::any_life : lives_[index_of(worker)]}; }

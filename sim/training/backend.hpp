@@ -47,6 +47,7 @@ class Backend {
   virtual bool awaits(Rank worker) const = 0;
   /// Workers that have joined and have not left, whether they are up or not.
   virtual Rank enrolled() const = 0;
+  virtual bool is_enrolled(Rank worker) const = 0;
   /// Where workers publish weights of their own: the version of the weights from which the present life of `worker` began.
   virtual std::uint64_t first_version(Rank /*worker*/) const { return 0; }
   /// Where workers publish weights of their own and run free: `teller`, one of the two, reports that they have averaged.

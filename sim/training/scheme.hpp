@@ -14,6 +14,7 @@
 #include "sim/base/rank.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/engine/process.hpp"
+#include "sim/training/average.hpp"
 #include "sim/training/client_selection.hpp"
 #include "sim/training/versions.hpp"
 
@@ -132,6 +133,8 @@ struct SchemeEntry {
   std::function<bool(const Parameters&)> reduces = [](const Parameters&) { return false; };
   /// Whose weights the versions are. The scheme's code is the same in each case: every worker publishes each of its updates.
   std::function<Versions(const Parameters&)> versions = [](const Parameters&) { return Versions::shared; };
+  /// What workers count in the means that make its versions. None: a version is no mean over workers, or the fastest decide who is in it.
+  std::function<std::optional<Average::By>(const Parameters&)> average = Average::declared;
   /// True: a worker's next weights include its last contribution, since an update comes between. False: it may continue before that.
   bool answers_hold_own = true;
   /// With `answers: in_turn`: the most answers that its server lets leave side by side (sim/training/answers.hpp).

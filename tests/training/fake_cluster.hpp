@@ -198,6 +198,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   Peer present(Rank worker) const override { return {worker, Peer::any_life}; }
   bool awaits(Rank worker) const override { return is_in(worker); }
   Rank enrolled() const override { return plan_.workers; }
+  bool is_enrolled(Rank) const override { return true; }
   bool reduces() const override { return true; }
   bool members_change() const override { return fake_.members_change; }
   std::int32_t forced_choice(Rank) override { return -1; }

@@ -247,6 +247,11 @@ std::vector<Rank> unfit_workers(const SchemeVariant& variant) {
   return unfit;
 }
 
+nlohmann::ordered_json average_of(const SchemeVariant& variant) {
+  const std::optional<Average::By> by = variant.entry->average(variant.parameters);
+  return by ? nlohmann::ordered_json(Average::choice.name_of(*by)) : nlohmann::ordered_json();
+}
+
 /// The facts with the defaults (required parameters as in the first example), and the other variants that the tests of all schemes use.
 void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   const std::vector<SchemeVariant> variants = variants_of(scheme);
@@ -260,6 +265,7 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   json["exchange"] = name_of(variants.front().exchange());
   json["asynchronous"] = variants.front().asynchronous();
   json["versions"] = name_of(variants.front().versions());
+  json["average"] = average_of(variants.front());
   json["real"] = scheme.real;
   json["sends_gradients"] = scheme.sends_gradients(variants.front().parameters);
   json["compressible"] = scheme.compressible(variants.front().parameters);
@@ -272,6 +278,7 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
     json["variants"].push_back({{"parameters", json_of(variant.given)},
                                 {"exchange", name_of(variant.exchange())},
                                 {"asynchronous", variant.asynchronous()},
+                                {"average", average_of(variant)},
                                 {"unfit_workers", unfit_workers(variant)},
                                 {"aggregators_of_4_workers", aggregators_of_four(variant)},
                                 {"sends_gradients", scheme.sends_gradients(variant.parameters)},

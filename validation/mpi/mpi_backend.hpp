@@ -80,6 +80,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   Peer present(Rank worker) const override { return {worker, Peer::any_life}; }
   bool awaits(Rank) const override { return true; }
   Rank enrolled() const override { return task_.plan.workers; }
+  bool is_enrolled(Rank) const override { return true; }
   bool members_change() const override { return false; }
   bool reduces() const override { return task_.reduces || (task_.plan.workers == 1 && !task_.has_server && !own_versions()); }
   void averaged(Rank teller, const Averaging& averaging) override;
