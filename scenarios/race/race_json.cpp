@@ -116,7 +116,7 @@ std::string race_json(const Race& race, const RaceReader& reader, const RaceOutc
   json["tuning"] = tuning_json(race, reader, outcome);
   json["reasons"] = outcome.reasons;
   json["notes"] = reader.notes();
-  json["warnings"] = Json::array();
+  json["warnings"] = outcome.warnings;
   for (const Tuned& tuned : outcome.tuned)
     for (const std::string& warning : tuned.warnings) json["warnings"].push_back(warning);
   for (const std::string& warning : outcome.endings().notes()) json["warnings"].push_back(warning);

@@ -22,6 +22,7 @@ struct RaceOutcome {
   std::vector<std::vector<RaceRun>> runs;  // [entrants][seeds]
   std::vector<Verdict> verdicts;           // [finishes]
   std::vector<std::string> reasons;        // sentences: why the one ahead is faster than each that it beats (race_reasons.hpp)
+  std::vector<std::string> warnings;       // about the entrants as they are given
   std::vector<std::string> failures;       // runs of the race that failed; they count as missed
   std::vector<std::string> failed_candidates;
   bool interrupted = false;  // all of the above are empty

@@ -7,7 +7,9 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/race/race_reasons.hpp"
 #include "scenarios/schema/writer.hpp"
+#include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
+#include "sim/training/scheme.hpp"
 
 namespace straggler {
 namespace {
@@ -105,6 +107,7 @@ RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool
   }
   for (const Finish& finish : reader.finishes()) outcome.verdicts.push_back(judge(outcome.times(finish), {.paired = race.paired}));
   outcome.reasons = race_reasons(race, reader, outcome);
+  if (auto warning = two_optima_warning(race, reader)) outcome.warnings.push_back(std::move(*warning));
   return outcome;
 }
 
@@ -116,6 +119,34 @@ std::optional<std::string> too_few_seeds_warning(const Race& race) {
       "and {} is judged at {:.2g}; --seeds {} could tell",
       race.seeds, smallest_rank_p(race.seeds), pairs == 1 ? std::string("the pair") : fmt::format("the first of {} pairs", pairs),
       family_wise_error / static_cast<double>(pairs), needed);
+}
+
+std::optional<std::string> two_optima_warning(const Race& race, const RaceReader& reader) {
+  if (race.timing_only) return std::nullopt;
+  const std::vector<std::string> first = race.tuning ? race.tuning->candidates.front() : std::vector<std::string>();
+  std::vector<std::string> alike, by_samples;
+  std::vector<Scenario> scenarios;
+  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
+    const Scenario& scenario = scenarios.emplace_back(reader.racing(entrant, first, 0));
+    const auto& scheme = scenario.training.scheme;
+    const std::optional<Average::By> by = Registry<SchemeEntry>::instance().at(scheme.name).average(scheme.parameters);
+    if (!by)
+      scenarios.pop_back();
+    else
+      (*by == Average::By::plain ? alike : by_samples).push_back(race.entrants[entrant].label);
+  }
+  if (alike.empty() || by_samples.empty()) return std::nullopt;
+  RunOptions options;
+  options.timing_only = true;
+  for (const Scenario& scenario : scenarios) {
+    const PartitionFacts parts = Experiment(scenario, options).explain().partition;
+    if (parts.pool || parts.largest - parts.smallest <= 1) continue;  // an even split
+    return fmt::format(
+        "workers have {} to {} samples, so the entrants aim at two optima: average is plain in {}, by_samples in {}; write the same for "
+        "all",
+        parts.smallest, parts.largest, joined(alike), joined(by_samples));
+  }
+  return std::nullopt;
 }
 
 Description describe(const Race& race, const RaceReader& reader) {

@@ -24,6 +24,10 @@ RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool
 /// alone).
 std::optional<std::string> too_few_seeds_warning(const Race& race);
 
+/// Before anything is computed: entrants average unequally (SchemeEntry::average), and workers have unequal numbers of samples, so that
+/// their optima differ. None: they do not, or timing alone. Throws ScenarioErrors.
+std::optional<std::string> two_optima_warning(const Race& race, const RaceReader& reader);
+
 /// The identity of the race: its scenario, entrants and tuned settings.
 Description describe(const Race& race, const RaceReader& reader);
 

@@ -181,6 +181,7 @@ std::string race_table(const Race& race, const RaceReader& reader, const RaceOut
     text += readable_finish(reader.finishes()[i]) + ": " + sentence(outcome.verdicts[i], labels) + "\n";
   for (const std::string& reason : outcome.reasons) text += "why: " + reason + "\n";
   for (const std::string& note : reader.notes()) text += "note: " + note + "\n";
+  for (const std::string& warning : outcome.warnings) text += "warning: " + warning + "\n";
   for (const Tuned& tuned : outcome.tuned)
     for (const std::string& warning : tuned.warnings) text += "warning: " + warning + "\n";
   for (const std::string& warning : outcome.endings().notes()) text += "warning: " + warning + "\n";

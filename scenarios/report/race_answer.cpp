@@ -72,6 +72,7 @@ RaceAnswer answer_of(const Race& race, const RaceReader& reader, const RaceOutco
         answer.finishes.back().times.back().push_back(time ? std::vector<double>{*time} : std::vector<double>());
     }
   }
+  answer.warnings = outcome.warnings;
   if (race.tuning) add_tuning(*race.tuning, reader, outcome, answer);
   answer.notes = reader.notes();
   for (const std::string& warning : outcome.endings().notes()) answer.warnings.push_back(warning);

@@ -139,7 +139,8 @@ int execute_race(const std::vector<std::string>& given) {
   });
   take_over(state, {out, "race", describe(race, reader), [&] { return race_goes_on(race, reader, pool); }}, arguments.common());
   share_with_ranks(pool, arguments, options);
-  if (const auto warning = too_few_seeds_warning(race); warning && !arguments.common().quiet) print_text(stderr, "warning: {}\n", *warning);
+  for (const auto& warning : {too_few_seeds_warning(race), two_optima_warning(race, reader)})
+    if (warning && !arguments.common().quiet) print_text(stderr, "warning: {}\n", *warning);
   const RaceOutcome outcome = run_race(race, reader, pool);
   line.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
