@@ -254,6 +254,9 @@ void define_membership(py::class_<NodeObject>& node) {
       "is_member", [](const NodeObject& self, Rank worker) { return self.node().is_member(worker_rank(self, worker)); }, py::arg("worker"),
       "It is in: it has not crashed, left, or yet to join.");
   node.def(
+      "is_enrolled", [](const NodeObject& self, Rank worker) { return self.node().backend().is_enrolled(worker_rank(self, worker)); },
+      py::arg("worker"), "It has joined and has not left, whether it is up or not.");
+  node.def(
       "awaits",
       [](const NodeObject& self, Rank worker, const std::optional<std::uint64_t>& version) {
         worker_rank(self, worker);

@@ -37,6 +37,7 @@ PAIRS = [
     ({"kind": "sgp"}, {"kind": "py_sgp"}),
     ({"kind": "hierarchical", "edge_rounds": 2, "aggregators": 2}, {"kind": "py_hierarchical"}),
     ({"kind": "scaffold", "clients": 2}, {"kind": "py_scaffold"}),
+    ({"kind": "scaffold", "clients": 2, "average": "by_samples"}, {"kind": "py_scaffold", "average": "by_samples"}),
     ({"kind": "fedasync", "clients": 2}, {"kind": "py_fedasync"}),
 ]
 COMING = {"cluster.workers[0].availability": {"kind": "on_off", "on": "200ms", "off": "100ms"}}

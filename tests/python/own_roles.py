@@ -232,7 +232,8 @@ class Hierarchical:
                 node.post(aggregator, weights)
 
 
-@straggler.scheme("py_scaffold", needs_server=True, parameters={"clients": 2}, sends_gradients=False, asynchronous=False,
+@straggler.scheme("py_scaffold", needs_server=True, parameters={"clients": 2, "average": ["plain", "by_samples"]},
+                  average=lambda given: given["average"], sends_gradients=False, asynchronous=False,
                   family="federated", on_failure=("drop", "wait", "abort"), invites=True, selection="chance", worker_vectors=3,
                   clients_keep_vectors=True, invited=lambda given, workers: min(given["clients"], workers))
 class Scaffold:
@@ -270,18 +271,26 @@ class Scaffold:
             yield node.send(node.server, node.attach(local, "control variate", change))
             weights = yield node.receive(Weights, node.server)
 
+    def count_of(self, node, rank):
+        return 1 if self.average == "plain" else node.samples_of(rank)
+
+    def all_count(self, node):
+        return max(1, sum(self.count_of(node, rank) for rank in range(node.workers) if node.is_enrolled(rank)))
+
     def server(self, node):
         weights = node.initial_weights()
         count = min(self.clients, node.workers)
         rounds = MissableRounds(node, count) if node.members_change else None
-        enrolled = node.enrolled
+        enrolled = self.all_count(node)
         while True:
             parts = yield from rounds.parts(weights) if rounds else own_schemes.of_those_sampled(node, weights, count)
-            before, enrolled, left = enrolled, max(1, node.enrolled), rounds.take_left() if rounds else []
-            average = node.mean(parts)
-            common = node.combination([(node.attached(weights, "control variate"), before / enrolled),
-                                       (node.attached(average, "control variate"), len(parts) / enrolled)]
-                                      + [(vector, -1 / enrolled) for vector in left])
+            before, enrolled, left = enrolled, self.all_count(node), rounds.take_left() if rounds else []
+            counts = [self.count_of(node, part.contributions[0].worker) for part in parts]
+            shares = [each / sum(counts) for each in counts]
+            average = node.mean(parts) if self.average == "plain" else node.weighted_mean(parts, shares)
+            change = node.combination([(node.attached(part, "control variate"), share) for part, share in zip(parts, shares)])
+            common = node.combination([(node.attached(weights, "control variate"), before / enrolled), (change, sum(counts) / enrolled)]
+                                      + [(vector, -self.count_of(node, rank) / enrolled) for rank, vector in left])
             weights = node.attach(node.without_attached(node.blend(average, weights, 0.0)), "control variate", common)
             weights = yield node.publish(weights)
             if rounds:
@@ -357,7 +366,7 @@ class MissableRounds:
             if arrived.leaves:
                 vector = self.node.left_by(arrived, self.counted.pop(rank, None))
                 if vector is not None:
-                    self.left.append(vector)
+                    self.left.append((rank, vector))
                 continue
             self.lives.pop(rank, None)
             awaited = rank in self.awaited and (arrived.version, arrived.progress) == (weights.version, weights.progress)
