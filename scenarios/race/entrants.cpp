@@ -33,7 +33,7 @@ bool is_compressor(const std::string& kind) {
 void check_kind(const std::string& kind) {
   const Vocabulary& known = Vocabulary::from_registries();
   const std::vector<std::string> schemes = known.names(KindGroup::scheme), compressors = known.names(KindGroup::compression);
-  if (known.find(KindGroup::scheme, kind) || known.find(KindGroup::compression, kind) ||
+  if (known.find(KindGroup::scheme, kind) || known.find(KindGroup::compression, kind) || !not_modelled(KindGroup::scheme, kind).empty() ||
       !meant_kind(KindGroup::scheme, kind, schemes).empty())
     return;  // reading the scenario reports the rest
   const std::string meant = meant_kind(KindGroup::compression, kind, compressors);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include "sim/base/suggest.hpp"
 
@@ -90,8 +91,6 @@ struct OtherKind {
 };
 constexpr OtherKind other_kinds[] = {
     {KindGroup::scheme, "bsp", "ssgd"},  // bulk synchronous parallel
-    {KindGroup::scheme, "ddp", "ssgd"},  // PyTorch's DistributedDataParallel
-    {KindGroup::scheme, "distributeddataparallel", "ssgd"},
     {KindGroup::scheme, "sync", "ssgd"},
     {KindGroup::scheme, "syncsgd", "ssgd"},
     {KindGroup::scheme, "synchronous", "ssgd"},
@@ -199,6 +198,40 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::cost_model, "robertalarge", ""},
 };
 
+/// What people look for and Straggler does not model, or has under other keys: docs/limits.md. Not a kind: a key.
+struct Absent {
+  std::optional<KindGroup> group;
+  std::string_view section;  // of a key: the beginning of its path; empty: anywhere
+  std::string_view words;    // between blanks, as `bare` returns them; .pt: names that end so
+  std::string_view says;     // "what there is not; what is nearest"
+};
+constexpr std::string_view sharded =
+    "sharded states (ZeRO, FSDP) are not modelled; the nearest is ssgd, which moves as many bytes as ZeRO-1 and ZeRO-2, and two thirds of "
+    "those of ZeRO-3 and FSDP";
+constexpr std::string_view split_models =
+    "tensor and pipeline parallelism are not modelled; the nearest is ssgd, where every worker has the whole model";
+constexpr std::string_view unequal =
+    "unequal batches are not modelled; all workers have those of training.batch, and slowdown changes how long a group needs for one";
+constexpr Absent absent[] = {
+    {KindGroup::scheme, "", "fsdp fsdp2 hsdp fullyshardeddataparallel zero zero1 zero2 zero3 zerodp deepspeed", sharded},
+    {{}, "", "fsdp zero zerostage zerooptimization sharding shardingstrategy deepspeed", sharded},
+    {KindGroup::scheme, "", "tensorparallel pipelineparallel pipeline gpipe pipedream megatron modelparallel", split_models},
+    {{}, "", "tensorparallel tensorparallelsize pipelineparallel pipelineparallelsize pipelinestages", split_models},
+    {KindGroup::scheme, "", "horovod",
+     "Horovod is a library; write scheme: ssgd, with its way to merge tensors in cluster.network.collective: {overlap: true, merge: time}"},
+    {KindGroup::scheme, "", "ddp distributeddataparallel",
+     "DistributedDataParallel is ssgd in buckets; write scheme: ssgd, with cluster.network.collective: {overlap: true}"},
+    {{}, "",
+     "gradientaccumulation gradientaccumulationsteps accumulation accumulationsteps accumulategradbatches accumulate accumsteps",
+     "gradient accumulation is not modelled; the nearest is a batch of all its samples (training.batch), computed in one piece"},
+    {{}, "cluster.workers", "batch batchsize perworker batchperworker", unequal},
+    {{}, "", "batches batchsizes unequalbatches", unequal},
+    {KindGroup::model, "", "torch pytorch torchvision tensorflow keras jax flax huggingface onnx .pt .pth .onnx .safetensors .h5",
+     "models of other programs are not read; name a built-in one, or give a network's bytes in workload.cost and its times in devices"},
+    {KindGroup::device, "", "cuda rocm mps tpu",
+     "the math runs on CPUs, and a device is only the times of one; name a built-in device such as h100, or describe yours in devices"},
+};
+
 std::string bare(std::string_view key) {
   std::string out;
   for (const char c : key.substr(0, 32))
@@ -241,6 +274,21 @@ bool differ_in_numbers_only(std::string_view a, std::string_view b) {
   return bare(a) != bare(b) && shape(a) == shape(b);
 }
 
+/// `section` of a key. Empty: it is not in the table.
+std::string_view said_of_absent(std::optional<KindGroup> group, std::string_view name, std::string_view section) {
+  if (group == KindGroup::cost_model) group = KindGroup::model;
+  const std::string word = " " + bare(name.substr(0, name.find(':'))) + " ";  // cuda:0 is cuda
+  const std::string end = " " + bare(name.substr(std::min(name.rfind('.'), name.size()))) + " ";
+  for (const Absent& one : absent) {
+    if (one.group != group || !section.starts_with(one.section)) continue;
+    const std::string words = " " + std::string(one.words) + " ";
+    if (words.find(word) != std::string::npos || words.find(end) != std::string::npos) return one.says;
+  }
+  return {};
+}
+
+std::string with_page(std::string_view says) { return says.empty() ? std::string() : std::string(says) + " (docs/limits.md)"; }
+
 /// `meant`: in quotes, or empty.
 std::string unknown(std::string_view what, std::string_view name, const std::string& meant, const std::vector<std::string>& known) {
   return "unknown " + std::string(what) + " " + in_quotes(name) + (meant.empty() ? ";" : "; did you mean " + meant + "?") +
@@ -264,7 +312,11 @@ std::string meant_key(std::string_view key, const std::vector<std::string>& know
   return nearest_name(key, known);
 }
 
+std::string not_modelled(std::string_view key, std::string_view section) { return with_page(said_of_absent({}, key, section)); }
+std::string not_modelled(KindGroup group, std::string_view name) { return with_page(said_of_absent(group, name, {})); }
+
 std::string unknown_key(std::string_view key, const std::vector<std::string>& known, std::string_view section) {
+  if (const std::string says = not_modelled(key, section); !says.empty()) return "unknown key " + in_quotes(key) + ": " + says;
   std::string meant = meant_key(key, known);
   const std::string_view name = before_colon(key);
   if (!meant.empty() && name != key)
@@ -278,6 +330,7 @@ std::string unknown_key(std::string_view key, const std::vector<std::string>& kn
 }
 
 std::string meant_kind(KindGroup group, std::string_view name, const std::vector<std::string>& known) {
+  if (!said_of_absent(group, name, {}).empty()) return {};
   if (const OtherKind* other = other_kind(group, name))
     return std::find(known.begin(), known.end(), other->ours) != known.end() ? std::string(other->ours) : std::string();
   std::vector<std::string> candidates;
@@ -287,6 +340,8 @@ std::string meant_kind(KindGroup group, std::string_view name, const std::vector
 }
 
 std::string unknown_kind(KindGroup group, std::string_view what, std::string_view name, const std::vector<std::string>& known) {
+  if (const std::string says = not_modelled(group, name); !says.empty())
+    return "unknown " + std::string(what) + " " + in_quotes(name) + ": " + says;
   const std::string meant = meant_kind(group, name, known);
   return unknown(what, name, meant.empty() ? meant : "'" + meant + "'", known);
 }

@@ -33,12 +33,13 @@ Field<WorkerGroup> device_name_field() {
       return;
     }
     const std::vector<std::string> all_built_in = context.vocabulary.names(KindGroup::device);
+    const bool absent = !all_built_in.empty() && !not_modelled(KindGroup::device, spec.device).empty();
     if (!context.devices_given) {
-      const std::string meant = nearest_name(spec.device, all_built_in);
+      const std::string meant = absent ? all_built_in.front() : nearest_name(spec.device, all_built_in);
       // Unless just its case is wrong, it is the devices that are missing.
       std::string lower = spec.device;
       for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      if (lower != meant) return;
+      if (lower != meant && !absent) return;
       context.problems.add(node->place, group.path_of("device"), unknown_kind(KindGroup::device, "device", spec.device, all_built_in));
       devices[spec.device] = *built_in_device(context, meant);
       return;

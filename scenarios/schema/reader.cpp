@@ -1,6 +1,7 @@
 #include "scenarios/schema/reader.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "scenarios/schema/file_kind.hpp"
@@ -51,6 +52,17 @@ void read_head(Section& top, Scenario& scenario) {
   }
 }
 
+/// Of a scheme whose updates are no rounds.
+void refuse_rounds(Section& top, const std::string& scheme) {
+  for (const char* const keys : {"training.stop.rounds", "training.evaluate.every.rounds"}) {
+    const YamlNode* node = top.node();
+    std::istringstream path(keys);
+    for (std::string key; node != nullptr && std::getline(path, key, '.');) node = node->find(key);
+    if (node != nullptr)
+      top.context().problems.add(node->place, keys, scheme + " has no rounds; write updates, which counts the published versions");
+  }
+}
+
 /// Checks across parts.
 void check_together(Section& top, const Scenario& scenario) {
   ReadContext& context = top.context();
@@ -67,6 +79,7 @@ void check_together(Section& top, const Scenario& scenario) {
                                                 " worker(s), and the cluster has " + std::to_string(scenario.workers()) +
                                                 "; change cluster.workers or the scheme");
   }
+  if (scheme->has_rounds && !scheme->has_rounds(kind.parameters)) refuse_rounds(top, kind.name);
   check_cluster(context, scenario.cluster);
   check_faults(context, scenario.cluster);
   if (const auto global = scenario.training.batch.global; global && *global < scenario.workers()) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/part.hpp"
 #include "scenarios/schema/read_parts.hpp"
 #include "sim/base/suggest.hpp"
@@ -58,13 +59,25 @@ Field<TrainingSpec> on_failure_field() {
   return field;
 }
 
+/// A list, or a map, is meant for batches that differ between workers.
+Field<BatchSpec> per_worker_field() {
+  Field<BatchSpec> made = field(&BatchSpec::per_worker, {.name = "per_worker",
+                                                         .type = ValueType::count,
+                                                         .range = Range::between(1, most_samples),
+                                                         .meaning = "samples of a worker's batch",
+                                                         .otherwise = "this or `global`"});
+  made.read = [read = made.read](Section& batch, BatchSpec& spec) {
+    const YamlNode* node = batch.find("per_worker");
+    const bool several = node != nullptr && (node->type == YamlNode::Type::sequence || node->type == YamlNode::Type::map);
+    const std::string absent = several ? not_modelled("batches", batch.path()) : std::string();
+    absent.empty() ? read(batch, spec) : batch.problem("per_worker", "is " + what_stands(*node) + ": " + absent);
+  };
+  return made;
+}
+
 Part<BatchSpec> batch_part() {
   return Part<BatchSpec>({
-      field(&BatchSpec::per_worker, {.name = "per_worker",
-                                     .type = ValueType::count,
-                                     .range = Range::between(1, most_samples),
-                                     .meaning = "samples of a worker's batch",
-                                     .otherwise = "this or `global`"}),
+      per_worker_field(),
       field(&BatchSpec::global, {.name = "global",
                                  .type = ValueType::count,
                                  .range = Range::between(1, most_samples),
@@ -114,21 +127,22 @@ Field<ScheduleSpec> schedule_field() {
 constexpr ChoiceTable<StopSpec::OnTarget> on_target_choice("on_target",
                                                            {{StopSpec::OnTarget::stop, "stop"}, {StopSpec::OnTarget::go_on, "continue"}});
 
-/// `rounds` is another word for `updates`.
-Field<StopSpec> rounds_field() {
+/// `rounds` is another word for `updates`, in schemes whose updates are rounds (check_together refuses it in others).
+template <class Spec>
+Field<Spec> rounds_field(std::optional<std::int64_t> Spec::*updates, std::string meaning, std::string otherwise) {
   const ScenarioKey key{.name = "rounds",
                         .type = ValueType::count,
                         .range = Range::between(1, most_updates),
-                        .meaning = "a synonym of `updates`; the smaller one counts",
-                        .otherwise = "no such bound"};
-  Field<StopSpec> field;
+                        .meaning = std::move(meaning),
+                        .otherwise = std::move(otherwise)};
+  Field<Spec> field;
   field.key = key;
-  field.read = [key](Section& stop, StopSpec& spec) {
-    if (const std::optional<Value> rounds = stop.value(key.parameter()))
-      spec.updates = std::min(std::get<std::int64_t>(*rounds), spec.updates.value_or(std::get<std::int64_t>(*rounds)));
+  field.read = [key, updates](Section& section, Spec& spec) {
+    if (const std::optional<Value> rounds = section.value(key.parameter()))
+      spec.*updates = std::min(std::get<std::int64_t>(*rounds), (spec.*updates).value_or(std::get<std::int64_t>(*rounds)));
   };
-  field.write = [](Texts&, const StopSpec&, const WriteContext&) {};
-  field.same = [](const StopSpec&, const StopSpec&) { return true; };
+  field.write = [](Texts&, const Spec&, const WriteContext&) {};
+  field.same = [](const Spec&, const Spec&) { return true; };
   return field;
 }
 
@@ -145,7 +159,9 @@ Part<StopSpec> stop_part() {
                                  .range = Range::between(1, most_updates),
                                  .meaning = "published updates",
                                  .otherwise = "no such bound"}),
-      rounds_field(),
+      rounds_field(&StopSpec::updates,
+                   "a synonym of `updates` where these are rounds, so not in asynchronous schemes; the smaller one counts",
+                   "no such bound"),
       field(&StopSpec::simulated_time, {.name = "simulated_time",
                                         .type = ValueType::time,
                                         .range = some_time(),
@@ -227,13 +243,14 @@ Part<EvaluateSpec> evaluate_part() {
       field(&EvaluateSpec::every_epochs, {.name = "epochs",
                                           .type = ValueType::number,
                                           .range = Range::between(1e-6, most_epochs),
-                                          .meaning = "interval between evaluations (one of the three keys); also evaluates at time 0",
+                                          .meaning = "interval between evaluations (one of these keys); also evaluates at time 0",
                                           .otherwise = only}),
       field(&EvaluateSpec::every_updates, {.name = "updates",
                                            .type = ValueType::count,
                                            .range = Range::between(1, most_updates),
                                            .meaning = "interval in published updates",
                                            .otherwise = only}),
+      rounds_field(&EvaluateSpec::every_updates, "a synonym of `updates`, as in `stop`", only),
       field(&EvaluateSpec::every_simulated_time, {.name = "simulated_time",
                                                   .type = ValueType::time,
                                                   .range = Range::between(1e-9, longest_time),

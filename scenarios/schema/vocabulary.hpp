@@ -46,6 +46,8 @@ struct Word {
   std::function<void(DeviceSpec&)> fill = {};
   // Machines only: puts every figure of the built-in machine, and its name as `machine`, into a fresh IntraSpec.
   std::function<void(IntraSpec&)> fill_intra = {};
+  // Schemes only: whether an update is a round; empty: always.
+  std::function<bool(const Parameters&)> has_rounds = {};
 };
 
 struct Vocabulary {

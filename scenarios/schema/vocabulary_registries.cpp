@@ -31,9 +31,14 @@ std::vector<Word> words_of() {
   return words;
 }
 
+/// Of a synchronous scheme, or between two averages of a local one. Others publish whenever a gradient or a client's result is there.
+bool has_rounds(const SchemeEntry& scheme, const Parameters& parameters) {
+  return scheme.family == Family::synchronous || scheme.family == Family::local || !scheme.asynchronous(parameters);
+}
+
 std::vector<Word> schemes() {
   std::vector<Word> words;
-  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries())
+  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
     words.push_back(
         {entry.name,
          entry.summary,
@@ -41,6 +46,10 @@ std::vector<Word> schemes() {
          [name = entry.name](const Parameters& parameters) { return Registry<SchemeEntry>::instance().at(name).needs_server(parameters); },
          entry.only_workers,
          {}});
+    words.back().has_rounds = [name = entry.name](const Parameters& parameters) {
+      return has_rounds(Registry<SchemeEntry>::instance().at(name), parameters);
+    };
+  }
   return words;
 }
 

@@ -43,6 +43,40 @@ Core core_of(const Parameters& parameters, const TopologyRequest& request) {
   return core;
 }
 
+std::vector<Parameter> with_uplinks(std::vector<Parameter> parameters, const std::string& owner, const std::string& below) {
+  parameters.push_back({"oversubscription",
+                        ValueType::number,
+                        "1",
+                        false,
+                        "sum of the bandwidths of a " + below + ", divided by that of its cable to the core",
+                        Range::between(1, 1e9),
+                        {}});
+  parameters.push_back({"bandwidth",
+                        ValueType::rate,
+                        {},
+                        false,
+                        "bandwidth of each " + owner + "'s cable to the core, each way; default: by oversubscription",
+                        Range::above(0),
+                        {}});
+  parameters.push_back({"latency",
+                        ValueType::time,
+                        {},
+                        false,
+                        "latency of each " + owner + "'s cable to the core; default: the network's link",
+                        Range::between(0, most_latency.seconds()),
+                        {}});
+  return parameters;
+}
+
+Uplinks uplinks_of(const Parameters& parameters, const TopologyRequest& request) {
+  Uplinks uplinks{parameters.number("oversubscription"), std::nullopt, core_of(parameters, request).latency};
+  if (!parameters.has("bandwidth")) return uplinks;
+  if (uplinks.oversubscription != 1)
+    throw std::invalid_argument("has both oversubscription and bandwidth; keep one, as either decides the bandwidth to the core");
+  uplinks.bytes_per_second = parameters.number("bandwidth");
+  return uplinks;
+}
+
 void require_room(const std::string& what, std::size_t limit, std::size_t endpoints, const std::string& remedy) {
   if (endpoints > limit)
     throw std::invalid_argument(what + " has room for " + std::to_string(limit) + " end points, but there are " +

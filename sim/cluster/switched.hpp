@@ -1,6 +1,7 @@
 // Base of topologies whose end points are attached to switches by their NICs: links 2 e and 2 e + 1 are end point e's, then come the cables
 // between switches. A kind adds its switches, its cables and its routes, all in closed form.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,24 @@ struct Core {
 std::vector<Parameter> with_core(std::vector<Parameter> parameters);
 /// Throws std::invalid_argument if the bandwidth is not above 0 or the latency negative.
 Core core_of(const Parameters& parameters, const TopologyRequest& request);
+/// Cables from switches to one core: each has `bandwidth`, or that of the cards below it divided by `oversubscription`.
+struct Uplinks {
+  double oversubscription = 1;
+  std::optional<double> bytes_per_second;
+  Time latency;
+  /// Each way, of the cable above cards that have these rates together.
+  Nics::Rates above(Nics::Rates cards) const {
+    if (bytes_per_second) return {*bytes_per_second, *bytes_per_second};
+    return {cards.up / oversubscription, cards.down / oversubscription};
+  }
+  /// The cable carries all that these cards send and receive.
+  bool carry(Nics::Rates cards) const { return above(cards).up >= cards.up && above(cards).down >= cards.down; }
+};
+/// Adds `oversubscription`, `bandwidth` and `latency`. `owner`: whose cable it is, "rack"; `below`: whose cards, "rack's hosts".
+std::vector<Parameter> with_uplinks(std::vector<Parameter> parameters, const std::string& owner, const std::string& below);
+/// Throws std::invalid_argument on both a bandwidth and an oversubscription, and as core_of.
+Uplinks uplinks_of(const Parameters& parameters, const TopologyRequest& request);
+
 /// Throws std::invalid_argument if the request has more end points than the kind's `limit`.
 void require_room(const std::string& what, std::size_t limit, std::size_t endpoints, const std::string& remedy);
 

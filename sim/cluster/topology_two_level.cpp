@@ -1,6 +1,6 @@
-// Topology `two_level`: hosts in racks, one switch per rack, and one core switch. A rack's cable to the core has, each way, the bandwidth
-// of all its hosts' NICs together, divided by the oversubscription; its latency is that of the network's link. Hosts fill the racks in
-// order; n mod R of the R racks have one host more than the others.
+// Topology `two_level`: hosts in racks, one switch per rack, and one core switch. A rack's cable to the core has, each way, the given
+// bandwidth, or that of all its hosts' NICs together, divided by the oversubscription. Hosts fill the racks in order; n mod R of the R
+// racks have one host more than the others.
 // Al-Fares, Loukissas, Vahdat, A Scalable, Commodity Data Center Network Architecture, SIGCOMM 2008, section 2.1 (oversubscription).
 #include <algorithm>
 #include <cmath>
@@ -19,13 +19,12 @@ class TwoLevel final : public SwitchedTopology {
   TwoLevel(const Parameters& parameters, const TopologyRequest& request)
       : SwitchedTopology(request),
         racks_(static_cast<std::size_t>(parameters.count("racks"))),
-        oversubscription_(parameters.number("oversubscription")),
-        core_(core_of({}, request)) {
+        uplinks_(uplinks_of(parameters, request)) {
     if (racks_ > nics_.size())
       throw std::invalid_argument("racks: there are " + std::to_string(racks_) + " racks but only " + std::to_string(nics_.size()) +
                                   " hosts to put into them; give at most " + std::to_string(nics_.size()));
     hosts_ = EvenSplit<std::size_t>::of(nics_.size(), racks_);
-    set_core(racks_ + 1, racks_, racks_ > 1 ? Way{2, core_.latency + core_.latency} : Way{});
+    set_core(racks_ + 1, racks_, racks_ > 1 ? Way{2, uplinks_.latency + uplinks_.latency} : Way{});
   }
 
   void route(std::uint32_t from, std::uint32_t to, Route& out) const override {
@@ -38,21 +37,23 @@ class TwoLevel final : public SwitchedTopology {
     if (a == b) return;
     out.links[1] = core_link(a);
     out.links[2] = core_link(b) + 1;
-    out.latency += core_.latency + core_.latency;
+    out.latency += uplinks_.latency + uplinks_.latency;
   }
 
  private:
   std::size_t home(std::size_t endpoint) const override { return hosts_.part_of(endpoint); }
   std::string switch_name(std::size_t rack) const override { return "rack/" + std::to_string(rack); }
   Cable cable(std::size_t rack) const override {
-    const Nics::Rates rates = nics_.sum(hosts_.begin(rack), hosts_.begin(rack + 1));
-    return {switch_name(rack), switch_name(rack), "core", rates.up / oversubscription_, rates.down / oversubscription_, core_.latency};
+    const Nics::Rates rates = uplinks_.above(cards_of(rack));
+    return {switch_name(rack), switch_name(rack), "core", rates.up, rates.down, uplinks_.latency};
   }
-  Way between(std::size_t a, std::size_t b) const override { return a == b ? Way{} : Way{2, core_.latency + core_.latency}; }
+  Way between(std::size_t a, std::size_t b) const override { return a == b ? Way{} : Way{2, uplinks_.latency + uplinks_.latency}; }
+  Nics::Rates cards_of(std::size_t rack) const { return nics_.sum(hosts_.begin(rack), hosts_.begin(rack + 1)); }
 
   Bisection bisection() const override {
-    // Without oversubscription the racks' cables carry the full rate of the cards.
-    if (oversubscription_ == 1 || racks_ == 1) return {nics_.halves(), false};
+    bool full_rate = true;
+    for (std::size_t rack = 0; rack < racks_ && full_rate; ++rack) full_rate = uplinks_.carry(cards_of(rack));
+    if (full_rate || racks_ == 1) return {nics_.halves(), false};
     const std::size_t n = nics_.size();
     if (!nics_.equal_rates()) return {std::min(nics_.halves(), std::min(unequal_cut(n / 2), unequal_cut(n - n / 2))), true};
     const Nics::Rates one = nics_.sum(0, 1);
@@ -69,8 +70,7 @@ class TwoLevel final : public SwitchedTopology {
     for (std::size_t rack = 0; rack < racks_; ++rack) order[rack] = rack;
     const double in_order = racks_cut(order, half);
     const auto up_per_host = [this](std::size_t rack) {
-      const std::size_t first = hosts_.begin(rack), last = hosts_.begin(rack + 1);
-      return nics_.sum(first, last).up / static_cast<double>(last - first);
+      return uplinks_.above(cards_of(rack)).up / static_cast<double>(hosts_.begin(rack + 1) - hosts_.begin(rack));
     };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return up_per_host(a) < up_per_host(b); });
     const double narrow_first = racks_cut(order, half);
@@ -84,22 +84,22 @@ class TwoLevel final : public SwitchedTopology {
     for (const std::size_t rack : order) {
       const std::size_t first = hosts_.begin(rack), last = hosts_.begin(rack + 1), middle = std::min(last, first + half);
       half -= middle - first;
-      const Nics::Rates all = nics_.sum(first, last);
+      const Nics::Rates cable = uplinks_.above(nics_.sum(first, last));
       const double up = nics_.sum(first, middle).up, down = nics_.sum(middle, last).down;
-      core_receives += std::min(up, down + all.up / oversubscription_);
-      core_sends += std::min(down, up + all.down / oversubscription_);
+      core_receives += std::min(up, down + cable.up);
+      core_sends += std::min(down, up + cable.down);
     }
     return std::min(core_receives, core_sends);
   }
 
-  /// Equal hosts. With the core among the receivers, a rack of s hosts, a of which send, costs min(a up, (s - a) down + s up / o). That is
-  /// concave in a, so the least over all ways to pick `half` senders has at most one rack that is neither empty nor full. All numbers of
+  /// Equal hosts. With the core among the receivers, a rack of s hosts, a of which send, costs min(a up, (s - a) down + c) with a cable of
+  /// bandwidth c. That is concave in a, so the least over all ways to pick `half` senders has at most one rack that is neither empty nor full. All numbers of
   /// full racks of either size are tried, with the remaining senders in one rack of either size. (With the core among the senders, up and
   /// down change places.)
   double packed_cut(std::size_t half, double up, double down) const {
     const auto cost = [&](std::size_t size, std::size_t senders) {
       const double all = static_cast<double>(size), a = static_cast<double>(senders);
-      return std::min(a * up, (all - a) * down + all * up / oversubscription_);
+      return std::min(a * up, (all - a) * down + uplinks_.above({all * up, all * down}).up);
     };
     const std::size_t big = hosts_.least + 1, small = hosts_.least, larger = hosts_.larger, smaller = racks_ - larger;
     double least = std::numeric_limits<double>::infinity();
@@ -118,21 +118,14 @@ class TwoLevel final : public SwitchedTopology {
 
   std::size_t racks_;
   EvenSplit<std::size_t> hosts_;  // to racks
-  double oversubscription_;
-  Core core_;
+  Uplinks uplinks_;
 };
 
 const Register<TopologyEntry> entry(
     {"two_level",
      "racks, each with a switch whose cable to the core may be oversubscribed",
-     {{"racks", ValueType::count, {}, true, "number of racks; hosts fill them in order", Range::at_least(1), {}},
-      {"oversubscription",
-       ValueType::number,
-       "1",
-       false,
-       "sum of the bandwidths of a rack's hosts, divided by that of its cable to the core",
-       Range::between(1, 1e9),
-       {}}},
+     with_uplinks({{"racks", ValueType::count, {}, true, "number of racks; hosts fill them in order", Range::at_least(1), {}}}, "rack",
+                  "rack's hosts"),
      [](const Parameters& parameters, TopologyRequest request) -> std::unique_ptr<Topology> {
        return std::make_unique<TwoLevel>(parameters, request);
      }});

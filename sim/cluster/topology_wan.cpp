@@ -27,6 +27,8 @@ class Wan final : public SwitchedTopology {
     split_ = parameters.has("backbone");
     if (split_)
       add_backbone(parameters, request);
+    else if (parameters.has("backbone_latency"))
+      throw std::invalid_argument("backbone_latency: there is no backbone; write its bandwidth as backbone");
     else
       set_core(1, 0, {});
   }
@@ -46,6 +48,7 @@ class Wan final : public SwitchedTopology {
  private:
   void add_backbone(const Parameters& parameters, const TopologyRequest& request) {
     core_ = core_of({}, {{}, {}, parameters.number("backbone"), request.latency});
+    if (parameters.has("backbone_latency")) core_.latency = Time::from_seconds(parameters.number("backbone_latency"));
     std::size_t clients = 0;
     for (std::size_t e = 0; e < nics_.size(); ++e) {
       serves_.push_back(nics_.name(e).starts_with("server/"));
@@ -102,8 +105,15 @@ const Register<TopologyEntry> entry(
        ValueType::rate,
        {},
        false,
-       "bandwidth between all clients and all servers, each way, behind the latency of a link more; default: no limit",
+       "bandwidth between all clients and all servers, each way; default: no limit",
        Range::above(0),
+       {}},
+      {"backbone_latency",
+       ValueType::time,
+       {},
+       false,
+       "latency of the backbone; default: the network's link",
+       Range::between(0, 1'080'000),
        {}}},
      [](const Parameters& parameters, TopologyRequest request) -> std::unique_ptr<Topology> {
        return std::make_unique<Wan>(parameters, with_access(parameters, std::move(request)));

@@ -36,6 +36,31 @@ TEST_CASE("two_level: the bisection of equal hosts packs them into racks") {
   }
 }
 
+TEST_CASE("two_level and rails: the bisection with a bandwidth of its own for each cable to the core") {
+  for (const std::size_t n : {3, 5, 6, 7}) {
+    for (std::size_t racks = 1; racks <= n; ++racks) {
+      for (const double rate : {3.0, 40.0, 70.0, 110.0, 250.0, 1e6}) {
+        const TopologyCase c{"two_level", {{"racks", static_cast<std::int64_t>(racks)}, {"bandwidth", rate}}, n};
+        CAPTURE(racks);
+        CAPTURE(rate);
+        check_bisection(c, equal_nics(n), true);
+        check_bisection(c, lopsided(n), true);
+        check_bisection(c, unequal_nics(n), rate == 1e6 || racks == 1);
+      }
+    }
+  }
+  for (const double rate : {3.0, 40.0, 110.0, 1e6}) {
+    TopologyRequest request = request_of(unequal_nics(6), 6);
+    for (std::uint32_t e = 0; e < 6; ++e) request.card.push_back(e % 2);
+    const auto topology = make_topology("rails", {{"bandwidth", rate}}, request);
+    const double expected = bisection_by_force(Listed(*topology));
+    CAPTURE(rate);
+    CHECK(topology->facts().bisection_bytes_per_second >= expected * (1 - 1e-9));
+    if (rate == 1e6) CHECK(!topology->facts().bisection_is_bound);
+    if (!topology->facts().bisection_is_bound) CHECK(topology->facts().bisection_bytes_per_second == doctest::Approx(expected));
+  }
+}
+
 TEST_CASE("ring, star and wan: the bisection is exact for any cards") {
   for (const std::size_t n : {2, 3, 4, 5, 8}) {
     for (const double rate : {5.0, 50.0, 110.0, 500.0}) {

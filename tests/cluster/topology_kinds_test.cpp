@@ -50,6 +50,40 @@ TEST_CASE("two_level: racks are filled in order, one more host in the first ones
   CHECK(names_on(*topology, 3, 5) == Names{"worker/3:up", "worker/5:down"});
 }
 
+TEST_CASE("two_level, rails and wan: bandwidth and latency of the core are as given, and only those") {
+  const std::vector<Nic> nics = unequal_nics(8);
+  TopologyRequest request = request_of(nics, 6);
+  for (std::uint32_t e = 0; e < 8; ++e) request.card.push_back(e % 2);
+  const struct {
+    const char* kind;
+    Parameters plain, given;
+    std::uint32_t from, to;  // on two switches
+    int cables;              // between them
+  } cases[] = {
+      {"two_level", {{"racks", std::int64_t{2}}}, {{"racks", std::int64_t{2}}, {"bandwidth", 55.0}, {"latency", 11e-6}}, 1, 6, 2},
+      {"rails", {}, {{"bandwidth", 55.0}, {"latency", 11e-6}}, 0, 3, 2},
+      {"wan", {{"backbone", 55.0}}, {{"backbone", 55.0}, {"backbone_latency", 11e-6}}, 2, 7, 1},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.kind);
+    const auto plain = make_topology(each.kind, each.plain, request), given = make_topology(each.kind, each.given, request);
+    REQUIRE(plain->links() == given->links());
+    for (LinkId id = 0; id < given->links(); ++id) {
+      const LinkDescription link = given->link(id), before = plain->link(id);
+      CHECK(link.name == before.name);
+      const bool card = id < 2 * nics.size();
+      CHECK(link.bytes_per_second == (card ? before.bytes_per_second : 55.0));
+      CHECK(link.latency == (card ? before.latency : microseconds(11)));
+    }
+    Route route, route_before;
+    given->route(each.from, each.to, route);
+    plain->route(each.from, each.to, route_before);
+    CHECK(route.links == route_before.links);
+    CHECK(route.latency == nics[each.from].latency + nics[each.to].latency + microseconds(11 * each.cables));
+    CHECK(route_before.latency == nics[each.from].latency + nics[each.to].latency + microseconds(7 * each.cables));
+  }
+}
+
 TEST_CASE("fat_tree: D-mod-k spreads destinations evenly over all core cables of a full tree") {
   for (const std::int64_t k : {4, 6, 8}) {
     const std::size_t n = static_cast<std::size_t>(k * k * k / 4);
@@ -236,7 +270,13 @@ TEST_CASE("topologies: wrong parameters are refused with the remedy") {
   refused("two_level", count("racks", 5), 4, "racks: there are 5 racks but only 4 hosts to put into them; give at most 4");
   refused("two_level", {{"racks", std::int64_t{2}}, {"oversubscription", 0.5}}, 4,
           "oversubscription: 0.5 is out of range; it must be at least 1");
-  refused("two_level", {{"racks", std::int64_t{2}}, {"bandwidth", 5.0}}, 4, "bandwidth: unknown parameter");
+  refused("two_level", {{"racks", std::int64_t{2}}, {"bandwidth", 0.0}}, 4, "bandwidth: 0B/s is out of range; it must be above 0B/s");
+  for (const char* kind : {"two_level", "rails"}) {
+    Parameters both{{"bandwidth", 5.0}, {"oversubscription", 2.0}};
+    if (kind == std::string("two_level")) both.set("racks", std::int64_t{2});
+    refused(kind, both, 4, "has both oversubscription and bandwidth; keep one");
+  }
+  refused("wan", {{"backbone_latency", 1e-3}}, 3, "backbone_latency: there is no backbone; write its bandwidth as backbone", 1);
   refused("fat_tree", count("k", 5), 4, "k: 5 is odd; half of a switch's ports go up, so write an even number such as 4");
   refused("fat_tree", count("k", 0), 4, "k: 0 is out of range");
   refused("fat_tree", count("k", 4), 17, "has room for 16 end points, but there are 17; write k: 6 or leave k out");

@@ -1,6 +1,7 @@
 // What `straggler list` says of schemes, as other programs read it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,6 +18,42 @@ TEST_CASE("a group of `list`, or what a sweep file holds, in a command's place")
   CHECK(refused("schemes") == "straggler: unknown command 'schemes'; did you mean 'list schemes'? (see straggler --help)\n");
   CHECK(refused("search") == "straggler: unknown command 'search'; did you mean 'sweep'? (see straggler --help)\n");
   CHECK(refused("chek").starts_with("straggler: unknown command 'chek'; did you mean 'check'? known: init, run,"));
+}
+
+TEST_CASE("list GROUP NAME: one entry of any group, as the whole group has it; a wrong name gets one line") {
+  const Workplace place;
+  const auto all = nlohmann::json::parse(place.shell("straggler list --json").out);
+  REQUIRE(all.size() >= 14);
+  for (const auto& [name, entries] : all.items()) {
+    const std::string& group = name;  // clang 14 captures no structured binding
+    CAPTURE(group);
+    REQUIRE(!entries.empty());
+    const nlohmann::json entry = entries.back();
+    const std::string command = "straggler list " + group + " " + entry["name"].get<std::string>();
+    const auto json = place.shell(command + " --json"), text = place.shell(command);
+    REQUIRE(json.code == 0);
+    CHECK(nlohmann::json::parse(json.out) == entry);
+    REQUIRE(text.code == 0);
+    CHECK(text.out.starts_with(group + "\n"));
+    CHECK(text.out.find(entry["summary"].get<std::string>()) != std::string::npos);
+    for (const auto& parameter : entry["parameters"]) CHECK(text.out.find(parameter["meaning"].get<std::string>()) != std::string::npos);
+    for (const auto& other : entries)
+      if (other != entry) CHECK(text.out.find(other["summary"].get<std::string>() + "\n") == std::string::npos);
+  }
+  const auto refused = [&](const std::string& arguments) {
+    const auto done = place.shell("straggler list " + arguments);
+    CHECK(done.code == 2);
+    CHECK(std::count(done.err.begin(), done.err.end(), '\n') == 1);
+    return done.err;
+  };
+  CHECK(refused("schemes sgdd").starts_with("straggler: unknown scheme 'sgdd'; did you mean 'ssgd'? known: adpsgd, "));
+  CHECK(refused("compression float16").find("did you mean 'fp16'?") != std::string::npos);
+  CHECK(refused("schemes fsdp").find("not modelled") != std::string::npos);
+  CHECK(refused("topologies tori").find("unknown topology 'tori'; did you mean 'torus'? known: ") != std::string::npos);
+  CHECK(refused("machines dgx_h10").find("did you mean 'dgx_h100'?") != std::string::npos);
+  CHECK(refused("scheme").find("unknown group 'scheme'; did you mean 'schemes'? known: ") != std::string::npos);
+  CHECK(refused("key").find("did you mean 'keys'?") != std::string::npos);
+  CHECK(refused("jitter none more").find("list") != std::string::npos);
 }
 
 TEST_CASE("a column of labels that is not there is reported at the option that named it") {

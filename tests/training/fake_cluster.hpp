@@ -42,6 +42,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
         lives_(computing_.size()) {
     const Rank nodes = workers + (with_server ? 1 : 0);
     mail_ = std::vector<Mailbox<MessagePointer>>(static_cast<std::size_t>(nodes));
+    timers_.resize(static_cast<std::size_t>(nodes));
     for (Rank rank = 0; rank < nodes; ++rank) nodes_.push_back(std::make_unique<Node>(context_, rank));
     for (Rank rank = 0; rank < nodes; ++rank) {
       processes_.push_back(rank < workers ? scheme.worker(node(rank)) : scheme.server(node(rank)));
@@ -65,10 +66,10 @@ class FakeCluster final : public Backend, private ProcessWatcher {
     std::exchange(computing_[static_cast<std::size_t>(worker)], nullptr)->complete();
     go_on();
   }
-  /// The timer that `worker` began last rings; it must not be over.
-  void ring(Rank worker) {
-    Operation* const timer = std::exchange(timers_.at(static_cast<std::size_t>(worker)), nullptr);
-    if (!timer) throw std::logic_error(node(worker).name() + " has set no timer");
+  /// The timer that `rank`, a worker or the server, began last rings; it must not be over.
+  void ring(Rank rank) {
+    Operation* const timer = std::exchange(timers_.at(static_cast<std::size_t>(rank)), nullptr);
+    if (!timer) throw std::logic_error(node(rank).name() + " has set no timer");
     timer->complete();
     go_on();
   }
@@ -219,7 +220,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   std::vector<Mailbox<MessagePointer>> mail_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<ComputeOperation*> computing_;
-  std::vector<Operation*> timers_ = std::vector<Operation*>(computing_.size());
+  std::vector<Operation*> timers_;  // [ranks]
   std::vector<CollectiveOperation*> joined_;
   std::vector<Weights> versions_;
   std::vector<Contributions> made_;

@@ -6,7 +6,6 @@
 #include "scenarios/experiment/all_reduce_times.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
-#include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
@@ -42,7 +41,7 @@ struct Sizes {
 std::uint64_t bytes_of(const std::string& text, const std::string& whole) {
   double bytes = 0;
   try {
-    bytes = parse_quantity(text, Dimension::bytes);
+    bytes = size_of(text);
   } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("--sizes {}: {}", whole, error.what()));
   }
@@ -180,7 +179,7 @@ int execute_allreduce(const std::vector<std::string>& given) {
   auto add = own.add_options();
   add("ranks", po::value<std::string>()->value_name("N"), "number of GPUs (default: the workers of --scenario)");
   add("per-host", po::value<std::string>()->value_name("N"), "ranks on a host, which share its link (default: 1)");
-  add("sizes", po::value<std::string>()->value_name("FROM..TO"), "bytes, doubling from FROM to TO, or one size (default: 1MiB..1GiB)");
+  add("sizes", po::value<std::string>()->value_name("FROM..TO"), "sizes, doubling from FROM to TO, or one size; without a unit in bytes (default: 1MiB..1GiB)");
   add("scenario", po::value<std::string>()->value_name("FILE"), "takes the cluster and its network from a scenario; - is standard input");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the cluster; repeatable");
   add("algorithms", po::value<std::string>()->value_name("LIST"),

@@ -152,6 +152,11 @@ std::vector<CommandHelp> help_of_all_commands() {
   return all;
 }
 
+double size_of(const std::string& text) {
+  const bool has_unit = text.empty() || text.back() < '0' || text.back() > '9';
+  return parse_quantity(has_unit ? text : text + "B", Dimension::bytes);
+}
+
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts{""};
   for (const char c : text)

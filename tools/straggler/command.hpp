@@ -107,6 +107,8 @@ std::string built_commit();
 /// "Release, x86_64, Boost 1_74".
 std::string build_details();
 
+/// The bytes of a size in an option, "25MiB"; a number without a unit counts bytes. Throws std::invalid_argument.
+double size_of(const std::string& text);
 /// A list option such as "a,b"; empty items are dropped.
 std::vector<std::string> split_at_commas(const std::string& text);
 

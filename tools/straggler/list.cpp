@@ -5,6 +5,7 @@
 
 #include "models/compression/compressor.hpp"
 #include "models/zoo/cost_model.hpp"
+#include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/scenario_keys.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/quantity.hpp"
@@ -123,7 +124,7 @@ std::vector<std::pair<std::string, std::string>> figures_of(const HostMachine& m
           {"nvlink", level_text(machine.nvlink)}};
 }
 
-std::vector<Entry> entries_of(const Group& group) {
+std::vector<Entry> all_entries_of(const Group& group) {
   if (group.kind == KindGroup::machine) {
     std::vector<Entry> entries;
     for (const HostMachine& machine : Registry<HostMachine>::instance().entries())
@@ -159,6 +160,18 @@ std::vector<Entry> entries_of(const Group& group) {
       if (!Registry<ModelEntry>::instance().find(model.name))
         entries.push_back({model.name, model.summary + " (for workload.cost only)", model.reference, model.parameters, {}, true});
   return entries;
+}
+
+/// Of those, only the one of this name; empty: all. Throws UsageError.
+std::vector<Entry> entries_of(const Group& group, const std::string& name) {
+  std::vector<Entry> entries = all_entries_of(group);
+  if (name.empty()) return entries;
+  std::vector<std::string> known;
+  for (const Entry& entry : entries) {
+    if (entry.name == name) return {entry};
+    known.push_back(entry.name);
+  }
+  throw UsageError(unknown_kind(group.kind, name_of(group.kind), name, known));
 }
 
 std::vector<std::string> units_of(ValueType type) {
@@ -203,9 +216,10 @@ void print_entry(const Entry& entry, std::size_t width, bool parameters) {
   }
 }
 
-void print_group(const Group& group, bool parameters) {
+/// `name`: one entry of it; empty: all.
+void print_group(const Group& group, bool parameters, const std::string& name = {}) {
+  const std::vector<Entry> entries = entries_of(group, name);
   print_text("{}\n", group.name);
-  const std::vector<Entry> entries = entries_of(group);
   if (entries.empty()) print_text("  none built in yet\n");
   std::size_t width = 0;
   for (const Entry& entry : entries) width = std::max(width, entry.name.size());
@@ -214,9 +228,10 @@ void print_group(const Group& group, bool parameters) {
     return;
   }
   for (const std::string& family : family_choice.names()) {
-    print_text(" {}\n", family);
+    const auto belongs = [&](const Entry& entry) { return entry.scheme && family_choice.name_of(entry.scheme->family) == family; };
+    if (std::any_of(entries.begin(), entries.end(), belongs)) print_text(" {}\n", family);
     for (const Entry& entry : entries)
-      if (entry.scheme && family_choice.name_of(entry.scheme->family) == family) print_entry(entry, width, parameters);
+      if (belongs(entry)) print_entry(entry, width, parameters);
   }
 }
 
@@ -287,9 +302,9 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   for (const ParameterTexts& given : scheme.plain_sgd_alone) json["plain_sgd_alone"].push_back(json_of(variant_of(scheme, given).given));
 }
 
-nlohmann::ordered_json json_of(const Group& group) {
+nlohmann::ordered_json json_of(const Group& group, const std::string& name = {}) {
   auto all = nlohmann::ordered_json::array();
-  for (const Entry& entry : entries_of(group)) {
+  for (const Entry& entry : entries_of(group, name)) {
     nlohmann::ordered_json json{{"name", entry.name}, {"summary", entry.summary}};
     if (!entry.reference.empty()) json["reference"] = entry.reference;
     if (entry.scheme)
@@ -346,12 +361,13 @@ const Group& group_called(const std::string& name) {
     if (group.name == name) return group;
     known.push_back(group.name);
   }
+  known.emplace_back("keys");
   throw UsageError(unknown_name("group", name, known));
 }
 
 int execute_list(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", 110);
-  own.add_options()("json", "as JSON: an array of entries, or without a group an object of such arrays")(
+  own.add_options()("json", "as JSON: an array of entries, of one NAME that entry, or without a group an object of such arrays")(
       "markdown", "keys and schemes as Markdown, as in the documentation");
   Arguments arguments(list_command, own);
   if (!arguments.parse(given, 0, 2)) return Exit::done;
@@ -364,12 +380,13 @@ int execute_list(const std::vector<std::string>& given) {
     print_scheme_page();
     return Exit::done;
   }
-  if (arguments.positional().size() > 1)
-    throw UsageError("'" + arguments.positional()[1] +
-                     "' is one argument too many: only keys take a part, as in straggler list keys cluster");
   if (!arguments.positional().empty()) {
     const Group& group = group_called(arguments.positional().front());
-    json ? print_text("{}\n", json_of(group).dump(2)) : print_group(group, true);
+    const std::string name = arguments.positional().size() > 1 ? arguments.positional()[1] : std::string();
+    if (!json)
+      print_group(group, true, name);
+    else
+      print_text("{}\n", (name.empty() ? json_of(group) : json_of(group, name).front()).dump(2));
     return Exit::done;
   }
   nlohmann::ordered_json all;
@@ -387,9 +404,10 @@ std::vector<std::string> list_groups() {
 }
 
 const Command list_command{
-    "list", "[GROUP [PART]]", "what is built in, with parameters: schemes, models, data, jitter, ...",
+    "list", "[GROUP [NAME]]", "what is built in, with parameters: schemes, models, data, jitter, ...",
     "  straggler list\n"
     "  straggler list schemes\n"
+    "  straggler list schemes fedavg       one of them; so of every group\n"
     "  straggler list jitter --json\n"
     "  straggler list keys                 all keys of a scenario's top level; of a part: list keys cluster.network\n"
     "  straggler list keys sweep           those of a sweep file; of a claim: list keys claim\n",

@@ -16,7 +16,6 @@
 #include "scenarios/results/results.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
-#include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
@@ -55,8 +54,8 @@ po::options_description run_options() {
       "reuses what earlier runs and sweeps with the same training have stored in this file, and adds what this run computes; results are "
       "the same (default: none)");
   add("memory", po::value<std::string>()->value_name("SIZE"),
-      "memory of the whole run with its data, such as 8GiB; messages that wait for a server are not counted (default: three quarters of "
-      "the usable memory)");
+      "memory of the whole run with its data, such as 8GiB, without a unit in bytes; messages that wait for a server are not counted "
+      "(default: three quarters of the usable memory)");
   add("force", "replaces the content of the folder, even results of another scenario");
   return options;
 }
@@ -64,7 +63,7 @@ po::options_description run_options() {
 std::size_t memory_budget(const Arguments& arguments) {
   if (!arguments.has("memory")) return 0;
   try {
-    const double bytes = parse_quantity(arguments.get<std::string>("memory"), Dimension::bytes);
+    const double bytes = size_of(arguments.get<std::string>("memory"));
     if (bytes >= 1 && bytes < 1e18) return static_cast<std::size_t>(bytes);
   } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("--memory: {}", error.what()));
