@@ -63,7 +63,8 @@ std::string times_table(const Race& race, const RaceReader& reader, const RaceOu
     for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant)
       rows[entrant + 1].push_back(outcome.endings(entrant).outcomes());
   }
-  return aligned(rows, 1);  // the first row is titles
+  const std::string table = aligned(rows, 1);  // the first row is titles
+  return table + half_width_note(table);
 }
 
 std::string pairs_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {

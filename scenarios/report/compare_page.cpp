@@ -26,6 +26,8 @@
 namespace straggler {
 namespace {
 
+constexpr const char* compare_title = "Comparison of runs";
+
 namespace fs = std::filesystem;
 
 struct Measure {
@@ -189,6 +191,11 @@ class ComparePage {
 };
 
 }  // namespace
+
+bool is_compare_page(const fs::path& page) {
+  constexpr std::size_t head = 4096;
+  return read_file(page, head).text.find(fmt::format("<title>{}</title>", compare_title)) != std::string::npos;
+}
 
 std::string compare_page(const Comparison& comparison, const fs::path& page_folder) { return ComparePage(comparison, page_folder).html(); }
 

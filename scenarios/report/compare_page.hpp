@@ -7,7 +7,8 @@
 
 namespace straggler {
 
-inline constexpr const char* compare_title = "Comparison of runs";
+/// Whether the file is such a page.
+bool is_compare_page(const std::filesystem::path& page);
 
 /// The whole page; links to the runs' own pages are as seen from `page_folder`. Reads each run's curve.csv. Throws ResultsError.
 std::string compare_page(const Comparison& comparison, const std::filesystem::path& page_folder);

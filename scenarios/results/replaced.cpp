@@ -82,8 +82,8 @@ std::string replaced_results(const fs::path& folder, const Scenario& scenario, b
   constexpr std::size_t most = 16 << 20;
   const std::string before = read_file(folder / "scenario.yaml", most).text, now = write_scenario(scenario);
   std::string what = before == now ? std::string() : differences(settings_of(before), settings_of(now));
-  if (timing_only && fs::exists(folder / "model.safetensors", error))
-    what += std::string(what.empty() ? "" : ", ") + "trained (now timing alone)";
+  if (const bool trained = fs::exists(folder / "model.safetensors", error); trained == timing_only)
+    what += std::string(what.empty() ? "" : ", ") + (trained ? "trained (now timing alone)" : "timing alone (now trained)");
   if (what.empty()) return {};
   const Settings held = settings_of(before);
   const auto name = held.find("name");

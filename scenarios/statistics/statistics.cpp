@@ -20,4 +20,8 @@ RepeatStatistics statistics_of(const std::vector<double>& values) {
   return out;
 }
 
+std::string half_width_note(const std::string& text) {
+  return text.find(" +- ") == std::string::npos ? "" : "+-: half of the 95 % confidence interval of the mean (Student's t)\n";
+}
+
 }  // namespace straggler

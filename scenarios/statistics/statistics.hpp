@@ -1,6 +1,7 @@
 // Mean, spread and confidence of repeats.
 #pragma once
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace straggler {
@@ -13,5 +14,8 @@ struct RepeatStatistics {
 };
 
 RepeatStatistics statistics_of(const std::vector<double>& values);
+
+/// A line that says what "+-" means, if `text` has one before a `half_width`; else nothing.
+std::string half_width_note(const std::string& text);
 
 }  // namespace straggler

@@ -127,6 +127,7 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     rows.push_back(std::move(row));
   }
   std::string text = aligned(rows, columns.size());
+  text += half_width_note(text);
   for (const std::string& note : endings.notes()) text += "warning: " + note + "\n";
   return text;
 }

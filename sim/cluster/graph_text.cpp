@@ -31,6 +31,18 @@ constexpr std::pair<const char*, std::string EdgeText::*> edge_fields[] = {{"nam
                                                                            {"route_order", &EdgeText::route_order},
                                                                            {"route_spread", &EdgeText::route_spread}};
 
+/// Attributes for other programs, such as colours, are ignored; one that is nearly one of ours is a slip.
+void refuse_slip(const std::string& name, const std::vector<std::string>& ours) {
+  if (!nearest_name(name, ours).empty()) throw std::invalid_argument(unknown_name("attribute", name, ours));
+}
+
+template <class Fields>
+std::vector<std::string> names_of(const Fields& fields) {
+  std::vector<std::string> names;
+  for (const auto& [name, field] : fields) names.emplace_back(name);
+  return names;
+}
+
 std::string read_whole(const std::string& path) {
   FileText file = read_file(path, most_bytes + 1);
   if (file.fault == FileFault::missing || file.fault == FileFault::closed)
@@ -94,12 +106,20 @@ class GraphmlGraph final : public boost::mutate_graph {
   void set_vertex_property(const std::string& name, boost::any vertex, const std::string& value, const std::string&) override {
     NodeText& node = text.nodes[boost::any_cast<std::size_t>(vertex)];
     for (const auto& [attribute, field] : node_fields)
-      if (name == attribute) node.*field = value;
+      if (name == attribute) {
+        node.*field = value;
+        return;
+      }
+    refuse_slip(name, names_of(node_fields));
   }
   void set_edge_property(const std::string& name, boost::any at, const std::string& value, const std::string&) override {
     EdgeText& edge = text.edges[boost::any_cast<std::size_t>(at)];
     for (const auto& [attribute, field] : edge_fields)
-      if (name == attribute) edge.*field = value;
+      if (name == attribute) {
+        edge.*field = value;
+        return;
+      }
+    refuse_slip(name, names_of(edge_fields));
   }
 
   GraphText text;
@@ -120,7 +140,14 @@ template <class Directed>
 GraphText read_dot_as(const std::string& text) {
   using Graph = boost::adjacency_list<boost::vecS, boost::vecS, Directed, NodeText, EdgeText>;
   Graph graph;
-  boost::dynamic_properties properties(boost::ignore_other_properties);
+  // DOT does not say whether an attribute is that of a node or an edge.
+  std::vector<std::string> ours = names_of(node_fields);
+  for (std::string& name : names_of(edge_fields))
+    if (std::find(ours.begin(), ours.end(), name) == ours.end()) ours.push_back(std::move(name));
+  boost::dynamic_properties properties([&](const std::string& name, const boost::any& key, const boost::any& value) {
+    refuse_slip(name, ours);
+    return boost::ignore_other_properties(name, key, value);
+  });
   properties.property("node_id", get(&NodeText::id, graph));
   for (const auto& [attribute, field] : node_fields) properties.property(attribute, get(field, graph));
   for (const auto& [attribute, field] : edge_fields) properties.property(attribute, get(field, graph));

@@ -1,6 +1,6 @@
 // Topology `rails`: a switch for each network card of a host. The k-th cards of all hosts are connected to the switch rail/k, and each of
-// these switches to one core. Its cable to the core has, each way, the given bandwidth, or that of all its cards together, divided by
-// the oversubscription. So traffic between cards of the same number stays on their switch. Hosts with fewer cards are on the first rails only.
+// these switches to one core. Its cable to the core has, each way, the given bandwidth, or that of all its cards together, divided by the
+// oversubscription. So traffic between cards of the same number stays on their switch. Hosts with fewer cards are on the first rails only.
 // NVIDIA, DGX SuperPOD reference architecture, RA-10263, compute fabric ("rail-optimized").
 #include <algorithm>
 #include <stdexcept>
@@ -14,9 +14,7 @@ namespace {
 class Rails final : public SwitchedTopology {
  public:
   Rails(const Parameters& parameters, const TopologyRequest& request)
-      : SwitchedTopology(request),
-        uplinks_(uplinks_of(parameters, request)),
-        rail_of_(request.card) {
+      : SwitchedTopology(request), uplinks_(uplinks_of(parameters, request)), rail_of_(request.card) {
     rail_of_.resize(nics_.size());  // every host has one card: all on the first rail
     rates_.resize(std::size_t{*std::max_element(rail_of_.begin(), rail_of_.end())} + 1);
     for (std::size_t card = 0; card < rail_of_.size(); ++card) {
@@ -51,8 +49,8 @@ class Rails final : public SwitchedTopology {
   }
   Way between(std::size_t a, std::size_t b) const override { return a == b ? Way{} : Way{2, uplinks_.latency + uplinks_.latency}; }
 
-  /// Half of the cards against the others. If cables carry all of their rails' traffic, only the cards limit it. Otherwise whole rails on one side are a cut,
-  /// too: the narrowest first, as long as they fit into half of the cards.
+  /// Half of the cards against the others. If cables carry all of their rails' traffic, only the cards limit it. Otherwise whole rails on
+  /// one side are a cut, too: the narrowest first, as long as they fit into half of the cards.
   Bisection bisection() const override {
     const auto full_rate = [this](Nics::Rates cards) { return uplinks_.carry(cards); };
     if (rails() == 1 || std::all_of(rates_.begin(), rates_.end(), full_rate)) return {nics_.halves(), false};

@@ -17,9 +17,7 @@ namespace {
 class TwoLevel final : public SwitchedTopology {
  public:
   TwoLevel(const Parameters& parameters, const TopologyRequest& request)
-      : SwitchedTopology(request),
-        racks_(static_cast<std::size_t>(parameters.count("racks"))),
-        uplinks_(uplinks_of(parameters, request)) {
+      : SwitchedTopology(request), racks_(static_cast<std::size_t>(parameters.count("racks"))), uplinks_(uplinks_of(parameters, request)) {
     if (racks_ > nics_.size())
       throw std::invalid_argument("racks: there are " + std::to_string(racks_) + " racks but only " + std::to_string(nics_.size()) +
                                   " hosts to put into them; give at most " + std::to_string(nics_.size()));
@@ -93,9 +91,9 @@ class TwoLevel final : public SwitchedTopology {
   }
 
   /// Equal hosts. With the core among the receivers, a rack of s hosts, a of which send, costs min(a up, (s - a) down + c) with a cable of
-  /// bandwidth c. That is concave in a, so the least over all ways to pick `half` senders has at most one rack that is neither empty nor full. All numbers of
-  /// full racks of either size are tried, with the remaining senders in one rack of either size. (With the core among the senders, up and
-  /// down change places.)
+  /// bandwidth c. That is concave in a, so the least over all ways to pick `half` senders has at most one rack that is neither empty nor
+  /// full. All numbers of full racks of either size are tried, with the remaining senders in one rack of either size. (With the core among
+  /// the senders, up and down change places.)
   double packed_cut(std::size_t half, double up, double down) const {
     const auto cost = [&](std::size_t size, std::size_t senders) {
       const double all = static_cast<double>(size), a = static_cast<double>(senders);
@@ -122,8 +120,7 @@ class TwoLevel final : public SwitchedTopology {
 };
 
 const Register<TopologyEntry> entry(
-    {"two_level",
-     "racks, each with a switch whose cable to the core may be oversubscribed",
+    {"two_level", "racks, each with a switch whose cable to the core may be oversubscribed",
      with_uplinks({{"racks", ValueType::count, {}, true, "number of racks; hosts fill them in order", Range::at_least(1), {}}}, "rack",
                   "rack's hosts"),
      [](const Parameters& parameters, TopologyRequest request) -> std::unique_ptr<Topology> {

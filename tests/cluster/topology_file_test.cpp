@@ -261,6 +261,17 @@ TEST_CASE("file: a network that is wrong is refused by name and remedy") {
   CHECK(dot(hosts + "a -- b" + edge, 3) ==
         "has 2 hosts, but the scenario has 3 (workers that share none, and servers, each take one); make them as many");
   CHECK(dot("") == "has no nodes; a network needs at least one host");
+  CHECK(dot("a [kind=host, forward=true]; b [kind=host]; a -- b" + edge) ==
+        "unknown attribute 'forward'; did you mean 'forwards'? known: name, kind, rank, forwards, bandwidth, latency, route_cost, "
+        "route_order, route_spread");
+  CHECK(dot("a [kind=host]; b [kind=host]; a -- b [bandwith=\"1Gbps\", latency=\"1us\"]")
+            .starts_with("unknown attribute 'bandwith'; did you mean 'bandwidth'?"));
+  // What other programs have is left to them.
+  for (const char* other : {"shape=box", "color=red", "label=x", "penwidth=2", "weight=3", "len=2", "pos=\"1,2\"", "style=bold", "group=g",
+                            "image=i", "margin=1", "ordering=out", "width=2", "root=a", "layer=l", "class=c"})
+    CHECK(refusal(folder.write("other.dot", std::string("graph {a [kind=host, ") + other +
+                                                "]; b [kind=host]; a -- b [bandwidth=\"1Gbps\", latency=\"1us\", " + other + "]}")) ==
+          "accepted");
   CHECK(dot("a [kind=host]; b; a -- b" + edge) == "node 'b' has no kind; give it kind host or switch");
   CHECK(dot("a [kind=host]; b [kind=hub]; a -- b" + edge) == "node 'b' is of kind 'hub'; give it kind host or switch");
   CHECK(dot(hosts + "s [kind=switch]; a -- s" + edge) == "there is no way from node 'a' to node 'b'; all nodes must be connected");
@@ -325,6 +336,11 @@ TEST_CASE("file: GraphML that is wrong is refused by name and remedy") {
   };
   const std::string edge = "<edge source='a' target='b'><data key='b'>5</data></edge>";
   CHECK(says(graph("<node id='a'/><node id='a'/>" + edge), "has two nodes with id 'a'"));
+  CHECK(says(
+      graphml(
+          "<?xml version='1.0'?>\n<graphml><key id='k' for='node' attr.name='forward' attr.type='string'/><graph edgedefault='undirected'>"
+          "<node id='a'><data key='k'>true</data></node></graph></graphml>"),
+      "unknown attribute 'forward'; did you mean 'forwards'? known: name, kind, rank, forwards"));
   CHECK(says(graph("<node id='a'/>" + edge), "has an edge to node 'b', which is not declared"));
   CHECK(
       says(graph("<node id='a'/><node id='b'/>" + edge + "<edge source='a' target='b' directed='true'/>"), "both directed and undirected"));

@@ -98,6 +98,39 @@ TEST_CASE("64 ranks, eight a host: a ring runs at the hosts' links, hierarchical
   CHECK(table.at("ring").at(1073741824.0).busbw == doctest::Approx(12.5).epsilon(0.01));
 }
 
+TEST_CASE("racks with a core of their own bandwidth and latency: a ring runs at the core, in both fidelities") {
+  const Workplace place;
+  const double core = 125e6, core_latency = 1e-3, n = 44'695'848, p = 4;  // ranks 0 and 1 in one rack, 2 and 3 in the other
+  for (const char* const fidelity : {"fluid", "stepwise"}) {
+    const auto done = place.shell(
+        "straggler allreduce --ranks 4 --sizes 44695848 --algorithms ring --set cluster.network.collective.fidelity=" +
+        std::string(fidelity) + " --set 'cluster.network.topology={kind: two_level, racks: 2, bandwidth: 1Gbps, latency: 1ms}'");
+    CAPTURE(fidelity);
+    REQUIRE_MESSAGE(done.code == 0, done.err);
+    // Each round's slowest message goes over two cards of 5 us and both cables of the core.
+    CHECK(table_of(done.out).at("ring").at(n).us ==
+          doctest::Approx(1e6 * 2 * (p - 1) * (a + 2 * core_latency + n / p / core)).epsilon(0.01));
+  }
+}
+
+TEST_CASE("sizes in options count bytes without a unit") {
+  const Workplace place;
+  const std::string command = "straggler allreduce --ranks 8 --algorithms ring --sizes ";
+  const std::pair<const char*, const char*> same[] = {{"44695848", "44695848B"}, {"1000..4000", "1kB..4kB"}, {"1e6", "1MB"}};
+  for (const auto& [plain, with_unit] : same) {
+    const auto one = place.shell(command + plain), other = place.shell(command + with_unit);
+    REQUIRE_MESSAGE(one.code == 0, one.err);
+    CHECK(one.out == other.out);
+  }
+  place.write("small.yaml", small_cluster + R"(workload: {model: {kind: mlp, hidden: [8]}, data: {kind: coordinates, samples: 100}}
+training: {scheme: ssgd, batch: {per_worker: 5}, optimizer: {learning_rate: 0.1}, stop: {updates: 2}}
+)");
+  CHECK(place.shell("straggler run small.yaml --out enough --memory 200000000").code == 0);
+  const auto refused = place.shell("straggler run small.yaml --out less --memory 1000");
+  CHECK(refused.code == 2);
+  CHECK(has(refused.err, "1 kB"));
+}
+
 TEST_CASE("a scenario gives the cluster, with its workers or another number, under any training") {
   const Workplace place;
   place.write("small.yaml", small_cluster + R"(workload: {model: mlp, data: {kind: fashion_mnist, path: nowhere}}

@@ -205,6 +205,21 @@ TEST_CASE("runs side by side have one page, with all curves in each picture") {
     CHECK(place.shell(std::string("straggler report two \"<b>/\"") + where).code == 0);
     CHECK(has(place.read("compared.html"), "href=\"two/report.html\""));
   }
+  // The default name: an earlier page of other runs is replaced with a note, the file of somebody else is not; -o names any.
+  const auto again = place.shell("straggler report two \"<b>/\"");
+  CHECK(again.code == 0);
+  CHECK(again.err.empty());
+  const auto others = place.shell("straggler report two two");
+  CHECK(others.code == 0);
+  CHECK(has(others.err, "note: compared.html: replaces an earlier page; -o names another file\n"));
+  CHECK(place.shell("straggler report two \"<b>/\" --quiet").err.empty());
+  place.write("compared.html", "mine\n");
+  const auto foreign = place.shell("straggler report two \"<b>/\"");
+  CHECK(foreign.code == 2);
+  CHECK(foreign.err == "straggler: compared.html: is no page of `straggler report`; name another file with -o\n");
+  CHECK(place.read("compared.html") == "mine\n");
+  CHECK(place.shell("straggler report two \"<b>/\" -o compared.html").code == 0);
+  CHECK(has(place.read("compared.html"), "href=\"two/report.html\""));
   for (const char* const command : {"report \"\" two", "report \"\"", "compare two \"\"", "run \"\"", "init \"\""}) {
     CAPTURE(command);
     const auto empty = place.shell(std::string("straggler ") + command);

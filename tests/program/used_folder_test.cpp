@@ -273,6 +273,8 @@ TEST_CASE("a run says whose results it replaces, if their settings were others")
   CHECK_FALSE(has(other, ", training"));
   CHECK(told("--set seed=8 --quiet").empty());
   CHECK(has(told("--set seed=8 --timing-only"), "which had other settings: trained (now timing alone)"));
+  CHECK(told("--set seed=8 --timing-only").empty());
+  CHECK(has(told("--set seed=8"), "which had other settings: timing alone (now trained)"));
   const std::string many =
       told("--set seed=9 --set training.scheme=ssgd --set training.batch.per_worker=10 --set \"training.stop={updates: 3}\"");
   CHECK(has(many, "cluster.") == false);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/schema/other_names.hpp"
+#include "scenarios/schema/scenario_keys.hpp"
 #include "tests/scenarios/bad_input_slip.hpp"
 
 using namespace straggler;
@@ -60,6 +61,69 @@ TEST_CASE("compressors are known by the names that papers and other programs hav
   CHECK(meant("int4").find("did you mean") == std::string::npos);
   CHECK(unknown_key("ratio", {"kind", "fraction"}, "training.compression").find("did you mean 'fraction'?") != std::string::npos);
   CHECK(unknown_key("bits", {"kind", "levels"}, "training.compression").find("did you mean 'levels'?") != std::string::npos);
+}
+
+TEST_CASE("what is not modelled gets an answer with the page, not a list of names") {
+  const auto says = [](const std::string& line, const char* what) {
+    CAPTURE(line);
+    CHECK(line.find(what) != std::string::npos);
+    CHECK(line.ends_with(" (docs/limits.md)"));
+    CHECK(line.find("known:") == std::string::npos);
+    CHECK(line.find("did you mean") == std::string::npos);
+  };
+  const std::vector<std::string> schemes = {"asgd", "ssgd", "ssp"};
+  const auto scheme = [&](const char* name) { return unknown_kind(KindGroup::scheme, "scheme", name, schemes); };
+  for (const char* name : {"fsdp", "FSDP", "zero", "ZeRO-1", "zero_2", "zero3", "DeepSpeed"}) {
+    says(scheme(name), "sharded states (ZeRO, FSDP) are not modelled; the nearest is ssgd");
+    CHECK(meant_kind(KindGroup::scheme, name, schemes).empty());
+  }
+  CHECK(scheme("fsdp").starts_with("unknown scheme 'fsdp': sharded states"));
+  says(scheme("Horovod"), "write scheme: ssgd, with its way to merge tensors in cluster.network.collective: {overlap: true, merge: time}");
+  says(scheme("ddp"), "write scheme: ssgd, with cluster.network.collective: {overlap: true}");
+  says(scheme("megatron"), "pipeline parallelism");
+  const auto model = [](KindGroup group, const char* name) { return unknown_kind(group, "model", name, {"lenet5", "mlp"}); };
+  for (const KindGroup group : {KindGroup::model, KindGroup::cost_model})
+    for (const char* name : {"torch", "net.pt", "folder/net.PTH", "a.b.onnx", "ONNX"}) says(model(group, name), "workload.cost");
+  for (const char* name : {"cuda", "cuda:0", "CUDA"})
+    says(unknown_kind(KindGroup::device, "device", name, {"a100", "h100"}), "the math runs on CPUs");
+  const auto key = [](const char* name, const char* section) { return unknown_key(name, {"scheme", "batch"}, section); };
+  for (const char* name : {"gradient_accumulation_steps", "accumulation", "accumulate_grad_batches", "gradientAccumulation"})
+    for (const char* section : {"training", "training.batch", "training.optimizer"}) says(key(name, section), "gradient accumulation");
+  for (const char* name : {"zero_optimization", "fsdp", "sharding_strategy"}) says(key(name, "training"), "sharded states");
+  for (const char* name : {"batch", "per_worker", "batch_size"}) says(key(name, "cluster.workers[1]"), "unequal batches");
+  says(key("batch_sizes", "training"), "unequal batches");
+  // The same words where they mean something else.
+  CHECK(unknown_key("batch_size", {"per_worker"}, "training.batch").find("did you mean 'per_worker'?") != std::string::npos);
+  CHECK(unknown_kind(KindGroup::topology, "topology", "zero", {"ring"}) == "unknown topology 'zero'; known: ring");
+  CHECK(unknown_key("", {"a"}, "") == "unknown key ''; known: a");
+  // Names that are nearly ours.
+  CHECK(scheme("sspp").find("did you mean 'ssp'?") != std::string::npos);
+  CHECK(model(KindGroup::model, "net").find("known: lenet5, mlp") != std::string::npos);
+}
+
+TEST_CASE("no name that Straggler has is said to be absent") {
+  const Vocabulary& known = Vocabulary::from_registries();
+  for (const auto& [group, words] : known.words)
+    for (const Word& word : words) {
+      CAPTURE(word.name);
+      CHECK(not_modelled(group, word.name).empty());
+      for (const Parameter& parameter : word.parameters) CHECK(not_modelled(parameter.name, "").empty());
+    }
+  std::size_t rows = 0;
+  for (const ScenarioKey& part : scenario_keys()) {
+    if (part.keys.empty()) continue;
+    for (const KeyRow& row : key_rows(scenario_keys(), part.name)) {
+      CAPTURE(row.path);
+      CHECK(not_modelled(row.path.substr(row.path.rfind('.') + 1), part.name).empty());
+      ++rows;
+    }
+  }
+  CHECK(rows > 30);
+}
+
+TEST_CASE("a list of batches is told of those of all workers") {
+  for (const char* wrong : {"{per_worker: `[16, 32]}", "{per_worker: `{node: 16}}"})
+    CHECK(check_slip(good, {"{per_worker: 256}", wrong, {"training.batch.per_worker: is a ", "unequal batches are not modelled; "}}) == 1);
 }
 
 TEST_CASE("a kind that is left out, empty, or a list is reported with the remedy") {

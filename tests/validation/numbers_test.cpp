@@ -75,7 +75,7 @@ TEST_CASE("least squares in the cube: a curve that bends, a minimum at an end, a
     return out;
   };
   for (const std::vector<double>& start : {std::vector<double>{0.5, 0.5}, {0.0, 1.0}, {0.9, 0.1}}) {
-    const std::vector<double> at = least_squares_in_cube(curve, start, 1e-16);
+    const std::vector<double> at = least_squares_in_cube(curve, start, std::vector<double>(start.size(), 1e-5), 1e-16);
     CHECK(at[0] == doctest::Approx(0.3).epsilon(1e-6));
     CHECK(at[1] == doctest::Approx(0.7).epsilon(1e-6));
   }
@@ -86,7 +86,7 @@ TEST_CASE("least squares in the cube: a curve that bends, a minimum at an end, a
     for (const std::vector<double>& at : points) out.push_back({at[0] - 2});
     return out;
   };
-  CHECK(least_squares_in_cube(line, {0.5}, 1e-16)[0] == doctest::Approx(1).epsilon(1e-6));
+  CHECK(least_squares_in_cube(line, {0.5}, {1e-5}, 1e-16)[0] == doctest::Approx(1).epsilon(1e-6));
 }
 
 TEST_CASE("interpolation by logarithms") {

@@ -179,7 +179,8 @@ int execute_allreduce(const std::vector<std::string>& given) {
   auto add = own.add_options();
   add("ranks", po::value<std::string>()->value_name("N"), "number of GPUs (default: the workers of --scenario)");
   add("per-host", po::value<std::string>()->value_name("N"), "ranks on a host, which share its link (default: 1)");
-  add("sizes", po::value<std::string>()->value_name("FROM..TO"), "sizes, doubling from FROM to TO, or one size; without a unit in bytes (default: 1MiB..1GiB)");
+  add("sizes", po::value<std::string>()->value_name("FROM..TO"),
+      "sizes, doubling from FROM to TO, or one size; without a unit in bytes (default: 1MiB..1GiB)");
   add("scenario", po::value<std::string>()->value_name("FILE"), "takes the cluster and its network from a scenario; - is standard input");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the cluster; repeatable");
   add("algorithms", po::value<std::string>()->value_name("LIST"),

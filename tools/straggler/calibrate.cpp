@@ -72,7 +72,9 @@ const Command calibrate_command{"calibrate",
                                 "  straggler calibrate osu_latency.out osu_bw.out\n"
                                 "  straggler calibrate step_times.csv -o devices.yaml\n",
                                 execute_calibrate,
-                                "\n",
+                                "\n"
+                                "What it prints:\n"
+                                "  +- is one standard error of a fitted value.\n",
                                 formats};
 
 }  // namespace straggler::cli

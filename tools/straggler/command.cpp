@@ -11,6 +11,7 @@
 #include "sim/base/machine.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler::cli {
 
@@ -150,6 +151,11 @@ std::vector<CommandHelp> help_of_all_commands() {
   for (const Command* command : commands()) command->run({"--help"});
   collected = nullptr;
   return all;
+}
+
+void print_result(const std::string& text) {
+  TextLines lines(text);
+  for (std::string_view line; lines.next(line);) print_text(line.starts_with("warning: ") ? stderr : stdout, "{}\n", line);
 }
 
 double size_of(const std::string& text) {

@@ -107,6 +107,9 @@ std::string built_commit();
 /// "Release, x86_64, Boost 1_74".
 std::string build_details();
 
+/// Prints a result; its lines that begin with "warning: " go to standard error.
+void print_result(const std::string& text);
+
 /// The bytes of a size in an option, "25MiB"; a number without a unit counts bytes. Throws std::invalid_argument.
 double size_of(const std::string& text);
 /// A list option such as "a,b"; empty items are dropped.

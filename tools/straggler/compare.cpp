@@ -5,7 +5,6 @@
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/whole_files.hpp"
-#include "sim/base/text_lines.hpp"
 #include "tools/straggler/command.hpp"
 
 namespace straggler::cli {
@@ -13,12 +12,6 @@ namespace straggler::cli {
 namespace fs = std::filesystem;
 
 namespace {
-
-/// The page of an earlier comparison.
-bool is_comparison(const fs::path& page) {
-  constexpr std::size_t head = 4096;
-  return read_file(page, head).text.find(fmt::format("<title>{}</title>", compare_title)) != std::string::npos;
-}
 
 /// DIR/report.html, in a folder that is new, empty or has such a page.
 fs::path write_page(const Comparison& comparison, const fs::path& folder) {
@@ -29,7 +22,7 @@ fs::path write_page(const Comparison& comparison, const fs::path& folder) {
   const std::string held = fs::exists(folder / "summary.json", error) ? "holds a run" : results_of_another_command(folder);
   if (!held.empty())
     throw ResultsError(fmt::format("{}: {}, whose page would be replaced; choose another folder with --out", folder.string(), held));
-  if (fs::exists(folder, error) && !fs::is_empty(folder, error) && !is_comparison(folder / "report.html"))
+  if (fs::exists(folder, error) && !fs::is_empty(folder, error) && !is_compare_page(folder / "report.html"))
     throw ResultsError(
         fmt::format("{}: is not empty and holds no page of straggler compare; use --out {}", folder.string(), free_neighbour(folder)));
   write_whole_files(folder, {{"report.html", compare_page(comparison, folder)}});

@@ -148,8 +148,10 @@ int execute_race(const std::vector<std::string>& given) {
     write_tables(out, race, reader, outcome, state);
     if (arguments.flag("json"))
       print_text("{}", race_json(race, reader, outcome, out.string()));
-    else
-      print_text("{}\nresults in {}\n", race_table(race, reader, outcome), out.string());
+    else {
+      print_result(race_table(race, reader, outcome));
+      print_text("\nresults in {}\n", out.string());
+    }
     std::fflush(stdout);
   } else if (!arguments.common().quiet) {
     print_text(stderr, "interrupted before the end: there is no result yet; the same command continues\n");
@@ -164,13 +166,18 @@ int execute_race(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command race_command{
-    "race", "SCENARIO.yaml", "a fair race: schemes tuned alike, with the same seeds; which is first, and is that significant?",
+    "race",
+    "SCENARIO.yaml",
+    "a fair race: schemes tuned alike, with the same seeds; which is first, and is that significant?",
     "  straggler race scenarios/quickstart.yaml --schemes ssgd,asgd,nonblocking,fedavg\n"
     "  straggler race scenario.yaml --schemes ssgd,asgd --tune learning_rate,momentum --budget 20 --seeds 8\n"
     "  straggler race scenario.yaml --schemes \"plain=asgd,damped={kind: asgd, staleness: inverse}\"\n"
     "  straggler race scenario.yaml --schemes asgd --entrant \"two: {training.scheme: asgd, cluster.servers.count: 2}\"\n"
     "  straggler race scenario.yaml --schemes ssgd,asgd --tune \"learning_rate={from: 0.01, to: 10, scale: log}\"\n"
     "  straggler race scenario.yaml --schemes ssgd,asgd --json\n",
-    execute_race};
+    execute_race,
+    "\n"
+    "What it prints:\n"
+    "  +- is half of the 95 % confidence interval of the mean over the seeds (Student's t).\n"};
 
 }  // namespace straggler::cli

@@ -9,6 +9,7 @@
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
+#include "sim/base/text_lines.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/points.hpp"
 
@@ -62,6 +63,15 @@ Files compared_files(const std::vector<std::string>& folders, const fs::path& pa
   return {{"compared.html", compare_page(compare(std::move(runs)), page_folder)}};
 }
 
+/// Before a page of several runs is written under its default name: an earlier one is replaced with a note, anything else is refused.
+void make_room(const fs::path& page, const std::string& text, bool quiet) {
+  if (std::error_code error; !fs::exists(fs::symlink_status(page, error))) return;
+  if (!is_compare_page(page))
+    throw ResultsError(fmt::format("{}: is no page of `straggler report`; name another file with -o", page.string()));
+  if (!quiet && read_file(page).text != text)
+    print_text(stderr, "note: {}: replaces an earlier page; -o names another file\n", page.string());
+}
+
 int execute_report(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   own.add_options()("out,o", po::value<std::string>()->value_name("FILE"),
@@ -72,6 +82,7 @@ int execute_report(const std::vector<std::string>& given) {
   if (arguments.positional().size() > 1) {
     const fs::path out = arguments.has("out") ? arguments.file("out") : fs::path("compared.html");
     const Files files = compared_files(arguments.positional(), out.parent_path());
+    if (!arguments.has("out")) make_room(out, files.front().second, arguments.common().quiet);
     write_whole_files(out.parent_path(), {{out.filename().string(), files.front().second}});
     print_text("{}\n", out.string());
     return Exit::done;

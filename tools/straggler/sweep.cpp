@@ -13,6 +13,7 @@
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/search/run_description.hpp"
 #include "scenarios/search/search_tables.hpp"
+#include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
 #include "sim/base/quantity.hpp"
@@ -267,7 +268,7 @@ class SweepCommand {
     if (outcome.interrupted)
       print_text("interrupted; run it again to continue\n");
     else
-      print_text("{}", text);
+      print_result(text + half_width_note(text));
     print_text("{} points in {}\n", outcome.progress.finished, (out_ / file).string());
     return outcome;
   }
@@ -288,8 +289,8 @@ class SweepCommand {
     std::vector<std::pair<std::string, std::string>> files = sweep_report_files(description, columns, outcome);
     files.insert(files.end(), {{"groups.csv", groups_csv(columns, outcome)}, {"points.csv", points_csv(columns, outcome)}});
     write_tables(files);
-    print_text("{}\n{} of {} points in {}\n", sweep_table(columns, outcome), outcome.progress.finished, outcome.progress.points,
-               out_.string());
+    print_result(sweep_table(columns, outcome));
+    print_text("\n{} of {} points in {}\n", outcome.progress.finished, outcome.progress.points, out_.string());
   }
 
   /// Replaces the files of earlier results in the folder.
@@ -337,13 +338,18 @@ int execute_sweep(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command sweep_command{"sweep", "SWEEP.yaml", "runs one scenario with many settings: worker counts, bandwidths, schemes",
+const Command sweep_command{"sweep",
+                            "SWEEP.yaml",
+                            "runs one scenario with many settings: worker counts, bandwidths, schemes",
                             "  straggler sweep scenarios/sweeps/bandwidth.yaml\n"
                             "  straggler sweep sweep.yaml --dry-run\n"
                             "  straggler sweep sweep.yaml --jobs 4 --timing-only --out results/fast\n"
                             "  straggler sweep scenarios/sweeps/crossover_bandwidth.yaml\n"
                             "  straggler sweep sweep.yaml --shard 1/4 --out results/shard1\n"
                             "  straggler sweep --merge results/shard1 results/shard2 --out results/all\n",
-                            execute_sweep};
+                            execute_sweep,
+                            "\n"
+                            "What it prints:\n"
+                            "  +- is half of the 95 % confidence interval of the mean over the repeats (Student's t).\n"};
 
 }  // namespace straggler::cli

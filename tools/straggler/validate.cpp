@@ -90,11 +90,15 @@ int execute_validate(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command validate_command{"validate", "CLAIM.yaml...",
+const Command validate_command{"validate",
+                               "CLAIM.yaml...",
                                "compares predictions with measurements: fits, predicts, and fails if a bound is missed",
                                "  straggler validate validation/claims/*.yaml\n"
                                "  straggler validate claim.yaml --out results/claim\n"
                                "  straggler validate claim.yaml --json\n",
-                               execute_validate};
+                               execute_validate,
+                               "\n"
+                               "What it prints:\n"
+                               "  +- is one standard error of a fitted value.\n"};
 
 }  // namespace straggler::cli

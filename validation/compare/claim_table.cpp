@@ -140,7 +140,10 @@ std::string fitted_text(const FittedValue& value) {
     text += " (exact to rounding)";
   else
     text += " +- " + readable_amount(*value.uncertainty, value.dimension);
-  if (value.no_effect) text += "; it changes no fitted row";
+  if (value.no_effect)
+    text += "; it changes no fitted row";
+  else if (value.flat)
+    text += "; values near it fit the rows as well";
   if (value.at_bound) text += "; at the end of its range";
   return text;
 }

@@ -14,12 +14,19 @@ namespace straggler {
 
 namespace {
 
-/// The optimizer sees every parameter scaled to [0, 1], logarithmically or linearly.
-double from_unit(const FitParameter& parameter, double unit) {
+bool is_size(const FitParameter& parameter) { return parameter.dimension == Dimension::bytes; }
+
+double scaled(const FitParameter& parameter, double unit) {
   if (unit <= 0) return parameter.from;
   if (unit >= 1) return parameter.to;
   if (parameter.log) return parameter.from * std::exp(unit * std::log(parameter.to / parameter.from));
   return parameter.from + unit * (parameter.to - parameter.from);
+}
+
+/// The optimizer sees every parameter scaled to [0, 1], logarithmically or linearly. A size is a whole number of bytes.
+double from_unit(const FitParameter& parameter, double unit) {
+  const double value = scaled(parameter, unit);
+  return is_size(parameter) ? std::round(value) : value;
 }
 
 double to_unit(const FitParameter& parameter, double value) {
@@ -65,11 +72,15 @@ class Fitter {
   }
 
   static constexpr double no_error = 1e-16;  // residuals of 1e-8: finer than any table
+  // For derivatives: shares of a range. A size moves by whole bytes, and what it decides by tensors or packets.
+  static constexpr double fine_step = 1e-5, size_step = 5e-3;
 
   /// Levenberg-Marquardt, which takes few runs if the model is smooth.
   Minimum descend(const std::vector<double>& start) {
     const auto residuals_of = [&](const Matrix& points) { return weighted_residuals(points); };
-    Minimum found{least_squares_in_cube(residuals_of, start, no_error), 0, true};
+    std::vector<double> steps;
+    for (const FitParameter& parameter : fit_.parameters) steps.push_back(is_size(parameter) ? size_step : fine_step);
+    Minimum found{least_squares_in_cube(residuals_of, start, steps, no_error), 0, true};
     found.value = sum_of_squares(found.at);
     const double at_start = sum_of_squares(start);  // a kink may have misled it
     return at_start < found.value ? Minimum{start, at_start, true} : found;
@@ -132,9 +143,9 @@ class Fitter {
     std::vector<double> apart;
   };
   Neighbours neighbours_of(const Minimum& minimum) const {
-    constexpr double step = 1e-4;
     Neighbours out;
     for (std::size_t p = 0; p < minimum.at.size(); ++p) {
+      const double step = is_size(fit_.parameters[p]) ? size_step : 1e-4;
       std::vector<double> below = minimum.at, above = minimum.at;
       below[p] = std::max(0.0, below[p] - step);
       above[p] = std::min(1.0, above[p] + step);
@@ -161,7 +172,9 @@ class Fitter {
         any = any || std::abs(jacobian[r][p]) > 1e-7;
       }
       const FitParameter& parameter = fit_.parameters[p];
-      FittedValue value{parameter.paths, parameter.dimension, result.values[p], std::nullopt, false, !any};
+      FittedValue value{parameter.paths, parameter.dimension, result.values[p]};
+      value.flat = !any;
+      value.no_effect = !any && !matters(minimum.at, p);
       value.at_bound = minimum.at[p] < 1e-6 || minimum.at[p] > 1 - 1e-6;
       result.described.push_back(std::move(value));
     }
@@ -179,6 +192,18 @@ class Fitter {
         result.described[p].uncertainty = std::sqrt((*covariance)[p][p]) * range;
       }
     add_bands(spread, neighbours, result);
+  }
+
+  /// Some value elsewhere in the range changes a fitted row.
+  bool matters(std::vector<double> at, std::size_t parameter) {
+    const Matrix here = weighted_residuals({at});
+    for (const double unit : {0.0, 0.5, 1.0}) {
+      at[parameter] = unit;
+      const Matrix there = weighted_residuals({at});
+      for (std::size_t r = 0; r < here.front().size(); ++r)
+        if (std::abs(there.front()[r] - here.front()[r]) > 1e-7) return true;
+    }
+    return false;
   }
 
   /// Of the parameters, from the known noise of the fitted rows.

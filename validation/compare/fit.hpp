@@ -15,7 +15,9 @@ struct FittedValue {
   std::optional<Dimension> dimension;
   double value = 0;                   // SI
   std::optional<double> uncertainty;  // one standard error, SI; none: not determined
-  bool at_bound = false, no_effect = false;
+  bool at_bound = false;
+  bool flat = false;       // values near it give the same fitted rows
+  bool no_effect = false;  // so do all in its range
 };
 
 struct FitResult {

@@ -75,7 +75,7 @@ class AngleFunctor {
  public:
   using Scalar = double;
   using Index = Eigen::Index;
-  AngleFunctor(const ResidualsAt& residuals, std::size_t coordinates) : residuals_(residuals), coordinates_(coordinates) {}
+  AngleFunctor(const ResidualsAt& residuals, const std::vector<double>& steps) : residuals_(residuals), steps_(steps) {}
 
   static std::vector<double> point(const Eigen::VectorXd& angles) {
     std::vector<double> out;
@@ -83,7 +83,7 @@ class AngleFunctor {
     return out;
   }
 
-  Index inputs() const { return static_cast<Index>(coordinates_); }
+  Index inputs() const { return static_cast<Index>(steps_.size()); }
   Index values() const { return values_; }
   void set_values(Index values) { values_ = values; }
 
@@ -93,37 +93,37 @@ class AngleFunctor {
     return 0;
   }
   int df(const Eigen::VectorXd& angles, Eigen::MatrixXd& jacobian) const {
-    constexpr double step = 1e-5;
     Matrix points{point(angles)};
     for (Index c = 0; c < inputs(); ++c) {
       Eigen::VectorXd moved = angles;
-      moved[c] += step;
+      moved[c] += steps_[static_cast<std::size_t>(c)];
       points.push_back(point(moved));
     }
     const Matrix found = residuals_(points);
     jacobian.resize(values_, inputs());
     for (Index c = 0; c < inputs(); ++c)
       for (Index r = 0; r < values_; ++r)
-        jacobian(r, c) =
-            (found[static_cast<std::size_t>(c) + 1][static_cast<std::size_t>(r)] - found[0][static_cast<std::size_t>(r)]) / step;
+        jacobian(r, c) = (found[static_cast<std::size_t>(c) + 1][static_cast<std::size_t>(r)] - found[0][static_cast<std::size_t>(r)]) /
+                         steps_[static_cast<std::size_t>(c)];
     return 0;
   }
 
  private:
   const ResidualsAt& residuals_;
-  std::size_t coordinates_;
+  const std::vector<double>& steps_;  // [coordinates]
   Index values_ = 0;
 };
 
 }  // namespace
 
-std::vector<double> least_squares_in_cube(const ResidualsAt& residuals, const std::vector<double>& start, double good_enough) {
+std::vector<double> least_squares_in_cube(const ResidualsAt& residuals, const std::vector<double>& start, const std::vector<double>& steps,
+                                          double good_enough) {
   constexpr double inside = 1e-3;  // at an end the angle changes nothing, to first order
-  constexpr int steps = 60;
+  constexpr int most_steps = 60;
   Eigen::VectorXd angles(static_cast<Eigen::Index>(start.size()));
   for (std::size_t i = 0; i < start.size(); ++i)
     angles[static_cast<Eigen::Index>(i)] = std::acos(1 - 2 * std::clamp(start[i], inside, 1 - inside));
-  AngleFunctor functor(residuals, start.size());
+  AngleFunctor functor(residuals, steps);
   functor.set_values(static_cast<Eigen::Index>(residuals({AngleFunctor::point(angles)}).front().size()));
   Eigen::LevenbergMarquardt<AngleFunctor> method(functor);
   // Convergence is quadratic where the residuals can vanish, so that these limits end only searches that have almost converged.
@@ -131,7 +131,7 @@ std::vector<double> least_squares_in_cube(const ResidualsAt& residuals, const st
   method.parameters.ftol = 1e-2;
   method.parameters.factor = 1;  // first steps of the size of the angles: models bend
   Eigen::LevenbergMarquardtSpace::Status status = method.minimizeInit(angles);
-  for (int step = 0; step < steps && status <= Eigen::LevenbergMarquardtSpace::Running; ++step) {
+  for (int step = 0; step < most_steps && status <= Eigen::LevenbergMarquardtSpace::Running; ++step) {
     status = method.minimizeOneStep(angles);
     if (method.fnorm * method.fnorm <= good_enough) break;
   }

@@ -22,9 +22,11 @@ std::optional<std::vector<double>> inverse_normal_diagonal(const Matrix& jacobia
 using ResidualsAt = std::function<Matrix(const Matrix& points)>;
 
 /// A point of the unit cube near which the sum of squared residuals is least: Levenberg-Marquardt (MINPACK's lmder, Moré 1978) from
-/// `start`, in angles t with x = (1 - cos t) / 2, so that no step leaves the cube. Derivatives are forward differences, all requested at
-/// once. Ends when the sum falls to `good_enough`, when a step lowers it by less than a hundredth (a minimum above 0 is near), or after 60
-/// steps. There must be at least as many residuals as coordinates. Exceptions of `residuals` propagate.
-std::vector<double> least_squares_in_cube(const ResidualsAt& residuals, const std::vector<double>& start, double good_enough);
+/// `start`, in angles t with x = (1 - cos t) / 2, so that no step leaves the cube. Derivatives are forward differences over `steps`
+/// [coordinates], in angles, all requested at once. Ends when the sum falls to `good_enough`, when a step lowers it by less than a
+/// hundredth (a minimum above 0 is near), or after 60 steps. There must be at least as many residuals as coordinates. Exceptions of
+/// `residuals` propagate.
+std::vector<double> least_squares_in_cube(const ResidualsAt& residuals, const std::vector<double>& start, const std::vector<double>& steps,
+                                          double good_enough);
 
 }  // namespace straggler
