@@ -20,6 +20,7 @@ struct Core {
 std::vector<Parameter> with_core(std::vector<Parameter> parameters);
 /// Throws std::invalid_argument if the bandwidth is not above 0 or the latency negative.
 Core core_of(const Parameters& parameters, const TopologyRequest& request);
+
 /// Cables from switches to one core: each has `bandwidth`, or that of the cards below it divided by `oversubscription`.
 struct Uplinks {
   double oversubscription = 1;

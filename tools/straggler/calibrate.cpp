@@ -74,7 +74,7 @@ const Command calibrate_command{"calibrate",
                                 execute_calibrate,
                                 "\n"
                                 "What it prints:\n"
-                                "  +- is one standard error of a fitted value.\n",
+                                "  +- is one standard error of a fitted value.\n\n",
                                 formats};
 
 }  // namespace straggler::cli
