@@ -193,7 +193,12 @@ void of_rounds(const Scenario& scenario, const Blueprint& blueprint, Sentences& 
   if (!rounds) return;
   const std::string epoch =
       fmt::format("a round of {} is {} epoch{} of all data", training.scheme.name, format_number(1 / *rounds), *rounds == 1 ? "" : "s");
-  if (training.stop.epochs)
+  const bool clients_change = std::ranges::any_of(scenario.cluster.faults, [](const FaultSpec& fault) {
+    return fault.kind == FaultSpec::Kind::crash || fault.kind == FaultSpec::Kind::join || fault.kind == FaultSpec::Kind::leave;
+  });
+  if (training.stop.epochs && clients_change)
+    out.push_back(fmt::format("{} while no client is missing; stop.rounds counts rounds", epoch));
+  else if (training.stop.epochs)
     out.push_back(fmt::format("{}: stop.epochs {} is the end of round {}; stop.rounds counts them", epoch,
                               format_number(*training.stop.epochs),
                               format_number(std::ceil(*training.stop.epochs * *rounds * (1 - 1e-12)))));

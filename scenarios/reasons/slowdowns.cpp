@@ -299,7 +299,7 @@ std::vector<std::string> slowdown_words(const Slowdowns& slowdowns) {
   if (!slowdowns.note.empty()) return {"There are no slowdowns by worker: " + slowdowns.note + "."};
   const std::string updates = fmt::format("{} update{}", readable_count(slowdowns.updates), slowdowns.updates == 1 ? "" : "s");
   if (std::abs(slowdowns.all() - 1) < worth_telling - 1)
-    return {fmt::format("Workers are even: if all took the mean, {} would take as long (S = 1).", updates)};
+    return {fmt::format("Workers are even: if all took the mean, {} would take as long (S = {}).", updates, times_text(slowdowns.all()))};
   std::vector<std::string> out;
   out.push_back(fmt::format("Uneven workers: if each batch took the mean of all batches, {} would take {} instead of {} (S = {}).", updates,
                             readable_seconds(slowdowns.ideal_seconds), readable_seconds(slowdowns.seconds), times_text(slowdowns.all())));

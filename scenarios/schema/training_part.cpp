@@ -70,7 +70,10 @@ Field<BatchSpec> per_worker_field() {
     const YamlNode* node = batch.find("per_worker");
     const bool several = node != nullptr && (node->type == YamlNode::Type::sequence || node->type == YamlNode::Type::map);
     const std::string absent = several ? not_modelled("batches", batch.path()) : std::string();
-    absent.empty() ? read(batch, spec) : batch.problem("per_worker", "is " + what_stands(*node) + ": " + absent);
+    if (absent.empty())
+      read(batch, spec);
+    else
+      batch.context().problems.add(node->place, batch.path_of("per_worker"), "is " + what_stands(*node) + ": " + absent);
   };
   return made;
 }

@@ -100,6 +100,12 @@ TEST_CASE("check warns where FedAvg's epochs are rounds") {
   CHECK(warnings_with(explained({scheme, "training.stop={epochs: 10}"}),
                       "a round of fedavg is 2.5 epochs of all data: stop.epochs 10 is the end of round 4") == 1);
   CHECK(warnings_with(explained({scheme, "training.stop={rounds: 10}"}), "a round of") == 0);
+  // A client that is gone has no samples in later rounds, so that there are more of them.
+  for (const char* fault : {"{kind: crash, worker: 1, at: 1s}", "{kind: leave, worker: 1, at: 1s}", "{kind: join, worker: 1, at: 1s}"}) {
+    const Explanation gone = explained({scheme, "training.stop={epochs: 10}", std::string("cluster.faults=[") + fault + "]"});
+    CHECK(warnings_with(gone, "a round of fedavg is 2.5 epochs of all data while no client is missing; stop.rounds counts rounds") == 1);
+    CHECK(warnings_with(gone, "the end of round") == 0);
+  }
   CHECK(warnings_with(explained({scheme, "training.evaluate={every: {epochs: 1}}"}), "there is one a round") == 1);
   CHECK(warnings_with(explained({"training.stop={epochs: 10}"}), "a round of") == 0);
   // A fraction of the clients is a whole number of them: 0.4 of 4 are 2.

@@ -118,6 +118,9 @@ TEST_CASE("even workers are reported as even") {
   for (const Slowdowns::Kind& kind : all.kinds) CHECK(kind.even);
   CHECK_FALSE(all.slowest_share.has_value());
   CHECK(slowdown_words(all).front().find("Workers are even") == 0);
+  Slowdowns nearly = all;
+  nearly.seconds = 0.9954 * nearly.ideal_seconds;
+  CHECK(slowdown_words(nearly).front().find("would take as long (S = 0.995).") != std::string::npos);
 }
 
 }  // namespace slowdowns_test

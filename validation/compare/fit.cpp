@@ -172,7 +172,7 @@ class Fitter {
         any = any || std::abs(jacobian[r][p]) > 1e-7;
       }
       const FitParameter& parameter = fit_.parameters[p];
-      FittedValue value{parameter.paths, parameter.dimension, result.values[p]};
+      FittedValue value{parameter.paths, parameter.dimension, result.values[p], std::nullopt};
       value.flat = !any;
       value.no_effect = !any && !matters(minimum.at, p);
       value.at_bound = minimum.at[p] < 1e-6 || minimum.at[p] > 1 - 1e-6;
