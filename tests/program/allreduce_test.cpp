@@ -104,7 +104,7 @@ TEST_CASE("racks with a core of their own bandwidth and latency: a ring runs at 
   for (const char* const fidelity : {"fluid", "stepwise"}) {
     const auto done = place.shell(
         "straggler allreduce --ranks 4 --sizes 44695848 --algorithms ring --set cluster.network.collective.fidelity=" +
-        std::string(fidelity) + " --set 'cluster.network.topology={kind: two_level, racks: 2, bandwidth: 1Gbps, latency: 1ms}'");
+        std::string(fidelity) + " --set \"cluster.network.topology={kind: two_level, racks: 2, bandwidth: 1Gbps, latency: 1ms}\"");
     CAPTURE(fidelity);
     REQUIRE_MESSAGE(done.code == 0, done.err);
     // Each round's slowest message goes over two cards of 5 us and both cables of the core.
@@ -127,8 +127,8 @@ training: {scheme: ssgd, batch: {per_worker: 5}, optimizer: {learning_rate: 0.1}
 )");
   CHECK(place.shell("straggler run small.yaml --out enough --memory 200000000").code == 0);
   const auto refused = place.shell("straggler run small.yaml --out less --memory 1000");
-  CHECK(refused.code == 2);
-  CHECK(has(refused.err, "1 kB"));
+  CHECK(refused.code == 3);
+  CHECK(has(refused.err, "the memory budget of 1 kB is too small"));
 }
 
 TEST_CASE("a scenario gives the cluster, with its workers or another number, under any training") {
