@@ -101,23 +101,21 @@ TEST_CASE("a fit of a size that acts in steps: found, and not said to change not
   std::string rows = "batch,seconds\n";
   for (const int batch : {10, 20, 40})
     rows += std::to_string(batch) + "," +
-            test::digits(test::simulated_seconds(
-                buckets, {path + "=6MB", "training.batch.per_worker=" + std::to_string(batch)})) +
-            "\n";
+            test::digits(test::simulated_seconds(buckets, {path + "=6MB", "training.batch.per_worker=" + std::to_string(batch)})) + "\n";
   files.write("measured.csv", rows);
   const auto claim = [&](const std::string& parameter) {
-    return test::validate(files.write("claim.yaml", "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\n"
-                                                    "bind: {batch: training.batch.per_worker}\n"
-                                                    "compare: {column: seconds, metric: simulated_seconds}\n"
-                                                    "fit: {parameters: [" +
-                                                        parameter + "], rows: [{batch: [10, 20]}]}\nbound: {max: 1%}\n"));
+    return test::validate(files.write("claim.yaml",
+                                      "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\n"
+                                      "bind: {batch: training.batch.per_worker}\n"
+                                      "compare: {column: seconds, metric: simulated_seconds}\n"
+                                      "fit: {parameters: [" +
+                                          parameter + "], rows: [{batch: [10, 20]}]}\nbound: {max: 1%}\n"));
   };
   const ClaimResult found = claim("{path: " + path + ", from: 1MB, to: 50MB}");
   CHECK(found.holds());
   for (const auto& row : found.rows) CHECK(std::abs(row.error) < 1e-3);
   CHECK_FALSE(found.fitted_values[0].no_effect);
-  if (found.fitted_values[0].flat)
-    CHECK(fitted_text(found.fitted_values[0]).ends_with("; values near it fit the rows as well"));
+  if (found.fitted_values[0].flat) CHECK(fitted_text(found.fitted_values[0]).ends_with("; values near it fit the rows as well"));
   // Larger than the model: one bucket, whatever its size.
   const ClaimResult without = claim("{path: " + path + ", from: 100MB, to: 500MB}");
   CHECK(without.fitted_values[0].no_effect);

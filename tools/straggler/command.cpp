@@ -153,9 +153,12 @@ std::vector<CommandHelp> help_of_all_commands() {
   return all;
 }
 
-void print_result(const std::string& text) {
+void print_result(const std::string& text, bool quiet) {
   TextLines lines(text);
-  for (std::string_view line; lines.next(line);) print_text(line.starts_with("warning: ") ? stderr : stdout, "{}\n", line);
+  for (std::string_view line; lines.next(line);) {
+    const bool warning = line.starts_with("warning: ");
+    if (!warning || !quiet) print_text(warning ? stderr : stdout, "{}\n", line);
+  }
 }
 
 double size_of(const std::string& text) {

@@ -107,8 +107,8 @@ std::string built_commit();
 /// "Release, x86_64, Boost 1_74".
 std::string build_details();
 
-/// Prints a result; its lines that begin with "warning: " go to standard error.
-void print_result(const std::string& text);
+/// Prints a result; its lines that begin with "warning: " go to standard error, or nowhere if it is to be quiet.
+void print_result(const std::string& text, bool quiet);
 
 /// The bytes of a size in an option, "25MiB"; a number without a unit counts bytes. Throws std::invalid_argument.
 double size_of(const std::string& text);

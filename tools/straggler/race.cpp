@@ -149,7 +149,7 @@ int execute_race(const std::vector<std::string>& given) {
     if (arguments.flag("json"))
       print_text("{}", race_json(race, reader, outcome, out.string()));
     else {
-      print_result(race_table(race, reader, outcome));
+      print_result(race_table(race, reader, outcome), arguments.common().quiet);
       print_text("\nresults in {}\n", out.string());
     }
     std::fflush(stdout);

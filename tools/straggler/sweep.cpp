@@ -268,7 +268,7 @@ class SweepCommand {
     if (outcome.interrupted)
       print_text("interrupted; run it again to continue\n");
     else
-      print_result(text + half_width_note(text));
+      print_result(text + half_width_note(text), arguments_.common().quiet);
     print_text("{} points in {}\n", outcome.progress.finished, (out_ / file).string());
     return outcome;
   }
@@ -289,7 +289,7 @@ class SweepCommand {
     std::vector<std::pair<std::string, std::string>> files = sweep_report_files(description, columns, outcome);
     files.insert(files.end(), {{"groups.csv", groups_csv(columns, outcome)}, {"points.csv", points_csv(columns, outcome)}});
     write_tables(files);
-    print_result(sweep_table(columns, outcome));
+    print_result(sweep_table(columns, outcome), arguments_.common().quiet);
     print_text("\n{} of {} points in {}\n", outcome.progress.finished, outcome.progress.points, out_.string());
   }
 
