@@ -113,6 +113,7 @@ CONDITIONS = [
     ("big-messages", ["workload.cost.bytes=100kB"]),
     ("shared-data", ["workload.data.partition=shared"]),
     ("shards", ["workload.data.partition={kind: shards, per_worker: 1}"]),
+    ("sorted-runs", ["workload.data.partition=sorted_runs"]),
     ("no-reshuffle", ["workload.data.reshuffle=false"]),
     ("global-batch", ["training.batch={global: 123}"]),
     ("no-fusion", ["workload.fuse=off"]),

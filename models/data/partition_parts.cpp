@@ -69,4 +69,11 @@ std::vector<std::vector<std::uint32_t>> samples_by_class(const PartitionRequest&
   return by_class;
 }
 
+std::vector<std::uint32_t> sorted_by_class(const PartitionRequest& request) {
+  std::vector<std::uint32_t> sorted;
+  sorted.reserve(request.samples);
+  for (const std::vector<std::uint32_t>& one : samples_by_class(request)) sorted.insert(sorted.end(), one.begin(), one.end());
+  return sorted;
+}
+
 }  // namespace straggler

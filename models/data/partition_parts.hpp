@@ -16,5 +16,7 @@ StreamSizes equal_parts(const PartitionRequest& request);
 
 /// The samples of each class in ascending order, [classes]. Throws std::logic_error without labels, which timing alone lacks.
 std::vector<std::vector<std::uint32_t>> samples_by_class(const PartitionRequest& request);
+/// The same, one class after another.
+std::vector<std::uint32_t> sorted_by_class(const PartitionRequest& request);
 
 }  // namespace straggler

@@ -52,10 +52,9 @@ StreamSizes sizes_of(const Deal& deal, std::size_t per_worker, const PartitionRe
 std::unique_ptr<Partition> make(const Parameters& parameters, const PartitionRequest& request) {
   const auto per_worker = static_cast<std::size_t>(parameters.count("per_worker"));
   const Deal cut = deal(per_worker, request);
-  std::vector<std::uint32_t> sorted, members;
-  sorted.reserve(request.samples);
+  const std::vector<std::uint32_t> sorted = sorted_by_class(request);
+  std::vector<std::uint32_t> members;
   members.reserve(request.samples);
-  for (const std::vector<std::uint32_t>& one : samples_by_class(request)) sorted.insert(sorted.end(), one.begin(), one.end());
   const EvenSplit<std::uint64_t> shards = cut.shards();
   for (const std::uint32_t shard : cut.dealt)
     members.insert(members.end(), sorted.begin() + static_cast<std::ptrdiff_t>(shards.begin(shard)),

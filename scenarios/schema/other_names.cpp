@@ -177,6 +177,7 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::topology, "lan", ""},
     {KindGroup::topology, "dragonfly+", ""},
     {KindGroup::topology, "dragonflyplus", ""},
+    {KindGroup::partition, "contiguous", "sorted_runs"},
     {KindGroup::partition, "niid", ""},
     {KindGroup::partition, "noniid", ""},
     {KindGroup::device, "p100", ""},

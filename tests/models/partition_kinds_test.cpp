@@ -170,6 +170,49 @@ TEST_CASE("shards: sorted by label, cut into equal pieces, `per_worker` for each
   CHECK(has(refusal("shards", {{"per_worker", std::int64_t{51}}}, problem.request), "take at most 50 shards per worker or 19 workers"));
 }
 
+TEST_CASE("sorted_runs: worker k has the k-th contiguous run, by class or as in the file") {
+  const Problem problem(7, 500, 6);
+  // 500 = 7 * 71 + 3: the first three runs have 72.
+  const auto begin = [](std::size_t worker) { return worker * 71 + std::min<std::size_t>(worker, 3); };
+  std::vector<std::uint32_t> sorted(500);
+  std::iota(sorted.begin(), sorted.end(), 0u);
+  const std::vector<std::uint32_t> file = sorted;
+  std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) { return problem.labels[a] < problem.labels[b]; });
+  REQUIRE(sorted != file);
+  for (const auto& [order, samples] : {std::pair(std::string("class"), sorted), std::pair(std::string("file"), file)}) {
+    CAPTURE(order);
+    const Parameters parameters = complete(entry("sorted_runs").parameters, {{"order", order}});
+    const auto partition = entry("sorted_runs").make(parameters, problem.request);
+    for (std::uint32_t w = 0; w < 7; ++w) {
+      auto part = epoch_of(*partition, w, 0), run = std::vector<std::uint32_t>(samples.begin() + static_cast<std::ptrdiff_t>(begin(w)),
+                                                                              samples.begin() + static_cast<std::ptrdiff_t>(begin(w + 1)));
+      std::sort(part.begin(), part.end());
+      std::sort(run.begin(), run.end());
+      CHECK(part == run);
+    }
+  }
+  // The default is by class. Four equal classes in turn: with 4 workers each has one, with 8 half of one, with 2 two, with 3 one or two.
+  Problem turns(4, 480, 4);
+  for (std::size_t i = 0; i < 480; ++i) turns.labels[i] = static_cast<std::int32_t>(i % 4);
+  const Parameters usual = complete(entry("sorted_runs").parameters, {});
+  for (const std::size_t workers : {2u, 3u, 4u, 8u}) {
+    CAPTURE(workers);
+    turns.request.workers = workers;
+    const auto partition = entry("sorted_runs").make(usual, turns.request);
+    const std::size_t size = 480 / workers;
+    for (std::size_t w = 0; w < workers; ++w) {
+      std::vector<std::size_t> expected(4);
+      for (std::size_t c = 0; c < 4; ++c) {  // how much of run w lies in the c-th 120 of the sorted set
+        const std::size_t from = std::max(w * size, c * 120), to = std::min((w + 1) * size, (c + 1) * 120);
+        expected[c] = to > from ? to - from : 0;
+      }
+      CHECK(mix(*partition, static_cast<std::uint32_t>(w), turns) == expected);
+    }
+  }
+  const Problem few(21, 20, 4);
+  CHECK(has(refusal("sorted_runs", usual, few.request), "20 training samples cannot be divided among 21 workers; take at most 20 workers"));
+}
+
 TEST_CASE("dirichlet: mixes have the moments of the distribution, and the limits are iid and one class") {
   const std::size_t classes = 4;
   // Few of many samples are drawn, so that no class runs out: half of the workers' mixes come first.
