@@ -33,7 +33,8 @@ struct NonblockingOptions {
   MomentumAtSync momentum;
 };
 
-/// Of each contribution, by the samples in it.
+/// Of each contribution, by the samples in it. There may be none: the one worker with a step can crash between its signal and its
+/// contribution.
 template <class T>
 std::vector<double> shares_of(const std::vector<T>& parts, const Average& average) {
   std::vector<double> counts;
@@ -163,7 +164,10 @@ class NonblockingGradients final : public Scheme {
       const std::vector<Gradient> sums = co_await gather<Gradient>(node, weights->version);
       // Each worker stepped at the rate of one already.
       const Gradient average = node.algebra().counted_as(node.weighted_sum(sums, shares_of(sums, options_.average)), 1);
-      weights = co_await node.step(weights, average);
+      if (average->samples() > 0)
+        weights = co_await node.step(weights, average);
+      else
+        average->add_made(weights.edit().more.edit().made);  // nobody took a step
       weights = co_await node.publish(weights);
       node.broadcast(weights);
     }

@@ -100,6 +100,7 @@ PostOffice::~PostOffice() { take_down(); }
 void PostOffice::take_down() {
   mail_ = SparseArray<Mailbox<MessagePointer>>();
   left_.clear();
+  in_order_.clear();
   while (!in_flight_.empty()) {
     auto& delivery = static_cast<Delivery&>(in_flight_.front());
     in_flight_.pop_front();
@@ -128,7 +129,7 @@ void PostOffice::dispatch_to_life(Rank from, Peer to, Payload&& payload, SendOpe
   auto delivery = std::make_unique<Delivery>(*this, from, to.rank, std::move(payload));
   delivery->operation = operation;
   if (operation) operation->in_flight = delivery.get();
-  if (may_be_overtaken(*delivery)) whole_[pair_of(from, to.rank)] = {delivery.get()};
+  keep_in_order(*delivery);
   dispatch(std::move(delivery));
 }
 
@@ -236,35 +237,44 @@ void PostOffice::drained(Delivery& delivery) {
   world_.queue().after(rest, delivery);
 }
 
-/// Whole weights, where later ones are differences.
+/// Whole weights, where later ones are differences; any message, where links fail or a worker that leaves sends a last one.
 bool PostOffice::may_be_overtaken(const Delivery& delivery) const {
+  if (!world_.cluster.faults.empty()) return true;
   const Compression* const compression = workers_.plan().compression;
   const auto* const weights = std::get_if<Weights>(&delivery.payload);
   return compression && (compression->answers || (compression->of_weights && world_.is_worker(delivery.from))) && weights &&
          !(*weights)->kept() && !difference_in(delivery.payload);
 }
 
-/// It has arrived before the whole weights that left before it.
-bool PostOffice::overtakes(const Delivery& delivery) {
-  if (whole_.empty() || !difference_in(delivery.payload)) return false;
-  const auto before = whole_.find(pair_of(delivery.from, delivery.to));
-  if (before == whole_.end()) return false;
-  return before->second.awaited = true;
+void PostOffice::keep_in_order(Delivery& delivery) {
+  const std::uint64_t pair = pair_of(delivery.from, delivery.to);
+  if (may_be_overtaken(delivery)) return in_order_[pair].push_back(&delivery);
+  if (in_order_.empty()) return;
+  if (const auto known = in_order_.find(pair); known != in_order_.end()) known->second.push_back(&delivery);
+}
+
+/// It has arrived before another that was sent before it: it waits for that one.
+bool PostOffice::overtakes(Delivery& delivery) {
+  if (in_order_.empty()) return false;
+  const auto known = in_order_.find(pair_of(delivery.from, delivery.to));
+  delivery.waits = known != in_order_.end() && known->second.front() != &delivery;
+  return delivery.waits;
 }
 
 /// The message has arrived, or is lost: the next one of its pair follows.
-void PostOffice::let_follow(const Delivery* gone, Rank from, Rank to) {
-  if (whole_.empty()) return;
-  const auto known = whole_.find(pair_of(from, to));
-  if (known == whole_.end() || known->second.message != gone) return;
-  const bool awaited = known->second.awaited;
-  whole_.erase(known);
-  if (!awaited) return;
-  for (InFlightMessage& message : in_flight_) {
-    auto& delivery = static_cast<Delivery&>(message);
-    if (!delivery.waits || delivery.from != from || delivery.to != to) continue;
-    delivery.waits = false;
-    world_.queue().after(Time(), delivery);
+void PostOffice::let_follow(const Delivery& gone) {
+  if (in_order_.empty()) return;
+  const auto known = in_order_.find(pair_of(gone.from, gone.to));
+  if (known == in_order_.end()) return;
+  auto& messages = known->second;
+  const auto place = std::find(messages.begin(), messages.end(), &gone);
+  if (place == messages.end()) return;
+  messages.erase(place);
+  if (messages.empty()) {
+    in_order_.erase(known);
+  } else if (Delivery& next = *messages.front(); next.waits) {
+    next.waits = false;
+    world_.queue().after(Time(), next);
   }
 }
 
@@ -276,10 +286,7 @@ void PostOffice::delivered(Delivery& delivery) {
     delivery.unlink();
     return hand_over(MessagePointer(&delivery));
   }
-  if (overtakes(delivery)) {
-    delivery.waits = true;
-    return;
-  }
+  if (!delivery.state_transfer && overtakes(delivery)) return;
   if (trace_) tell(delivery, false);
   books_.received(delivery.to, sent_bytes(delivery));
   books_.end_flight(delivery.from);
@@ -287,7 +294,7 @@ void PostOffice::delivered(Delivery& delivery) {
   delivery.unlink();
   MessagePointer message(&delivery);
   if (delivery.state_transfer) return state_watch_->state_arrived(delivery.to);
-  let_follow(&delivery, delivery.from, delivery.to);
+  let_follow(delivery);
   hand_over(std::move(message));
 }
 
@@ -314,7 +321,7 @@ void PostOffice::lose(Delivery& delivery) {
   }
   delivery.unlink();
   const MessagePointer message(&delivery);
-  let_follow(&delivery, delivery.from, delivery.to);
+  let_follow(delivery);
   if (delivery.state_transfer) state_watch_->state_lost(delivery.to);
 }
 

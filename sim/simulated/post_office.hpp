@@ -1,6 +1,7 @@
 // Messages in simulated time: from dispatch over the network, or over several links side by side to and from sharded servers, into the
 // receiver's mailbox. Lost messages are counted.
 #pragma once
+#include <boost/container/small_vector.hpp>
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <optional>
@@ -132,10 +133,12 @@ class PostOffice {
   void drained(Delivery& delivery);
   void delivered(Delivery& delivery);
   void lose(Delivery& delivery);
-  // A difference of weights is smaller than whole weights, and must not overtake them on their way.
+  // Messages from one rank to another arrive in the order in which they were sent, as on one connection. Flows would do otherwise where a
+  // later message is smaller, or where a link has stopped, so that both end at one instant.
   bool may_be_overtaken(const Delivery& delivery) const;
-  bool overtakes(const Delivery& delivery);
-  void let_follow(const Delivery* gone, Rank from, Rank to);
+  void keep_in_order(Delivery& delivery);
+  bool overtakes(Delivery& delivery);
+  void let_follow(const Delivery& gone);
   /// With a trace: it has arrived or is lost.
   void tell(const Delivery& delivery, bool lost);
   void tell_server(Rank rank, const char* what, Time from, Time to) const;
@@ -164,11 +167,8 @@ class PostOffice {
   InvitationWatch* invitation_watch_ = nullptr;  // null: not observed
   Carriage carriage_;                            // scratch
   InFlight in_flight_;
-  struct Whole {
-    const Delivery* message = nullptr;
-    bool awaited = false;  // some that left later wait for it
-  };
-  std::unordered_map<std::uint64_t, Whole> whole_;  // by sender and receiver: the latest that is in progress and may be overtaken
+  /// By sender and receiver: those in progress, if the first of them may be overtaken, in the order in which they were sent.
+  std::unordered_map<std::uint64_t, boost::container::small_vector<Delivery*, 2>> in_order_;
   SparseArray<Mailbox<MessagePointer>> mail_;       // [ranks]
   struct Left {
     Time sent, left;

@@ -33,9 +33,13 @@ class Average {
   bool by_samples() const { return by_ == By::samples; }
   /// What a contribution of that many samples counts.
   double count(double samples) const { return by_samples() ? samples : 1; }
-  /// Parts of 1 in these proportions.
+  /// Parts of 1 in these proportions; equal parts if all counts are 0.
   static std::vector<double> shares(std::vector<double> counts) {
-    const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
+    double all = std::accumulate(counts.begin(), counts.end(), 0.0);
+    if (all == 0) {
+      counts.assign(counts.size(), 1);
+      all = static_cast<double>(counts.size());
+    }
     for (double& each : counts) each /= all;
     return counts;
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <sstream>
 #include <vector>
 
 #include "sim/training/scheme.hpp"
@@ -18,35 +17,6 @@ using namespace straggler;
 using namespace straggler::test;
 
 namespace {
-
-/// Equal workers, 8 ms a batch, on a network that takes no time; on one host if the scheme wants it.
-std::string equal_bowl(int workers, const std::string& scheme, const std::string& data, double rate, int updates, bool one_host = false) {
-  std::ostringstream yaml;
-  yaml << R"(straggler: 1
-name: optimum
-seed: 5
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}}
-cluster:
-  workers: [{count: )"
-       << workers << ", device: node" << (one_host ? ", per_host: " + std::to_string(workers) : "") << R"(}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1000GB/s, latency: 0s}, intra: {bandwidth: 1000GB/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: )"
-       << condition << R"(, start: 10}
-  data: )"
-       << data << R"(
-training:
-  scheme: )"
-       << scheme << R"(
-  batch: {per_worker: 8}
-  optimizer: {kind: sgd, learning_rate: )"
-       << rate << R"(}
-  stop: {updates: )"
-       << updates << "}\n";
-  return yaml.str();
-}
 
 /// w_j = Σ share_kj x_kj / Σ share_kj.
 template <class Share>
