@@ -33,15 +33,15 @@ std::uint64_t contributions(const TimedUpdates& runs, std::size_t worker) {
 
 /// Between the ends of both runs. Work turns out to be wasted after it was done, maybe after the first end: as much of it is as in the
 /// whole of the longer run.
-std::array<double, phase_count> phases_of(const TimedUpdates& runs, std::size_t worker) {
-  std::array<double, phase_count> seconds{};
-  for (std::size_t phase = 0; phase < phase_count; ++phase) seconds[phase] = phase_seconds(runs, worker, static_cast<Phase>(phase));
+ByPhase<double> phases_of(const TimedUpdates& runs, std::size_t worker) {
+  ByPhase<double> seconds;
+  for (const PhaseRow& row : phase_rows) seconds[row.phase] = phase_seconds(runs, worker, row.phase);
   const TimeSplit& split = runs.gone_on.workers[worker].split;
   const Time wasted = split[Phase::wasted], all = split[Phase::compute] + wasted;
-  double& computing = seconds[static_cast<std::size_t>(Phase::compute)];
-  const double worked = computing + seconds[static_cast<std::size_t>(Phase::wasted)];
+  double& computing = seconds[Phase::compute];
+  const double worked = computing + seconds[Phase::wasted];
   computing = all > Time() ? worked * (1 - wasted.seconds() / all.seconds()) : 0;
-  seconds[static_cast<std::size_t>(Phase::wasted)] = worked - computing;
+  seconds[Phase::wasted] = worked - computing;
   return seconds;
 }
 
@@ -57,7 +57,7 @@ void set_phases(const TimedUpdates& runs, bool asynchronous, UpdateParts& out) {
   const std::size_t workers = runs.gone_on.workers.size();
   std::vector<double> computing(workers), rounds(workers);
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    computing[worker] = phases_of(runs, worker)[static_cast<std::size_t>(Phase::compute)];
+    computing[worker] = phases_of(runs, worker)[Phase::compute];
     rounds[worker] = static_cast<double>(contributions(runs, worker));
   }
   std::size_t chosen = static_cast<std::size_t>(std::max_element(computing.begin(), computing.end()) - computing.begin());
@@ -168,11 +168,10 @@ std::string parts_text(const Scenario& scenario, const UpdateParts& parts) {
                         readable_seconds(std::accumulate(parts.phases.begin(), parts.phases.end(), 0.0)));
   const WorkerNames names(scenario);
   std::string each;
-  for (std::size_t phase = 0; phase < phase_count; ++phase) {
-    const bool computes = phase == static_cast<std::size_t>(Phase::compute);
-    if (parts.phases[phase] < 0.0005 * parts.seconds && !computes) continue;
-    each += fmt::format("{}{} {}", each.empty() ? ": " : ", ", readable_seconds(parts.phases[phase]),
-                        readable_phase(static_cast<Phase>(phase)));
+  for (const PhaseRow& row : phase_rows) {
+    const bool computes = row.phase == Phase::compute;
+    if (parts.phases[row.phase] < 0.0005 * parts.seconds && !computes) continue;
+    each += fmt::format("{}{} {}", each.empty() ? ": " : ", ", readable_seconds(parts.phases[row.phase]), row.title);
     if (computes && !parts.own_cycle && scenario.workers() > 1)
       each += fmt::format(" ({}, the slowest of {})", names.worker(parts.worker), scenario.workers());
   }

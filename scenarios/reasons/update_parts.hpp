@@ -1,6 +1,5 @@
 // The time of one update, its parts and its bottleneck: short runs of the timing alone, with one cause removed at a time.
 #pragma once
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +22,7 @@ struct UpdateParts {
   /// from one of its contributions to the next.
   Rank worker = 0;
   bool own_cycle = false;                    // asynchronous: the phases add up to a cycle of that worker, else to `seconds`
-  std::array<double, phase_count> phases{};  // none below 0
+  ByPhase<double> phases;                    // none below 0
   Cause bound = Cause::nothing;              // the most expensive cause; `nothing`: computing
   std::vector<std::size_t> slow_groups;      // whose batches take longer than the median worker's
   double without = 0;                        // an update without that cause

@@ -160,12 +160,10 @@ class ComparePage {
   }
 
   void split() {
-    static constexpr std::optional<double> RunResult::*parts[] = {&RunResult::compute,       &RunResult::wasted, &RunResult::loading,
-                                                                  &RunResult::communication, &RunResult::idle,   &RunResult::down};
-    std::vector<std::vector<double>> rows;
+    std::vector<ByPhase<double>> rows;
     for (const RunResult& run : comparison_.runs) {
       rows.emplace_back();
-      for (const auto part : parts) rows.back().push_back((run.*part).value_or(0));
+      for (std::size_t phase = 0; phase < phase_count; ++phase) rows.back()[phase] = run.shares[phase].value_or(0);
     }
     const StackChart chart = time_split(comparison_.labels, rows);
     if (!chart.parts.empty()) body_ += html_of(figure_of(chart.label, "", chart));

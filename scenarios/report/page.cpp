@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <string>
 
 #include "scenarios/report/picture.hpp"
 #include "scenarios/report/resources.hpp"
 #include "sim/base/xml_text.hpp"
+#include "sim/record/phase.hpp"
 
 namespace straggler {
 namespace {
@@ -48,15 +49,45 @@ static void add_licences(std::string& out) {
   out += "</pre></details></footer>\n";
 }
 
-static std::array<std::string_view, 7> own_scripts() {
-  return {resources::format_script(), resources::table_script(),    resources::chart_script(), resources::kinds_script(),
-          resources::cells_script(),  resources::timeline_script(), resources::page_script()};
+/// Rows of phases, for timeline.js.
+static std::string phases_script() {
+  std::string rows;
+  for (const PhaseRow& row : phase_rows)
+    rows += fmt::format("{}{{title: '{}', shape: '{}'}}", rows.empty() ? "" : ", ", row.title, row.shape);
+  return fmt::format("window.straggler = {{phases: [{}]}};\n", rows);
+}
+
+/// A grey phase has its colours in page.css.
+static std::string phases_style() {
+  std::string colours, classes;
+  for (const PhaseRow& row : phase_rows) {
+    if (row.colour != std::string_view("grey")) colours += fmt::format("--{}:var(--{});", row.title, row.colour);
+    classes += fmt::format("svg .{0}{{color:var(--{0})}}", row.title);
+  }
+  return fmt::format("\n:root{{{}}}{}", colours, classes);
+}
+
+std::vector<std::string_view> page_scripts() {
+  static const std::string phases = phases_script();
+  return {phases,
+          resources::format_script(),
+          resources::table_script(),
+          resources::chart_script(),
+          resources::kinds_script(),
+          resources::cells_script(),
+          resources::timeline_script(),
+          resources::page_script()};
+}
+
+std::string_view page_style() {
+  static const std::string style = std::string(resources::page_style()) + phases_style();
+  return style;
 }
 
 /// Adds the scripts of a page. `before` has space for more.
-static void add_page_scripts(PageParts& page, bool charts) {
+static void add_scripts(PageParts& page, bool charts) {
   std::size_t bytes = 4096 + (charts ? 2 * resources::echarts_licences().size() : 0);  // at most
-  for (const std::string_view each : own_scripts()) bytes += each.size() + script_begins.size() + script_ends.size();
+  for (const std::string_view each : page_scripts()) bytes += each.size() + script_begins.size() + script_ends.size();
   page.after.reserve(bytes);
   if (charts && charts_move()) {
     page.before += script_begins;
@@ -64,7 +95,7 @@ static void add_page_scripts(PageParts& page, bool charts) {
     page.after += script_ends;
     add_licences(page.after);
   }
-  for (const std::string_view each : own_scripts()) add_script(page.after, each);
+  for (const std::string_view each : page_scripts()) add_script(page.after, each);
 }
 
 std::string PageParts::text() const {
@@ -75,31 +106,25 @@ std::string PageParts::text() const {
   return all += after;
 }
 
-std::string page_scripts(bool charts) {
-  PageParts page;
-  add_page_scripts(page, charts);
-  return page.text();
-}
-
 bool charts_move() { return !resources::echarts().empty(); }
 
 PageParts page_parts(std::string_view title, std::string_view body, bool served) {
   const bool charts = served || body.find("<script type=\"application/json\">") != std::string_view::npos;
   PageParts page;
-  page.before.reserve(body.size() + resources::page_style().size() + (std::size_t{64} << 10));
+  page.before.reserve(body.size() + page_style().size() + (std::size_t{64} << 10));
   page.before += fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<title>{}</title>\n<style>\n{}",
       policy(served), xml_text(title), picture_style());
-  page.before += resources::page_style();
+  page.before += page_style();
   page.before += "\n</style>\n</head>\n<body>\n<main>\n";
   page.before += body;
   if (charts && !charts_move())
     page.before += html_paragraph(
         "The charts of this page are still pictures: the program was built without npm, which provides the interactive ones.", "dim");
   page.before += "</main>\n";
-  add_page_scripts(page, charts);
+  add_scripts(page, charts);
   page.after += "</body>\n</html>\n";
   return page;
 }

@@ -17,8 +17,9 @@ struct PageParts {
 /// The whole document around `body`, which is HTML. `served`: scripts may send requests to our own server; otherwise to none.
 PageParts page_parts(std::string_view title, std::string_view body, bool served = false);
 std::string html_page(std::string_view title, std::string_view body, bool served = false);
-/// The script elements of an interactive page, with ECharts and its licences if it has `charts`.
-std::string page_scripts(bool charts);
+/// Our own scripts, in the order in which they run, and the style of pages.
+std::vector<std::string_view> page_scripts();
+std::string_view page_style();
 /// The program carries ECharts.
 bool charts_move();
 

@@ -15,7 +15,6 @@
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/run_timeline.hpp"
 #include "scenarios/report/share_text.hpp"
-#include "scenarios/report/time_shares.hpp"
 #include "scenarios/results/below_again.hpp"
 #include "scenarios/results/endings.hpp"
 #include "scenarios/results/out_file.hpp"
@@ -48,7 +47,7 @@ class Summary {
   std::optional<Outcome> outcome() const { return outcome_of(fields_); }
   /// Of what a finished run learned.
   std::optional<std::string> warning() const { return is_finished(fields_) ? guess_warning(learned_of(fields_)) : std::nullopt; }
-  std::optional<double> number(const char* key) const { return scalar_of(fields_, key).number(); }
+  std::optional<double> number(std::string_view key) const { return scalar_of(fields_, key).number(); }
   std::optional<std::uint64_t> count(const char* key) const { return scalar_of(fields_, key).count(); }
 
  private:
@@ -163,10 +162,8 @@ class RunPage {
       said.push_back(fmt::format("At the stop, after {} and {} epochs, test accuracy is {}.", time,
                                  readable_number(summary_.number("epochs").value_or(0)), readable_score(*accuracy)));
     std::vector<std::pair<double, std::string>> shares;
-    for (const auto& [key, word] : {std::pair("compute_fraction", "computing"), std::pair("communication_fraction", "communicating"),
-                                    std::pair("idle_fraction", "idle"), std::pair("wasted_fraction", "on wasted work"),
-                                    std::pair("loading_fraction", "loading data"), std::pair("down_fraction", "down")})
-      if (const auto share = summary_.number(key); share && *share >= 0.0005) shares.emplace_back(-*share, word);
+    for (const PhaseRow& row : summary_phases)
+      if (const auto share = summary_.number(share_key(row.phase)); share && *share >= 0.0005) shares.emplace_back(-*share, row.spent);
     std::stable_sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::string went;
     for (const auto& [share, word] : shares) went += fmt::format("{}{} {}", went.empty() ? "" : ", ", readable_share(-share), word);
@@ -304,7 +301,7 @@ class RunPage {
     StackChart chart;
     chart.title = "simulated time";
     chart.text = readable_seconds;
-    for (const TimeShare& share : time_shares) chart.parts.push_back({share.word, share.word});
+    for (const PhaseRow& row : phase_rows) chart.parts.push_back({row.title, row.title});
     // Workers of a group are equal: of large groups the page shows means.
     const bool groups = workers.rows() > most_workers;
     std::map<std::string, std::size_t> place;
@@ -316,12 +313,12 @@ class RunPage {
       const auto [at, fresh] = place.emplace(key, chart.names.size());
       if (fresh) {
         chart.names.push_back((groups ? "group " : "worker ") + key + special(names, group) + ", " + workers.text(row, "device"));
-        chart.values.emplace_back(time_share_count, 0.0);
+        chart.values.emplace_back(phase_count, 0.0);
         counts.push_back(0);
       }
       ++counts[at->second];
-      for (std::size_t part = 0; part < time_share_count; ++part)
-        chart.values[at->second][part] += workers.number(row, time_shares[part].column).value_or(0);
+      for (const PhaseRow& part : phase_rows)
+        chart.values[at->second][index_of(part.phase)] += workers.number(row, seconds_column(part.phase)).value_or(0);
     }
     for (std::size_t i = 0; i < counts.size(); ++i) {
       for (double& value : chart.values[i]) value /= counts[i];

@@ -25,22 +25,23 @@ struct SheetColumn {
   const char *key, *title;
   NumberText text;
 };
-constexpr SheetColumn sheet_columns[] = {{"time_to_target_s", "time to target", readable_seconds},
-                                         {"simulated_seconds", "simulated time", readable_seconds},
-                                         {"updates", "updates", readable_number},
-                                         {"samples_per_second", "samples per second", readable_number},
-                                         {"final_test_accuracy", "test accuracy", readable_score},
-                                         {"compute_fraction", "computing", share_text},
-                                         {"wasted_fraction", "wasted", share_text},
-                                         {"loading_fraction", "loading", share_text},
-                                         {"communication_fraction", "communicating", share_text},
-                                         {"idle_fraction", "idle", share_text},
-                                         {"down_fraction", "down", share_text},
-                                         {"staleness_mean", "mean staleness", readable_number},
-                                         {"staleness_max", "largest staleness", readable_number},
-                                         {"bytes_sent", "bytes sent", readable_bytes}};
+const std::vector<SheetColumn>& sheet_columns() {
+  static const std::vector<SheetColumn> all = [] {
+    std::vector<SheetColumn> columns = {{"time_to_target_s", "time to target", readable_seconds},
+                                        {"simulated_seconds", "simulated time", readable_seconds},
+                                        {"updates", "updates", readable_number},
+                                        {"samples_per_second", "samples per second", readable_number},
+                                        {"final_test_accuracy", "test accuracy", readable_score}};
+    for (const PhaseRow& row : phase_rows) columns.push_back({share_key(row.phase).c_str(), row.title, share_text});
+    columns.push_back({"staleness_mean", "mean staleness", readable_number});
+    columns.push_back({"staleness_max", "largest staleness", readable_number});
+    columns.push_back({"bytes_sent", "bytes sent", readable_bytes});
+    return columns;
+  }();
+  return all;
+}
 
-std::optional<double> number_of(const ShownRun& run, const char* key) {
+std::optional<double> number_of(const ShownRun& run, const std::string& key) {
   const auto at = run.numbers.find(key);
   return at == run.numbers.end() ? std::nullopt : std::optional(at->second);
 }
@@ -93,7 +94,7 @@ ShownRun shown_run(std::uint64_t seed, const std::vector<SummaryField>& fields, 
   const std::string* const outcome = scalar_of(fields, "outcome").text();
   ShownRun run{seed, {}, sketch};
   if (outcome) run.outcome = *outcome;
-  for (const SheetColumn& column : sheet_columns)
+  for (const SheetColumn& column : sheet_columns())
     if (const auto value = scalar_of(fields, column.key).number()) run.numbers[column.key] = *value;
   if (const auto target = scalar_of(fields, "target_accuracy").number()) run.numbers["target_accuracy"] = *target;
   return run;
@@ -203,17 +204,17 @@ std::vector<Figure> RunSheets::curves(const std::vector<std::size_t>& order, std
 
 std::vector<Figure> RunSheets::time_split(const std::vector<std::size_t>& settings) const {
   std::vector<std::string> names, links;
-  std::vector<std::vector<double>> rows;
+  std::vector<ByPhase<double>> rows;
   for (const std::size_t i : settings) {
     const auto finished = std::ranges::count_if(settings_[i].runs, [](const ShownRun& run) { return is_finished(run); });
     if (finished == 0) continue;
     names.push_back(settings_[i].name);
     links.push_back(link(i));
     rows.emplace_back();
-    for (const TimeShare& share : time_shares) {
+    for (const PhaseRow& row : phase_rows) {
       double sum = 0;
-      for (const ShownRun& run : settings_[i].runs) sum += is_finished(run) ? number_of(run, share.key).value_or(0) : 0;
-      rows.back().push_back(sum / static_cast<double>(finished));
+      for (const ShownRun& run : settings_[i].runs) sum += is_finished(run) ? number_of(run, share_key(row.phase)).value_or(0) : 0;
+      rows.back()[row.phase] = sum / static_cast<double>(finished);
     }
   }
   if (rows.empty() || rows.size() > most_split) return {};
@@ -248,7 +249,7 @@ std::string RunSheets::facts(const std::vector<std::size_t>& settings) const {
 std::string RunSheets::table(std::size_t setting) const {
   const std::vector<ShownRun>& runs = settings_[setting].runs;
   std::vector<const SheetColumn*> columns;
-  for (const SheetColumn& column : sheet_columns)
+  for (const SheetColumn& column : sheet_columns())
     if (std::any_of(runs.begin(), runs.end(), [&](const ShownRun& run) {
           const auto value = number_of(run, column.key);
           return value && (*value != 0 || !std::string_view(column.key).ends_with("_fraction"));

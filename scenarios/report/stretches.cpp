@@ -52,7 +52,7 @@ void StretchSink::book(std::size_t lane, Phase phase, Time start, Time end, doub
   const double from = static_cast<double>(start.ticks()), to = static_cast<double>(std::min(end, end_).ticks());
   for (auto bin = static_cast<std::size_t>(from / width); bin < bin_count && width * static_cast<double>(bin) < to; ++bin) {
     const double low = std::max(from, width * static_cast<double>(bin)), high = std::min(to, width * static_cast<double>(bin + 1));
-    if (high > low) bins_[lane][bin * phase_count + static_cast<std::size_t>(phase)] += sign * (high - low);
+    if (high > low) bins_[lane][bin * phase_count + index_of(phase)] += sign * (high - low);
   }
 }
 

@@ -173,7 +173,7 @@ class SweepFigures {
   void add_time_split() {
     if (view_.settings().size() > most_settings_split || !view_.has("compute_fraction")) return;
     std::vector<std::string> names;
-    std::vector<std::vector<double>> rows;
+    std::vector<ByPhase<double>> rows;
     std::vector<std::string> links;
     for (std::size_t i = 0; i < view_.settings().size(); ++i) {
       const ReportSetting& setting = view_.settings()[i];
@@ -181,7 +181,7 @@ class SweepFigures {
       names.push_back(view_.name_of(setting));
       links.push_back(link_of(i));
       rows.emplace_back();
-      for (const TimeShare& share : time_shares) rows.back().push_back(view_.statistics(setting, share.key).mean);
+      for (const PhaseRow& row : phase_rows) rows.back()[row.phase] = view_.statistics(setting, share_key(row.phase)).mean;
     }
     StackChart chart = time_split(names, rows);
     if (chart.parts.empty()) return;

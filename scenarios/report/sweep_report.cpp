@@ -63,17 +63,16 @@ struct Column {
 
 /// The metric first, then other columns that distinguish settings.
 std::vector<Column> columns_of(const SweepView& view) {
-  static const Column known[] = {{"time_to_target_s", "time to target", readable_seconds},
-                                 {"simulated_seconds", "simulated time", readable_seconds},
-                                 {"samples_per_second", "samples per second", readable_number},
-                                 {"speed_up", "scaling speed-up", readable_number},
-                                 {"speed_up_to_target", "scaling speed-up to target", readable_number},
-                                 {"final_test_accuracy", "test accuracy", readable_score},
-                                 {"bytes_per_epoch", "bytes per epoch", readable_bytes},
-                                 {"compute_fraction", "computing", share_text},
-                                 {"communication_fraction", "communicating", share_text},
-                                 {"idle_fraction", "idle", share_text},
-                                 {"staleness_mean", "staleness", readable_number}};
+  std::vector<Column> known = {{"time_to_target_s", "time to target", readable_seconds},
+                               {"simulated_seconds", "simulated time", readable_seconds},
+                               {"samples_per_second", "samples per second", readable_number},
+                               {"speed_up", "scaling speed-up", readable_number},
+                               {"speed_up_to_target", "scaling speed-up to target", readable_number},
+                               {"final_test_accuracy", "test accuracy", readable_score},
+                               {"bytes_per_epoch", "bytes per epoch", readable_bytes}};
+  for (const PhaseRow& row : summary_phases)
+    if (row.shown == PhaseShown::first) known.push_back({share_key(row.phase).c_str(), row.title, share_text});
+  known.push_back({"staleness_mean", "staleness", readable_number});
   std::vector<Column> columns;
   for (const Column& column : known)
     if (view.metric().key == column.key) columns.push_back(column);

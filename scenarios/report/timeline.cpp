@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 #include "scenarios/report/charts.hpp"
 #include "sim/base/readable.hpp"
@@ -45,17 +46,11 @@ namespace {
 
 constexpr double row_pitch = 34, block_height = 20, axis_height = 30, number_strip = 20;
 
-/// A phase's colour and shape; the shape distinguishes phases without colours.
-struct Look {
-  Phase phase;
-  const char* meaning;
-  const char* group;   // class of the colour
-  const char* shapes;  // class of the drawn shapes
+/// The class of a sample's colour and of its shape in the legend, and what it means.
+struct LegendItem {
+  const char *meaning, *colour, *shape;
 };
-constexpr Look looks[] = {{Phase::compute, "computes", "s0", "block"},      {Phase::wasted, "dropped work", "s1", "hollow"},
-                          {Phase::loading, "loads a batch", "s4", "block"}, {Phase::communication, "sends or receives", "s2", "thick"},
-                          {Phase::idle, "waits", "grey", "ideal"},          {Phase::down, "is not there", "grey", "nobody"}};
-constexpr Look in_update = {Phase::compute, "work in this update", "s3", "dots"};
+constexpr LegendItem in_update = {"work in this update", "s3", "dots"};
 
 /// To a tenth of a pixel, as short as it can be.
 std::string px(double value) {
@@ -66,9 +61,9 @@ std::string px(double value) {
 
 /// A span from x to x + width, around the middle of its row: a line whose class sets its thickness, or an outline. Neighbours are a pixel
 /// apart.
-std::string shape_of(const Look& look, double x, double width, double middle) {
+std::string shape_of(std::string_view shape, double x, double width, double middle) {
   const double shown = std::max(0.6, width - 1);
-  if (look.phase != Phase::wasted && look.phase != Phase::down) return fmt::format("M{} {}h{}", px(x), px(middle), px(shown));
+  if (shape != "hollow" && shape != "nobody") return fmt::format("M{} {}h{}", px(x), px(middle), px(shown));
   const double inside = std::max(0.6, shown - 2);  // its outline is two pixels wide
   return fmt::format("M{} {}h{}v{}h{}z", px(x + 1), px(middle - block_height / 2 + 1), px(inside), px(block_height - 2), px(-inside));
 }
@@ -76,36 +71,37 @@ std::string shape_of(const Look& look, double x, double width, double middle) {
 std::string dot(double x, double y) { return fmt::format("M{} {}h0", px(x), px(y)); }
 
 /// Item by item, line by line; returns the height. Without a picture it only measures.
-double legend(SvgPicture* drawing, const std::vector<const Look*>& items) {
+double legend(SvgPicture* drawing, const std::vector<LegendItem>& items) {
   constexpr double line = 22, sample = 26, gap = 14, font = 13;
   double x = 0, y = 0;
-  for (const Look* look : items) {
-    const double wide = sample + 6 + text_width(look->meaning, font) + gap;
+  for (const LegendItem& item : items) {
+    const double wide = sample + 6 + text_width(item.meaning, font) + gap;
     if (x > 0 && x + wide - gap > chart_width) {
       x = 0;
       y += line;
     }
     if (drawing) {
       const double middle = y + line / 2 + 2;
-      drawing->open(look->group);
-      drawing->shapes(look == &in_update ? dot(x + sample / 2, middle) : shape_of(*look, x + 1, sample, middle), look->shapes);
+      const bool is_dot = item.shape == std::string_view(in_update.shape);
+      drawing->open(item.colour);
+      drawing->shapes(is_dot ? dot(x + sample / 2, middle) : shape_of(item.shape, x + 1, sample, middle), item.shape);
       drawing->close();
-      drawing->text(x + sample + 6, middle + 4.5, look->meaning);
+      drawing->text(x + sample + 6, middle + 4.5, item.meaning);
     }
     x += wide;
   }
   return y + line;
 }
 
-std::vector<const Look*> legend_of(const Timeline& timeline) {
-  std::vector<const Look*> items;
-  for (const Look& look : looks)
+std::vector<LegendItem> legend_of(const Timeline& timeline) {
+  std::vector<LegendItem> items;
+  for (const PhaseRow& row : phase_rows)
     for (Rank worker = 0; worker < timeline.workers(); ++worker)
-      if (std::ranges::any_of(timeline.spans(worker), [&](const Timeline::Span& span) { return span.phase == look.phase; })) {
-        items.push_back(&look);
+      if (std::ranges::any_of(timeline.spans(worker), [&](const Timeline::Span& span) { return span.phase == row.phase; })) {
+        items.push_back({row.does, row.colour, row.shape});
         break;
       }
-  if (!timeline.updates().empty()) items.push_back(&in_update);
+  if (!timeline.updates().empty()) items.push_back(in_update);
   return items;
 }
 
@@ -115,7 +111,7 @@ SvgPicture draw(const Timeline& timeline, const std::vector<std::string>& names,
   double widest = text_width("update", 11.5);
   for (const std::string& name : names) widest = std::max(widest, text_width(name, 13));
   const double left = widest + 12, right = chart_width - 16;
-  const std::vector<const Look*> items = legend_of(timeline);
+  const std::vector<LegendItem> items = legend_of(timeline);
   const double top = legend(nullptr, items) + 8 + number_strip, base = top + row_pitch * static_cast<double>(names.size());
   SvgPicture drawing(chart_width, base + axis_height, label);
   drawing.style(
@@ -127,17 +123,17 @@ SvgPicture draw(const Timeline& timeline, const std::vector<std::string>& names,
 
   for (Rank worker = 0; worker < timeline.workers(); ++worker)
     drawing.text(left - 8, middle(worker) + 4.5, names[index_of(worker)], SvgPicture::Anchor::end);
-  for (const Look& look : looks) {
+  for (const PhaseRow& row : phase_rows) {
     std::string all;
     for (Rank worker = 0; worker < timeline.workers(); ++worker)
       for (const Timeline::Span& span : timeline.spans(worker))
-        if (span.phase == look.phase) {
+        if (span.phase == row.phase) {
           const double from = x(span.start.seconds()), to = x(std::min(span.end, timeline.until()).seconds());
-          all += shape_of(look, from, to - from, middle(worker));
+          all += shape_of(row.shape, from, to - from, middle(worker));
         }
     if (all.empty()) continue;
-    drawing.open(look.group);
-    drawing.shapes(all, look.shapes);
+    drawing.open(row.colour);
+    drawing.shapes(all, row.shape);
     drawing.close();
   }
 
@@ -156,8 +152,8 @@ SvgPicture draw(const Timeline& timeline, const std::vector<std::string>& names,
   if (!lines.empty()) {
     drawing.text(left - 8, top - 5, "update", SvgPicture::Anchor::end, "small dim");
     drawing.shapes(lines, "update");
-    drawing.open(in_update.group);
-    drawing.shapes(marks, in_update.shapes);
+    drawing.open(in_update.colour);
+    drawing.shapes(marks, in_update.shape);
     drawing.close();
   }
   drawing.line(left, base, right, base, "axis");

@@ -37,12 +37,7 @@ class Table {
     add("samples per second", [](const RunResult& run) { return shown(run.samples_per_second, readable_number); });
     add_times();
     add_speed_up();
-    add_share(Phase::compute, &RunResult::compute, true);
-    add_share(Phase::communication, &RunResult::communication, true);
-    add_share(Phase::idle, &RunResult::idle, true);
-    add_share(Phase::wasted, &RunResult::wasted, true);
-    add_share(Phase::loading, &RunResult::loading, false);
-    add_share(Phase::down, &RunResult::down, false);
+    for (const PhaseRow& row : summary_phases) add_share(row);
     add("staleness, mean", [](const RunResult& run) { return shown(run.staleness_mean, readable_number); });
     add("staleness, max", [](const RunResult& run) { return shown(run.staleness_max, readable_number); });
     add("bytes sent", [](const RunResult& run) { return readable_bytes(run.bytes_sent); });
@@ -86,10 +81,10 @@ class Table {
     rows_.push_back(std::move(row));
   }
 
-  void add_share(Phase phase, std::optional<double> RunResult::*share, bool always) {
-    const auto any = [share](const RunResult& run) { return (run.*share).value_or(0) > 0; };
-    if (always || std::any_of(comparison_.runs.begin(), comparison_.runs.end(), any))
-      add(readable_phase(phase), [share](const RunResult& run) { return shown(run.*share, readable_share); });
+  void add_share(const PhaseRow& row) {
+    const auto any = [&row](const RunResult& run) { return run.shares[row.phase].value_or(0) > 0; };
+    if (row.shown != PhaseShown::if_any || std::any_of(comparison_.runs.begin(), comparison_.runs.end(), any))
+      add(row.title, [&row](const RunResult& run) { return shown(run.shares[row.phase], readable_share); });
   }
 
   void add_times() {

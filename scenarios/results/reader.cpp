@@ -255,12 +255,7 @@ RunResult read_run_result(const fs::path& folder, const Scenario* scenario) {
   run.samples_per_second = summary.number_or_null("samples_per_second");
   run.final_test_accuracy = summary.number_or_null("final_test_accuracy");
   run.target_accuracy = summary.number_or_null("target_accuracy");
-  run.compute = summary.number_or_null("compute_fraction");
-  run.communication = summary.number_or_null("communication_fraction");
-  run.idle = summary.number_or_null("idle_fraction");
-  run.wasted = summary.number_or_null("wasted_fraction");
-  run.loading = summary.number_or_null("loading_fraction");
-  run.down = summary.number_or_null("down_fraction");
+  for (const PhaseRow& row : summary_phases) run.shares[row.phase] = summary.number_or_null(share_key(row.phase).c_str());
   run.staleness_mean = summary.number_or_null("staleness_mean");
   run.staleness_max = summary.number_or_null("staleness_max");
   run.summary = summary.fields();

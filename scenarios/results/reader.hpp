@@ -32,7 +32,7 @@ struct RunResult {
   std::optional<double> learning_rate;  // likewise
   double workers = 0, simulated_seconds = 0 /* or measured */, updates = 0, samples = 0, bytes_sent = 0;
   std::optional<double> epochs, samples_per_second, final_test_accuracy, target_accuracy;
-  std::optional<double> compute, communication, idle, wasted, loading, down;  // shares of the workers' time
+  ByPhase<std::optional<double>> shares;  // of the workers' time
   std::optional<double> staleness_mean, staleness_max;
   std::optional<double> compression_ratio;  // none: nothing was compressed
   std::string waited_for;                   // "workers 6 and 7 (3x slower)": the workers that the others await; empty: none, or unknown

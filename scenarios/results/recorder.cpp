@@ -1,6 +1,7 @@
 #include "scenarios/results/recorder.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "scenarios/results/tables.hpp"
 #include "scenarios/results/text.hpp"
@@ -10,7 +11,7 @@ namespace straggler {
 
 namespace {
 
-OutFile open(const ResultFolder& folder, const char* file, const char* header) {
+OutFile open(const ResultFolder& folder, const char* file, std::string_view header) {
   return OutFile(folder.temporary(file), folder.shown(file), header);
 }
 
@@ -20,7 +21,7 @@ Recorder::Files::Files(const ResultFolder& folder)
     : order(open(folder, "order.csv", "update,time_s,worker,read_version,batch,steps,samples\n")),
       choices(open(folder, "choices.csv", "process,choice\n")) {}
 
-Recorder::Recorder(const ResultFolder& folder, bool order, bool trace) : epochs_(open(folder, "epochs.csv", epochs_header)) {
+Recorder::Recorder(const ResultFolder& folder, bool order, bool trace) : epochs_(open(folder, "epochs.csv", epochs_header())) {
   if (order) files_.emplace(folder);
   if (trace) trace_.emplace();
 }

@@ -138,7 +138,7 @@ RunSketch read_sketch(const std::string& text) {
 }
 
 RunResult result_of(const std::vector<SummaryField>& fields, const RunSketch& sketch) {
-  const auto value = [&](const char* key) { return scalar_of(fields, key).number(); };
+  const auto value = [&](std::string_view key) { return scalar_of(fields, key).number(); };
   RunResult run;
   if (const std::string* const text = scalar_of(fields, "scheme").text()) run.scheme = *text;
   run.name = run.scheme;
@@ -153,12 +153,7 @@ RunResult result_of(const std::vector<SummaryField>& fields, const RunSketch& sk
   run.samples_per_second = value("samples_per_second");
   run.final_test_accuracy = value("final_test_accuracy");
   run.target_accuracy = value("target_accuracy");
-  run.compute = value("compute_fraction");
-  run.communication = value("communication_fraction");
-  run.idle = value("idle_fraction");
-  run.wasted = value("wasted_fraction");
-  run.loading = value("loading_fraction");
-  run.down = value("down_fraction");
+  for (const PhaseRow& row : phase_rows) run.shares[row.phase] = value(share_key(row.phase));
   run.staleness_mean = value("staleness_mean");
   run.staleness_max = value("staleness_max");
   run.compression_ratio = value("compression_ratio");
@@ -178,10 +173,11 @@ RunResult mean_of(const std::vector<RunResult>& runs) {
        {&RunResult::workers, &RunResult::simulated_seconds, &RunResult::updates, &RunResult::samples, &RunResult::bytes_sent})
     all.*count = *mean(runs, [count](const RunResult& run) { return std::optional(run.*count); });
   for (std::optional<double> RunResult::*const value :
-       {&RunResult::epochs, &RunResult::samples_per_second, &RunResult::final_test_accuracy, &RunResult::compute, &RunResult::communication,
-        &RunResult::idle, &RunResult::wasted, &RunResult::loading, &RunResult::down, &RunResult::staleness_mean, &RunResult::staleness_max,
-        &RunResult::compression_ratio})
+       {&RunResult::epochs, &RunResult::samples_per_second, &RunResult::final_test_accuracy, &RunResult::staleness_mean,
+        &RunResult::staleness_max, &RunResult::compression_ratio})
     all.*value = mean(runs, [value](const RunResult& run) { return run.*value; });
+  for (std::size_t phase = 0; phase < phase_count; ++phase)
+    all.shares[phase] = mean(runs, [phase](const RunResult& run) { return run.shares[phase]; });
   for (ThresholdResult& row : all.thresholds)
     for (std::optional<double> ThresholdResult::*const value :
          {&ThresholdResult::seconds, &ThresholdResult::updates, &ThresholdResult::epochs, &ThresholdResult::samples,

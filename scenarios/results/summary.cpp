@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <stdexcept>
 
 #include "scenarios/results/text.hpp"
 
@@ -100,24 +99,6 @@ std::optional<std::uint64_t> staleness_percentile(const StalenessHistogram& hist
   return largest;
 }
 
-const char* readable_phase(Phase phase) {
-  switch (phase) {
-    case Phase::compute:
-      return "computing";
-    case Phase::wasted:
-      return "wasted";
-    case Phase::loading:
-      return "loading";
-    case Phase::communication:
-      return "communicating";
-    case Phase::idle:
-      return "idle";
-    case Phase::down:
-      return "down";
-  }
-  throw std::logic_error("no such phase");
-}
-
 std::string time_to(double accuracy, bool target) { return fmt::format("time to {}{}", number_text(accuracy), target ? " (target)" : ""); }
 
 std::optional<double> mean_share(const std::vector<WorkerRecord>& workers, Phase phase) {
@@ -152,12 +133,7 @@ std::vector<SummaryField> summarize(const RunRecord& record) {
   add_target(fields, record);
   fields.count("rounds", record.rounds);
   add_bytes(fields, record);
-  fields.number("compute_fraction", mean_share(record.workers, Phase::compute));
-  fields.number("communication_fraction", mean_share(record.workers, Phase::communication));
-  fields.number("idle_fraction", mean_share(record.workers, Phase::idle));
-  fields.number("wasted_fraction", mean_share(record.workers, Phase::wasted));
-  fields.number("loading_fraction", mean_share(record.workers, Phase::loading));
-  fields.number("down_fraction", mean_share(record.workers, Phase::down));
+  for (const PhaseRow& row : summary_phases) fields.number(share_key(row.phase).c_str(), mean_share(record.workers, row.phase));
   add_staleness(fields, record.staleness);
   fields.count("skipped_updates", record.skipped_updates);
   fields.number("final_loss_scale", record.final_loss_scale);

@@ -45,9 +45,6 @@ std::string summary_json(const std::vector<SummaryField>& fields);
 /// Smallest staleness that at least `percent` (1 .. 100) of the contributions does not exceed; none without any.
 std::optional<std::uint64_t> staleness_percentile(const StalenessHistogram& histogram, unsigned percent);
 
-/// The word for a phase in tables and reports: "computing", "idle", ...
-const char* readable_phase(Phase phase);
-
 /// The label of the time to an accuracy in tables and reports: "time to 0.85", "time to 0.85 (target)".
 std::string time_to(double accuracy, bool target);
 

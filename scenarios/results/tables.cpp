@@ -14,8 +14,12 @@ namespace {
 std::string cell(const std::optional<double>& value) { return value ? number_text(*value) : std::string(); }
 std::string cell(const std::optional<Time>& value) { return value ? seconds_text(*value) : std::string(); }
 
-/// The order in which tables list the phases.
-constexpr Phase columns[] = {Phase::compute, Phase::wasted, Phase::loading, Phase::communication, Phase::idle, Phase::down};
+/// "compute_s,wasted_s,...", a column for each phase.
+std::string phase_columns() {
+  std::string columns;
+  for (const PhaseRow& row : phase_rows) columns += (columns.empty() ? "" : ",") + seconds_column(row.phase);
+  return columns;
+}
 
 std::string epoch_cell(const CurvePoint& point) { return std::isnan(point.epoch) ? std::string() : number_text(point.epoch); }
 
@@ -46,23 +50,22 @@ void write_staleness(const RunRecord& record, OutFile& file) {
   for (const auto& [staleness, count] : record.staleness) file.print("{},{}\n", staleness, count);
 }
 
-const char* const epochs_header = "epoch,start_s,end_s,compute_s,wasted_s,loading_s,communication_s,idle_s,down_s,bytes_sent\n";
+std::string epochs_header() { return "epoch,start_s,end_s," + phase_columns() + ",bytes_sent\n"; }
 
 void write_epoch(const EpochRecord& epoch, OutFile& file) {
   file.print("{},{},{}", epoch.epoch, seconds_text(epoch.start), seconds_text(epoch.end));
-  for (const Phase phase : columns) file.print(",{}", number_text(epoch.mean_seconds[static_cast<std::size_t>(phase)]));
+  for (const double seconds : epoch.mean_seconds) file.print(",{}", number_text(seconds));
   file.print(",{}\n", epoch.bytes_sent);
 }
 
 void write_epochs(const RunRecord& record, OutFile& file) {
-  file.write(epochs_header);
+  file.write(epochs_header());
   for (const EpochRecord& epoch : record.epochs_record) write_epoch(epoch, file);
 }
 
 void write_workers(const RunRecord& record, OutFile& file) {
-  file.write(
-      "worker,group,device,samples,updates,compute_s,wasted_s,loading_s,communication_s,idle_s,down_s,total_s,bytes_sent,bytes_received,"
-      "staleness_mean,staleness_max\n");
+  file.write("worker,group,device,samples,updates," + phase_columns() +
+             ",total_s,bytes_sent,bytes_received,staleness_mean,staleness_max\n");
   std::vector<std::string> devices;
   for (const std::string& device : record.group_devices) devices.push_back(csv_text(device));
   for (std::size_t i = 0; i < record.workers.size(); ++i) {
@@ -84,7 +87,7 @@ void write_workers(const RunRecord& record, OutFile& file) {
     at = file.row();
     count(worker.samples);
     count(worker.updates);
-    for (const Phase phase : columns) time(worker.split[phase]);
+    for (const Time spent : worker.split) time(spent);
     time(worker.split.total());
     count(worker.bytes_sent);
     count(worker.bytes_received);

@@ -41,26 +41,19 @@ std::string where(const RunResult& a, const RunResult& b) {
     return fmt::format(" with {} {} instead of {}", readable_number(a.workers), a.workers == 1 ? "worker" : "workers",
                        readable_number(b.workers));
   if (a.samples_per_second.value_or(0) <= b.samples_per_second.value_or(0)) return {};
-  struct Part {
-    std::optional<double> RunResult::*share;
-    const char* does;
-  };
-  static constexpr Part parts[] = {{&RunResult::idle, "idle"},       {&RunResult::communication, "communicate"},
-                                   {&RunResult::wasted, "waste"},    {&RunResult::loading, "load"},
-                                   {&RunResult::compute, "compute"}, {&RunResult::down, "are down"}};
-  const Part* best = nullptr;
+  const PhaseRow* best = nullptr;
   double most = 0, mine = 0, other = 0;
-  for (const Part& part : parts) {
-    const std::optional<double> x = per_sample(a, a.*part.share), y = per_sample(b, b.*part.share);
+  for (const PhaseRow& row : phase_rows) {
+    const std::optional<double> x = per_sample(a, a.shares[row.phase]), y = per_sample(b, b.shares[row.phase]);
     if (!x || !y || *y - *x <= most) continue;
-    best = &part;
+    best = &row;
     most = *y - *x;
     mine = *x;
     other = *y;
   }
   if (!best) return {};
-  const bool waits = best->share == &RunResult::idle && !b.waited_for.empty();
-  return fmt::format(" (its workers {} {} a sample instead of {}{})", best->does, readable_seconds(mine), readable_seconds(other),
+  const bool waits = best->phase == Phase::idle && !b.waited_for.empty();
+  return fmt::format(" (its workers {} {} a sample instead of {}{})", best->verb, readable_seconds(mine), readable_seconds(other),
                      waits ? ", as the other's wait for " + b.waited_for : std::string());
 }
 

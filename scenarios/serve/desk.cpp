@@ -9,6 +9,7 @@
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/picture.hpp"
 #include "scenarios/report/resources.hpp"
+#include "scenarios/report/time_shares.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/serve/knobs.hpp"
@@ -186,18 +187,16 @@ std::optional<WebAnswer> Desk::asset(const std::string& path) const {
     return WebAnswer{.type = html_type, .body = std::move(html), .policy = page_policy};
   }
   if (path == "/charts.js") {
-    std::string all;
-    for (const std::string_view each :
-         {resources::echarts(), resources::format_script(), resources::table_script(), resources::chart_script(), resources::kinds_script(),
-          resources::cells_script(), resources::timeline_script(), resources::page_script()})
-      (all += each) += '\n';
+    std::string all(resources::echarts());
+    all += '\n';
+    for (const std::string_view each : page_scripts()) (all += each) += '\n';
     return WebAnswer{.type = script_type, .body = std::move(all)};
   }
   if (path == "/frame.js") return WebAnswer{.type = script_type, .body = std::string(resources::serve_frame_js())};
   if (path == "/page.js") return WebAnswer{.type = script_type, .body = std::string(resources::serve_page_js())};
   if (path == "/page.css") {
     std::string all = picture_style();
-    ((all += resources::page_style()) += '\n') += resources::serve_page_css();
+    ((all += page_style()) += '\n') += resources::serve_page_css();
     return WebAnswer{.type = "text/css; charset=utf-8", .body = std::move(all)};
   }
   return std::nullopt;
@@ -278,9 +277,16 @@ WebAnswer Desk::preview_answer(const Json& request) {
   constexpr std::size_t most_kept = 64;
   if (own_shares_.size() > most_kept) own_shares_.clear();
   if (as_it_is) own_shares_[asked.path] = seen.shares;
-  std::vector<std::pair<std::string, std::array<double, phase_count>>> rows;
-  if (const auto own = own_shares_.find(asked.path); own != own_shares_.end()) rows.emplace_back("as it is", own->second);
-  if (!as_it_is) rows.emplace_back("changed", seen.shares);
+  std::vector<std::string> names;
+  std::vector<ByPhase<double>> rows;
+  const auto add_row = [&](const char* name, const ByPhase<double>& shares) {
+    names.emplace_back(name);
+    rows.push_back(shares);
+  };
+  if (const auto own = own_shares_.find(asked.path); own != own_shares_.end()) add_row("as it is", own->second);
+  if (!as_it_is) add_row("changed", seen.shares);
+  StackChart split = time_split(names, rows);
+  split.label = "Where the workers' time goes";
   Json knobs = Json::array();
   for (const Knob& knob : knobs_of(asked.changed, asked.base)) knobs.push_back(json_of(knob));
   Json timeline;
@@ -297,7 +303,7 @@ WebAnswer Desk::preview_answer(const Json& request) {
                       {"wall_s", seen.wall_seconds},
                       {"extent", extent_sentence(seen)},
                       {"figures", figures_of(seen)},
-                      {"split", drawn(split_chart(rows))},
+                      {"split", drawn(split)},
                       {"timeline", std::move(timeline)},
                       {"timeline_label", seen.timeline_label},
                       {"notes", notes},

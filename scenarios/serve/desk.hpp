@@ -97,7 +97,7 @@ class Desk {
   };
   std::deque<Ticket> tickets_;  // unspent ones, the oldest first
   MathJob math_;
-  std::map<std::string, std::array<double, phase_count>> own_shares_;  // of scenarios as they are, by path; the preview thread's
+  std::map<std::string, ByPhase<double>> own_shares_;  // of scenarios as they are, by path; the preview thread's
   mutable std::mutex mutex_;
   std::condition_variable waiting_;
   std::optional<Job> next_;  // guarded by mutex_, as `ends_`

@@ -147,8 +147,7 @@ Preview preview(const Scenario& given, std::chrono::milliseconds budget, const s
   out.simulated_seconds = (last.contributions > 0 ? last.time : record.end).seconds();
   out.samples = static_cast<double>(last.samples);
   out.bytes_sent = static_cast<double>(record.bytes_sent);
-  for (std::size_t phase = 0; phase < phase_count; ++phase)
-    out.shares[phase] = mean_share(record.workers, static_cast<Phase>(phase)).value_or(0);
+  for (const PhaseRow& row : phase_rows) out.shares[row.phase] = mean_share(record.workers, row.phase).value_or(0);
   add_staleness(out, record.staleness);
   out.warnings = record.warnings;
   if (out.updates > 0 && last.time > Time()) {
@@ -159,26 +158,6 @@ Preview preview(const Scenario& given, std::chrono::milliseconds budget, const s
   }
   out.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return out;
-}
-
-StackChart split_chart(const std::vector<std::pair<std::string, std::array<double, phase_count>>>& rows) {
-  StackChart chart;
-  chart.label = "Where the workers' time goes";
-  chart.title = "share of the workers' time";
-  chart.text = share_text;
-  std::vector<std::size_t> shown;
-  for (std::size_t phase = 0; phase < phase_count; ++phase) {
-    if (std::ranges::none_of(rows, [&](const auto& row) { return row.second[phase] > 0; })) continue;
-    shown.push_back(phase);
-    const char* const word = readable_phase(static_cast<Phase>(phase));
-    chart.parts.push_back({word, word});
-  }
-  for (const auto& [name, shares] : rows) {
-    chart.names.push_back(name);
-    std::vector<double>& values = chart.values.emplace_back();
-    for (const std::size_t phase : shown) values.push_back(shares[phase]);
-  }
-  return chart;
 }
 
 std::string extent_sentence(const Preview& preview) {
@@ -201,9 +180,9 @@ Json figures_of(const Preview& preview) {
   add("seconds_per_update", "time of an update", preview.seconds_per_update(), readable_seconds(preview.seconds_per_update()));
   add("updates_per_second", "updates per second", updates / seconds, readable_number(updates / seconds));
   add("bytes_per_update", "bytes sent per update", preview.bytes_sent / updates, readable_bytes(preview.bytes_sent / updates));
-  for (const Phase phase : {Phase::compute, Phase::communication, Phase::idle}) {
-    const double share = preview.shares[static_cast<std::size_t>(phase)];
-    add(name_of(phase), readable_phase(phase), share, share_text(share));
+  for (const PhaseRow& row : summary_phases) {
+    const double share = preview.shares[row.phase];
+    if (row.shown == PhaseShown::first) add(row.name, row.title, share, share_text(share));
   }
   add("staleness_mean", "staleness, mean", preview.staleness_mean, readable_number(preview.staleness_mean));
   if (!preview.busiest_link.empty())

@@ -1,6 +1,5 @@
 // A timing run of a scenario that is stopped after a short wall time: rates, time split, and activities of a few workers.
 #pragma once
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -22,7 +21,7 @@ struct Preview {
   std::uint64_t updates = 0;  // that it shows; the rates are of these, up to the last of them
   double fraction = 0;        // of the run, 0 .. 1
   double simulated_seconds = 0, samples = 0, bytes_sent = 0;
-  std::array<double, phase_count> shares{};  // of the workers' time, means over workers
+  ByPhase<double> shares;  // of the workers' time, means over workers
   double staleness_mean = 0, staleness_max = 0;
   std::string busiest_link;  // empty: none carried anything, or there are too many to look
   double busiest_use = 0;    // share of its capacity
@@ -39,9 +38,6 @@ struct Preview {
 /// Runs without math. Two runs share the budget of wall time: one for the rates, and one that draws the beginning. `superseded` (may be
 /// empty) is asked every few hundred events, and ends both runs. Throws ScenarioErrors, DataError, RunFailed.
 Preview preview(const Scenario& scenario, std::chrono::milliseconds budget, const std::function<bool()>& superseded);
-
-/// The shares of one preview, or of two side by side, by name.
-StackChart split_chart(const std::vector<std::pair<std::string, std::array<double, phase_count>>>& rows);
 
 /// "The preview shows 1,203 updates, 4 % of the run: it was cut after 45 ms."
 std::string extent_sentence(const Preview& preview);

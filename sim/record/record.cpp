@@ -1,11 +1,8 @@
 #include "sim/record/record.hpp"
 
-namespace straggler {
+#include <array>
 
-const char* name_of(Phase phase) {
-  static constexpr std::array<const char*, phase_count> names = {"compute", "wasted", "loading", "communication", "idle", "down"};
-  return names[static_cast<std::size_t>(phase)];
-}
+namespace straggler {
 
 const char* name_of(Outcome outcome) {
   static constexpr std::array<const char*, 8> names = {"completed", "target_reached",   "diverged", "interrupted",
@@ -17,18 +14,17 @@ Reached reached(const std::vector<CurvePoint>& curve, double accuracy, std::int6
   Reached result;
   result.accuracy = accuracy;
   std::int64_t held = 0;
-  std::optional<std::size_t> first;
+  std::size_t first = 0;  // of those at which it held
   for (std::size_t i = 0; i < curve.size(); ++i) {
     if (!curve[i].test_accuracy) continue;
     if (!(*curve[i].test_accuracy >= accuracy)) {  // a NaN is below everything
       held = 0;
-      first.reset();
       result.last_below = curve[i].time;
       continue;
     }
-    if (!first) first = i;
+    if (held == 0) first = i;
     if (++held >= sustain) {
-      result.at = curve[*first];
+      result.at = curve[first];
       return result;
     }
   }

@@ -1,6 +1,5 @@
 // The record of a run: the content of all result files, in ticks, bytes and counts.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,21 +10,14 @@
 #include "sim/base/key.hpp"
 #include "sim/base/rank.hpp"
 #include "sim/engine/time.hpp"
+#include "sim/record/phase.hpp"
 
 namespace straggler {
-
-/// The phases of a worker's time, without gap or overlap (docs/model.md, Accounts).
-enum class Phase : std::uint8_t { compute, wasted, loading, communication, idle, down };
-inline constexpr std::size_t phase_count = 6;
-const char* name_of(Phase phase);
 
 /// Sums of ticks over workers can pass 63 bits.
 __extension__ typedef __int128 WideTicks;
 
-struct TimeSplit {
-  std::array<Time, phase_count> parts;
-  Time& operator[](Phase phase) { return parts[static_cast<std::size_t>(phase)]; }
-  Time operator[](Phase phase) const { return parts[static_cast<std::size_t>(phase)]; }
+struct TimeSplit : ByPhase<Time> {
   Time total() const {
     Time sum;
     for (const Time part : parts) sum += part;
@@ -46,7 +38,7 @@ struct WorkerRecord {
 struct EpochRecord {
   std::uint64_t epoch = 0;  // 1, 2, …; the last may be partial
   Time start, end;
-  std::array<double, phase_count> mean_seconds{};  // over workers
+  ByPhase<double> mean_seconds;  // over workers
   std::uint64_t bytes_sent = 0;
 };
 

@@ -130,7 +130,7 @@ bool RunRecorder::target_sustained() const {
 }
 
 void RunRecorder::close_epoch(Time now) {
-  const std::array<WideTicks, phase_count> sums = times_.sums(now);
+  const ByPhase<WideTicks> sums = times_.sums(now);
   EpochRecord epoch;
   epochs_closed_ = std::max(whole_epochs(), epochs_closed_ + 1);
   epoch.epoch = epochs_closed_;
@@ -199,18 +199,18 @@ void RunRecorder::check_accounts() const {
     throw std::logic_error(what + whose + ": the simulator contradicts itself; please report it with the scenario");
   };
   std::uint64_t samples = 0;
-  std::array<WideTicks, phase_count> sums{};
+  ByPhase<WideTicks> sums;
   for (std::size_t i = 0; i < record_.workers.size(); ++i) {
     const WorkerRecord& worker = record_.workers[i];
     require(worker.split.total() == record_.end, "a worker's time account does not sum to the simulated time", i);
     require(worker.overlapped <= worker.bytes_in_flight && worker.bytes_in_flight <= record_.end,
             "a worker's bytes are in flight for longer than the run", i);
+    if (worker.split[Phase::compute] < Time())
+      throw CountedTwice("more of worker " + std::to_string(i) +
+                         "'s time was wasted than it has computed: a contribution is discarded once");
     for (std::size_t k = 0; k < phase_count; ++k) {
-      if (static_cast<Phase>(k) == Phase::compute && worker.split.parts[k] < Time())
-        throw CountedTwice("more of worker " + std::to_string(i) +
-                           "'s time was wasted than it has computed: a contribution is discarded once");
-      require(worker.split.parts[k] >= Time(), "an account of time is below 0", i);
-      sums[k] += worker.split.parts[k].ticks();
+      require(worker.split[k] >= Time(), "an account of time is below 0", i);
+      sums[k] += worker.split[k].ticks();
     }
     samples += worker.samples;
   }

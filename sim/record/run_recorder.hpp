@@ -123,7 +123,7 @@ class RunRecorder {
   static constexpr std::uint64_t few_versions = 1u << 22;
   bool diverged_ = false, target_reached_ = false, epochs_end_later_ = false;
   // State at the end of the last closed epoch.
-  std::array<WideTicks, phase_count> epoch_sums_{};
+  ByPhase<WideTicks> epoch_sums_;
   std::uint64_t epoch_bytes_ = 0, epochs_closed_ = 0;
   Time epoch_start_;
 };

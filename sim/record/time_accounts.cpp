@@ -2,13 +2,9 @@
 
 namespace straggler {
 
-namespace {
-constexpr std::size_t at(Phase phase) { return static_cast<std::size_t>(phase); }
-}  // namespace
-
 TimeAccounts::TimeAccounts(std::vector<WorkerRecord>& records, RecordSink* trace)
     : records_(records), trace_(trace), clocks_(records.size()), pieces_(trace ? records.size() : 0) {
-  count_[at(Phase::idle)] = static_cast<std::int64_t>(records.size());
+  count_[Phase::idle] = static_cast<std::int64_t>(records.size());
 }
 
 void TimeAccounts::trace(Rank worker, Phase phase, Time from, Time to) {
@@ -33,8 +29,8 @@ void TimeAccounts::discard_compute(Rank worker, Time now) {
   TimeSplit& split = records_[index_of(worker)].split;
   split[Phase::compute] -= clock.computed;
   split[Phase::wasted] += clock.computed;
-  sums_[at(Phase::compute)] -= clock.computed.ticks();
-  sums_[at(Phase::wasted)] += clock.computed.ticks();
+  sums_[Phase::compute] -= clock.computed.ticks();
+  sums_[Phase::wasted] += clock.computed.ticks();
   if (trace_) trace_computed(worker, Phase::wasted);
   clock.computed = Time();
   clock.flags = static_cast<std::uint8_t>(clock.flags & ~computing);
@@ -46,13 +42,13 @@ void TimeAccounts::waste(Rank worker, Time spent) {
   TimeSplit& split = records_[index_of(worker)].split;
   split[Phase::compute] -= spent;
   split[Phase::wasted] += spent;
-  sums_[at(Phase::compute)] -= spent.ticks();
-  sums_[at(Phase::wasted)] += spent.ticks();
+  sums_[Phase::compute] -= spent.ticks();
+  sums_[Phase::wasted] += spent.ticks();
   if (trace_) trace_->wasted(worker, spent);
 }
 
-std::array<WideTicks, phase_count> TimeAccounts::sums(Time now) const {
-  std::array<WideTicks, phase_count> sums = sums_;
+ByPhase<WideTicks> TimeAccounts::sums(Time now) const {
+  ByPhase<WideTicks> sums = sums_;
   for (std::size_t k = 0; k < phase_count; ++k) sums[k] += static_cast<WideTicks>(count_[k]) * now.ticks();
   return sums;
 }

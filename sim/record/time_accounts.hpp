@@ -1,5 +1,6 @@
 // Every worker's account of time: every tick goes to exactly one phase.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -63,7 +64,7 @@ class TimeAccounts {
     prefetch_line_to_write(reinterpret_cast<const char*>(&records_[index_of(worker)]) + 64);
   }
   /// Ticks of all workers together, by phase, as of `now`.
-  std::array<WideTicks, phase_count> sums(Time now) const;
+  ByPhase<WideTicks> sums(Time now) const;
   /// Brings all splits up to `now` and closes them: later events, as processes are taken down, are in no account.
   void finish(Time now);
 
@@ -95,6 +96,7 @@ class TimeAccounts {
   }
   static Phase phase_of(const Clock& clock) {
     static constexpr Phases phases = all_phases();
+    static_assert(std::ranges::all_of(phases, [](Phase phase) { return index_of(phase) < phase_count; }), "each phase has a row");
     return phases[clock.flags + (clock.flights > 0 ? all_flags : 0)];
   }
   void change(Rank worker, Time now, Flag flag, bool on) {
@@ -129,11 +131,10 @@ class TimeAccounts {
   void recount(Clock& clock, Time now) {
     const Phase phase = phase_of(clock), before = clock.counted;
     if (phase == before) return;
-    const auto from = static_cast<std::size_t>(before), to = static_cast<std::size_t>(phase);
-    sums_[from] += now.ticks();
-    --count_[from];
-    sums_[to] -= now.ticks();
-    ++count_[to];
+    sums_[before] += now.ticks();
+    --count_[before];
+    sums_[phase] -= now.ticks();
+    ++count_[phase];
     clock.counted = phase;
   }
 
@@ -146,8 +147,8 @@ class TimeAccounts {
   std::vector<Clock> clocks_;
   std::vector<std::vector<Piece>> pieces_;  // [workers] of the computation in progress, pauses too; empty without a trace
   bool closed_ = false;
-  std::array<WideTicks, phase_count> sums_{};      // without the part in `count_`: sum of phase k at `now` = sums_[k] + count_[k] · now
-  std::array<std::int64_t, phase_count> count_{};  // workers in each phase
+  ByPhase<WideTicks> sums_;      // without the part in `count_`: sum of phase k at `now` = sums_[k] + count_[k] · now
+  ByPhase<std::int64_t> count_;  // workers in each phase
 };
 
 }  // namespace straggler

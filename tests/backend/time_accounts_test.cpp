@@ -113,7 +113,7 @@ TEST_CASE("accounts of time: random stories against every tick kept") {
         for (Naive& each : naive) each.tick();
       }
       // At any moment the sums are those of all workers. A computation that is in progress counts as compute until it is cancelled.
-      const std::array<WideTicks, phase_count> sums = accounts.sums(now);
+      const ByPhase<WideTicks> sums = accounts.sums(now);
       for (std::size_t k = 0; k < phase_count; ++k) {
         WideTicks expected = 0;
         for (const Naive& each : naive)

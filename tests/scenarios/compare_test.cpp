@@ -25,10 +25,10 @@ RunResult run(const std::string& name, const std::string& scheme, double samples
   result.samples_per_second = samples_per_second;
   result.samples = 100 * samples_per_second;
   result.final_test_accuracy = samples_to_threshold > 0 ? 0.85 : 0.7;
-  result.compute = 0.5;
-  result.communication = 0.1;
-  result.idle = 0.4;
-  result.wasted = 0;
+  result.shares[Phase::compute] = 0.5;
+  result.shares[Phase::communication] = 0.1;
+  result.shares[Phase::idle] = 0.4;
+  result.shares[Phase::wasted] = 0;
   ThresholdResult row;
   row.threshold = 0.8;
   if (samples_to_threshold > 0) {
@@ -46,10 +46,10 @@ RunResult timing_only(RunResult result) {
 }
 
 void set_shares(RunResult& result, double compute, double communication, double idle, double wasted) {
-  result.compute = compute;
-  result.communication = communication;
-  result.idle = idle;
-  result.wasted = wasted;
+  result.shares[Phase::compute] = compute;
+  result.shares[Phase::communication] = communication;
+  result.shares[Phase::idle] = idle;
+  result.shares[Phase::wasted] = wasted;
 }
 
 bool noted(const Comparison& comparison, const std::string& part) {

@@ -48,7 +48,7 @@ TEST_CASE("a run's files are read back") {
   CHECK(run.simulated_seconds == 8);
   CHECK(run.samples_per_second == 24);
   CHECK(run.final_test_accuracy == 0.9);
-  CHECK(run.idle == 0.3125);
+  CHECK(run.shares[Phase::idle] == 0.3125);
   CHECK(run.staleness_max == 5);
   // Thresholds 0.5, 0.75, 0.95 and the target, 0.8, which is reached when 0.75 is: at 7 s, after 160 samples.
   REQUIRE(run.thresholds.size() == 4);

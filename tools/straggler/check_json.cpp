@@ -96,8 +96,7 @@ Json layers_of(const Explanation& explanation) {
 Json parts_of(const UpdateParts& parts) {
   if (!parts.why_not.empty()) return {};
   Json phases;
-  for (std::size_t phase = 0; phase < phase_count; ++phase)
-    phases[std::string(name_of(static_cast<Phase>(phase))) + "_s"] = parts.phases[phase];
+  for (const PhaseRow& row : phase_rows) phases[seconds_column(row.phase)] = parts.phases[row.phase];
   return {{"seconds", parts.seconds},
           {"first_update", parts.first + 1},
           {"last_update", parts.last},

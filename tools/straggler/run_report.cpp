@@ -72,10 +72,9 @@ void add_times(Lines& lines, const RunRecord& record) {
 
 std::string where_time_went(const RunRecord& record) {
   std::string text;
-  for (std::size_t i = 0; i < phase_count; ++i) {
-    const auto phase = static_cast<Phase>(i);
-    const double share = mean_share(record.workers, phase).value_or(0);
-    if (share > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", readable_phase(phase), readable_share(share));
+  for (const PhaseRow& row : phase_rows) {
+    const double share = mean_share(record.workers, row.phase).value_or(0);
+    if (share > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.title, readable_share(share));
   }
   return text.empty() ? "no time passed" : text;
 }

@@ -1,6 +1,7 @@
 #include "validation/compare/metrics.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "scenarios/results/summary.hpp"
 #include "validation/compare/claim.hpp"
@@ -40,35 +41,34 @@ const DerivedMetric* find_derived(const std::string& metric) {
 
 /// The numeric columns of workers.csv, by their names there.
 struct WorkerMetric {
-  const char* name;
-  std::optional<double> (*of)(const WorkerRecord&);
+  std::string name;
+  std::function<std::optional<double>(const WorkerRecord&)> of;
 };
-template <Phase phase>
-std::optional<double> seconds_in(const WorkerRecord& worker) {
-  return worker.split[phase].seconds();
+
+const std::vector<WorkerMetric>& worker_metrics() {
+  static const std::vector<WorkerMetric> all = [] {
+    std::vector<WorkerMetric> metrics = {
+        {"samples", [](const WorkerRecord& worker) { return static_cast<double>(worker.samples); }},
+        {"updates", [](const WorkerRecord& worker) { return static_cast<double>(worker.updates); }},
+    };
+    for (const PhaseRow& row : phase_rows)
+      metrics.push_back(
+          {seconds_column(row.phase), [phase = row.phase](const WorkerRecord& worker) { return worker.split[phase].seconds(); }});
+    metrics.push_back({"total_s", [](const WorkerRecord& worker) { return worker.split.total().seconds(); }});
+    metrics.push_back({"bytes_sent", [](const WorkerRecord& worker) { return static_cast<double>(worker.bytes_sent); }});
+    metrics.push_back({"bytes_received", [](const WorkerRecord& worker) { return static_cast<double>(worker.bytes_received); }});
+    metrics.push_back({"staleness_mean", [](const WorkerRecord& worker) {
+                         return worker.updates > 0
+                                    ? std::optional(static_cast<double>(worker.staleness_sum) / static_cast<double>(worker.updates))
+                                    : std::nullopt;
+                       }});
+    metrics.push_back({"staleness_max", [](const WorkerRecord& worker) {
+                         return worker.updates > 0 ? std::optional(static_cast<double>(worker.staleness_max)) : std::nullopt;
+                       }});
+    return metrics;
+  }();
+  return all;
 }
-constexpr WorkerMetric worker_metrics[] = {
-    {"samples", [](const WorkerRecord& worker) { return std::optional(static_cast<double>(worker.samples)); }},
-    {"updates", [](const WorkerRecord& worker) { return std::optional(static_cast<double>(worker.updates)); }},
-    {"compute_s", seconds_in<Phase::compute>},
-    {"wasted_s", seconds_in<Phase::wasted>},
-    {"loading_s", seconds_in<Phase::loading>},
-    {"communication_s", seconds_in<Phase::communication>},
-    {"idle_s", seconds_in<Phase::idle>},
-    {"down_s", seconds_in<Phase::down>},
-    {"total_s", [](const WorkerRecord& worker) { return std::optional(worker.split.total().seconds()); }},
-    {"bytes_sent", [](const WorkerRecord& worker) { return std::optional(static_cast<double>(worker.bytes_sent)); }},
-    {"bytes_received", [](const WorkerRecord& worker) { return std::optional(static_cast<double>(worker.bytes_received)); }},
-    {"staleness_mean",
-     [](const WorkerRecord& worker) {
-       return worker.updates > 0 ? std::optional(static_cast<double>(worker.staleness_sum) / static_cast<double>(worker.updates))
-                                 : std::nullopt;
-     }},
-    {"staleness_max",
-     [](const WorkerRecord& worker) {
-       return worker.updates > 0 ? std::optional(static_cast<double>(worker.staleness_max)) : std::nullopt;
-     }},
-};
 
 }  // namespace
 
@@ -79,7 +79,7 @@ std::optional<double> metric_of(const RunRecord& record, const std::string& metr
 }
 
 std::optional<double> worker_metric_of(const RunRecord& record, std::size_t rank, const std::string& metric) {
-  for (const WorkerMetric& each : worker_metrics)
+  for (const WorkerMetric& each : worker_metrics())
     if (metric == each.name) return each.of(record.workers.at(rank));
   return metric_of(record, metric);
 }
@@ -98,7 +98,7 @@ const std::vector<std::string>& metric_names() {
 const std::vector<std::string>& worker_metric_names() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names;
-    for (const WorkerMetric& metric : worker_metrics) names.emplace_back(metric.name);
+    for (const WorkerMetric& metric : worker_metrics()) names.emplace_back(metric.name);
     return names;
   }();
   return all;

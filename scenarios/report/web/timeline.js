@@ -2,7 +2,7 @@
 (function() {
 'use strict';
 const straggler = window.straggler, {kinds, format, hint, valueAxis, rowAxis, look} = straggler;
-const phases = ['computing', 'wasted', 'loading', 'communicating', 'idle', 'down'];
+const phases = straggler.phases.map((phase) => phase.title);  // straggler.phases: rows of sim/record/phase.hpp
 const parts = 1e6;                                          // of a stretch, in which its times are given
 const mostArrows = 500, mostLines = 160, mostMarks = 3000;  // that are drawn at once
 const seconds = format('seconds'), bytes = format('bytes'), share = format('share');
@@ -41,12 +41,12 @@ function clipped(params, api, from, to, lane) {
 }
 
 /// Shapes tell phases apart without colours, too: blocks, outlines, thick and thin lines.
-function phaseShape(phase, {left, width, y}, colours, ground) {
-  const colour = colours[phase], gap = width > 3 ? 0.8 : 0;
-  if (phase === 3) return rect(left, y - 4, width - gap, 8, {fill: colour});
-  if (phase === 4) return rect(left, y - 1.5, width - gap, 3, {fill: colour});
-  if (phase === 1) return rect(left + 1, y - 9, width - 2, 18, {fill: ground, stroke: colour, lineWidth: 2}, 2);
-  if (phase === 5) return rect(left + 0.5, y - 9.5, width - 1, 19, {fill: 'transparent', stroke: colour, lineDash: [3, 3]});
+function spanShape(shape, colour, {left, width, y}, ground) {
+  const gap = width > 3 ? 0.8 : 0;
+  if (shape === 'thick') return rect(left, y - 4, width - gap, 8, {fill: colour});
+  if (shape === 'ideal') return rect(left, y - 1.5, width - gap, 3, {fill: colour});
+  if (shape === 'hollow') return rect(left + 1, y - 9, width - 2, 18, {fill: ground, stroke: colour, lineWidth: 2}, 2);
+  if (shape === 'nobody') return rect(left + 0.5, y - 9.5, width - 1, 19, {fill: 'transparent', stroke: colour, lineDash: [3, 3]});
   return rect(left, y - 10, width - gap, 20, {fill: colour}, width > 6 ? 2 : 0);
 }
 
@@ -89,7 +89,7 @@ kinds.timeline = function(spec, view, palette) {
   const from = stretch.from, to = stretch.from + stretch.seconds;
   const present = phases.map(
       (_, phase) =>
-          (stretch.bins ? stretch.bins.some((row) => row.some((value, i) => i % 6 === phase && value > 0)) :
+          (stretch.bins ? stretch.bins.some((row) => row.some((value, i) => i % phases.length === phase && value > 0)) :
                           data.spans.some((span) => span[3] === phase)));
   const items = phases.map((name, phase) => ({name, look: name, phase})).filter((item) => present[item.phase]);
   if (data.messages.length) items.push({name: 'messages', look: 'fg', what: 'messages'});
@@ -107,7 +107,7 @@ kinds.timeline = function(spec, view, palette) {
   if (stretch.bins) {
     const wide = stretch.seconds / 120, cells = [];
     stretch.bins.forEach((row, lane) => {
-      for (let bin = 0; bin * 6 < row.length; ++bin) cells.push([from + bin * wide, from + (bin + 1) * wide, lane, bin]);
+      for (let bin = 0; bin * phases.length < row.length; ++bin) cells.push([from + bin * wide, from + (bin + 1) * wide, lane, bin]);
     });
     add('bins', cells, (params, api) => binShape(params, api, stretch.bins, cells[params.dataIndex], colours, hidden),
         (i) => binHint(names, stretch.bins, cells[i], colours), 2);
@@ -116,7 +116,7 @@ kinds.timeline = function(spec, view, palette) {
   add('spans', spans,
       (params, api) => {
         const span = spans[params.dataIndex], place = clipped(params, api, span[0], span[1], span[2]);
-        return place && phaseShape(span[3], place, colours, ground);
+        return place && spanShape(straggler.phases[span[3]].shape, colours[span[3]], place, ground);
       },
       (i) => {
         const span = spans[i];
@@ -130,7 +130,8 @@ kinds.timeline = function(spec, view, palette) {
   add('served', served,
       (params, api) => {
         const each = served[params.dataIndex], place = clipped(params, api, each[0], each[1], each[2]);
-        return place && phaseShape(each[3] === 'updates weights' ? 0 : 3, place, colours, ground);
+        const [shape, colour] = each[3] === 'updates weights' ? ['block', 'computing'] : ['thick', 'communicating'];
+        return place && spanShape(shape, palette(colour), place, ground);
       },
       (i) => [
           [null, names[served[i][2]], true], [null, served[i][3] + ', ' + seconds(served[i][1] - served[i][0])],
@@ -140,14 +141,15 @@ kinds.timeline = function(spec, view, palette) {
   add('collectives', joint.map((each) => [each.start, each.end, row]),
       (params, api) => {
         const each = joint[params.dataIndex], place = clipped(params, api, each.start, each.end, row);
-        return place && phaseShape(3, place, colours, ground);
+        return place && spanShape('thick', palette('communicating'), place, ground);
       },
       (i) => {
         const each = joint[i],
               waited = each.waited < 0 ? 'began when the one before it was through' : 'waited for ' + workerName(spec, each.waited);
         return [
           [null, each.what + (each.pieces > 1 ? ', piece ' + (each.piece + 1) + ' of ' + each.pieces : ''), true],
-          [colours[3], bytes(each.size) + ' of each of ' + each.members + ' workers, ' + seconds(each.end - each.start)], [null, waited]
+          [palette('communicating'), bytes(each.size) + ' of each of ' + each.members + ' workers, ' + seconds(each.end - each.start)],
+          [null, waited]
         ];
       },
       2);
@@ -318,8 +320,8 @@ function binShape(params, api, bins, cell, colours, hidden) {
   if (!place) return null;
   const children = [];
   let y = place.y + 11;
-  for (let phase = 0; phase < 6; ++phase) {
-    const high = 22 * Math.min(1, row[6 * cell[3] + phase] / 100);
+  for (let phase = 0; phase < phases.length; ++phase) {
+    const high = 22 * Math.min(1, row[phases.length * cell[3] + phase] / 100);
     if (high > 0.2 && !hidden.has(phase)) children.push(rect(place.left, y - high, place.width + 0.4, high, {fill: colours[phase]}));
     y -= high;
   }
@@ -329,9 +331,9 @@ function binShape(params, api, bins, cell, colours, hidden) {
 function binHint(names, bins, cell, colours) {
   const row = bins[cell[2]];
   return [[null, names[cell[2]], true], [null, 'from ' + seconds(cell[0]) + ' to ' + seconds(cell[1])]].concat(
-      phases.map((name, phase) => [colours[phase], name + ' ' + row[6 * cell[3] + phase] + ' %', row[6 * cell[3] + phase]])
+      phases.map((name, phase) => [colours[phase], name, row[phases.length * cell[3] + phase]])
           .filter((line) => line[2] > 0)
-          .map(([colour, text]) => [colour, text]));
+          .map(([colour, name, part]) => [colour, name + ' ' + part + ' %']));
 }
 
 function csvRows(data, names, stretch) {
@@ -345,10 +347,9 @@ function csvRows(data, names, stretch) {
     rows.push(['contribution', names[lane], time, time, null, null, version, staleness]);
   for (const [start, end, lane, part] of data.links) rows.push(['link', names[lane], start, end, null, null, null, null, part]);
   (stretch.bins || []).forEach((row, lane) => row.forEach((value, i) => {
-    const wide = stretch.seconds / 120, bin = Math.floor(i / 6);
-    if (value > 0)
-      rows.push(
-          [phases[i % 6], names[lane], stretch.from + bin * wide, stretch.from + (bin + 1) * wide, null, null, null, null, value / 100]);
+    const wide = stretch.seconds / 120, bin = Math.floor(i / phases.length);
+    const phase = phases[i % phases.length], start = stretch.from + bin * wide;
+    if (value > 0) rows.push([phase, names[lane], start, stretch.from + (bin + 1) * wide, null, null, null, null, value / 100]);
   }));
   return rows;
 }
