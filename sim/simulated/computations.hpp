@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "sim/cluster/compute_plan.hpp"
 #include "sim/engine/simulation.hpp"
 #include "sim/record/time_accounts.hpp"
-#include "sim/simulated/compute_plan.hpp"
 #include "sim/simulated/world.hpp"
 #include "sim/training/node.hpp"
 

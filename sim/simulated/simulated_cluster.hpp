@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "sim/cluster/availability.hpp"
+#include "sim/cluster/compute_plan.hpp"
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/buckets.hpp"
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/costs.hpp"
-#include "sim/simulated/compute_plan.hpp"
 #include "sim/training/scheme.hpp"
 
 namespace straggler {

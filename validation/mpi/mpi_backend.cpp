@@ -209,7 +209,8 @@ void MpiBackend::start_compute(ComputeOperation& operation) {
   computing_.start = Time::from_ticks(log_.entries.back().ticks);  // the worker's account gets the time spent on the gradient
   computing_.end = computing_.start;
   const std::uint64_t call = node_.next_call();
-  if (task_.emulated) computing_.end += task_.compute.duration(rank, batch, call, computing_.start);
+  if (task_.emulated)
+    computing_.end += task_.compute.duration(rank, {batch.work, batch.size, batch.number, batch.offset}, call, computing_.start);
   // A step that led to these weights is evaluated here, within the time of the draw.
   computing_.job = thread_.start(values_.of(operation.weights()->value), batch);
 }

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/cluster/compute_plan.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/mailbox.hpp"
 #include "sim/record/own_versions.hpp"
-#include "sim/simulated/compute_plan.hpp"
 #include "sim/training/node.hpp"
 #include "validation/mpi/channel.hpp"
 #include "validation/mpi/compute_thread.hpp"

@@ -6,7 +6,6 @@
 
 #include "sim/base/sparse_array.hpp"
 #include "sim/cluster/compute.hpp"
-#include "sim/training/payload.hpp"
 
 namespace straggler {
 
@@ -40,12 +39,12 @@ struct ComputePlan {
   bool speeds_change = false;           // slow spells or pauses may come
   bool load_apart = false;              // computations find their batch ready: loading is a separate operation
 
-  /// The duration of `worker`'s computation number `call`, on `batch`, started at `start`.
-  Time duration(Rank worker, const DrawnBatch& batch, std::uint64_t call, Time start) {
+  /// The duration of `worker`'s computation number `call`, of `piece`, started at `start`.
+  Time duration(Rank worker, const WorkPiece& piece, std::uint64_t call, Time start) {
     const Rank whose = compute_of[index_of(worker)];
     WorkerCompute* own = compute.find(index_of(whose));
     if (!own) own = &compute.made(index_of(whose), make(whose));
-    return own->duration({batch.work, batch.size, batch.number, batch.offset}, call, start);
+    return own->duration(piece, call, start);
   }
 };
 
