@@ -28,21 +28,16 @@ class Attendance::Comer final : public Event {
   PostOffice& post_office_;
 };
 
-Attendance::Attendance(World& world, Books& books, Workers& workers, PostOffice& post_office, Computations& computations)
-    : world_(world),
-      books_(books),
-      workers_(workers),
-      post_office_(post_office),
-      computations_(computations),
-      comer_(std::make_unique<Comer>(post_office)) {
+Attendance::Attendance(const SimulatedRun& run, PostOffice& post_office, Computations& computations)
+    : run_(run), post_office_(post_office), computations_(computations), comer_(std::make_unique<Comer>(post_office)) {
   post_office_.watch_invitations(*this);
 }
 
 Attendance::~Attendance() = default;
 
 void Attendance::begin() {
-  for (Rank worker = 0; worker < world_.workers; ++worker)
-    if (workers_.has_begun(worker)) invited(worker);
+  for (Rank worker = 0; worker < run_.world.workers; ++worker)
+    if (run_.workers.has_begun(worker)) invited(worker);
 }
 
 void Attendance::invited(Rank worker) {
@@ -50,10 +45,10 @@ void Attendance::invited(Rank worker) {
     if (!known->second->away) return;
     is_back(worker);  // at this very moment
   }
-  const Time until = workers_.presence().until(worker, world_.now());
+  const Time until = run_.workers.presence().until(worker, run_.world.now());
   if (until >= Time::limit()) return;
   const auto story = stories_.emplace(worker, std::make_unique<Story>(*this, worker)).first;
-  world_.queue().at(until, *story->second);
+  run_.world.queue().at(until, *story->second);
 }
 
 void Attendance::answered(Rank worker) {
@@ -65,28 +60,28 @@ void Attendance::answered(Rank worker) {
 void Attendance::goes(Rank worker) {
   Story& story = *stories_.at(worker);
   story.away = true;
-  ++books_.recorder().record().clients.lost;
-  workers_.rest(worker);
+  run_.books.client_lost();
+  run_.workers.rest(worker);
   post_office_.worker_went(worker, true);
-  books_.times().set_down(worker, world_.now(), true);
+  run_.books.times().set_down(worker, run_.world.now(), true);
   computations_.set_down(worker, true);
-  const Time back = workers_.presence().until(worker, world_.now());
-  if (back < Time::limit()) world_.queue().at(back, story);
+  const Time back = run_.workers.presence().until(worker, run_.world.now());
+  if (back < Time::limit()) run_.world.queue().at(back, story);
   post_office_.tell_of_members();
 }
 
 void Attendance::is_back(Rank worker) {
-  books_.times().set_down(worker, world_.now(), false);
+  run_.books.times().set_down(worker, run_.world.now(), false);
   computations_.set_down(worker, false);
   stories_.erase(worker);
 }
 
 void Attendance::await_comers() {
   Time next = Time::never();
-  for (Rank worker = 0; worker < world_.workers; ++worker)
-    if (!workers_.is_member(worker)) next = std::min(next, workers_.presence().until(worker, world_.now()));
+  for (Rank worker = 0; worker < run_.world.workers; ++worker)
+    if (!run_.workers.is_member(worker)) next = std::min(next, run_.workers.presence().until(worker, run_.world.now()));
   comer_->cancel();
-  if (next < Time::limit()) world_.queue().at(next, *comer_);
+  if (next < Time::limit()) run_.world.queue().at(next, *comer_);
 }
 
 }  // namespace straggler

@@ -6,7 +6,6 @@
 
 #include "sim/simulated/computations.hpp"
 #include "sim/simulated/post_office.hpp"
-#include "sim/simulated/workers.hpp"
 
 namespace straggler {
 
@@ -15,7 +14,7 @@ namespace straggler {
 class Attendance final : private InvitationWatch {
  public:
   /// All outlive this.
-  Attendance(World& world, Books& books, Workers& workers, PostOffice& post_office, Computations& computations);
+  Attendance(const SimulatedRun& run, PostOffice& post_office, Computations& computations);
   ~Attendance();
   /// Workers that act before they are invited.
   void begin();
@@ -32,9 +31,7 @@ class Attendance final : private InvitationWatch {
   void goes(Rank worker);
   void is_back(Rank worker);
 
-  World& world_;
-  Books& books_;
-  Workers& workers_;
+  const SimulatedRun run_;
   PostOffice& post_office_;
   Computations& computations_;
   std::unordered_map<Rank, std::unique_ptr<Story>> stories_;  // of invited workers, and of those that were lost and are away

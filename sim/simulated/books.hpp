@@ -1,12 +1,14 @@
-// The accounts of messages and reductions: bytes, and the time for which a worker's bytes are in flight. Servers have no such time.
+// The accounts of a run, which nobody else writes: bytes, the workers' time, and work that counts for nothing.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "sim/record/run_recorder.hpp"
 #include "sim/simulated/world.hpp"
 
 namespace straggler {
 
+/// Servers have no account of time.
 class Books {
  public:
   /// Both outlive this.
@@ -20,6 +22,15 @@ class Books {
     recorder_.bytes().received += bytes;
     if (world_.is_worker(rank)) recorder_.worker(rank).bytes_received += bytes;
   }
+  /// A collective begins: its members send these bytes, and theirs are in flight; servers send others.
+  void collective_sent(std::span<const Rank> members, std::span<const std::uint64_t> bytes, std::uint64_t by_servers) {
+    for (std::size_t member = 0; member < members.size(); ++member) {
+      sent(members[member], bytes[member]);
+      begin_flight(members[member]);
+    }
+    recorder_.bytes().sent += by_servers;
+  }
+  void received_by_servers(std::uint64_t bytes) { recorder_.bytes().received += bytes; }
   /// Bytes sent that compression has saved.
   void spared(double bytes) { recorder_.bytes().spared += bytes; }
   void lost(std::uint64_t bytes) { recorder_.bytes().lost += bytes; }
@@ -32,7 +43,16 @@ class Books {
     if (world_.is_worker(rank)) times().end_flight(rank, world_.now());
   }
   TimeAccounts& times() { return recorder_.times(); }
-  RunRecorder& recorder() { return recorder_; }
+  /// Contributions that go into no version, and the bytes that brought them.
+  void discarded(std::span<const Contribution> made, std::uint64_t bytes) { recorder_.discarded(made, bytes); }
+  /// Samples that workers have drawn.
+  void drawn(std::uint64_t samples) { recorder_.record().samples_drawn += samples; }
+  /// A client went away while it took part in a round.
+  void client_lost() { ++recorder_.record().clients.lost; }
+  /// The mean share of time in which a client was present.
+  void clients_present(double share) { recorder_.record().clients.present = share; }
+  /// The version published last.
+  const Weights& latest() const { return recorder_.latest(); }
   /// Notified of every event; null: not observed.
   RecordSink* trace() const { return recorder_.trace(); }
 

@@ -7,7 +7,6 @@
 #include "sim/simulated/post_office.hpp"
 #include "sim/simulated/publications.hpp"
 #include "sim/simulated/reductions.hpp"
-#include "sim/simulated/workers.hpp"
 
 namespace straggler {
 
@@ -18,7 +17,7 @@ namespace straggler {
 class Membership final : private StateTransferWatch {
  public:
   /// All outlive this.
-  Membership(World& world, Books& books, Workers& workers, PostOffice& post_office, Reductions& reductions, Computations& computations,
+  Membership(const SimulatedRun& run, PostOffice& post_office, Reductions& reductions, Computations& computations,
              Publications& publications);
   /// Schedules the faults.
   void begin();
@@ -51,9 +50,7 @@ class Membership final : private StateTransferWatch {
   const std::vector<Handle>& optimizer_of(Rank source) const;
   void set_bandwidth(const Fault& fault, bool failing);
 
-  World& world_;
-  Books& books_;
-  Workers& workers_;
+  const SimulatedRun run_;
   PostOffice& post_office_;
   Reductions& reductions_;
   Reduction* reduction_;  // of the versions; null: none

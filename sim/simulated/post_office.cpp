@@ -25,8 +25,8 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
       : InFlightMessage(sender, receiver, std::move(what)), office_(office) {}
   ~Delivery() override {
     if (stage == Stage::flowing) {
-      if (!in_parts) office_.world_.network.cancel(flow_);
-      for (std::size_t k = 0; in_parts && k < parts_->flows.size(); ++k) office_.world_.network.cancel(parts_->flows[k]);
+      if (!in_parts) office_.run_.world.network.cancel(flow_);
+      for (std::size_t k = 0; in_parts && k < parts_->flows.size(); ++k) office_.run_.world.network.cancel(parts_->flows[k]);
     }
     if (in_parts) delete parts_;
   }
@@ -81,19 +81,17 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
   PostOffice& office_;
 };
 
-PostOffice::PostOffice(World& world, Books& books, Workers& workers)
-    : world_(world),
-      books_(books),
-      workers_(workers),
-      trace_(books.trace()),
-      wire_bytes_{world.cluster.model_bytes, world.cluster.state_bytes, world.cluster.statistics_bytes},
-      processors_(world),
-      coding_(world, books, processors_),
-      signals_(world.simulation, *world.cluster.fabric, world.workers),
+PostOffice::PostOffice(const SimulatedRun& run)
+    : run_(run),
+      trace_(run.books.trace()),
+      wire_bytes_{run.world.cluster.model_bytes, run.world.cluster.state_bytes, run.world.cluster.statistics_bytes},
+      processors_(run.world),
+      coding_(run.world, run.books, processors_),
+      signals_(run.world.simulation, *run.world.cluster.fabric, run.world.workers),
       plain_(is_plain()),
-      many_workers_(world.workers >= many),
-      most_waiting_(std::max(std::size_t{262'144}, 4 * index_of(world.workers))),
-      mail_(world.rank_bound()) {}
+      many_workers_(run.world.workers >= many),
+      most_waiting_(std::max(std::size_t{262'144}, 4 * index_of(run.world.workers))),
+      mail_(run.world.rank_bound()) {}
 
 PostOffice::~PostOffice() { take_down(); }
 
@@ -109,8 +107,8 @@ void PostOffice::take_down() {
 }
 
 bool PostOffice::is_plain() const {
-  return !workers_.change() && !workers_.plan().compression && !workers_.plan().newest_weights && wire_bytes_.statistics == 0 &&
-         processors_.free() && world_.cluster.servers <= 1 && !books_.trace();
+  return !run_.workers.change() && !run_.workers.plan().compression && !run_.workers.plan().newest_weights && wire_bytes_.statistics == 0 &&
+         processors_.free() && run_.world.cluster.servers <= 1 && !run_.books.trace();
 }
 
 std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
@@ -119,13 +117,13 @@ std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
 }
 
 void PostOffice::dispatch_to_life(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
-  if (world_.is_worker(to) && workers_.change() && (!workers_.is_member(to) || workers_.is_former(to))) {
+  if (run_.world.is_worker(to) && run_.workers.change() && (!run_.workers.is_member(to) || run_.workers.is_former(to))) {
     unsent(from, to);
     if (operation) operation->complete();  // no receiver: nothing is sent
     return;
   }
-  if (invitation_watch_ && world_.is_worker(to)) invitation_watch_->invited(to);
-  if (workers_.change() && world_.is_worker(from) && world_.is_worker(to)) workers_write_each_other_ = true;
+  if (invitation_watch_ && run_.world.is_worker(to)) invitation_watch_->invited(to);
+  if (run_.workers.change() && run_.world.is_worker(from) && run_.world.is_worker(to)) workers_write_each_other_ = true;
   auto delivery = std::make_unique<Delivery>(*this, from, to.rank, std::move(payload));
   delivery->operation = operation;
   if (operation) operation->in_flight = delivery.get();
@@ -137,30 +135,30 @@ void PostOffice::dispatch_to_life(Rank from, Peer to, Payload&& payload, SendOpe
   const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
   FlowId& flow = *delivery.begin_flows(1);
   // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
-  if (world_.transport.plain()) {
-    const Route& route = world_.transport.route(from, to);
-    if (many_workers_) world_.network.prefetch(route.links);
+  if (run_.world.transport.plain()) {
+    const Route& route = run_.world.transport.route(from, to);
+    if (many_workers_) run_.world.network.prefetch(route.links);
     prefetch_worker(delivery.to);
     delivery.latency = route.latency;
-    flow = world_.network.start_on_route(route.links, static_cast<double>(bytes), Time(), delivery);
+    flow = run_.world.network.start_on_route(route.links, static_cast<double>(bytes), Time(), delivery);
     return;
   }
-  world_.transport.plan(from, to, static_cast<double>(bytes), carriage_);
+  run_.world.transport.plan(from, to, static_cast<double>(bytes), carriage_);
   prefetch_worker(delivery.to);
   delivery.latency = carriage_.after;
-  flow = world_.network.start(carriage_.flow(carriage_.before), delivery);
+  flow = run_.world.network.start(carriage_.flow(carriage_.before), delivery);
 }
 
 void PostOffice::dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation) {
-  if (invitation_watch_ && world_.is_worker(to)) invitation_watch_->invited(to);
+  if (invitation_watch_ && run_.world.is_worker(to)) invitation_watch_->invited(to);
   Delivery& delivery = *new Delivery(*this, from, to, std::move(payload));
   delivery.operation = operation;
   if (operation) operation->in_flight = &delivery;
   in_flight_.push_back(delivery);
-  books_.begin_flight(from);
-  books_.begin_flight(to);
+  run_.books.begin_flight(from);
+  run_.books.begin_flight(to);
   const std::uint64_t bytes = wire_bytes_.main_of(delivery.payload);
-  books_.sent(from, bytes);
+  run_.books.sent(from, bytes);
   let_flow(delivery, bytes);
 }
 
@@ -173,76 +171,76 @@ void PostOffice::dispatch(std::unique_ptr<Delivery> message) {
   const Time handled = processors_.handled(delivery.from, wire_bytes_.main_of(delivery.payload), coding);
   tell_server(delivery.from, "sends a message", free, handled);
   if (coding > Time()) coding_.note(delivery.from, handled);
-  world_.queue().at(handled, delivery);
+  run_.world.queue().at(handled, delivery);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(delivery.payload); statistics > 0)
     delivery.parts().second_handled = processors_.handled(delivery.from, statistics);
 }
 
 void PostOffice::transmit(Delivery& delivery) {
-  if (trace_) left_[&delivery].sent = world_.now();
-  books_.begin_flight(delivery.from);
-  books_.begin_flight(delivery.to);
-  books_.spared(wire_bytes_.spared_of(delivery.payload));
+  if (trace_) left_[&delivery].sent = run_.world.now();
+  run_.books.begin_flight(delivery.from);
+  run_.books.begin_flight(delivery.to);
+  run_.books.spared(wire_bytes_.spared_of(delivery.payload));
   start_flows(delivery, wire_bytes_.main_of(delivery.payload));
 }
 
 void PostOffice::transmit_statistics(Delivery& delivery) {
   const std::uint64_t bytes = wire_bytes_.statistics_of(delivery.payload);
   delivery.second = true;
-  books_.statistics(bytes);
+  run_.books.statistics(bytes);
   start_flows(delivery, bytes);
 }
 
 void PostOffice::start_flows(Delivery& delivery, std::uint64_t bytes) {
-  books_.sent(delivery.from, bytes);
-  if (world_.cluster.servers > 1 && (world_.is_server(delivery.from) || world_.is_server(delivery.to)))
+  run_.books.sent(delivery.from, bytes);
+  if (run_.world.cluster.servers > 1 && (run_.world.is_server(delivery.from) || run_.world.is_server(delivery.to)))
     return start_shards(delivery, bytes);
   let_flow(delivery, bytes);
 }
 
 void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
-  const std::uint64_t servers = world_.cluster.servers;
+  const std::uint64_t servers = run_.world.cluster.servers;
   FlowId* const flows = delivery.begin_flows(servers);
   delivery.latency = Time();
-  const bool pushed = world_.is_server(delivery.to);
+  const bool pushed = run_.world.is_server(delivery.to);
   const auto shards = EvenSplit<std::uint64_t>::of(bytes, servers);
   for (std::uint64_t s = 0; s < servers; ++s) {
     const Rank other = pushed ? delivery.from : delivery.to;
-    const Rank server = world_.workers + static_cast<Rank>(s);
-    world_.transport.plan(pushed ? other : server, pushed ? server : other, static_cast<double>(shards.size(s)), carriage_);
+    const Rank server = run_.world.workers + static_cast<Rank>(s);
+    run_.world.transport.plan(pushed ? other : server, pushed ? server : other, static_cast<double>(shards.size(s)), carriage_);
     delivery.latency = std::max(delivery.latency, carriage_.after);
-    flows[s] = world_.network.start(carriage_.flow(carriage_.before), delivery);
+    flows[s] = run_.world.network.start(carriage_.flow(carriage_.before), delivery);
   }
 }
 
 void PostOffice::drained(Delivery& delivery) {
   if (wire_bytes_.statistics > 0 && !delivery.second && wire_bytes_.statistics_of(delivery.payload) > 0) {
-    delivery.parts().first_arrival = world_.now() + delivery.latency;
-    if (delivery.parts().second_handled <= world_.now()) return transmit_statistics(delivery);
+    delivery.parts().first_arrival = run_.world.now() + delivery.latency;
+    if (delivery.parts().second_handled <= run_.world.now()) return transmit_statistics(delivery);
     delivery.stage = Delivery::Stage::between;
-    world_.queue().at(delivery.parts().second_handled, delivery);
+    run_.world.queue().at(delivery.parts().second_handled, delivery);
     return;
   }
   delivery.stage = Delivery::Stage::travelling;
-  if (trace_) left_[&delivery].left = world_.now();
-  if (invitation_watch_ && world_.is_worker(delivery.from)) invitation_watch_->answered(delivery.from);
+  if (trace_) left_[&delivery].left = run_.world.now();
+  if (invitation_watch_ && run_.world.is_worker(delivery.from)) invitation_watch_->answered(delivery.from);
   if (SendOperation* sender = std::exchange(delivery.operation, nullptr)) {
     sender->in_flight = nullptr;
-    sender->complete(world_.queue());
+    sender->complete(run_.world.queue());
   }
   // A small message may have less latency than a large one (protocol.segments): nothing overtakes.
-  const Time rest = std::max(delivery.latency, delivery.second ? delivery.parts().first_arrival - world_.now() : Time());
+  const Time rest = std::max(delivery.latency, delivery.second ? delivery.parts().first_arrival - run_.world.now() : Time());
   if (rest == Time()) return delivered(delivery);
   prefetch_waiter(delivery.to);
-  world_.queue().after(rest, delivery);
+  run_.world.queue().after(rest, delivery);
 }
 
 /// Whole weights, where later ones are differences; any message, where links fail or a worker that leaves sends a last one.
 bool PostOffice::may_be_overtaken(const Delivery& delivery) const {
-  if (!world_.cluster.faults.empty()) return true;
-  const Compression* const compression = workers_.plan().compression;
+  if (!run_.world.cluster.faults.empty()) return true;
+  const Compression* const compression = run_.workers.plan().compression;
   const auto* const weights = std::get_if<Weights>(&delivery.payload);
-  return compression && (compression->answers || (compression->of_weights && world_.is_worker(delivery.from))) && weights &&
+  return compression && (compression->answers || (compression->of_weights && run_.world.is_worker(delivery.from))) && weights &&
          !(*weights)->kept() && !difference_in(delivery.payload);
 }
 
@@ -274,23 +272,23 @@ void PostOffice::let_follow(const Delivery& gone) {
     in_order_.erase(known);
   } else if (Delivery& next = *messages.front(); next.waits) {
     next.waits = false;
-    world_.queue().after(Time(), next);
+    run_.world.queue().after(Time(), next);
   }
 }
 
 void PostOffice::delivered(Delivery& delivery) {
   if (plain_) {
-    books_.received(delivery.to, wire_bytes_.main_of(delivery.payload));
-    books_.end_flight(delivery.from);
-    books_.end_flight(delivery.to);
+    run_.books.received(delivery.to, wire_bytes_.main_of(delivery.payload));
+    run_.books.end_flight(delivery.from);
+    run_.books.end_flight(delivery.to);
     delivery.unlink();
     return hand_over(MessagePointer(&delivery));
   }
   if (!delivery.state_transfer && overtakes(delivery)) return;
   if (trace_) tell(delivery, false);
-  books_.received(delivery.to, sent_bytes(delivery));
-  books_.end_flight(delivery.from);
-  books_.end_flight(delivery.to);
+  run_.books.received(delivery.to, sent_bytes(delivery));
+  run_.books.end_flight(delivery.from);
+  run_.books.end_flight(delivery.to);
   delivery.unlink();
   MessagePointer message(&delivery);
   if (delivery.state_transfer) return state_watch_->state_arrived(delivery.to);
@@ -300,20 +298,20 @@ void PostOffice::delivered(Delivery& delivery) {
 
 void PostOffice::hand_over(MessagePointer message) {
   const Rank to = message->to;
-  workers_.wake(to);
+  run_.workers.wake(to);
   if (!unsent_.empty()) unsent_.erase(pair_of(message->from, to));
   if (mail_of(to).put(std::move(message)) < most_waiting_ || overloaded_) return;
   overloaded_ = to;
-  world_.simulation.stop();
+  run_.world.simulation.stop();
 }
 
 /// It will not arrive.
 void PostOffice::lose(Delivery& delivery) {
   if (trace_) tell(delivery, true);
   if (delivery.stage != Delivery::Stage::handled) {
-    books_.lost(sent_bytes(delivery));
-    books_.end_flight(delivery.from);
-    books_.end_flight(delivery.to);
+    run_.books.lost(sent_bytes(delivery));
+    run_.books.end_flight(delivery.from);
+    run_.books.end_flight(delivery.to);
   }
   if (SendOperation* sender = std::exchange(delivery.operation, nullptr)) {
     sender->in_flight = nullptr;
@@ -333,7 +331,7 @@ void PostOffice::tell(const Delivery& delivery, bool lost) {
   message.to = delivery.to;
   message.bytes = sent_bytes(delivery);
   message.sent = known->second.sent;
-  message.arrived = world_.now();
+  message.arrived = run_.world.now();
   message.left = delivery.stage == Delivery::Stage::travelling ? known->second.left : message.arrived;
   message.lost = lost;
   left_.erase(known);
@@ -350,19 +348,19 @@ void PostOffice::tell(const Delivery& delivery, bool lost) {
 }
 
 void PostOffice::tell_server(Rank rank, const char* what, Time from, Time to) const {
-  if (trace_ && !world_.is_worker(rank) && to > from) trace_->served(rank, what, from, to);
+  if (trace_ && !run_.world.is_worker(rank) && to > from) trace_->served(rank, what, from, to);
 }
 
 void PostOffice::prefetch_worker(Rank rank) noexcept {
-  if (!many_workers_ || !world_.is_worker(rank)) return;
-  if (const Node* node = workers_.find_node(rank)) node->prefetch();
-  books_.times().prefetch(rank);
+  if (!many_workers_ || !run_.world.is_worker(rank)) return;
+  if (const Node* node = run_.workers.find_node(rank)) node->prefetch();
+  run_.books.times().prefetch(rank);
   prefetch_line(mail_.find(index_of(rank)));
 }
 
 /// The operation that waits in this worker's mailbox, after a message has left: its node and mailbox were fetched before.
 void PostOffice::prefetch_waiter(Rank rank) noexcept {
-  if (!many_workers_ || !world_.is_worker(rank)) return;
+  if (!many_workers_ || !run_.world.is_worker(rank)) return;
   const auto* mail = mail_.find(index_of(rank));
   if (!mail) return;
   if (const auto* receiver = mail->first_waiting()) static_cast<const MailOperation*>(receiver)->prefetch_waiter();
@@ -394,8 +392,8 @@ void PostOffice::worker_went(Rank worker, bool crashed) {
 
 void PostOffice::forget_mail_from(Rank worker) {
   const auto of_it = [worker](const MessagePointer& message) { return message->from == worker; };
-  if (world_.has_server()) mail_of(world_.workers).remove_if(of_it);
-  for (Rank k = 0; k < world_.cluster.aggregators; ++k) mail_of(world_.cluster.first_aggregator + k).remove_if(of_it);
+  if (run_.world.has_server()) mail_of(run_.world.workers).remove_if(of_it);
+  for (Rank k = 0; k < run_.world.cluster.aggregators; ++k) mail_of(run_.world.cluster.first_aggregator + k).remove_if(of_it);
   if (!workers_write_each_other_) return;
   mail_.for_each([&](Mailbox<MessagePointer>& mail) { mail.remove_if(of_it); });
 }
@@ -411,12 +409,12 @@ void PostOffice::forget_former_life(Rank worker) {
 }
 
 void PostOffice::tell_of_members() {
-  const Rank nobody = world_.workers;  // where there is a server, its own rank
+  const Rank nobody = run_.world.workers;  // where there is a server, its own rank
   const auto tell = [&](Rank rank) { hand_over(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice()))); };
-  for (Rank k = 0; k < world_.cluster.aggregators; ++k) tell(world_.cluster.first_aggregator + k);
-  if (world_.has_server()) return tell(world_.workers);
-  for (Rank worker = 0; world_.cluster.peers && worker < world_.workers; ++worker)
-    if (workers_.is_member(worker)) tell(worker);
+  for (Rank k = 0; k < run_.world.cluster.aggregators; ++k) tell(run_.world.cluster.first_aggregator + k);
+  if (run_.world.has_server()) return tell(run_.world.workers);
+  for (Rank worker = 0; run_.world.cluster.peers && worker < run_.world.workers; ++worker)
+    if (run_.workers.is_member(worker)) tell(worker);
 }
 
 std::uint64_t PostOffice::bytes_in_flight() const {

@@ -9,11 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/simulated/books.hpp"
 #include "sim/simulated/coding.hpp"
 #include "sim/simulated/processors.hpp"
 #include "sim/simulated/signal_board.hpp"
-#include "sim/simulated/workers.hpp"
+#include "sim/simulated/simulated_run.hpp"
 #include "sim/training/wire_bytes.hpp"
 
 namespace straggler {
@@ -48,7 +47,7 @@ class InvitationWatch {
 class PostOffice {
  public:
   /// All outlive this.
-  PostOffice(World& world, Books& books, Workers& workers);
+  explicit PostOffice(const SimulatedRun& run);
   ~PostOffice();
   PostOffice(const PostOffice&) = delete;
   PostOffice& operator=(const PostOffice&) = delete;
@@ -151,9 +150,7 @@ class PostOffice {
   void prefetch_waiter(Rank rank) noexcept;
   void prefetch_messages(const Mailbox<MessagePointer>& mail) noexcept;
 
-  World& world_;
-  Books& books_;
-  Workers& workers_;
+  const SimulatedRun run_;
   RecordSink* const trace_;  // notified of every message; null: not observed
   WireBytes wire_bytes_;
   Processors processors_;

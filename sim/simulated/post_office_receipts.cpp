@@ -16,7 +16,7 @@ void PostOffice::prefetch_messages(const Mailbox<MessagePointer>& mail) noexcept
   }
   if (const MessagePointer* next = mail.item(0)) {
     if (const auto* gradient = std::get_if<Gradient>(&(*next)->payload)) prefetch_line(gradient->operator->());
-    if (world_.is_worker((*next)->from)) books_.times().prefetch(static_cast<std::uint32_t>((*next)->from));
+    if (run_.world.is_worker((*next)->from)) run_.books.times().prefetch(static_cast<std::uint32_t>((*next)->from));
   }
 }
 
@@ -31,7 +31,7 @@ bool PostOffice::receive(MailOperation& operation) {
   std::optional<MessagePointer> item = mail.receive(operation);
   if (!item) return false;
   operation.message = std::move(*item);
-  if (many_workers_ && !world_.is_worker(rank)) prefetch_messages(mail);
+  if (many_workers_ && !run_.world.is_worker(rank)) prefetch_messages(mail);
   if (plain_) return true;
   taken(operation);
   if (!takes_time(operation)) return true;
@@ -40,22 +40,23 @@ bool PostOffice::receive(MailOperation& operation) {
 }
 
 void PostOffice::received(MailOperation& operation) {
-  if (plain_) return operation.complete(world_.queue());
+  if (plain_) return operation.complete(run_.world.queue());
   taken(operation);
   handle(operation);
 }
 
 void PostOffice::taken(const MailOperation& operation) {
-  if (workers_.plan().newest_weights) take_at_newest(operation);
+  if (run_.workers.plan().newest_weights) take_at_newest(operation);
   const Rank from = operation.message->from;
-  if (workers_.change() && world_.is_worker(from)) heard_[pair_of(operation.node().self(), from)] = workers_.present_life(from).life;
+  if (run_.workers.change() && run_.world.is_worker(from))
+    heard_[pair_of(operation.node().self(), from)] = run_.workers.present_life(from).life;
 }
 
 /// A stale gradient's value is taken again at the latest version, which is the server's: between two updates it takes messages only.
 void PostOffice::take_at_newest(const MailOperation& operation) const {
   auto* const gradient = std::get_if<Gradient>(&operation.message->payload);
-  if (!gradient || world_.is_worker(operation.message->to) || (*gradient)->value().empty()) return;
-  const Weights& latest = books_.recorder().latest();
+  if (!gradient || run_.world.is_worker(operation.message->to) || (*gradient)->value().empty()) return;
+  const Weights& latest = run_.books.latest();
   if ((*gradient)->version() == latest->version) return;
   std::optional<Gradient> again = operation.node().algebra().retaken(*gradient, latest);
   if (!again) throw UnsupportedOperation("sends something that cannot be recomputed at other weights: it is not a gradient of batches");
@@ -84,7 +85,7 @@ void PostOffice::handle(MailOperation& operation) {
   if (coding > Time()) coding_.note(rank, done);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(payload); statistics > 0) done = processors_.handled(rank, statistics);
   tell_server(rank, "handles a message", free, done);
-  world_.queue().at(done, operation);
+  run_.world.queue().at(done, operation);
 }
 
 }  // namespace straggler

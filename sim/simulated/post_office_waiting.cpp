@@ -9,13 +9,13 @@
 namespace straggler {
 
 void PostOffice::unsent(Rank from, Rank to) {
-  if (world_.is_worker(to)) unsent_[pair_of(from, to)] = world_.now();
+  if (run_.world.is_worker(to)) unsent_[pair_of(from, to)] = run_.world.now();
 }
 
 std::string PostOffice::why_silent(Rank node, Rank worker) const {
-  if (!world_.is_worker(worker)) return {};
+  if (!run_.world.is_worker(worker)) return {};
   const auto missed = unsent_.find(pair_of(node, worker));
-  if (missed == unsent_.end() || workers_.state(worker) != Workers::State::member) return workers_.whereabouts(worker);
+  if (missed == unsent_.end() || run_.workers.state(worker) != Workers::State::member) return run_.workers.whereabouts(worker);
   return ", absent when it was sent a message at " + format_quantity(missed->second.seconds(), Dimension::time);
 }
 
@@ -25,10 +25,11 @@ std::vector<Rank> PostOffice::silent(Rank node) const {
   std::vector<Rank> all;
   for (const auto& [pair, when] : unsent_) {
     const auto worker = static_cast<Rank>(pair & 0xffffffff);
-    if (static_cast<Rank>(pair >> 32) == node && (!workers_.is_member(worker) || !workers_.has_begun(worker))) all.push_back(worker);
+    if (static_cast<Rank>(pair >> 32) == node && (!run_.workers.is_member(worker) || !run_.workers.has_begun(worker)))
+      all.push_back(worker);
   }
-  for (Rank worker = 0; workers_.change() && worker < world_.workers; ++worker)
-    if (worker != node && workers_.awaits(worker) && !workers_.is_member(worker)) all.push_back(worker);
+  for (Rank worker = 0; run_.workers.change() && worker < run_.world.workers; ++worker)
+    if (worker != node && run_.workers.awaits(worker) && !run_.workers.is_member(worker)) all.push_back(worker);
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
@@ -43,7 +44,7 @@ std::string PostOffice::reasons_of(const MailOperation& operation) const {
   for (std::size_t i = 0; i < workers.size() && i < most; ++i)
     text += (i ? "; " : ": ") + operation.node().name_of(workers[i]) + why_silent(node, workers[i]);
   if (workers.size() > most) text += "; and " + std::to_string(workers.size() - most) + " more";
-  if (workers.empty() && workers_.presence().changes() && workers_.first_member() == anyone)
+  if (workers.empty() && run_.workers.presence().changes() && run_.workers.first_member() == anyone)
     text = ": no client is present, and none will come";
   return text;
 }

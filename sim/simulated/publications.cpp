@@ -37,28 +37,28 @@ class Publications::SerialPart final : public Event {
   /// A version was published. True: computing pauses, and the time of the serial part is to begin.
   bool published() {
     if (recorder().whole_epochs() > epochs_ && !pauses_) computations_.pause();
-    for (; epochs_ < recorder().whole_epochs(); ++epochs_) to_begin_ += of_.world_.cluster.serial_per_epoch;
+    for (; epochs_ < recorder().whole_epochs(); ++epochs_) to_begin_ += of_.run_.world.cluster.serial_per_epoch;
     return pauses_ = pauses_ || to_begin_ > Time();
   }
   /// All that hold the version have it.
   void begin() {
     cancel();
-    end_ = std::max(end_, of_.world_.now()) + std::exchange(to_begin_, Time());
+    end_ = std::max(end_, of_.run_.world.now()) + std::exchange(to_begin_, Time());
     processors_.hold_servers(end_);
-    of_.world_.queue().at(end_, *this);
+    of_.run_.world.queue().at(end_, *this);
   }
   bool pauses() const { return pauses_; }
 
  private:
   void happen() override {
-    recorder().end_epochs(of_.world_.now());
+    recorder().end_epochs(of_.run_.world.now());
     pauses_ = false;
     if (of_.over_)
-      of_.world_.simulation.stop();
+      of_.run_.world.simulation.stop();
     else
       computations_.resume();
   }
-  RunRecorder& recorder() { return of_.books_.recorder(); }
+  RunRecorder& recorder() { return of_.recorder_; }
   Publications& of_;
   Computations& computations_;
   Processors& processors_;
@@ -67,24 +67,24 @@ class Publications::SerialPart final : public Event {
   std::uint64_t epochs_ = 0;
 };
 
-Publications::Publications(World& world, Books& books, Workers& workers, Reduction* reduction, Computations& computations,
-                           Processors& processors, Lineage& lineage, Evaluator* evaluator)
-    : world_(world), books_(books), workers_(workers), reduction_(reduction), lineage_(lineage), evaluator_(evaluator) {
-  if (world.cluster.serial_per_epoch > Time()) serial_part_ = std::make_unique<SerialPart>(*this, computations, processors);
-  const Versions versions = workers.plan().versions;
+Publications::Publications(const SimulatedRun& run, RunRecorder& recorder, Reduction* reduction, Computations& computations,
+                           Processors& processors, Evaluator* evaluator)
+    : run_(run), recorder_(recorder), reduction_(reduction), evaluator_(evaluator) {
+  if (run.world.cluster.serial_per_epoch > Time()) serial_part_ = std::make_unique<SerialPart>(*this, computations, processors);
+  const Versions versions = run.workers.plan().versions;
   if (versions == Versions::shared) return;
   lockstep_ = versions == Versions::lockstep;
-  own_.emplace(versions, world.workers, workers.initial_weights());
-  if (!lockstep_) books.recorder().look_up_values([this] { return workers_.algebra().mean(own_->counted())->value; });
+  own_.emplace(versions, run.world.workers, run.workers.initial_weights());
+  if (!lockstep_) recorder.look_up_values([this] { return run_.workers.algebra().mean(own_->counted())->value; });
 }
 
 Publications::~Publications() = default;
 
-void Publications::evaluate_every(Time span) { clock_ = std::make_unique<EvaluationClock>(world_, books_.recorder(), span); }
+void Publications::evaluate_every(Time span) { clock_ = std::make_unique<EvaluationClock>(run_.world, recorder_, span); }
 
 void Publications::end_run(Outcome failure) {
   failure_ = failure;
-  world_.simulation.stop();
+  run_.world.simulation.stop();
 }
 
 void Publications::run_ended() {
@@ -93,9 +93,9 @@ void Publications::run_ended() {
 
 bool Publications::is_recorded(const PublishOperation& operation) const {
   const Rank rank = operation.node().self();
-  if (world_.has_server()) return !world_.is_worker(rank);
-  if (workers_.plan().cell_chunks > 0) return true;  // each worker publishes its additions to shared memory
-  return workers_.change() ? operation.weights()->version > latest()->version : rank == 0;
+  if (run_.world.has_server()) return !run_.world.is_worker(rank);
+  if (run_.workers.plan().cell_chunks > 0) return true;  // each worker publishes its additions to shared memory
+  return run_.workers.change() ? operation.weights()->version > latest()->version : rank == 0;
 }
 
 Publications::Result Publications::publish(const PublishOperation& operation) {
@@ -103,14 +103,14 @@ Publications::Result Publications::publish(const PublishOperation& operation) {
   const Weights& weights = operation.weights();
   if (own_) {
     const Rank rank = operation.node().self();
-    own_->publish(rank, weights, operation.made(), world_.now());
-    if (forced_ && workers_.change() && own_->waiting(rank) > furthest_ahead)
+    own_->publish(rank, weights, operation.made(), run_.world.now());
+    if (forced_ && run_.workers.change() && own_->waiting(rank) > furthest_ahead)
       throw ReplayMismatch("its order of versions cannot be followed: " + operation.node().name() + " is " +
                            std::to_string(furthest_ahead) + " updates ahead of it; replay it with its own cluster and faults");
     return record_own() ? Result::last : Result::recorded;
   }
   if (!is_recorded(operation)) {
-    if (!world_.has_server() && weights->version == latest()->version && !(weights->value.key() == latest()->value.key()))
+    if (!run_.world.has_server() && weights->version == latest()->version && !(weights->value.key() == latest()->value.key()))
       throw UnsupportedOperation(operation.node().name() + " publishes other weights than the others as version " +
                                  std::to_string(weights->version) +
                                  "; a scheme whose workers have weights of their own says so: versions lockstep or free_running");
@@ -121,9 +121,9 @@ Publications::Result Publications::publish(const PublishOperation& operation) {
 }
 
 bool Publications::record(const Weights& weights, const Contributions& made, const Handle& forced) {
-  over_ = books_.recorder().published(weights, made, world_.now());
+  over_ = recorder_.published(weights, made, run_.world.now());
   if (evaluator_ && !over_) {
-    if (lineage_.pending() > lineage_window) evaluator_->force(forced);
+    if (run_.workers.lineage().pending() > lineage_window) evaluator_->force(forced);
     evaluator_->published(forced, weights->version);
   }
   if ((serial_part_ && serial_part_->published()) || over_) {
@@ -142,14 +142,14 @@ void Publications::pause_or_stop() {
   if (serial_part_ && serial_part_->pauses())
     serial_part_->begin();
   else if (over_)
-    world_.simulation.stop();
+    run_.world.simulation.stop();
 }
 
 /// With free-running workers the mean is not computed for each version; one worker's published weights are forced.
 bool Publications::record_own() {
   while (std::optional<OwnVersions::Version> version = own_->next()) {
     Handle value = version->parts.front()->value;
-    if (lockstep_) version->weights.edit().value = value = workers_.algebra().mean(version->parts)->value;
+    if (lockstep_) version->weights.edit().value = value = run_.workers.algebra().mean(version->parts)->value;
     if (record(version->weights, version->made, value)) return true;
   }
   return false;
@@ -161,7 +161,7 @@ bool Publications::worker_went(Rank worker) {
 }
 
 Weights Publications::state_of(Rank source) const {
-  return own_ && source != anyone ? own_->current(source) : books_.recorder().latest_with_value();
+  return own_ && source != anyone ? own_->current(source) : recorder_.latest_with_value();
 }
 
 Weights Publications::worker_comes(Rank worker, const Weights& state) { return own_ ? own_->comes(worker, state) : state; }

@@ -5,11 +5,9 @@
 
 #include "sim/lineage/evaluator.hpp"
 #include "sim/record/own_versions.hpp"
-#include "sim/simulated/books.hpp"
 #include "sim/simulated/computations.hpp"
 #include "sim/simulated/processors.hpp"
 #include "sim/simulated/reduction.hpp"
-#include "sim/simulated/workers.hpp"
 
 namespace straggler {
 
@@ -21,9 +19,9 @@ class Publications {
   /// the next version may never return.
   static constexpr std::size_t furthest_ahead = 10'000;
 
-  /// All outlive this. `reduction` null: workers do not reduce; `evaluator` null: timing alone.
-  Publications(World& world, Books& books, Workers& workers, Reduction* reduction, Computations& computations, Processors& processors,
-               Lineage& lineage, Evaluator* evaluator);
+  /// All outlive this. `recorder`: gets the versions. `reduction` null: workers do not reduce; `evaluator` null: timing alone.
+  Publications(const SimulatedRun& run, RunRecorder& recorder, Reduction* reduction, Computations& computations, Processors& processors,
+               Evaluator* evaluator);
   ~Publications();
 
   enum class Result {
@@ -63,7 +61,7 @@ class Publications {
   /// After the record is closed: tells the evaluator where the run ended.
   void run_ended();
   std::optional<Outcome> failure() const { return failure_; }
-  const Weights& latest() const { return books_.recorder().latest(); }
+  const Weights& latest() const { return recorder_.latest(); }
 
  private:
   class EvaluationClock;
@@ -75,11 +73,9 @@ class Publications {
   /// The latest version is with all that are to have it: its epoch's serial part begins, and the run ends with that, or else now.
   void pause_or_stop();
 
-  World& world_;
-  Books& books_;
-  Workers& workers_;
+  const SimulatedRun run_;
+  RunRecorder& recorder_;
   Reduction* reduction_;
-  Lineage& lineage_;
   Evaluator* evaluator_;
   std::optional<OwnVersions> own_;  // none: all workers have the same weights
   bool lockstep_ = false, forced_ = false;

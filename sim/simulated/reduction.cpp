@@ -8,12 +8,13 @@
 
 namespace straggler {
 
-Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& post_office)
-    : world_(world), books_(books), workers_(workers), wire_bytes_(post_office.wire_bytes()), coding_(post_office.coding()) {
-  costs_.reduce_seconds_per_byte = world.cluster.reduce_seconds_per_byte;
-  costs_.per_message = world.cluster.per_message;
-  costs_.per_byte = world.cluster.handling_seconds_per_byte;
-  costs_.launch = world.cluster.collective_launch;
+Reduction::Reduction(const SimulatedRun& run, PostOffice& post_office)
+    : run_(run), wire_bytes_(post_office.wire_bytes()), coding_(post_office.coding()) {
+  const SimulatedCluster& cluster = run.world.cluster;
+  costs_.reduce_seconds_per_byte = cluster.reduce_seconds_per_byte;
+  costs_.per_message = cluster.per_message;
+  costs_.per_byte = cluster.handling_seconds_per_byte;
+  costs_.launch = cluster.collective_launch;
   costs_.cores = post_office.processors().shared_cores();
 }
 
@@ -21,7 +22,7 @@ Reduction::Reduction(World& world, Books& books, Workers& workers, PostOffice& p
 std::size_t Reduction::pieces_of(const Operation& operation, const Payload& payload) const {
   const CompressedForm* const form = compressed_form(payload);
   const bool twice = form && form->second > 0;  // right factors follow from the mean of the left ones
-  const std::size_t main = in_buckets(operation, payload) ? world_.cluster.buckets.size() : twice ? 2 : 1;
+  const std::size_t main = in_buckets(operation, payload) ? run_.world.cluster.buckets.size() : twice ? 2 : 1;
   return main + (wire_bytes_.statistics_of(payload) > 0 ? 1 : 0);
 }
 
@@ -31,7 +32,7 @@ bool Reduction::is_statistics(const Operation& operation, const Payload& payload
 
 std::uint64_t Reduction::bytes_of_piece(const Operation& operation, const Payload& payload, std::size_t piece) const {
   if (is_statistics(operation, payload, piece)) return wire_bytes_.statistics_of(payload);
-  if (in_buckets(operation, payload)) return world_.cluster.buckets[piece].bytes;
+  if (in_buckets(operation, payload)) return run_.world.cluster.buckets[piece].bytes;
   const CompressedForm* const form = compressed_form(payload);
   const std::uint64_t second = form ? form->second : 0;
   return piece == 0 ? wire_bytes_.main_of(payload) - second : second;
@@ -43,24 +44,24 @@ double Reduction::spared_per_byte(const Operation& operation, const Payload& pay
   double whole = bytes + wire_bytes_.spared_of(payload);
   bool compressed = compressed_form(payload);
   if (in_buckets(operation, payload)) {
-    bytes = static_cast<double>(world_.cluster.buckets[piece].bytes);
-    whole = world_.cluster.buckets[piece].compressed_share * static_cast<double>(world_.cluster.model_bytes);
+    bytes = static_cast<double>(run_.world.cluster.buckets[piece].bytes);
+    whole = run_.world.cluster.buckets[piece].compressed_share * static_cast<double>(run_.world.cluster.model_bytes);
     compressed = whole > 0;
   }
   if (!compressed || bytes == 0) return 0;
   // A rank sends (p - 1) / p of 2 n bytes to reduce them, or p - 1 times n to gather them.
-  return (world_.cluster.gathers ? 2 / static_cast<double>(members) : 1.0) * whole / bytes - 1;
+  return (run_.world.cluster.gathers ? 2 / static_cast<double>(members) : 1.0) * whole / bytes - 1;
 }
 
 std::vector<std::uint32_t> Reduction::ranks_of(const std::vector<Rank>& members) const {
   std::vector<std::uint32_t> ranks(members.begin(), members.end());
-  for (std::size_t server = 0; server < world_.cluster.shape.servers; ++server)
-    ranks.push_back(static_cast<std::uint32_t>(index_of(world_.workers) + server));
+  for (std::size_t server = 0; server < run_.world.cluster.shape.servers; ++server)
+    ranks.push_back(static_cast<std::uint32_t>(index_of(run_.world.workers) + server));
   return ranks;
 }
 
 std::unique_ptr<CollectiveSchedule> Reduction::make_schedule(std::uint64_t bytes, const std::vector<Rank>& members) const {
-  const SimulatedCluster& cluster = world_.cluster;
+  const SimulatedCluster& cluster = run_.world.cluster;
   if (cluster.gathers) return all_gather_ring(std::vector<std::uint64_t>(members.size(), bytes));
   CollectiveShape shape = cluster.shape;
   shape.workers = members.size();
@@ -86,14 +87,14 @@ template <class T>
 std::pair<Payload, Payload> Reduction::mean_of(const std::vector<const Payload*>& payloads) const {
   std::vector<T> parts;
   parts.reserve(payloads.size());
-  Algebra& algebra = workers_.algebra();
+  Algebra& algebra = run_.workers.algebra();
   const bool sent = payloads.size() > 1;  // one alone sends nothing
   for (const Payload* payload : payloads) parts.push_back(sent ? algebra.as_sent(std::get<T>(*payload)) : std::get<T>(*payload));
   T mean = algebra.mean(parts, algebra.all_reduce_rule(parts.front()));
   if (sent && !compressed_form(*payloads.front())) mean = algebra.as_sent(std::move(mean));
   if constexpr (std::is_same_v<T, Gradient>) mean.edit().summed_apart();
   T others = mean;
-  if (!workers_.change()) drop_contributions(others);
+  if (!run_.workers.change()) drop_contributions(others);
   return {std::move(mean), std::move(others)};
 }
 
@@ -120,7 +121,7 @@ Reduction::Parts Reduction::gathered(const std::vector<const Payload*>& payloads
     if constexpr (std::is_same_v<std::decay_t<decltype(part)>, MembershipNotice>)
       throw std::logic_error("an all-gather of notices");
     else
-      all->emplace_back(sent ? workers_.algebra().as_sent(part) : part);
+      all->emplace_back(sent ? run_.workers.algebra().as_sent(part) : part);
   };
   for (const Payload* payload : payloads) std::visit(take, *payload);
   return all;
@@ -128,7 +129,7 @@ Reduction::Parts Reduction::gathered(const std::vector<const Payload*>& payloads
 
 double Reduction::coded_share(const Operation& operation, const Payload& payload, std::size_t piece) const {
   if (is_statistics(operation, payload, piece)) return 0;
-  if (in_buckets(operation, payload)) return world_.cluster.buckets[piece].compressed_share;
+  if (in_buckets(operation, payload)) return run_.world.cluster.buckets[piece].compressed_share;
   const CompressedForm* const form = compressed_form(payload);
   return form && form->second > 0 && piece == 0 ? 0 : Coding::share_of(payload);
 }
@@ -136,7 +137,7 @@ double Reduction::coded_share(const Operation& operation, const Payload& payload
 Time Reduction::decoding(const Operation& operation, double share, std::size_t members) const {
   if (share == 0 || members < 2) return Time();
   const Time once = coding_.span(operation.node().self(), share);
-  const bool gathered = world_.cluster.gathers || gathers(operation);
+  const bool gathered = run_.world.cluster.gathers || gathers(operation);
   return gathered ? Time::from_ticks(once.ticks() * static_cast<std::int64_t>(members - 1)) : once;
 }
 
@@ -150,7 +151,7 @@ void Reduction::hand_over(Operation& operation, Time decoding) {
     static_cast<AveragedGradientOperation&>(operation).coding = CodingStage::decoding;
   else
     static_cast<CollectiveOperation&>(operation).coding = CodingStage::decoding;
-  world_.queue().at(coding_.run(operation.node().self(), decoding), operation);
+  run_.world.queue().at(coding_.run(operation.node().self(), decoding), operation);
 }
 
 void Reduction::describe_waiting(const std::vector<bool>& waiting, const RankGroup& among, std::vector<std::string>& who) const {
@@ -160,8 +161,8 @@ void Reduction::describe_waiting(const std::vector<bool>& waiting, const RankGro
   std::string others;
   std::size_t missing = 0;
   for (std::size_t i = 0; i < waiting.size(); ++i) {
-    if (waiting[i] || !workers_.awaits(rank_of(i)) || ++missing > most) continue;
-    others += (others.empty() ? "" : "; ") + name_of(rank_of(i)) + workers_.whereabouts(rank_of(i));
+    if (waiting[i] || !run_.workers.awaits(rank_of(i)) || ++missing > most) continue;
+    others += (others.empty() ? "" : "; ") + name_of(rank_of(i)) + run_.workers.whereabouts(rank_of(i));
   }
   if (missing > most) others += "; and " + std::to_string(missing - most) + " more";
   for (std::size_t i = 0; i < waiting.size(); ++i)

@@ -44,7 +44,7 @@ class Reduction {
 
  protected:
   /// All outlive this.
-  Reduction(World& world, Books& books, Workers& workers, PostOffice& post_office);
+  Reduction(const SimulatedRun& run, PostOffice& post_office);
   static bool gathers(const Operation& operation) { return operation.kind() == Operation::Kind::all_gather; }
   std::size_t pieces_of(const Operation& operation, const Payload& payload) const;
   bool is_statistics(const Operation& operation, const Payload& payload, std::size_t piece) const;
@@ -74,9 +74,7 @@ class Reduction {
   void hand_over(Operation& operation, Time decoding);
   void describe_waiting(const std::vector<bool>& waiting, const RankGroup& among, std::vector<std::string>& who) const;
 
-  World& world_;
-  Books& books_;
-  Workers& workers_;
+  const SimulatedRun run_;
   const WireBytes& wire_bytes_;
   Coding& coding_;
   CollectiveCosts costs_;
@@ -87,7 +85,7 @@ class Reduction {
   template <class T>
   std::pair<Payload, Payload> mean_of(const std::vector<const Payload*>& parts) const;
   bool in_buckets(const Operation& operation, const Payload& payload) const {
-    return !gathers(operation) && goes_in_buckets(payload) && !world_.cluster.buckets.empty();
+    return !gathers(operation) && goes_in_buckets(payload) && !run_.world.cluster.buckets.empty();
   }
 };
 

@@ -5,16 +5,16 @@
 
 namespace straggler {
 
-ReductionGroup::ReductionGroup(World& world, Books& books, Workers& workers, PostOffice& post_office, RankGroup among, bool reduces_all)
-    : ReductionTogether(world, books, workers, post_office, std::move(among)), reduces_all_(reduces_all) {
-  if (!workers.change()) return;
+ReductionGroup::ReductionGroup(const SimulatedRun& run, PostOffice& post_office, RankGroup among, bool reduces_all)
+    : ReductionTogether(run, post_office, std::move(among)), reduces_all_(reduces_all) {
+  if (!run.workers.change()) return;
   waiting_.resize(joining_.size());
-  for (std::size_t place = 0; place < joining_.size(); ++place) new_.push_back(workers.present_life(rank_at(place)).life > 0);
+  for (std::size_t place = 0; place < joining_.size(); ++place) new_.push_back(run.workers.present_life(rank_at(place)).life > 0);
 }
 
 bool ReductionGroup::is_new(std::size_t place) const {
   if (new_.empty()) return false;
-  return reduces_all_ ? !workers_.in_step(rank_at(place)) : static_cast<bool>(new_[place]);
+  return reduces_all_ ? !run_.workers.in_step(rank_at(place)) : static_cast<bool>(new_[place]);
 }
 
 bool ReductionGroup::join(Operation& operation, Payload& payload, std::size_t pieces) {
@@ -63,7 +63,7 @@ void ReductionGroup::take_in_first_if_alone() {
   for (std::size_t place = 0; place < new_.size(); ++place)
     if (awaits(place)) return;
   for (std::size_t place = 0; place < new_.size(); ++place) {
-    if (!workers_.is_member(rank_at(place))) continue;
+    if (!run_.workers.is_member(rank_at(place))) continue;
     take_in(place);
     return set_next_piece(next_piece_);
   }

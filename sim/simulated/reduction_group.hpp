@@ -17,7 +17,7 @@ namespace straggler {
 class ReductionGroup final : public ReductionTogether {
  public:
   /// `among` null: all workers. `reduces_all`: versions come from all-reduces over all workers.
-  ReductionGroup(World& world, Books& books, Workers& workers, PostOffice& post_office, RankGroup among, bool reduces_all);
+  ReductionGroup(const SimulatedRun& run, PostOffice& post_office, RankGroup among, bool reduces_all);
   using Reduction::join;
   bool join(Operation& operation, Payload& payload, std::size_t pieces) override;
   void cancel(Operation& operation) noexcept override;
@@ -28,7 +28,7 @@ class ReductionGroup final : public ReductionTogether {
   bool finishing(std::uint32_t) const override { return false; }
 
  private:
-  bool awaits(std::size_t place) const override { return workers_.is_member(rank_at(place)) && !is_new(place); }
+  bool awaits(std::size_t place) const override { return run_.workers.is_member(rank_at(place)) && !is_new(place); }
   std::size_t awaited() const override;
   void about_to_begin() override;
   void keep_result() override {}

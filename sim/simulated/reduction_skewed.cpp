@@ -7,12 +7,12 @@
 
 namespace straggler {
 
-ReductionSkewed::ReductionSkewed(World& world, Books& books, Workers& workers, PostOffice& post_office)
-    : Reduction(world, books, workers, post_office),
+ReductionSkewed::ReductionSkewed(const SimulatedRun& run, PostOffice& post_office)
+    : Reduction(run, post_office),
       slots_(count()),
       all_(count()),
-      run_(world.simulation, world.network, world.transport, costs_, MessageRun::Start::as_they_come,
-           world.cluster.eager_most.value_or(MessageRun::any_size), *this) {
+      message_run_(run.world.simulation, run.world.network, run.world.transport, costs_, MessageRun::Start::as_they_come,
+                   run.world.cluster.eager_most.value_or(MessageRun::any_size), *this) {
   std::iota(all_.begin(), all_.end(), Rank{0});
   ranks_ = ranks_of(all_);
 }
@@ -69,7 +69,7 @@ void ReductionSkewed::begin_next(Rank worker) {
   if (slot.begun == opened_) open(slot);
   slot.running = true;
   piece(slot.begun).traced.waited_for = worker;
-  run_.begin(slot.begun++, static_cast<CollectiveRank>(worker));
+  message_run_.begin(slot.begun++, static_cast<CollectiveRank>(worker));
 }
 
 /// Its first worker comes. Servers are there already.
@@ -86,37 +86,37 @@ void ReductionSkewed::open(const Slot& slot) {
                   pieces_of(*slot.operation, *slot.payload),
                   count(),
                   bytes_of_piece(*slot.operation, *slot.payload, slot.piece),
-                  world_.now(),
+                  run_.world.now(),
                   Time(),
                   std::nullopt};
-  const std::uint64_t number = run_.open(schedule, ranks_);
+  const std::uint64_t number = message_run_.open(schedule, ranks_);
   ++opened_;
-  for (std::size_t server = count(); server < schedule.ranks(); ++server) run_.begin(number, static_cast<CollectiveRank>(server));
+  for (std::size_t server = count(); server < schedule.ranks(); ++server) message_run_.begin(number, static_cast<CollectiveRank>(server));
 }
 
 void ReductionSkewed::posted(std::uint64_t collective, CollectiveRank from, CollectiveRank to, std::uint64_t bytes) {
-  books_.sent(static_cast<Rank>(from), bytes);
-  if (piece(collective).statistics) books_.recorder().bytes().statistics += bytes;
-  books_.spared(piece(collective).spared_per_byte * static_cast<double>(bytes));
+  run_.books.sent(static_cast<Rank>(from), bytes);
+  if (piece(collective).statistics) run_.books.statistics(bytes);
+  run_.books.spared(piece(collective).spared_per_byte * static_cast<double>(bytes));
   under_way_ += bytes;
-  books_.begin_flight(static_cast<Rank>(from));
-  books_.begin_flight(static_cast<Rank>(to));
+  run_.books.begin_flight(static_cast<Rank>(from));
+  run_.books.begin_flight(static_cast<Rank>(to));
 }
 
 void ReductionSkewed::arrived(CollectiveRank from, CollectiveRank to, std::uint64_t bytes) {
-  books_.received(static_cast<Rank>(to), bytes);
+  run_.books.received(static_cast<Rank>(to), bytes);
   under_way_ -= bytes;
-  books_.end_flight(static_cast<Rank>(from));
-  books_.end_flight(static_cast<Rank>(to));
+  run_.books.end_flight(static_cast<Rank>(from));
+  run_.books.end_flight(static_cast<Rank>(to));
 }
 
 void ReductionSkewed::done(std::uint64_t collective, CollectiveRank rank) {
   Piece& now_done = piece(collective);
   const bool last = now_done.last;
   const double coded = now_done.coded_share;
-  if (--now_done.unfinished == 0 && books_.trace()) {
-    now_done.traced.end = world_.now();
-    books_.trace()->collective(now_done.traced);
+  if (--now_done.unfinished == 0 && run_.books.trace()) {
+    now_done.traced.end = run_.world.now();
+    run_.books.trace()->collective(now_done.traced);
   }
   while (!pieces_.empty() && pieces_.front().unfinished == 0) pieces_.pop_front();
   if (rank >= count()) return;

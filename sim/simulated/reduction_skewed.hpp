@@ -14,7 +14,7 @@ namespace straggler {
 /// times; the caller checks that.
 class ReductionSkewed final : public Reduction, private CollectiveWatch {
  public:
-  ReductionSkewed(World& world, Books& books, Workers& workers, PostOffice& post_office);
+  ReductionSkewed(const SimulatedRun& run, PostOffice& post_office);
   using Reduction::join;
   bool join(Operation& operation, Payload& payload, std::size_t pieces) override;
   void cancel(Operation& operation) noexcept override;
@@ -27,7 +27,7 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   void describe_waiting(std::vector<std::string>& who) const override;
 
  private:
-  std::size_t count() const { return index_of(world_.workers); }
+  std::size_t count() const { return index_of(run_.world.workers); }
   struct Slot {
     Operation* operation = nullptr;
     Payload* payload = nullptr;
@@ -70,7 +70,7 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
     std::unique_ptr<CollectiveSchedule> schedule;
   };
   std::vector<Schedule> schedules_;  // the same sizes recur
-  MessageRun run_;                   // refers to schedules_
+  MessageRun message_run_;           // refers to schedules_
 };
 
 }  // namespace straggler

@@ -8,8 +8,9 @@
 
 namespace straggler {
 
-ReductionTogether::ReductionTogether(World& world, Books& books, Workers& workers, PostOffice& post_office, RankGroup among)
-    : Reduction(world, books, workers, post_office), among_(std::move(among)) {
+ReductionTogether::ReductionTogether(const SimulatedRun& run, PostOffice& post_office, RankGroup among)
+    : Reduction(run, post_office), among_(std::move(among)) {
+  World& world = run.world;
   const std::size_t places = among_ ? among_->size() : index_of(world.workers);
   joining_.resize(places);
   running_.resize(places);
@@ -85,7 +86,7 @@ void ReductionTogether::set_next_piece(std::size_t piece) {
   ready_ =
       static_cast<std::size_t>(std::count_if(joining_.begin(), joining_.end(), [piece](const Slot& slot) { return slot.pieces > piece; }));
   ahead_ = 0;
-  if (!workers_.change()) return;
+  if (!run_.workers.change()) return;
   for (std::size_t rank = 0; rank < joining_.size(); ++rank)
     if (ahead(rank)) ++ahead_;
 }
@@ -143,13 +144,13 @@ void ReductionTogether::begin(const Slot& first, std::size_t piece) {
   const std::uint64_t bytes = bytes_of_piece(*first.operation, *first.payload, piece);
   const bool last = piece + 1 == pieces_of(*first.operation, *first.payload);
   const bool statistics = last && wire_bytes_.statistics_of(*first.payload) > 0;
-  if (books_.trace())
+  if (run_.books.trace())
     traced_ = {gathers(*first.operation) ? "all-gather" : "all-reduce",
                piece,
                pieces_of(*first.operation, *first.payload),
                members_.size(),
                bytes,
-               world_.now(),
+               run_.world.now(),
                Time(),
                latest_};
   const double spared = spared_per_byte(*first.operation, *first.payload, piece, members_.size());
@@ -168,8 +169,8 @@ void ReductionTogether::begin(const Slot& first, std::size_t piece) {
       later_.pop_front();
     }
     make_results();
-    if (!among_ && workers_.change())
-      for (const Rank rank : members_) workers_.comes_in_step(rank);
+    if (!among_ && run_.workers.change())
+      for (const Rank rank : members_) run_.workers.comes_in_step(rank);
     ++begun_;
     set_next_piece(0);
   } else {
@@ -177,23 +178,17 @@ void ReductionTogether::begin(const Slot& first, std::size_t piece) {
   }
   if (members_.size() == 1) {
     plan_ = nullptr;
-    return world_.queue().after(Time(), *this);
+    return run_.world.queue().after(Time(), *this);
   }
   plan_ = &plan_for(bytes, std::move(blocks));
-  for (std::size_t member = 0; member < members_.size(); ++member) {
-    books_.sent(members_[member], plan_->sent[member]);
-    books_.begin_flight(members_[member]);
-  }
-  std::uint64_t workers_sent = 0;
-  for (const std::uint64_t sent : plan_->sent) workers_sent += sent;
-  books_.recorder().bytes().sent += plan_->all - workers_sent;  // by servers
-  if (statistics) books_.recorder().bytes().statistics += plan_->all;
-  books_.spared(spared * static_cast<double>(plan_->all));
+  run_.books.collective_sent(members_, plan_->sent, plan_->sent_by_servers);
+  if (statistics) run_.books.statistics(plan_->all);
+  run_.books.spared(spared * static_cast<double>(plan_->all));
   under_way_ += plan_->all;
   if (stepwise_)
     stepwise_->start(*plan_->schedule, costs_, plan_->ranks);
   else
-    flow_ = world_.network.start(plan_->fluid.flow(), *this);
+    flow_ = run_.world.network.start(plan_->fluid.flow(), *this);
 }
 
 ReductionTogether::Plan& ReductionTogether::plan_for(std::uint64_t bytes, std::vector<std::uint64_t> blocks) {
@@ -206,13 +201,18 @@ ReductionTogether::Plan& ReductionTogether::plan_for(std::uint64_t bytes, std::v
   plan->ranks = std::move(ranks);
   plan->blocks = std::move(blocks);
   plan->schedule = plan->blocks.empty() ? make_schedule(bytes, members_) : all_gather_ring(plan->blocks);
-  if (!stepwise_) plan->fluid = fluid_plan(*plan->schedule, costs_, world_.transport, plan->ranks);
+  if (!stepwise_) plan->fluid = fluid_plan(*plan->schedule, costs_, run_.world.transport, plan->ranks);
   for (std::size_t rank = 0; rank < plan->schedule->ranks(); ++rank) {
     const std::uint64_t sent = plan->schedule->bytes_sent(static_cast<CollectiveRank>(rank));
+    const std::uint64_t received = plan->schedule->bytes_received(static_cast<CollectiveRank>(rank));
     plan->all += sent;
-    if (rank >= members_.size()) continue;
+    if (rank >= members_.size()) {
+      plan->sent_by_servers += sent;
+      plan->to_servers += received;
+      continue;
+    }
     plan->sent.push_back(sent);
-    plan->received.push_back(plan->schedule->bytes_received(static_cast<CollectiveRank>(rank)));
+    plan->received.push_back(received);
   }
   plans_.push_back(std::move(plan));
   return *plans_.back();
@@ -220,7 +220,7 @@ ReductionTogether::Plan& ReductionTogether::plan_for(std::uint64_t bytes, std::v
 
 void ReductionTogether::arrived() {
   if (plan_->fluid.arithmetic > Time())
-    world_.queue().after(plan_->fluid.arithmetic, *this);
+    run_.world.queue().after(plan_->fluid.arithmetic, *this);
   else
     finish_all();
 }
@@ -238,9 +238,9 @@ void ReductionTogether::finish(std::size_t member) {
   const Rank rank = members_[member];
   finished_[member] = true;
   if (plan_) {
-    books_.received(rank, plan_->received[member]);
+    run_.books.received(rank, plan_->received[member]);
     under_way_ -= plan_->received[member];
-    books_.end_flight(rank);
+    run_.books.end_flight(rank);
   }
   if (last_)
     give_result(running_[place_of(rank)], member == 0 ? result_ : result_of_others_);
@@ -250,15 +250,13 @@ void ReductionTogether::finish(std::size_t member) {
 }
 
 void ReductionTogether::piece_done() {
-  if (books_.trace() && plan_) {
-    traced_.end = world_.now();
-    books_.trace()->collective(traced_);
+  if (run_.books.trace() && plan_) {
+    traced_.end = run_.world.now();
+    run_.books.trace()->collective(traced_);
   }
   if (plan_) {
-    std::uint64_t workers_received = 0;
-    for (const std::uint64_t received : plan_->received) workers_received += received;
-    books_.recorder().bytes().received += plan_->all - workers_received;  // by servers
-    under_way_ -= plan_->all - workers_received;
+    run_.books.received_by_servers(plan_->to_servers);
+    under_way_ -= plan_->to_servers;
   }
   if (last_) {
     done_by_all();
@@ -285,7 +283,7 @@ void ReductionTogether::give_result(Slot& slot, const Result& result) {
 
 /// The result of the completed collective, for workers that joined while it was in progress and for those that will join it later.
 void ReductionTogether::keep_result() {
-  if (!workers_.change()) return;
+  if (!run_.workers.change()) return;
   for (Slot& late : running_) give_result(late, result_of_others_);
   kept_results_.push_back(result_of_others_);
 }
@@ -296,7 +294,7 @@ void ReductionTogether::forget_results() {
     const auto first = completed() - static_cast<std::uint32_t>(kept_results_.size());
     if (first >= in_latest_) return;
     for (std::size_t rank = 0; rank < next_.size(); ++rank)
-      if (next_[rank] <= first && workers_.is_member(rank_at(rank))) return;
+      if (next_[rank] <= first && run_.workers.is_member(rank_at(rank))) return;
     kept_results_.pop_front();
   }
 }
@@ -309,7 +307,7 @@ void ReductionTogether::published(std::uint32_t reductions) {
 bool ReductionTogether::may_start() const {
   if (joining_.size() == 1) return true;
   if (next_piece_ > 0) return false;
-  return begun_ == in_latest_ || (!busy_ && ready_ > 0 && ready_ == static_cast<std::size_t>(workers_.members()));
+  return begun_ == in_latest_ || (!busy_ && ready_ > 0 && ready_ == static_cast<std::size_t>(run_.workers.members()));
 }
 
 std::uint32_t ReductionTogether::start(Rank worker) {
@@ -324,7 +322,7 @@ std::uint32_t ReductionTogether::start(Rank worker) {
 void ReductionTogether::membership_changed(Rank worker) {
   if (joining_.size() == 1) return;
   went(worker);
-  if (workers_.members() == 0) {  // no worker is left that has the results
+  if (run_.workers.members() == 0) {  // no worker is left that has the results
     begun_ = in_latest_;
     kept_results_.clear();
     later_.clear();
@@ -344,13 +342,13 @@ void ReductionTogether::went(Rank worker) {
 }
 
 void ReductionTogether::break_off() {
-  world_.network.cancel(flow_);
+  run_.world.network.cancel(flow_);
   Event::cancel();
   if (stepwise_) stepwise_->stop();
   if (plan_) {
     for (std::size_t member = 0; member < members_.size(); ++member)
-      if (!finished_[member]) books_.end_flight(members_[member]);
-    books_.recorder().bytes().lost += std::exchange(under_way_, 0);
+      if (!finished_[member]) run_.books.end_flight(members_[member]);
+    run_.books.lost(std::exchange(under_way_, 0));
   }
   busy_ = false;
   if (std::exchange(last_, false)) {

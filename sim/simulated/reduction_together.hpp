@@ -29,7 +29,7 @@ namespace straggler {
 class ReductionTogether : public Reduction, private Arrival, private Event {
  public:
   /// `among`: the workers that take part; null: all.
-  ReductionTogether(World& world, Books& books, Workers& workers, PostOffice& post_office, RankGroup among = nullptr);
+  ReductionTogether(const SimulatedRun& run, PostOffice& post_office, RankGroup among = nullptr);
   using Reduction::join;
   bool join(Operation& operation, Payload& payload, std::size_t pieces) override;
   void cancel(Operation& operation) noexcept override;
@@ -52,9 +52,9 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   std::size_t place_of(Rank worker) const;
   Rank rank_at(std::size_t place) const { return among_ ? (*among_)[place] : static_cast<Rank>(place); }
   /// The others wait for it.
-  virtual bool awaits(std::size_t place) const { return workers_.awaits(rank_at(place)); }
+  virtual bool awaits(std::size_t place) const { return run_.workers.awaits(rank_at(place)); }
   /// At least this number of workers is waited for.
-  virtual std::size_t awaited() const { return index_of(workers_.members()); }
+  virtual std::size_t awaited() const { return index_of(run_.workers.members()); }
   virtual void keep_result();
   /// All awaited workers have joined the first piece.
   virtual void about_to_begin() {}
@@ -81,8 +81,9 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
     std::vector<std::uint32_t> ranks;   // of the fabric, by rank in the schedule
     std::unique_ptr<CollectiveSchedule> schedule;
     FluidPlan fluid;
-    std::vector<std::uint64_t> sent, received;  // [members]
-    std::uint64_t all = 0;                      // sent by everybody, servers too
+    std::vector<std::uint64_t> sent, received;          // [members]
+    std::uint64_t sent_by_servers = 0, to_servers = 0;  // all servers together
+    std::uint64_t all = 0;                              // sent by everybody
   };
 
   struct Result {
@@ -105,7 +106,7 @@ class ReductionTogether : public Reduction, private Arrival, private Event {
   void give_result(Slot& slot, const Result& result);
   /// A member whose next join is behind joining_.
   bool ahead(std::size_t place) const {
-    return joining_[place].operation == nullptr && next_[place] > begun_ && workers_.is_member(rank_at(place));
+    return joining_[place].operation == nullptr && next_[place] > begun_ && run_.workers.is_member(rank_at(place));
   }
   std::uint32_t completed() const { return begun_ - (busy_ && last_ ? 1 : 0); }
   void forget_results();

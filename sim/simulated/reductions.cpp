@@ -20,13 +20,13 @@ const std::vector<Rank>& list_of(const RankGroup& group) {
 
 }  // namespace
 
-Reductions::Reductions(World& world, Books& books, Workers& workers, PostOffice& post_office)
-    : world_(world), books_(books), workers_(workers), post_office_(post_office) {
+Reductions::Reductions(const SimulatedRun& run, PostOffice& post_office) : run_(run), post_office_(post_office) {
+  const World& world = run.world;
   if (world.has_server() || world.cluster.peers || (!world.cluster.all_reduce && world.workers > 1)) return;
   if (world.cluster.as_they_come && world.workers > 1)  // a single worker waits for nobody, and may fail
-    main_ = std::make_unique<ReductionSkewed>(world, books, workers, post_office);
+    main_ = std::make_unique<ReductionSkewed>(run, post_office);
   else
-    main_ = std::make_unique<ReductionTogether>(world, books, workers, post_office);
+    main_ = std::make_unique<ReductionTogether>(run, post_office);
 }
 
 Reductions::~Reductions() = default;
@@ -40,12 +40,12 @@ Reduction* Reductions::find(const Operation& operation) const {
 
 Reduction& Reductions::of(const Operation& operation) {
   const RankGroup& group = group_of(operation);
-  if (world_.cluster.as_they_come && world_.workers > 1 && (group || !main_ || operation.kind() == Operation::Kind::all_gather))
+  if (run_.world.cluster.as_they_come && run_.world.workers > 1 && (group || !main_ || operation.kind() == Operation::Kind::all_gather))
     throw UnsupportedOperation(operation.node().name() +
                                " calls a collective over a group, beside a server, or an all-gather; these do not start as workers come; "
                                "take cluster.network.collective.start: together");
   if (Reduction* known = find(operation)) return *known;
-  return *(groups_[list_of(group)] = std::make_unique<ReductionGroup>(world_, books_, workers_, post_office_, group, main_ != nullptr));
+  return *(groups_[list_of(group)] = std::make_unique<ReductionGroup>(run_, post_office_, group, main_ != nullptr));
 }
 
 void Reductions::cancel(Operation& operation) noexcept {

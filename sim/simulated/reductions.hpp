@@ -13,12 +13,12 @@ namespace straggler {
 class Reductions {
  public:
   /// All outlive this.
-  Reductions(World& world, Books& books, Workers& workers, PostOffice& post_office);
+  Reductions(const SimulatedRun& run, PostOffice& post_office);
   ~Reductions();
   /// Over all workers of a scheme that exchanges by all-reduce and whose versions hold the results; null: the scheme is none.
   Reduction* of_versions() { return main_.get(); }
   /// Some worker may call a collective.
-  bool any() const { return main_ || world_.cluster.reduces; }
+  bool any() const { return main_ || run_.world.cluster.reduces; }
   /// The collective of this operation. Throws UnsupportedOperation if it needs a feature that as-they-come all-reduces lack.
   Reduction& of(const Operation& operation);
   /// Joins; true: complete already. As in Reduction.
@@ -35,9 +35,7 @@ class Reductions {
  private:
   Reduction* find(const Operation& operation) const;
 
-  World& world_;
-  Books& books_;
-  Workers& workers_;
+  const SimulatedRun run_;
   PostOffice& post_office_;
   std::unique_ptr<Reduction> main_;
   std::map<std::vector<Rank>, std::unique_ptr<Reduction>> groups_;  // empty list: all workers, beside a server

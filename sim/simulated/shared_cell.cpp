@@ -12,7 +12,7 @@ Time SharedCell::to_end_of(std::uint64_t chunk) const {
 }
 
 Weights SharedCell::weights_of(const Handle& value) const {
-  Weights weights = workers_.initial_weights();
+  Weights weights = run_.workers.initial_weights();
   WeightsState& state = weights.edit();
   state.value = value;
   state.version = version_;
@@ -21,23 +21,23 @@ Weights SharedCell::weights_of(const Handle& value) const {
 }
 
 bool SharedCell::start(CellReadOperation& operation) {
-  const Time now = world_.now();
+  const Time now = run_.world.now();
   if (read_time() == Time()) {
     read(operation, now);
     return true;
   }
-  books_.begin_flight(operation.node().self());
-  world_.queue().at(now + read_time(), operation);
+  run_.books.begin_flight(operation.node().self());
+  run_.world.queue().at(now + read_time(), operation);
   return false;
 }
 
 void SharedCell::due(CellReadOperation& operation) {
-  books_.end_flight(operation.node().self());
-  read(operation, world_.now() - read_time());
+  run_.books.end_flight(operation.node().self());
+  read(operation, run_.world.now() - read_time());
   operation.complete_from_event();
 }
 
-void SharedCell::cancel(const CellReadOperation& operation) noexcept { books_.end_flight(operation.node().self()); }
+void SharedCell::cancel(const CellReadOperation& operation) noexcept { run_.books.end_flight(operation.node().self()); }
 
 /// Chunk k is read to_end_of(k) after `began` and the latency; an addition that began at b has passed it 2 to_end_of(k) after b and the
 /// latency. A read sees an addition that passes at the same instant.
@@ -53,26 +53,26 @@ void SharedCell::read(CellReadOperation& operation, Time began) {
     const auto first_behind = std::partition_point(under_way_.begin(), under_way_.end(), has_passed);
     seen.push_back(after(static_cast<std::size_t>(first_behind - under_way_.begin())).value);
   }
-  operation.weights = weights_of(workers_.algebra().mixture(seen));
+  operation.weights = weights_of(run_.workers.algebra().mixture(seen));
 }
 
 bool SharedCell::start(CellStepOperation& operation) {
   settle_abandoned();
   Weights at;
   at.edit().progress = begun_;
-  under_way_.push_back({&operation, operation.gradient(), operation.node().epochs_at(at), world_.now(), chunks()});
+  under_way_.push_back({&operation, operation.gradient(), operation.node().epochs_at(at), run_.world.now(), chunks()});
   begun_ += operation.gradient()->samples();
   if (addition_time() == Time()) {
     added(operation);
     return true;
   }
-  books_.begin_flight(operation.node().self());
-  world_.queue().at(world_.now() + addition_time(), operation);
+  run_.books.begin_flight(operation.node().self());
+  run_.world.queue().at(run_.world.now() + addition_time(), operation);
   return false;
 }
 
 void SharedCell::due(CellStepOperation& operation) {
-  books_.end_flight(operation.node().self());
+  run_.books.end_flight(operation.node().self());
   added(operation);
   operation.complete_from_event();
 }
@@ -94,11 +94,11 @@ void SharedCell::added(CellStepOperation& operation) {
 }
 
 void SharedCell::cancel(const CellStepOperation& operation) noexcept {
-  books_.end_flight(operation.node().self());
+  run_.books.end_flight(operation.node().self());
   const auto at = std::find_if(under_way_.begin(), under_way_.end(), [&](const Addition& addition) { return addition.by == &operation; });
   if (at == under_way_.end()) return;
   begun_ -= at->gradient->samples();
-  const Time moved = world_.now() - at->begin - std::min(world_.cluster.memory_latency, world_.now() - at->begin);
+  const Time moved = run_.world.now() - at->begin - std::min(run_.world.cluster.memory_latency, run_.world.now() - at->begin);
   at->by = nullptr;
   at->chunks = 0;
   while (at->chunks < chunks() && to_end_of(at->chunks) + to_end_of(at->chunks) <= moved) ++at->chunks;
@@ -107,7 +107,7 @@ void SharedCell::cancel(const CellStepOperation& operation) noexcept {
 }
 
 const SharedCell::Content& SharedCell::after(std::size_t count) {
-  if (settled_.value.empty()) settled_.value = workers_.initial_weights()->value;
+  if (settled_.value.empty()) settled_.value = run_.workers.initial_weights()->value;
   std::size_t known = count;
   while (known > 0 && under_way_[known - 1].after.value.empty()) --known;
   for (std::size_t i = known; i < count; ++i) under_way_[i].after = after(i == 0 ? settled_ : under_way_[i - 1].after, under_way_[i]);
@@ -117,14 +117,14 @@ const SharedCell::Content& SharedCell::after(std::size_t count) {
 SharedCell::Content SharedCell::after(const Content& before, const Addition& addition) const {
   Content made = before;
   if (addition.chunks == 0) return made;
-  made.value = workers_.plan().optimizer->step(workers_.lineage(), before.value, addition.gradient->value(), addition.epochs,
-                                               addition.gradient->averaged, made.optimizer);
+  made.value = run_.workers.plan().optimizer->step(run_.workers.lineage(), before.value, addition.gradient->value(), addition.epochs,
+                                                   addition.gradient->averaged, made.optimizer);
   if (addition.chunks == chunks()) return made;
   made.value = partly(made.value, before.value, addition.chunks);
   for (std::size_t k = 0; k < made.optimizer.size(); ++k) {
     Handle& state = made.optimizer[k];
     // An optimizer begins without state, which counts as zero.
-    const Handle old = k < before.optimizer.size() ? before.optimizer[k] : workers_.algebra().combination({{state, 0}});
+    const Handle old = k < before.optimizer.size() ? before.optimizer[k] : run_.workers.algebra().combination({{state, 0}});
     state = partly(state, old, addition.chunks);
   }
   return made;
@@ -133,7 +133,7 @@ SharedCell::Content SharedCell::after(const Content& before, const Addition& add
 Handle SharedCell::partly(const Handle& changed, const Handle& before, std::uint64_t chunks_changed) const {
   std::vector<Handle> parts(chunks(), before);
   std::fill_n(parts.begin(), chunks_changed, changed);
-  return workers_.algebra().mixture(parts);
+  return run_.workers.algebra().mixture(parts);
 }
 
 void SharedCell::settle_first() {
@@ -142,7 +142,7 @@ void SharedCell::settle_first() {
 }
 
 void SharedCell::settle_abandoned() {
-  while (!under_way_.empty() && !under_way_.front().by && under_way_.front().begin + addition_time() <= world_.now()) settle_first();
+  while (!under_way_.empty() && !under_way_.front().by && under_way_.front().begin + addition_time() <= run_.world.now()) settle_first();
 }
 
 }  // namespace straggler

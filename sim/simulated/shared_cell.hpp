@@ -9,15 +9,14 @@
 #include <deque>
 #include <vector>
 
-#include "sim/simulated/books.hpp"
-#include "sim/simulated/workers.hpp"
+#include "sim/simulated/simulated_run.hpp"
 
 namespace straggler {
 
 class SharedCell {
  public:
   /// All outlive this. Must not be accessed if TrainingPlan::cell_chunks is 0.
-  SharedCell(World& world, Books& books, Workers& workers) : world_(world), books_(books), workers_(workers) {}
+  explicit SharedCell(const SimulatedRun& run) : run_(run) {}
 
   /// True: it takes no time.
   bool start(CellReadOperation& operation);
@@ -44,11 +43,11 @@ class SharedCell {
     Content after = {};    // without a value until it is needed
   };
 
-  std::uint64_t chunks() const { return static_cast<std::uint64_t>(workers_.plan().cell_chunks); }
-  std::uint64_t bytes() const { return world_.cluster.state_bytes; }
-  Time scan() const { return Time::from_seconds(world_.cluster.memory_seconds_per_byte * static_cast<double>(bytes())); }
-  Time read_time() const { return world_.cluster.memory_latency + scan(); }
-  Time addition_time() const { return world_.cluster.memory_latency + scan() + scan(); }
+  std::uint64_t chunks() const { return static_cast<std::uint64_t>(run_.workers.plan().cell_chunks); }
+  std::uint64_t bytes() const { return run_.world.cluster.state_bytes; }
+  Time scan() const { return Time::from_seconds(run_.world.cluster.memory_seconds_per_byte * static_cast<double>(bytes())); }
+  Time read_time() const { return run_.world.cluster.memory_latency + scan(); }
+  Time addition_time() const { return run_.world.cluster.memory_latency + scan() + scan(); }
   /// The time that a read has moved bytes at the end of this chunk. An addition takes twice as long.
   Time to_end_of(std::uint64_t chunk) const;
   void read(CellReadOperation& operation, Time began);
@@ -63,9 +62,7 @@ class SharedCell {
   void settle_abandoned();
   Weights weights_of(const Handle& value) const;
 
-  World& world_;
-  Books& books_;
-  Workers& workers_;
+  const SimulatedRun run_;
   Content settled_;                           // empty until the first access
   std::deque<Addition> under_way_;            // in the order in which they began
   std::uint64_t version_ = 0, progress_ = 0;  // additions made, and their samples

@@ -11,20 +11,20 @@ namespace straggler {
 SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan& plan, const Scheme& scheme, Lineage& lineage,
                                    RunRecorder& recorder, Evaluator* evaluator)
     : world_(std::move(cluster), plan.workers),
+      recorder_(recorder),
       books_(world_, recorder),
       choices_(recorder.sink()),
       workers_(world_, choices_, scheme, *this, lineage, plan),
-      post_office_(world_, books_, workers_),
-      reductions_(world_, books_, workers_, post_office_),
-      computations_(world_, recorder.times()),
-      updates_(world_, books_, post_office_.processors(), computations_, workers_),
-      publications_(world_, books_, workers_, reductions_.of_versions(), computations_, post_office_.processors(), lineage, evaluator),
+      post_office_(run_),
+      reductions_(run_, post_office_),
+      computations_(world_, books_.times()),
+      updates_(run_, post_office_.processors(), computations_),
+      publications_(run_, recorder, reductions_.of_versions(), computations_, post_office_.processors(), evaluator),
       polls_(world_.workers) {
   world_.simulation.add(*this);
   if (!world_.cluster.faults.empty())
-    events_.membership = std::make_unique<Membership>(world_, books_, workers_, post_office_, reductions_, computations_, publications_);
-  if (!world_.cluster.availability.empty())
-    events_.attendance = std::make_unique<Attendance>(world_, books_, workers_, post_office_, computations_);
+    events_.membership = std::make_unique<Membership>(run_, post_office_, reductions_, computations_, publications_);
+  if (!world_.cluster.availability.empty()) events_.attendance = std::make_unique<Attendance>(run_, post_office_, computations_);
   if (!world_.cluster.background.empty()) events_.background = std::make_unique<Background>(world_);
   if (world_.cluster.link_jitter.make) events_.varying_links = std::make_unique<VaryingLinks>(world_);
 }
@@ -45,7 +45,7 @@ void SimulatedBackend::take_down() {
 void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evaluate_every) {
   if (until && *until <= Time::limit()) world_.queue().stop_before_limit();
   const Weights initial = workers_.initial_weights();
-  if (books_.recorder().begin(initial)) return close_record(world_.now());
+  if (recorder_.begin(initial)) return close_record(world_.now());
   workers_.spawn_first_workers();
   if (world_.has_server()) workers_.spawn_server();
   workers_.spawn_aggregators();
@@ -78,7 +78,7 @@ void SimulatedBackend::note_stall() {
   std::vector<std::string> who;
   reductions_.describe_waiting(who);
   post_office_.describe_waiting(who);
-  RunRecord& record = books_.recorder().record();
+  RunRecord& record = recorder_.record();
   for (std::size_t i = 0; i < who.size() && i < most; ++i) record.stalled += (i ? "; " : "") + who[i];
   if (who.size() > most) record.stalled += "; and " + std::to_string(who.size() - most) + " more wait";
   record.warnings.push_back("the run stalled at " + format_quantity(world_.now().seconds(), Dimension::time) + ": " + record.stalled);
@@ -89,7 +89,7 @@ void SimulatedBackend::note_overload() {
   if (!rank || publications_.failure()) return;
   publications_.note_failure(Outcome::overloaded);
   const std::string who = workers_.node(*rank).name();
-  books_.recorder().record().warnings.push_back(
+  recorder_.record().warnings.push_back(
       who + " cannot keep up: " + std::to_string(post_office_.most_waiting()) +
       " messages wait for it, since more arrive than it handles; " +
       (world_.is_worker(*rank)
@@ -99,26 +99,24 @@ void SimulatedBackend::note_overload() {
 }
 
 void SimulatedBackend::close_record(Time when) {
-  RunRecorder& recorder = books_.recorder();
-  recorder.record().events = world_.simulation.events();
-  recorder.record().samples_drawn += workers_.drawn();
-  if (events_.attendance) recorder.record().clients.present = workers_.presence().mean_share(when);
+  recorder_.record().events = world_.simulation.events();
+  books_.drawn(workers_.drawn());
+  if (events_.attendance) books_.clients_present(workers_.presence().mean_share(when));
   books_.lost(post_office_.bytes_in_flight());
   books_.lost(reductions_.bytes_under_way());
-  recorder.finish(when, publications_.failure());
+  recorder_.finish(when, publications_.failure());
   if (const double overload = world_.network.worst_overload(); overload > 1e-8)
     throw std::logic_error("a link carried " + std::to_string(overload * 100) +
                            " % more than its bandwidth: the simulator contradicts itself; please report it with the scenario");
 }
 
 void SimulatedBackend::watch(const ComputeOperation& operation) {
-  if (watch_ && watch_->computes(static_cast<std::uint64_t>(operation.batch().size)))
-    watch_->look_at_gradients(books_.recorder().latest());
+  if (watch_ && watch_->computes(static_cast<std::uint64_t>(operation.batch().size))) watch_->look_at_gradients(books_.latest());
 }
 
 void SimulatedBackend::watch(const StepOperation& operation) {
   if (watch_ && !operation.node().is_worker() && watch_->steps())
-    watch_->look_at_steps(workers_.node(operation.node().self()), books_.recorder().latest());
+    watch_->look_at_steps(workers_.node(operation.node().self()), books_.latest());
 }
 
 void SimulatedBackend::watch_poll(const Operation& operation) { polls_.polls(workers_.node(operation.node().self()), world_.now()); }
@@ -290,7 +288,7 @@ bool SimulatedBackend::publish(PublishOperation& operation) {
 
 void SimulatedBackend::discarded(Rank, const Payload& contribution) {
   const Contributions made = made_of(contribution);
-  books_.recorder().discarded({made.data(), made.size()}, post_office_.wire_bytes().all_of(contribution));
+  books_.discarded({made.data(), made.size()}, post_office_.wire_bytes().all_of(contribution));
 }
 
 void SimulatedBackend::describe_waiting(std::vector<std::string>& who) const {

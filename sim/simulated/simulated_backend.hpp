@@ -88,9 +88,11 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void take_down();
 
   World world_;
+  RunRecorder& recorder_;
   Books books_;
   Choices choices_;
   Workers workers_;
+  const SimulatedRun run_{world_, books_, workers_};
   PostOffice post_office_;
   Reductions reductions_;
   Computations computations_;

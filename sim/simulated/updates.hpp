@@ -1,6 +1,5 @@
 // Optimizer steps: their time on a worker or on the servers, and steps on weights that workers share in memory.
 #pragma once
-#include "sim/simulated/books.hpp"
 #include "sim/simulated/computations.hpp"
 #include "sim/simulated/processors.hpp"
 #include "sim/simulated/shared_cell.hpp"
@@ -10,13 +9,13 @@ namespace straggler {
 class Updates {
  public:
   /// All outlive this.
-  Updates(World& world, Books& books, Processors& processors, const Computations& computations, Workers& workers)
-      : world_(world), books_(books), processors_(processors), computations_(computations), cell_(world, books, workers) {}
+  Updates(const SimulatedRun& run, Processors& processors, const Computations& computations)
+      : run_(run), processors_(processors), computations_(computations), cell_(run) {}
 
   /// True: it takes no time.
   bool start(StepOperation& operation) {
     const Rank rank = operation.node().self();
-    const double per_byte = world_.is_worker(rank) ? worker_seconds_per_byte(rank) : world_.cluster.server_update_seconds_per_byte;
+    const double per_byte = run_.world.is_worker(rank) ? worker_seconds_per_byte(rank) : run_.world.cluster.server_update_seconds_per_byte;
     return per_byte == 0 || starts(operation, per_byte);
   }
   void due(StepOperation& operation);
@@ -30,10 +29,11 @@ class Updates {
  private:
   /// `per_byte`: seconds on one worker or one server.
   bool starts(StepOperation& operation, double per_byte);
-  double worker_seconds_per_byte(Rank worker) const { return world_.cluster.update_seconds_per_byte[computations_.class_number(worker)]; }
+  double worker_seconds_per_byte(Rank worker) const {
+    return run_.world.cluster.update_seconds_per_byte[computations_.class_number(worker)];
+  }
 
-  World& world_;
-  Books& books_;
+  const SimulatedRun run_;
   Processors& processors_;
   const Computations& computations_;
   SharedCell cell_;
