@@ -18,16 +18,16 @@ class Alone final : private Arrival {
  public:
   explicit Alone(const SimulatedCluster& cluster)
       : network_(simulation_.queue()),
-        transport_(*cluster.fabric, network_, *cluster.sharing, cluster.segments, cluster.connection_bytes_per_second) {
+        transport_(*cluster.fabric, network_, *cluster.sharing, cluster.protocol.segments, cluster.protocol.connection_bytes_per_second) {
     build_links(*cluster.fabric, network_);
     simulation_.attach(network_);
     for (const TokenBucket& bucket : cluster.token_buckets)
       network_.set_bucket(bucket.link, bucket.burst_bytes, bucket.peak_bytes_per_second);
-    if (cluster.message_cores > 0) cores_.emplace(cluster.message_cores);
-    costs_.reduce_seconds_per_byte = cluster.reduce_seconds_per_byte;
-    costs_.per_message = cluster.per_message;
-    costs_.per_byte = cluster.handling_seconds_per_byte;
-    costs_.launch = cluster.collective_launch;
+    if (cluster.protocol.cores > 0) cores_.emplace(cluster.protocol.cores);
+    costs_.reduce_seconds_per_byte = cluster.collective.reduce_seconds_per_byte;
+    costs_.per_message = cluster.protocol.per_message;
+    costs_.per_byte = cluster.protocol.seconds_per_byte;
+    costs_.launch = cluster.collective.launch;
     costs_.cores = cores_ ? &*cores_ : nullptr;
   }
 
@@ -60,7 +60,7 @@ class Alone final : private Arrival {
 struct AllReduceTimes::Inside {
   explicit Inside(const Scenario& scenario) : blueprint(scenario, "auto"), cluster(blueprint.cluster(scenario)) {}
   Parameters parameters(const CollectiveEntry& entry) const {
-    return complete(entry.parameters, cluster.all_reduce == &entry ? cluster.all_reduce_parameters : Parameters());
+    return complete(entry.parameters, cluster.collective.all_reduce == &entry ? cluster.collective.parameters : Parameters());
   }
   Blueprint blueprint;
   SimulatedCluster cluster;
@@ -69,9 +69,9 @@ struct AllReduceTimes::Inside {
 AllReduceTimes::AllReduceTimes(const Scenario& scenario) : inside_(std::make_unique<Inside>(scenario)) {}
 AllReduceTimes::~AllReduceTimes() = default;
 
-const CollectiveShape& AllReduceTimes::shape() const { return inside_->cluster.shape; }
-const UniformLinks& AllReduceTimes::links() const { return inside_->cluster.uniform; }
-bool AllReduceTimes::stepwise() const { return inside_->cluster.stepwise || inside_->cluster.sharing->by_message(); }
+const CollectiveShape& AllReduceTimes::shape() const { return inside_->cluster.collective.shape; }
+const UniformLinks& AllReduceTimes::links() const { return inside_->cluster.collective.uniform; }
+bool AllReduceTimes::stepwise() const { return inside_->cluster.collective.stepwise || inside_->cluster.sharing->by_message(); }
 
 std::size_t AllReduceTimes::hosts() const {
   const std::vector<std::uint32_t>& all = shape().host_of;
@@ -80,12 +80,13 @@ std::size_t AllReduceTimes::hosts() const {
 
 std::string AllReduceTimes::choice(const CollectiveEntry& entry, std::uint64_t bytes) const {
   if (!entry.choice) return {};
-  return entry.choice(static_cast<double>(bytes), inside_->cluster.shape, inside_->cluster.uniform, inside_->parameters(entry));
+  return entry.choice(static_cast<double>(bytes), inside_->cluster.collective.shape, inside_->cluster.collective.uniform,
+                      inside_->parameters(entry));
 }
 
 Time AllReduceTimes::time(const CollectiveEntry& entry, std::uint64_t bytes) const {
   const SimulatedCluster& cluster = inside_->cluster;
-  const auto schedule = entry.make(bytes, cluster.shape, cluster.uniform, inside_->parameters(entry));
+  const auto schedule = entry.make(bytes, cluster.collective.shape, cluster.collective.uniform, inside_->parameters(entry));
   Alone alone(cluster);
   return stepwise() ? alone.stepwise(*schedule) : alone.fluid(*schedule);
 }

@@ -366,9 +366,9 @@ void price_coding(const Scenario& scenario, std::uint64_t parameter_bytes, std::
   std::vector<double> of_group;
   for (const WorkerGroup& group : spec.workers)
     of_group.push_back(seconds_per_byte(scenario.devices.at(group.device).compress, "devices." + group.device + ".compress"));
-  out.server_coding_seconds_per_byte = seconds_per_byte(spec.servers.compress, "cluster.servers.compress");
-  if (out.server_coding_seconds_per_byte == 0 && std::ranges::all_of(of_group, [](double each) { return each == 0; })) return;
-  for (const std::uint32_t group : group_of) out.coding_seconds_per_byte.push_back(of_group[group]);
+  out.coding.server_seconds_per_byte = seconds_per_byte(spec.servers.compress, "cluster.servers.compress");
+  if (out.coding.server_seconds_per_byte == 0 && std::ranges::all_of(of_group, [](double each) { return each == 0; })) return;
+  for (const std::uint32_t group : group_of) out.coding.seconds_per_byte.push_back(of_group[group]);
   if (!averages) return;
   for (const double per_byte : of_group)
     out.compute.encoding.push_back(Time::from_seconds(per_byte * static_cast<double>(parameter_bytes)));
@@ -383,59 +383,58 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   SimulatedCluster out;
   out.fabric = fabric.get();
   out.sharing = sharing.get();
-  out.segments = segments_of(scenario);
+  out.protocol.segments = segments_of(scenario);
   out.token_buckets = token_buckets(scenario);
   out.compute = compute_plan(scenario);
   for (const WorkerGroup& group : spec.workers) out.update_seconds_per_byte.push_back(inverse(scenario.devices.at(group.device).update));
-  out.model_bytes = model_bytes;
-  out.state_bytes = model_bytes * 4 / number_bytes();
-  if (compression) price_coding(scenario, out.state_bytes, group_of, plan.workers > 1, buckets, out);
-  out.statistics_bytes = statistics_bytes;
-  out.per_message = Time::from_seconds(spec.network.protocol.per_message);
-  out.handling_seconds_per_byte = inverse(spec.network.protocol.copy_rate);
-  out.message_cores = static_cast<std::size_t>(spec.network.protocol.cores.value_or(0));
-  out.connection_bytes_per_second = connection(scenario);
+  out.bytes.model = model_bytes;
+  out.bytes.state = model_bytes * 4 / number_bytes();
+  if (compression) price_coding(scenario, out.bytes.state, group_of, plan.workers > 1, buckets, out);
+  out.bytes.statistics = statistics_bytes;
+  out.protocol.per_message = Time::from_seconds(spec.network.protocol.per_message);
+  out.protocol.seconds_per_byte = inverse(spec.network.protocol.copy_rate);
+  out.protocol.cores = static_cast<std::size_t>(spec.network.protocol.cores.value_or(0));
+  out.protocol.connection_bytes_per_second = connection(scenario);
   if (const Kind& jitter = spec.network.jitter; jitter.name != "none" && !std::isinf(what_if.links.bandwidth_factor)) {
     const JitterEntry& entry = Registry<JitterEntry>::instance().at(jitter.name);
     out.link_jitter.make = [&entry, &jitter, seed = scenario.seed](Rank card) { return entry.make_of(jitter.parameters, {card, seed}); };
     out.link_jitter.every = Time::from_seconds(spec.network.jitter_every);
   }
   if (const auto memory = intra(scenario)) {
-    out.memory_seconds_per_byte = 1 / memory->bytes_per_second;
-    out.memory_latency = memory->latency;
+    out.memory.seconds_per_byte = 1 / memory->bytes_per_second;
+    out.memory.latency = memory->latency;
   }
   out.share_while_computing = intra_share(scenario);
-  out.servers = servers;
-  out.aggregators = plan.aggregation.count();
-  out.first_aggregator = plan.aggregation.first_rank;
-  out.server_update_seconds_per_byte = inverse(spec.servers.update);
-  out.server_per_message = Time::from_seconds(spec.servers.per_message);
+  out.servers.count = servers;
+  out.aggregators.count = plan.aggregation.count();
+  out.aggregators.first = plan.aggregation.first_rank;
+  out.servers.update_seconds_per_byte = inverse(spec.servers.update);
+  out.servers.per_message = Time::from_seconds(spec.servers.per_message);
   if (what_if.free_servers) {
-    out.free_servers = true;
-    out.server_update_seconds_per_byte = out.server_coding_seconds_per_byte = 0;
+    out.servers.free = true;
+    out.servers.update_seconds_per_byte = out.coding.server_seconds_per_byte = 0;
   }
   out.peers = scheme_entry->exchange(scenario.training.scheme.parameters) == Exchange::peers;
-  out.reduces = scheme_entry->all_reduces(scenario.training.scheme.parameters);
-  out.all_reduce = all_reduce;
-  out.gathers = gathers();
-  out.all_reduce_parameters = scenario.cluster.network.collective.parameters;
-  out.shape = shape;
-  out.uniform = uniform;
-  out.stepwise = spec.network.collective.fidelity == CollectiveSpec::Fidelity::stepwise;
-  out.as_they_come = spec.network.collective.start == CollectiveSpec::Start::as_they_come;
-  if (spec.network.collective.eager_up_to) out.eager_most = static_cast<std::uint64_t>(*spec.network.collective.eager_up_to);
-  out.reduce_seconds_per_byte = inverse(spec.network.collective.reduce_rate);
-  out.collective_launch = Time::from_seconds(spec.network.collective.launch);
-  out.buckets = buckets;
-  out.overlap = spec.network.collective.overlap;
+  out.collective.used = scheme_entry->all_reduces(scenario.training.scheme.parameters);
+  out.collective.all_reduce = all_reduce;
+  out.collective.gathers = gathers();
+  out.collective.parameters = scenario.cluster.network.collective.parameters;
+  out.collective.shape = shape;
+  out.collective.uniform = uniform;
+  out.collective.stepwise = spec.network.collective.fidelity == CollectiveSpec::Fidelity::stepwise;
+  out.collective.as_they_come = spec.network.collective.start == CollectiveSpec::Start::as_they_come;
+  if (spec.network.collective.eager_up_to) out.collective.eager_most = static_cast<std::uint64_t>(*spec.network.collective.eager_up_to);
+  out.collective.reduce_seconds_per_byte = inverse(spec.network.collective.reduce_rate);
+  out.collective.launch = Time::from_seconds(spec.network.collective.launch);
+  out.collective.buckets = buckets;
   out.serial_per_epoch = Time::from_seconds(scenario.workload.serial_per_epoch);
-  out.faults = faults(scenario);
-  for (const std::unique_ptr<Availability>& pattern : availability) out.availability.push_back(pattern.get());
+  out.faults.list = faults(scenario);
+  for (const std::unique_ptr<Availability>& pattern : availability) out.presence.patterns.push_back(pattern.get());
   if (!availability.empty()) {
-    out.group_of = group_of;
-    out.first_of_group = first_of_group;
+    out.presence.group_of = group_of;
+    out.presence.first_of_group = first_of_group;
   }
-  out.on_failure = failure_choice.of(scenario.training.scheme.parameters);
+  out.faults.on_failure = failure_choice.of(scenario.training.scheme.parameters);
   out.background = background(scenario);
   out.seed = scenario.seed;
   return out;

@@ -5,7 +5,11 @@
 namespace straggler {
 
 Coding::Coding(World& world, Books& books, Processors& processors)
-    : world_(world), books_(books), processors_(processors), costs_(world.cluster.coding_costs()), periods_(costs_ ? index_of(world.workers) : 0) {
+    : world_(world),
+      books_(books),
+      processors_(processors),
+      costs_(world.cluster.coding.costs()),
+      periods_(costs_ ? index_of(world.workers) : 0) {
   for (std::size_t worker = 0; worker < periods_.size(); ++worker) {
     periods_[worker].coding = this;
     periods_[worker].worker = static_cast<Rank>(worker);
@@ -21,9 +25,9 @@ double Coding::share_of(const Payload& payload) {
 Time Coding::span(Rank rank, double share) const {
   if (!costs_ || share == 0) return Time();
   const SimulatedCluster& cluster = world_.cluster;
-  const double shards = world_.is_server(rank) ? static_cast<double>(cluster.servers) : 1;
-  const double per_byte = world_.is_worker(rank) ? cluster.coding_seconds_per_byte[index_of(rank)] : cluster.server_coding_seconds_per_byte;
-  return Time::from_seconds(per_byte / shards * share * static_cast<double>(cluster.state_bytes));
+  const double shards = world_.is_server(rank) ? static_cast<double>(cluster.servers.count) : 1;
+  const double per_byte = world_.is_worker(rank) ? cluster.coding.seconds_per_byte[index_of(rank)] : cluster.coding.server_seconds_per_byte;
+  return Time::from_seconds(per_byte / shards * share * static_cast<double>(cluster.bytes.state));
 }
 
 void Coding::note(Rank rank, Time until) {

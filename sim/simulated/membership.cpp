@@ -16,7 +16,7 @@ Membership::Membership(const SimulatedRun& run, PostOffice& post_office, Reducti
       slow_(index_of(run.world.workers)),
       to_come_(index_of(run.world.workers)) {
   post_office_.watch_state_transfers(*this);
-  for (const Fault& fault : run_.world.cluster.faults) {
+  for (const Fault& fault : run_.world.cluster.faults.list) {
     if (fault.kind == Fault::Kind::link) links_.resize(run_.world.cluster.fabric->links());
     if (fault.kind != Fault::Kind::join) continue;
     run_.workers.set_state(fault.worker, State::absent);
@@ -28,7 +28,7 @@ Membership::Membership(const SimulatedRun& run, PostOffice& post_office, Reducti
 }
 
 void Membership::begin() {
-  for (const Fault& fault : run_.world.cluster.faults) {
+  for (const Fault& fault : run_.world.cluster.faults.list) {
     switch (fault.kind) {
       case Fault::Kind::crash:
         run_.world.simulation.spawn(crash(fault));
@@ -55,7 +55,7 @@ Process Membership::crash(const Fault& fault) {
   if (!run_.workers.is_up(fault.worker)) co_return;  // it is down already, or not there
   if (fault.until) to_come_[static_cast<std::size_t>(fault.worker)] = true;
   take_out(fault.worker, State::crashed);
-  if (run_.world.cluster.on_failure == OnFailure::abort) {
+  if (run_.world.cluster.faults.on_failure == OnFailure::abort) {
     publications_.end_run(Outcome::aborted);
     co_return;
   }

@@ -84,7 +84,7 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
 PostOffice::PostOffice(const SimulatedRun& run)
     : run_(run),
       trace_(run.books.trace()),
-      wire_bytes_{run.world.cluster.model_bytes, run.world.cluster.state_bytes, run.world.cluster.statistics_bytes},
+      wire_bytes_{run.world.cluster.bytes.model, run.world.cluster.bytes.state, run.world.cluster.bytes.statistics},
       processors_(run.world),
       coding_(run.world, run.books, processors_),
       signals_(run.world.simulation, *run.world.cluster.fabric, run.world.workers),
@@ -108,7 +108,7 @@ void PostOffice::take_down() {
 
 bool PostOffice::is_plain() const {
   return !run_.workers.change() && !run_.workers.plan().compression && !run_.workers.plan().newest_weights && wire_bytes_.statistics == 0 &&
-         processors_.free() && run_.world.cluster.servers <= 1 && !run_.books.trace();
+         processors_.free() && run_.world.cluster.servers.count <= 1 && !run_.books.trace();
 }
 
 std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
@@ -193,13 +193,13 @@ void PostOffice::transmit_statistics(Delivery& delivery) {
 
 void PostOffice::start_flows(Delivery& delivery, std::uint64_t bytes) {
   run_.books.sent(delivery.from, bytes);
-  if (run_.world.cluster.servers > 1 && (run_.world.is_server(delivery.from) || run_.world.is_server(delivery.to)))
+  if (run_.world.cluster.servers.count > 1 && (run_.world.is_server(delivery.from) || run_.world.is_server(delivery.to)))
     return start_shards(delivery, bytes);
   let_flow(delivery, bytes);
 }
 
 void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
-  const std::uint64_t servers = run_.world.cluster.servers;
+  const std::uint64_t servers = run_.world.cluster.servers.count;
   FlowId* const flows = delivery.begin_flows(servers);
   delivery.latency = Time();
   const bool pushed = run_.world.is_server(delivery.to);
@@ -393,7 +393,7 @@ void PostOffice::worker_went(Rank worker, bool crashed) {
 void PostOffice::forget_mail_from(Rank worker) {
   const auto of_it = [worker](const MessagePointer& message) { return message->from == worker; };
   if (run_.world.has_server()) mail_of(run_.world.workers).remove_if(of_it);
-  for (Rank k = 0; k < run_.world.cluster.aggregators; ++k) mail_of(run_.world.cluster.first_aggregator + k).remove_if(of_it);
+  for (Rank k = 0; k < run_.world.cluster.aggregators.count; ++k) mail_of(run_.world.cluster.aggregators.first + k).remove_if(of_it);
   if (!workers_write_each_other_) return;
   mail_.for_each([&](Mailbox<MessagePointer>& mail) { mail.remove_if(of_it); });
 }
@@ -411,7 +411,7 @@ void PostOffice::forget_former_life(Rank worker) {
 void PostOffice::tell_of_members() {
   const Rank nobody = run_.world.workers;  // where there is a server, its own rank
   const auto tell = [&](Rank rank) { hand_over(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice()))); };
-  for (Rank k = 0; k < run_.world.cluster.aggregators; ++k) tell(run_.world.cluster.first_aggregator + k);
+  for (Rank k = 0; k < run_.world.cluster.aggregators.count; ++k) tell(run_.world.cluster.aggregators.first + k);
   if (run_.world.has_server()) return tell(run_.world.workers);
   for (Rank worker = 0; run_.world.cluster.peers && worker < run_.world.workers; ++worker)
     if (run_.workers.is_member(worker)) tell(worker);

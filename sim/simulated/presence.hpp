@@ -17,9 +17,9 @@ class Presence {
  public:
   /// `cluster` outlives this. Without patterns everybody is present, and no state is kept.
   explicit Presence(const SimulatedCluster& cluster) : cluster_(cluster) {
-    if (changes()) spells_.resize(cluster.group_of.size());
+    if (changes()) spells_.resize(cluster.presence.group_of.size());
   }
-  bool changes() const { return !cluster_.availability.empty(); }
+  bool changes() const { return !cluster_.presence.patterns.empty(); }
   /// `now` does not go back between calls for one worker.
   bool is_present(Rank worker, Time now) { return !changes() || at(worker, now).present; }
   /// When its present state ends; never(): it does not.
@@ -73,11 +73,11 @@ class Presence {
     return spell;
   }
   Spell spell_of(Rank worker, std::uint64_t k, Time begin) const {
-    const std::size_t group = cluster_.group_of[index_of(worker)];
-    const Availability* const pattern = cluster_.availability[group];
+    const std::size_t group = cluster_.presence.group_of[index_of(worker)];
+    const Availability* const pattern = cluster_.presence.patterns[group];
     if (!pattern) return {Time::never(), true};
     const auto stream = RandomStream::stream_key(cluster_.seed, "worker/" + std::to_string(worker) + "/availability");
-    return pattern->spell({static_cast<std::uint64_t>(worker - cluster_.first_of_group[group]), stream}, k, begin);
+    return pattern->spell({static_cast<std::uint64_t>(worker - cluster_.presence.first_of_group[group]), stream}, k, begin);
   }
 
   const SimulatedCluster& cluster_;

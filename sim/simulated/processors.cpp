@@ -5,17 +5,15 @@
 namespace straggler {
 
 Processors::Processors(const World& world)
-    : world_(world),
-      server_may_be_held_(world.cluster.serial_per_epoch > Time()),
-      codes_(world.cluster.coding_costs()) {
+    : world_(world), server_may_be_held_(world.cluster.serial_per_epoch > Time()), codes_(world.cluster.coding.costs()) {
   const SimulatedCluster& cluster = world.cluster;
-  const bool workers_too = cluster.per_message > Time() || cluster.handling_seconds_per_byte > 0 || codes_;
-  free_.resize(workers_too ? index_of(world.workers + cluster.aggregators) + 1 : index_of(cluster.aggregators) + 1);
-  if (cluster.message_cores > 0) shared_ = std::make_unique<CorePool>(cluster.message_cores);
+  const bool workers_too = cluster.protocol.per_message > Time() || cluster.protocol.seconds_per_byte > 0 || codes_;
+  free_.resize(workers_too ? index_of(world.workers + cluster.aggregators.count) + 1 : index_of(cluster.aggregators.count) + 1);
+  if (cluster.protocol.cores > 0) shared_ = std::make_unique<CorePool>(cluster.protocol.cores);
 }
 
 void Processors::hold_servers(Time until) {
-  for (std::size_t place = 0; place <= index_of(world_.cluster.aggregators); ++place) free_[place] = std::max(free_[place], until);
+  for (std::size_t place = 0; place <= index_of(world_.cluster.aggregators.count); ++place) free_[place] = std::max(free_[place], until);
 }
 
 Time Processors::handled(Rank rank, std::uint64_t bytes, Time coding) {

@@ -24,8 +24,8 @@ class Processors {
   /// True: no message ever takes or waits for a processor.
   bool free() const {
     const SimulatedCluster& cluster = world_.cluster;
-    return !codes_ && !server_may_be_held_ && cluster.per_message == Time() && cluster.handling_seconds_per_byte == 0 &&
-           (cluster.free_servers || cluster.server_per_message == Time());
+    return !codes_ && !server_may_be_held_ && cluster.protocol.per_message == Time() && cluster.protocol.seconds_per_byte == 0 &&
+           (cluster.servers.free || cluster.servers.per_message == Time());
   }
   /// The moment when the rank's processor has also handled a message of this many bytes, and coded for that span.
   Time handled(Rank rank, std::uint64_t bytes, Time coding = Time());
@@ -41,18 +41,18 @@ class Processors {
  private:
   /// [server, aggregators, workers]
   std::size_t place_of(Rank rank) const {
-    const std::size_t aggregators = index_of(world_.cluster.aggregators);
+    const std::size_t aggregators = index_of(world_.cluster.aggregators.count);
     if (world_.is_worker(rank)) return index_of(rank) + 1 + aggregators;
-    return aggregators > 0 && !world_.is_server(rank) ? index_of(rank - world_.cluster.first_aggregator) + 1 : 0;
+    return aggregators > 0 && !world_.is_server(rank) ? index_of(rank - world_.cluster.aggregators.first) + 1 : 0;
   }
   /// Per message, beside the time for its bytes: per_message of every rank, and that of a server or aggregator.
   Time handling(Rank rank) const {
     const SimulatedCluster& cluster = world_.cluster;
-    if (world_.is_worker(rank)) return cluster.per_message;
-    return cluster.free_servers ? Time() : cluster.per_message + cluster.server_per_message;
+    if (world_.is_worker(rank)) return cluster.protocol.per_message;
+    return cluster.servers.free ? Time() : cluster.protocol.per_message + cluster.servers.per_message;
   }
   double seconds_per_byte(Rank rank) const {
-    return world_.cluster.free_servers && !world_.is_worker(rank) ? 0 : world_.cluster.handling_seconds_per_byte;
+    return world_.cluster.servers.free && !world_.is_worker(rank) ? 0 : world_.cluster.protocol.seconds_per_byte;
   }
 
   const World& world_;

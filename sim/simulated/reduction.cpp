@@ -11,10 +11,10 @@ namespace straggler {
 Reduction::Reduction(const SimulatedRun& run, PostOffice& post_office)
     : run_(run), wire_bytes_(post_office.wire_bytes()), coding_(post_office.coding()) {
   const SimulatedCluster& cluster = run.world.cluster;
-  costs_.reduce_seconds_per_byte = cluster.reduce_seconds_per_byte;
-  costs_.per_message = cluster.per_message;
-  costs_.per_byte = cluster.handling_seconds_per_byte;
-  costs_.launch = cluster.collective_launch;
+  costs_.reduce_seconds_per_byte = cluster.collective.reduce_seconds_per_byte;
+  costs_.per_message = cluster.protocol.per_message;
+  costs_.per_byte = cluster.protocol.seconds_per_byte;
+  costs_.launch = cluster.collective.launch;
   costs_.cores = post_office.processors().shared_cores();
 }
 
@@ -22,7 +22,7 @@ Reduction::Reduction(const SimulatedRun& run, PostOffice& post_office)
 std::size_t Reduction::pieces_of(const Operation& operation, const Payload& payload) const {
   const CompressedForm* const form = compressed_form(payload);
   const bool twice = form && form->second > 0;  // right factors follow from the mean of the left ones
-  const std::size_t main = in_buckets(operation, payload) ? run_.world.cluster.buckets.size() : twice ? 2 : 1;
+  const std::size_t main = in_buckets(operation, payload) ? run_.world.cluster.collective.buckets.size() : twice ? 2 : 1;
   return main + (wire_bytes_.statistics_of(payload) > 0 ? 1 : 0);
 }
 
@@ -32,7 +32,7 @@ bool Reduction::is_statistics(const Operation& operation, const Payload& payload
 
 std::uint64_t Reduction::bytes_of_piece(const Operation& operation, const Payload& payload, std::size_t piece) const {
   if (is_statistics(operation, payload, piece)) return wire_bytes_.statistics_of(payload);
-  if (in_buckets(operation, payload)) return run_.world.cluster.buckets[piece].bytes;
+  if (in_buckets(operation, payload)) return run_.world.cluster.collective.buckets[piece].bytes;
   const CompressedForm* const form = compressed_form(payload);
   const std::uint64_t second = form ? form->second : 0;
   return piece == 0 ? wire_bytes_.main_of(payload) - second : second;
@@ -44,36 +44,36 @@ double Reduction::spared_per_byte(const Operation& operation, const Payload& pay
   double whole = bytes + wire_bytes_.spared_of(payload);
   bool compressed = compressed_form(payload);
   if (in_buckets(operation, payload)) {
-    bytes = static_cast<double>(run_.world.cluster.buckets[piece].bytes);
-    whole = run_.world.cluster.buckets[piece].compressed_share * static_cast<double>(run_.world.cluster.model_bytes);
+    bytes = static_cast<double>(run_.world.cluster.collective.buckets[piece].bytes);
+    whole = run_.world.cluster.collective.buckets[piece].compressed_share * static_cast<double>(run_.world.cluster.bytes.model);
     compressed = whole > 0;
   }
   if (!compressed || bytes == 0) return 0;
   // A rank sends (p - 1) / p of 2 n bytes to reduce them, or p - 1 times n to gather them.
-  return (run_.world.cluster.gathers ? 2 / static_cast<double>(members) : 1.0) * whole / bytes - 1;
+  return (run_.world.cluster.collective.gathers ? 2 / static_cast<double>(members) : 1.0) * whole / bytes - 1;
 }
 
 std::vector<std::uint32_t> Reduction::ranks_of(const std::vector<Rank>& members) const {
   std::vector<std::uint32_t> ranks(members.begin(), members.end());
-  for (std::size_t server = 0; server < run_.world.cluster.shape.servers; ++server)
+  for (std::size_t server = 0; server < run_.world.cluster.collective.shape.servers; ++server)
     ranks.push_back(static_cast<std::uint32_t>(index_of(run_.world.workers) + server));
   return ranks;
 }
 
 std::unique_ptr<CollectiveSchedule> Reduction::make_schedule(std::uint64_t bytes, const std::vector<Rank>& members) const {
   const SimulatedCluster& cluster = run_.world.cluster;
-  if (cluster.gathers) return all_gather_ring(std::vector<std::uint64_t>(members.size(), bytes));
-  CollectiveShape shape = cluster.shape;
+  if (cluster.collective.gathers) return all_gather_ring(std::vector<std::uint64_t>(members.size(), bytes));
+  CollectiveShape shape = cluster.collective.shape;
   shape.workers = members.size();
   if (!shape.host_of.empty()) {
     shape.host_of.clear();
-    for (const Rank member : members) shape.host_of.push_back(cluster.shape.host_of[static_cast<std::size_t>(member)]);
+    for (const Rank member : members) shape.host_of.push_back(cluster.collective.shape.host_of[static_cast<std::size_t>(member)]);
   }
   // Without a failed worker the hosts may not have equally many any more.
-  const CollectiveEntry& entry =
-      cluster.all_reduce->unfit(shape).empty() ? *cluster.all_reduce : Registry<CollectiveEntry>::instance().at("ring");
-  return entry.make(bytes, shape, cluster.uniform,
-                    complete(entry.parameters, &entry == cluster.all_reduce ? cluster.all_reduce_parameters : Parameters()));
+  const CollectiveEntry& entry = cluster.collective.all_reduce->unfit(shape).empty() ? *cluster.collective.all_reduce
+                                                                                     : Registry<CollectiveEntry>::instance().at("ring");
+  return entry.make(bytes, shape, cluster.collective.uniform,
+                    complete(entry.parameters, &entry == cluster.collective.all_reduce ? cluster.collective.parameters : Parameters()));
 }
 
 namespace {
@@ -129,7 +129,7 @@ Reduction::Parts Reduction::gathered(const std::vector<const Payload*>& payloads
 
 double Reduction::coded_share(const Operation& operation, const Payload& payload, std::size_t piece) const {
   if (is_statistics(operation, payload, piece)) return 0;
-  if (in_buckets(operation, payload)) return run_.world.cluster.buckets[piece].compressed_share;
+  if (in_buckets(operation, payload)) return run_.world.cluster.collective.buckets[piece].compressed_share;
   const CompressedForm* const form = compressed_form(payload);
   return form && form->second > 0 && piece == 0 ? 0 : Coding::share_of(payload);
 }
@@ -137,7 +137,7 @@ double Reduction::coded_share(const Operation& operation, const Payload& payload
 Time Reduction::decoding(const Operation& operation, double share, std::size_t members) const {
   if (share == 0 || members < 2) return Time();
   const Time once = coding_.span(operation.node().self(), share);
-  const bool gathered = run_.world.cluster.gathers || gathers(operation);
+  const bool gathered = run_.world.cluster.collective.gathers || gathers(operation);
   return gathered ? Time::from_ticks(once.ticks() * static_cast<std::int64_t>(members - 1)) : once;
 }
 

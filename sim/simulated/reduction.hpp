@@ -85,7 +85,7 @@ class Reduction {
   template <class T>
   std::pair<Payload, Payload> mean_of(const std::vector<const Payload*>& parts) const;
   bool in_buckets(const Operation& operation, const Payload& payload) const {
-    return !gathers(operation) && goes_in_buckets(payload) && !run_.world.cluster.buckets.empty();
+    return !gathers(operation) && goes_in_buckets(payload) && !run_.world.cluster.collective.buckets.empty();
   }
 };
 

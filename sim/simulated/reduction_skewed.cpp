@@ -12,7 +12,7 @@ ReductionSkewed::ReductionSkewed(const SimulatedRun& run, PostOffice& post_offic
       slots_(count()),
       all_(count()),
       message_run_(run.world.simulation, run.world.network, run.world.transport, costs_, MessageRun::Start::as_they_come,
-                   run.world.cluster.eager_most.value_or(MessageRun::any_size), *this) {
+                   run.world.cluster.collective.eager_most.value_or(MessageRun::any_size), *this) {
   std::iota(all_.begin(), all_.end(), Rank{0});
   ranks_ = ranks_of(all_);
 }

@@ -15,7 +15,7 @@ ReductionTogether::ReductionTogether(const SimulatedRun& run, PostOffice& post_o
   joining_.resize(places);
   running_.resize(places);
   next_.resize(places);
-  if (world.cluster.stepwise)
+  if (world.cluster.collective.stepwise)
     stepwise_ =
         std::make_unique<StepwiseRun>(world.simulation, world.network, world.transport, [this](CollectiveRank rank) { finish(rank); });
 }

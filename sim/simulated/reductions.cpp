@@ -22,8 +22,8 @@ const std::vector<Rank>& list_of(const RankGroup& group) {
 
 Reductions::Reductions(const SimulatedRun& run, PostOffice& post_office) : run_(run), post_office_(post_office) {
   const World& world = run.world;
-  if (world.has_server() || world.cluster.peers || (!world.cluster.all_reduce && world.workers > 1)) return;
-  if (world.cluster.as_they_come && world.workers > 1)  // a single worker waits for nobody, and may fail
+  if (world.has_server() || world.cluster.peers || (!world.cluster.collective.all_reduce && world.workers > 1)) return;
+  if (world.cluster.collective.as_they_come && world.workers > 1)  // a single worker waits for nobody, and may fail
     main_ = std::make_unique<ReductionSkewed>(run, post_office);
   else
     main_ = std::make_unique<ReductionTogether>(run, post_office);
@@ -40,7 +40,8 @@ Reduction* Reductions::find(const Operation& operation) const {
 
 Reduction& Reductions::of(const Operation& operation) {
   const RankGroup& group = group_of(operation);
-  if (run_.world.cluster.as_they_come && run_.world.workers > 1 && (group || !main_ || operation.kind() == Operation::Kind::all_gather))
+  if (run_.world.cluster.collective.as_they_come && run_.world.workers > 1 &&
+      (group || !main_ || operation.kind() == Operation::Kind::all_gather))
     throw UnsupportedOperation(operation.node().name() +
                                " calls a collective over a group, beside a server, or an all-gather; these do not start as workers come; "
                                "take cluster.network.collective.start: together");

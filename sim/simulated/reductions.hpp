@@ -18,7 +18,7 @@ class Reductions {
   /// Over all workers of a scheme that exchanges by all-reduce and whose versions hold the results; null: the scheme is none.
   Reduction* of_versions() { return main_.get(); }
   /// Some worker may call a collective.
-  bool any() const { return main_ || run_.world.cluster.reduces; }
+  bool any() const { return main_ || run_.world.cluster.collective.used; }
   /// The collective of this operation. Throws UnsupportedOperation if it needs a feature that as-they-come all-reduces lack.
   Reduction& of(const Operation& operation);
   /// Joins; true: complete already. As in Reduction.

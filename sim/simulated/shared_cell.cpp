@@ -98,7 +98,7 @@ void SharedCell::cancel(const CellStepOperation& operation) noexcept {
   const auto at = std::find_if(under_way_.begin(), under_way_.end(), [&](const Addition& addition) { return addition.by == &operation; });
   if (at == under_way_.end()) return;
   begun_ -= at->gradient->samples();
-  const Time moved = run_.world.now() - at->begin - std::min(run_.world.cluster.memory_latency, run_.world.now() - at->begin);
+  const Time moved = run_.world.now() - at->begin - std::min(run_.world.cluster.memory.latency, run_.world.now() - at->begin);
   at->by = nullptr;
   at->chunks = 0;
   while (at->chunks < chunks() && to_end_of(at->chunks) + to_end_of(at->chunks) <= moved) ++at->chunks;

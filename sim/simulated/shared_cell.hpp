@@ -44,10 +44,10 @@ class SharedCell {
   };
 
   std::uint64_t chunks() const { return static_cast<std::uint64_t>(run_.workers.plan().cell_chunks); }
-  std::uint64_t bytes() const { return run_.world.cluster.state_bytes; }
-  Time scan() const { return Time::from_seconds(run_.world.cluster.memory_seconds_per_byte * static_cast<double>(bytes())); }
-  Time read_time() const { return run_.world.cluster.memory_latency + scan(); }
-  Time addition_time() const { return run_.world.cluster.memory_latency + scan() + scan(); }
+  std::uint64_t bytes() const { return run_.world.cluster.bytes.state; }
+  Time scan() const { return Time::from_seconds(run_.world.cluster.memory.seconds_per_byte * static_cast<double>(bytes())); }
+  Time read_time() const { return run_.world.cluster.memory.latency + scan(); }
+  Time addition_time() const { return run_.world.cluster.memory.latency + scan() + scan(); }
   /// The time that a read has moved bytes at the end of this chunk. An addition takes twice as long.
   Time to_end_of(std::uint64_t chunk) const;
   void read(CellReadOperation& operation, Time began);

@@ -22,9 +22,9 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
       publications_(run_, recorder, reductions_.of_versions(), computations_, post_office_.processors(), evaluator),
       polls_(world_.workers) {
   world_.simulation.add(*this);
-  if (!world_.cluster.faults.empty())
+  if (!world_.cluster.faults.list.empty())
     events_.membership = std::make_unique<Membership>(run_, post_office_, reductions_, computations_, publications_);
-  if (!world_.cluster.availability.empty()) events_.attendance = std::make_unique<Attendance>(run_, post_office_, computations_);
+  if (!world_.cluster.presence.patterns.empty()) events_.attendance = std::make_unique<Attendance>(run_, post_office_, computations_);
   if (!world_.cluster.background.empty()) events_.background = std::make_unique<Background>(world_);
   if (world_.cluster.link_jitter.make) events_.varying_links = std::make_unique<VaryingLinks>(world_);
 }

@@ -51,60 +51,92 @@ struct LinkJitter {
 struct SimulatedCluster {
   const Fabric* fabric = nullptr;  // ranks: workers, then servers, then aggregators
   const SharingModel* sharing = nullptr;
-  std::vector<ProtocolSegment> segments;
-  double connection_bytes_per_second = std::numeric_limits<double>::infinity();  // the rate cap of a message between two hosts
   std::vector<TokenBucket> token_buckets;
   LinkJitter link_jitter;
-  ComputePlan compute;
-  std::vector<double> update_seconds_per_byte;  // [classes of compute]; 0: free
-  std::vector<double> coding_seconds_per_byte;  // [workers] to encode or decode a vector of that size; empty: free everywhere
-  double server_coding_seconds_per_byte = 0;    // of servers, each of its shard, and of aggregators
-  bool coding_costs() const { return !coding_seconds_per_byte.empty(); }
-  std::uint64_t model_bytes = 0;         // on the wire: one gradient or one model
-  std::uint64_t statistics_bytes = 0;    // of running statistics, which follow each gradient or model; 0: they stay
-  std::uint64_t state_bytes = 0;         // bytes of one optimizer-state vector; also the parameter bytes that an update is charged for
-  Time per_message;                      // of processor time, on each side
-  double handling_seconds_per_byte = 0;  // the same, for each byte
-  std::size_t message_cores = 0;         // that handle the messages of all ranks; 0: each rank has its own
-
+  std::vector<BackgroundTraffic> background;
   double share_while_computing = 1;  // of a worker's links inside its host, while it computes
 
-  double memory_seconds_per_byte = 0;  // of a host, for weights that its workers share
-  Time memory_latency;                 // of each access
+  ComputePlan compute;
+  std::vector<double> update_seconds_per_byte;  // [classes of compute]; 0: free
+  Time serial_per_epoch;                        // pause of all computing at the end of an epoch
 
-  std::size_t servers = 0;  // hold one equal shard each; 0: the scheme has no server
-  double server_update_seconds_per_byte = 0;
-  Time server_per_message;  // of a server's time for each message that it takes or sends, beside per_message
+  struct Bytes {
+    std::uint64_t model = 0;       // on the wire: one gradient or one model
+    std::uint64_t statistics = 0;  // of running statistics, which follow each gradient or model; 0: they stay
+    std::uint64_t state = 0;       // of one optimizer-state vector; also the parameter bytes that an update is charged for
+  };
+  Bytes bytes;
 
-  bool free_servers = false;  // servers and aggregators handle messages in no time, even if workers need time
+  struct Protocol {
+    std::vector<ProtocolSegment> segments;
+    double connection_bytes_per_second = std::numeric_limits<double>::infinity();  // the rate cap of a message between two hosts
+    Time per_message;                                                              // of processor time, on each side
+    double seconds_per_byte = 0;                                                   // the same, for each byte
+    std::size_t cores = 0;  // that handle the messages of all ranks; 0: each rank has its own
+  };
+  Protocol protocol;
 
-  Rank aggregators = 0,
-       first_aggregator = 0;  // number of aggregators, and the rank of the first; they handle messages and step as a server does
+  /// To encode or decode a vector takes that long per byte of it.
+  struct Coding {
+    std::vector<double> seconds_per_byte;  // [workers]; empty: free everywhere
+    double server_seconds_per_byte = 0;    // of servers, each of its shard, and of aggregators
+    bool costs() const { return !seconds_per_byte.empty(); }
+  };
+  Coding coding;
+
+  /// Of a host, for weights that its workers share.
+  struct Memory {
+    double seconds_per_byte = 0;
+    Time latency;  // of each access
+  };
+  Memory memory;
+
+  struct Servers {
+    std::size_t count = 0;  // hold one equal shard each; 0: the scheme has no server
+    double update_seconds_per_byte = 0;
+    Time per_message;   // of a server's time for each message that it takes or sends, in addition to protocol.per_message
+    bool free = false;  // servers and aggregators handle messages in no time, even if workers need time
+  };
+  Servers servers;
+
+  /// They handle messages and step as a server does.
+  struct Aggregators {
+    Rank count = 0, first = 0;  // the rank of the first
+  };
+  Aggregators aggregators;
 
   bool peers = false;  // workers exchange with each other, by messages: each is told when members change
 
-  bool reduces = false;                         // workers call collectives (SchemeEntry::all_reduces)
-  const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
-  bool gathers = false;  // the all-reduces' inputs are compressed: each is an all-gather around a ring (Compression::gathered)
-  Parameters all_reduce_parameters;
-  CollectiveShape shape;
-  UniformLinks uniform;
-  bool stepwise = false;
-  bool as_they_come = false;                // stepwise; each rank begins on arrival
-  std::optional<std::uint64_t> eager_most;  // bytes of a message that leaves before its receiver has come; none: any; as_they_come only
-  double reduce_seconds_per_byte = 0;
-  Time collective_launch;       // of each rank, before its part of a collective
-  std::vector<Bucket> buckets;  // of a gradient; empty: one, all of it
-  bool overlap = false;         // a bucket leaves when backward has finished it
+  struct Collective {
+    bool used = false;                            // workers call collectives (SchemeEntry::all_reduces)
+    const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
+    Parameters parameters;                        // of all_reduce
+    bool gathers = false;  // the all-reduces' inputs are compressed: each is an all-gather around a ring (Compression::gathered)
+    CollectiveShape shape;
+    UniformLinks uniform;
+    bool stepwise = false;
+    bool as_they_come = false;                // stepwise; each rank begins on arrival
+    std::optional<std::uint64_t> eager_most;  // bytes of a message that leaves before its receiver has come; none: any; as_they_come only
+    double reduce_seconds_per_byte = 0;
+    Time launch;                  // of each rank, before its part of a collective
+    std::vector<Bucket> buckets;  // of a gradient; empty: one, all of it
+  };
+  Collective collective;
 
-  Time serial_per_epoch;  // pause of all computing at the end of an epoch
-  std::vector<Fault> faults;
-  /// When workers are present, by group (null: always); empty: all are, always.
-  std::vector<const Availability*> availability;
-  std::vector<std::uint32_t> group_of;  // [workers], with availability
-  std::vector<Rank> first_of_group;     // likewise
-  OnFailure on_failure = OnFailure::wait;
-  std::vector<BackgroundTraffic> background;
+  struct Faults {
+    std::vector<Fault> list;
+    OnFailure on_failure = OnFailure::wait;
+  };
+  Faults faults;
+
+  /// When workers are present.
+  struct PresencePatterns {
+    std::vector<const Availability*> patterns;  // by group (null: always); empty: all are, always
+    std::vector<std::uint32_t> group_of;        // [workers], with patterns
+    std::vector<Rank> first_of_group;           // likewise
+  };
+  PresencePatterns presence;
+
   std::uint64_t seed = 1;
 };
 

@@ -9,10 +9,10 @@ bool Updates::starts(StepOperation& operation, double per_byte) {
   const SimulatedCluster& cluster = run_.world.cluster;
   const bool server = !run_.world.is_worker(rank);
   // Each server steps on its own shard, an aggregator on a whole vector.
-  if (run_.world.is_server(rank)) per_byte /= static_cast<double>(cluster.servers);
+  if (run_.world.is_server(rank)) per_byte /= static_cast<double>(cluster.servers.count);
   const Time now = run_.world.now();
   const Time begin = server ? std::max(now, processors_.free_of(rank)) : now;
-  const Time end = begin + Time::from_seconds(per_byte * static_cast<double>(operation.fragment().share_of(cluster.state_bytes)));
+  const Time end = begin + Time::from_seconds(per_byte * static_cast<double>(operation.fragment().share_of(cluster.bytes.state)));
   if (end == now) return true;
   if (server) {
     processors_.free_of(rank) = end;
@@ -37,7 +37,7 @@ void Updates::cancel(StepOperation& operation) noexcept {
 
 bool Updates::start(CellStepOperation& operation) {
   const Rank rank = operation.node().self();
-  const Time span = Time::from_seconds(worker_seconds_per_byte(rank) * static_cast<double>(run_.world.cluster.state_bytes));
+  const Time span = Time::from_seconds(worker_seconds_per_byte(rank) * static_cast<double>(run_.world.cluster.bytes.state));
   if (span == Time()) {
     operation.begin_adding();
     return cell_.start(operation);

@@ -15,7 +15,7 @@ class Updates {
   /// True: it takes no time.
   bool start(StepOperation& operation) {
     const Rank rank = operation.node().self();
-    const double per_byte = run_.world.is_worker(rank) ? worker_seconds_per_byte(rank) : run_.world.cluster.server_update_seconds_per_byte;
+    const double per_byte = run_.world.is_worker(rank) ? worker_seconds_per_byte(rank) : run_.world.cluster.servers.update_seconds_per_byte;
     return per_byte == 0 || starts(operation, per_byte);
   }
   void due(StepOperation& operation);

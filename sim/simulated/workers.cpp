@@ -16,11 +16,11 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
       presence_(world.cluster),
       members_(plan.workers),
       enrolled_(plan.workers),
-      waits_(world.cluster.on_failure == OnFailure::wait) {
+      waits_(world.cluster.faults.on_failure == OnFailure::wait) {
   const auto workers = static_cast<std::size_t>(plan.workers);
   nodes_ = SparseArray<Node>(world.rank_bound());
   if (plan.invited || presence_.changes()) idle_.assign(workers, true);
-  if (world.cluster.faults.empty() && !presence_.changes()) return;
+  if (world.cluster.faults.list.empty() && !presence_.changes()) return;
   processes_.resize(workers);
   states_.assign(workers, State::member);
   lives_.resize(workers);
@@ -63,8 +63,8 @@ void Workers::wake_worker(Rank worker) {
 void Workers::spawn_server() { world_.simulation.spawn(scheme_.server(node(world_.workers))); }
 
 void Workers::spawn_aggregators() {
-  for (Rank k = 0; k < world_.cluster.aggregators; ++k)
-    world_.simulation.spawn(scheme_.aggregator(node(world_.cluster.first_aggregator + k)));
+  for (Rank k = 0; k < world_.cluster.aggregators.count; ++k)
+    world_.simulation.spawn(scheme_.aggregator(node(world_.cluster.aggregators.first + k)));
 }
 
 void Workers::kill(Rank worker) {

@@ -15,7 +15,7 @@ struct World {
       : cluster(std::move(its_cluster)),
         workers(its_workers),
         network(simulation.queue()),
-        transport(*cluster.fabric, network, *cluster.sharing, cluster.segments, cluster.connection_bytes_per_second) {
+        transport(*cluster.fabric, network, *cluster.sharing, cluster.protocol.segments, cluster.protocol.connection_bytes_per_second) {
     build_links(*cluster.fabric, network);
     simulation.attach(network);
     for (const TokenBucket& bucket : cluster.token_buckets)
@@ -27,12 +27,13 @@ struct World {
   Time now() const { return simulation.now(); }
   EventQueue& queue() { return simulation.queue(); }
   bool is_worker(Rank rank) const { return rank < workers; }
-  bool has_server() const { return cluster.servers > 0; }
+  bool has_server() const { return cluster.servers.count > 0; }
   /// One process stands for all servers.
   bool is_server(Rank rank) const { return rank == workers && has_server(); }
   /// Ranks are below it: workers, servers, aggregators.
   std::size_t rank_bound() const {
-    return index_of(cluster.aggregators > 0 ? cluster.first_aggregator + cluster.aggregators : workers + (has_server() ? 1 : 0));
+    return index_of(cluster.aggregators.count > 0 ? cluster.aggregators.first + cluster.aggregators.count
+                                                  : workers + (has_server() ? 1 : 0));
   }
 
   SimulatedCluster cluster;  // as described; `compute` moves on to Computations
