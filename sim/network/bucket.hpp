@@ -4,7 +4,7 @@
 
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/time.hpp"
-#include "sim/network/network.hpp"
+#include "sim/network/flow_request.hpp"
 
 namespace straggler::fluid {
 

@@ -12,8 +12,8 @@
 #include "sim/base/huge_pages.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/time.hpp"
+#include "sim/network/flow_request.hpp"
 #include "sim/network/link.hpp"
-#include "sim/network/network.hpp"
 
 namespace straggler::fluid {
 
@@ -216,7 +216,7 @@ class FlowTable {
   std::vector<Owner> owners_;
   FlowIndex vacant_ = none;            // the place that is taken next
   std::vector<FlowIndex> given_back_;  // taken after all those, the last one first
-  // When so many flows have gone while fewer than that were left, unused memory goes back; 0: it does not.
+  // Unused memory is returned after this many departures while fewer flows than `give_back_below_` are left; 0: never.
   std::size_t give_back_in_ = 0, give_back_below_ = 0;
   std::uint32_t first_generation_ = 1, first_stamp_ = 0;
   std::vector<std::unique_ptr<FarSide>> far_sides_;  // the largest number that was ever in use at once

@@ -75,7 +75,6 @@ enum class Disturbance : std::uint8_t { none, flows, capacity };
 
 /// One direction of a wire: one cache line, because a million workers have two million of them.
 /// `share()` is the level (rate per weight) at which its flows would fill it if it were the bottleneck of all of them.
-/// `share()` is the level (rate per weight) at which its flows would fill it if it were the bottleneck of all of them.
 struct alignas(64) Link {
   explicit Link(double bytes_per_tick) : capacity(bytes_per_tick) {}
 

@@ -16,7 +16,7 @@
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/ring.hpp"
 #include "sim/engine/time.hpp"
-#include "sim/network/network.hpp"
+#include "sim/network/flow_request.hpp"
 #include "sim/network/packet_sizes.hpp"
 
 namespace straggler::packets {
@@ -103,7 +103,7 @@ class Queues {
   static constexpr FlowId mark = FlowId{1} << 63;
   /// `request` has a route and bytes, weight 1 and no volumes.
   FlowId start(const FlowRequest& request, Arrival& arrival);
-  /// Packets under way travel on; nobody is told.
+  /// Packets in flight continue; the receiver is not notified.
   void cancel(FlowId name) noexcept;
 
   std::size_t messages() const { return size_; }        // started, not arrived, not cancelled

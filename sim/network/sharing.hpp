@@ -248,7 +248,7 @@ class Sharing {
   FlowTable& flows_;
   EventQueue& queue_;
   EventQueue::Kind timer_kind_;
-  static constexpr std::size_t cached_links = 512;  // so many are in the cache anyway
+  static constexpr std::size_t cached_links = 512;  // a table this small stays in the cache
   std::vector<Link, HugePages<Link>> links_;
   std::vector<Group> groups_;
   GroupHeap heap_;
