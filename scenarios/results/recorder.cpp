@@ -60,13 +60,14 @@ void Recorder::choice(Rank process, std::int32_t choice) {
   }
 }
 
-void Recorder::epoch(const EpochRecord& epoch) {
-  if (failed()) return;
+bool Recorder::epoch(const EpochRecord& epoch) {
+  if (failed()) return true;
   try {
     write_epoch(epoch, epochs_);
   } catch (const ResultsError&) {
     error_ = std::current_exception();
   }
+  return true;
 }
 
 void Recorder::span(Rank worker, Phase phase, Time start, Time end) {

@@ -6,21 +6,20 @@
 
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/trace.hpp"
-#include "sim/record/epoch_sink.hpp"
 #include "sim/record/record.hpp"
 
 namespace straggler {
 
 /// Writes epochs.csv during the run, order.csv and choices.csv too, and trace.json at the end, if requested. It is called from within the
 /// simulation and therefore never throws: the first error is kept, later output is dropped, and finish() throws the error.
-class Recorder final : public RecordSink, public EpochSink {
+class Recorder final : public RecordSink {
  public:
   Recorder(const ResultFolder& folder, bool order, bool trace);
 
   void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                     std::uint32_t steps, std::uint64_t samples) override;
   void choice(Rank process, std::int32_t choice) override;
-  void epoch(const EpochRecord& epoch) override;
+  bool epoch(const EpochRecord& epoch) override;
   void span(Rank worker, Phase phase, Time start, Time end) override;
   void message(const MessageTrace& message) override;
   void collective(const CollectiveTrace& collective) override;

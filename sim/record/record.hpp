@@ -165,6 +165,8 @@ class RecordSink {
   /// which branch of a wait won (0 or 1). If workers draw from one pool, process `ranks + w` makes worker w's draws: the samples between
   /// its last draw and this one.
   virtual void choice(Rank process, std::int32_t choice) = 0;
+  /// One row of epochs.csv, when the epoch ends. True: it is kept here, and not in the record.
+  virtual bool epoch(const EpochRecord&) { return false; }
   /// With `--trace` only: a worker's activity from `start` to `end`.
   virtual void span(Rank worker, Phase phase, Time start, Time end) = 0;
   /// With `--trace` only: this much time reported as computing was wasted, since its result was dropped.

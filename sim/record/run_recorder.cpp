@@ -5,8 +5,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "sim/record/epoch_sink.hpp"
-
 namespace straggler {
 
 namespace {
@@ -140,10 +138,7 @@ void RunRecorder::close_epoch(Time now) {
     epoch.mean_seconds[k] = static_cast<double>(sums[k] - epoch_sums_[k]) / static_cast<double>(Time::ticks_per_second) /
                             static_cast<double>(record_.workers.size());
   epoch.bytes_sent = bytes_.sent - epoch_bytes_;
-  if (auto* const elsewhere = dynamic_cast<EpochSink*>(sink_))
-    elsewhere->epoch(epoch);
-  else
-    record_.epochs_record.push_back(epoch);
+  if (!sink_ || !sink_->epoch(epoch)) record_.epochs_record.push_back(epoch);
   epoch_sums_ = sums;
   epoch_bytes_ = bytes_.sent;
   epoch_start_ = now;
@@ -220,8 +215,9 @@ void RunRecorder::check_accounts() const {
                        std::to_string(samples) + ": publish weights with the contributions of all the samples that they count");
   if (record_.samples + record_.dropped.samples > record_.samples_drawn)
     throw CountedTwice(
-        "more samples were counted or dropped than drawn: weights carry the contributions of all that they were made of until they are "
-        "published; take over others' weights by `blend`, and go on from weights that were sent by `without_contributions`");
+        "more samples were counted or dropped than drawn: weights carry their contributions until they are published; mix in others' "
+        "weights "
+        "with `blend`, and after sending weights continue from `without_contributions`");
   require(record_.statistics_bytes <= record_.bytes_sent, "more bytes of running statistics were sent than bytes");
   require(record_.bytes_sent == record_.bytes_received + record_.bytes_lost, "bytes sent are not bytes received and lost");
 }
