@@ -119,7 +119,7 @@ void EventQueue::move_first_head(HeapKey key) {
   insert_head(key);
 }
 
-void EventQueue::throw_scheduled_already() { throw std::logic_error("an event is scheduled that is scheduled already: cancel it first"); }
+void EventQueue::throw_scheduled_already() { throw std::logic_error("an event was scheduled twice; cancel it before scheduling it again"); }
 
 void EventQueue::put_behind(Event& event) {
   event.place_ = put_at_once({&event, event_kind, 0});
@@ -206,7 +206,7 @@ void EventQueue::prefetch(const Target& next) const {
 }
 
 void EventQueue::fire_instant() {
-  if (instant_.empty()) throw std::logic_error("the next event is asked for, but none is pending");
+  if (instant_.empty()) throw std::logic_error("fire_next() was called with no event pending");
   const Target target = instant_.front();
   instant_.pop_front();
   --instant_live_;

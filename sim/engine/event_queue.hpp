@@ -143,7 +143,6 @@ class EventQueue {
   static Time time_of(HeapKey key) { return Time::from_ticks(static_cast<std::int64_t>(key >> 64)); }
   /// When the first event of heap and lanes is due.
   Time first_stored() const { return std::min(time_of(heads_[lanes_in_use_]), time_of(heap_.top())); }
-  HeapKey first_key() const { return std::min(heads_[lanes_in_use_], heap_.top()); }
   /// A time after all events. Throws TimeOverflow(what) unless the run stops before the limit of time.
   Time beyond(const char* what) const;
   [[noreturn]] static void throw_scheduled_already();

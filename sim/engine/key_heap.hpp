@@ -47,8 +47,6 @@ class KeyHeap {
     }
   }
 
-  void replace_top(HeapKey key) { sift_down(root, key); }
-
   /// visit(HeapKey&) may change keys if their order stays.
   template <class Visit>
   void for_each(Visit visit) {

@@ -44,7 +44,7 @@ void OwnVersions::averaged(Rank teller, const Averaging& averaging) {
   average.number = averaging.number;
 }
 
-void OwnVersions::went(Rank rank) {
+void OwnVersions::remove(Rank rank) {
   Worker& worker = of(rank);
   worker.in = false;
   worker.averager = nobody;
@@ -66,7 +66,7 @@ void OwnVersions::forget_averages(Rank rank) {
       if (each.average && each.other == rank) each.other = nobody;
 }
 
-Weights OwnVersions::comes(Rank rank, Weights weights) {
+Weights OwnVersions::readmit(Rank rank, Weights weights) {
   Worker& worker = of(rank);
   WeightsState& state = weights.edit();
   if (rule_ == Versions::lockstep) state.version = ++highest_;

@@ -51,9 +51,9 @@ class OwnVersions {
   /// The worker's next weights: a PublishOperation's.
   void publish(Rank worker, const Weights& weights, const Contributions& made, Time when);
   /// It is no longer a member.
-  void went(Rank worker);
-  /// It is in again, from `weights`. Returns them under the number at which it takes part.
-  Weights comes(Rank worker, Weights weights);
+  void remove(Rank worker);
+  /// It is a member again, from `weights`. Returns them under the number at which it takes part.
+  Weights readmit(Rank worker, Weights weights);
   /// The next complete version; call until there is none.
   std::optional<Version> next();
 

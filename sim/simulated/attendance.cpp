@@ -5,14 +5,14 @@
 namespace straggler {
 
 /// One worker, from its invitation until its reply has left; or, once it was lost, until it is present again.
-class Attendance::Story final : public Event {
+class Attendance::Participation final : public Event {
  public:
-  Story(Attendance& attendance, Rank worker) : attendance_(attendance), worker_(worker) {}
-  ~Story() = default;
+  Participation(Attendance& attendance, Rank worker) : attendance_(attendance), worker_(worker) {}
+  ~Participation() = default;
   bool away = false;
 
  private:
-  void happen() override { away ? attendance_.is_back(worker_) : attendance_.goes(worker_); }
+  void happen() override { away ? attendance_.readmit(worker_) : attendance_.lose(worker_); }
   Attendance& attendance_;
   Rank worker_;
 };
@@ -41,39 +41,39 @@ void Attendance::begin() {
 }
 
 void Attendance::invited(Rank worker) {
-  if (const auto known = stories_.find(worker); known != stories_.end()) {
+  if (const auto known = participations_.find(worker); known != participations_.end()) {
     if (!known->second->away) return;
-    is_back(worker);  // at this very moment
+    readmit(worker);  // at this very moment
   }
   const Time until = run_.workers.presence().until(worker, run_.world.now());
   if (until >= Time::limit()) return;
-  const auto story = stories_.emplace(worker, std::make_unique<Story>(*this, worker)).first;
-  run_.world.queue().at(until, *story->second);
+  const auto participation = participations_.emplace(worker, std::make_unique<Participation>(*this, worker)).first;
+  run_.world.queue().at(until, *participation->second);
 }
 
 void Attendance::answered(Rank worker) {
-  const auto known = stories_.find(worker);
-  if (known != stories_.end() && !known->second->away) stories_.erase(known);
+  const auto known = participations_.find(worker);
+  if (known != participations_.end() && !known->second->away) participations_.erase(known);
 }
 
 /// It is lost to the round: its work is wasted, and its sends break off.
-void Attendance::goes(Rank worker) {
-  Story& story = *stories_.at(worker);
-  story.away = true;
+void Attendance::lose(Rank worker) {
+  Participation& participation = *participations_.at(worker);
+  participation.away = true;
   run_.books.client_lost();
   run_.workers.rest(worker);
-  post_office_.worker_went(worker, true);
+  post_office_.remove_worker(worker, true);
   run_.books.times().set_down(worker, run_.world.now(), true);
   computations_.set_down(worker, true);
   const Time back = run_.workers.presence().until(worker, run_.world.now());
-  if (back < Time::limit()) run_.world.queue().at(back, story);
+  if (back < Time::limit()) run_.world.queue().at(back, participation);
   post_office_.tell_of_members();
 }
 
-void Attendance::is_back(Rank worker) {
+void Attendance::readmit(Rank worker) {
   run_.books.times().set_down(worker, run_.world.now(), false);
   computations_.set_down(worker, false);
-  stories_.erase(worker);
+  participations_.erase(worker);
 }
 
 void Attendance::await_comers() {

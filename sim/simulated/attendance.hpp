@@ -22,19 +22,19 @@ class Attendance final : private InvitationWatch {
   void await_comers();
 
  private:
-  class Story;
+  class Participation;
   class Comer;
   // InvitationWatch
   void invited(Rank worker) override;
   void answered(Rank worker) override;
 
-  void goes(Rank worker);
-  void is_back(Rank worker);
+  void lose(Rank worker);
+  void readmit(Rank worker);
 
   const SimulatedRun run_;
   PostOffice& post_office_;
   Computations& computations_;
-  std::unordered_map<Rank, std::unique_ptr<Story>> stories_;  // of invited workers, and of those that were lost and are away
+  std::unordered_map<Rank, std::unique_ptr<Participation>> participations_;  // of invited workers, and of those that were lost and are away
   std::unique_ptr<Comer> comer_;
 };
 

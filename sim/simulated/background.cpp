@@ -16,10 +16,10 @@ void Background::begin() {
   const std::vector<BackgroundTraffic>& all = world_.cluster.background;
   on_.resize(all.size());
   world_.bystanders.timers += all.size();
-  for (std::size_t i = 0; i < all.size(); ++i) world_.simulation.spawn(story(all[i], i));
+  for (std::size_t i = 0; i < all.size(); ++i) world_.simulation.spawn(run(all[i], i));
 }
 
-Process Background::story(const BackgroundTraffic& traffic, std::size_t number) {
+Process Background::run(const BackgroundTraffic& traffic, std::size_t number) {
   const std::uint64_t stream = RandomStream::stream_key(world_.cluster.seed, "background/" + std::to_string(number));
   const auto length = [&](Time mean, std::uint64_t draw) {
     if (!traffic.random) return mean;

@@ -19,7 +19,7 @@ class Background final {
   struct Endless final : Arrival {
     void arrived() override {}
   };
-  Process story(const BackgroundTraffic& traffic, std::size_t number);
+  Process run(const BackgroundTraffic& traffic, std::size_t number);
 
   World& world_;
   Endless endless_;

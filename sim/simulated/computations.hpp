@@ -31,7 +31,7 @@ class Computations {
   std::size_t due(ComputeOperation& operation);
   /// It is cancelled: its computing is wasted.
   void stop(ComputeOperation& operation) noexcept;
-  /// It stops loading.
+  /// False: it waits for its batch.
   bool computes(const ComputeOperation& operation) const { return operation.milestone() != loading; }
 
   /// True: the samples are there.

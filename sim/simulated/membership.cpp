@@ -23,7 +23,7 @@ Membership::Membership(const SimulatedRun& run, PostOffice& post_office, Reducti
     run_.workers.set_enrolled(fault.worker, false);
     run_.books.times().set_down(fault.worker, Time(), true);
     computations_.set_down(fault.worker, true);
-    publications_.worker_went(fault.worker);
+    publications_.remove_worker(fault.worker);
   }
 }
 
@@ -131,13 +131,13 @@ void Membership::take_out(Rank worker, State becomes) {
   if (was_in) run_.workers.kill(worker);
   ready_.erase(std::remove(ready_.begin(), ready_.end(), worker), ready_.end());
   // Its sends break off, unless it leaves in good order; bytes that have left arrive; later arrivals are lost.
-  post_office_.worker_went(worker, becomes == State::crashed);
+  post_office_.remove_worker(worker, becomes == State::crashed);
   if (was_up) {
     run_.books.times().set_down(worker, run_.world.now(), true);
     computations_.set_down(worker, true);
   }
   reductions_.membership_changed(worker);
-  if (publications_.worker_went(worker)) return;
+  if (publications_.remove_worker(worker)) return;
   post_office_.tell_of_members();
   start_ready();  // the exchange that they waited for may have broken off
   const auto comes = [this](Rank rank) { return run_.workers.state(rank) == State::coming || to_come_[static_cast<std::size_t>(rank)]; };
@@ -194,7 +194,7 @@ void Membership::start(Rank worker) {
   run_.workers.begin_life(worker);
   Node& node = run_.workers.node(worker);
   const Rank source = run_.world.has_server() ? run_.world.workers : run_.workers.first_member();
-  const Weights state = publications_.worker_comes(worker, publications_.state_of(source));
+  const Weights state = publications_.readmit_worker(worker, publications_.state_of(source));
   // Others that have no server hold the weights whole, and it must have the same.
   node.start_from(run_.world.has_server() ? node.algebra().as_sent(state) : state);
   node.optimizer().state() = optimizer_of(source);

@@ -53,7 +53,7 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
     in_parts = true;
     return *parts_;
   }
-  /// So many flows begin: where their names go.
+  /// Starts `count` flows. Returns the array for their ids.
   FlowId* begin_flows(std::size_t count) {
     stage = Stage::flowing;
     if (count == 1 && !in_parts) return &flow_;
@@ -376,18 +376,18 @@ void PostOffice::transfer_state(Rank source, Rank worker, Payload state) {
   dispatch(std::move(delivery));
 }
 
-void PostOffice::worker_went(Rank worker, bool crashed) {
+void PostOffice::remove_worker(Rank worker, bool its_sends) {
   if (auto* mail = mail_.find(index_of(worker))) mail->clear();
   std::vector<Delivery*> lost;
   for (InFlightMessage& message : in_flight_) {
     auto& delivery = static_cast<Delivery&>(message);
-    const bool broken_off = delivery.from == worker && crashed && delivery.stage != Delivery::Stage::travelling;
+    const bool broken_off = delivery.from == worker && its_sends && delivery.stage != Delivery::Stage::travelling;
     if (delivery.to == worker || broken_off) lost.push_back(&delivery);
   }
   for (Delivery* delivery : lost) lose(*delivery);
   coding_.forget(worker);
   // Messages that it sent before are not read any more: an answer would reach another life of it.
-  if (crashed) forget_mail_from(worker);
+  if (its_sends) forget_mail_from(worker);
 }
 
 void PostOffice::forget_mail_from(Rank worker) {

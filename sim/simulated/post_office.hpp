@@ -68,8 +68,8 @@ class PostOffice {
   /// The operation no longer waits for its message to have left.
   static void forget(SendOperation& operation) noexcept;
 
-  /// `worker` is no longer a member. Messages to it are lost; if it `crashed`, also those from it whose last byte had not left.
-  void worker_went(Rank worker, bool crashed);
+  /// `worker` is no longer a member. Messages to it are lost; with `its_sends`, also those from it whose last byte had not left.
+  void remove_worker(Rank worker, bool its_sends);
   /// It is about to restart: its earlier messages are ignored.
   void forget_former_life(Rank worker);
   /// The life of `worker` that sent the message `node` took last from it; any life if it has taken nothing.

@@ -155,8 +155,8 @@ bool Publications::record_own() {
   return false;
 }
 
-bool Publications::worker_went(Rank worker) {
-  if (own_) own_->went(worker);
+bool Publications::remove_worker(Rank worker) {
+  if (own_) own_->remove(worker);
   return over_ || (own_ && record_own());
 }
 
@@ -164,6 +164,6 @@ Weights Publications::state_of(Rank source) const {
   return own_ && source != anyone ? own_->current(source) : recorder_.latest_with_value();
 }
 
-Weights Publications::worker_comes(Rank worker, const Weights& state) { return own_ ? own_->comes(worker, state) : state; }
+Weights Publications::readmit_worker(Rank worker, const Weights& state) { return own_ ? own_->readmit(worker, state) : state; }
 
 }  // namespace straggler

@@ -15,8 +15,7 @@ class Publications {
  public:
   /// Live nodes of lineage without a value above which the math plane is asked to catch up.
   static constexpr std::size_t lineage_window = 2048;
-  /// Updates by which a worker may be ahead of the order of versions in a replay where workers come and go: the worker that should publish
-  /// the next version may never return.
+  /// In a replay: updates that a worker may queue before its turn. The worker whose turn it is may never return.
   static constexpr std::size_t furthest_ahead = 10'000;
 
   /// All outlive this. `recorder`: gets the versions. `reduction` null: workers do not reduce; `evaluator` null: timing alone.
@@ -46,11 +45,11 @@ class Publications {
   void evaluate_every(Time span);
 
   /// `worker` is no longer a member: versions may be complete without it. True: the stop rule is met.
-  bool worker_went(Rank worker);
+  bool remove_worker(Rank worker);
   /// The starting state of a worker that gets its state from `source`; `anyone` if no member is left.
   Weights state_of(Rank source) const;
   /// `worker` is in, from that state. Returns the weights that it starts from.
-  Weights worker_comes(Rank worker, const Weights& state);
+  Weights readmit_worker(Rank worker, const Weights& state);
   /// Number of the weights with which its present life began, where workers have their own; otherwise 0.
   std::uint64_t first_version(Rank worker) const { return own_ ? own_->first(worker) : 0; }
   bool own_versions() const { return own_.has_value(); }

@@ -69,7 +69,7 @@ std::unique_ptr<CollectiveSchedule> Reduction::make_schedule(std::uint64_t bytes
     shape.host_of.clear();
     for (const Rank member : members) shape.host_of.push_back(cluster.collective.shape.host_of[static_cast<std::size_t>(member)]);
   }
-  // Without a failed worker the hosts may not have equally many any more.
+  // After a failure hosts may have unequal numbers of workers.
   const CollectiveEntry& entry = cluster.collective.all_reduce->unfit(shape).empty() ? *cluster.collective.all_reduce
                                                                                      : Registry<CollectiveEntry>::instance().at("ring");
   return entry.make(bytes, shape, cluster.collective.uniform,

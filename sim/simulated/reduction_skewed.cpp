@@ -50,11 +50,11 @@ void ReductionSkewed::cancel(Operation& operation) noexcept {
 }
 
 void ReductionSkewed::membership_changed(Rank worker) {
-  throw std::logic_error("worker " + std::to_string(worker) + " is in no more, and all-reduces that start as they come need all workers");
+  throw std::logic_error("worker " + std::to_string(worker) + " has left, but all-reduces with start: as_they_come need every worker");
 }
 
 std::uint32_t ReductionSkewed::start(Rank worker) {
-  throw std::logic_error("worker " + std::to_string(worker) + " comes later, and all-reduces that start as they come need all workers");
+  throw std::logic_error("worker " + std::to_string(worker) + " joins later, but all-reduces with start: as_they_come need every worker");
 }
 
 const CollectiveSchedule& ReductionSkewed::schedule_for(std::uint64_t bytes) {

@@ -43,8 +43,8 @@ Reduction& Reductions::of(const Operation& operation) {
   if (run_.world.cluster.collective.as_they_come && run_.world.workers > 1 &&
       (group || !main_ || operation.kind() == Operation::Kind::all_gather))
     throw UnsupportedOperation(operation.node().name() +
-                               " calls a collective over a group, beside a server, or an all-gather; these do not start as workers come; "
-                               "take cluster.network.collective.start: together");
+                               " calls a collective over a group, beside a server, or an all-gather; these cannot use start: as_they_come; "
+                               "set cluster.network.collective.start: together");
   if (Reduction* known = find(operation)) return *known;
   return *(groups_[list_of(group)] = std::make_unique<ReductionGroup>(run_, post_office_, group, main_ != nullptr));
 }

@@ -8,8 +8,8 @@ namespace straggler {
 void UpdateWatch::refuse(const std::string& work) const {
   if (empty_updates_ > 0)
     throw NoUpdates(work + " and " + readable_count(empty_updates_) +
-                    " updates without a sample in them: a run of epochs stops by samples; let gradients be in time to count, or set "
-                    "training.stop.updates or simulated_time");
+                    " updates without a sample in them: a run of epochs stops by samples; make gradients arrive in time to be "
+                    "counted, or set training.stop.updates or simulated_time");
   throw NoUpdates(
       work +
       " and no update: a run counts updates by node.publish(weights), and stops by them; publish the weights of each update, or "
@@ -40,9 +40,8 @@ void UpdateWatch::look_at_steps(const Node& node, const Weights& latest) {
 }
 
 void PollWatch::refuse(const Node& node) const {
-  throw Standstill(node.name() + " polls again and again: " + readable_count(count_) + " polls at " +
-                   format_quantity(at_.seconds(), Dimension::time) +
-                   ", where time stands still; wait for a message, or for a timer of more than no time");
+  throw Standstill(node.name() + " polls without time passing (" + readable_count(count_) + " polls at " +
+                   format_quantity(at_.seconds(), Dimension::time) + "); wait for a message, or use a timer above 0");
 }
 
 }  // namespace straggler

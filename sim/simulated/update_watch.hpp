@@ -1,4 +1,4 @@
-// Ends a run that would never end: only updates, or their samples, could stop it, and a scheme works on and on without any.
+// Aborts a run that can never stop: its stop rule counts updates or samples, and the scheme makes none.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Standstill : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Work without an update that no right scheme does, by far.
+/// Limits on work without an update. No correct scheme comes near them.
 struct UpdatePatience {
   std::uint64_t steps = 20'000;       // of servers and aggregators together; weights that nobody publishes carry a contribution of each
   std::uint64_t gradients = 100'000;  // of each worker, on average
@@ -71,11 +71,11 @@ class UpdateWatch {
   std::uint64_t empty_updates_ = 0;          // published since
 };
 
-/// Counts what takes no time, and may be repeated for ever: a poll, or a timer of no time.
+/// Counts actions that take no simulated time (polls, zero timers) and could repeat forever.
 class PollWatch {
  public:
   explicit PollWatch(Rank workers) : most_(100'000 + 10 * static_cast<std::uint64_t>(workers)) {}
-  /// Throws Standstill where all processes together have polled far more often at this moment than a right scheme does.
+  /// Throws Standstill where all processes together have polled far more often at this moment than any correct scheme.
   void polls(const Node& node, Time now) {
     if (now != at_) count_ = 0;
     at_ = now;

@@ -20,14 +20,14 @@ VaryingLinks::VaryingLinks(World& world) : world_(world) {
 void VaryingLinks::begin() {
   ++world_.bystanders.timers;
   draw(0);
-  world_.simulation.spawn(story());
+  world_.simulation.spawn(run());
 }
 
 void VaryingLinks::draw(std::uint64_t span) {
   for (const Link& link : links_) world_.network.set_capacity(link.id, link.bytes_per_second / link.jitter->factor(link.stream, span));
 }
 
-Process VaryingLinks::story() {
+Process VaryingLinks::run() {
   for (std::uint64_t span = 1;; ++span) {
     co_await world_.simulation.delay(world_.cluster.link_jitter.every);
     if (world_.only_bystanders()) break;

@@ -24,7 +24,7 @@ class VaryingLinks final {
     std::uint64_t stream;
     std::unique_ptr<Jitter> jitter;
   };
-  Process story();
+  Process run();
   void draw(std::uint64_t span);
 
   World& world_;

@@ -84,8 +84,7 @@ class Workers {
     ++lives_[index_of(worker)];
     out_of_step_[index_of(worker)] = true;
   }
-  /// It has been in from the beginning, or has since taken part in an all-reduce over all workers: it is at the same point of the scheme's
-  /// program as the others.
+  /// It is at the same step of the scheme as the others: a member from the start, or since an all-reduce over all workers.
   bool in_step(Rank worker) const { return out_of_step_.empty() || !out_of_step_[index_of(worker)]; }
   void comes_in_step(Rank worker) {
     if (!out_of_step_.empty()) out_of_step_[index_of(worker)] = false;

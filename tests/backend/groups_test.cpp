@@ -156,7 +156,7 @@ TEST_CASE("collectives over groups that start as workers come are refused in one
     lines = errors.lines();
   }
   REQUIRE(lines.size() == 1);
-  CHECK(lines.front().ends_with("these do not start as workers come; take cluster.network.collective.start: together"));
+  CHECK(lines.front().ends_with("these cannot use start: as_they_come; set cluster.network.collective.start: together"));
 }
 
 TEST_CASE("groups, then all: several workers crash, leave and join, and no worker waits for ever") {

@@ -82,7 +82,7 @@ class History {
     for (const Weights& weights : versions_.counted()) keys.push_back(weights->value.key());
     return keys;
   }
-  void comes(Rank worker, Rank from) { mine_[static_cast<std::size_t>(worker)] = versions_.comes(worker, versions_.current(from)); }
+  void readmit(Rank worker, Rank from) { mine_[static_cast<std::size_t>(worker)] = versions_.readmit(worker, versions_.current(from)); }
   std::uint64_t number(Rank worker) const { return mine_[static_cast<std::size_t>(worker)]->version; }
   OwnVersions& versions() { return versions_; }
   /// The next version's contributors; none: there is no complete one.
@@ -142,10 +142,10 @@ TEST_CASE("versions in lockstep: when the worker that others wait for goes, thei
   run.publish(0, 2);
   run.publish(1, 3);
   CHECK(run.next().empty());
-  run.versions().went(2);  // it had published nothing
+  run.versions().remove(2);  // it had published nothing
   CHECK(run.next() == Ranks{0, 1});
   CHECK(run.next().empty());
-  run.versions().went(0);
+  run.versions().remove(0);
   run.publish(1, 4);
   CHECK(run.next() == Ranks{0, 1});
   run.publish(1, 5);
@@ -155,17 +155,17 @@ TEST_CASE("versions in lockstep: when the worker that others wait for goes, thei
 
 TEST_CASE("versions in lockstep: a worker that comes starts beyond all numbers in use; a number that no worker publishes is left out") {
   History run(Versions::lockstep, 2);
-  run.versions().went(1);
+  run.versions().remove(1);
   run.publish(0, 1);
   run.publish(0, 2);
   CHECK(run.next() == Ranks{0});
   CHECK(run.next() == Ranks{0});
-  run.comes(1, 0);
+  run.readmit(1, 0);
   CHECK(run.number(1) == 3);
   CHECK(run.versions().first(1) == 3);
   run.publish(1, 3);  // number 4, of which worker 0 has yet to publish its own
   CHECK(run.next().empty());
-  run.versions().went(0);
+  run.versions().remove(0);
   CHECK(run.next() == Ranks{1});  // number 3 is nobody's: this is version 3
   CHECK(run.last().number == 4);
   CHECK(run.last().weights->version == 3);
@@ -189,10 +189,10 @@ TEST_CASE("free-running versions: each publication is one, and the latest weight
   REQUIRE(current.size() == 3);
   CHECK(current[1]->value.key() == key_of(1, 2));
   CHECK(current[2]->value.key() == key_of(8, 0));
-  run.versions().went(1);
+  run.versions().remove(1);
   CHECK(run.versions().counted().size() == 2);
-  run.versions().went(0);
-  run.versions().went(2);
+  run.versions().remove(0);
+  run.versions().remove(2);
   CHECK(run.versions().counted().size() == 1);  // of the last that was in
 }
 
@@ -253,7 +253,7 @@ TEST_CASE("free-running versions: a replay forces who makes them, until the next
   run.publish(2, 4);
   run.publish(0, 5);
   CHECK(run.next().empty());
-  run.versions().went(1);
+  run.versions().remove(1);
   CHECK(run.next() == Ranks{2});
   CHECK(run.next() == Ranks{0});
 }
@@ -261,14 +261,14 @@ TEST_CASE("free-running versions: a replay forces who makes them, until the next
 TEST_CASE("free-running versions: an average with one that has gone counts for the other alone") {
   History run(Versions::free_running, 3);
   run.averaged(1, 0, 0, 1);
-  run.versions().went(0);
+  run.versions().remove(0);
   run.averaged(1, 2, 0, 2);
   run.answered(1, 2, 2);
   run.publish(1, 1);
   CHECK(run.next() == Ranks{1});
   CHECK(run.counted() == std::vector<Key>{key_of(1, 1), average_key(2)});
   run.averaged(1, 2, 0, 3);  // of another life: there is none such
-  run.versions().went(1);
+  run.versions().remove(1);
   run.publish(2, 2);
   CHECK(run.next() == Ranks{2});
   CHECK(run.counted() == std::vector<Key>{key_of(2, 1)});
