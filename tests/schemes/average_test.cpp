@@ -144,8 +144,9 @@ TEST_CASE("what is said of an entry is what its parameter does, and its default 
                                                              : Average::choice.of(variant.parameters)));
   }
   CHECK(said > 9);
-  for (const auto& [kind, average] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& scheme : std::vector<std::pair<std::string, std::string>>{
            {"fedavg", "by_samples"}, {"fednova", "by_samples"}, {"scaffold", "plain"}, {"feddyn", "plain"}, {"fedbuff", "plain"}}) {
+    const std::string &kind = scheme.first, &average = scheme.second;
     CAPTURE(kind);
     const auto key = [&](const std::string& more) {
       return run(bowl("{kind: " + kind + ", clients: 3, local_steps: 1" + more + "}", points.data(true), 5)).record.weights_key;
