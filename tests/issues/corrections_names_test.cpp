@@ -74,7 +74,7 @@ TEST_CASE("a colon without a blank after it is named in the error") {
 }
 
 TEST_CASE("synchronous SGD is found by its other names") {
-  for (const char* name : {"bsp", "BSP", "ddp", "sync", "sync_sgd", "synchronous", "sgd"})
+  for (const char* name : {"bsp", "BSP", "sync", "sync_sgd", "synchronous", "sgd"})
     check_meant("training.scheme=" + std::string(name), "'ssgd'");
   check_meant("training.scheme={kind: async}", "'asgd'");
   check_meant("training.scheme=federated_averaging", "'fedavg'");
