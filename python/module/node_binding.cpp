@@ -268,6 +268,11 @@ void define_membership(py::class_<NodeObject>& node) {
       [](const NodeObject& self, Rank worker, std::uint64_t version) { return self.node().takes_part(worker_rank(self, worker), version); },
       py::arg("worker"), py::arg("version"), "Where workers publish weights of their own: it began no later than with that version.");
   node.def(
+      "is_in",
+      [](const NodeObject& self, Rank worker, std::uint64_t version) { return self.node().is_in(worker_rank(self, worker), version); },
+      py::arg("worker"), py::arg("version"),
+      "Where workers publish weights of their own: it is in at that version; all who begin the version agree on that.");
+  node.def(
       "averaged_with",
       [](NodeObject& self, const WeightsObject& theirs, const WeightsObject& mixed) {
         if (theirs.sender.rank == anyone) throw std::invalid_argument("these weights were not received");

@@ -71,6 +71,7 @@ Weights OwnVersions::readmit(Rank rank, Weights weights) {
   WeightsState& state = weights.edit();
   if (rule_ == Versions::lockstep) state.version = ++highest_;
   worker.first = worker.published = state.version;
+  gaps_.end(rank, worker.first);
   worker.counted_version = latest_->version;
   worker.in = true;
   worker.current = worker.counted = weights;

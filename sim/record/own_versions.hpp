@@ -26,6 +26,7 @@
 
 #include "sim/engine/time.hpp"
 #include "sim/training/backend.hpp"
+#include "sim/training/gaps.hpp"
 #include "sim/training/versions.hpp"
 
 namespace straggler {
@@ -52,6 +53,9 @@ class OwnVersions {
   void publish(Rank worker, const Weights& weights, const Contributions& made, Time when);
   /// It is no longer a member.
   void remove(Rank worker);
+  /// Lockstep: the others do without it from the first number that nobody has reached, or from the beginning.
+  void is_out(Rank worker) { gaps_.begin(worker, highest_ + 1); }
+  void is_out_from_the_beginning(Rank worker) { gaps_.begin(worker, 0); }
   /// It is a member again, from `weights`. Returns them under the number at which it takes part.
   Weights readmit(Rank worker, Weights weights);
   /// The next complete version; call until there is none.
@@ -70,6 +74,8 @@ class OwnVersions {
   std::vector<Weights> counted() const;
   /// Publications of the worker that are in no version yet.
   std::size_t waiting(Rank worker) const { return of(worker).waiting.size(); }
+  /// Lockstep: it takes part at that number. Where that number has been reached, the answer does not change.
+  bool is_in(Rank worker, std::uint64_t number) const { return !gaps_.hold(worker, number); }
   /// The number of the weights with which its present life began.
   std::uint64_t first(Rank worker) const { return of(worker).first; }
 
@@ -115,6 +121,7 @@ class OwnVersions {
 
   Versions rule_;
   std::vector<Worker> workers_;
+  Gaps gaps_;                  // lockstep
   Weights latest_;             // of the run
   std::uint64_t number_ = 0;   // lockstep: of the latest version, among publications
   std::uint64_t highest_ = 0;  // the highest number that any worker has reached

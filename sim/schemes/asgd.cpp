@@ -39,6 +39,23 @@ class ReadWeights {
   std::vector<Weights> read_;  // [workers]
 };
 
+/// s(τ).
+double damping(Staleness rule, Rank workers, std::uint64_t staleness) {
+  const double tau = std::max(1.0, static_cast<double>(staleness));
+  switch (rule) {
+    case Staleness::inverse:
+      return 1 / tau;
+    case Staleness::inverse_sqrt:
+      return 1 / std::sqrt(tau);
+    case Staleness::adaptive:
+      return std::min(1.0, workers / tau);
+    case Staleness::none:
+    case Staleness::delay_compensated:
+      break;
+  }
+  return 1;
+}
+
 class Asgd final : public Scheme {
  public:
   explicit Asgd(const Parameters& parameters)
@@ -78,9 +95,8 @@ class Asgd final : public Scheme {
 
   Gradient damped(Node& node, const Gradient& gradient, std::uint64_t staleness) const {
     if (staleness_ == Staleness::none || staleness <= 1) return gradient;
-    const double tau = static_cast<double>(staleness);
-    if (staleness_ == Staleness::adaptive) return node.algebra().scaled(gradient, std::min(1.0, node.workers() / tau));
-    return node.weighted_sum({gradient}, {staleness_ == Staleness::inverse ? 1 / tau : 1 / std::sqrt(tau)});
+    const double share = damping(staleness_, node.workers(), staleness);
+    return staleness_ == Staleness::adaptive ? node.algebra().scaled(gradient, share) : node.weighted_sum({gradient}, {share});
   }
 
   /// g + λ g⊙g⊙(w - w_read).
@@ -114,6 +130,8 @@ const Register<SchemeEntry> entry({
                         return parameters.has("max_delay") ? std::optional(static_cast<std::uint64_t>(parameters.count("max_delay")) - 1)
                                                            : std::nullopt;
                       }},
+    .damping = [](const Parameters& parameters, const TrainingPlan& plan,
+                  std::uint64_t staleness) { return damping(staleness_choice.of(parameters), plan.workers, staleness); },
     .traffic = {.text = "2 d, and 2 d per dropped gradient",
                 .bytes =
                     [](const Parameters&, const TrainingPlan&) {

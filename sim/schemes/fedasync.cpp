@@ -29,6 +29,19 @@ class FedAsync final : public Scheme {
                                         : 0.5),
         b_(parameters.number("b")) {}
 
+  /// s(τ).
+  double damping(double tau) const {
+    switch (damping_) {
+      case Damping::constant:
+        return 1;
+      case Damping::polynomial:
+        return std::pow(tau + 1, -a_);
+      case Damping::hinge:
+        return tau <= b_ ? 1 : 1 / (a_ * (tau - b_) + 1);
+    }
+    throw std::logic_error("no such damping");
+  }
+
  private:
   Process worker(Node& node) const override {
     Weights weights = node.initial_weights();
@@ -58,18 +71,6 @@ class FedAsync final : public Scheme {
       const std::vector<Peer> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
       for (const Peer& client : invited) co_await answers_.send(node, client, weights);
     }
-  }
-
-  double damping(double tau) const {
-    switch (damping_) {
-      case Damping::constant:
-        return 1;
-      case Damping::polynomial:
-        return std::pow(tau + 1, -a_);
-      case Damping::hinge:
-        return tau <= b_ ? 1 : 1 / (a_ * (tau - b_) + 1);
-    }
-    throw std::logic_error("no such damping");
   }
 
   FederatedRounds rounds_;
@@ -102,6 +103,8 @@ const Register<SchemeEntry> entry({
         "for fresh ones, where the paper's is 1.",
     .waits = "nobody",
     .staleness = unbounded_staleness(),
+    .damping = [](const Parameters& parameters, const TrainingPlan&,
+                  std::uint64_t staleness) { return FedAsync(parameters).damping(static_cast<double>(staleness)); },
     .traffic = {.text = "2 d",
                 .bytes =
                     [](const Parameters&, const TrainingPlan&) {

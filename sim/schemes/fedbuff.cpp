@@ -19,6 +19,9 @@ std::int64_t concurrency_of(const Parameters& parameters, Rank workers) {
   return FederatedRounds(parameters).clients_of(workers);
 }
 
+/// s(τ).
+double damping(std::uint64_t staleness) { return 1 / std::sqrt(1 + static_cast<double>(staleness)); }
+
 class FedBuff final : public Scheme {
  public:
   explicit FedBuff(const Parameters& parameters)
@@ -71,8 +74,7 @@ class FedBuff final : public Scheme {
     const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
     std::vector<double> shares;
     for (std::size_t i = 0; i < changes.size(); ++i) {
-      const double tau = static_cast<double>(weights->version - changes[i]->version());
-      shares.push_back(counts[i] / std::sqrt(1 + tau) / all);
+      shares.push_back(damping(weights->version - changes[i]->version()) * counts[i] / all);
     }
     return node.weighted_sum(changes, shares);
   }
@@ -112,6 +114,7 @@ const Register<SchemeEntry> entry({
         "less.",
     .waits = "nobody",
     .staleness = unbounded_staleness(),
+    .damping = [](const Parameters&, const TrainingPlan&, std::uint64_t staleness) { return damping(staleness); },
     .traffic = {.text = "2 K d",
                 .bytes =
                     [](const Parameters& parameters, const TrainingPlan&) {

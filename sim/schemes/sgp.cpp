@@ -7,10 +7,12 @@
 // directed exponential graph, one peer).
 //
 // While all workers are in, each gets one message per step, so every weight stays 1 and x_i is the estimate. If workers go, this changes: a
-// worker whose next peer has gone sends to the first member after it, so one worker may get two messages and another none. The weights then
-// give each worker's share of the total. They always add up to p (push_weight.hpp): the worker that averages next takes the weight that was
-// lost with a worker, or with a message from it or to it, at its own estimate. A worker that comes back begins with weight 0, unless some
-// is left to take, and keeps the weights it was sent as its estimate until it gets its first share.
+// worker whose next peer is out sends to the first worker after it that is in, so one worker may get two messages and another none. All
+// agree who is in at a step (Node::is_in), so each knows who sends to it, and waits for them: nobody runs ahead of the one before it. The
+// weights then give each worker's share of the total. They always add up to p (push_weight.hpp): the worker that averages next takes the
+// weight that was lost with a worker, or with a message from it or to it, at its own estimate. A worker that comes back begins with weight
+// 0, unless some is left to take, and keeps the weights it was sent as its estimate until it gets its first share.
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -67,30 +69,44 @@ class Sgp final : public Scheme {
     return distances == 0 ? 0 : static_cast<Rank>(std::uint64_t{1} << (version % distances));
   }
 
-  /// The receiver of this worker's message in that step: the first worker at that distance or beyond it that takes part. None: it is alone.
+  /// The receiver of this worker's message in that step: the first worker at that distance or beyond it that is in. None: it is alone.
   static std::optional<Rank> peer_of(const Node& node, std::uint64_t version) {
     const Rank distance = distance_at(version, node.workers());
     for (Rank k = 0; k < node.workers(); ++k) {
       const Rank rank = (node.self() + distance + k) % node.workers();
-      if (rank != node.self() && node.takes_part(rank, version)) return rank;
+      if (rank != node.self() && node.is_in(rank, version)) return rank;
     }
     return std::nullopt;
   }
 
-  /// The shares that arrive in that step: the one from its peer, for which it waits while it may still come, and, if workers go, all others
-  /// that have arrived by then. `early`: shares of senders that are ahead, kept until this worker gets there.
+  /// The senders to this worker in that step: those at that distance before it, or before the workers in front of it that are out.
+  static std::vector<Rank> sources_of(const Node& node, std::uint64_t version) {
+    const Rank workers = node.workers(), distance = distance_at(version, workers);
+    std::vector<Rank> sources;
+    std::vector<Rank> between;  // that are in, where a sender looks before it comes to this worker; it passes over itself
+    for (Rank k = 0; k < workers && between.size() < 2; ++k) {
+      const Rank source = (node.self() + 2 * workers - distance - k) % workers, before = (node.self() + workers - k) % workers;
+      if (k > 0 && node.is_in(before, version)) between.push_back(before);
+      const bool reaches = between.empty() || (between.size() == 1 && between.front() == source);
+      if (source != node.self() && reaches && node.is_in(source, version)) sources.push_back(source);
+    }
+    return sources;
+  }
+
+  /// The shares that arrive in that step: those of its senders, for which it waits while they may still come, and, if workers go, all
+  /// others that have arrived by then. `early`: shares of senders that are ahead, kept until this worker gets there.
   static Task<std::vector<Weights>> receive_shares(Node& node, std::uint64_t version, std::vector<From<Weights>>& early) {
-    const Rank workers = node.workers(), source = (node.self() + workers - distance_at(version, workers)) % workers;
     std::vector<Weights> found;
-    if (source == node.self()) co_return found;
     if (!node.members_change()) {
+      const Rank workers = node.workers(), source = (node.self() + workers - distance_at(version, workers)) % workers;
+      if (source == node.self()) co_return found;
       const Weights share = co_await node.receive<Weights>(source);
       found.push_back(share);
       co_return found;
     }
-    bool came = false;
+    std::vector<Rank> sources = sources_of(node, version);
     const auto take = [&](const From<Weights>& share) {
-      came = came || (share.sender.rank == source && share->version == version);
+      if (share->version == version) std::erase(sources, share.sender.rank);
       found.push_back(share);
     };
     for (const From<Weights>& share : std::exchange(early, {}))
@@ -100,7 +116,7 @@ class Sgp final : public Scheme {
         early.push_back(share);
     for (;;) {
       std::optional<From<Weights>> share;
-      if (!came && node.awaits(source, version)) {
+      if (std::ranges::any_of(sources, [&](Rank source) { return node.awaits(source, version); })) {
         auto first = co_await first_of(node.receive<Weights>(), node.receive<MembershipNotice>());
         if (first.index() == 1) continue;
         share = std::get<0>(std::move(first));
@@ -109,9 +125,7 @@ class Sgp final : public Scheme {
         if (first.index() == 0) break;
         share = std::get<1>(std::move(first));
       }
-      const bool waited_for_later =
-          (*share)->version > version && (share->sender.rank + distance_at((*share)->version, workers)) % workers == node.self();
-      if (waited_for_later)
+      if ((*share)->version > version)
         early.push_back(*share);
       else
         take(*share);

@@ -13,6 +13,11 @@ namespace {
 enum class Damping { none, inverse };
 constexpr ChoiceTable<Damping> staleness_choice("staleness", {{Damping::none, "none"}, {Damping::inverse, "inverse"}});
 
+/// s(τ).
+double damping(Damping rule, std::uint64_t staleness) {
+  return rule == Damping::none || staleness <= 1 ? 1 : 1 / static_cast<double>(staleness);
+}
+
 /// c, gradients of an update.
 std::int64_t gradients_of(const Parameters& parameters, Rank workers) { return workers / parameters.count("n"); }
 
@@ -52,8 +57,8 @@ class Softsync final : public Scheme {
   }
 
   Gradient damped(Node& node, const Gradient& gradient, std::uint64_t staleness) const {
-    if (damping_ == Damping::none || staleness <= 1) return gradient;
-    return node.algebra().scaled(gradient, 1 / static_cast<double>(staleness));
+    const double share = damping(damping_, staleness);
+    return share == 1 ? gradient : node.algebra().scaled(gradient, share);
   }
 
   Parameters parameters_;
@@ -71,6 +76,8 @@ const Register<SchemeEntry> entry({
                  "With `staleness: inverse` each counts 1/τ, so larger learning rates work.",
     .waits = "nobody",
     .staleness = unbounded_staleness(),
+    .damping = [](const Parameters& parameters, const TrainingPlan&,
+                  std::uint64_t staleness) { return damping(staleness_choice.of(parameters), staleness); },
     .traffic = {.text = "2 c d",
                 .bytes =
                     [](const Parameters& parameters, const TrainingPlan& plan) {

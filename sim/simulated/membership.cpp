@@ -23,7 +23,7 @@ Membership::Membership(const SimulatedRun& run, PostOffice& post_office, Reducti
     run_.workers.set_enrolled(fault.worker, false);
     run_.books.times().set_down(fault.worker, Time(), true);
     computations_.set_down(fault.worker, true);
-    publications_.remove_worker(fault.worker);
+    publications_.worker_is_absent(fault.worker);
   }
 }
 

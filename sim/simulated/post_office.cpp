@@ -237,7 +237,7 @@ void PostOffice::drained(Delivery& delivery) {
 
 /// Whole weights, where later ones are differences; any message, where links fail or a worker that leaves sends a last one.
 bool PostOffice::may_be_overtaken(const Delivery& delivery) const {
-  if (!run_.world.cluster.faults.empty()) return true;
+  if (!run_.world.cluster.faults.list.empty()) return true;
   const Compression* const compression = run_.workers.plan().compression;
   const auto* const weights = std::get_if<Weights>(&delivery.payload);
   return compression && (compression->answers || (compression->of_weights && run_.world.is_worker(delivery.from))) && weights &&

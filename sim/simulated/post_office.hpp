@@ -166,7 +166,7 @@ class PostOffice {
   InFlight in_flight_;
   /// By sender and receiver: those in progress, if the first of them may be overtaken, in the order in which they were sent.
   std::unordered_map<std::uint64_t, boost::container::small_vector<Delivery*, 2>> in_order_;
-  SparseArray<Mailbox<MessagePointer>> mail_;       // [ranks]
+  SparseArray<Mailbox<MessagePointer>> mail_;  // [ranks]
   struct Left {
     Time sent, left;
   };

@@ -155,8 +155,17 @@ bool Publications::record_own() {
   return false;
 }
 
+void Publications::worker_is_absent(Rank worker) {
+  if (!own_) return;
+  own_->remove(worker);
+  own_->is_out_from_the_beginning(worker);
+}
+
 bool Publications::remove_worker(Rank worker) {
-  if (own_) own_->remove(worker);
+  if (own_) {
+    own_->remove(worker);
+    if (!run_.workers.awaits(worker)) own_->is_out(worker);
+  }
   return over_ || (own_ && record_own());
 }
 

@@ -44,6 +44,8 @@ class Publications {
   }
   void evaluate_every(Time span);
 
+  /// `worker` has not joined yet.
+  void worker_is_absent(Rank worker);
   /// `worker` is no longer a member: versions may be complete without it. True: the stop rule is met.
   bool remove_worker(Rank worker);
   /// The starting state of a worker that gets its state from `source`; `anyone` if no member is left.
@@ -52,6 +54,8 @@ class Publications {
   Weights readmit_worker(Rank worker, const Weights& state);
   /// Number of the weights with which its present life began, where workers have their own; otherwise 0.
   std::uint64_t first_version(Rank worker) const { return own_ ? own_->first(worker) : 0; }
+  /// All who have begun that version of their own weights know `worker` as one that takes part in it.
+  bool is_in(Rank worker, std::uint64_t version) const { return !own_ || own_->is_in(worker, version); }
   bool own_versions() const { return own_.has_value(); }
 
   /// The run ends now, for another reason than its stop rule.

@@ -60,6 +60,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Rank enrolled() const override { return workers_.enrolled(); }
   bool is_enrolled(Rank worker) const override { return workers_.is_enrolled(worker); }
   std::uint64_t first_version(Rank worker) const override { return publications_.first_version(worker); }
+  bool is_in(Rank worker, std::uint64_t version) const override { return publications_.is_in(worker, version); }
   bool reduces() const override { return reductions_.any(); }
   bool members_change() const override { return workers_.change(); }
   void await_comers() override {

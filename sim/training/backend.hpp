@@ -50,6 +50,8 @@ class Backend {
   virtual bool is_enrolled(Rank worker) const = 0;
   /// Where workers publish weights of their own: the version of the weights from which the present life of `worker` began.
   virtual std::uint64_t first_version(Rank /*worker*/) const { return 0; }
+  /// Where workers publish weights of their own: `worker` is in at that version, by what all know who have begun it.
+  virtual bool is_in(Rank /*worker*/, std::uint64_t /*version*/) const { return true; }
   /// Where workers publish weights of their own and run free: `teller`, one of the two, reports that they have averaged.
   virtual void averaged(Rank /*teller*/, const Averaging& /*averaging*/) {}
   /// Workers can all-reduce: the scheme's entry says so (SchemeEntry::all_reduces), or there is one worker and no server.

@@ -251,6 +251,9 @@ class Node final : public Participant {
   Peer present(Rank worker) const { return backend().present(worker); }
   /// Where workers publish their own weights: it is a member, and its present life began at or before its weights of that version.
   bool takes_part(Rank worker, std::uint64_t version) const { return is_member(worker) && backend().first_version(worker) <= version; }
+  /// Where workers publish their own weights: it is in at that version. All who begin the version agree on that: a worker that goes for
+  /// good, or is not waited for, is out from the first version that nobody has begun; one that comes is in from such a version on.
+  bool is_in(Rank worker, std::uint64_t version) const { return backend().is_in(worker, version); }
   /// Its weights of that version may still come: it takes part, or it is down and the others wait for its return.
   bool awaits(Rank worker, std::uint64_t version) const { return is_member(worker) ? takes_part(worker, version) : awaits(worker); }
 

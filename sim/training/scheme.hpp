@@ -118,6 +118,9 @@ struct SchemeEntry {
   std::string paragraph = {};  // strengths and costs, in a few sentences
   std::string waits = {};      // who waits for whom
   StalenessBound staleness = {};
+  /// s(τ): what a contribution of that staleness counts, where a fresh one counts 1.
+  std::function<double(const Parameters&, const TrainingPlan&, std::uint64_t)> damping = [](const Parameters&, const TrainingPlan&,
+                                                                                            std::uint64_t) { return 1.0; };
   UpdateTraffic traffic = {};
   /// Parameters of the picture in docs/schemes.md (four workers, scenarios/examples/four_workers.yaml); the others are as in variant_of().
   ParameterTexts picture = {};

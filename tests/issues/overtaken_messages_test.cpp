@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <stdexcept>
 
+#include "sim/training/node.hpp"
 #include "support/point_data.hpp"
 #include "support/run.hpp"
 
@@ -32,7 +34,53 @@ class MessageSink final : public RecordSink {
   void span(Rank, Phase, Time, Time) override {}
 };
 
+/// Each worker sends a large message, then a small one, then its gradient. The server asks for them in this order.
+class LargeThenSmall final : public Scheme {
+  Process worker(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (;;) {
+      const Gradient gradient = co_await node.gradient(weights, node.batch_size());
+      node.post(node.server(), Token{1, 1200});
+      node.post(node.server(), Token{2, 8});
+      co_await node.send(node.server(), gradient);
+      weights = co_await node.receive<Weights>(node.server());
+    }
+  }
+  Process server(Node& node) const override {
+    Weights weights = node.initial_weights();
+    for (Rank worker = 0;; worker = (worker + 1) % node.workers()) {
+      for (const std::uint32_t number : {1U, 2U}) {
+        const From<Token> token = co_await node.receive<Token>(worker);
+        if (token.number != number) throw std::logic_error("a small message has overtaken a large one");
+      }
+      const From<Gradient> arrived = co_await node.receive<Gradient>(worker);
+      weights = co_await node.step(weights, arrived);
+      weights = co_await node.publish(weights);
+      node.post(arrived.sender, weights);
+    }
+  }
+};
+
+const Register<SchemeEntry> large_then_small({
+    .name = "large_then_small",
+    .summary = "for this test",
+    .reference = "none",
+    .parameters = {on_failure({OnFailure::wait}, "wait for it")},
+    .make = [](const Parameters&) { return std::make_unique<LargeThenSmall>(); },
+    .exchange = [](const Parameters&) { return Exchange::server; },
+    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
+});
+
 }  // namespace
+
+TEST_CASE("a small message does not overtake a large one in a run with faults") {
+  const PointData points(unlike);
+  const Result result = run(equal_bowl(4, "large_then_small", points.data(true), 0.1, 40),
+                            {"cluster.network.link={bandwidth: 60kB/s, latency: 0s}",
+                             "cluster.faults=[{kind: link, worker: 3, from: 50ms, to: 170ms, bandwidth_factor: 0.1}]"});
+  CHECK(result.record.outcome == Outcome::completed);
+  CHECK(result.record.updates == 40);
+}
 
 TEST_CASE("messages that a link held back arrive in the order in which they were sent") {
   const PointData points(unlike);

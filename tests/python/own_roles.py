@@ -128,21 +128,29 @@ class Sgp:
         distance = self.distance_at(version, node.workers)
         for k in range(node.workers):
             rank = (node.rank + distance + k) % node.workers
-            if rank != node.rank and node.takes_part(rank, version):
+            if rank != node.rank and node.is_in(rank, version):
                 return rank
         return None
 
+    def sources_of(self, node, version):
+        distance, sources, between = self.distance_at(version, node.workers), [], []
+        for k in range(node.workers):
+            source, before = (node.rank - distance - k) % node.workers, (node.rank - k) % node.workers
+            if k > 0 and node.is_in(before, version):
+                between.append(before)
+            if source != node.rank and between in ([], [source]) and node.is_in(source, version):
+                sources.append(source)
+        return sources
+
     def receive_shares(self, node, version, early):
-        source = (node.rank - self.distance_at(version, node.workers)) % node.workers
-        if source == node.rank:
-            return []
+        sources = self.sources_of(node, version)
         if not node.members_change:
-            return [(yield node.receive(Weights, source))]
+            return [(yield node.receive(Weights, sources[0]))] if sources else []
         found = [share for share in early if share.version <= version]
-        came = any(share.sender.rank == source and share.version == version for share in found)
+        came = {share.sender.rank for share in found if share.version == version}
         early[:] = [share for share in early if share.version > version]
         while True:
-            if not came and node.awaits(source, version):
+            if any(source not in came and node.awaits(source, version) for source in sources):
                 which, share = yield first_of(node.receive(Weights), node.receive(MembershipNotice))
                 if which == 1:
                     continue
@@ -150,10 +158,11 @@ class Sgp:
                 which, share = yield first_of(node.proceed(), node.receive(Weights))
                 if which == 0:
                     return found
-            if share.version > version and (share.sender.rank + self.distance_at(share.version, node.workers)) % node.workers == node.rank:
+            if share.version > version:
                 early.append(share)
             else:
-                came = came or (share.sender.rank == source and share.version == version)
+                if share.version == version:
+                    came.add(share.sender.rank)
                 found.append(share)
 
     def estimate_of(self, node, total, weight, before):

@@ -222,6 +222,7 @@ class Program:
             lambda: node.present(self.number(0, 2)), lambda: node.averaged_with(one(weights), one(weights)),
             lambda: node.averaged_at(self.number(0, 2), one(weights), one(weights)),
             lambda: node.takes_part(self.number(0, 2), self.number(0, 9)),
+            lambda: node.is_in(self.number(0, 2), self.number(0, 9)),
             lambda: node.learning_rate(one(weights)), lambda: node.staleness(one(weights), one(gradient)), lambda: node.await_comers(),
             lambda: straggler.Token(self.number(0, 9), self.number(0, 10**6)),
             lambda: straggler.Fragment(self.number(0, 2), self.number(1, 4)),

@@ -53,7 +53,8 @@ class PointData {
 };
 
 /// Equal workers, 8 ms a batch, on a network that takes no time; on one host if the scheme wants it.
-inline std::string equal_bowl(int workers, const std::string& scheme, const std::string& data, double rate, int updates, bool one_host = false) {
+inline std::string equal_bowl(int workers, const std::string& scheme, const std::string& data, double rate, int updates,
+                              bool one_host = false) {
   std::ostringstream yaml;
   yaml << R"(straggler: 1
 name: optimum

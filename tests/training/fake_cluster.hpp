@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/engine/event_queue.hpp"
+#include "sim/training/gaps.hpp"
 #include "sim/training/node.hpp"
 
 namespace straggler::test {
@@ -77,6 +78,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   /// Nobody answers it, and what it has sent and nobody has taken is gone.
   void crash(Rank worker) {
     lives_[static_cast<std::size_t>(worker)].in = false;
+    gaps_.begin(worker, highest_ + 1);
     processes_[static_cast<std::size_t>(worker)] = Process();
     mail_[static_cast<std::size_t>(worker)].clear();
     for (auto& mail : mail_) mail.remove_if([worker](const MessagePointer& message) { return message->from == worker; });
@@ -88,6 +90,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
     Life& life = lives_[static_cast<std::size_t>(worker)];
     life.in = true;
     life.first = weights.edit().version = ++highest_;
+    gaps_.end(worker, life.first);
     node(worker).start_from(weights);
     begin_process(worker);
     tell_of_members();
@@ -194,6 +197,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   void discarded(Rank, const Payload&) override { ++dropped_; }
   void signal_workers(Rank, SyncSignal) override { throw UnsupportedOperation("the fake cluster carries no signals"); }
   bool is_member(Rank worker) const override { return is_in(worker); }
+  bool is_in(Rank worker, std::uint64_t version) const override { return !gaps_.hold(worker, version); }
   std::uint64_t first_version(Rank worker) const override { return lives_[static_cast<std::size_t>(worker)].first; }
   Peer last_heard(Rank, Rank other) const override { return {other, Peer::any_life}; }
   Peer present(Rank worker) const override { return {worker, Peer::any_life}; }
@@ -225,6 +229,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   std::vector<Weights> versions_;
   std::vector<Contributions> made_;
   std::vector<Life> lives_;
+  Gaps gaps_;
   std::uint64_t highest_ = 0;  // version that a worker has published or begun with
   std::size_t dropped_ = 0, sent_ = 0;
   std::exception_ptr failure_;
