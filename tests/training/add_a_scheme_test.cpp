@@ -16,10 +16,10 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-/// What stands between ```cpp and ```.
-std::vector<std::string> code_blocks(const std::string& page) {
+/// What stands between ```LANGUAGE and ```.
+std::vector<std::string> code_blocks(const std::string& page, const std::string& language) {
   std::vector<std::string> blocks;
-  const std::string opening = "```cpp\n";
+  const std::string opening = "```" + language + "\n";
   for (std::size_t at = page.find(opening); at != std::string::npos; at = page.find(opening, at)) {
     at += opening.size();
     blocks.push_back(page.substr(at, page.find("```", at) - at));
@@ -31,11 +31,17 @@ std::vector<std::string> code_blocks(const std::string& page) {
 
 TEST_CASE("the code that docs/add-a-scheme.md shows is built, and tested") {
   const std::string files = text_of("sim/schemes/k_batch_async.cpp") + text_of("tests/training/k_batch_async_test.cpp");
-  const std::vector<std::string> blocks = code_blocks(text_of("docs/add-a-scheme.md"));
+  const std::vector<std::string> blocks = code_blocks(text_of("docs/add-a-scheme.md"), "cpp");
   REQUIRE(blocks.size() >= 3);
   for (const std::string& block : blocks) {
     CAPTURE(block);
     CHECK(files.find(block) != std::string::npos);
   }
   CHECK_MESSAGE(blocks[0] + "\n" + blocks[1] == text_of("sim/schemes/k_batch_async.cpp"), "the page shows the whole file of the scheme");
+}
+
+TEST_CASE("the reference that docs/add-a-scheme.md shows is the whole file that is compared") {
+  const std::vector<std::string> blocks = code_blocks(text_of("docs/add-a-scheme.md"), "python");
+  REQUIRE(blocks.size() == 1);
+  CHECK(blocks[0] == text_of("validation/reference_model/schemes/k_batch_async.py"));
 }
