@@ -41,7 +41,7 @@ class Gathering {
   Gathering(const Node& node, std::uint64_t version, std::vector<Rank> from) : node_(node), version_(version), from_(std::move(from)) {
     std::sort(from_.begin(), from_.end());
     parts_.resize(from_.size());
-    missing_ = expected_ = from_.size();
+    missing_ = from_.size();
   }
   void take(From<T> arrived) {
     if (version_of(arrived) != version_) return;
@@ -49,25 +49,25 @@ class Gathering {
     std::optional<T>& part = i < from_.size() ? parts_[i] : others_[arrived.sender];
     if (part) return;
     part.emplace(std::move(static_cast<T&>(arrived)));
-    if (i < from_.size()) --missing_;
+    any_came_ = true;
+    if (i < from_.size() && !dead(i)) --missing_;
   }
   /// `until`: the workers to wait for.
   bool complete(GatherUntil until) {
     if (until == GatherUntil::first_lives) forget_the_dead();
     if (missing_ == 0) return true;
-    if (!node_.members_change() || (none_came() && until == GatherUntil::one_at_least)) return false;
+    if (!node_.members_change() || (!any_came_ && until == GatherUntil::one_at_least)) return false;
     for (std::size_t i = 0; i < from_.size(); ++i)
       if (!dead(i) && !parts_[i] && node_.awaits(from_[i])) return false;
     return true;
   }
-  /// A worker that was down in between is not waited for: its new life was not asked.
+  /// A worker that was down in between is not waited for: its new life was not asked. What it had sent before may still come.
   void forget_the_dead() {
     dead_.resize(from_.size());
     for (std::size_t i = 0; i < from_.size(); ++i) {
       if (dead_[i] || parts_[i] || node_.is_member(from_[i])) continue;
       dead_[i] = true;
       --missing_;
-      --expected_;
     }
   }
   std::vector<T> parts() {
@@ -90,7 +90,6 @@ class Gathering {
   std::uint64_t version_;
   std::vector<Rank> from_;  // ascending
   bool dead(std::size_t i) const { return i < dead_.size() && dead_[i]; }
-  bool none_came() const { return missing_ == expected_ && others_.empty(); }
   /// Its index in `from`; from.size() if it was not asked.
   std::size_t place_of(Rank sender) const {
     const auto guess = index_of(sender);
@@ -101,7 +100,8 @@ class Gathering {
   std::vector<std::optional<T>> parts_;      // [from]
   std::vector<bool> dead_;                   // [from]: forgotten; empty: none
   std::map<Rank, std::optional<T>> others_;  // from workers that were not asked
-  std::size_t missing_, expected_;           // of `from`, without the dead
+  std::size_t missing_;                      // of `from`, without the dead
+  bool any_came_ = false;
 };
 
 template <class T>
