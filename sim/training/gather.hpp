@@ -15,8 +15,8 @@
 namespace straggler {
 
 /// One contribution from each member among `from`, in rank order, independent of the order of arrival. Only contributions to `version`
-/// count: earlier ones, sent before the worker failed or joined, and repeated ones are dropped. Members may change meanwhile. The result
-/// has at least one part, unless the caller accepts none.
+/// count: earlier ones, sent before the worker failed or joined, and repeated ones are dropped (Node::discard). Members may change
+/// meanwhile. The result has at least one part, unless the caller accepts none.
 enum class GatherUntil {
   one_at_least,  // members and workers whose return is awaited; if there are none, the first that comes
   nobody_left,   // the same, but an empty result is accepted
@@ -38,16 +38,16 @@ Task<std::optional<From<T>>> arrival_or_change(Node& node) {
 template <class T>
 class Gathering {
  public:
-  Gathering(const Node& node, std::uint64_t version, std::vector<Rank> from) : node_(node), version_(version), from_(std::move(from)) {
+  Gathering(Node& node, std::uint64_t version, std::vector<Rank> from) : node_(node), version_(version), from_(std::move(from)) {
     std::sort(from_.begin(), from_.end());
     parts_.resize(from_.size());
     missing_ = from_.size();
   }
   void take(From<T> arrived) {
-    if (version_of(arrived) != version_) return;
+    if (version_of(arrived) != version_) return node_.template discard<T>(arrived);
     const auto i = place_of(arrived.sender);
     std::optional<T>& part = i < from_.size() ? parts_[i] : others_[arrived.sender];
-    if (part) return;
+    if (part) return node_.template discard<T>(arrived);
     part.emplace(std::move(static_cast<T&>(arrived)));
     any_came_ = true;
     if (i < from_.size() && !dead(i)) --missing_;
@@ -86,7 +86,7 @@ class Gathering {
   }
 
  private:
-  const Node& node_;
+  Node& node_;
   std::uint64_t version_;
   std::vector<Rank> from_;  // ascending
   bool dead(std::size_t i) const { return i < dead_.size() && dead_[i]; }
