@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/schemes/busy_clients.hpp"
@@ -32,6 +33,15 @@ class ConcurrentClients {
     return fill();
   }
   std::vector<Peer> after_change() { return fill(); }
+  /// Whether a client that was drawn is still there when its turn comes to be sent its invitation. If not, its place is free.
+  bool waits(const Peer& drawn) {
+    if (node_.is_member(drawn) && node_.present(drawn).life == drawn.life) return true;
+    busy_.remove(drawn);
+    gone_ = true;
+    return false;
+  }
+  /// The clients to invite in place of those that did not wait.
+  std::vector<Peer> after_the_gone() { return std::exchange(gone_, false) ? fill() : std::vector<Peer>(); }
 
  private:
   std::vector<Peer> fill() {
@@ -69,6 +79,7 @@ class ConcurrentClients {
   std::int64_t count_;
   BusyClients busy_;
   std::uint64_t invitations_ = 0;  // after the first ones
+  bool gone_ = false;              // some client that was drawn
 };
 
 }  // namespace straggler

@@ -68,8 +68,10 @@ class FedAsync final : public Scheme {
         weights = node.weighted_mean({weights, *arrived}, {1 - rate, rate});
         weights = co_await node.publish(weights);
       }
-      const std::vector<Peer> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
-      for (const Peer& client : invited) co_await answers_.send(node, client, weights);
+      std::vector<Peer> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
+      for (; !invited.empty(); invited = clients.after_the_gone())
+        for (const Peer& client : invited)
+          if (clients.waits(client)) co_await answers_.send(node, client, weights);
     }
   }
 

@@ -65,8 +65,10 @@ class FedBuff final : public Scheme {
         const Weights next = co_await node.step(optimizer, weights, sum);
         weights = co_await node.publish(node.algebra().with_statistics(next, whole));
       }
-      const std::vector<Peer> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
-      for (const Peer& client : invited) co_await answers_.send(node, client, weights);
+      std::vector<Peer> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
+      for (; !invited.empty(); invited = clients.after_the_gone())
+        for (const Peer& client : invited)
+          if (clients.waits(client)) co_await answers_.send(node, client, weights);
     }
   }
 
