@@ -9,7 +9,7 @@ class Attendance::Participation final : public Event {
  public:
   Participation(Attendance& attendance, Rank worker) : attendance_(attendance), worker_(worker) {}
   ~Participation() = default;
-  bool away = false;
+  bool away = false, invited = false;
 
  private:
   void happen() override { away ? attendance_.readmit(worker_) : attendance_.lose(worker_); }
@@ -37,18 +37,24 @@ Attendance::~Attendance() = default;
 
 void Attendance::begin() {
   for (Rank worker = 0; worker < run_.world.workers; ++worker)
-    if (run_.workers.has_begun(worker)) invited(worker);
+    if (run_.workers.has_begun(worker)) await_departure(worker);
 }
 
 void Attendance::invited(Rank worker) {
   if (const auto known = participations_.find(worker); known != participations_.end()) {
+    known->second->invited = true;
     if (!known->second->away) return;
     readmit(worker);  // at this very moment
   }
+  if (Participation* const participation = await_departure(worker)) participation->invited = true;
+}
+
+Attendance::Participation* Attendance::await_departure(Rank worker) {
   const Time until = run_.workers.presence().until(worker, run_.world.now());
-  if (until >= Time::limit()) return;
-  const auto participation = participations_.emplace(worker, std::make_unique<Participation>(*this, worker)).first;
-  run_.world.queue().at(until, *participation->second);
+  if (until >= Time::limit()) return nullptr;
+  Participation& participation = *participations_.emplace(worker, std::make_unique<Participation>(*this, worker)).first->second;
+  run_.world.queue().at(until, participation);
+  return &participation;
 }
 
 void Attendance::answered(Rank worker) {
@@ -59,6 +65,10 @@ void Attendance::answered(Rank worker) {
 /// It is lost to the round: its work is wasted, and its sends break off.
 void Attendance::lose(Rank worker) {
   Participation& participation = *participations_.at(worker);
+  if (!participation.invited && run_.workers.node(worker).drawn() == 0 && post_office_.waits_for_message(worker)) {
+    participations_.erase(worker);  // it took no part
+    return;
+  }
   participation.away = true;
   run_.books.client_lost();
   run_.workers.rest(worker);

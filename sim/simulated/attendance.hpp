@@ -9,8 +9,9 @@
 
 namespace straggler {
 
-/// A worker takes part from the moment it is sent something until its reply has left; the first ones take part from the beginning. Only
-/// then is its departure an event; a worker that waits for an invitation comes and goes without events (Presence).
+/// A worker takes part from the moment it is sent something until its reply has left; the first ones take part from the beginning, unless
+/// they only wait for a message. Only then is its departure an event; a worker that waits for an invitation comes and goes without events
+/// (Presence).
 class Attendance final : private InvitationWatch {
  public:
   /// All outlive this.
@@ -28,6 +29,8 @@ class Attendance final : private InvitationWatch {
   void invited(Rank worker) override;
   void answered(Rank worker) override;
 
+  /// Null: it stays.
+  Participation* await_departure(Rank worker);
   void lose(Rank worker);
   void readmit(Rank worker);
 

@@ -87,6 +87,10 @@ class PostOffice {
   std::size_t most_waiting() const { return most_waiting_; }
   /// Sent, and neither received nor lost.
   std::uint64_t bytes_in_flight() const;
+  bool waits_for_message(Rank rank) const {
+    const auto* const mail = mail_.find(index_of(rank));
+    return mail && mail->first_waiting();
+  }
   /// A message for a worker that is not in: nothing was sent.
   void unsent(Rank from, Rank to);
   /// "server 0 waits for weights from worker 13, absent when it was sent a message at 2 s"; first those that wait in vain for a known
