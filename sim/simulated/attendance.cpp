@@ -1,6 +1,9 @@
 #include "sim/simulated/attendance.hpp"
 
 #include <algorithm>
+#include <vector>
+
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 
@@ -58,6 +61,8 @@ Attendance::Participation* Attendance::await_departure(Rank worker) {
 }
 
 void Attendance::answered(Rank worker) {
+  losses_ = 0;
+  lost_.clear();
   const auto known = participations_.find(worker);
   if (known != participations_.end() && !known->second->away) participations_.erase(known);
 }
@@ -71,6 +76,8 @@ void Attendance::lose(Rank worker) {
   }
   participation.away = true;
   run_.books.client_lost();
+  ++losses_;
+  lost_.insert(worker);
   run_.workers.rest(worker);
   post_office_.remove_worker(worker, true);
   run_.books.times().set_down(worker, run_.world.now(), true);
@@ -84,6 +91,20 @@ void Attendance::readmit(Rank worker) {
   run_.books.times().set_down(worker, run_.world.now(), false);
   computations_.set_down(worker, false);
   participations_.erase(worker);
+}
+
+std::string Attendance::why_none_answers() const {
+  constexpr std::uint64_t least = 10;  // UpdatePatience allows the work of at least that many contributions
+  constexpr std::size_t most = 3;
+  if (losses_ < least) return {};
+  std::vector<std::string> who;
+  for (auto rank = lost_.begin(); rank != lost_.end() && who.size() < most; ++rank) who.push_back(std::to_string(*rank));
+  if (lost_.size() > most) who.push_back(std::to_string(lost_.size() - most) + " more");
+  const std::string group = std::to_string(run_.world.cluster.group_of[index_of(*lost_.begin())]);
+  return (lost_.size() == 1 ? "worker " + who[0] + " goes before its contribution has left, "
+                            : "workers " + listed(who) + " go before their contributions have left, ") +
+         readable_count(losses_) + " times one after another; write longer times of presence in cluster.workers[" + group +
+         "].availability, or a smaller training.scheme.local_steps or local_epochs";
 }
 
 void Attendance::await_comers() {

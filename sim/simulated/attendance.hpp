@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <string>
 #include <unordered_map>
 
 #include "sim/simulated/computations.hpp"
@@ -21,6 +23,8 @@ class Attendance final : private InvitationWatch {
   void begin();
   /// Members get a notice when the next absent worker arrives.
   void await_comers();
+  /// Why no contribution comes, and what would help: all workers that took part of late were lost. Empty: that is not so.
+  std::string why_none_answers() const;
 
  private:
   class Participation;
@@ -39,6 +43,9 @@ class Attendance final : private InvitationWatch {
   Computations& computations_;
   std::unordered_map<Rank, std::unique_ptr<Participation>> participations_;  // of invited workers, and of those that were lost and are away
   std::unique_ptr<Comer> comer_;
+  // Since a reply has left:
+  std::uint64_t losses_ = 0;
+  std::set<Rank> lost_;
 };
 
 }  // namespace straggler

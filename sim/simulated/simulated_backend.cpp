@@ -111,7 +111,8 @@ void SimulatedBackend::close_record(Time when) {
 }
 
 void SimulatedBackend::watch(const ComputeOperation& operation) {
-  if (watch_ && watch_->computes(static_cast<std::uint64_t>(operation.batch().size))) watch_->look_at_gradients(books_.latest());
+  if (watch_ && watch_->computes(static_cast<std::uint64_t>(operation.batch().size)))
+    watch_->look_at_gradients(books_.latest(), events_.attendance ? events_.attendance->why_none_answers() : std::string());
 }
 
 void SimulatedBackend::watch(const StepOperation& operation) {

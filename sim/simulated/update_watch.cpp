@@ -5,15 +5,15 @@
 
 namespace straggler {
 
-void UpdateWatch::refuse(const std::string& work) const {
+void UpdateWatch::refuse(const std::string& work, const std::string& why) const {
   if (empty_updates_ > 0)
     throw NoUpdates(work + " and " + readable_count(empty_updates_) +
                     " updates without a sample in them: a run of epochs stops by samples; make gradients arrive in time to be "
                     "counted, or set training.stop.updates or simulated_time");
-  throw NoUpdates(
-      work +
-      " and no update: a run counts updates by node.publish(weights), and stops by them; publish the weights of each update, or "
-      "set training.stop.simulated_time");
+  throw NoUpdates(work + " and no update: " +
+                  (why.empty() ? "a run counts updates by node.publish(weights), and stops by them; publish the weights of each update, or "
+                                 "set training.stop.simulated_time"
+                               : why));
 }
 
 bool UpdateWatch::begins_anew(const Weights& latest) {
@@ -28,15 +28,15 @@ bool UpdateWatch::begins_anew(const Weights& latest) {
   return true;
 }
 
-void UpdateWatch::look_at_gradients(const Weights& latest) {
+void UpdateWatch::look_at_gradients(const Weights& latest, const std::string& why) {
   if (begins_anew(latest)) return;
   next_gradients_ += gradients_;
   if (epoch_samples_ > 0 && static_cast<double>(samples_) < patience_.passes * static_cast<double>(epoch_samples_)) return;
-  refuse(readable_count(computed_) + " gradients");
+  refuse(readable_count(computed_) + " gradients", why);
 }
 
 void UpdateWatch::look_at_steps(const Node& node, const Weights& latest) {
-  if (!begins_anew(latest)) refuse(readable_count(stepped_) + " steps of " + node.name());
+  if (!begins_anew(latest)) refuse(readable_count(stepped_) + " steps of " + node.name(), {});
 }
 
 void PollWatch::refuse(const Node& node) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 
 #include "sim/training/node.hpp"
 
@@ -54,14 +55,14 @@ class UpdateWatch {
   }
   /// The same for a step of a server or an aggregator.
   bool steps() { return ++stepped_ == next_steps_; }
-  /// `latest`: the version published last. Throws NoUpdates.
-  void look_at_gradients(const Weights& latest);
+  /// `latest`: the version published last. `why`: the reason why the server gets no contribution, if it is known. Throws NoUpdates.
+  void look_at_gradients(const Weights& latest, const std::string& why);
   void look_at_steps(const Node& node, const Weights& latest);
 
  private:
   /// True: the run has come nearer to its stop since the counts began, and they begin anew.
   bool begins_anew(const Weights& latest);
-  [[noreturn]] void refuse(const std::string& work) const;
+  [[noreturn]] void refuse(const std::string& work, const std::string& why) const;
 
   UpdatePatience patience_;
   Goal goal_;

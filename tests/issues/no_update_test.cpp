@@ -5,6 +5,7 @@
 
 #include "sim/base/readable.hpp"
 #include "sim/training/node.hpp"
+#include "support/folder.hpp"
 #include "support/run.hpp"
 
 namespace no_update_test {
@@ -146,6 +147,36 @@ TEST_CASE("a stop by time still comes, and a scheme whose numbers put off its up
 TEST_CASE("updates in between begin the count anew") {
   // 9,000 steps an update, 225,000 in all.
   CHECK(run_timing(cluster(1), {"training.scheme={kind: forgets, every: 9000}", "training.stop={updates: 25}"}).record.updates == 25);
+}
+
+TEST_CASE("clients that always go before they can answer are named, with what would help") {
+  // A step takes 100 ms, and three are a contribution. In each second client 1 stays for 250 ms, and so does client 2, 100 ms later: each
+  // begins three steps. Client 0 never comes.
+  const TemporaryFolder folder;
+  folder.write("clients.csv", "worker,from_s,to_s\n0,0,0.25\n1,0.1,0.35\n");
+  folder.write("never.csv", "worker,from_s,to_s\n0,1000000,1000001\n");
+  const auto group = [&](int count, const std::string& file, const std::string& more) {
+    return "{count: " + std::to_string(count) + ", device: node, availability: {kind: trace, path: " + (folder.path() / file).string() +
+           more + "}}";
+  };
+  constexpr std::uint64_t gradients = 3 * 100'000;  // of three workers
+  const std::string begins =
+                        readable_count(gradients) + " gradients and no update: workers 1 and 2 go before their contributions have left, ",
+                    ends =
+                        " times one after another; write longer times of presence in cluster.workers[1].availability, or a smaller "
+                        "training.scheme.local_steps or local_epochs";
+  for (const std::string scheme : {"fedasync", "fedavg"}) {
+    CAPTURE(scheme);
+    const std::string said =
+        failure(3, {"training.scheme={kind: " + scheme + ", local_steps: 3}", "training.stop={updates: 1}",
+                    "workload.data={kind: coordinates, samples: 20000}",
+                    "cluster.workers=[" + group(1, "never.csv", "") + ", " + group(2, "clients.csv", ", repeat: 1s") + "]"});
+    REQUIRE(said.size() > begins.size() + ends.size());
+    CHECK(said.substr(0, begins.size()) == begins);
+    CHECK(said.substr(said.size() - ends.size()) == ends);
+    // The last of these gradients is the third of a stay of client 2, which has not ended.
+    if (scheme == "fedasync") CHECK(said == begins + readable_count(gradients / 3 - 1) + ends);
+  }
 }
 
 }  // namespace no_update_test
