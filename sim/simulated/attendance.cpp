@@ -100,7 +100,7 @@ std::string Attendance::why_none_answers() const {
   std::vector<std::string> who;
   for (auto rank = lost_.begin(); rank != lost_.end() && who.size() < most; ++rank) who.push_back(std::to_string(*rank));
   if (lost_.size() > most) who.push_back(std::to_string(lost_.size() - most) + " more");
-  const std::string group = std::to_string(run_.world.cluster.group_of[index_of(*lost_.begin())]);
+  const std::string group = std::to_string(run_.world.cluster.presence.group_of[index_of(*lost_.begin())]);
   return (lost_.size() == 1 ? "worker " + who[0] + " goes before its contribution has left, "
                             : "workers " + listed(who) + " go before their contributions have left, ") +
          readable_count(losses_) + " times one after another; write longer times of presence in cluster.workers[" + group +
