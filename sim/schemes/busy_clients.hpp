@@ -8,6 +8,13 @@
 
 namespace straggler {
 
+/// The weights that training starts from, at a server and at a client that begins by itself: as many participants take steps between two
+/// versions, for schedules. All other weights of a run derive from these.
+inline Weights with_participants(Weights weights, std::int64_t participants) {
+  if (weights->participants != participants) weights.edit().participants = static_cast<std::int32_t>(participants);
+  return weights;
+}
+
 /// Clients that were invited and have not answered, each in the life in which it was invited.
 class BusyClients {
  public:

@@ -21,12 +21,16 @@ class ConcurrentClients {
     for (const Rank rank : *node.first_clients({0, node.workers()}, count_)) busy_.add(rank);
     await_comers();
   }
-  /// Whether this worker trains without being asked: it is one of the first, in its first life.
-  static bool begins(const Node& node, std::int64_t count) {
+  /// Whether this worker trains without being asked, from these weights: it is one of the first, in its first life.
+  static bool begins(const Node& node, std::int64_t count, Weights& weights) {
     const std::uint32_t life = node.present(node.self()).life;
     const auto first = node.first_clients({0, node.workers()}, std::min<std::int64_t>(count, node.workers()));
-    return (life == 0 || life == Peer::any_life) && std::binary_search(first->begin(), first->end(), node.self());
+    if ((life != 0 && life != Peer::any_life) || !std::binary_search(first->begin(), first->end(), node.self())) return false;
+    weights = with_participants(std::move(weights), std::min<std::int64_t>(count, node.workers()));
+    return true;
   }
+  /// The server's, at first.
+  Weights initial_weights(Node& node) const { return with_participants(node.initial_weights(), count_); }
   /// The clients to invite now that this client has answered and members may have changed; all waiting clients, if these are fewer.
   std::vector<Peer> after(Rank answered) {
     busy_.remove(answered);

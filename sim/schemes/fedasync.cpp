@@ -45,7 +45,8 @@ class FedAsync final : public Scheme {
  private:
   Process worker(Node& node) const override {
     Weights weights = node.initial_weights();
-    if (!ConcurrentClients::begins(node, rounds_.clients_of(node.workers()))) weights = co_await node.receive<Weights>(node.server());
+    if (!ConcurrentClients::begins(node, rounds_.clients_of(node.workers()), weights))
+      weights = co_await node.receive<Weights>(node.server());
     for (;;) {
       node.reset_optimizer();
       FederatedRounds::LocalBatches batches(node, rounds_);
@@ -59,8 +60,8 @@ class FedAsync final : public Scheme {
   }
 
   Process server(Node& node) const override {
-    Weights weights = node.initial_weights();
     ConcurrentClients clients(node, rounds_.clients_of(node.workers()));
+    Weights weights = clients.initial_weights(node);
     for (;;) {
       const std::optional<From<Weights>> arrived = co_await arrival_or_change<Weights>(node);
       if (arrived) {

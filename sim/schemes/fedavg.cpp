@@ -34,7 +34,7 @@ class FedAvg final : public Scheme {
   }
 
   Process server(Node& node) const override {
-    Weights weights = node.initial_weights();
+    Weights weights = rounds_.initial_weights(node);
     FederatedRounds::Server clients(rounds_, node);
     for (;;) {
       const std::vector<Weights> parts = co_await clients.contributions(weights);

@@ -31,7 +31,7 @@ class FedBuff final : public Scheme {
   Process worker(Node& node) const override {
     const Algebra& algebra = node.algebra();
     Weights weights = node.initial_weights();
-    if (!ConcurrentClients::begins(node, concurrency_of(parameters_, node.workers())))
+    if (!ConcurrentClients::begins(node, concurrency_of(parameters_, node.workers()), weights))
       weights = co_await node.receive<Weights>(node.server());
     for (;;) {
       node.reset_optimizer();
@@ -48,9 +48,9 @@ class FedBuff final : public Scheme {
   }
 
   Process server(Node& node) const override {
-    Weights weights = node.initial_weights();
     Optimizer optimizer = node.outer_optimizer();
     ConcurrentClients clients(node, concurrency_of(parameters_, node.workers()));
+    Weights weights = clients.initial_weights(node);
     std::vector<From<Gradient>> buffer;
     for (;;) {
       const std::optional<From<Gradient>> arrived = co_await arrival_or_change<Gradient>(node);

@@ -46,7 +46,7 @@ class FedDyn final : public Scheme {
 
   Process server(Node& node) const override {
     const Algebra& algebra = node.algebra();
-    Weights weights = node.initial_weights();
+    Weights weights = rounds_.initial_weights(node);
     Handle drift;  // -h / α = (1/N) Σ (y_i - x) over all rounds; empty: 0
     FederatedRounds::Server clients(rounds_, node);
     for (;;) {

@@ -134,12 +134,13 @@ bool nobody_is_in(const Node& node) {
 
 bool FederatedRounds::takes_part(const Node& node, Weights& weights) const {
   if (keeps_account(node)) {
-    weights.edit().participants = static_cast<std::int32_t>(clients_of(node.workers()));
-    return begins(node, {0, node.workers()});
+    if (!begins(node, {0, node.workers()})) return false;
+  } else {
+    const auto clients = sampled(node, weights->version);
+    if (!std::binary_search(clients->begin(), clients->end(), node.self())) return false;
   }
-  const auto clients = sampled(node, weights->version);
-  weights.edit().participants = static_cast<std::int32_t>(clients->size());
-  return std::binary_search(clients->begin(), clients->end(), node.self());
+  weights = with_participants(std::move(weights), clients_of(node.workers()));
+  return true;
 }
 
 bool FederatedRounds::begins(const Node& node, Node::Pool pool) const {

@@ -86,7 +86,9 @@ class FederatedRounds {
   std::int64_t invited_of(Rank workers) const {
     return std::min<std::int64_t>(std::llround(static_cast<double>(clients_of(workers)) * over_select_), workers);
   }
-  /// Whether this worker is among the clients of its first round; sets their number in `weights`. A function of its own, since a
+  /// The server's, at first.
+  Weights initial_weights(Node& node) const { return with_participants(node.initial_weights(), clients_of(node.workers())); }
+  /// Whether this worker is among the clients of its first round, and begins from these weights. A function of its own, since a
   /// coroutine's frame would keep the list.
   bool takes_part(const Node& node, Weights& weights) const;
   /// The same among the workers of a pool; a new life waits to be invited.

@@ -38,7 +38,7 @@ class FedOpt final : public Scheme {
 
   Process server(Node& node) const override {
     const Algebra& algebra = node.algebra();
-    Weights weights = node.initial_weights();
+    Weights weights = rounds_.initial_weights(node);
     Optimizer optimizer = node.outer_optimizer();
     FederatedRounds::Server clients(rounds_, node);
     for (;;) {

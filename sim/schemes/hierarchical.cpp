@@ -55,7 +55,7 @@ class Hierarchical final : public Scheme {
  private:
   Process worker(Node& node) const override {
     Weights weights = node.initial_weights();
-    if (!begins(node)) {
+    if (!begins(node, weights)) {
       const Weights invited = co_await node.receive<Weights>(node.aggregator());
       weights = momentum_.incoming(node, invited);
     }
@@ -82,9 +82,17 @@ class Hierarchical final : public Scheme {
   bool keeps_account(const Node& node, Node::Pool pool) const {
     return local_.keeps_account(node) || local_.clients_of(pool.count) < pool.count;
   }
-  bool begins(const Node& node) const {
+  bool begins(const Node& node, Weights& weights) const {
     const Node::Pool pool = pool_of(node, node.plan().aggregation.number_of(node.self()));
-    return !keeps_account(node, pool) || local_.begins(node, pool);
+    if (keeps_account(node, pool) && !local_.begins(node, pool)) return false;
+    weights = with_participants(std::move(weights), participants(node));
+    return true;
+  }
+  /// The clients of a round, in all groups together.
+  std::int64_t participants(const Node& node) const {
+    if (participants_ == 0)
+      for (Rank k = 0; k < node.aggregators(); ++k) participants_ += local_.clients_of(pool_of(node, k).count);
+    return participants_;
   }
 
   Process aggregator(Node& node) const override {
@@ -95,7 +103,7 @@ class Hierarchical final : public Scheme {
   Process inviting_aggregator(Node& node, Node::Pool pool) const {
     const std::vector<Rank> group = node.group();
     FederatedRounds::Server clients(local_, node, pool, true);
-    Weights weights = node.initial_weights();
+    Weights weights = with_participants(node.initial_weights(), participants(node));
     bool invited = true;  // to the first round
     for (;;) {
       const Weights start = weights;
@@ -122,7 +130,7 @@ class Hierarchical final : public Scheme {
 
   Process aggregator_of_all(Node& node) const {
     const std::vector<Rank> group = node.group();
-    Weights weights = node.initial_weights();
+    Weights weights = with_participants(node.initial_weights(), participants(node));
     std::vector<Peer> waiting;
     for (;;) {
       const Weights start = weights;
@@ -145,7 +153,7 @@ class Hierarchical final : public Scheme {
   Process server(Node& node) const override {
     std::vector<Rank> aggregators;
     for (Rank k = 0; k < node.aggregators(); ++k) aggregators.push_back(node.aggregator(k));
-    Weights weights = node.initial_weights();
+    Weights weights = with_participants(node.initial_weights(), participants(node));
     for (;;) {
       std::vector<Weights> parts = co_await gather<Weights>(node, weights->version, aggregators);
       std::erase_if(parts, [](const Weights& part) { return part->made().empty(); });
@@ -202,10 +210,12 @@ class Hierarchical final : public Scheme {
     co_return parts;
   }
 
-  /// The weights from which the group's clients start the next round. For schedules the aggregator assumes that other groups have made as
-  /// much progress as its own.
-  static Weights next_round(Node& node, const std::vector<Rank>& group, const Weights& mean) {
-    const std::uint64_t samples = mean->local_samples * static_cast<std::uint64_t>(node.workers()) / group.size();
+  /// The weights from which the group's clients start the next round. For schedules the aggregator assumes that each participant of other
+  /// groups has made as much progress as one of its own.
+  Weights next_round(Node& node, const std::vector<Rank>& group, const Weights& mean) const {
+    const auto all = static_cast<std::uint64_t>(participants(node));
+    const auto own = static_cast<std::uint64_t>(local_.clients_of(static_cast<Rank>(group.size())));
+    const std::uint64_t samples = mean->local_samples * all / own;
     Weights next = node.algebra().without_contributions(mean);
     next.edit().progress += std::max<std::uint64_t>(samples, 1);
     return next;
@@ -214,6 +224,7 @@ class Hierarchical final : public Scheme {
   std::int64_t edge_rounds_;
   FederatedRounds local_;
   MomentumAtSync momentum_;
+  mutable std::int64_t participants_ = 0;  // 0: not counted yet
 };
 
 std::vector<Parameter> parameters() {

@@ -287,8 +287,8 @@ class Scaffold:
         return max(1, sum(self.count_of(node, rank) for rank in range(node.workers) if node.is_enrolled(rank)))
 
     def server(self, node):
-        weights = node.initial_weights()
         count = min(self.clients, node.workers)
+        weights = node.with_participants(node.initial_weights(), count)
         rounds = MissableRounds(node, count) if node.members_change else None
         enrolled = self.all_count(node)
         while True:
@@ -439,7 +439,7 @@ class FedAsync:
     """The server mixes in each client's weights as they come, and invites another client."""
 
     def worker(self, node):
-        weights = node.initial_weights()
+        weights = node.with_participants(node.initial_weights(), min(self.clients, node.workers))
         if node.present(node.rank).life or node.rank not in node.first_clients(min(self.clients, node.workers)):
             weights = yield node.receive(Weights, node.server)
         while True:
@@ -454,7 +454,7 @@ class FedAsync:
             weights = yield node.receive(Weights, node.server)
 
     def server(self, node):
-        weights = node.initial_weights()
+        weights = node.with_participants(node.initial_weights(), min(self.clients, node.workers))
         clients = BusyClients(node, self.clients)
         while True:
             arrived = yield node.arrival_or_change(Weights)

@@ -114,7 +114,7 @@ class FedAvg:
             node.reset_optimizer()
 
     def server(self, node):
-        weights = node.initial_weights()
+        weights = node.with_participants(node.initial_weights(), min(self.clients, node.workers))
         while True:
             parts = yield from of_those_sampled(node, weights, min(self.clients, node.workers))
             samples = [node.samples_of(part.contributions[0].worker) for part in parts]
