@@ -15,10 +15,8 @@ class FedAvg final : public Scheme {
  private:
   Process worker(Node& node) const override {
     Weights weights = node.initial_weights();
-    if (!rounds_.takes_part(node, weights)) {
-      const Weights invited = co_await node.receive<Weights>(node.server());
-      weights = momentum_.incoming(node, invited);
-    }
+    if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
+    weights = momentum_.incoming(node, weights);
     for (;;) {
       FederatedRounds::LocalBatches batches(node, rounds_);
       while (const std::optional<DrawnBatch> batch = batches.next()) {

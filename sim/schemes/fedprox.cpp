@@ -15,10 +15,8 @@ class FedProx final : public Scheme {
  private:
   Process worker(Node& node) const override {
     Weights weights = node.initial_weights();
-    if (!rounds_.takes_part(node, weights)) {
-      const Weights invited = co_await node.receive<Weights>(node.server());
-      weights = momentum_.incoming(node, invited);
-    }
+    if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
+    weights = momentum_.incoming(node, weights);
     for (;;) {
       const Handle start = weights->value;
       FederatedRounds::LocalBatches batches(node, rounds_);

@@ -55,10 +55,8 @@ class Hierarchical final : public Scheme {
  private:
   Process worker(Node& node) const override {
     Weights weights = node.initial_weights();
-    if (!begins(node, weights)) {
-      const Weights invited = co_await node.receive<Weights>(node.aggregator());
-      weights = momentum_.incoming(node, invited);
-    }
+    if (!begins(node, weights)) weights = co_await node.receive<Weights>(node.aggregator());
+    weights = momentum_.incoming(node, weights);
     for (;;) {
       FederatedRounds::LocalBatches batches(node, local_);
       while (const std::optional<DrawnBatch> batch = batches.next()) {

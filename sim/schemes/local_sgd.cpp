@@ -41,7 +41,7 @@ class LocalSgdByServer final : public Scheme {
 
  private:
   Process worker(Node& node) const override {
-    Weights weights = node.initial_weights();
+    Weights weights = options_.momentum.incoming(node, node.initial_weights());
     for (;;) {
       for (std::int64_t h = 0; h < options_.steps; ++h) {
         const Gradient gradient = co_await node.gradient(weights, node.batch_size());

@@ -29,7 +29,8 @@ class MomentumAtSync {
     if (mode_ == Mode::average) node.attach_optimizer(weights);
     return weights;
   }
-  /// The received average: applies the optimizer state and returns only the parameters.
+  /// The received average, or the weights that a worker begins from, where a server sends it those: applies the optimizer state and returns
+  /// only the parameters.
   Weights incoming(Node& node, Weights weights) const {
     if (mode_ == Mode::reset) node.reset_optimizer();
     if (mode_ == Mode::average) node.adopt_optimizer(weights);

@@ -98,7 +98,7 @@ class NonblockingWeights final : public Scheme {
 
  private:
   Process worker(Node& node) const override {
-    Weights weights = node.initial_weights();
+    Weights weights = options_.momentum.incoming(node, node.initial_weights());
     LocalWork work(node, options_);
     for (;;) {
       const std::uint64_t round = weights->version;
