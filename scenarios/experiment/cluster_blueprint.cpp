@@ -235,25 +235,33 @@ void Blueprint::resolve_availability(const Scenario& scenario) {
   }
 }
 
+namespace {
+/// A client's steps, or its passes, each of which ends with the batch that is left; without jitter.
+double seconds_of_client(const ComputeTime& time, const TrainingPlan& plan, Rank worker, const Parameters& parameters) {
+  const auto of_batch = [&time](std::int64_t samples) {
+    const ComputeTime::Split split = time.at(samples);
+    return split.overhead + split.per_sample * static_cast<double>(samples);
+  };
+  const std::int64_t batch = plan.batch_of(worker);
+  if (parameters.has("local_steps")) return static_cast<double>(parameters.count("local_steps")) * of_batch(batch);
+  const auto pass = static_cast<std::int64_t>(plan.drawn_of(worker, plan.part_samples(worker)));
+  const double whole = static_cast<double>(pass / batch) * of_batch(batch);
+  return static_cast<double>(parameters.count("local_epochs")) * (pass % batch > 0 ? whole + of_batch(pass % batch) : whole);
+}
+}  // namespace
+
 /// Of a client alone: its passes or steps, and the weights there and back.
 void Blueprint::resolve_client_seconds(const Scenario& scenario) {
   if (plan.selection.by != ClientSelection::By::speed) return;
   const ClusterSpec& spec = scenario.cluster;
-  const Parameters& parameters = scenario.training.scheme.parameters;
   for (std::size_t g = 0; g < spec.workers.size(); ++g) {
     const WorkerGroup& group = spec.workers[g];
     for (std::int64_t i = 0; i < group.count; ++i) {
       const Rank worker = first_of_group[g] + static_cast<Rank>(i);
       const DeviceRow* row = row_of(group, i);
       const std::unique_ptr<ComputeTime>& own = row ? row_times[g][static_cast<std::size_t>(i) % group.rows.size()] : group_times[g];
-      const std::int64_t batch = plan.batch_of(worker);
-      const ComputeTime::Split split = (own ? own : group_times[g])->at(batch);
-      const double samples = static_cast<double>(plan.drawn_of(worker, plan.part_samples(worker)));
-      const double batches = parameters.has("local_steps")
-                                 ? static_cast<double>(parameters.count("local_steps"))
-                                 : samples / static_cast<double>(batch) * static_cast<double>(parameters.count("local_epochs"));
-      const double each = split.overhead + split.per_sample * static_cast<double>(batch);
-      const double computing = batches * each * group.slowdown * (row ? row->slowdown : 1);
+      const double computing = seconds_of_client(own ? *own : *group_times[g], plan, worker, scenario.training.scheme.parameters) *
+                               group.slowdown * (row ? row->slowdown : 1);
       const LinkSpec& link = link_of(spec, group, i);
       const double moving = 1 / what_if.links.bandwidth(link.up) + 1 / what_if.links.bandwidth(link.down);
       const double latency = what_if.links.latency(Time::from_seconds(link.latency)).seconds();

@@ -1,0 +1,63 @@
+// `selection: fastest_of` counted fractions of batches, although the last batch of a pass has a whole overhead, and took the slower client.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/point_data.hpp"
+#include "support/run.hpp"
+
+namespace selected_clients_test {
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+constexpr double rate = 0.1, start = 8;
+
+std::string scenario(const std::string& workers, const std::string& scheme, int updates, const std::string& data) {
+  return fmt::format(R"(straggler: 1
+name: selected
+seed: 1
+devices:
+  node: {{compute: {{affine: {{overhead: 4ms, per_sample: 1ms}}}}}}
+cluster:
+  workers: {}
+  servers: {{count: 1}}
+  network: {{link: {{bandwidth: 1000GB/s, latency: 0s}}}}
+workload:
+  model: {{kind: quadratic, condition: {}, start: {}}}
+  data: {}
+training:
+  scheme: {{{}}}
+  batch: {{per_worker: 2}}
+  optimizer: {{kind: sgd, learning_rate: {}}}
+  stop: {{updates: {}}}
+)",
+                     workers, condition, start, data, scheme, rate, updates);
+}
+
+}  // namespace
+
+TEST_CASE("the fastest of two clients is the one whose whole batches and rest take less time") {
+  // A pass over n samples takes n ms and 4 ms for each batch of 2, of which the last may be of 1.
+  const auto pass = [](int samples) { return samples * 1e-3 + (samples + 1) / 2 * 4e-3; };
+  constexpr int updates = 5;
+  for (const int first : {2, 3, 4, 5})
+    for (const int second : {3, 5, 7})
+      for (const double slowdown : {0.6, 0.7, 0.78, 0.85, 0.9, 1.3, 1.7})
+        for (const int passes : {1, 2}) {
+          const PointData points({{first, {1, 2, 3}}, {second, {-3, 0, 1}}});
+          const std::string workers = fmt::format("[{{count: 1, device: node}}, {{count: 1, device: node, slowdown: {}}}]", slowdown);
+          const std::string scheme = fmt::format("kind: fedavg, clients: 1, local_epochs: {}, selection: {{kind: fastest_of}}", passes);
+          const Result result = run_timing(scenario(workers, scheme, updates, points.data(true)));
+          CAPTURE(first);
+          CAPTURE(second);
+          CAPTURE(slowdown);
+          const double round = passes * std::min(pass(first), slowdown * pass(second));
+          CHECK(result.record.end.seconds() == doctest::Approx(updates * round).epsilon(1e-6));
+        }
+}
+
+}  // namespace selected_clients_test
