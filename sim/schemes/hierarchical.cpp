@@ -138,7 +138,7 @@ class Hierarchical final : public Scheme {
         const std::vector<From<Weights>> parts = co_await round_of(node, group, weights);
         if (parts.empty()) break;  // no client of the group is in
         for (const From<Weights>& part : parts) waiting.push_back(part.sender);
-        const Weights mean = mean_of_all(node, payloads(parts));
+        const Weights mean = local_.mean(node, payloads(parts));
         contributed.add(mean);
         weights = next_round(node, group, mean);
       }
@@ -161,15 +161,15 @@ class Hierarchical final : public Scheme {
           co_await node.receive<MembershipNotice>();
         }
       } else {
-        const Weights mean = mean_of_all(node, parts);
+        const Weights mean = mean_of_groups(node, parts);
         weights = co_await node.publish(mean);
       }
       for (const Rank aggregator : aggregators) node.post(aggregator, weights);
     }
   }
 
-  /// Each part counts what its clients do: nobody drew them.
-  Weights mean_of_all(Node& node, const std::vector<Weights>& parts) const {
+  /// Each part counts what its clients do, also where these are drawn by their samples: nobody drew the groups.
+  Weights mean_of_groups(Node& node, const std::vector<Weights>& parts) const {
     std::vector<double> counts;
     for (const Weights& part : parts) counts.push_back(local_.count(node, part));
     return node.weighted_mean(parts, Average::shares(counts));

@@ -1,4 +1,5 @@
 // `selection: fastest_of` counted fractions of batches, although the last batch of a pass has a whole overhead, and took the slower client.
+// `selection: by_samples` left aggregators all of whose clients take part averaging by samples, where contributions have equal weight.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -58,6 +59,30 @@ TEST_CASE("the fastest of two clients is the one whose whole batches and rest ta
           const double round = passes * std::min(pass(first), slowdown * pass(second));
           CHECK(result.record.end.seconds() == doctest::Approx(updates * round).epsilon(1e-6));
         }
+}
+
+TEST_CASE("aggregators weigh clients alike where these are drawn by their samples, even if all take part") {
+  const std::vector<Client> clients = {{4, {1, 2, 3}}, {12, {-3, 0, 1}}, {2, {5, -1, 0}}, {2, {0, 4, 2}}};
+  const PointData points(clients);
+  const std::string workers = "[{count: 4, device: node}]";
+  const auto weights = [&](const std::string& scheme, int updates) {
+    return run(scenario(workers, "kind: " + scheme + ", local_steps: 1", updates, points.data(true))).weights;
+  };
+  for (const std::string selection : {"uniform", "by_samples"})
+    for (const std::string average : {"by_samples", "plain"}) {
+      const std::string choice = ", average: " + average + ", selection: {kind: " + selection + "}";
+      CAPTURE(choice);
+      CHECK(weights("hierarchical, aggregators: 1, edge_rounds: 2" + choice, 2) == weights("fedavg" + choice, 4));
+    }
+  // Groups of two clients. A step from w leads to w - lr A (w - x), so the mean of steps goes to the mean point: of the two in a group
+  // alike, and of both groups by their samples, 16 and 4.
+  const std::vector<float> after = weights("hierarchical, aggregators: 2, edge_rounds: 1, selection: {kind: by_samples}", 1);
+  std::vector<double> expected;
+  for (std::size_t j = 0; j < dimensions; ++j) {
+    const double mean = 0.8 * (clients[0].point[j] + clients[1].point[j]) / 2 + 0.2 * (clients[2].point[j] + clients[3].point[j]) / 2;
+    expected.push_back(start - rate * curvature(j) * (start - mean));
+  }
+  CHECK(farthest_from(after, expected) < 1e-5);
 }
 
 }  // namespace selected_clients_test
