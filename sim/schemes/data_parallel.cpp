@@ -44,15 +44,10 @@ class DataParallel final : public Scheme {
       }
       co_await node.load(pieces.front(), samples);
       co_await node.host_work(launches);
-      // To all at once, so that they share device 0's way out, and on when the last byte has left.
-      const Rank last = node.workers() - 1;
-      for (Rank rank = 1; rank < last; ++rank) node.post(rank, inputs(node, pieces[index_of(rank)]));
-      if (last > 0) {
-        const Samples of_last = inputs(node, pieces.back());
-        co_await node.send(last, of_last);
-      }
-      for (Rank rank = 1; rank < last; ++rank) node.post(rank, weights);
-      if (last > 0) co_await node.send(last, weights);
+      std::vector<Pending<SendOperation>> scattered = sends(node, [&](Rank rank) { return inputs(node, pieces[index_of(rank)]); });
+      for (Pending<SendOperation>& each : scattered) co_await each;
+      std::vector<Pending<SendOperation>> broadcast = sends(node, [&](Rank) { return weights; });
+      for (Pending<SendOperation>& each : broadcast) co_await each;
       const Gradient own = co_await node.gradient(weights, pieces.front());
       std::vector<Gradient> gradients = {own};
       for (Rank rank = 1; rank < node.workers(); ++rank) co_await node.receive<Samples>(rank);
@@ -75,6 +70,14 @@ class DataParallel final : public Scheme {
       co_await node.send(0, outputs);
       co_await node.send(0, gradient);
     }
+  }
+
+  /// Messages begin to leave to all other devices at once, so that they share device 0's way out.
+  template <class Message>
+  static std::vector<Pending<SendOperation>> sends(Node& node, Message message) {
+    std::vector<Pending<SendOperation>> leaving;
+    for (Rank rank = 1; rank < node.workers(); ++rank) leaving.push_back(node.begin(node.send(rank, message(rank))));
+    return leaving;
   }
 
   static Samples inputs(const Node& node, const DrawnBatch& batch) { return piece(batch, node.plan().input_bytes); }

@@ -139,3 +139,26 @@ TEST_CASE("data parallel: devices may not join or leave; a crash ends the run") 
   CHECK(result.record.outcome == Outcome::aborted);
   CHECK(result.record.end == Time::from_seconds(0.15));
 }
+
+TEST_CASE("data parallel: the process computes when its last message has left, whichever is the last") {
+  // Each device has a host of its own. One gets its messages at 1 kB/s, the other at 3 kB/s; the 10 kB/s of device 0 limit neither. Device
+  // 0 sends inputs until the slow one has them, and weights likewise. Then it computes. The slow device begins a latency later, and its
+  // outputs and gradient return at its own rate.
+  const double latency = 1e-3, overhead = 7e-3, compute = 0.1;
+  for (const bool slow_first : {true, false}) {
+    CAPTURE(slow_first);
+    const std::string slow = "{count: 1, device: node, link: {bandwidth: 1kB/s, latency: 500us}}",
+                      fast = "{count: 1, device: node, link: {bandwidth: 3kB/s, latency: 500us}}";
+    const Result result = run_timing(
+        cluster(3), {"cluster.workers=[{count: 1, device: node, link: {bandwidth: 10kB/s, latency: 500us}}, " +
+                         (slow_first ? slow + ", " + fast : fast + ", " + slow) + "]",
+                     "training.scheme={kind: data_parallel, overhead: 7ms}", "training.stop.updates=1"});
+    const double sends = (100 * input_bytes + mlp_bytes) / 1e3, returns = (100 * output_bytes + mlp_bytes) / 1e3;
+    CHECK(result.record.end.seconds() == doctest::Approx(overhead + sends + latency + compute + returns + latency).epsilon(1e-9));
+    std::vector<double> begins;  // of computing on device 0
+    for (const Span& span : result.sink.spans)
+      if (span.worker == 0 && span.phase == Phase::compute) begins.push_back(span.start.seconds());
+    REQUIRE(begins.size() == 1);
+    CHECK(begins.front() == doctest::Approx(overhead + sends).epsilon(1e-9));
+  }
+}
