@@ -99,9 +99,10 @@ class Asgd final : public Scheme {
     return staleness_ == Staleness::adaptive ? node.algebra().scaled(gradient, share) : node.weighted_sum({gradient}, {share});
   }
 
-  /// g + λ g⊙g⊙(w - w_read).
+  /// g + λ g⊙g⊙(w - w_read). A fresh gradient has a w_read other than w where answers are compressed.
   Gradient compensated(Node& node, const Gradient& gradient, const Weights& weights, const Weights& read) const {
-    if (weights->version == read->version || Node::staleness(weights, gradient) == 0) return gradient;
+    const bool taken_again = gradient->version() != weights->version && Node::staleness(weights, gradient) == 0;
+    if (taken_again || weights->value.key() == read->value.key()) return gradient;
     const Algebra& algebra = node.algebra();
     const Handle drift = algebra.combination({{weights->value, 1}, {read->value, -1}});
     return algebra.corrected(gradient, {{algebra.product({gradient->value(), gradient->value(), drift}), lambda_}});

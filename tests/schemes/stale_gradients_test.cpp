@@ -147,3 +147,32 @@ TEST_CASE("Downpour of one worker: pushes overlap computing, and a fetch waits f
     CHECK(row.read_version == 2 * ((row.update - 1) / 2));
   }
 }
+
+TEST_CASE("delay compensation corrects a fresh gradient where the worker holds an estimate of the weights") {
+  // One worker: no gradient is stale. Weight decay moves all weights from w0 to w1. The answer carries the change of one of them, the
+  // largest; in the others w_read is w0. The second gradient q has one element, and the step is along q + decay w1. Corrected, it is also
+  // along lambda q^2 (w1 - w_read). Up to there both runs are the same.
+  const double rate = 0.1, decay = 0.1, lambda = 0.5, start = 10;
+  const auto after = [](const std::string& scheme, int updates) {
+    const std::vector<float> weights =
+        run(two_bowls(scheme, updates), {"cluster.workers=[{count: 1, device: node}]", "training.optimizer.weight_decay=0.1",
+                                         "training.compression={kind: top_k, fraction: 0.33, error_feedback: true, direction: both}"})
+            .weights;
+    return std::vector<double>(weights.begin(), weights.end());
+  };
+  const std::string compensated = "{kind: asgd, staleness: delay_compensated, lambda: 0.5}";
+  const std::vector<double> first = after("asgd", 1), plain = after("asgd", 2), corrected = after(compensated, 2);
+  CHECK(after(compensated, 1) == first);
+  const auto change = [&](std::size_t j) { return first[j] - start; };
+  std::size_t carried = 0;
+  for (std::size_t j = 1; j < first.size(); ++j)
+    if (std::abs(change(j)) > std::abs(change(carried))) carried = j;
+  double moved = 0;
+  for (std::size_t j = 0; j < first.size(); ++j) {
+    const double q = (first[j] - plain[j]) / rate - decay * first[j], drift = j == carried ? 0 : change(j);
+    const double expected = -rate * lambda * q * q * drift;
+    CHECK(std::abs(corrected[j] - plain[j] - expected) < 1e-4);
+    moved = std::max(moved, std::abs(expected));
+  }
+  CHECK(moved > 0.1);
+}
