@@ -30,36 +30,50 @@ Time Coding::span(Rank rank, double share) const {
   return Time::from_seconds(per_byte / shards * share * static_cast<double>(cluster.bytes.state));
 }
 
-void Coding::note(Rank rank, Time until) {
-  if (!world_.is_worker(rank) || until <= world_.now()) return;
-  Period& period = periods_[index_of(rank)];
-  period.until = std::max(period.until, until);
-  if (period.on) return;
-  period.on = true;
-  books_.times().set_coding(rank, world_.now(), true);
-  world_.queue().at(period.until, period);
+void Coding::note(Rank rank, Time span, Time end) {
+  if (!world_.is_worker(rank) || span == Time()) return;
+  Periods& periods = periods_[index_of(rank)];
+  const Time begin = end - span;
+  if (!periods.ahead.empty() && begin <= periods.ahead.back().end) {
+    periods.ahead.back().end = end;
+    return;
+  }
+  periods.ahead.push_back({begin, end});
+  if (periods.ahead.size() == 1) await(periods);
 }
 
-void Coding::ended(Period& period) {
-  if (period.until > world_.now()) return world_.queue().at(period.until, period);
-  period.on = false;
-  books_.times().set_coding(period.worker, world_.now(), false);
+void Coding::await(Periods& periods) {
+  if (periods.ahead.front().begin > world_.now()) return world_.queue().at(periods.ahead.front().begin, periods);
+  turned(periods);
+}
+
+void Coding::turned(Periods& periods) {
+  if (periods.on && periods.ahead.front().end == world_.now()) {
+    periods.ahead.erase(periods.ahead.begin());
+    periods.on = false;
+    books_.times().set_coding(periods.worker, world_.now(), false);
+    if (!periods.ahead.empty()) await(periods);
+    return;
+  }
+  if (!periods.on) books_.times().set_coding(periods.worker, world_.now(), true);
+  periods.on = true;
+  world_.queue().at(periods.ahead.front().end, periods);
 }
 
 Time Coding::run(Rank rank, Time span) {
   Time& free = processors_.free_of(rank);
   free = std::max(free, world_.now()) + span;
-  if (span > Time()) note(rank, free);
+  note(rank, span, free);
   return free;
 }
 
 void Coding::forget(Rank worker) {
   if (!costs_) return;
   processors_.free_of(worker) = world_.now();
-  Period& period = periods_[index_of(worker)];
-  period.cancel();
-  period.until = Time();
-  period.on = false;
+  Periods& periods = periods_[index_of(worker)];
+  periods.cancel();
+  periods.ahead.clear();
+  periods.on = false;
   books_.times().set_coding(worker, world_.now(), false);
 }
 

@@ -21,8 +21,8 @@ class Coding {
   /// The time in which that rank encodes or decodes such a share once.
   Time span(Rank rank, double share) const;
   Time span(Rank rank, const Payload& payload) const { return costs_ ? span(rank, share_of(payload)) : Time(); }
-  /// The rank's processor is encoding or decoding until then.
-  void note(Rank rank, Time until);
+  /// The rank's processor codes for that span, until `end`. Spans of a rank are noted in order.
+  void note(Rank rank, Time span, Time end);
   /// Encodes the input of a collective, or decodes its result, for that span: returns the end.
   Time run(Rank rank, Time span);
   /// Coding before a collective that costs nothing must be done first.
@@ -31,21 +31,26 @@ class Coding {
   void forget(Rank worker);
 
  private:
-  /// While a worker is encoding or decoding.
-  struct Period final : Event {
-    void happen() override { coding->ended(*this); }
+  struct Period {
+    Time begin, end;
+  };
+  /// When a worker is encoding or decoding. Happens at the beginning and at the end of the first period.
+  struct Periods final : Event {
+    void happen() override { coding->turned(*this); }
     Coding* coding = nullptr;
     Rank worker = 0;
-    Time until;
     bool on = false;
+    std::vector<Period> ahead;  // the present one, and those to come
   };
-  void ended(Period& period);
+  void turned(Periods& periods);
+  /// The first period to come.
+  void await(Periods& periods);
 
   World& world_;
   Books& books_;
   Processors& processors_;
-  bool costs_;                   // coding takes time somewhere
-  std::vector<Period> periods_;  // [workers], if it costs anything
+  bool costs_;                    // coding takes time somewhere
+  std::vector<Periods> periods_;  // [workers], if it costs anything
 };
 
 }  // namespace straggler

@@ -170,7 +170,7 @@ void PostOffice::dispatch(std::unique_ptr<Delivery> message) {
   const Time free = processors_.free_from(delivery.from);
   const Time handled = processors_.handled(delivery.from, wire_bytes_.main_of(delivery.payload), coding);
   tell_server(delivery.from, "sends a message", free, handled);
-  if (coding > Time()) coding_.note(delivery.from, handled);
+  coding_.note(delivery.from, coding, handled);
   run_.world.queue().at(handled, delivery);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(delivery.payload); statistics > 0)
     delivery.parts().second_handled = processors_.handled(delivery.from, statistics);

@@ -82,7 +82,7 @@ void PostOffice::handle(MailOperation& operation) {
   const Time coding = coding_.span(rank, payload);
   const Time free = processors_.free_from(rank);
   Time done = processors_.handled(rank, wire_bytes_.main_of(payload), coding);
-  if (coding > Time()) coding_.note(rank, done);
+  coding_.note(rank, coding, done);
   if (const std::uint64_t statistics = wire_bytes_.statistics_of(payload); statistics > 0) done = processors_.handled(rank, statistics);
   tell_server(rank, "handles a message", free, done);
   run_.world.queue().at(done, operation);

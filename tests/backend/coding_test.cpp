@@ -122,4 +122,20 @@ TEST_CASE("a worker may fail while it encodes or decodes") {
   }
 }
 
+TEST_CASE("only coding counts as computing, not the handling of a message before it") {
+  const std::string protocol = "cluster.network.protocol={per_message: 4ms, copy_rate: 10MB/s}";
+  const double small = 4e-3 + compressed / 10e6, large = 4e-3 + whole / 10e6;  // to handle a message, at either end
+  const Result alone = run_timing(cluster(1), with({protocol, "training.scheme=asgd"}));
+  const double there = latency + compressed / bandwidth, back = latency + whole / bandwidth;
+  CHECK(about(alone.record.end.seconds(), updates * (batch + small + coding + there + small) + (updates - 1) * (large + back + large)));
+  CHECK(about(alone.record.workers[0].split[Phase::compute].seconds(), updates * (batch + coding)));
+  check_books(alone, true, false);
+  // Around a ring of 3 a worker encodes for both neighbours while it computes, then handles and decodes a message, and another one.
+  REQUIRE(2 * (small + coding) < batch);
+  const Result gossip = run_timing(cluster(3), with({protocol, "training.scheme={kind: dpsgd, gamma: 0.4}"}));
+  for (const WorkerRecord& worker : gossip.record.workers)
+    CHECK(about(worker.split[Phase::compute].seconds(), updates * (batch + 2 * coding)));
+  check_books(gossip, true, false);
+}
+
 }  // namespace coding_test
