@@ -13,7 +13,7 @@
 
 namespace straggler {
 
-/// Without faults every worker is always in, and no membership state is kept.
+/// Where nobody crashes, leaves, joins or is absent, every worker is always in, and no membership state is kept.
 ///
 /// Where workers act only when they are invited (TrainingPlan::invited), a worker without an invitation so far is idle: it is in, but it
 /// has no process and no node. It gets both just before its first message.

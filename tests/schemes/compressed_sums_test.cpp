@@ -188,4 +188,18 @@ TEST_CASE("workers that step by votes stay at the server's weights: every update
   for (const OrderRow& row : next.sink.order) CHECK(row.read_version + 1 == row.update);
 }
 
+TEST_CASE("slow workers and links do not come or go: answers stay votes, and weights the same") {
+  const std::uint64_t p = 3, message = (d + 7) / 8;
+  const Sets signs = {"training.compression=signsgd"};
+  const Result calm = run(cluster(3), with(by_server, signs));
+  for (const std::string fault : {"{kind: slow, worker: 1, from: 150ms, to: 450ms, times_slower: 2}",
+                                  "{kind: link, worker: 1, from: 150ms, to: 450ms, bandwidth_factor: 0.5}",
+                                  "{kind: link, worker: 1, from: 100s, to: 101s, bandwidth_factor: 0.5}"}) {
+    CAPTURE(fault);
+    const Result result = run(cluster(3), with(by_server, with(signs, {"cluster.faults=[" + fault + "]"})));
+    CHECK(result.record.bytes_sent == (2 * updates - 1) * p * message);
+    CHECK(same_weights(result, calm));
+  }
+}
+
 }  // namespace straggler::compressed_sums_test
