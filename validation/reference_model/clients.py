@@ -157,8 +157,9 @@ def clients_of(chosen, number):
 
 
 def participants(me, chosen, number):
-    """Clients that train in a round: those of this group, and as many of others in proportion."""
-    return clients_of(chosen, number) * me.p / number
+    """Clients that train in a round, of all groups together."""
+    groups = [len(each.group) for each in me.cluster.aggregators] or [number]
+    return sum(clients_of(chosen, each) for each in groups)
 
 
 def seconds_of(me, chosen, rank):

@@ -81,7 +81,8 @@ def aggregator(me, chosen):
                 break  # no client is there
             value, state = averaged(me, chosen, parts) if parts else (weights.value, beside(weights, "state"))
             made += all_made(parts)
-            progress = sum(each.samples for each in all_made(parts)) * me.p // len(group)
+            others = participants(me, chosen, len(group))
+            progress = sum(each.samples for each in all_made(parts)) * others // clients_of(chosen, len(group))
             weights = letter(Weights(value, start.version, weights.counted + max(progress, 1), [], weights.participants), state=state)
         mine = letter(Weights(weights.value, start.version, start.counted, joined(made)), state=beside(weights, "state"))
         yield me.send(SERVER, mine)
