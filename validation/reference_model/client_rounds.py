@@ -1,7 +1,8 @@
 """Rounds of clients, as their server and they themselves know them, and clients at any time. docs/model.md: Rounds of clients."""
-from clients import beside, clients_of, deadline_of, draw_clients, is_partial, letter, of_round, participants, train
+from clients import beside, clients_of, count_of, deadline_of, draw_clients, is_partial, letter, of_round, participants, train
 from events import First
 from payloads import SERVER, Notice, Weights
+from training import combination
 
 
 # On a client
@@ -71,7 +72,7 @@ class Rounds:
         self.keeps_account = some or self.accounts(me, chosen)
         self.busy, self.awaited, self.wanted, self.number = Busy(me), set(), 0, 0
         self.counted, self.left = {}, []  # where clients keep vectors: the version of a client's last contribution that counted
-        self.enrolled = self.cluster.enrolled()
+        self.enrolled = self.count_enrolled()
 
     # What clients know as well
 
@@ -223,12 +224,23 @@ class Rounds:
     def farewell(self, message):
         vector = message.content.more["farewell"].after(self.counted.pop(message.sender, None))
         if vector:
-            self.left.append(vector)
+            self.left.append((count_of(self.me, self.chosen, message.sender), vector))
 
     def turnover(self):
-        """How many clients were and are enrolled, at least 1, and the vectors of those that have left meanwhile."""
-        before, left, self.enrolled, self.left = self.enrolled, self.left, self.cluster.enrolled(), []
+        """What the clients count that were and are enrolled, at least 1, and the vectors of those that have left meanwhile."""
+        before, left, self.enrolled, self.left = self.enrolled, self.left, self.count_enrolled(), []
         return max(before, 1), max(self.enrolled, 1), left
+
+    def count_enrolled(self):
+        return sum(count_of(self.me, self.chosen, rank) for rank in self.cluster.enrolled())
+
+    def mean_of_kept(self, mean, changes):
+        """The mean of the vectors of all enrolled clients, from the former one and the changes of these ranks; None: 0, and no change."""
+        before, now, left = self.turnover()
+        terms = [(before / now, mean)] if mean else []
+        terms += [(count_of(self.me, self.chosen, rank) / now, vector) for rank, vector in changes]
+        terms += [(-count / now, vector) for count, vector in left]
+        return combination(*terms) if terms else None
 
 
 class Kept:

@@ -6,8 +6,8 @@ from events import First
 from payloads import Made, Weights
 from training import combination, mean
 
-AVERAGES = {}  # kinds of scheme: what their `average` may be. Empty: the program does not have that parameter.
 PLAIN = ("scaffold", "feddyn", "fedbuff")  # whose mean is plain unless `average` says otherwise
+WITHOUT_MEAN = ("fedasync",)
 
 
 # Cases
@@ -37,8 +37,8 @@ def draw_settings(draw, p, rounds=True):
 
 
 def facts(kind, **more):
-    if kind in AVERAGES:
-        more["average"] = AVERAGES[kind]
+    if kind not in WITHOUT_MEAN:
+        more["average"] = ["plain", "by_samples"]
     return {"on_failure": ["drop", "drop", "wait", "wait", "abort"], "pace": 3, "availability": True, "smooth": True, **more}
 
 
@@ -125,16 +125,21 @@ def pulled(weight, y, x, gradient):
 
 def shares_of(me, chosen, parts):
     """Of each part, its share of the mean: of the samples of all, or the same where clients were drawn by their samples."""
-    kind = me.cluster.case["scheme_name"]
-    average = chosen.get("average", "plain" if kind in PLAIN else "by_samples")
-    if average == "plain" or chosen.get("selection", {}).get("kind") == "by_samples":
+    if chosen.get("selection", {}).get("kind") == "by_samples":
         return [1 / len(parts)] * len(parts)
-    return by_samples(me, parts)
+    return by_count(me, chosen, parts)
 
 
-def by_samples(me, parts):
-    samples = [sum(me.cluster.workers[made.worker].spec["samples"] for made in part.made) for part in parts]
-    return [n / sum(samples) for n in samples]
+def by_count(me, chosen, parts):
+    """Of what the clients of all count."""
+    counts = [sum(count_of(me, chosen, made.worker) for made in part.made) for part in parts]
+    return [n / sum(counts) for n in counts]
+
+
+def count_of(me, chosen, rank):
+    """What a client counts in a mean: its samples, or 1."""
+    average = chosen.get("average", "plain" if me.cluster.case["scheme_name"] in PLAIN else "by_samples")
+    return me.cluster.workers[rank].spec["samples"] if average == "by_samples" else 1
 
 
 def averaged(me, chosen, parts, shares=None):

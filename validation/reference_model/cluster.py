@@ -132,7 +132,7 @@ class Cluster:
 
     def enrolled(self):
         """Workers that have joined and have not left, those that are down included."""
-        return sum(worker.enrolled for worker in self.workers)
+        return [worker.rank for worker in self.workers if worker.enrolled]
 
     def once(self, name, find):
         """find(), found at the first call of that name."""

@@ -28,9 +28,7 @@ def server(me, chosen):
     h = [0.0] * len(weights.value)
     while True:
         parts = yield from rounds.contributions(weights)
-        before, now, left = rounds.turnover()
-        moved = [combination((1, part.value), (-1, weights.value)) for part in parts]
-        h = combination((before / now, h), *((-alpha / now, change) for change in moved), *((-1 / now, vector) for vector in left))
+        h = rounds.mean_of_kept(h, [(part.made[0].worker, combination((-alpha, part.value), (alpha, weights.value))) for part in parts])
         value = weights.value
         if parts:
             value = combination((1, mean([part.value for part in parts], shares_of(me, chosen, parts))), (-1 / alpha, h))

@@ -1,6 +1,6 @@
 """Groups of clients whose weights an aggregator averages some times, before the server averages the aggregators. Liu et al. 2020."""
 from client_rounds import Rounds, of_same, steps_of_own
-from clients import all_made, averaged, beside, by_samples, clients_of, draw_settings, facts, letter, of_round, participants
+from clients import all_made, averaged, beside, by_count, clients_of, draw_settings, facts, letter, of_round, participants
 from payloads import SERVER, Made, Notice, Weights
 from schemes.fedavg import momentum_at_sync
 
@@ -99,7 +99,7 @@ def server(me, chosen):
                 parts[message.sender] = message.content
         counting = [parts[each.rank] for each in me.cluster.aggregators if parts[each.rank].made]
         if counting:
-            value, state = averaged(me, chosen, counting, by_samples(me, counting))
+            value, state = averaged(me, chosen, counting, by_count(me, chosen, counting))
             weights = letter((yield me.cluster.publish(value, all_made(counting))), state=state)
             me.cluster.latest = weights
         while not counting and not me.cluster.members():

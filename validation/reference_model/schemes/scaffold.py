@@ -31,10 +31,7 @@ def server(me, chosen):
     weights, rounds, control = me.first_weights, Rounds(me, chosen), None  # 0, and not sent
     while True:
         parts = yield from rounds.contributions(weights)
-        before, now, left = rounds.turnover()
-        changes = [(1 / now, beside(part, "control")) for part in parts]
-        terms = [*([(before / now, control)] if control else []), *changes, *((-1 / now, vector) for vector in left)]
-        control = combination(*terms) if terms else None
+        control = rounds.mean_of_kept(control, [(part.made[0].worker, beside(part, "control")) for part in parts])
         value = weights.value
         if parts:
             average = mean([part.value for part in parts], shares_of(me, chosen, parts))
