@@ -76,11 +76,21 @@ class Share:
 
 
 class PushSum(Lockstep):
-    """Push-sum weights add up to p; what nobody has, and no message, is lost."""
+    """Push-sum weights add up to p; what nobody has, and no message, is lost. All agree on who is in at a step. docs/decisions/147."""
 
     def __init__(self, cluster):
         super().__init__(cluster)
         self.held, self.early = [0.0] * len(cluster.workers), [[] for _ in cluster.workers]
+        self.outs = [[] for _ in cluster.workers]  # [first step, first one after them or None]
+        for fault in cluster.case["faults"]:
+            if fault["kind"] == "join":
+                self.outs[fault["worker"]].append([0, None])
+
+    def is_in(self, rank, step):
+        return not any(first <= step and (end is None or step < end) for first, end in self.outs[rank])
+
+    def is_out(self, rank):
+        return bool(self.outs[rank]) and self.outs[rank][-1][1] is None
 
     def lost(self):
         members = [self.cluster.workers[rank] for rank in self.cluster.members()]
@@ -91,7 +101,15 @@ class PushSum(Lockstep):
     def members_changed(self, rank=None):
         if rank is not None:
             self.held[rank], self.early[rank] = 0.0, []
+            if not self.cluster.awaits(rank) and not self.is_out(rank):
+                self.outs[rank].append([max(self.reached) + 1, None])
         super().members_changed()
+
+    def comes(self, worker, source):
+        weights = super().comes(worker, source)
+        if self.is_out(worker.rank):
+            self.outs[worker.rank][-1][1] = weights.version
+        return weights
 
 
 class FreeRunning(Lockstep):

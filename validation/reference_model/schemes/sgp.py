@@ -14,31 +14,30 @@ def distance(me, version):
     return 1 << version % distances if distances else 0
 
 
-def peer_of(me, version):
-    """Of that step: the worker at its distance, or the next that takes part."""
-    ranks = [(me.rank + distance(me, version) + k) % me.p for k in range(me.p)]
-    return next((rank for rank in ranks if rank != me.rank and me.cluster.own.takes_part(rank, version)), None)
+def peer_of(me, rank, step):
+    """To whom it sends: the worker at the distance of that step, or the next that is in."""
+    ranks = [(rank + distance(me, step) + k) % me.p for k in range(me.p)]
+    return next((each for each in ranks if each != rank and me.cluster.own.is_in(each, step)), None)
 
 
-def shares(me, version):
-    """The one of its source, if that may come, and all others that have come by then; but not those that a later step waits for."""
-    source, own, waits, found = (me.rank - distance(me, version)) % me.p, me.cluster.own, True, []
-    if source == me.rank:
-        return []
+def shares(me, step):
+    """Those of all that send to it in this step, if they may come, and what else has come by then; later ones wait for their step."""
+    own, found = me.cluster.own, []
+    missing = {rank for rank in range(me.p) if rank != me.rank and own.is_in(rank, step) and peer_of(me, rank, step) == me.rank}
     arrived, own.early[me.rank] = own.early[me.rank], []
     while True:
         arrived += [message for message in me.mail if isinstance(message.content, Share)]
         me.mail = [message for message in me.mail if not isinstance(message.content, Share)]
         for message in arrived:
-            later = message.content.version > version
-            if later and (message.sender + distance(me, message.content.version)) % me.p == me.rank:
+            if message.content.version > step:
                 own.early[me.rank].append(message)
-            else:
-                waits = waits and (message.sender, message.content.version) != (source, version)
-                found.append(message.content)
-                own.held[me.rank] += message.content.weight
+                continue
+            if message.content.version == step:
+                missing.discard(message.sender)
+            found.append(message.content)
+            own.held[me.rank] += message.content.weight
         arrived = []
-        if not waits or not own.awaits(source, version):
+        if not any(own.awaits(rank, step) for rank in missing):
             yield me.timer(0)  # what arrives at this instant counts
             if not any(isinstance(message.content, Share) for message in me.mail):
                 return found
@@ -61,7 +60,7 @@ def worker(me, _chosen):
         yield me.compute(batch)
         gradient = me.gradient(estimate, batch)
         yield me.update()
-        total, peer = me.step(estimate.moved(total), gradient.value), peer_of(me, estimate.version)
+        total, peer = me.step(estimate.moved(total), gradient.value), peer_of(me, me.rank, estimate.version)
         if peer is not None:
             own.held[me.rank] /= 2
             total = combination((0.5, total))
