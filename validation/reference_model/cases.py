@@ -5,7 +5,7 @@ import pathlib
 import random
 
 from availability import draw_availability
-from compression import draw_compression
+from compression import draw_compression, draw_zeros
 
 SCHEMES = sorted(path.stem for path in (pathlib.Path(__file__).parent / "schemes").glob("*.py"))
 WITHOUT = {}  # schemes without a reference, and why
@@ -86,6 +86,8 @@ def draw_case(number, names=SCHEMES):
         case["compression"] = draw_compression(draw, facts["compression"])
         if case["server"] and draw.random() < 0.4:  # not of collectives and gossip
             case["coding"] = {"worker": draw.choice([0, 3000, 9000]), "server": draw.choice([0, 4000])}
+        if case["compression"]["kind"] == "signsgd" and draw.random() < 0.5:
+            draw_zeros(draw, case)
     if facts.get("aggregators"):
         case["aggregator"] = {"bandwidth": round(10 ** draw.uniform(3, 4.5)), "latency": round(draw.uniform(1e-5, 4e-3), 6)}
     if facts.get("availability") and draw.random() < 0.25:

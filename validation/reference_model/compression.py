@@ -24,6 +24,13 @@ def draw_compression(draw, what):
     return chosen
 
 
+def draw_zeros(draw, case):
+    """In one coordinate all workers, or some, have the start for their point: a gradient there is exactly zero, always or at first."""
+    case["start"], which = 0, draw.randrange(3)
+    for worker in case["workers"] if draw.random() < 0.5 else draw.sample(case["workers"], draw.randint(1, len(case["workers"]))):
+        worker["point"][which] = 0.0
+
+
 def gathered(case):
     """Changes a case of an all-reduce: only what an all-gather takes around a ring is here."""
     if case["compression"]:
@@ -49,6 +56,7 @@ class Compressor:
 
     def __init__(self, settings):
         self.settings, self.kind, self.close = settings, settings["kind"], False
+        self.always_zero = set()  # coordinates; of others a zero may be one of rounding
 
     def bytes(self, d, feedback):
         return {"top_k": 8 * self.kept(d), "fp16": 2 * d, "bf16": 2 * d, "int8": d + 4,
@@ -89,9 +97,10 @@ class Compressor:
 
     def signsgd(self, v, feedback):
         scale = sum(abs(x) for x in v) / len(v) if feedback else 1.0
-        for x in v:
-            self.near(abs(x))
-        return [math.copysign(scale, x) for x in v]
+        for j, x in enumerate(v):
+            if x or j not in self.always_zero:
+                self.near(abs(x))
+        return [math.copysign(scale, x) if x else 0.0 for x in v]
 
     def near(self, distance):
         self.close = self.close or distance < TOO_CLOSE
@@ -120,6 +129,8 @@ class Compression:
     def __init__(self, cluster):
         self.cluster, self.compressor = cluster, Compressor(cluster.case["compression"])
         self.both = cluster.case["compression"]["direction"] == "both"
+        points = [worker["point"] for worker in cluster.case["workers"]]
+        self.compressor.always_zero = {j for j, start in enumerate(cluster.initial) if all(point[j] == start for point in points)}
         self.senders, self.held = {}, {}  # of each life: what it keeps, and the weights that it holds for all that the server knows
 
     def sender(self, node):

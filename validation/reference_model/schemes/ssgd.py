@@ -38,10 +38,10 @@ def worker(me, chosen):
 
 
 def majority(me, parts):
-    """As one part's gradient; who made it is in all of them. A tie is decided by a bit that the program draws."""
-    sums = [sum(values) for values in zip(*(part.content.value for part in parts))]
-    me.cluster.compression.compressor.close |= 0 in sums
-    return [1.0 if total > 0 else -1.0 for total in sums]
+    """As one part's gradient; who made it is in all of them. Zeros abstain. A tie is decided by a bit that the program draws."""
+    votes_of = list(zip(*(part.content.value for part in parts)))
+    me.cluster.compression.compressor.close |= any(sum(values) == 0 and any(values) for values in votes_of)
+    return [float((sum(values) > 0) - (sum(values) < 0)) for values in votes_of]
 
 
 def server(me, _chosen):
