@@ -103,6 +103,12 @@ class Cluster:
         """What may have been sent when that version was published, at which so much had."""
         return self.own.may_have_sent(update, sent) if self.own else [sent]
 
+    def bytes_in_all(self, counted, rank=None):
+        """What may have been counted at the end, of all workers or of one, where that many were."""
+        sent, most = self.own.sent_at_end() if self.own else ({}, 0)
+        before = counted - (sum(sent.values()) if rank is None else sent.get(rank, 0))
+        return range(before, before + most * (len(self.workers) if rank is None else 1) + 1) if most else [counted]
+
     def drop(self, made):
         """Contributions that will be in no version: their computing was wasted."""
         self.dropped += 1
@@ -159,7 +165,7 @@ class Cluster:
         message.planned, message.begun = None, True
         self._fly(message, 1)
         if self.own:
-            self.own.sending(message.size)
+            self.own.sending(message.sender, message.size)
         self.bytes_sent += message.size
         if is_worker(message.sender):
             self.workers[message.sender].bytes_sent += message.size

@@ -108,6 +108,8 @@ def of_weights(weights, reference):
 def of_accounts(rows, reference):
     for row, worker in zip(rows, reference.workers):
         for name in ACCOUNTS:
+            if name == "bytes_sent" and int(row[name]) in reference.bytes_in_all(worker.bytes_sent, worker.rank):
+                continue
             if off(row[name], getattr(worker, name), TIMES, 1e-2):
                 return f"{name} of worker {worker.rank}: program {row[name]}, reference {getattr(worker, name)}"
     return None
@@ -116,7 +118,7 @@ def of_accounts(rows, reference):
 def of_sums(summary, reference):
     for name, want in {"outcome": reference.outcome, "dropped_contributions": reference.dropped, "bytes_sent": reference.bytes_sent,
                        "bytes_received": reference.bytes_received, "bytes_lost": reference.bytes_lost}.items():
-        if summary[name] != want:
+        if summary[name] != want and not (name in ("bytes_sent", "bytes_lost") and summary[name] in reference.bytes_in_all(want)):
             return f"{name}: program {summary[name]}, reference {want}"
     return None
 

@@ -11,10 +11,21 @@ class Lockstep:
         self.first, self.reached = [0] * len(cluster.workers), [0] * len(cluster.workers)  # numbers: of a life's beginning, of the latest
         self.number, self.waiting = 0, {}
         self.sent, self.instants = {}, [None]  # by instant: bytes sent before and after it; the instants of versions
+        self.last_sent = None, {}  # an instant, and what each worker sent at it
 
-    def sending(self, size):
-        before, after = self.sent.get(self.cluster.clock.ticks, [self.cluster.bytes_sent] * 2)
-        self.sent[self.cluster.clock.ticks] = before, after + size
+    def sending(self, rank, size):
+        now = self.cluster.clock.ticks
+        before, after = self.sent.get(now, [self.cluster.bytes_sent] * 2)
+        self.sent[now] = before, after + size
+        if self.last_sent[0] != now:
+            self.last_sent = now, {}
+        self.last_sent[1][rank] = self.last_sent[1].get(rank, 0) + size
+
+    def sent_at_end(self):
+        """By worker, and the most that one may have sent at the end: whoever has its last weights first sends on before the run is over."""
+        instant, sent = self.last_sent
+        sent = sent if instant == self.cluster.clock.ticks else {}
+        return sent, max(sent.values(), default=0) * (len(self.cluster.workers) - 1)
 
     def may_have_sent(self, update, sent):
         """Two workers that send each other equal messages have them at one instant: either may publish, and send, before the other."""
