@@ -67,12 +67,14 @@ def first_from_distinct(me, count, version=None, late=None):
 def from_all(me, version, kind=Gradient):
     """A contribution to that version of each worker, but of those that fail. At least one; as messages in the order of ranks.
 
-    Later and repeated ones go unseen. The program does not count them as dropped; by docs/scenario.md (dropped_contributions) it should."""
+    Later ones, and second ones of another life, are dropped."""
     has = {}
     while len(has) < me.p and not (has and not any(me.cluster.awaits(rank) for rank in range(me.p) if rank not in has)):
         which, arrived = yield me.arrival(kind)
-        if which == 0 and arrived.content.version == version:
-            has.setdefault(arrived.sender, arrived)
+        if which == 0 and (arrived.content.version != version or arrived.sender in has):
+            me.cluster.drop(arrived.content.made)
+        elif which == 0:
+            has[arrived.sender] = arrived
     return [has[rank] for rank in sorted(has)]
 
 
