@@ -1,5 +1,5 @@
-// Contiguous runs, as in programs that give worker k the k-th piece of the training set: of the file as it is, or sorted by class first. Few
-// classes each, as with `shards {per_worker: 1}`, but neighbours have the same or the next class.
+// Contiguous runs, as in programs that give worker k the k-th piece of the training set: of the file as it is, or sorted by class first.
+// Few classes each, as with `shards {per_worker: 1}`, but neighbours have the same or the next class.
 #include <numeric>
 
 #include "models/data/partition_parts.hpp"

@@ -108,8 +108,8 @@ void PostOffice::take_down() {
 
 bool PostOffice::is_plain() const {
   return !run_.workers.change() && run_.world.cluster.faults.list.empty() && !run_.workers.plan().compression &&
-         !run_.workers.plan().newest_weights && wire_bytes_.statistics == 0 && processors_.free() && run_.world.cluster.servers.count <= 1 &&
-         !run_.books.trace();
+         !run_.workers.plan().newest_weights && wire_bytes_.statistics == 0 && processors_.free() &&
+         run_.world.cluster.servers.count <= 1 && !run_.books.trace();
 }
 
 std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {

@@ -185,7 +185,7 @@ TEST_CASE("sorted_runs: worker k has the k-th contiguous run, by class or as in 
     const auto partition = entry("sorted_runs").make(parameters, problem.request);
     for (std::uint32_t w = 0; w < 7; ++w) {
       auto part = epoch_of(*partition, w, 0), run = std::vector<std::uint32_t>(samples.begin() + static_cast<std::ptrdiff_t>(begin(w)),
-                                                                              samples.begin() + static_cast<std::ptrdiff_t>(begin(w + 1)));
+                                                                               samples.begin() + static_cast<std::ptrdiff_t>(begin(w + 1)));
       std::sort(part.begin(), part.end());
       std::sort(run.begin(), run.end());
       CHECK(part == run);

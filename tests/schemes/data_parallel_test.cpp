@@ -149,10 +149,9 @@ TEST_CASE("data parallel: the process computes when its last message has left, w
     CAPTURE(slow_first);
     const std::string slow = "{count: 1, device: node, link: {bandwidth: 1kB/s, latency: 500us}}",
                       fast = "{count: 1, device: node, link: {bandwidth: 3kB/s, latency: 500us}}";
-    const Result result = run_timing(
-        cluster(3), {"cluster.workers=[{count: 1, device: node, link: {bandwidth: 10kB/s, latency: 500us}}, " +
-                         (slow_first ? slow + ", " + fast : fast + ", " + slow) + "]",
-                     "training.scheme={kind: data_parallel, overhead: 7ms}", "training.stop.updates=1"});
+    const Result result = run_timing(cluster(3), {"cluster.workers=[{count: 1, device: node, link: {bandwidth: 10kB/s, latency: 500us}}, " +
+                                                      (slow_first ? slow + ", " + fast : fast + ", " + slow) + "]",
+                                                  "training.scheme={kind: data_parallel, overhead: 7ms}", "training.stop.updates=1"});
     const double sends = (100 * input_bytes + mlp_bytes) / 1e3, returns = (100 * output_bytes + mlp_bytes) / 1e3;
     CHECK(result.record.end.seconds() == doctest::Approx(overhead + sends + latency + compute + returns + latency).epsilon(1e-9));
     std::vector<double> begins;  // of computing on device 0

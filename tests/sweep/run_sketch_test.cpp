@@ -90,7 +90,7 @@ TEST_CASE("a sketch has the curve, the times to accuracies and whom the others w
   const RunResult as_run = result_of(point_fields(result.record), read_sketch(text));
   CHECK(as_run.scheme == "ssgd");
   CHECK(as_run.workers == 3);
-  CHECK(as_run.idle.value() == doctest::Approx(2 * 20.0 / 90).epsilon(1e-3));
+  CHECK(as_run.shares[Phase::idle].value() == doctest::Approx(2 * 20.0 / 90).epsilon(1e-3));
   CHECK(as_run.target_accuracy == 0.01);
   CHECK(find_threshold(as_run, 0.02)->seconds == sketch.thresholds[1].seconds);
 }
@@ -115,7 +115,7 @@ TEST_CASE("the mean of runs counts those that reached an accuracy") {
   CHECK(mean.samples_per_second == 200);
   CHECK(find_threshold(mean, 0.5)->seconds == 3);
   CHECK(find_threshold(mean, 0.8)->seconds == 6);
-  CHECK_FALSE(mean.idle.has_value());
+  CHECK_FALSE(mean.shares[Phase::idle].has_value());
   // 200 samples in 2 s against 400 in 4 s: half the samples at the same rate.
   CHECK(why_sooner(fast, slow, 0.5) == "because it needs 50 % fewer samples and handles as many samples per second");
   CHECK(why_sooner(fast, slow, 0.8).empty());
