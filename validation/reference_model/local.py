@@ -45,6 +45,13 @@ def mean_of(parts, shares=None):
     return mean([part.value for part in parts], shares), [mean(vectors, shares) for vectors in zip(*(part.state or zero for part in parts))]
 
 
+def first_weights(me, chosen):
+    """Who comes later has been sent the mean state, too."""
+    if me.life and chosen["momentum_at_sync"] == "average" and me.cluster.server:
+        me.optimizer.adopt(getattr(me.first_weights, "state", []))
+    return me.first_weights
+
+
 def after_sync(me, chosen, state):
     """What a worker does with its optimizer when it has the mean."""
     if chosen["momentum_at_sync"] == "reset":
@@ -84,5 +91,5 @@ def averaging_server(me, shares_of=lambda parts: None):
         value, state = mean_of(parts, shares_of(parts))
         weights = yield me.cluster.publish(value, [made for part in parts for made in part.made])
         answer = Averaged(value, weights.version, weights.counted, participants=weights.participants)
-        answer.state, weights.vectors = state, 1 + len(state)  # what comes later is sent the mean state, too, but does not take it
+        answer.state, weights.state, weights.vectors = state, state, 1 + len(state)
         me.broadcast(answer, vectors=1 + len(state))

@@ -17,7 +17,7 @@ def amend(case):
 
 
 def worker(me, chosen):
-    weights = me.first_weights
+    weights = local.first_weights(me, chosen)
     while True:
         mine = yield from local.steps(me, weights, chosen["steps"])
         if chosen["via"] == "server":

@@ -61,7 +61,7 @@ def until_signal(me, chosen, weights, work):
 
 
 def worker(me, chosen):
-    weights, work = me.first_weights, Work(me, chosen)
+    weights, work = local.first_weights(me, chosen), Work(me, chosen)
     while True:
         weights, total = yield from until_signal(me, chosen, weights, work)
         if work.left == 0:
