@@ -112,7 +112,7 @@ class Rounds:
 
     def send(self, weights, ranks):
         for rank in ranks:
-            invited = of_round(weights, participants(self.me, self.chosen, len(self.pool)))
+            invited = of_round(weights, participants(self.me, self.chosen))
             invited.counted_of = self.counted.get(rank)
             self.me.post(rank, invited)
 

@@ -161,10 +161,10 @@ def clients_of(chosen, number):
     return max(1, int(chosen.get("fraction", 1) * number + 0.5))
 
 
-def participants(me, chosen, number):
-    """Clients that train in a round, of all groups together."""
-    groups = [len(each.group) for each in me.cluster.aggregators] or [number]
-    return sum(clients_of(chosen, each) for each in groups)
+def participants(me, chosen):
+    """Clients of a round, of all groups together."""
+    groups = [len(each.group) for each in me.cluster.aggregators] or [me.p]
+    return sum(clients_of(chosen, number) for number in groups)
 
 
 def seconds_of(me, chosen, rank):

@@ -23,7 +23,7 @@ def invites(me, chosen, group):
 def worker(me, chosen):
     aggregator = me.cluster.aggregator_of(me.rank)
     begins = not invites(me, chosen, aggregator.group)
-    me.first_weights = of_round(me.first_weights, participants(me, chosen, len(aggregator.group)))
+    me.first_weights = of_round(me.first_weights, participants(me, chosen))
     begins = begins or (me.life == 0 and me.rank in Rounds.first(me, chosen, aggregator.group))
     return steps_of_own(me, chosen, to=aggregator.rank, begins=begins)
 
@@ -81,8 +81,7 @@ def aggregator(me, chosen):
                 break  # no client is there
             value, state = averaged(me, chosen, parts) if parts else (weights.value, beside(weights, "state"))
             made += all_made(parts)
-            others = participants(me, chosen, len(group))
-            progress = sum(each.samples for each in all_made(parts)) * others // clients_of(chosen, len(group))
+            progress = sum(each.samples for each in all_made(parts)) * participants(me, chosen) // clients_of(chosen, len(group))
             weights = letter(Weights(value, start.version, weights.counted + max(progress, 1), [], weights.participants), state=state)
         mine = letter(Weights(weights.value, start.version, start.counted, joined(made)), state=beside(weights, "state"))
         yield me.send(SERVER, mine)
