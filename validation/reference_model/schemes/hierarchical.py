@@ -67,7 +67,7 @@ def joined(made):
 
 
 def aggregator(me, chosen):
-    weights, group, invited = me.first_weights, me.group, True
+    weights, group, invited = of_round(me.first_weights, participants(me, chosen)), me.group, True
     some = invites(me, chosen, group)
     rounds = Rounds(me, chosen, group, some=True) if some else Round(me, chosen, group)
     while True:
@@ -85,7 +85,7 @@ def aggregator(me, chosen):
             weights = letter(Weights(value, start.version, weights.counted + max(progress, 1), [], weights.participants), state=state)
         mine = letter(Weights(weights.value, start.version, start.counted, joined(made)), state=beside(weights, "state"))
         yield me.send(SERVER, mine)
-        weights = (yield me.receive(Weights, SERVER)).content
+        weights = of_round((yield me.receive(Weights, SERVER)).content, participants(me, chosen))
 
 
 def server(me, chosen):
