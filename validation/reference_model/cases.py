@@ -10,21 +10,22 @@ from compression import draw_compression, draw_zeros
 SCHEMES = sorted(path.stem for path in (pathlib.Path(__file__).parent / "schemes").glob("*.py"))
 WITHOUT = {}  # schemes without a reference, and why
 # What a case has where nothing else is said.
-PLAIN = {"schedule": None, "compression": None, "coding": None, "faults": [], "server": None, "on_failure": "drop", "update": 0, "host": None,
-         "protocol": None, "sharing": "max_min"}
+PLAIN = {"schedule": None, "compression": None, "coding": None, "faults": [], "server": None, "on_failure": "drop", "update": 0,
+         "host": None, "protocol": None, "sharing": "max_min"}
 
 
 def scheme_of(name):
     """The module of a scheme: settings(draw, p) draws its parameters; worker(node, settings) and server(node, settings) are its nodes.
 
-    FACTS says what its cases may have: `kind` (if the file has another name), `answers` (it has that parameter), `on_failure` (its choices),
-    `faults` (kinds), `optimizers` (a function of one), `smooth` (adaptive ones have an epsilon that keeps rounding from choosing the sign of
-    a first step), `reduces` (whether it all-reduces, a function of its parameters), `alone` (one worker is enough), `workers` (the only
-    number), `pace` (updates take so many times as long as those of asgd), `update` (workers step, in some time), `host` (all are on one,
-    whose inside is for `memory` or `messages`), `network` (several servers, processor time of messages, links that are not shared),
-    `compression` (of "gradients" or "weights"), `aggregators` (it has them), `availability` (its clients may come and go), `average`
-    (choices of that parameter). With `keeps_vectors` clients keep vectors from round to round. amend(case) is called at the end, where a
-    scheme cannot have everything together."""
+    FACTS says what its cases may have: `kind` (if the file has another name), `answers` (it has that parameter), `on_failure` (its
+    choices), `faults` (kinds), `optimizers` (a function of one), `smooth` (adaptive ones have an epsilon that keeps rounding from
+    choosing the sign of a first step), `reduces` (whether it all-reduces, a function of its parameters), `alone` (one worker is
+    enough), `workers` (the only number), `pace` (updates take so many times as long as those of asgd), `update` (workers step, in some
+    time), `host` (all are on one, whose inside is for `memory` or `messages`), `network` (several servers, processor time of messages,
+    links that are not shared), `compression` (of "gradients" or "weights"), `aggregators` (it has them), `availability` (its clients
+    may come and go), `average` (choices of that parameter). With `keeps_vectors` clients keep vectors from round to round. amend(case)
+    is called at the end, where a scheme cannot have everything together.
+    """
     return importlib.import_module("schemes." + name)
 
 
