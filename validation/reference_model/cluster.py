@@ -40,6 +40,7 @@ class Cluster:
         versions = getattr(scheme, "FACTS", {}).get("versions")
         self.own = versions(self) if versions else None  # of workers that have weights of their own
         self.ended, self.optimizer, self.to_admit = False, self.new_optimizer(), []
+        self.took = {}  # when each worker took its latest version of an all-reduce
 
     # Running
 
@@ -98,6 +99,10 @@ class Cluster:
             self.reductions.over, self.reductions.when_done = True, self.clock.stop
         else:
             self.clock.stop()
+
+    def ends_in_a_tie(self):
+        """Another worker took the last version just when it was published: it may have begun to compute, or not."""
+        return sum(time == self.versions[-1][0] for time in self.took.values()) > 1 if self.versions else False
 
     def bytes_at(self, update, sent):
         """What may have been sent when that version was published, at which so much had."""

@@ -18,6 +18,7 @@ def publish(me, before, value, parts, attached=()):
     cluster, made = me.cluster, [each for part in parts for each in part.made]
     if cluster.ended:
         return Event()
+    cluster.took[me.rank] = cluster.clock.now
     if before.version == cluster.latest.version if cluster.members_change else me.rank == 0:
         cluster.publish(value, made)
         cluster.latest.attached, cluster.optimizer = list(attached), me.optimizer.copy()

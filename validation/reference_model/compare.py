@@ -67,6 +67,8 @@ def too_close(case, reference, found):
     """Whether rounding decides: a compressed value lies at a jump, or a nudge of a picosecond becomes as large as what differs."""
     if found.startswith(("loss", "weights")):
         return reference.compression and reference.compression.compressor.close
+    if found.startswith(("compute_s", "idle_s")) and reference.ends_in_a_tie():
+        return True
     nudged = {**case, "workers": [{**worker, "latency": worker["latency"] + 1e-12} for worker in case["workers"]]}
     other = reference_of(nudged)
     return any(got[2:] != want[2:] or off(got[1], want[1], TIMES / 100) for got, want in zip(other.rows, reference.rows)) \
