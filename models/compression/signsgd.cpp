@@ -123,7 +123,7 @@ void decode(const std::vector<double>& scalars, const VectorLayout& layout, std:
   const std::byte* const signs = parts.take(bytes_of_bits(q.size()));
   const std::byte* zeros = nullptr;
   if (!parts.at_end()) {
-    if (*parts.take(1) != zeros_follow) throw std::logic_error("a message of signs that goes on with what no encoder writes");
+    if (*parts.take(1) != zeros_follow) throw std::logic_error("a message of signs continues with something that no encoder writes");
     zeros = parts.take(bytes_of_bits(q.size()));
   }
   parts.end();

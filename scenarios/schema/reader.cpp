@@ -52,7 +52,7 @@ void read_head(Section& top, Scenario& scenario) {
   }
 }
 
-/// Of a scheme whose updates are no rounds.
+/// Where a scheme's updates are not rounds.
 void refuse_rounds(Section& top, const std::string& scheme) {
   for (const char* const keys : {"training.stop.rounds", "training.evaluate.every.rounds"}) {
     const YamlNode* node = top.node();

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "sim/lineage/compressed_mean.hpp"
+#include "sim/training/whole.hpp"
 
 namespace straggler {
 
@@ -156,7 +157,7 @@ Gradient Algebra::as_sent(Gradient gradient) const {
 }
 
 Weights Algebra::mean(const std::vector<Weights>& parts, const Rule& rule) const {
-  if (parts.size() == 1) return parts.front();
+  if (parts.size() == 1) return whole(parts.front());
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
   const bool compressed = &rule == &rules::compressed_mean;
@@ -175,7 +176,7 @@ Weights Algebra::mean(const std::vector<Weights>& parts, const Rule& rule) const
 }
 
 Weights Algebra::weighted_mean(const std::vector<Weights>& parts, const std::vector<double>& shares) const {
-  if (parts.size() == 1) return parts.front();
+  if (parts.size() == 1) return whole(parts.front());
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
   state.value = lineage_.elementwise(rules::weighted_mean, values_of(parts), shares);

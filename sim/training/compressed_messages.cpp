@@ -3,6 +3,7 @@
 
 #include "sim/training/operations.hpp"
 #include "sim/training/participant.hpp"
+#include "sim/training/whole.hpp"
 
 namespace straggler {
 
@@ -10,12 +11,6 @@ namespace {
 
 /// A life that began with the run. Where lives never end they have no numbers.
 bool is_first(Peer peer) { return peer.life == 0 || peer.life == Peer::any_life; }
-
-/// The form of a whole vector, without its difference.
-Weights whole(Weights weights) {
-  if (weights->more.get().difference) weights.edit().more.edit().difference.reset();
-  return weights;
-}
 
 void require_whole(const Participant& node, const Gradient& gradient) {
   if (!gradient->fragment().whole())
