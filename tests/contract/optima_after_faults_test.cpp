@@ -81,13 +81,13 @@ struct Faults {
   }
 };
 
-/// What may happen to the workers of a scheme, by its entry.
+/// What may happen to the workers of a scheme, by its entry and its reaction to a crash.
 struct Allowed {
-  explicit Allowed(const SchemeEntry& entry, Rank count)
-      : crashes(failure_choices(entry).front() != "abort"),
+  Allowed(const SchemeEntry& entry, Rank count, const std::string& choice)
+      : crashes(choice != "abort"),
         others(crashes && count > 1),
-        // A loss for good is a loss of what a client keeps.
-        losses(others && !entry.clients_keep_vectors && std::ranges::count(failure_choices(entry), "drop") > 0) {}
+        // The others would wait forever; and a loss for good is a loss of what a client keeps.
+        losses(others && !entry.clients_keep_vectors && choice == "drop") {}
   bool crashes, others, losses;  // and restarts; members change; and some are lost for good
 };
 
@@ -210,12 +210,10 @@ class Runs {
   Runs(SchemeVariant variant, int length)
       : variant_(std::move(variant)),
         count_(static_cast<Rank>(variant_.entry->only_workers.value_or(workers))),
-        allowed_(*variant_.entry, count_),
         points_(std::vector<Client>(unlike.begin(), unlike.begin() + count_)),
         length_(length) {}
 
   Rank count() const { return count_; }
-  const Allowed& allowed() const { return allowed_; }
 
   /// 160 epochs at a rate of 0.2, which leave e^-8 of what was off when the last fault was over, as each epoch takes a tenth of it at
   /// least; then 300 at 0.02 and 160 at 0.002, so that what depends on the order of arrivals is small. Workers with weights of their own
@@ -300,7 +298,6 @@ class Runs {
 
   SchemeVariant variant_;
   Rank count_;
-  Allowed allowed_;
   PointData points_;
   int length_;
   bool whole_ = false, by_chance_ = false;
@@ -330,8 +327,7 @@ TEST_CASE("every scheme comes to rest where the pulls of those cancel that are c
       given["on_failure"] = choice;
       Runs runs(variant_of(entry, given), length);
       if (!sanitized) length = runs.find_length();
-      Allowed allowed = runs.allowed();
-      if (choice == "wait") allowed.losses = false;  // the others would wait forever
+      const Allowed allowed(entry, runs.count(), choice);
       std::vector<Faults> all;
       if (defaults && choice == choices.front()) all = single_faults(allowed);
       RandomStream draws(5, scheme + choice);
@@ -363,7 +359,7 @@ TEST_CASE("compressed messages of alike workers end where whole ones do, though 
       return run(equal_bowl(workers, scheme, points.data(true), 0.1, count, variant.one_host()), sets);
     };
     RandomStream draws(6, scheme);
-    const Allowed allowed(*variant.entry, workers);
+    const Allowed allowed(*variant.entry, workers, failure_choices(*variant.entry).front());
     const Result struck = ended(updates, drawn_faults(draws, allowed, workers).sets());
     if (sanitized) continue;  // not there yet
     if (farthest_from(ended(updates / 2, {}).weights, alike.front().point) > 1e-4) continue;
