@@ -55,8 +55,7 @@ TEST_CASE("SGP: any two of four workers that are left stay in step, and end at t
             faults += (faults.empty() ? "" : ", ") + std::string("{kind: crash, worker: ") + std::to_string(rank) +
                       ", at: " + (faults.empty() ? "155ms}" : "334ms}");
         const std::vector<std::string> sets = {"cluster.workers=" + slow, "cluster.network.link={bandwidth: 6kB/s, latency: 3ms}",
-                                               "cluster.faults=[" + faults + "]",
-                                               "workload.model.start=0", "workload.model.condition=2"};
+                                               "cluster.faults=[" + faults + "]", "workload.model.start=0", "workload.model.condition=2"};
         const std::string yaml = equal_bowl(4, "sgp", points.data(true), 0.1, 400);
         const Result result = run(yaml, sets);
         CHECK(result.record.outcome == Outcome::completed);
