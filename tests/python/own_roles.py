@@ -57,16 +57,13 @@ class DataParallel:
     def host(self, node):
         drawings = [Drawing() for _ in range(node.workers)]
         weights = node.initial_weights()
-        last = node.workers - 1
         while True:
             pieces = [node.next_batch_of(rank, drawings[rank], node.batch_size_of(rank)) for rank in range(node.workers)]
             yield node.load(pieces[0], sum(piece.size for piece in pieces))
             yield node.host_work(self.overhead + self.dispatch * node.workers, ahead=self.ahead)
             for payloads in ([Samples(piece, node.input_bytes) for piece in pieces], [weights] * node.workers):
-                for rank in range(1, last):
-                    node.post(rank, payloads[rank])
-                if last > 0:
-                    yield node.send(last, payloads[last])
+                for leaving in [node.begin(node.send(rank, payloads[rank])) for rank in range(1, node.workers)]:
+                    yield leaving
             gradients = [(yield node.gradient(weights, pieces[0]))]
             for rank in range(1, node.workers):
                 yield node.receive(Samples, rank)
