@@ -103,6 +103,7 @@ const Register<SchemeEntry> entry({
     .make = [](const Parameters& parameters) { return std::make_unique<Dpsgd>(parameters); },
     .exchange = [](const Parameters&) { return Exchange::peers; },
     .versions = [](const Parameters&) { return Versions::lockstep; },
+    .average = Average::alike,
     .plain_sgd_alone = {{}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
     .with_compression = {{"gamma", "0.4"}},

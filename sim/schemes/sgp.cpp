@@ -164,6 +164,7 @@ const Register<SchemeEntry> entry({
     .make = [](const Parameters&) { return std::make_unique<Sgp>(); },
     .exchange = [](const Parameters&) { return Exchange::peers; },
     .versions = [](const Parameters&) { return Versions::lockstep; },
+    .average = Average::alike,
     .plain_sgd_alone = {{}},
     .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
     .not_compressible =
