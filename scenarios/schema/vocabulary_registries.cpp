@@ -31,7 +31,8 @@ std::vector<Word> words_of() {
   return words;
 }
 
-/// Of a synchronous scheme, or between two averages of a local one. Others publish whenever a gradient or a client's result is there.
+/// Rounds exist in synchronous schemes, and in local ones from average to average. Other schemes publish whenever a gradient or a client's
+/// result is there.
 bool has_rounds(const SchemeEntry& scheme, const Parameters& parameters) {
   return scheme.family == Family::synchronous || scheme.family == Family::local || !scheme.asynchronous(parameters);
 }

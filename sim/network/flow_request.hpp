@@ -27,7 +27,7 @@ struct LinkUse {
   double capacity_bytes = 0;  // bytes possible while busy; with a bucket, plus those it held beforehand or regained when not
 };
 
-/// Of a link's queue of packets, the packet included that is leaving.
+/// The state of a link's queue of packets. It includes the packet that is leaving.
 struct QueueUse {
   double longest_bytes = 0;
   double byte_seconds = 0;  // integral of its bytes over time

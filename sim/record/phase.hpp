@@ -20,7 +20,7 @@ enum class PhaseShown : std::uint8_t {
 
 struct PhaseRow {
   Phase phase{};
-  const char* name = "";   // of its results: NAME_s in seconds, NAME_fraction of a worker's time
+  const char* name = "";   // names its columns: NAME_s in seconds, NAME_fraction of a worker's time
   const char* title = "";  // in tables and on pages; the class of its colour
   const char* spent = "";  // workers spend 5 % of their time ...
   const char* verb = "";   // its workers ... 3 ms a sample
