@@ -15,8 +15,7 @@
 
 // Loops over all parameters are compiled per instruction set. They give the same bits on all, because they sum nothing.
 // Not under sanitizers: what chooses the set runs before their libraries begin.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define STRAGGLER_LANES __attribute__((target_clones("default", "arch=x86-64-v3")))
 #else
 #define STRAGGLER_LANES

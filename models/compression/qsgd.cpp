@@ -57,7 +57,8 @@ float unit_of(const float* values, std::size_t count, std::uint32_t levels) {
 }
 
 /// In place. `first`: the coordinate of values[0].
-STRAGGLER_LANES void round_at_random(float* values, std::size_t count, float unit, std::uint32_t levels, DrawnBits bits, std::uint32_t first) {
+STRAGGLER_LANES void round_at_random(float* values, std::size_t count, float unit, std::uint32_t levels, DrawnBits bits,
+                                     std::uint32_t first) {
   const auto most = static_cast<float>(levels);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t own = std::bit_cast<std::uint32_t>(values[i]), magnitude = own & 0x7fffffffu;
@@ -98,7 +99,8 @@ STRAGGLER_LANES bool find_codes(const float* q, std::size_t count, float unit, s
     const std::uint32_t negative = own >> 31 & all_if(level != 0);
     const std::uint32_t back = std::bit_cast<std::uint32_t>(static_cast<float>(level) * unit) | negative << 31;
     differences |= own ^ ((back & finite) | (quiet_nan & ~finite));
-    const auto code = static_cast<std::uint32_t>(levels + (level ^ -static_cast<std::int32_t>(negative)) + static_cast<std::int32_t>(negative));
+    const auto code =
+        static_cast<std::uint32_t>(levels + (level ^ -static_cast<std::int32_t>(negative)) + static_cast<std::int32_t>(negative));
     codes[i] = static_cast<std::uint16_t>((code & finite) | (static_cast<std::uint32_t>(2 * levels + 1) & ~finite));
   }
   return differences == 0;
@@ -189,12 +191,14 @@ const Register<CompressorEntry> entry({
                     .fallback = "512",
                     .meaning = "consecutive values that share a norm",
                     .range = Range::between(1, 1e9)},
-                   error_feedback(false), compressed_direction()},
+                   error_feedback(false),
+                   compressed_direction()},
     .all_reduce = CompressedAllReduce::all_gather,
     .rule = &qsgd_rule,
-    .scalars = [](const Parameters& parameters) {
-      return std::vector<double>{static_cast<double>(parameters.count("levels")), static_cast<double>(parameters.count("bucket"))};
-    },
+    .scalars =
+        [](const Parameters& parameters) {
+          return std::vector<double>{static_cast<double>(parameters.count("levels")), static_cast<double>(parameters.count("bucket"))};
+        },
     .draws = Draws::message,
     .bytes = [](const std::vector<double>& scalars, const VectorLayout& layout) { return Shape(scalars).bytes(layout.parameters); },
     .encode = encode,

@@ -86,12 +86,14 @@ const Register<CompressorEntry> entry({
                     .fallback = "0.01",
                     .meaning = "k / d, share of the parameters that a message carries",
                     .range = Range::above_to(0, 1)},
-                   error_feedback(true), compressed_direction()},
+                   error_feedback(true),
+                   compressed_direction()},
     .all_reduce = CompressedAllReduce::sum,
     .rule = &random_k_rule,
-    .scalars = [](const Parameters& parameters) {
-      return std::vector<double>{parameters.number("fraction"), parameters.flag("error_feedback") ? 0.0 : 1.0};
-    },
+    .scalars =
+        [](const Parameters& parameters) {
+          return std::vector<double>{parameters.number("fraction"), parameters.flag("error_feedback") ? 0.0 : 1.0};
+        },
     .draws = Draws::version,
     .bytes = [](const std::vector<double>& scalars, const VectorLayout& layout) { return 4 * kept_of(scalars, layout.parameters); },
     .sums = &sums,

@@ -137,9 +137,10 @@ class Reader {
            "label");
     }
     if (names && words.front().empty() && made_.label != 0)
-      fail(made_.path, line,
-           "the first column has no name, as an index that pandas has written; write the file without it (index=False), or name it if it is "
-           "a number to learn from");
+      fail(
+          made_.path, line,
+          "the first column has no name, as an index that pandas has written; write the file without it (index=False), or name it if it is "
+          "a number to learn from");
     if (names) made_.names = std::move(words);
     return names;
   }

@@ -47,9 +47,9 @@ void Checkpointing::check_identity(const CheckpointIdentity& saved) const {
         "start again");
   if (saved.root != own.root) fail("was made with other data, which have changed since; leave out --resume to start again");
   if (saved.build != own.build)
-    fail(
-        fmt::format("was written by {}, this is {}, whose bits may differ; continue with that program, or leave out --resume to start again",
-                    saved.build, own.build));
+    fail(fmt::format(
+        "was written by {}, this is {}, whose bits may differ; continue with that program, or leave out --resume to start again",
+        saved.build, own.build));
 }
 
 void Checkpointing::fail(const std::string& sentence) const { throw DataError(options_.file.string() + ": " + sentence); }

@@ -137,8 +137,8 @@ bool GraphJob::step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcep
   float* buffer = nullptr;
   try {
     buffer = resources_.begin(plan_[ready_.front().position], resources_.scratch(thread));
-    // A running step may yet free memory. A shared gradient may have replaced some of its weights: a thread that can help ends it first, since
-    // to give up here and begin again would read these as the old ones.
+    // A running step may yet free memory. A shared gradient may have replaced some of its weights: a thread that can help ends it first,
+    // since to give up here and begin again would read these as the old ones.
     if (!buffer && (active_ > 0 || together_)) return false;
     if (!buffer) throw MemoryBudgetExceeded(resources_.refusal());
   } catch (...) {

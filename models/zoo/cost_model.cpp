@@ -141,7 +141,7 @@ CostTable cost_table(const Architecture& architecture) {
     const double flops = 2 * multiply_adds(layer);
     if (flops > 0 || !layer.tensors.empty() || table.layers.empty()) table.layers.push_back({layer.name, flops, 0, {}, 0});
     CostLayer& row = table.layers.back();
-    if (layer.kind != LayerKind::flatten) ++row.operations;  // a flattened tensor is its input
+    if (layer.kind != LayerKind::flatten) ++row.operations;                              // a flattened tensor is its input
     if (layer.kind == LayerKind::batch_norm) table.statistics += 2 * layer.in.channels;  // mean and variance
     if (kept[i]) row.activation_bytes += float_bytes * static_cast<double>(layer.out.size());
     for (const TensorSpec& tensor : layer.tensors) {

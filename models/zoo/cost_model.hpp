@@ -14,7 +14,7 @@ struct CostLayer {
   double forward_flops = 0;
   double activation_bytes = 0;      // fp32, output kept for backward
   std::vector<TensorInfo> tensors;  // in the framework's order of registration (weight, then bias); offsets over the model
-  std::size_t operations = 1;       // that a framework issues one by one: the layer, and what follows it without tensors (activation, pool, sum)
+  std::size_t operations = 1;  // that a framework issues one by one: the layer, and what follows it without tensors (activation, pool, sum)
   std::size_t parameters() const;
 };
 

@@ -114,8 +114,8 @@ class Life {
   std::shared_ptr<Scope> scope_;
   Kept object_;  // the node, as Python sees it
   Kept generator_;
-  Kept current_;       // the operation that is being awaited
-  Linked operations_;  // head
+  Kept current_;         // the operation that is being awaited
+  Linked operations_;    // head
   Linked push_weights_;  // head
   bool forgotten_ = false;
 };

@@ -202,7 +202,8 @@ void define_push_sum(py::module_& module, py::class_<NodeObject>& node) {
         if (!(most >= 0)) throw std::invalid_argument("a push-sum weight is not negative");
         return std::make_unique<PushWeightObject>(self.life(), PushWeight(self.node().push_weights(), most));
       },
-      py::arg("most"), "Up to `most` of the weight that no worker holds: at first one per worker, later what was lost with workers that left.");
+      py::arg("most"),
+      "Up to `most` of the weight that no worker holds: at first one per worker, later what was lost with workers that left.");
   node.def(
       "with_push_weight",
       [](NodeObject& self, const WeightsObject& weights, PushWeightObject& share) {

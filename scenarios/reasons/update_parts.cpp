@@ -183,7 +183,8 @@ std::string bound_text(const Scenario& scenario, const UpdateParts& parts) {
   if (parts.bound == Cause::nothing) return fmt::format("computing: no other cause costs {:.0f} % of an update", 100 * bottleneck_share);
   std::string who;
   if (parts.bound == Cause::slow_workers && !parts.slow_groups.empty()) who = ": " + WorkerNames(scenario).groups(parts.slow_groups);
-  return fmt::format("{}{}; an update would take {} {}", label_of(parts.bound), who, readable_seconds(parts.without), words_of(parts.bound));
+  return fmt::format("{}{}; an update would take {} {}", label_of(parts.bound), who, readable_seconds(parts.without),
+                     words_of(parts.bound));
 }
 
 }  // namespace straggler

@@ -21,11 +21,11 @@ struct UpdateParts {
   /// One worker's share of that: of a synchronous scheme the worker that computes longest; of an asynchronous one a worker of median speed,
   /// from one of its contributions to the next.
   Rank worker = 0;
-  bool own_cycle = false;                    // asynchronous: the phases add up to a cycle of that worker, else to `seconds`
-  ByPhase<double> phases;                    // none below 0
-  Cause bound = Cause::nothing;              // the most expensive cause; `nothing`: computing
-  std::vector<std::size_t> slow_groups;      // whose batches take longer than the median worker's
-  double without = 0;                        // an update without that cause
+  bool own_cycle = false;                // asynchronous: the phases add up to a cycle of that worker, else to `seconds`
+  ByPhase<double> phases;                // none below 0
+  Cause bound = Cause::nothing;          // the most expensive cause; `nothing`: computing
+  std::vector<std::size_t> slow_groups;  // whose batches take longer than the median worker's
+  double without = 0;                    // an update without that cause
 };
 
 /// There is no time where no update comes, where the run fails, and where it takes too long to be worth it here (more than 4,096 workers,

@@ -18,7 +18,8 @@ class StretchJson {
   /// `end`: of the stretch, or of the run if the stretch covers all of it.
   StretchJson(const StretchSink& sink, const TimelineStretch& stretch, Time end) : sink_(sink), stretch_(stretch), end_(end) {
     for (std::size_t lane = 0; lane < sink.lanes().size(); ++lane)
-      if (sink.lanes()[lane].kind == LaneKind::worker || sink.lanes()[lane].kind == LaneKind::server) lane_of_[sink.lanes()[lane].rank] = lane;
+      if (sink.lanes()[lane].kind == LaneKind::worker || sink.lanes()[lane].kind == LaneKind::server)
+        lane_of_[sink.lanes()[lane].rank] = lane;
   }
 
   ChartJson json() const {

@@ -210,11 +210,11 @@ struct IntraSpec : LinkSpec {
 struct NetworkSpec {
   Kind topology;
   LinkSpec link;
-  bool half_duplex = false;       // both directions of a cable share its bandwidth (`link.duplex: half`)
+  bool half_duplex = false;        // both directions of a cable share its bandwidth (`link.duplex: half`)
   std::optional<IntraSpec> intra;  // between workers of one host; none: free
-  Kind sharing;                   // max_min | none | lv08
-  Kind jitter{"none", {}};        // of the bandwidth of hosts' links
-  double jitter_every = 1;        // seconds: the span that shares a factor
+  Kind sharing;                    // max_min | none | lv08
+  Kind jitter{"none", {}};         // of the bandwidth of hosts' links
+  double jitter_every = 1;         // seconds: the span that shares a factor
   ProtocolSpec protocol;
   CollectiveSpec collective;
   std::vector<BackgroundSpec> background;

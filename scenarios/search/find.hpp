@@ -55,7 +55,7 @@ struct FoundBest {
   std::vector<std::size_t> as_good;
   std::vector<std::size_t> open = {};   // of these: too few repeats
   std::vector<NarrowLead> narrow = {};  // points that are worse than the best, by less than 10 %
-  bool one_run = false;  // of each, and the seed matters: nothing can be tested
+  bool one_run = false;                 // of each, and the seed matters: nothing can be tested
 };
 
 struct FoundGroup {

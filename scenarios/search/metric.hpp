@@ -44,8 +44,8 @@ struct MeasuredRun {
 struct Measured {
   std::vector<std::optional<double>> values;  // by repeat
   std::size_t reached = 0;
-  RepeatStatistics statistics;  // of the repeats that have a value
-  bool exact = false;           // the metric does not depend on the seed
+  RepeatStatistics statistics;         // of the repeats that have a value
+  bool exact = false;                  // the metric does not depend on the seed
   std::vector<MeasuredRun> runs = {};  // repeats that did not fail
 
   static Measured of(std::vector<std::optional<double>> values, bool exact = false);

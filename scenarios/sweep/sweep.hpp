@@ -30,7 +30,7 @@ struct Axis {
 /// Repeat a group until the 95 % confidence interval of the metric is this narrow, relative to its mean.
 struct UntilInterval {
   double relative = 0.02;
-  std::string metric;     // a scalar of summary.json
+  std::string metric;      // a scalar of summary.json
   std::int64_t most = 30;  // repeats
 };
 

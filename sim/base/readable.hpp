@@ -8,12 +8,12 @@
 namespace straggler {
 
 // Three or four significant digits and a unit; "nan", "inf" and "-inf" for what is not finite.
-std::string readable_seconds(double seconds);     // "1.25 ms", "83.4 s", "2 h 03 min"
-std::string readable_bytes(double bytes);         // "44.7 MB", decimal prefixes
-std::string readable_number(double value);        // "1234", "0.02346", "1.2e+16"
-std::string readable_score(double value);         // a loss or an accuracy: "0.8708", "2.23e+30"
-std::string readable_count(std::uint64_t count);  // "1,234,567"
-std::string readable_share(double share);         // "43.2 %"
+std::string readable_seconds(double seconds);               // "1.25 ms", "83.4 s", "2 h 03 min"
+std::string readable_bytes(double bytes);                   // "44.7 MB", decimal prefixes
+std::string readable_number(double value);                  // "1234", "0.02346", "1.2e+16"
+std::string readable_score(double value);                   // a loss or an accuracy: "0.8708", "2.23e+30"
+std::string readable_count(std::uint64_t count);            // "1,234,567"
+std::string readable_share(double share);                   // "43.2 %"
 std::string listed(const std::vector<std::string>& words);  // "a", "a and b", "a, b and c"
 
 /// Rows of equal length, columns aligned two blanks apart: the first `left` of them to the left, the others to the right. Lines end without

@@ -34,9 +34,9 @@ std::unique_ptr<ComputeTime> affine_time(double overhead, double per_sample);
 std::unique_ptr<ComputeTime> table_time(std::vector<std::pair<std::int64_t, double>> points, double launch);
 
 /// launch + max(b · flops_per_sample / (peak · efficiency), (fixed_bytes + b · bytes_per_sample) / memory_bandwidth, issue), in seconds
-/// (Williams, Waterman & Patterson, Roofline, 2009; `issue`, what the host needs to issue all operations, is a third roof); overhead is launch
-/// plus the part that does not grow with b. FLOPs are of training (forward and backward). Throws std::invalid_argument on values that are
-/// negative, not finite, or no rate.
+/// (Williams, Waterman & Patterson, Roofline, 2009; `issue`, what the host needs to issue all operations, is a third roof); overhead is
+/// launch plus the part that does not grow with b. FLOPs are of training (forward and backward). Throws std::invalid_argument on values
+/// that are negative, not finite, or no rate.
 struct Roofline {
   double launch = 0, flops_per_sample = 0, peak = 0, efficiency = 1, fixed_bytes = 0, bytes_per_sample = 0, memory_bandwidth = 0;
   double issue = 0;

@@ -129,7 +129,7 @@ struct Fabric::Inside {
   bool half_duplex = false;
   bool crosses_inside = false;  // on the way to another host
   bool direct = false;          // the topology's routes as they are
-  std::size_t buses = 0;  // the first link of a bus
+  std::size_t buses = 0;        // the first link of a bus
 
   std::uint32_t host(Rank rank) const { return host_of.empty() ? static_cast<std::uint32_t>(rank) : host_of[index_of(rank)]; }
   std::uint32_t card(Rank rank) const { return card_of.empty() ? host(rank) : card_of[index_of(rank)]; }

@@ -22,10 +22,10 @@ struct HostChains {
   std::size_t channels() const { return cards; }
   /// The chains of a channel: each begins with the first worker of the card by which the channel leaves and enters its host.
   HostChains of_channel(std::size_t channel) const;
-  std::vector<std::uint32_t> members;  // [workers]: ranks, host after host, both in ascending order
-  std::vector<std::size_t> first;      // [hosts + 1]: where the members of a host begin
-  std::vector<std::size_t> host_of;    // [workers]: by rank, the number of its host
-  std::size_t most = 0;                // workers of the largest host
+  std::vector<std::uint32_t> members;   // [workers]: ranks, host after host, both in ascending order
+  std::vector<std::size_t> first;       // [hosts + 1]: where the members of a host begin
+  std::vector<std::size_t> host_of;     // [workers]: by rank, the number of its host
+  std::size_t most = 0;                 // workers of the largest host
   std::size_t cards = 1, per_card = 0;  // of the host with the fewest; workers that share one (0: all of a host)
 };
 

@@ -36,10 +36,10 @@ struct Rule {
   std::string_view name;
 };
 namespace rules {
-extern const Rule mean;           // (x_1 + … + x_k) / k, summed in the order of the inputs
-extern const Rule ring_mean;      // the same, each of k chunks summed in the rotated order of a ring all-reduce; of a fragment (index, count)
-extern const Rule weighted_mean;  // Σ scalars[i] x_i, summed in the order of the inputs
-extern const Rule add;            // x_1 + x_2
+extern const Rule mean;       // (x_1 + … + x_k) / k, summed in the order of the inputs
+extern const Rule ring_mean;  // the same, each of k chunks summed in the rotated order of a ring all-reduce; of a fragment (index, count)
+extern const Rule weighted_mean;    // Σ scalars[i] x_i, summed in the order of the inputs
+extern const Rule add;              // x_1 + x_2
 extern const Rule corrected;        // Σ scalars[i] x_i; running statistics are those of x_1
 extern const Rule product;          // x_1 ⊙ … ⊙ x_k, from left to right; running statistics are those of x_1
 extern const Rule difference;       // x_1 - x_2 in fragment (index, count), else 0; running statistics are those of x_2
@@ -48,7 +48,7 @@ extern const Rule mixture;          // chunk k of n, n = number of scalars, is t
 extern const Rule with_statistics;  // x_1, with the running statistics of x_2
 extern const Rule residual;         // x_1 + x_3 - x_2; without x_3 x_1 - x_2: the part of x_1 that a compressed gradient x_2 leaves out
 extern const Rule as_fp16;          // x, rounded to FP16 as in a message
-extern const Rule as_bf16;        // likewise in bfloat16
+extern const Rule as_bf16;          // likewise in bfloat16
 }  // namespace rules
 
 /// All that a value depends on besides its inputs.

@@ -251,8 +251,9 @@ void FederatedRounds::Server::note_round(bool empty) {
   if (!empty) empty_rounds_ = 0;
   if (empty && (wanted_ > 0 || busy_.count() > 0)) ++empty_rounds_;  // some client was invited
   if (empty_rounds_ == most_empty_rounds)
-    throw UnsupportedOperation("nobody answered in " + std::to_string(most_empty_rounds) + " rounds, one after another, within deadline.time, " +
-                               readable_seconds(rounds_.deadline_->seconds()) + "; write a longer time, or late: partial");
+    throw UnsupportedOperation("nobody answered in " + std::to_string(most_empty_rounds) +
+                               " rounds, one after another, within deadline.time, " + readable_seconds(rounds_.deadline_->seconds()) +
+                               "; write a longer time, or late: partial");
 }
 
 Task<std::vector<Weights>> FederatedRounds::Server::of_those_invited(Weights weights) {

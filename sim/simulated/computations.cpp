@@ -43,7 +43,8 @@ void Computations::start(ComputeOperation& operation, std::uint64_t call) {
   try {
     const DrawnBatch& batch = operation.batch();
     operation.span = plan_.duration(rank, {batch.work, batch.size, batch.number, batch.offset}, call, there);
-    if (operation.kind() == Operation::Kind::averaged_gradient && !plan_.encoding.empty()) operation.span += plan_.encoding[class_number(rank)];
+    if (operation.kind() == Operation::Kind::averaged_gradient && !plan_.encoding.empty())
+      operation.span += plan_.encoding[class_number(rank)];
   } catch (const TimeOverflow&) {
     if (!simulation_.queue().stops_before_limit()) throw;
     operation.span = Time::limit();  // the run stops first

@@ -301,7 +301,7 @@ class CollectiveOperation : public Operation {
     prepares_ = true;
   }
   const RankGroup& group() const { return group_; }
-  Payload payload;                          // in: mine; out: the mean, or still mine
+  Payload payload;                         // in: mine; out: the mean, or still mine
   CodingStage coding = CodingStage::none;  // back end's own
 
  protected:

@@ -32,8 +32,8 @@ TEST_CASE("an all-gather of p messages: each worker encodes one and decodes p - 
     for (const int p : {1, 2, 4, 7}) {
       CAPTURE(collective);
       CAPTURE(p);
-      const Result result = run_timing(cluster(p), with({"training.scheme={kind: ssgd, via: all_reduce}",
-                                                         std::string("cluster.network.collective=") + collective}));
+      const Result result = run_timing(
+          cluster(p), with({"training.scheme={kind: ssgd, via: all_reduce}", std::string("cluster.network.collective=") + collective}));
       const double coded = p == 1 ? 0 : p * coding;
       CHECK(about(result.record.end.seconds(), updates * (batch + coded + (p - 1) * (latency + compressed / bandwidth))));
       CHECK(about(result.record.workers[0].split[Phase::compute].seconds(), updates * (batch + coded)));

@@ -122,7 +122,8 @@ TEST_CASE("trace: errors of a file in one line with their place") {
     return std::string("accepted");
   };
   const std::string none =
-      "clients.csv: there are no spans in it that last for a picosecond; write rows such as 0,3600,7200 below the header worker,from_s,to_s";
+      "clients.csv: there are no spans in it that last for a picosecond; write rows such as 0,3600,7200 below the header "
+      "worker,from_s,to_s";
   CHECK(refusal("") == none);
   CHECK(refusal("worker,from_s,to_s\n2,0,1e-192\n") == none);
   CHECK(refusal("0,1,2\n") == "clients.csv:1: the first row is no header; write worker,from_s,to_s");

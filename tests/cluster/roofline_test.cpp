@@ -91,10 +91,9 @@ TEST_CASE("roofline: negative, not finite and zero figures are refused by name")
   };
   for (const Field& field :
        {Field{"launch", &Roofline::launch, false}, Field{"issue", &Roofline::issue, false},
-        Field{"flops_per_sample", &Roofline::flops_per_sample, false},
-        Field{"fixed_bytes", &Roofline::fixed_bytes, false}, Field{"bytes_per_sample", &Roofline::bytes_per_sample, false},
-        Field{"peak", &Roofline::peak, true}, Field{"efficiency", &Roofline::efficiency, true},
-        Field{"memory_bandwidth", &Roofline::memory_bandwidth, true}}) {
+        Field{"flops_per_sample", &Roofline::flops_per_sample, false}, Field{"fixed_bytes", &Roofline::fixed_bytes, false},
+        Field{"bytes_per_sample", &Roofline::bytes_per_sample, false}, Field{"peak", &Roofline::peak, true},
+        Field{"efficiency", &Roofline::efficiency, true}, Field{"memory_bandwidth", &Roofline::memory_bandwidth, true}}) {
     CAPTURE(field.name);
     for (const double bad : {-1.0, nan, infinity, -infinity}) {
       Roofline roofline = example();

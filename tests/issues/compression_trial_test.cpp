@@ -42,10 +42,9 @@ TEST_CASE("the time of an update is that of a cluster in step, for any stop of t
   // Sixteen workers behind one server: it sends one answer after the other, each of 464 B at 10 kB/s.
   const double answer = 464 / 10e3;
   for (const char* updates : {"1", "40", "4000"}) {
-    const auto times = update_times(read_scenario_text(
-        cluster(16), "test.yaml",
-        {"training.scheme=asgd", "cluster.network.link={bandwidth: 10kB/s, latency: 0s}", top_k_of("0.1"),
-         std::string("training.stop={updates: ") + updates + "}"}));
+    const auto times = update_times(read_scenario_text(cluster(16), "test.yaml",
+                                                       {"training.scheme=asgd", "cluster.network.link={bandwidth: 10kB/s, latency: 0s}",
+                                                        top_k_of("0.1"), std::string("training.stop={updates: ") + updates + "}"}));
     REQUIRE(times);
     CHECK(times->whole == doctest::Approx(answer).epsilon(0.01));
     CHECK(times->compressed == doctest::Approx(answer).epsilon(0.01));  // answers are whole
@@ -60,10 +59,12 @@ TEST_CASE("coding that would take days is refused with its place") {
 }
 
 TEST_CASE("check says where compression saves nothing, and where feedback is not used") {
-  CHECK(any_says(warnings_of({"training.scheme=asgd", top_k_of("0.9")}), "a message is not smaller with training.compression: top_k: 464 B before"));
+  CHECK(any_says(warnings_of({"training.scheme=asgd", top_k_of("0.9")}),
+                 "a message is not smaller with training.compression: top_k: 464 B before"));
   CHECK(!any_says(warnings_of({"training.scheme=asgd", top_k_of("0.1")}), "is not smaller"));
   const Sets gossip = {"training.scheme={kind: dpsgd, gamma: 0.4}"};
   CHECK(any_says(warnings_of(with(gossip, {top_k_of("0.1", false)}), cluster(3)), "error_feedback has no effect: dpsgd sends"));
   CHECK(!any_says(warnings_of(with(gossip, {"training.compression=top_k"}), cluster(3)), "error_feedback"));
-  CHECK(any_says(warnings_of({"training.scheme={kind: ssgd, via: all_reduce}", top_k_of("0.1")}, cluster(1)), "one worker alone sends nothing"));
+  CHECK(any_says(warnings_of({"training.scheme={kind: ssgd, via: all_reduce}", top_k_of("0.1")}, cluster(1)),
+                 "one worker alone sends nothing"));
 }

@@ -29,7 +29,8 @@ name: many
 devices:
   node: {compute: {affine: {overhead: 1ms, per_sample: 0.1ms}}}
 cluster:
-  workers: [{count: )" + std::to_string(workers) + R"(, device: node}]
+  workers: [{count: )" + std::to_string(workers) +
+                                   R"(, device: node}]
   servers: {count: 1}
   network: {link: {bandwidth: 1Gbps, latency: 50us}}
 workload:

@@ -10,8 +10,8 @@ using namespace straggler::test;
 TEST_CASE("a round asks for no more clients than there are") {
   const std::string yaml = cluster(4);
   const auto sets = [](const char* clients) {
-    return std::vector<std::string>{std::string("training.scheme={kind: fedavg, local_steps: 1, clients: ") + clients + "}", "cluster.servers.count=1",
-                                    "training.stop={updates: 2}"};
+    return std::vector<std::string>{std::string("training.scheme={kind: fedavg, local_steps: 1, clients: ") + clients + "}",
+                                    "cluster.servers.count=1", "training.stop={updates: 2}"};
   };
   CHECK(error_of<ScenarioErrors>([&] { run_timing(yaml, sets("4")); }) == "");
   CHECK(has(error_of<ScenarioErrors>([&] { run_timing(yaml, sets("5")); }),

@@ -21,7 +21,8 @@ TEST_CASE("no worker waits for workers whose work is interrupted") {
     for (const std::size_t first : {0u, 6u}) {
       const TimeSplit& split = result.record.workers[first].split;
       const double end = result.record.end.seconds();
-      idle.push_back(idle_if_used(split[Phase::idle].seconds() / end, split[Phase::compute].seconds() / end, split[Phase::wasted].seconds() / end));
+      idle.push_back(
+          idle_if_used(split[Phase::idle].seconds() / end, split[Phase::compute].seconds() / end, split[Phase::wasted].seconds() / end));
     }
     return waited_for(scenario_of(cluster(8), all), idle);
   };

@@ -17,8 +17,11 @@ namespace {
 
 const std::string scenario = straggler::test::on_small_cluster(8, 1000, 100, "  stop: {updates: 30}\n");
 
-const std::map<std::string, std::set<std::string>> files_of = {
-    {"order", {"order.csv", "choices.csv"}}, {"workers", {"workers.csv"}}, {"links", {"links.csv"}}, {"staleness", {"staleness.csv"}}, {"page", {"report.html"}}};
+const std::map<std::string, std::set<std::string>> files_of = {{"order", {"order.csv", "choices.csv"}},
+                                                               {"workers", {"workers.csv"}},
+                                                               {"links", {"links.csv"}},
+                                                               {"staleness", {"staleness.csv"}},
+                                                               {"page", {"report.html"}}};
 
 }  // namespace
 

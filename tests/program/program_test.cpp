@@ -91,8 +91,9 @@ TEST_CASE("a diverging run says so, and exits 0") {
   CHECK(place.summary("r")["final_train_loss"].is_null());
   CHECK(place.summary("r")["final_test_accuracy"].is_null());
   CHECK(done.out.find("test accuracy nan") != std::string::npos);
-  CHECK(place.read("r/report.html")
-            .find("Outcome: diverged, the loss is no longer finite; try a smaller training.optimizer.learning_rate") != std::string::npos);
+  CHECK(
+      place.read("r/report.html").find("Outcome: diverged, the loss is no longer finite; try a smaller training.optimizer.learning_rate") !=
+      std::string::npos);
 }
 
 TEST_CASE("a run whose loss grows without end, and is finite, warns in one line and on its page") {

@@ -54,8 +54,8 @@ TEST_CASE("a synchronous update is the slowest worker's batch and a ring, to the
 TEST_CASE("an asynchronous update of one worker is its cycle") {
   // One worker: its gradient goes up, the weights come down, and the next batch begins.
   const double cycle = batch + 2 * model / 1e6;
-  const UpdateParts parts = parts_of({"training.scheme=asgd", "cluster.network.link={bandwidth: 1MB/s, latency: 0s}",
-                                      "cluster.workers=[{count: 1, device: node}]"});
+  const UpdateParts parts = parts_of(
+      {"training.scheme=asgd", "cluster.network.link={bandwidth: 1MB/s, latency: 0s}", "cluster.workers=[{count: 1, device: node}]"});
   CHECK(parts.own_cycle);
   CHECK(parts.seconds == doctest::Approx(cycle).epsilon(1e-5));
   CHECK(phase(parts, Phase::compute) == doctest::Approx(batch).epsilon(1e-6));
@@ -68,7 +68,8 @@ TEST_CASE("each planted cause is the one that is named") {
   CHECK(bound_of({by_ring, ring, fast}).starts_with("computing"));
   CHECK(bound_of({by_ring, ring, fast, "devices.node.jitter={kind: exponential}"}).starts_with("jitter"));
   CHECK(bound_of({by_ring, ring, "cluster.network.link={bandwidth: 1GB/s, latency: 20ms}"}).starts_with("latency"));
-  CHECK(bound_of({"training.scheme={kind: ssgd, via: server}", fast, "cluster.servers={count: 1, per_message: 50ms}"}).starts_with("the server"));
+  CHECK(bound_of({"training.scheme={kind: ssgd, via: server}", fast, "cluster.servers={count: 1, per_message: 50ms}"})
+            .starts_with("the server"));
 }
 
 TEST_CASE("no update, no parts") {

@@ -32,8 +32,9 @@ TEST_CASE("numbers are the shortest text that reads back the same") {
 TEST_CASE("a number is the same text in a row of a table") {
   char row[32];
   const auto in_row = [&](double value) { return std::string(row, write_number(row, value)); };
-  for (const double value : {0.0, -0.0, 1.0, -1.0, 0.1, 1e15, 1e16, 125e6, 1.0 / 3, -2.0 / 3, 5e-324, 1.7976931348623157e308, 0.9999999999999999,
-                             std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), std::nan("")})
+  for (const double value :
+       {0.0, -0.0, 1.0, -1.0, 0.1, 1e15, 1e16, 125e6, 1.0 / 3, -2.0 / 3, 5e-324, 1.7976931348623157e308, 0.9999999999999999,
+        std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), std::nan("")})
     CHECK(in_row(value) == number_text(value));
   for (int k = 1; k < 2'000; ++k) {
     const double value = std::ldexp(std::sqrt(static_cast<double>(k)), k % 200 - 100);

@@ -1,4 +1,5 @@
-// Whole runs whose all-reduces sum compressed gradients and differences of weights, with low-rank factors among them, and runs that are decided by majority.
+// Whole runs whose all-reduces sum compressed gradients and differences of weights, with low-rank factors among them, and runs that are
+// decided by majority.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -112,8 +113,7 @@ TEST_CASE("compressed weights are all-reduced to the mean of whole ones where no
     const Sets sets = with(way, {"training.optimizer.momentum=0.9", "training.stop={updates: 6}"});
     const Result plain = run(cluster(3), sets);
     CHECK(farthest(plain.weights, run(cluster(3), with(sets, {rank_of(16)})).weights) < 2e-5);
-    CHECK(farthest(plain.weights,
-                   run(cluster(3), with(sets, {"training.compression={kind: random_k, fraction: 1}"})).weights) < 2e-5);
+    CHECK(farthest(plain.weights, run(cluster(3), with(sets, {"training.compression={kind: random_k, fraction: 1}"})).weights) < 2e-5);
     CHECK(farthest(plain.weights, run(cluster(3), with(sets, {"training.compression=fp16"})).weights) < 2e-3);
     CHECK(farthest(plain.weights, run(cluster(3), with(sets, {rank_of(1)})).weights) > 1e-4);
   }
@@ -134,11 +134,11 @@ TEST_CASE("runs of factored weights with crashes and a late worker keep their bo
     for (const char* kind : {"fp16", "{kind: random_k, fraction: 0.1}", "{kind: powersgd, rank: 1}"}) {
       CAPTURE(policy);
       CAPTURE(kind);
-      const Result result = run(
-          cluster(4), with(of_weights, {std::string("training.compression=") + kind, std::string("training.on_failure=") + policy,
-                                        "cluster.faults=[{kind: crash, worker: 1, at: 250ms, restart_after: 120ms}, "
-                                        "{kind: join, worker: 3, at: 700ms}]",
-                                        "training.stop={updates: 20, simulated_time: 60s}"}));
+      const Result result =
+          run(cluster(4), with(of_weights, {std::string("training.compression=") + kind, std::string("training.on_failure=") + policy,
+                                            "cluster.faults=[{kind: crash, worker: 1, at: 250ms, restart_after: 120ms}, "
+                                            "{kind: join, worker: 3, at: 700ms}]",
+                                            "training.stop={updates: 20, simulated_time: 60s}"}));
       CHECK(result.record.updates == 20);
       check_time(result);
       check_bytes(result);

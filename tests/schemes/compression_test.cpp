@@ -89,10 +89,13 @@ TEST_CASE("a compressed gradient moves 8 k bytes to a server, whose answers are 
 TEST_CASE("each bucket of a gradient is compressed as a vector of its own") {
   // Of 2-16-4 from the end: 4 + 64 values are a bucket of 100 bytes or more, then 16 + 32.
   const std::uint64_t last = 68, first = 48;
-  const std::vector<std::string> in_buckets = with(by_all_reduce, {"cluster.network.collective={bucket: 100B, overlap: true}", "workload.fuse=off"});
+  const std::vector<std::string> in_buckets =
+      with(by_all_reduce, {"cluster.network.collective={bucket: 100B, overlap: true}", "workload.fuse=off"});
   for (const double fraction : {0.01, 0.1, 0.25}) {
     CAPTURE(fraction);
-    const auto kept = [&](std::uint64_t n) { return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(fraction * static_cast<double>(n)))); };
+    const auto kept = [&](std::uint64_t n) {
+      return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(fraction * static_cast<double>(n))));
+    };
     const Result result = run(cluster(3), with(in_buckets, {top_k_of(std::to_string(fraction))}));
     CHECK(result.record.bytes_sent == updates * 3 * 2 * 8 * (kept(last) + kept(first)));
     // An all-reduce of all around a ring would have sent 2 (p - 1) / p of it each.

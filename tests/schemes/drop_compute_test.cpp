@@ -56,8 +56,7 @@ TEST_CASE("DropCompute, exponential times: E[min(timeout, max X_i)] an update, a
   double done = 0;
   for (int m = 1; m <= parts; ++m) done += 1 - std::exp(-parts * t / m);
   const double measured = static_cast<double>(result.record.samples) / (100.0 / parts) / (1.0 * p * updates);
-  INFO("update: expected " << update << ", measured " << mean_update(result) << "; parts: expected " << done << ", measured "
-                              << measured);
+  INFO("update: expected " << update << ", measured " << mean_update(result) << "; parts: expected " << done << ", measured " << measured);
   CHECK(std::abs(measured - done) < 5 * parts / 2.0 / std::sqrt(1.0 * p * updates));  // parts lie in [0, M]
 }
 

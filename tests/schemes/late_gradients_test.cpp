@@ -77,7 +77,8 @@ TEST_CASE("SSP without slack makes the step of synchronous SGD in each round, up
   // A round of SSP: w - (lr/p) g_1 - … - (lr/p) g_p, p roundings of at most |w| eps / 2 each, plus that of each scaled gradient; SSGD
   // rounds the mean and the step. In r rounds the differences of gradients add up with the smoothness L of the loss: (1 + lr L)^r.
   const int p = 4, rounds = 10;
-  std::vector<std::string> ssp = with_scheme(uneven_four, "{kind: ssp, slack: 0}"), ssgd = with_scheme(uneven_four, "{kind: ssgd, via: server}");
+  std::vector<std::string> ssp = with_scheme(uneven_four, "{kind: ssp, slack: 0}"),
+                           ssgd = with_scheme(uneven_four, "{kind: ssgd, via: server}");
   ssp.push_back("training.stop.updates=" + std::to_string(rounds * p));
   ssgd.push_back("training.stop.updates=" + std::to_string(rounds));
   const Result one = run(cluster(p), ssp), other = run(cluster(p), ssgd);

@@ -139,7 +139,8 @@ TEST_CASE("the bandwidth from which on dense gradients are faster than top-k, wh
   // An all-reduce of d floats around a ring of p takes 2 (p - 1)(α + 4 d β / p), an all-gather of k values with their indices (p - 1)(α + 8
   // k β), and coding c = p times a message's: equal at β = (c - (p - 1) α) / ((p - 1)(8 d / p - 8 k)).
   const Files files;
-  const Searched found = run_search(search_of(files, clockwork_scenario, R"(set: {devices.node.compress: 100kB/s, training.scheme: {kind: ssgd, via: all_reduce}}
+  const Searched found = run_search(
+      search_of(files, clockwork_scenario, R"(set: {devices.node.compress: 100kB/s, training.scheme: {kind: ssgd, via: all_reduce}}
 crossover:
   path: training.compression
   between: [none, {kind: top_k, fraction: 0.01}]

@@ -54,8 +54,7 @@ TEST_CASE("a best setting on the edge of the range gets a warning; a flat bottom
   CHECK(best(few.find.groups[0]).values[0].yaml == "8");
   CHECK(few.find.groups[0].best->edge == std::vector<int>{1});
   CHECK(few.find.groups[0].exhaustive);
-  CHECK(few.text.find("warning: cluster.workers[0].count=8 lies on the edge of its range; widen the range upwards") !=
-        std::string::npos);
+  CHECK(few.text.find("warning: cluster.workers[0].count=8 lies on the edge of its range; widen the range upwards") != std::string::npos);
   // Of timing, the learning rate changes nothing: all are as good.
   const Searched flat = run_search(search_of(
       files, clockwork_scenario,

@@ -9,8 +9,8 @@
 #include "scenarios/report/share_text.hpp"
 #include "scenarios/report/sweep_figures.hpp"
 #include "scenarios/report/sweep_report.hpp"
-#include "sweep/made_up_sweep.hpp"
 #include "support/text.hpp"
+#include "sweep/made_up_sweep.hpp"
 #include "validation/files.hpp"
 
 using namespace straggler;

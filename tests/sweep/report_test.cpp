@@ -9,8 +9,8 @@
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/picture.hpp"
 #include "scenarios/report/sweep_report.hpp"
-#include "sweep/made_up_sweep.hpp"
 #include "support/text.hpp"
+#include "sweep/made_up_sweep.hpp"
 #include "sweep/sweep_fixture.hpp"
 
 using namespace straggler;
@@ -95,7 +95,8 @@ TEST_CASE("a page needs nothing from elsewhere, and names are text in it") {
   const auto files = sweep_report_files(Description::of_lines({"sweep: a<b"}), {"training.scheme"}, outcome);
   REQUIRE(files.size() == 1);
   const std::string& page = files[0].second;
-  for (const char* const outside : {"http://", "https://", "url(", "@import", "<link", "src="}) CHECK_FALSE(has(test::shown(page), outside));
+  for (const char* const outside : {"http://", "https://", "url(", "@import", "<link", "src="})
+    CHECK_FALSE(has(test::shown(page), outside));
   CHECK(has(page, "<h1>a&lt;b</h1>"));
   CHECK(has(page, "&quot;q&quot; &amp; co"));
   CHECK_FALSE(has(test::shown(page), "<b>"));

@@ -246,8 +246,7 @@ TEST_CASE("binds that do not fit the scenario are reported once, where the claim
   SUBCASE("a count cannot be fitted") {
     parts.bind = "bind: {nodes: training.batch.per_worker}\n";
     parts.fit = "fit: {parameters: [{path: \"cluster.workers[0].count\", from: 1, to: 16}], rows: [{nodes: 1}]}\n";
-    CHECK(starts(wrong(parts),
-                 "claim.yaml:7:20: fit.parameters[0]: cluster.workers[0].count is a whole number, which cannot be fitted"));
+    CHECK(starts(wrong(parts), "claim.yaml:7:20: fit.parameters[0]: cluster.workers[0].count is a whole number, which cannot be fitted"));
   }
   SUBCASE("what is bound cannot be fitted, and nothing twice") {
     parts.fit = "fit: {parameters: [{path: \"cluster.workers[0].count\", from: 1, to: 16}], rows: [{nodes: 1}]}\n";

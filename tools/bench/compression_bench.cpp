@@ -31,8 +31,7 @@ const std::vector<TensorInfo>& tensors() {
   static const std::vector<TensorInfo> made = [] {
     std::vector<TensorInfo> all;
     const std::size_t rows = 500, columns = 333, size = rows * columns;
-    for (std::size_t offset = 0; offset + size <= values; offset += size)
-      all.push_back({"weight", {rows, columns}, offset});
+    for (std::size_t offset = 0; offset + size <= values; offset += size) all.push_back({"weight", {rows, columns}, offset});
     if (const std::size_t end = all.size() * size; end < values) all.push_back({"bias", {values - end}, end});
     return all;
   }();

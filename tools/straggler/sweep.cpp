@@ -42,12 +42,12 @@ po::options_description sweep_options() {
   add("shard", po::value<std::string>()->value_name("I/N"),
       "only every N-th point, beginning with the I-th; each shard needs its own folder");
   add("alone", "runs by itself, even if a launcher (mpirun, srun) started several processes");
-  add("merge", po::value<std::vector<std::string>>()->multitoken()->value_name("DIR..."),
-      "merges the shards in these folders into --out");
+  add("merge", po::value<std::vector<std::string>>()->multitoken()->value_name("DIR..."), "merges the shards in these folders into --out");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes every point; repeatable");
   add("timing-only", "timing alone, without the math");
   add("until-ci", po::value<std::string>()->value_name("SHARE"),
-      "repeats each setting until the 95 % confidence interval of the time to the target (without a target: of samples per second) is within "
+      "repeats each setting until the 95 % confidence interval of the time to the target (without a target: of samples per second) is "
+      "within "
       "SHARE of the mean, such as 2%; at most 30 times");
   add_pool_options(add);
   add("dry-run", "lists the points, how many are finished, and the known cost of the others; computes and writes nothing");

@@ -250,10 +250,10 @@ Part<Compared> compare_part() {
              .required = true,
              .remedy = "write a number of summary.json such as simulated_seconds, or update_seconds",
              .form = "name"}),
-      field(
-          &Compared::divide_by,
-          {.name = "divide_by", .type = ValueType::text, .meaning = "another such number; the metric is divided by it", .form = "name"}),
-      field(&Compared::scale, {.name = "scale", .type = ValueType::number, .range = Range::above(0), .meaning = "factor on the prediction"}),
+      field(&Compared::divide_by,
+            {.name = "divide_by", .type = ValueType::text, .meaning = "another such number; the metric is divided by it", .form = "name"}),
+      field(&Compared::scale,
+            {.name = "scale", .type = ValueType::number, .range = Range::above(0), .meaning = "factor on the prediction"}),
       read_by<Compared>(
           {.name = "relative_to",
            .meaning = "compares ratios: each row to the row with this value and the same other bound cells, which itself does not count",
@@ -261,11 +261,12 @@ Part<Compared> compare_part() {
            .shape = Shape::entries_of,
            .keys = {pattern_form()}},
           read_relative_to),
-      field(&Compared::deviation, {.name = "std",
-                                   .type = ValueType::text,
-                                   .meaning = "standard deviation of a single measurement, in the unit of `column`: the fit weights rows by "
-                                              "1 / variance, and the claim reports the error of noise alone",
-                                   .form = "column"}),
+      field(&Compared::deviation,
+            {.name = "std",
+             .type = ValueType::text,
+             .meaning = "standard deviation of a single measurement, in the unit of `column`: the fit weights rows by "
+                        "1 / variance, and the claim reports the error of noise alone",
+             .form = "column"}),
       read_by<Compared>(
           {.name = "repeats",
            .type = ValueType::text,

@@ -148,7 +148,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
     RankGroup group;       // null: all workers
     std::uint64_t number;  // names it in messages; 0: of all workers
     Rank size, place, right;
-    bool sums;    // compressed gradients, which others gather
+    bool sums;  // compressed gradients, which others gather
     // Of a mean of factors, once the mean of the left ones is there:
     Handle left;
     Payload result;

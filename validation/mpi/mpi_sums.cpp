@@ -37,8 +37,7 @@ void MpiBackend::begin_sum(Ring& ring, const Payload& payload) {
   const VectorLayout layout{cut.parameters, cut.codec->tensors};
   const Handle vector = summed(ring);
   const std::span<const float> all = values_.of(vector);
-  std::vector<float> mine =
-      numbers_in(codec.numbers, codec.encode(compressed_form(payload)->scalars, layout, all.first(cut.parameters)));
+  std::vector<float> mine = numbers_in(codec.numbers, codec.encode(compressed_form(payload)->scalars, layout, all.first(cut.parameters)));
   const std::size_t numbers = mine.size();
   const bool first = ring.left.empty();
   if (first) mine.insert(mine.end(), all.begin() + static_cast<std::ptrdiff_t>(cut.first), all.end());
