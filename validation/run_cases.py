@@ -2,7 +2,7 @@
 import json
 import subprocess
 
-# Heterogeneous and jittered, with a network that matters and a server that takes time, as in tests/contract/variants.hpp.
+# Heterogeneous and jittered, with a network that matters and a server that takes time, as in tests/support/variants.hpp.
 UNEVEN = """straggler: 1
 name: uneven
 seed: 7
@@ -30,7 +30,7 @@ ALONE = "cluster.workers=[{count: 1, device: node}]"
 ONE_HOST = ["cluster.workers=[{count: 3, device: node, per_host: 5}, {count: 2, device: node, slowdown: 3, same_host: true}]",
             "cluster.network.intra={bandwidth: 100kB/s, latency: 50us}"]
 
-# A message takes as long as a computation, so that a fault may strike in either, as in tests/backend/faults_contract_test.cpp.
+# A message takes as long as a computation, so that a fault may strike in either, as in tests/simulated/faults_contract_test.cpp.
 FAULTS = """straggler: 1
 name: faults
 seed: 5
@@ -161,7 +161,7 @@ LAYERS = ["workload.cost={model: {kind: mlp, hidden: [60, 60, 60]}}", "cluster.n
 
 
 def stories(workers, struck):
-    """Faults from the moment `struck` (ms) on: name, faults. As in tests/backend/faults_contract_test.cpp."""
+    """Faults from the moment `struck` (ms) on: name, faults. As in tests/simulated/faults_contract_test.cpp."""
     def crash(worker, at, restart=None):
         return "{kind: crash, worker: %d, at: %dms%s}" % (worker, at, "" if restart is None else ", restart_after: %dms" % restart)
 

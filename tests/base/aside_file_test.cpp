@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "sim/base/text_lines.hpp"
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 using namespace straggler;
 using straggler::test::TemporaryFolder;

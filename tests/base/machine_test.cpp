@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sim/base/machine.hpp"
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 using namespace straggler;
 using straggler::test::TemporaryFolder;

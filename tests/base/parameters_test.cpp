@@ -1,5 +1,5 @@
 #include "sim/base/parameters.hpp"
-#include "support/text.hpp"
+#include "tests/support/text.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "sim/base/random.hpp"
-#include "support/text.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using straggler::test::has;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 using namespace straggler;
 using straggler::test::TemporaryFolder;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/cluster/availability.hpp"
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

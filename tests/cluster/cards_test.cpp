@@ -2,7 +2,7 @@
 #include <array>
 
 #include "sim/cluster/fabric.hpp"
-#include "topology_cases.hpp"
+#include "tests/cluster/topology_cases.hpp"
 
 namespace straggler::cards_test {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
-#include "compute_cases.hpp"
-#include "jitter_cases.hpp"
+#include "tests/cluster/compute_cases.hpp"
+#include "tests/cluster/jitter_cases.hpp"
 
 namespace straggler {
 namespace {

@@ -1,7 +1,7 @@
 // Ranks on hosts: names, sharing of cards, buses inside hosts, half duplex.
 #include "sim/cluster/fabric.hpp"
 #include "sim/engine/event_queue.hpp"
-#include "topology_cases.hpp"
+#include "tests/cluster/topology_cases.hpp"
 
 namespace straggler {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "sim/cluster/fabric.hpp"
 #include "sim/cluster/host_machine.hpp"
-#include "topology_cases.hpp"
+#include "tests/cluster/topology_cases.hpp"
 
 namespace straggler::host_inside_test {
 namespace {

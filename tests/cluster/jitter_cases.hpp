@@ -96,13 +96,13 @@ inline JitterCase markov_case(double p_slow, double p_recover, double factor) {
           {0.9, 1, factor - 0.1, factor}};
 }
 
-/// The values of tests/data/jitter_trace.csv, each as often as the others.
+/// The values of tests/tables/jitter_trace.csv, each as often as the others.
 inline JitterCase trace_case(bool normalized) {
   const double mean = (1 + 1 + 0.9 + 1.1 + 4 + 1 + 0.8) / 7, scale = normalized ? mean : 1;
   double variance = 0;
   for (const double factor : {1.0, 1.0, 0.9, 1.1, 4.0, 1.0, 0.8}) variance += (factor - mean) * (factor - mean) / 7;
   return {"trace",
-          {{"path", std::string(STRAGGLER_SOURCE_DIR "/tests/data/jitter_trace.csv")}, {"normalize", normalized}},
+          {{"path", std::string(STRAGGLER_SOURCE_DIR "/tests/tables/jitter_trace.csv")}, {"normalize", normalized}},
           mean / scale,
           variance / (scale * scale),
           1,

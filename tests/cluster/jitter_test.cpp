@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "jitter_cases.hpp"
+#include "tests/cluster/jitter_cases.hpp"
 
 namespace straggler {
 namespace {

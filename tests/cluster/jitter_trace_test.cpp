@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "jitter_cases.hpp"
-#include "support/folder.hpp"
+#include "tests/cluster/jitter_cases.hpp"
+#include "tests/support/folder.hpp"
 
 namespace straggler {
 namespace {

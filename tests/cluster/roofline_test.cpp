@@ -5,8 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "compute_cases.hpp"
 #include "sim/cluster/compute.hpp"
+#include "tests/cluster/compute_cases.hpp"
 
 namespace straggler {
 namespace {

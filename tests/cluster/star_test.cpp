@@ -1,7 +1,7 @@
 #include <malloc.h>
 
 #include "sim/cluster/nics.hpp"
-#include "topology_cases.hpp"
+#include "tests/cluster/topology_cases.hpp"
 
 namespace straggler {
 namespace {

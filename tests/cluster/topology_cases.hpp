@@ -15,7 +15,7 @@
 
 #include "sim/base/registry.hpp"
 #include "sim/cluster/topology.hpp"
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 namespace straggler {
 

@@ -1,6 +1,6 @@
 // What every registered topology promises, on small instances against plain and slow references.
 #include "sim/cluster/fabric.hpp"
-#include "topology_cases.hpp"
+#include "tests/cluster/topology_cases.hpp"
 
 namespace straggler {
 namespace {

@@ -1,5 +1,5 @@
 // Bisection bandwidths against all halves by force, over the ranges where the closed forms change.
-#include "topology_cases.hpp"
+#include "tests/cluster/topology_cases.hpp"
 
 namespace straggler {
 namespace {

@@ -1,8 +1,8 @@
 // Networks from files: what is understood, what is refused, shortest ways, and that what is written is read back.
 #include "sim/cluster/fabric.hpp"
 #include "sim/cluster/graph_file.hpp"
-#include "support/sanitized.hpp"
-#include "topology_cases.hpp"
+#include "tests/cluster/topology_cases.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace straggler {
 namespace {

@@ -1,7 +1,7 @@
 // What is particular to each kind: its bandwidths, its choices among equal ways, and what it refuses.
 #include <cmath>
 
-#include "topology_cases.hpp"
+#include "tests/cluster/topology_cases.hpp"
 
 namespace straggler {
 namespace {

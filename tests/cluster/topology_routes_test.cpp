@@ -3,7 +3,7 @@
 
 #include "sim/base/random.hpp"
 #include "sim/cluster/graph_routes.hpp"
-#include "topology_cases.hpp"
+#include "tests/cluster/topology_cases.hpp"
 
 namespace straggler {
 namespace {

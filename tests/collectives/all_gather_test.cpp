@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/collectives/all_gather.hpp"
-#include "world.hpp"
+#include "tests/collectives/world.hpp"
 
 namespace all_gather_test {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "csv.hpp"
+#include "tests/collectives/csv.hpp"
 
 namespace buckets_test {
 

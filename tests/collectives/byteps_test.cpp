@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "world.hpp"
+#include "tests/collectives/world.hpp"
 
 namespace byteps_test {
 

@@ -1,7 +1,7 @@
 // Collectives across hosts with several network cards, against closed forms.
 #include <doctest/doctest.h>
 
-#include "world.hpp"
+#include "tests/collectives/world.hpp"
 
 namespace cards_test {
 

@@ -1,4 +1,4 @@
-// Tables of tests/data: lines that start with # are remarks, the first other line names the columns; fields may be quoted.
+// Tables of tests/tables: lines that start with # are remarks, the first other line names the columns; fields may be quoted.
 #pragma once
 #include <fstream>
 #include <stdexcept>
@@ -9,7 +9,7 @@ namespace straggler {
 
 class Csv {
  public:
-  explicit Csv(const std::string& name) : path_(std::string(STRAGGLER_SOURCE_DIR) + "/tests/data/" + name) {
+  explicit Csv(const std::string& name) : path_(std::string(STRAGGLER_SOURCE_DIR) + "/tests/tables/" + name) {
     std::ifstream in(path_);
     if (!in) throw std::runtime_error("cannot read " + path_);
     for (std::string line; std::getline(in, line);) {

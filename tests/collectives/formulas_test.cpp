@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "world.hpp"
+#include "tests/collectives/world.hpp"
 
 namespace formulas_test {
 

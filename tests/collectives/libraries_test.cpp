@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/collectives/nccl_tuning.hpp"
-#include "world.hpp"
+#include "tests/collectives/world.hpp"
 
 namespace libraries_test {
 

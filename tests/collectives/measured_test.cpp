@@ -1,4 +1,4 @@
-// Measured all-reduces of DeepBench: Xeon Phi 7250 over Omni-Path 100, one process a node (tests/data, with its source). One latency and
+// Measured all-reduces of DeepBench: Xeon Phi 7250 over Omni-Path 100, one process a node (tests/tables, with its source). One latency and
 // one bandwidth are calibrated on the smallest and the largest message at one number of ranks; every other row is predicted by `auto`, as
 // one flow. The rows are not those of one latency and one bandwidth: between 2 ranks a byte of 67 MB takes 80 ps, one of 258 MB 146 ps.
 #include <doctest/doctest.h>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "csv.hpp"
-#include "world.hpp"
+#include "tests/collectives/csv.hpp"
+#include "tests/collectives/world.hpp"
 
 namespace measured_test {
 

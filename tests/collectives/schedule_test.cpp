@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/collectives/chunks.hpp"
-#include "support/sanitized.hpp"
-#include "world.hpp"
+#include "tests/collectives/world.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace schedule_test {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/collectives/message_run.hpp"
-#include "world.hpp"
+#include "tests/collectives/world.hpp"
 
 namespace skewed_test {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "world.hpp"
+#include "tests/collectives/world.hpp"
 
 namespace stepwise_test {
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "contract/variants.hpp"
 #include "scenarios/results/summary.hpp"
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/variants.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

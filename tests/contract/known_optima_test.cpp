@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "sim/training/scheme.hpp"
-#include "support/point_data.hpp"
-#include "support/run.hpp"
-#include "support/sanitized.hpp"
-#include "support/schemes.hpp"
+#include "tests/support/point_data.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/sanitized.hpp"
+#include "tests/support/schemes.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

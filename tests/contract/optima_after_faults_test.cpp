@@ -20,10 +20,10 @@
 
 #include "sim/base/random.hpp"
 #include "sim/training/scheme.hpp"
-#include "support/point_data.hpp"
-#include "support/run.hpp"
-#include "support/sanitized.hpp"
-#include "support/schemes.hpp"
+#include "tests/support/point_data.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/sanitized.hpp"
+#include "tests/support/schemes.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

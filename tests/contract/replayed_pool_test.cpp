@@ -2,8 +2,8 @@
 // others came in between at other places than in the run, and the weights were others.
 #include <doctest/doctest.h>
 
-#include "contract/variants.hpp"
-#include "support/replay.hpp"
+#include "tests/support/replay.hpp"
+#include "tests/support/variants.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

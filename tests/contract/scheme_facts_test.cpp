@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "contract/variants.hpp"
 #include "scenarios/report/timeline.hpp"
+#include "tests/support/variants.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "contract/variants.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/cluster/transport.hpp"
-#include "support/sanitized.hpp"
+#include "tests/support/sanitized.hpp"
+#include "tests/support/variants.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

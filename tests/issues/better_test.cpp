@@ -7,9 +7,9 @@
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/sweep/chance.hpp"
-#include "support/text.hpp"
-#include "sweep/made_up_sweep.hpp"
-#include "sweep/sweep_fixture.hpp"
+#include "tests/report/made_up_sweep.hpp"
+#include "tests/support/text.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -6,8 +6,8 @@
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
 #include "sim/base/random.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

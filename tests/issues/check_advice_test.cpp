@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 namespace straggler::test {
 namespace {

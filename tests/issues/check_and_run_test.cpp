@@ -5,14 +5,14 @@
 #include <limits>
 #include <numeric>
 
-#include "network/run.hpp"
 #include "scenarios/experiment/packet_events.hpp"
 #include "scenarios/experiment/update_times.hpp"
 #include "scenarios/reasons/explain.hpp"
 #include "scenarios/reasons/update_parts.hpp"
 #include "scenarios/schema/errors.hpp"
 #include "sim/network/packet_sizes.hpp"
-#include "support/run.hpp"
+#include "tests/network/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "scenarios/experiment/update_times.hpp"
-#include "schemes/compressed_runs.hpp"
+#include "tests/schemes/compressed_runs.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/schema/other_names.hpp"
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

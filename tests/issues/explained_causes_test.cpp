@@ -7,8 +7,8 @@
 
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/reasons/explain.hpp"
-#include "support/run.hpp"
-#include "support/text.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 namespace explained_causes_test {
 

@@ -1,7 +1,7 @@
 // Slips around workers that crash, leave and come back: each case is one, and says what should happen instead.
 #include <doctest/doctest.h>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

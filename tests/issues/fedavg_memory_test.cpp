@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 namespace straggler::test {
 

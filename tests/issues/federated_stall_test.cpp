@@ -2,7 +2,7 @@
 // members that never came.
 #include <doctest/doctest.h>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "support/folder.hpp"
-#include "support/run.hpp"
-#include "support/sanitized.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace fednova_momentum_test {
 

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "sim/cluster/fabric.hpp"
-#include "support/folder.hpp"
-#include "support/text.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using test::has;

@@ -8,9 +8,9 @@
 #include "scenarios/results/endings.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
-#include "support/run.hpp"
-#include "support/text.hpp"
-#include "sweep/made_up_sweep.hpp"
+#include "tests/report/made_up_sweep.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 namespace guessing_test {
 

@@ -8,7 +8,7 @@
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/cluster/device_profile.hpp"
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -8,8 +8,8 @@
 #include "sim/base/shown_text.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/base/xml_text.hpp"
-#include "support/folder.hpp"
-#include "support/text.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "sim/base/quantity.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

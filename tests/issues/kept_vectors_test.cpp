@@ -4,9 +4,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "support/point_data.hpp"
-#include "support/run.hpp"
-#include "support/sanitized.hpp"
+#include "tests/support/point_data.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace kept_vectors_test {
 

@@ -4,9 +4,9 @@
 
 #include "models/data/dataset.hpp"
 #include "sim/base/registry.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
-#include "support/text.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 namespace straggler::test::label_column {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <set>
 
-#include "backend/books.hpp"
 #include "sim/training/gather.hpp"
-#include "support/run.hpp"
+#include "tests/simulated/books.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -1,7 +1,7 @@
 // A stop just below the longest simulated time (100 days) lost the whole run where something would have ended after them.
 #include <doctest/doctest.h>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

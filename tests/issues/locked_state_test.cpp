@@ -6,8 +6,8 @@
 
 #include "scenarios/results/run_sketch.hpp"
 #include "scenarios/sweep/sweep_state.hpp"
-#include "support/folder.hpp"
-#include "support/text.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -2,8 +2,8 @@
 // there are several, the combination is refused.
 #include <doctest/doctest.h>
 
-#include "support/run.hpp"
-#include "support/text.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

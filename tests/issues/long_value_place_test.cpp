@@ -1,8 +1,8 @@
 // What is wrong with a value of a sweep is told at its place in the sweep's file, also where the value is too long to be shown whole.
 #include <doctest/doctest.h>
 
-#include "support/text.hpp"
-#include "sweep/sweep_fixture.hpp"
+#include "tests/support/text.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "support/folder.hpp"
-#include "support/run.hpp"
-#include "support/text.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 namespace straggler::test::mistaken_units {
 namespace {

@@ -7,7 +7,7 @@
 #include "models/safetensors/model_weights.hpp"
 #include "models/safetensors/typed.hpp"
 #include "sim/base/registry.hpp"
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

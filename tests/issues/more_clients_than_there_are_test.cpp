@@ -1,8 +1,8 @@
 // A round of more clients than there are was taken for one of all, without a word.
 #include <doctest/doctest.h>
 
-#include "support/run.hpp"
-#include "support/text.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 namespace nccl_ways_test {
 

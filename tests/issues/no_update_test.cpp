@@ -5,8 +5,8 @@
 
 #include "sim/base/readable.hpp"
 #include "sim/training/node.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 namespace no_update_test {
 

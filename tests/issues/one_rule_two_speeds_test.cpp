@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "schemes/course.hpp"
+#include "tests/schemes/course.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

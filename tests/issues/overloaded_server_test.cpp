@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 namespace straggler::test {
 namespace {

@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "sim/training/node.hpp"
-#include "support/point_data.hpp"
-#include "support/run.hpp"
+#include "tests/support/point_data.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "sim/training/node.hpp"
-#include "support/run.hpp"
-#include "support/text.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 namespace own_scheme_mistakes_test {
 

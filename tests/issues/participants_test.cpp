@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "support/point_data.hpp"
-#include "support/run.hpp"
+#include "tests/support/point_data.hpp"
+#include "tests/support/run.hpp"
 
 namespace participants_test {
 

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "sim/training/gather.hpp"
-#include "support/run.hpp"
-#include "support/text.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

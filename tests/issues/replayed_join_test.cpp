@@ -2,7 +2,7 @@
 // another version than in the run. Then its choices did not fit, and the replay stalled.
 #include <doctest/doctest.h>
 
-#include "support/replay.hpp"
+#include "tests/support/replay.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

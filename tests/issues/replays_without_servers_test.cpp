@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "schemes/course.hpp"
-#include "support/replay.hpp"
+#include "tests/schemes/course.hpp"
+#include "tests/support/replay.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

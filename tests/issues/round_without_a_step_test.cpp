@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "support/point_data.hpp"
-#include "support/run.hpp"
+#include "tests/support/point_data.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

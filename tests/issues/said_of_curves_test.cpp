@@ -7,9 +7,9 @@
 #include "scenarios/results/below_again.hpp"
 #include "scenarios/results/results.hpp"
 #include "scenarios/schema/writer.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
-#include "support/text.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -1,7 +1,7 @@
 // What a review of the cluster at scale found: one case a finding.
 #include <doctest/doctest.h>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 namespace straggler::test {
 namespace {

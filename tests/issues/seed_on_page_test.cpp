@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/report/run_page.hpp"
-#include "support/folder.hpp"
-#include "support/text.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

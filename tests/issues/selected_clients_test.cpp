@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "support/point_data.hpp"
-#include "support/run.hpp"
+#include "tests/support/point_data.hpp"
+#include "tests/support/run.hpp"
 
 namespace selected_clients_test {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 namespace serial_part_test {
 

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/experiment/data_cache.hpp"
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

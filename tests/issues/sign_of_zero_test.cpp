@@ -8,8 +8,8 @@
 #include "models/compression/compressor.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 namespace sign_of_zero_test {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "sim/training/node.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 namespace stalled_says_who_test {
 

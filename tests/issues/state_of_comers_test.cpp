@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "support/point_data.hpp"
-#include "support/run.hpp"
+#include "tests/support/point_data.hpp"
+#include "tests/support/run.hpp"
 
 namespace state_of_comers_test {
 

@@ -1,14 +1,14 @@
 // Running statistics are a message behind another: whatever breaks off between the two, the accounts add up and nobody waits forever.
 #include <doctest/doctest.h>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
 
 namespace {
 
-// ResNet-18 for small images, as in tests/backend/batch_norm_test.cpp.
+// ResNet-18 for small images, as in tests/simulated/batch_norm_test.cpp.
 constexpr std::uint64_t parameters = 11'173'962 * 4, statistics = (5 * 64 + 5 * 128 + 5 * 256 + 5 * 512) * 2 * 4;
 
 RunRecord run_with(const std::string& scheme, const std::string& servers, const std::string& fault, std::vector<std::string> more = {}) {

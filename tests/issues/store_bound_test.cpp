@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "scenarios/sweep/evaluation_file.hpp"
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 using namespace straggler;
 using straggler::test::TemporaryFolder;

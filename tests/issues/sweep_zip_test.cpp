@@ -1,7 +1,7 @@
 // Lists that vary together may repeat a value, as the tuned rates of two schemes do; only all of a place together must be new.
 #include <doctest/doctest.h>
 
-#include "sweep/sweep_fixture.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 namespace sweep_zip_test {
 

@@ -14,7 +14,7 @@
 #include "scenarios/results/whole_files.hpp"
 #include "sim/base/aside_file.hpp"
 #include "sim/base/hidden_folder.hpp"
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -1,7 +1,7 @@
 // A server's timer was kept in the place of a worker that does not exist.
 #include <doctest/doctest.h>
 
-#include "training/fake_cluster.hpp"
+#include "tests/training/fake_cluster.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

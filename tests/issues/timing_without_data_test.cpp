@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/schema/writer.hpp"
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 namespace straggler::test {
 namespace {

@@ -6,10 +6,10 @@
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/comparison.hpp"
-#include "support/crash_scenario.hpp"
-#include "support/text.hpp"
-#include "sweep/made_up_sweep.hpp"
-#include "sweep/sweep_fixture.hpp"
+#include "tests/report/made_up_sweep.hpp"
+#include "tests/support/crash_scenario.hpp"
+#include "tests/support/text.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 namespace unfinished_runs_test {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "network/run.hpp"
-#include "support/run.hpp"
+#include "tests/network/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -9,9 +9,9 @@
 #include <memory>
 #include <random>
 
-#include "random_instances.hpp"
-#include "run.hpp"
-#include "textbook.hpp"
+#include "tests/network/random_instances.hpp"
+#include "tests/network/run.hpp"
+#include "tests/network/textbook.hpp"
 
 namespace closed_loop_test {
 

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "textbook.hpp"
+#include "tests/network/textbook.hpp"
 
 namespace max_min_test {
 

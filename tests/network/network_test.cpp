@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "world.hpp"
+#include "tests/network/world.hpp"
 
 namespace network_test {
 

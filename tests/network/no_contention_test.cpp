@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "world.hpp"
+#include "tests/network/world.hpp"
 
 namespace no_contention_test {
 

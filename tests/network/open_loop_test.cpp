@@ -12,9 +12,9 @@
 #include <numeric>
 #include <random>
 
-#include "random_instances.hpp"
-#include "run.hpp"
-#include "textbook.hpp"
+#include "tests/network/random_instances.hpp"
+#include "tests/network/run.hpp"
+#include "tests/network/textbook.hpp"
 
 namespace open_loop_test {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/network/packet_sizes.hpp"
-#include "world.hpp"
+#include "tests/network/world.hpp"
 
 namespace packet_queues_test {
 

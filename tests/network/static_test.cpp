@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
-#include "run.hpp"
 #include "sim/network/max_min.hpp"
-#include "textbook.hpp"
+#include "tests/network/run.hpp"
+#include "tests/network/textbook.hpp"
 
 namespace static_test {
 

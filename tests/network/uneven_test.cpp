@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "world.hpp"
+#include "tests/network/world.hpp"
 
 namespace uneven_test {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "run.hpp"
+#include "tests/network/run.hpp"
 
 namespace straggler {
 

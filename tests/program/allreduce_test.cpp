@@ -6,8 +6,8 @@
 #include <sstream>
 #include <vector>
 
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace allreduce_test {
 

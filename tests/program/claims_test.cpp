@@ -1,8 +1,8 @@
 // `straggler validate` and `straggler calibrate` as users meet them.
 #include <doctest/doctest.h>
 
-#include "support/text.hpp"
 #include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace claims_test {
 

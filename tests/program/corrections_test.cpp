@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace corrections_test {
 

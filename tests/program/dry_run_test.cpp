@@ -1,8 +1,8 @@
 // `sweep --dry-run` lists what would be run, and neither runs nor writes.
 #include <doctest/doctest.h>
 
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace dry_run_test {
 

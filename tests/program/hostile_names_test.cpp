@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
-#include "small_scenario.hpp"
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/small_scenario.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace hostile_names_test {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace json_test {
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace keep_test {
 

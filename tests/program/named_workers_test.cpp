@@ -1,8 +1,8 @@
 // Workers are called by what is special about them wherever they are named to a user.
 #include <doctest/doctest.h>
 
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace named_workers_test {
 

@@ -1,8 +1,8 @@
 // `compare` beside folders that hold something else than runs.
 #include <doctest/doctest.h>
 
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace other_results_test {
 

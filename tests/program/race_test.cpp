@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
 
 namespace race_test {
 

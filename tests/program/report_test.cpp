@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace report_test {
 

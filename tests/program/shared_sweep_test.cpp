@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
 
 namespace shared_sweep_test {
 

@@ -1,8 +1,8 @@
 // `-` is standard input wherever a scenario, a sweep or a claim is read, and `init` writes what can be read there.
 #include <doctest/doctest.h>
 
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace standard_input_test {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
 
 namespace sweep_test {
 

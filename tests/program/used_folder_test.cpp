@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace used_folder_test {
 

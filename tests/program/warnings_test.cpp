@@ -1,8 +1,8 @@
 // Warnings of what a sweep or a race found go to standard error, its tables to standard output.
 #include <doctest/doctest.h>
 
-#include "support/text.hpp"
-#include "workplace.hpp"
+#include "tests/program/workplace.hpp"
+#include "tests/support/text.hpp"
 
 namespace warnings_test {
 

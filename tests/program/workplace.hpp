@@ -11,7 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 namespace straggler::test {
 

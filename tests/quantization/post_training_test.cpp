@@ -14,8 +14,8 @@
 #include "models/safetensors/model_weights.hpp"
 #include "models/zoo/multilayer_perceptron.hpp"
 #include "models/zoo/panel_network.hpp"
-#include "support/folder.hpp"
 #include "tests/quantization/support.hpp"
+#include "tests/support/folder.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

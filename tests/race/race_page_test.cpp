@@ -3,7 +3,7 @@
 
 #include "scenarios/report/race_page.hpp"
 #include "scenarios/results/out_file.hpp"
-#include "support/page_text.hpp"
+#include "tests/support/page_text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

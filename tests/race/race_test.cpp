@@ -8,7 +8,7 @@
 #include "scenarios/schema/errors.hpp"
 #include "sim/base/random.hpp"
 #include "sim/training/scheme.hpp"
-#include "validation/files.hpp"
+#include "tests/support/files.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

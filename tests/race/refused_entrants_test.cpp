@@ -6,8 +6,8 @@
 
 #include "scenarios/race/race.hpp"
 #include "scenarios/race/race_run.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 namespace refused_entrants_test {
 

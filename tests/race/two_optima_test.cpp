@@ -3,8 +3,8 @@
 
 #include "scenarios/race/race_run.hpp"
 #include "scenarios/race/race_tables.hpp"
-#include "support/point_data.hpp"
-#include "sweep/sweep_fixture.hpp"
+#include "tests/support/point_data.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 namespace two_optima_test {
 

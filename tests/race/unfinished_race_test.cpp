@@ -3,9 +3,9 @@
 
 #include "scenarios/race/race_tables.hpp"
 #include "scenarios/report/race_page.hpp"
-#include "support/crash_scenario.hpp"
-#include "support/text.hpp"
-#include "sweep/sweep_fixture.hpp"
+#include "tests/support/crash_scenario.hpp"
+#include "tests/support/text.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 namespace unfinished_race_test {
 

@@ -1,11 +1,11 @@
 // `explain` works on every scheme, topology and device.
 #include <doctest/doctest.h>
 
-#include "contract/variants.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/reasons/explain.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/cluster/device_profile.hpp"
+#include "tests/support/variants.hpp"
 
 namespace explain_everything_test {
 

@@ -10,8 +10,8 @@
 #include "scenarios/experiment/trajectory_store.hpp"
 #include "scenarios/reasons/explain.hpp"
 #include "scenarios/report/explain_page.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 namespace explain_test {
 

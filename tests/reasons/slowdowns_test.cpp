@@ -6,8 +6,8 @@
 
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/reasons/slowdowns.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 namespace slowdowns_test {
 

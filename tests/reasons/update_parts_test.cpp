@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/schema/reader.hpp"
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "bowl.hpp"
 #include "sim/schemes/bipartite_graph.hpp"
-#include "support/replay.hpp"
-#include "support/run.hpp"
+#include "tests/schemes/bowl.hpp"
+#include "tests/support/replay.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -6,9 +6,9 @@
 
 #include "scenarios/schema/errors.hpp"
 #include "sim/training/scheme.hpp"
-#include "support/point_data.hpp"
-#include "support/run.hpp"
-#include "support/sanitized.hpp"
+#include "tests/support/point_data.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace average_test {
 

@@ -8,7 +8,7 @@
 #include "scenarios/results/summary.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
 #include "sim/record/loss_warning.hpp"
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

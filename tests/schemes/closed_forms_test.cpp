@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -8,10 +8,10 @@
 #include <sstream>
 #include <tuple>
 
-#include "schemes/compressed_runs.hpp"
 #include "sim/schemes/mixing_graph.hpp"
-#include "support/folder.hpp"
-#include "support/sanitized.hpp"
+#include "tests/schemes/compressed_runs.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace straggler::compressed_optima_test {
 

@@ -11,9 +11,9 @@
 #include "models/compression/compressor.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/training/scheme.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
-#include "support/schemes.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
+#include "tests/support/schemes.hpp"
 
 namespace straggler::test {
 

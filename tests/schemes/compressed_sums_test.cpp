@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "backend/books.hpp"
-#include "schemes/compressed_runs.hpp"
 #include "sim/training/operations.hpp"
-#include "support/replay.hpp"
+#include "tests/schemes/compressed_runs.hpp"
+#include "tests/simulated/books.hpp"
+#include "tests/support/replay.hpp"
 
 namespace straggler::compressed_sums_test {
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <filesystem>
 
-#include "backend/books.hpp"
 #include "scenarios/experiment/update_times.hpp"
-#include "schemes/compressed_runs.hpp"
-#include "support/folder.hpp"
-#include "support/replay.hpp"
+#include "tests/schemes/compressed_runs.hpp"
+#include "tests/simulated/books.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/replay.hpp"
 
 namespace straggler::compressed_weights_test {
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <filesystem>
 
-#include "backend/books.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
-#include "schemes/compressed_runs.hpp"
-#include "support/folder.hpp"
-#include "support/replay.hpp"
+#include "tests/schemes/compressed_runs.hpp"
+#include "tests/simulated/books.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/replay.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

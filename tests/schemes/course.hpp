@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 namespace straggler::test {
 

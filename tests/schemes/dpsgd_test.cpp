@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
-#include "bowl.hpp"
 #include "sim/schemes/mixing_graph.hpp"
-#include "support/run.hpp"
+#include "tests/schemes/bowl.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

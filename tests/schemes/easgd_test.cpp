@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bowl.hpp"
-#include "support/run.hpp"
+#include "tests/schemes/bowl.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

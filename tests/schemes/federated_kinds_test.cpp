@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 namespace federated_kinds_test {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "schemes/course.hpp"
+#include "tests/schemes/course.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "sim/training/node.hpp"
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -6,8 +6,8 @@
 
 #include "scenarios/results/summary.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

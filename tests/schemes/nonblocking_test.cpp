@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "support/nonblocking_figure.hpp"
-#include "support/run.hpp"
+#include "tests/support/nonblocking_figure.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -6,7 +6,7 @@
 #include "models/kernels/precision.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/memory.hpp"
-#include "support/run.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bowl.hpp"
-#include "support/run.hpp"
+#include "tests/schemes/bowl.hpp"
+#include "tests/support/run.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

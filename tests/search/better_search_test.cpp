@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "search/search_fixture.hpp"
-#include "support/text.hpp"
+#include "tests/search/search_fixture.hpp"
+#include "tests/support/text.hpp"
 
 namespace better_search_test {
 

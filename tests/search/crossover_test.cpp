@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "scenarios/sweep/range.hpp"
-#include "search/search_fixture.hpp"
+#include "tests/search/search_fixture.hpp"
 
 namespace crossover_test {
 

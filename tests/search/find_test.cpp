@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "search/search_fixture.hpp"
+#include "tests/search/search_fixture.hpp"
 
 namespace find_test {
 

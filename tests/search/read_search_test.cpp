@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "search/search_fixture.hpp"
+#include "tests/search/search_fixture.hpp"
 
 namespace read_search_test {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "scenarios/search/search_tables.hpp"
-#include "validation/files.hpp"
+#include "tests/support/files.hpp"
 
 namespace straggler::test {
 

@@ -7,8 +7,8 @@
 #include "scenarios/report/search_page.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/results/out_file.hpp"
-#include "search/search_fixture.hpp"
-#include "support/page_text.hpp"
+#include "tests/search/search_fixture.hpp"
+#include "tests/support/page_text.hpp"
 
 namespace search_page_test {
 

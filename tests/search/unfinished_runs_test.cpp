@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/report/search_page.hpp"
-#include "search/search_fixture.hpp"
-#include "support/crash_scenario.hpp"
-#include "support/text.hpp"
+#include "tests/search/search_fixture.hpp"
+#include "tests/support/crash_scenario.hpp"
+#include "tests/support/text.hpp"
 
 namespace unfinished_search_test {
 

@@ -6,7 +6,7 @@
 #include "scenarios/results/live_file.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/serve/result_list.hpp"
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 namespace straggler::test {
 namespace {

@@ -9,7 +9,7 @@
 #include "scenarios/serve/preview.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/training/scheme.hpp"
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 namespace straggler::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "support/text.hpp"
+#include "tests/support/text.hpp"
 
 namespace straggler::test {
 

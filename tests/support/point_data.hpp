@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "support/folder.hpp"
+#include "tests/support/folder.hpp"
 
 namespace straggler::test {
 

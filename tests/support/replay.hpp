@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "scenarios/schema/writer.hpp"
-#include "support/folder.hpp"
-#include "support/run.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
 
 namespace straggler::test {
 

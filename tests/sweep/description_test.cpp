@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "sweep/sweep_fixture.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "sweep_fixture.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

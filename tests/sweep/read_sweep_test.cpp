@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/sweep/sweep.hpp"
-#include "sweep/sweep_fixture.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -12,8 +12,8 @@
 #include "scenarios/statistics/statistics.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/training/scheme.hpp"
-#include "support/schemes.hpp"
-#include "sweep/sweep_fixture.hpp"
+#include "tests/support/schemes.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

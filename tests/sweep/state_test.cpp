@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "scenarios/results/out_file.hpp"
-#include "support/text.hpp"
-#include "sweep/sweep_fixture.hpp"
+#include "tests/support/text.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

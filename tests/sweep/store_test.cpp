@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "sweep/sweep_fixture.hpp"
+#include "tests/sweep/sweep_fixture.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

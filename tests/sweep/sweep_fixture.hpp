@@ -5,7 +5,7 @@
 
 #include "scenarios/sweep/sweep_run.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
-#include "validation/files.hpp"
+#include "tests/support/files.hpp"
 
 namespace straggler::test {
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "training/fake_cluster.hpp"
+#include "tests/training/fake_cluster.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -1,7 +1,7 @@
 // Schemes that step on the first gradients, on the fake cluster: who is interrupted, dropped, answered, or goes on.
 #include <doctest/doctest.h>
 
-#include "training/fake_cluster.hpp"
+#include "tests/training/fake_cluster.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -1,7 +1,7 @@
 // The example of docs/add-a-scheme.md.
 #include <doctest/doctest.h>
 
-#include "training/fake_cluster.hpp"
+#include "tests/training/fake_cluster.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

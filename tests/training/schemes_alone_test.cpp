@@ -1,7 +1,7 @@
 // Schemes on the fake cluster: what the server makes of who finishes when, without scenario, time or data.
 #include <doctest/doctest.h>
 
-#include "training/fake_cluster.hpp"
+#include "tests/training/fake_cluster.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-#include "training/fake_cluster.hpp"
+#include "tests/training/fake_cluster.hpp"
 
 using namespace straggler;
 using namespace straggler::test;

@@ -7,7 +7,7 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/schema/reader.hpp"
-#include "tests/validation/files.hpp"
+#include "tests/support/files.hpp"
 #include "validation/compare/validate.hpp"
 
 namespace straggler::test {

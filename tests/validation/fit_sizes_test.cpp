@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "claim_support.hpp"
+#include "tests/validation/claim_support.hpp"
 #include "validation/compare/claim_results.hpp"
 
 namespace fit_sizes_test {

@@ -8,7 +8,7 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/base/text_lines.hpp"
-#include "support/text.hpp"
+#include "tests/support/text.hpp"
 #include "tests/validation/claim_support.hpp"
 #include "validation/calibrate/calibration.hpp"
 

@@ -1,4 +1,4 @@
-"""The networks of Straggler's zoo in PyTorch, parameter for parameter. tests/models/reference/make_networks takes the images' from here, so
+"""The networks of Straggler's zoo in PyTorch, parameter for parameter. tests/zoo/reference/make_networks takes the images' from here, so
 that what step_times measures is what the tests compare with the zoo."""
 import torch
 from torch import nn

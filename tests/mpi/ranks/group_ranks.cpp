@@ -9,7 +9,7 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/schema/reader.hpp"
-#include "support/group_schemes.hpp"
+#include "tests/support/group_schemes.hpp"
 #include "validation/mpi/channel.hpp"
 #include "validation/mpi/real_run.hpp"
 

@@ -1,0 +1,60 @@
+// The plain dense layers and the loss in double against central differences.
+#include <doctest/doctest.h>
+
+#include "models/layers/reference.hpp"
+#include "tests/layers/derivatives.hpp"
+#include "tests/support/math_helpers.hpp"
+
+namespace straggler::test::layers_test {
+
+TEST_CASE("a dense layer's derivatives by weights, bias and input equal central differences, with and without ReLU below") {
+  constexpr std::size_t rows = 3, in = 5, out = 4;
+  const Doubles before = numbers<double>(rows * in, 1), w = numbers<double>(in * out, 2), b = numbers<double>(out, 3),
+                dy = numbers<double>(rows * out, 4);
+  for (const bool relu : {false, true}) {
+    CAPTURE(relu);
+    const auto rectified = [&](Doubles x) {
+      if (relu)
+        for (double& value : x) value = std::max(value, 0.0);
+      return x;
+    };
+    // The loss dy · y, whose derivative by y is dy; `raw` is the layer's input before the ReLU below it.
+    const auto loss = [&](const Doubles& raw, const Doubles& weights, const Doubles& bias) {
+      Doubles y(rows * out);
+      reference::dense_forward<double>(rows, in, out, rectified(raw).data(), weights.data(), bias.data(), false, y.data());
+      return dot(dy, y);
+    };
+    Doubles dw(in * out), db(out), dx(rows * in);
+    reference::dense_backward_weights<double>(rows, in, out, rectified(before).data(), dy.data(), dw.data(), db.data());
+    reference::dense_backward_input<double>(rows, in, out, dy.data(), w.data(), rectified(before).data(), relu, dx.data());
+    check_derivative(w, dw, [&](const Doubles& v) { return loss(before, v, b); });
+    check_derivative(b, db, [&](const Doubles& v) { return loss(before, w, v); });
+    check_derivative(before, dx, [&](const Doubles& v) { return loss(v, w, b); });
+  }
+}
+
+TEST_CASE("softmax cross entropy's derivative equals central differences") {
+  constexpr std::size_t rows = 4, classes = 6;
+  Doubles scores = numbers<double>(rows * classes, 1);
+  for (double& score : scores) score *= 5;
+  const Doubles scale = numbers<double>(rows, 2);
+  const std::vector<std::int32_t> labels = labels_below(classes, rows, 3);
+  const auto loss = [&](Doubles v) {
+    return reference::softmax_cross_entropy<double>(rows, classes, v.data(), labels.data(), scale.data());
+  };
+  Doubles derivative = scores;
+  reference::softmax_cross_entropy<double>(rows, classes, derivative.data(), labels.data(), scale.data());
+  check_derivative(scores, derivative, loss);
+}
+
+TEST_CASE("the loss is minus the logarithm of the label's share") {
+  // Shares 1/4, 3/4 from scores 0, ln 3.
+  Doubles scores = {0, std::log(3.0)};
+  const std::int32_t label = 0;
+  const double unit = 1;
+  CHECK(reference::softmax_cross_entropy<double>(1, 2, scores.data(), &label, &unit) == doctest::Approx(std::log(4.0)));
+  CHECK(scores[0] == doctest::Approx(-0.75));
+  CHECK(scores[1] == doctest::Approx(0.75));
+}
+
+}  // namespace straggler::test::layers_test
