@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 #include "sim/base/choice_table.hpp"
 #include "sim/base/registry.hpp"
 

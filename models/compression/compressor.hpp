@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/kernels/precision.hpp"
-#include "models/zoo/model.hpp"
+#include "models/rules/tensor_info.hpp"
 #include "sim/base/parameters.hpp"
 #include "sim/lineage/draws.hpp"
 #include "sim/lineage/factors.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/compression/compressor.hpp"
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 
 // Loops over all parameters are compiled per instruction set. They give the same bits on all, because they sum nothing.
 // Not under sanitizers: what chooses the set runs before their libraries begin.

@@ -14,7 +14,7 @@
 #include "models/compression/compressor.hpp"
 #include "models/kernels/orthogonal.hpp"
 #include "models/kernels/product.hpp"
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 

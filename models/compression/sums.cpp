@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "models/compression/compressor.hpp"
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {

@@ -12,7 +12,7 @@
 #include "models/executor/buffer_pool.hpp"
 #include "models/executor/numerics.hpp"
 #include "models/executor/step_chain.hpp"
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 #include "models/zoo/model.hpp"
 #include "models/zoo/shared_gradient.hpp"
 #include "models/zoo/stepped_gradient.hpp"

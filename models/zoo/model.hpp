@@ -12,6 +12,7 @@
 #include "models/data/dataset.hpp"
 #include "models/kernels/kernels.hpp"
 #include "models/kernels/precision.hpp"
+#include "models/rules/tensor_info.hpp"
 #include "models/zoo/sparse_rows.hpp"
 #include "sim/base/parameters.hpp"
 
@@ -27,12 +28,6 @@ struct Rows {
   /// when evaluating, or if the model draws nothing (`Model::draws`).
   const std::uint64_t* draws = nullptr;
   const float* panels = nullptr;  // the inputs in panels (models/kernels/kernels.hpp), for models with `Model::takes_panels`
-};
-
-struct TensorInfo {
-  std::string name;
-  std::vector<std::size_t> shape;
-  std::size_t offset = 0;  // in floats, into the flat vector
 };
 
 /// Per layer, for cost models. Counts are of one sample; a multiply-add is 2 FLOPs.
@@ -98,9 +93,6 @@ class Model {
   /// The layers, with their tensors in the order of `tensors`; null if it is not such a network, or does not expose it.
   virtual const Architecture* architecture() const { return nullptr; }
 };
-
-/// Fraction by which each step moves a running statistic towards the batch's (PyTorch's default for batch norm).
-inline constexpr float statistics_momentum = 0.1f;
 
 /// Algorithm of convolutions, if an engine has the choice.
 enum class ConvolutionRule {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/compression/compressor.hpp"
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 #include "sim/base/registry.hpp"
 #include "tests/support/math_helpers.hpp"
 

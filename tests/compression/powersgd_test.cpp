@@ -6,7 +6,7 @@
 #include <random>
 
 #include "models/compression/compressor.hpp"
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler::powersgd_test {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "models/executor/executor.hpp"
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/registry.hpp"
 

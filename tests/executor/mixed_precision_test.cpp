@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "models/optimizers/optimizer.hpp"
 #include "models/zoo/multilayer_perceptron.hpp"
 #include "models/zoo/panel_network.hpp"
 #include "tests/executor/executor_fakes.hpp"

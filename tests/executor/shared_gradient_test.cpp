@@ -7,7 +7,6 @@
 #include <string>
 
 #include "models/executor/executor.hpp"
-#include "models/optimizers/optimizer.hpp"
 #include "models/zoo/panel_network.hpp"
 #include "models/zoo/shared_gradient.hpp"
 #include "tests/executor/executor_fakes.hpp"

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "models/compression/compressor.hpp"
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 #include "sim/base/registry.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "models/optimizers/optimizer.hpp"
 #include "models/zoo/multilayer_perceptron.hpp"
 #include "models/zoo/panel_network.hpp"
 #include "tests/optimizers/handle_values.hpp"

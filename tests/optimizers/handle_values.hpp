@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/lineage/lineage.hpp"
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "models/optimizers/optimizer.hpp"
 #include "tests/optimizers/handle_values.hpp"
 #include "tests/support/math_helpers.hpp"
 

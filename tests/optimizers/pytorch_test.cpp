@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 
+#include "models/optimizers/optimizer.hpp"
 #include "models/zoo/multilayer_perceptron.hpp"
 #include "models/zoo/panel_network.hpp"
 #include "models/zoo/reference_network.hpp"

@@ -1,6 +1,7 @@
 // The ResNets of the zoo as models that learn: sizes, names, shapes of data, and that they do.
 #include <doctest/doctest.h>
 
+#include "models/rules/elementwise.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"
 #include "tests/support/math_helpers.hpp"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 #include "models/zoo/multilayer_perceptron.hpp"
 #include "models/zoo/network.hpp"
 #include "models/zoo/stepped_gradient.hpp"

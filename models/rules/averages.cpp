@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "models/optimizers/optimizer.hpp"
+#include "models/rules/elementwise.hpp"
 #include "sim/base/registry.hpp"
 
-namespace straggler::optimizers::averages {
+namespace straggler::averages {
 namespace {
 
 void apply_mean(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>&,
@@ -206,4 +206,4 @@ const Register<ElementwiseEntry> bf16_entry({.name = "as_bf16",
                                              .apply = apply_rounding<Precision::bf16>});
 
 }  // namespace
-}  // namespace straggler::optimizers::averages
+}  // namespace straggler::averages
