@@ -1,7 +1,7 @@
 # Sourced by what builds and tests: what Debian 12 must have, how to get it, and how long a stage took.
 
 straggler_packages=(
-  g++ cmake ninja-build ccache
+  g++ cmake ninja-build ccache clang-format-14
   libboost-dev libboost-program-options-dev libboost-graph-dev libboost-random-dev
   libeigen3-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev librandom123-dev zlib1g-dev libdeflate-dev libsqlite3-dev libnlopt-dev libnlopt-cxx-dev libdnnl-dev
   doctest-dev dataset-fashion-mnist python3-jsonschema python3-yaml
