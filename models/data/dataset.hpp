@@ -12,6 +12,7 @@
 #include "models/data/sample_inputs.hpp"
 #include "sim/base/key.hpp"
 #include "sim/base/parameters.hpp"
+#include "sim/base/refusal.hpp"
 
 namespace straggler {
 
@@ -24,7 +25,7 @@ struct DataInfo {
   std::size_t classes = 0;
   std::size_t train = 0, test = 0;           // numbers of samples
   std::size_t number_bytes = sizeof(float);  // that a number of a sample takes in memory
-  std::size_t reading = 0;                   // bytes beside the samples that reading the files takes for a moment, at most
+  std::size_t reading = 0;                   // bytes at most that reading the files needs for a moment, besides the samples
   bool synthetic = false;
   std::string origin;              // one phrase: its source
   std::vector<std::string> notes;  // sentences for the user: what was taken as what, and doubts
@@ -46,9 +47,8 @@ struct Dataset {
 };
 
 /// A missing, truncated or invalid file. what() = "PATH: what is wrong; what would be right".
-struct DataError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-  DataError(const std::string& what, std::string parameter) : std::runtime_error(what), key(std::move(parameter)) {}
+struct DataError : Refusal {
+  explicit DataError(const std::string& line, std::string parameter = {}) : Refusal(line), key(std::move(parameter)) {}
   std::string key;  // of the data's parameter that is wrong; empty: the files are
 };
 

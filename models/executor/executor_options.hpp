@@ -3,16 +3,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 
 #include "models/executor/known_values.hpp"
 #include "models/executor/numerics.hpp"
+#include "sim/base/refusal.hpp"
 
 namespace straggler {
 
 /// The computation needs more memory than the budget allows. The message has the amount, its purpose, and the option to change.
-struct MemoryBudgetExceeded : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct MemoryBudgetExceeded : CannotContinue {
+  using CannotContinue::CannotContinue;
 };
 
 struct ExecutorOptions {

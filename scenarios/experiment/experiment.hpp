@@ -33,9 +33,9 @@ class ProgressListener {
   virtual bool interrupted() { return false; }
 };
 
-/// The run could not go on (deadlock, memory budget): exit code 3.
-struct RunFailed : std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// The run could not continue (deadlock, memory budget).
+struct RunFailed : CannotContinue {
+  using CannotContinue::CannotContinue;
 };
 
 class Experiment {
@@ -48,7 +48,7 @@ class Experiment {
   /// The result of a run with math, from the evaluations in the store, without any math.
   struct FromStore {
     std::optional<RunRecord> record;  // none: not all are known
-    std::vector<Key> missing;         // evaluations, in order; a stop at a target, once they are known, may make do with fewer
+    std::vector<Key> missing;         // evaluations, in order; a stop at a target, once they are known, may need fewer
     std::size_t found = 0;
   };
   /// Needs RunOptions::store. Throws RunFailed.
@@ -60,7 +60,7 @@ class Experiment {
   std::uint64_t recomputed() const;
   /// After run(): statistics of the math plane.
   const ExecutorStatistics& computed() const;
-  /// Of the words whose vectors the weights are; null for other data.
+  /// Vocabulary of the word vectors in the weights; null for other data.
   const WordList* vocabulary() const;
   const char* kernels() const;  // name of the set in use
   Explanation explain() const;

@@ -5,20 +5,21 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "sim/base/refusal.hpp"
+
 namespace straggler {
 
 /// A result folder or file that cannot be written, read or replaced: a sentence with the place and the remedy.
-struct ResultsError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct ResultsError : Refusal {
+  using Refusal::Refusal;
 };
-/// The disk is full or fails: nothing that was given is wrong, and the command cannot go on (exit code 3).
+/// The disk is full or fails: nothing that was given is wrong, but the command cannot continue.
 struct DiskError : ResultsError {
-  using ResultsError::ResultsError;
+  explicit DiskError(const std::string& line) : ResultsError(line, Exit::cannot_go_on) {}
 };
 /// By errno.
 bool is_of_disk(int error);

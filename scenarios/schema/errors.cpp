@@ -42,7 +42,7 @@ std::string Problem::line() const {
   return source + spot + ": " + about();
 }
 
-ScenarioErrors::ScenarioErrors(std::vector<Problem> all) : std::runtime_error(below_each_other(all)), problems(std::move(all)) {}
+ScenarioErrors::ScenarioErrors(std::vector<Problem> all) : Refusal(below_each_other(all)), problems(std::move(all)) {}
 
 std::vector<std::string> ScenarioErrors::lines() const {
   std::vector<std::string> lines;

@@ -2,13 +2,13 @@
 #pragma once
 #include <cstddef>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "scenarios/schema/yaml_node.hpp"
+#include "sim/base/refusal.hpp"
 
 namespace straggler {
 
@@ -34,8 +34,8 @@ struct Problem {
   void add(std::string_view words) { (remedy.empty() ? what : remedy) += words; }
 };
 
-/// All problems of a scenario. what() has one line for each. Bad input: exit code 2.
-struct ScenarioErrors : std::runtime_error {
+/// All problems of a scenario. what() has one line for each.
+struct ScenarioErrors : Refusal {
   explicit ScenarioErrors(std::vector<Problem> all);
   explicit ScenarioErrors(Problem problem) : ScenarioErrors(std::vector{std::move(problem)}) {}
   std::vector<Problem> problems;

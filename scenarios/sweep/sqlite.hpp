@@ -19,13 +19,13 @@ struct sqlite3_stmt;
 
 namespace straggler {
 
-/// The file was removed or moved while it was in use: nothing that was given is wrong, and the command cannot go on.
+/// The file was removed or moved while it was in use: nothing that was given is wrong, but the command cannot continue.
 struct FileGone : ResultsError {
-  using ResultsError::ResultsError;
+  explicit FileGone(const std::string& line) : ResultsError(line, Exit::cannot_go_on) {}
 };
 /// The user ended a wait for another process.
-struct WaitInterrupted : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct WaitInterrupted : Refusal {
+  explicit WaitInterrupted(const std::string& line) : Refusal(line, Exit::interrupted) {}
 };
 
 /// While another process has the file; either may be empty.

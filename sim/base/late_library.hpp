@@ -1,13 +1,14 @@
 // Shared libraries that are loaded on first use: a timing-only run starts in half the time without those of the math.
 #pragma once
-#include <stdexcept>
 #include <string>
+
+#include "sim/base/refusal.hpp"
 
 namespace straggler {
 
 /// A package of the system is missing, or of another version.
-struct MissingLibrary : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct MissingLibrary : CannotContinue {
+  using CannotContinue::CannotContinue;
 };
 
 /// Loaded once, for the life of the process, by the first call of symbol(). Safe for several threads.

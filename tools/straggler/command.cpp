@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <sstream>
 
 #include "models/kernels/kernels.hpp"
@@ -40,15 +41,16 @@ namespace {
 
 constexpr unsigned help_width = 110;
 
-std::vector<CommandHelp>* collected = nullptr;  // where help_of_all_commands() wants help instead of printing it
+std::optional<CommandHelp>* collected = nullptr;  // where help_of() wants help instead of printing it
 
 }  // namespace
 
 Arguments::Arguments(const Command& command, po::options_description own)
     : command_(command), own_(std::move(own)), shared_("Common options", help_width), all_(help_width) {
   auto add = shared_.add_options();
-  add("threads", po::value<std::string>()->value_name("N"),
-      "threads for the math (default: all cores that affinity and control groups allow); results do not depend on it");
+  if (command.program == std::string_view("straggler"))
+    add("threads", po::value<std::string>()->value_name("N"),
+        "threads for the math (default: all cores that affinity and control groups allow); results do not depend on it");
   add("quiet", "only errors on standard error");
   add("progress", po::value<std::string>()->value_name("HOW"), "auto, bar, plain or none; on standard error (default: auto)");
   add("help,h", "this page");
@@ -75,7 +77,7 @@ bool Arguments::parse(const std::vector<std::string>& arguments, std::size_t lea
     return false;
   }
   if (values_.count("version")) {
-    print_text("{}", version_text());
+    print_text("{}", version_text(command_.program));
     return false;
   }
   if (positional_.size() < least) throw UsageError(fmt::format("{} is missing", command_.arguments));
@@ -135,21 +137,27 @@ void Arguments::unknown_option(const std::string& given) const {
 
 void Arguments::print_help() const {
   if (collected) {
-    collected->push_back({&command_, own_, shared_});
+    collected->emplace(CommandHelp{&command_, own_, shared_});
     return;
   }
   std::ostringstream options;
   if (!own_.options().empty()) options << own_ << '\n';
   options << shared_;
-  print_text("straggler {} {}: {}\n\n{}\nExamples:\n{}{}", command_.name, command_.arguments, command_.summary, options.str(),
+  print_text("{} {} {}: {}\n\n{}\nExamples:\n{}{}", command_.program, command_.name, command_.arguments, command_.summary, options.str(),
              command_.examples, command_.all_notes());
+}
+
+CommandHelp help_of(const Command& command) {
+  std::optional<CommandHelp> help;
+  collected = &help;
+  command.run({"--help"});
+  collected = nullptr;
+  return *help;
 }
 
 std::vector<CommandHelp> help_of_all_commands() {
   std::vector<CommandHelp> all;
-  collected = &all;
-  for (const Command* command : commands()) command->run({"--help"});
-  collected = nullptr;
+  for (const Command* command : commands()) all.push_back(help_of(*command));
   return all;
 }
 

@@ -5,21 +5,18 @@
 #include <boost/program_options.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/base/refusal.hpp"
 #include "sim/base/shown_text.hpp"
 
 namespace straggler::cli {
 
-/// Exit codes, on which scripts may rely (docs/scenario.md).
-enum Exit : int { done = 0, exceeded = 1, bad_input = 2, cannot_go_on = 3, interrupted = 130 };
-
-/// Wrong arguments: one line, exit code 2.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// Wrong arguments. The line ends with the help to see.
+struct UsageError : Refusal {
+  using Refusal::Refusal;
 };
 
 /// fmt::print for everything that the program says: whatever names and files hold, no control character reaches a terminal.
@@ -40,6 +37,7 @@ struct Command {
   int (*run)(const std::vector<std::string>& arguments);
   const char* notes = "";              // lines at the end of the help: assumptions
   std::string (*formats)() = nullptr;  // of the files that it reads, as such lines; null: none to say
+  const char* program = "straggler";   // whose command it is; straggler-mpi has no --threads: each rank is one
   std::string all_notes() const { return notes + (formats != nullptr ? formats() : std::string()); }
 };
 
@@ -98,6 +96,7 @@ struct CommandHelp {
   const Command* command;
   boost::program_options::options_description own, shared;
 };
+CommandHelp help_of(const Command& command);
 std::vector<CommandHelp> help_of_all_commands();
 
 /// What `--version` prints: version and compiler on the first line, then commit, build, kernel set and formats.

@@ -8,6 +8,7 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "sim/base/readable.hpp"
+#include "tools/straggler/command.hpp"
 
 namespace straggler::cli {
 namespace {

@@ -7,6 +7,7 @@
 #include "tools/straggler/program.hpp"
 
 int main(int count, char** arguments) {
+  using namespace straggler;
   using namespace straggler::cli;
   prepare_process();
   const std::vector<std::string> words(arguments + (count > 0 ? 1 : 0), arguments + count);

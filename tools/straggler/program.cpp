@@ -11,13 +11,7 @@
 #include <new>
 #include <system_error>
 
-#include "models/data/dataset.hpp"
-#include "models/executor/executor.hpp"
-#include "scenarios/experiment/experiment.hpp"
-#include "scenarios/results/out_file.hpp"
 #include "scenarios/schema/errors.hpp"
-#include "scenarios/sweep/sqlite.hpp"
-#include "sim/base/late_library.hpp"
 #include "sim/base/problem_text.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
@@ -103,25 +97,9 @@ int guarded(const std::vector<std::string>& arguments, const std::function<int()
   } catch (const ScenarioErrors& errors) {
     for (const std::string& line : errors.lines()) print_text(stderr, "{}\n", shortened(line, most));
     return Exit::bad_input;
-  } catch (const DataError& error) {
-    say(error.what());
-    return Exit::bad_input;
-  } catch (const DiskError& error) {
-    say(error.what());
-  } catch (const FileGone& error) {
-    say(error.what());
-  } catch (const WaitInterrupted& error) {
-    say(error.what());
-    return Exit::interrupted;
-  } catch (const ResultsError& error) {
-    say(error.what());
-    return Exit::bad_input;
-  } catch (const RunFailed& error) {
-    say(error.what());
-  } catch (const MemoryBudgetExceeded& error) {
-    say(error.what());
-  } catch (const MissingLibrary& error) {
-    say(error.what());
+  } catch (const Refusal& refusal) {
+    say(refusal.what());
+    return refusal.exit;
   } catch (const std::bad_alloc&) {
     say(memory_exhausted);
   } catch (const std::filesystem::filesystem_error& error) {  // a path that cannot be: too long, below a file, without permission

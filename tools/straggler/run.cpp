@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Exit exit_code(Outcome outcome) {
+int exit_code(Outcome outcome) {
   if (outcome == Outcome::interrupted) return Exit::interrupted;
   return straggler::cannot_go_on(outcome) ? Exit::cannot_go_on : Exit::done;
 }

@@ -11,13 +11,17 @@ namespace straggler::cli {
 
 namespace po = boost::program_options;
 
-void add_scenario_options(po::options_description_easy_init& add) {
+void add_change_options(po::options_description_easy_init& add) {
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
       "changes the scenario, as --set training.batch.per_worker=64; repeatable. A path in VALUE is relative to the current folder (a path "
       "in the file: to the file's folder)");
   add("seed", po::value<std::string>()->value_name("N"), "seed, instead of the scenario's");
-  add("timing-only", "timing alone, without the math: no accuracies, no data files needed");
   add("kernels", po::value<std::string>()->value_name("NAME"), "instruction set of the math (default: auto, the fastest)");
+}
+
+void add_scenario_options(po::options_description_easy_init& add) {
+  add_change_options(add);
+  add("timing-only", "timing alone, without the math: no accuracies, no data files needed");
 }
 
 Scenario read_given_scenario(const Arguments& arguments) {

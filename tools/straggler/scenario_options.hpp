@@ -5,7 +5,9 @@
 
 namespace straggler::cli {
 
-/// --set, --seed, --timing-only, --kernels.
+/// --set, --seed, --kernels.
+void add_change_options(boost::program_options::options_description_easy_init& add);
+/// These, and --timing-only.
 void add_scenario_options(boost::program_options::options_description_easy_init& add);
 /// The first positional argument, changed by --set and --seed. Throws ScenarioErrors, UsageError.
 Scenario read_given_scenario(const Arguments& arguments);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sim/base/registry.hpp"
+#include "tools/straggler/command.hpp"
 
 namespace straggler::cli {
 

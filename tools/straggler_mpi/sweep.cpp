@@ -27,11 +27,7 @@ class ServedRanks final : public Ranks {
   ServedRanks(SweepServer& server, unsigned cores) : server_(server), cores_(cores) {}
   unsigned cores() override { return cores_; }
   void serve(PointPool& pool, unsigned jobs, unsigned threads, const std::string& kernels) override {
-    try {
-      server_.serve(pool, {jobs, threads, std::string(select_kernels(kernels).name), pool.store() != nullptr});
-    } catch (const BadUsage& error) {
-      throw UsageError(error.what());
-    }
+    server_.serve(pool, {jobs, threads, std::string(select_kernels(kernels).name), pool.store() != nullptr});
   }
 
  private:

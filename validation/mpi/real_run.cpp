@@ -31,8 +31,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-enum Exit : int { done = 0, bad_input = 2, cannot_go_on = 3, interrupted = 130 };
-
 std::atomic<bool> interrupt_came{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 extern "C" void note_interrupt(int signal) {
@@ -41,7 +39,7 @@ extern "C" void note_interrupt(int signal) {
 }
 
 struct Failure {
-  int code = done;
+  int code = Exit::done;
   std::vector<std::string> lines;
 };
 
@@ -50,19 +48,13 @@ Failure failure_of(const std::function<void()>& part) {
   try {
     part();
   } catch (const ScenarioErrors& errors) {
-    return {bad_input, errors.lines()};
-  } catch (const BadUsage& error) {
-    return {bad_input, line(error.what())};
-  } catch (const DataError& error) {
-    return {bad_input, line(error.what())};
-  } catch (const DiskError& error) {
-    return {cannot_go_on, line(error.what())};
-  } catch (const ResultsError& error) {
-    return {bad_input, line(error.what())};
+    return {errors.exit, errors.lines()};
+  } catch (const Refusal& refusal) {
+    return {refusal.exit, line(refusal.what())};
   } catch (const std::bad_alloc&) {
-    return {cannot_go_on, line("the machine's memory is exhausted; start fewer ranks on it, or take a smaller model or data set")};
+    return {Exit::cannot_go_on, line("the machine's memory is exhausted; start fewer ranks on it, or take a smaller model or data set")};
   } catch (const std::exception& error) {
-    return {cannot_go_on, line(error.what())};
+    return {Exit::cannot_go_on, line(error.what())};
   }
   return {};
 }
@@ -139,7 +131,7 @@ class RankRun {
     packer.put(mine);
     const Bytes theirs = channel_->share(packer.take(), publisher());
     if (Unpacker(theirs).get_key() != mine)
-      throw BadUsage(
+      throw Refusal(
           fmt::format("rank {} has another scenario, other data, another build or another kernel set (here {}) than rank 0; give all "
                       "the same, with --kernels where processors differ",
                       mpi_.rank(), blueprint_->kernels->name));
@@ -180,7 +172,7 @@ class RankRun {
     sink.finish(*folder_, scenario_.name);
     write(record, weights);
     say(record);
-    if (record.outcome == Outcome::interrupted) exit_code_ = interrupted;
+    if (record.outcome == Outcome::interrupted) exit_code_ = Exit::interrupted;
   }
   int exit_code() const { return exit_code_; }
 
@@ -190,12 +182,12 @@ class RankRun {
   void check_ranks() const {
     const int needed = ranks_needed(scenario_, *blueprint_);
     if (mpi_.size() == needed) return;
-    throw BadUsage(fmt::format("{} of {} workers takes {} ranks ({}), but there {} {}; start mpirun -n {}", scenario_.training.scheme.name,
-                               scenario_.workers(), needed,
-                               blueprint_->plan.aggregation.count() > 0 ? "one a worker, one for the server, one an aggregator"
-                               : has_server_                            ? "one a worker and one for the server"
-                                                                        : "one a worker",
-                               mpi_.size() == 1 ? "is" : "are", mpi_.size(), needed));
+    throw Refusal(fmt::format("{} of {} workers takes {} ranks ({}), but there {} {}; start mpirun -n {}", scenario_.training.scheme.name,
+                              scenario_.workers(), needed,
+                              blueprint_->plan.aggregation.count() > 0 ? "one a worker, one for the server, one an aggregator"
+                              : has_server_                            ? "one a worker and one for the server"
+                                                                       : "one a worker",
+                              mpi_.size() == 1 ? "is" : "are", mpi_.size(), needed));
   }
 
   void claim_folder() {
@@ -204,7 +196,7 @@ class RankRun {
     request.scenario_name = scenario_.name;
     request.scenario_file = scenario_.file;
     request.force = options_.force;
-    if (request.out.empty()) throw BadUsage("--out is empty; name a folder");
+    if (request.out.empty()) throw Refusal("--out is empty; name a folder");
     folder_ = std::make_unique<ResultFolder>(request);
     if (const std::string note = replaced_results(request.out, scenario_, false); !note.empty() && !options_.quiet)
       fmt::print(stderr, "note: {}\n", note);
@@ -296,7 +288,7 @@ class RankRun {
   bool has_server_ = false;
   std::string chosen_;  // the all-reduce that `auto` takes in the simulation, if that is no ring
   double wall_seconds_ = 0;
-  int exit_code_ = done;
+  int exit_code_ = Exit::done;
   std::unique_ptr<Blueprint> blueprint_;
   std::unique_ptr<ResultFolder> folder_;  // where results are written
   std::unique_ptr<MathPlane> math_;

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -28,10 +27,5 @@ int real_run(const Mpi& mpi, const RealOptions& options);
 /// Runs `part` on this rank and agrees with the others on the outcome. The first rank that threw prints its error. Returns the exit code: 0
 /// if all ranks succeeded.
 int together(const Mpi& mpi, const std::function<void()>& part);
-
-/// Wrong arguments: exit code 2.
-struct BadUsage : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 }  // namespace straggler

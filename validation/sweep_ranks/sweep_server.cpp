@@ -69,7 +69,7 @@ void SweepServer::set_up(const RankSetup& setup) {
   }
   set_up_ = true;
   for (Rank rank = 1; rank < channel_.ranks(); ++rank)
-    if (!peer(rank).problem.empty()) throw BadUsage(fmt::format("rank {} {}", rank, peer(rank).problem));
+    if (!peer(rank).problem.empty()) throw Refusal(fmt::format("rank {} {}", rank, peer(rank).problem));
 }
 
 void SweepServer::step() {

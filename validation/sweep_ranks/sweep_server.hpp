@@ -37,7 +37,7 @@ class SweepServer final : private ChannelUser {
   };
   SweepServer(const Mpi& mpi, Options options);
 
-  /// Serves the pool until it is done. The first call sends the ranks their settings, and throws BadUsage if one cannot use them.
+  /// Serves the pool until it is done. The first call sends the ranks their settings, and throws Refusal if one cannot use them.
   void serve(PointPool& pool, const RankSetup& setup);
   /// Nothing more will come: every rank ends with this code. Waits until all have stopped to work or are lost, and tells them to leave.
   /// True: none is lost.
