@@ -227,7 +227,7 @@ Field<Spec> written_if(std::function<bool(const Spec&)> when, Field<Spec> inner)
   return inner;
 }
 
-/// Read and written only where `when(spec)`, which may rest on fields before it.
+/// Read and written only where `when(spec)`, which may depend on earlier fields.
 template <class Spec>
 Field<Spec> only_if(std::function<bool(const Spec&)> when, Field<Spec> inner) {
   inner.read = [when, read = inner.read](Section& section, Spec& spec) {
@@ -235,15 +235,6 @@ Field<Spec> only_if(std::function<bool(const Spec&)> when, Field<Spec> inner) {
   };
   inner.key.conditional = true;
   return written_if<Spec>(std::move(when), std::move(inner));
-}
-
-/// A key of the format that this version does not support, or with that one value only (Section::not_yet).
-template <class Spec>
-Field<Spec> not_yet(const std::string& name, const std::string& allowed = {}) {
-  return {{.name = name, .fallback = allowed, .shape = ScenarioKey::Shape::other},
-          [name, allowed](Section& section, Spec&) { section.not_yet(name, allowed); },
-          [](Texts&, const Spec&, const WriteContext&) {},
-          [](const Spec&, const Spec&) { return true; }};
 }
 
 /// A key that `read` asks the section for; of files that no writer writes.

@@ -27,8 +27,6 @@ std::string what_stands(const YamlNode& node) {
   throw std::logic_error("no such type of node");
 }
 
-namespace {}  // namespace
-
 std::string example(const Parameter& parameter) {
   switch (parameter.type) {
     case ValueType::count:
@@ -237,32 +235,13 @@ std::string Section::word(const std::string& key) {
   return found ? std::get<std::string>(*found) : std::string();
 }
 
-void Section::not_yet(const std::string& key, const std::string& allowed) {
-  if (!allowed.empty()) known_.push_back(key);
-  const YamlNode* node = node_ == nullptr ? nullptr : node_->find(key);
-  if (node == nullptr) return;
-  excused_.push_back(key);
-  if (allowed.empty()) {
-    problem(key, "is not supported by this version of straggler; remove it");
-    return;
-  }
-  bool good = false;
-  if (node->type == YamlNode::Type::scalar) good = node->text == allowed;
-  if (node->type == YamlNode::Type::sequence) good = allowed == "[]" && node->items.empty();
-  if (node->type == YamlNode::Type::map && node->items.size() == 1) good = node->keys[0].name == "kind" && node->items[0].text == allowed;
-  if (!good)
-    context_.problems.add(
-        node->place, path_of(key),
-        "is " + what_stands(*node) + ", and this version of straggler supports only " + allowed + "; write that, or remove the key");
-}
-
 void Section::finish() {
   const auto among = [](const std::vector<std::string>& names, const std::string& key) {
     return std::find(names.begin(), names.end(), key) != names.end();
   };
   if (node_ != nullptr) {
     for (const YamlNode::Key& key : node_->keys) {
-      if (among(known_, key.name) || among(excused_, key.name)) continue;
+      if (among(known_, key.name)) continue;
       context_.problems.add(key.place, path_of(key.name), unknown_key(key.name, known_, path_));
       meant_.push_back(meant_key(key.name, known_));
     }

@@ -78,9 +78,6 @@ class Section {
   /// Empty if absent or not a scalar.
   std::string word(const std::string& key);
 
-  /// `key` belongs to the format but not to this version, which takes only `allowed` there (the text of a scalar, "[]", or
-  /// "{kind: …}"'s kind); empty: nothing.
-  void not_yet(const std::string& key, const std::string& allowed = {});
   void finish();
   /// After finish(): an unknown key is nearest to one of these, so that its absence need not be reported.
   bool misspelt(std::initializer_list<std::string_view> keys) const;
@@ -104,7 +101,7 @@ class Section {
   bool no_map_ = false;  // reported; its keys need not be there
   std::string path_;
   Place place_;
-  std::vector<std::string> known_, excused_, understood_;
+  std::vector<std::string> known_, understood_;
   std::vector<std::string> meant_;                            // nearest to the unknown keys
   std::vector<std::pair<std::string, std::string>> missing_;  // (key, message)
 };

@@ -274,7 +274,6 @@ Part<EvaluateSpec> evaluate_part() {
                                            .type = ValueType::count,
                                            .range = Range::between(1, most_samples),
                                            .meaning = "size of the fixed random subset for the training columns of `curve.csv`"}),
-      not_yet<EvaluateSpec>("cost"),
   });
 }
 
@@ -303,8 +302,6 @@ const Part<TrainingSpec>& training_part() {
                                         .decides = true,
                                         .kind = KindGroup::compression,
                                         .fallback_kind = "none"}),
-      not_yet<TrainingSpec>("initial_broadcast", "false"),
-      not_yet<TrainingSpec>("report_from_epoch"),
       map(&TrainingSpec::stop,
           {.name = "stop",
            .meaning = "when the run ends, below",

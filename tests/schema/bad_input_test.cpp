@@ -160,11 +160,6 @@ const std::vector<Slip> slips = {
      {"training.compression.kind: unknown compression 'topk'; did you mean 'top_k'"}},
     {"compression: {kind: none}", "compression: {kind: top_k, `direction: up}", {"unknown key 'direction'", "known: kind, fraction"}},
     {"compression: {kind: none}", "compression: {kind: top_k, fraction: `0}", {"training.compression.fraction: 0 is out of range"}},
-    // What later versions will take.
-    {"stop: {epochs",
-     "`report_from_epoch: 2\n  stop: {epochs",
-     {"training.report_from_epoch: is not supported by this version of straggler; remove it"}},
-    {"evaluate: {every", "evaluate: {`cost: 1s, every", {"training.evaluate.cost: is not supported by this version"}},
     // YAML itself.
     {"seed: 1\n", "seed: 1\n`---\na: 1\n", {"more than one YAML document"}},
     {"  node:\n", "`\tnode:\n", {"tab in its indentation"}},
