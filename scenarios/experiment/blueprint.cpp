@@ -9,9 +9,9 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, co
   resolve_cluster(scenario);
   resolve_collective(scenario);
   check_memory(scenario, *this);
-  faults(scenario);  // these throw on errors in them
-  token_buckets(scenario);
-  background(scenario);
+  faults_ = resolve_faults(scenario);
+  background_ = resolve_background(scenario);
+  token_buckets(scenario);  // throws on errors in them; they are not kept, since a million workers may have two each
 }
 
 }  // namespace straggler

@@ -66,9 +66,12 @@ struct Blueprint : TrainingBlueprint {
   /// Between workers of one host, where that takes time.
   std::optional<Placement::Intra> intra(const Scenario& scenario) const;
   ComputePlan compute_plan(const Scenario& scenario) const;
-  std::vector<Fault> faults(const Scenario& scenario) const;
+  std::vector<Fault> resolve_faults(const Scenario& scenario) const;
   std::vector<TokenBucket> token_buckets(const Scenario& scenario) const;
-  std::vector<BackgroundTraffic> background(const Scenario& scenario) const;
+  std::vector<BackgroundTraffic> resolve_background(const Scenario& scenario) const;
+
+  std::vector<Fault> faults_;
+  std::vector<BackgroundTraffic> background_;
 };
 
 }  // namespace straggler

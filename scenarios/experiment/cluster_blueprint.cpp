@@ -270,7 +270,7 @@ void Blueprint::resolve_client_seconds(const Scenario& scenario) {
   }
 }
 
-std::vector<Fault> Blueprint::faults(const Scenario& scenario) const {
+std::vector<Fault> Blueprint::resolve_faults(const Scenario& scenario) const {
   static constexpr std::array kinds = {Fault::Kind::crash, Fault::Kind::slow, Fault::Kind::link, Fault::Kind::join, Fault::Kind::leave};
   std::vector<Fault> out;
   for (std::size_t i = 0; i < scenario.cluster.faults.size(); ++i) {
@@ -336,7 +336,7 @@ std::vector<TokenBucket> Blueprint::token_buckets(const Scenario& scenario) cons
   return out;
 }
 
-std::vector<BackgroundTraffic> Blueprint::background(const Scenario& scenario) const {
+std::vector<BackgroundTraffic> Blueprint::resolve_background(const Scenario& scenario) const {
   const auto rank_of = [&](const std::string& name) {  // worker/N or server/N, checked by the reader
     const auto number = static_cast<Rank>(std::stoul(name.substr(name.find('/') + 1)));
     return name.starts_with("server") ? plan.workers + number : number;
@@ -436,14 +436,14 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.collective.launch = Time::from_seconds(spec.network.collective.launch);
   out.collective.buckets = buckets;
   out.serial_per_epoch = Time::from_seconds(scenario.workload.serial_per_epoch);
-  out.faults.list = faults(scenario);
+  out.faults.list = faults_;
   for (const std::unique_ptr<Availability>& pattern : availability) out.presence.patterns.push_back(pattern.get());
   if (!availability.empty()) {
     out.presence.group_of = group_of;
     out.presence.first_of_group = first_of_group;
   }
   out.faults.on_failure = failure_choice.of(scenario.training.scheme.parameters);
-  out.background = background(scenario);
+  out.background = background_;
   out.seed = scenario.seed;
   return out;
 }
