@@ -15,30 +15,6 @@ using namespace straggler::test;
 
 namespace {
 
-/// A local step takes 10 ms, 11 ms and 12 ms of the three clients; a message takes 3 ms for each of its vectors.
-std::string uneven_bowl(const std::string& scheme, const std::string& data, int updates) {
-  return R"(straggler: 1
-name: kept
-seed: 5
-devices:
-  node: {compute: {affine: {overhead: 10ms}}}
-cluster:
-  workers: [{count: 1, device: node}, {count: 1, device: node, slowdown: 1.1}, {count: 1, device: node, slowdown: 1.2}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 4000B/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 4, start: 10}
-  data: )" +
-         data + R"(
-training:
-  scheme: )" +
-         scheme + R"(
-  batch: {per_worker: 8}
-  optimizer: {kind: sgd, learning_rate: 0.3}
-  stop: {updates: )" +
-         std::to_string(updates) + "}\n";
-}
-
 const std::vector<Client> clients = {{8, {1, -2, 3}}, {8, {-4, 5, 0}}, {8, {2, 2, -6}}};
 
 /// Both schemes weigh clients alike: the gradients A (w - x_k) of these add up to 0 at the mean of the x_k.

@@ -21,26 +21,15 @@ constexpr int epochs = 6;
 const std::vector<double> point = {1, -2, 3};
 
 std::string scenario(int workers, const std::string& scheme, int updates, const std::string& data) {
-  return fmt::format(R"(straggler: 1
-name: participants
-seed: 1
-devices:
-  node: {{compute: {{affine: {{overhead: 10ms}}}}}}
-cluster:
-  workers: [{{count: {}, device: node}}]
-  servers: {{count: 1}}
-  network: {{link: {{bandwidth: 1000GB/s, latency: 0s}}}}
-workload:
-  model: {{kind: quadratic, condition: {}, start: {}}}
-  data: {}
-training:
-  scheme: {{{}}}
-  batch: {{per_worker: {}}}
-  optimizer: {{kind: sgd, learning_rate: {}}}
-  schedule: {{kind: polynomial, end: {}}}
-  stop: {{updates: {}, epochs: {}}}
-)",
-                     workers, condition, start, data, scheme, batch, first_rate, last_share, updates, epochs);
+  return scenario_text({.node = "{compute: {affine: {overhead: 10ms}}}",
+                        .workers = equal_workers(workers),
+                        .model = fmt::format("{{kind: quadratic, condition: {}, start: {}}}", condition, start),
+                        .data = data,
+                        .scheme = "{" + scheme + "}",
+                        .batch = fmt::format("{{per_worker: {}}}", batch),
+                        .optimizer = fmt::format("{{kind: sgd, learning_rate: {}}}", first_rate),
+                        .schedule = fmt::format("{{kind: polynomial, end: {}}}", last_share),
+                        .stop = fmt::format("{{updates: {}, epochs: {}}}", updates, epochs)});
 }
 
 double rate_after(double samples, int workers) {

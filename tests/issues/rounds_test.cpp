@@ -6,26 +6,23 @@
 #include <vector>
 
 #include "scenarios/schema/reader.hpp"
+#include "tests/support/scenarios.hpp"
 
 using namespace straggler;
+using namespace straggler::test;
 
 namespace {
 
-const std::string four_workers = R"(straggler: 1
-name: rounds
-devices: {node: {compute: {affine: {per_sample: 1ms}}}}
-cluster:
-  workers: [{count: 4, device: node}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1Gbps, latency: 50us}, intra: {bandwidth: 10GB/s, latency: 1us}}
-workload: {model: {kind: mlp, hidden: [8]}, data: {kind: coordinates, samples: 100}}
-training:
-  scheme: ssgd
-  batch: {per_worker: 5}
-  optimizer: {learning_rate: 0.1}
-  stop: {rounds: 9}
-  evaluate: {every: {rounds: 2}}
-)";
+const std::string four_workers =
+    scenario_text({.name = "rounds",
+                   .network = "{link: {bandwidth: 1Gbps, latency: 50us}, intra: {bandwidth: 10GB/s, latency: 1us}}",
+                   .model = "{kind: mlp, hidden: [8]}",
+                   .data = "{kind: coordinates, samples: 100}",
+                   .scheme = "ssgd",
+                   .batch = "{per_worker: 5}",
+                   .optimizer = "{learning_rate: 0.1}",
+                   .stop = "{rounds: 9}",
+                   .evaluate = "{every: {rounds: 2}}"});
 
 }  // namespace
 
@@ -52,8 +49,8 @@ TEST_CASE("a round is an update where all contribute to it, and is refused elsew
     }
     REQUIRE(said.size() == 2);
     const std::string what = kind + " has no rounds; write updates, which counts the published versions";
-    CHECK(said[0] == "test.yaml:13:18: training.stop.rounds: " + what);
-    CHECK(said[1] == "test.yaml:14:30: training.evaluate.every.rounds: " + what);
+    CHECK(said[0] == "test.yaml:17:18: training.stop.rounds: " + what);
+    CHECK(said[1] == "test.yaml:18:30: training.evaluate.every.rounds: " + what);
   }
   // As any two intervals.
   CHECK_THROWS_AS(read_scenario_text(four_workers, "test.yaml", {"training.evaluate.every={rounds: 1, updates: 1}"}), ScenarioErrors);

@@ -18,25 +18,14 @@ namespace {
 constexpr double rate = 0.1, start = 8;
 
 std::string scenario(const std::string& workers, const std::string& scheme, int updates, const std::string& data) {
-  return fmt::format(R"(straggler: 1
-name: selected
-seed: 1
-devices:
-  node: {{compute: {{affine: {{overhead: 4ms, per_sample: 1ms}}}}}}
-cluster:
-  workers: {}
-  servers: {{count: 1}}
-  network: {{link: {{bandwidth: 1000GB/s, latency: 0s}}}}
-workload:
-  model: {{kind: quadratic, condition: {}, start: {}}}
-  data: {}
-training:
-  scheme: {{{}}}
-  batch: {{per_worker: 2}}
-  optimizer: {{kind: sgd, learning_rate: {}}}
-  stop: {{updates: {}}}
-)",
-                     workers, condition, start, data, scheme, rate, updates);
+  return scenario_text({.node = "{compute: {affine: {overhead: 4ms, per_sample: 1ms}}}",
+                        .workers = workers,
+                        .model = fmt::format("{{kind: quadratic, condition: {}, start: {}}}", condition, start),
+                        .data = data,
+                        .scheme = "{" + scheme + "}",
+                        .batch = "{per_worker: 2}",
+                        .optimizer = fmt::format("{{kind: sgd, learning_rate: {}}}", rate),
+                        .stop = fmt::format("{{updates: {}}}", updates)});
 }
 
 }  // namespace

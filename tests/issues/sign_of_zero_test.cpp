@@ -10,6 +10,7 @@
 #include "sim/base/registry.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace sign_of_zero_test {
 
@@ -25,25 +26,15 @@ std::string dead_input(const TemporaryFolder& folder) {
     samples += std::to_string(i % 7 - 3) + ",0," + std::to_string(i % 5 - 2) + "," + std::to_string(i % 2) + "\n";
   folder.write("samples.csv", samples);
   const std::string path = (folder.path() / "samples.csv").string();
-  return R"(straggler: 1
-name: dead
-seed: 3
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}}
-cluster:
-  workers: [{count: 4, device: node}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1Gbps, latency: 10us}}
-workload:
-  model: {kind: mlp, hidden: [6]}
-  data: {kind: csv, normalize: none, path: )" +
-         path + ", test_path: " + path + R"(}
-training:
-  scheme: ssgd
-  batch: {per_worker: 8}
-  optimizer: {kind: sgd, learning_rate: 0.01}
-  stop: {updates: 20}
-)";
+  return scenario_text({.name = "dead",
+                        .seed = 3,
+                        .network = "{link: {bandwidth: 1Gbps, latency: 10us}}",
+                        .model = "{kind: mlp, hidden: [6]}",
+                        .data = "{kind: csv, normalize: none, path: " + path + ", test_path: " + path + "}",
+                        .scheme = "ssgd",
+                        .batch = "{per_worker: 8}",
+                        .optimizer = "{kind: sgd, learning_rate: 0.01}",
+                        .stop = "{updates: 20}"});
 }
 
 }  // namespace

@@ -17,25 +17,14 @@ const std::vector<double> point = {1, -2, 3};
 
 /// Worker 0 is 10 times as fast as worker 1, so it is back, and has made its step, before worker 1 has.
 std::string scenario(const std::string& scheme, int updates, const std::string& data) {
-  return fmt::format(R"(straggler: 1
-name: comers
-seed: 1
-devices:
-  node: {{compute: {{affine: {{overhead: 10ms}}}}}}
-cluster:
-  workers: [{{count: 1, device: node}}, {{count: 1, device: node, slowdown: 10}}]
-  servers: {{count: 1}}
-  network: {{link: {{bandwidth: 1000GB/s, latency: 0s}}}}
-workload:
-  model: {{kind: quadratic, condition: {}, start: {}}}
-  data: {}
-training:
-  scheme: {{{}, momentum_at_sync: average}}
-  batch: {{per_worker: 4}}
-  optimizer: {{kind: sgd, learning_rate: {}, momentum: {}}}
-  stop: {{updates: {}}}
-)",
-                     condition, start, data, scheme, rate, momentum, updates);
+  return scenario_text({.node = "{compute: {affine: {overhead: 10ms}}}",
+                        .workers = "[{count: 1, device: node}, {count: 1, device: node, slowdown: 10}]",
+                        .model = fmt::format("{{kind: quadratic, condition: {}, start: {}}}", condition, start),
+                        .data = data,
+                        .scheme = "{" + scheme + ", momentum_at_sync: average}",
+                        .batch = "{per_worker: 4}",
+                        .optimizer = fmt::format("{{kind: sgd, learning_rate: {}, momentum: {}}}", rate, momentum),
+                        .stop = fmt::format("{{updates: {}}}", updates)});
 }
 
 /// The workers have the same point and take as many steps, so all have the same weights and momentum: those of one worker alone.

@@ -7,29 +7,24 @@
 #include <limits>
 
 #include "scenarios/schema/reader.hpp"
+#include "tests/support/scenarios.hpp"
 
 using namespace straggler;
+using namespace straggler::test;
 
 namespace {
 
-const char* const scenario = R"(straggler: 1
-name: small
-seed: 18446744073709551615
-devices:
-  node: {compute: {affine: {per_sample: 0.1ms, overhead: 3us}}, jitter: {kind: lognormal, sigma: 0.3}}
-cluster:
-  workers: [{count: 3, device: node}, {count: 2, device: node, slowdown: 1.7}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 333Mbps, latency: 50us}}
-workload:
-  model: {kind: mlp, hidden: [8]}
-  data: {kind: coordinates, samples: 600, test_samples: 100}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 20}
-)";
+const std::string scenario =
+    scenario_text({.name = "small",
+                   .seed = ~std::uint64_t{0},
+                   .node = "{compute: {affine: {per_sample: 0.1ms, overhead: 3us}}, jitter: {kind: lognormal, sigma: 0.3}}",
+                   .workers = "[{count: 3, device: node}, {count: 2, device: node, slowdown: 1.7}]",
+                   .network = "{link: {bandwidth: 333Mbps, latency: 50us}}",
+                   .model = "{kind: mlp, hidden: [8]}",
+                   .data = "{kind: coordinates, samples: 600, test_samples: 100}",
+                   .scheme = "{kind: asgd}",
+                   .batch = "{per_worker: 20}",
+                   .stop = "{updates: 20}"});
 
 }  // namespace
 

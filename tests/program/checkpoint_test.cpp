@@ -15,33 +15,29 @@
 #include <vector>
 
 #include "tests/program/workplace.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace checkpoint_test {
 
 namespace fs = std::filesystem;
+using straggler::test::scenario_text;
 using straggler::test::Workplace;
 
 namespace {
 
-const char* long_run = R"(straggler: 1
-name: long
-seed: 5
-devices:
-  node: {compute: {affine: {overhead: 1ms, per_sample: 0.1ms}}, jitter: {kind: lognormal, sigma: 0.4}}
-cluster:
-  workers: [{count: 3, device: node}, {count: 1, device: node, slowdown: 3}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 100Mbps, latency: 50us}}
-workload:
-  model: {kind: mlp, hidden: [64, 64]}
-  data: {kind: coordinates, samples: 20000, test_samples: 2000}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 50}
-  optimizer: {kind: sgd, learning_rate: 0.05, momentum: 0.5}
-  stop: {epochs: 12}
-  evaluate: {every: {epochs: 0.5}, thresholds: [0.3, 0.4]}
-)";
+const std::string long_run =
+    scenario_text({.name = "long",
+                   .seed = 5,
+                   .node = "{compute: {affine: {overhead: 1ms, per_sample: 0.1ms}}, jitter: {kind: lognormal, sigma: 0.4}}",
+                   .workers = "[{count: 3, device: node}, {count: 1, device: node, slowdown: 3}]",
+                   .network = "{link: {bandwidth: 100Mbps, latency: 50us}}",
+                   .model = "{kind: mlp, hidden: [64, 64]}",
+                   .data = "{kind: coordinates, samples: 20000, test_samples: 2000}",
+                   .scheme = "{kind: asgd}",
+                   .batch = "{per_worker: 50}",
+                   .optimizer = "{kind: sgd, learning_rate: 0.05, momentum: 0.5}",
+                   .stop = "{epochs: 12}",
+                   .evaluate = "{every: {epochs: 0.5}, thresholds: [0.3, 0.4]}"});
 
 std::vector<char*> pointers(std::vector<std::string>& arguments) {
   std::vector<char*> all;

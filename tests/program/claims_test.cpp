@@ -2,32 +2,24 @@
 #include <doctest/doctest.h>
 
 #include "tests/program/workplace.hpp"
+#include "tests/support/scenarios.hpp"
 #include "tests/support/text.hpp"
 
 namespace claims_test {
 
 namespace fs = std::filesystem;
+using straggler::test::equal_workers;
 using straggler::test::has;
+using straggler::test::scenario_text;
 using straggler::test::Workplace;
 
 namespace {
 
-const char* scenario = R"(straggler: 1
-name: alone
-devices:
-  node: {compute: {affine: {overhead: 0s, per_sample: 1ms}}}
-cluster:
-  workers: [{count: 1, device: node}]
-  network: {link: {bandwidth: 1Gbps, latency: 0s}}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates}
-training:
-  scheme: {kind: ssgd}
-  batch: {per_worker: 100}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 10}
-)";
+const std::string scenario = scenario_text({.name = "alone",
+                                            .node = "{compute: {affine: {overhead: 0s, per_sample: 1ms}}}",
+                                            .workers = equal_workers(1),
+                                            .servers = "",
+                                            .network = "{link: {bandwidth: 1Gbps, latency: 0s}}"});
 
 std::string claim(const std::string& title, const std::string& bound) {
   return "claim: 1\ntitle: " + title +

@@ -10,32 +10,28 @@
 #include <tuple>
 
 #include "tests/program/workplace.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace memory_test {
 
+using straggler::test::equal_workers;
+using straggler::test::scenario_text;
 using straggler::test::Workplace;
 
 namespace {
 
 /// Parts of 20 samples; weights of 2.8 MB where the math runs.
-const char* scenario = R"(straggler: 1
-name: memory
-seed: 1
-devices:
-  node: {compute: {affine: {overhead: 1ms, per_sample: 0.1ms}}, jitter: {kind: gamma, shape: 3}}
-cluster:
-  workers: [{count: 2, device: node}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1Gbps, latency: 1ms}}
-workload:
-  model: {kind: mlp, hidden: [1000, 700]}
-  data: {kind: coordinates, samples: 40, test_samples: 100}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 5}
-  optimizer: {kind: sgd, learning_rate: 0.05, momentum: 0.9}
-  stop: {updates: 40}
-)";
+const std::string scenario =
+    scenario_text({.name = "memory",
+                   .node = "{compute: {affine: {overhead: 1ms, per_sample: 0.1ms}}, jitter: {kind: gamma, shape: 3}}",
+                   .workers = equal_workers(2),
+                   .network = "{link: {bandwidth: 1Gbps, latency: 1ms}}",
+                   .model = "{kind: mlp, hidden: [1000, 700]}",
+                   .data = "{kind: coordinates, samples: 40, test_samples: 100}",
+                   .scheme = "{kind: asgd}",
+                   .batch = "{per_worker: 5}",
+                   .optimizer = "{kind: sgd, learning_rate: 0.05, momentum: 0.9}",
+                   .stop = "{updates: 40}"});
 
 /// As a scenario writes it: "{kind: local_sgd, steps: 3}", "{kind: post_local_sgd, start: {epochs: 2}}".
 std::string text_of(const std::string& name, const nlohmann::json& parameters) {

@@ -16,27 +16,28 @@
 #include <vector>
 
 #include "tests/program/workplace.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace quantize_test {
 
+using straggler::test::equal_workers;
+using straggler::test::scenario_text;
 using straggler::test::Workplace;
 
 namespace {
 
-const char* scenario = R"(straggler: 1
-name: spiral
-seed: 3
-devices: {node: {compute: {affine: {overhead: 1ms, per_sample: 0.1ms}}}}
-cluster: {workers: [{count: 1, device: node}], network: {link: {bandwidth: 100Mbps, latency: 50us}}}
-workload:
-  model: {kind: mlp, hidden: [24, 16]}
-  data: {kind: coordinates, samples: 3000, test_samples: 500}
-training:
-  scheme: sequential
-  batch: {per_worker: 30}
-  optimizer: {kind: sgd, learning_rate: 0.1, momentum: 0.9}
-  stop: {epochs: 15}
-)";
+const std::string scenario = scenario_text({.name = "spiral",
+                                            .seed = 3,
+                                            .node = "{compute: {affine: {overhead: 1ms, per_sample: 0.1ms}}}",
+                                            .workers = equal_workers(1),
+                                            .servers = "",
+                                            .network = "{link: {bandwidth: 100Mbps, latency: 50us}}",
+                                            .model = "{kind: mlp, hidden: [24, 16]}",
+                                            .data = "{kind: coordinates, samples: 3000, test_samples: 500}",
+                                            .scheme = "sequential",
+                                            .batch = "{per_worker: 30}",
+                                            .optimizer = "{kind: sgd, learning_rate: 0.1, momentum: 0.9}",
+                                            .stop = "{epochs: 15}"});
 
 /// Rows of cells.
 std::vector<std::vector<std::string>> table(const std::string& csv) {

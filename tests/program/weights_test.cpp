@@ -11,34 +11,29 @@
 #include <string>
 
 #include "tests/program/workplace.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace weights_test {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+using straggler::test::equal_workers;
+using straggler::test::scenario_text;
 using straggler::test::Workplace;
 
 namespace {
 
-const char* small = R"(straggler: 1
-name: small
-seed: 3
-devices:
-  node: {compute: {affine: {overhead: 1ms, per_sample: 0.1ms}}}
-cluster:
-  workers: [{count: 2, device: node}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 100Mbps, latency: 50us}}
-workload:
-  model: {kind: mlp, hidden: [3]}
-  data: {kind: coordinates, samples: 400, test_samples: 100}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 50}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {epochs: 2}
-  evaluate: {every: {epochs: 1}, train_samples: 400}
-)";
+const std::string small = scenario_text({.name = "small",
+                                         .seed = 3,
+                                         .node = "{compute: {affine: {overhead: 1ms, per_sample: 0.1ms}}}",
+                                         .workers = equal_workers(2),
+                                         .network = "{link: {bandwidth: 100Mbps, latency: 50us}}",
+                                         .model = "{kind: mlp, hidden: [3]}",
+                                         .data = "{kind: coordinates, samples: 400, test_samples: 100}",
+                                         .scheme = "{kind: asgd}",
+                                         .batch = "{per_worker: 50}",
+                                         .stop = "{epochs: 2}",
+                                         .evaluate = "{every: {epochs: 1}, train_samples: 400}"});
 
 /// A safetensors file of the tensors (name, shape); the numbers count up from `first`.
 std::string safetensors(const std::vector<std::pair<std::string, std::vector<std::size_t>>>& tensors, float first,

@@ -8,32 +8,28 @@
 #include <vector>
 
 #include "tests/program/workplace.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace words_test {
 
+using straggler::test::equal_workers;
+using straggler::test::scenario_text;
 using straggler::test::Workplace;
 
 namespace {
 
-const char* scenario = R"(straggler: 1
-name: words
-seed: 2
-devices:
-  node: {compute: {affine: {overhead: 1ms, per_sample: 10us}}, jitter: {kind: lognormal, sigma: 0.3}}
-cluster:
-  workers: [{count: 2, device: node}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1Gbps, latency: 50us}}
-workload:
-  model: {kind: skipgram, dimension: 16}
-  data: {kind: text, path: text, subsample: 0, window: 4}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 100}
-  optimizer: {kind: sgd, learning_rate: 10}
-  stop: {epochs: 3}
-  evaluate: {every: {epochs: 1}}
-)";
+const std::string scenario =
+    scenario_text({.name = "words",
+                   .seed = 2,
+                   .node = "{compute: {affine: {overhead: 1ms, per_sample: 10us}}, jitter: {kind: lognormal, sigma: 0.3}}",
+                   .workers = equal_workers(2),
+                   .network = "{link: {bandwidth: 1Gbps, latency: 50us}}",
+                   .model = "{kind: skipgram, dimension: 16}",
+                   .data = "{kind: text, path: text, subsample: 0, window: 4}",
+                   .scheme = "{kind: asgd}",
+                   .optimizer = "{kind: sgd, learning_rate: 10}",
+                   .stop = "{epochs: 3}",
+                   .evaluate = "{every: {epochs: 1}}"});
 
 /// 30,000 words: topic after topic, twenty words of the same ten ("aa", "ab", … of the first, "ba", … of the second).
 std::string topics() {

@@ -9,31 +9,24 @@
 #include "sim/base/random.hpp"
 #include "sim/training/scheme.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/scenarios.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
 
 namespace {
 
-const char* const scenario = R"(straggler: 1
-name: small
-seed: 5
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}, jitter: {kind: lognormal, sigma: 0.3}}
-cluster:
-  workers: [{count: 3, device: node}]
-  servers: {count: 1}
-  network: {topology: star, link: {bandwidth: 10MB/s, latency: 1ms}}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates, samples: 800, test_samples: 200}
-training:
-  scheme: {kind: ssgd, via: server}
-  batch: {per_worker: 10}
-  optimizer: {kind: sgd, learning_rate: 0.1, momentum: 0.5}
-  stop: {epochs: 60, target_accuracy: 0.7}
-  evaluate: {every: {epochs: 0.5}, thresholds: [0.6, 0.8], train_samples: 50}
-)";
+const std::string scenario = scenario_text({.name = "small",
+                                            .seed = 5,
+                                            .node = "{compute: {affine: {per_sample: 1ms}}, jitter: {kind: lognormal, sigma: 0.3}}",
+                                            .workers = equal_workers(3),
+                                            .network = "{topology: star, link: {bandwidth: 10MB/s, latency: 1ms}}",
+                                            .data = "{kind: coordinates, samples: 800, test_samples: 200}",
+                                            .scheme = "{kind: ssgd, via: server}",
+                                            .batch = "{per_worker: 10}",
+                                            .optimizer = "{kind: sgd, learning_rate: 0.1, momentum: 0.5}",
+                                            .stop = "{epochs: 60, target_accuracy: 0.7}",
+                                            .evaluate = "{every: {epochs: 0.5}, thresholds: [0.6, 0.8], train_samples: 50}"});
 
 struct Raced {
   RaceOutcome outcome;

@@ -4,6 +4,7 @@
 #include "scenarios/race/race_run.hpp"
 #include "scenarios/race/race_tables.hpp"
 #include "tests/support/point_data.hpp"
+#include "tests/support/scenarios.hpp"
 #include "tests/sweep/sweep_fixture.hpp"
 
 namespace two_optima_test {
@@ -14,26 +15,16 @@ using namespace straggler::test;
 namespace {
 
 std::string scenario_on(const std::string& data) {
-  return R"(straggler: 1
-name: two
-seed: 5
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}}
-cluster:
-  workers: [{count: 3, device: node}]
-  servers: {count: 1}
-  network: {topology: star, link: {bandwidth: 10MB/s, latency: 1ms}}
-workload:
-  model: {kind: softmax}
-  data: )" +
-         data + R"(
-training:
-  scheme: {kind: ssgd, via: server}
-  batch: {per_worker: 4}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 3, target_accuracy: 0.9}
-  evaluate: {every: {updates: 1}}
-)";
+  return scenario_text({.name = "two",
+                        .seed = 5,
+                        .workers = equal_workers(3),
+                        .network = "{topology: star, link: {bandwidth: 10MB/s, latency: 1ms}}",
+                        .model = "{kind: softmax}",
+                        .data = data,
+                        .scheme = "{kind: ssgd, via: server}",
+                        .batch = "{per_worker: 4}",
+                        .stop = "{updates: 3, target_accuracy: 0.9}",
+                        .evaluate = "{every: {updates: 1}}"});
 }
 
 struct Track {

@@ -14,6 +14,7 @@
 #include "scenarios/sweep/point_worker.hpp"
 #include "tests/report/made_up_sweep.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/scenarios.hpp"
 #include "tests/support/text.hpp"
 
 using namespace straggler;
@@ -22,23 +23,17 @@ using namespace straggler::test;
 namespace {
 
 // Worker 2 computes three times as long as the others; a step of the group takes 30 ms, since latency is 0 and bytes are free.
-const char* const scenario = R"(straggler: 1
-name: small
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}}
-cluster:
-  workers: [{count: 2, device: node}, {count: 1, device: node, slowdown: 3}]
-  network: {topology: star, link: {bandwidth: 100GB/s, latency: 0s}}
-workload:
-  model: {kind: mlp, hidden: [8]}
-  data: {kind: coordinates, samples: 600, test_samples: 100}
-training:
-  scheme: ssgd
-  batch: {per_worker: 10}
-  optimizer: {kind: sgd, learning_rate: 0.2, momentum: 0.5}
-  stop: {updates: 40, target_accuracy: 0.01, on_target: continue}
-  evaluate: {every: {updates: 4}, thresholds: [0.02, 0.9999]}
-)";
+const std::string scenario = scenario_text({.name = "small",
+                                            .workers = "[{count: 2, device: node}, {count: 1, device: node, slowdown: 3}]",
+                                            .servers = "",
+                                            .network = "{topology: star, link: {bandwidth: 100GB/s, latency: 0s}}",
+                                            .model = "{kind: mlp, hidden: [8]}",
+                                            .data = "{kind: coordinates, samples: 600, test_samples: 100}",
+                                            .scheme = "ssgd",
+                                            .batch = "{per_worker: 10}",
+                                            .optimizer = "{kind: sgd, learning_rate: 0.2, momentum: 0.5}",
+                                            .stop = "{updates: 40, target_accuracy: 0.01, on_target: continue}",
+                                            .evaluate = "{every: {updates: 4}, thresholds: [0.02, 0.9999]}"});
 
 RunRecord record() {
   RunRecord record;

@@ -17,31 +17,6 @@ using namespace straggler::test;
 
 namespace {
 
-/// A local step takes 10 ms of each client, or a tenth more of each next one; messages take 3 ms for each of their vectors.
-std::string bowl(const std::string& scheme, const std::string& data, int updates, bool alike = false) {
-  return R"(straggler: 1
-name: averages
-seed: 5
-devices:
-  node: {compute: {affine: {overhead: 10ms}}}
-cluster:
-  workers: [{count: 1, device: node}, {count: 1, device: node, slowdown: )" +
-         std::string(alike ? "1" : "1.1") + "}, {count: 1, device: node, slowdown: " + (alike ? "1" : "1.2") + R"(}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 4000B/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 4, start: 10}
-  data: )" +
-         data + R"(
-training:
-  scheme: )" +
-         scheme + R"(
-  batch: {per_worker: 8}
-  optimizer: {kind: sgd, learning_rate: 0.3}
-  stop: {updates: )" +
-         std::to_string(updates) + "}\n";
-}
-
 const std::vector<Client> clients = {{8, {1, -2, 3}}, {40, {-4, 5, 0}}, {16, {2, 2, -6}}};
 
 std::vector<double> optimum_of(const std::vector<int>& counted, bool by_samples) {
@@ -71,7 +46,7 @@ TEST_CASE("every scheme of rounds comes to rest at the optimum that its average 
     for (const bool by_samples : {false, true}) {
       const std::string text = fmt::format("{{{}, local_steps: 2, average: {}}}", scheme, by_samples ? "by_samples" : "plain");
       CAPTURE(text);
-      const Result result = run(bowl(text, points.data(true), updates, true));
+      const Result result = run(uneven_bowl(text, points.data(true), updates, true));
       if (!sanitized) CHECK(farthest_from(result.weights, optimum_of({0, 1, 2}, by_samples)) < near);
     }
 }
@@ -79,7 +54,7 @@ TEST_CASE("every scheme of rounds comes to rest at the optimum that its average 
 TEST_CASE("FedBuff whose buffer takes all clients begins as federated averaging with the same average does") {
   const PointData points(clients);
   const auto first = [&](const std::string& kind, const std::string& average) {
-    return run(bowl("{" + kind + ", local_steps: 2, average: " + average + "}", points.data(true), 1)).weights;
+    return run(uneven_bowl("{" + kind + ", local_steps: 2, average: " + average + "}", points.data(true), 1)).weights;
   };
   for (const std::string average : {"plain", "by_samples"}) {
     const std::vector<float> of_rounds = first("kind: fedavg", average);
@@ -124,7 +99,7 @@ TEST_CASE("SCAFFOLD and FedDyn end there after crashes, joins, departures and la
         const std::string text = fmt::format("{{{}{}, average: {}}}", scheme, story.scheme, by_samples ? "by_samples" : "plain");
         CAPTURE(text);
         CAPTURE(story.set);
-        const Result result = run(bowl(text, points.data(true), updates), {story.set});
+        const Result result = run(uneven_bowl(text, points.data(true), updates), {story.set});
         REQUIRE(result.record.updates == static_cast<std::uint64_t>(updates));
         if (!sanitized) CHECK(farthest_from(result.weights, optimum_of(story.counted, by_samples)) < near);
       }
@@ -149,7 +124,7 @@ TEST_CASE("what is said of an entry is what its parameter does, and its default 
     const std::string &kind = scheme.first, &average = scheme.second;
     CAPTURE(kind);
     const auto key = [&](const std::string& more) {
-      return run(bowl("{kind: " + kind + ", clients: 3, local_steps: 1" + more + "}", points.data(true), 5)).record.weights_key;
+      return run(uneven_bowl("{kind: " + kind + ", clients: 3, local_steps: 1" + more + "}", points.data(true), 5)).record.weights_key;
     };
     CHECK(key("") == key(", average: " + average));
     CHECK(key("") != key(std::string(", average: ") + (average == "plain" ? "by_samples" : "plain")));
@@ -162,8 +137,9 @@ TEST_CASE("drawn by samples without replacement, two of six clients a round, one
   six[0].samples = 40;
   const PointData points(six);
   const int rounds = 4000;
-  const Result result = run_timing(bowl("{kind: fedavg, clients: 2, local_steps: 1, selection: by_samples}", points.data(true), rounds),
-                                   {"cluster.workers=[{count: 6, device: node}]"});
+  const Result result =
+      run_timing(uneven_bowl("{kind: fedavg, clients: 2, local_steps: 1, selection: by_samples}", points.data(true), rounds),
+                 {"cluster.workers=[{count: 6, device: node}]"});
   double drawn = 0;
   for (const OrderRow& row : result.sink.order) drawn += row.worker == 0 ? 1 : 0;
   const double expected = 7.0 / 9;

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "tests/support/scenarios.hpp"
+
 namespace straggler::test {
 
 inline constexpr double bowl_start = 8, step_rate = 0.25;
@@ -14,28 +16,17 @@ inline double rounding_of(int operations) { return operations * 2 * bowl_start *
 /// A bowl of which every gradient is linear in the weights: x - c_i, where c_i is the mean of the worker's part. A worker's gradient is
 /// over its whole part, and takes 1 s. Messages take no time. `scheme`: in braces.
 inline std::string bowl_scenario(int workers, const std::string& scheme, int updates, bool server = false) {
-  return R"(straggler: 1
-name: bowl
-seed: 3
-devices:
-  node: {compute: {affine: {overhead: 1s}}}
-cluster:
-  workers: [{count: )" +
-         std::to_string(workers) + ", device: node}]\n" + (server ? "  servers: {count: 1}\n" : "") +
-         R"(  network: {link: {bandwidth: 1000GB/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 1, start: )" +
-         std::to_string(bowl_start) + R"(}
-  data: {kind: gaussian, features: 3, classes: 1, samples: )" +
-         std::to_string(5 * workers) + R"(, test_samples: 10}
-training:
-  scheme: )" +
-         scheme + R"(
-  batch: {per_worker: 5}
-  optimizer: {kind: sgd, learning_rate: )" +
-         std::to_string(step_rate) + R"(}
-  stop: {updates: )" +
-         std::to_string(updates) + "}\n";
+  return scenario_text({.name = "bowl",
+                        .seed = 3,
+                        .node = "{compute: {affine: {overhead: 1s}}}",
+                        .workers = equal_workers(workers),
+                        .servers = server ? "{count: 1}" : "",
+                        .model = "{kind: quadratic, condition: 1, start: " + std::to_string(bowl_start) + "}",
+                        .data = "{kind: gaussian, features: 3, classes: 1, samples: " + std::to_string(5 * workers) + ", test_samples: 10}",
+                        .scheme = scheme,
+                        .batch = "{per_worker: 5}",
+                        .optimizer = "{kind: sgd, learning_rate: " + std::to_string(step_rate) + "}",
+                        .stop = "{updates: " + std::to_string(updates) + "}"});
 }
 
 }  // namespace straggler::test

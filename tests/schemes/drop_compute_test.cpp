@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/schemes/course.hpp"
+#include "tests/support/scenarios.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -76,21 +77,15 @@ TEST_CASE("DropCompute that stops no worker is synchronous SGD: in one part bit 
 TEST_CASE("DropCompute averages by samples: who has done half counts half") {
   // Worker 1 takes three times as long. At rate 1 the new weights are the mean of the samples looked at, of which each part has 20.
   const auto mean_of = [](const std::string& scheme, int batch) {
-    return run(R"(straggler: 1
-name: bowls
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}}
-cluster:
-  workers: [{count: 1, device: node}, {count: 1, device: node, slowdown: 3}]
-  network: {link: {bandwidth: 1000GB/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 1, start: 10}
-  data: {kind: gaussian, features: 3, classes: 1, samples: 40, test_samples: 10}
-training:
-  optimizer: {kind: sgd, learning_rate: 1}
-  stop: {updates: 1}
-  scheme: )" + scheme +
-               "\n  batch: {per_worker: " + std::to_string(batch) + "}\n")
+    return run(scenario_text({.name = "bowls",
+                              .workers = "[{count: 1, device: node}, {count: 1, device: node, slowdown: 3}]",
+                              .servers = "",
+                              .model = "{kind: quadratic, condition: 1, start: 10}",
+                              .data = "{kind: gaussian, features: 3, classes: 1, samples: 40, test_samples: 10}",
+                              .scheme = scheme,
+                              .batch = "{per_worker: " + std::to_string(batch) + "}",
+                              .optimizer = "{kind: sgd, learning_rate: 1}",
+                              .stop = "{updates: 1}"}))
         .weights;
   };
   const std::vector<float> first_half = mean_of(drop_compute(2, "15ms"), 20),  // of worker 0; worker 1 has done nothing

@@ -7,6 +7,7 @@
 
 #include "sim/training/node.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/scenarios.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -19,26 +20,18 @@ constexpr std::size_t hogwild_features = 4;
 /// A bowl: the gradient at w is w - m_i, where m_i is the mean of worker i's part, which is one batch. Worker 0 computes for 1 s, worker 1
 /// for 8.5 s. A read of the 16 bytes takes 4 s, 1 s for each chunk; an addition 8 s, 2 s for each chunk.
 std::string shared_bowl(const std::string& scheme, int updates) {
-  return R"(straggler: 1
-name: shared_bowl
-seed: 3
-devices:
-  node: {compute: {affine: {overhead: 1s}}}
-cluster:
-  workers: [{count: 1, device: node, per_host: 2}, {count: 1, device: node, slowdown: 8.5, same_host: true}]
-  network: {link: {bandwidth: 1GB/s, latency: 1s}, intra: {bandwidth: 4B/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 1, start: )" +
-         std::to_string(hogwild_start) + R"(}
-  data: {kind: gaussian, features: 4, classes: 1, samples: 10, test_samples: 10}
-training:
-  scheme: )" +
-         scheme + R"(
-  batch: {per_worker: 5}
-  optimizer: {kind: sgd, learning_rate: )" +
-         std::to_string(hogwild_rate) + R"(}
-  stop: {updates: )" +
-         std::to_string(updates) + "}\n";
+  return scenario_text({.name = "shared_bowl",
+                        .seed = 3,
+                        .node = "{compute: {affine: {overhead: 1s}}}",
+                        .workers = "[{count: 1, device: node, per_host: 2}, {count: 1, device: node, slowdown: 8.5, same_host: true}]",
+                        .servers = "",
+                        .network = "{link: {bandwidth: 1GB/s, latency: 1s}, intra: {bandwidth: 4B/s, latency: 0s}}",
+                        .model = "{kind: quadratic, condition: 1, start: " + std::to_string(hogwild_start) + "}",
+                        .data = "{kind: gaussian, features: 4, classes: 1, samples: 10, test_samples: 10}",
+                        .scheme = scheme,
+                        .batch = "{per_worker: 5}",
+                        .optimizer = "{kind: sgd, learning_rate: " + std::to_string(hogwild_rate) + "}",
+                        .stop = "{updates: " + std::to_string(updates) + "}"});
 }
 
 const std::string four_chunks = "{kind: hogwild, chunks: 4}";

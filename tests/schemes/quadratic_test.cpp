@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "tests/support/run.hpp"
+#include "tests/support/scenarios.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -12,27 +13,14 @@ using namespace straggler::test;
 namespace {
 
 std::string bowl(int workers, const std::string& scheme, double rate, int updates) {
-  return R"(straggler: 1
-name: bowl
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}}
-cluster:
-  workers: [{count: )" +
-         std::to_string(workers) + R"(, device: node}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1000GB/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 1, start: 1000}
-  data: {kind: gaussian, features: 3, classes: 1, samples: 40, test_samples: 10}
-training:
-  scheme: )" +
-         scheme + R"(
-  batch: {per_worker: )" +
-         std::to_string(40 / workers) + R"(}
-  optimizer: {kind: sgd, learning_rate: )" +
-         std::to_string(rate) + R"(}
-  stop: {updates: )" +
-         std::to_string(updates) + "}\n";
+  return scenario_text({.name = "bowl",
+                        .workers = equal_workers(workers),
+                        .model = "{kind: quadratic, condition: 1, start: 1000}",
+                        .data = "{kind: gaussian, features: 3, classes: 1, samples: 40, test_samples: 10}",
+                        .scheme = scheme,
+                        .batch = "{per_worker: " + std::to_string(40 / workers) + "}",
+                        .optimizer = "{kind: sgd, learning_rate: " + std::to_string(rate) + "}",
+                        .stop = "{updates: " + std::to_string(updates) + "}"});
 }
 
 double largest(const std::vector<float>& weights) {
@@ -70,21 +58,15 @@ TEST_CASE("synchronous SGD on a quadratic contracts by 1 - lr, however many work
 }
 
 TEST_CASE("augmentation changes the keys of values, and needs images") {
-  const std::string images = R"(straggler: 1
-name: images
-devices: {node: {compute: {affine: {per_sample: 1ms}}}}
-cluster:
-  workers: [{count: 2, device: node}]
-  network: {link: {bandwidth: 1GB/s, latency: 0s}}
-workload:
-  model: softmax
-  data: {kind: synthetic_images, height: 8, width: 8, samples: 100, test_samples: 20}
-training:
-  scheme: ssgd
-  batch: {per_worker: 10}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 5}
-)";
+  const std::string images = scenario_text({.name = "images",
+                                            .workers = equal_workers(2),
+                                            .servers = "",
+                                            .network = "{link: {bandwidth: 1GB/s, latency: 0s}}",
+                                            .model = "softmax",
+                                            .data = "{kind: synthetic_images, height: 8, width: 8, samples: 100, test_samples: 20}",
+                                            .scheme = "ssgd",
+                                            .batch = "{per_worker: 10}",
+                                            .stop = "{updates: 5}"});
   const Result plain = run(images), off = run(images, {"workload.data.augment.crop=0"}),
                flipped = run(images, {"workload.data.augment.flip=true"}), cropped = run(images, {"workload.data.augment={crop: 2}"});
   CHECK(off.weights == plain.weights);

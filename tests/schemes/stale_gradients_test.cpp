@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/schemes/course.hpp"
+#include "tests/support/scenarios.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -14,25 +15,13 @@ namespace {
 
 /// Two workers with all of their part as one batch: worker i's gradient at w is w - m_i.
 std::string two_bowls(const std::string& scheme, int updates, double slowdown = 1) {
-  return R"(straggler: 1
-name: bowls
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}}
-cluster:
-  workers: [{count: 1, device: node}, {count: 1, device: node, slowdown: )" +
-         std::to_string(slowdown) + R"(}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1000GB/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: 1, start: 10}
-  data: {kind: gaussian, features: 3, classes: 1, samples: 40, test_samples: 10}
-training:
-  scheme: )" +
-         scheme + R"(
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: )" +
-         std::to_string(updates) + "}\n";
+  return scenario_text({.name = "bowls",
+                        .workers = "[{count: 1, device: node}, {count: 1, device: node, slowdown: " + std::to_string(slowdown) + "}]",
+                        .model = "{kind: quadratic, condition: 1, start: 10}",
+                        .data = "{kind: gaussian, features: 3, classes: 1, samples: 40, test_samples: 10}",
+                        .scheme = scheme,
+                        .batch = "{per_worker: 20}",
+                        .stop = "{updates: " + std::to_string(updates) + "}"});
 }
 
 std::vector<double> weights_after(const std::string& scheme, int updates, double slowdown = 1) {

@@ -9,7 +9,7 @@ using namespace straggler::test;
 
 namespace {
 
-std::string wrong(const std::string& body, const char* scenario = clockwork_scenario, bool timing_only = false) {
+std::string wrong(const std::string& body, const std::string& scenario = clockwork_scenario, bool timing_only = false) {
   const Files files;
   return said(files, [&] {
     SweepState state(":memory:");

@@ -10,6 +10,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/training/scheme.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace straggler::test {
 namespace {
@@ -21,21 +22,14 @@ constexpr double batch_seconds = 0.1;      // of 100 samples of 1 ms
 constexpr double bytes = 8e6, rate = 1e8;  // of a message; of a link
 constexpr milliseconds no_hurry{600'000};
 
-constexpr const char* four_workers = R"(straggler: 1
-name: four
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}}
-cluster:
-  workers: [{count: 4, device: node}]
-  servers: {count: 1}
-  network: {topology: star, link: {bandwidth: 100MB/s, latency: 0s}, collective: {algorithm: ring}}
-workload: {model: softmax, data: {kind: coordinates, samples: 100000, test_samples: 100}, cost: {bytes: 8MB}}
-training:
-  scheme: ssgd
-  batch: {per_worker: 100}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 20}
-)";
+const std::string four_workers =
+    scenario_text({.name = "four",
+                   .network = "{topology: star, link: {bandwidth: 100MB/s, latency: 0s}, collective: {algorithm: ring}}",
+                   .model = "softmax",
+                   .data = "{kind: coordinates, samples: 100000, test_samples: 100}",
+                   .cost = "{bytes: 8MB}",
+                   .scheme = "ssgd",
+                   .stop = "{updates: 20}"});
 
 Scenario base(const std::vector<std::string>& sets = {}) { return read_scenario_text(four_workers, "four.yaml", sets); }
 

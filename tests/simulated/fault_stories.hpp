@@ -7,6 +7,7 @@
 #include "sim/base/random.hpp"
 #include "sim/training/scheme.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace straggler::test {
 
@@ -40,35 +41,22 @@ inline std::vector<Variant> variants() {
 
 /// Uneven workers; a message, or a way to a host's memory, takes as long as a computation, so that a fault may strike in either.
 inline std::string text(const Variant& variant) {
-  return R"(straggler: 1
-name: faults
-seed: 5
-devices:
-  node:
-    compute: {affine: {overhead: 1ms, per_sample: 0.3ms}}
-    jitter: {kind: gamma, shape: 3}
-    update: 100MB/s
-cluster:
-  workers: )" +
-         std::string(variant.one_worker ? "[{count: 1, device: node}]"
-                     : variant.one_host ? "[{count: 3, device: node, per_host: 4}, {count: 1, device: node, slowdown: 2, same_host: true}]"
-                                        : "[{count: 3, device: node}, {count: 1, device: node, slowdown: 2}]") +
-         R"(
-  servers: {count: )" +
-         (variant.by_server ? "1" : "0") + R"(, update: 50MB/s, per_message: 20us}
-  network: {link: {bandwidth: 100Mbps, latency: 1ms})" +
-         (variant.one_host ? ", intra: {bandwidth: 100Mbps, latency: 1ms}" : "") + R"(}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates, samples: 400, test_samples: 100}
-  cost: {bytes: 100000B}
-training:
-  scheme: )" +
-         variant.scheme + R"(
-  batch: {per_worker: 40}
-  optimizer: {kind: sgd, learning_rate: 0.05, momentum: 0.9}
-  stop: {updates: 12, simulated_time: 20s}
-)";
+  return scenario_text({.name = "faults",
+                        .seed = 5,
+                        .node = "{compute: {affine: {overhead: 1ms, per_sample: 0.3ms}}, jitter: {kind: gamma, shape: 3}, update: 100MB/s}",
+                        .workers = variant.one_worker ? "[{count: 1, device: node}]"
+                                   : variant.one_host
+                                       ? "[{count: 3, device: node, per_host: 4}, {count: 1, device: node, slowdown: 2, same_host: true}]"
+                                       : "[{count: 3, device: node}, {count: 1, device: node, slowdown: 2}]",
+                        .servers = std::string("{count: ") + (variant.by_server ? "1" : "0") + ", update: 50MB/s, per_message: 20us}",
+                        .network = std::string("{link: {bandwidth: 100Mbps, latency: 1ms}") +
+                                   (variant.one_host ? ", intra: {bandwidth: 100Mbps, latency: 1ms}" : "") + "}",
+                        .data = "{kind: coordinates, samples: 400, test_samples: 100}",
+                        .cost = "{bytes: 100000B}",
+                        .scheme = variant.scheme,
+                        .batch = "{per_worker: 40}",
+                        .optimizer = "{kind: sgd, learning_rate: 0.05, momentum: 0.9}",
+                        .stop = "{updates: 12, simulated_time: 20s}"});
 }
 
 struct Story {

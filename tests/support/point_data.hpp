@@ -1,6 +1,8 @@
 // Clients on the quadratic model, each with all of its samples at one point: client k's gradient is A (w - x_k), A = diag(a_1 … a_d),
 // whatever it draws.
 #pragma once
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/folder.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace straggler::test {
 
@@ -55,31 +58,34 @@ class PointData {
 /// Equal workers, 8 ms a batch, on a network that takes no time; on one host if the scheme wants it.
 inline std::string equal_bowl(int workers, const std::string& scheme, const std::string& data, double rate, int updates,
                               bool one_host = false) {
-  std::ostringstream yaml;
-  yaml << R"(straggler: 1
-name: optimum
-seed: 5
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}}
-cluster:
-  workers: [{count: )"
-       << workers << ", device: node" << (one_host ? ", per_host: " + std::to_string(workers) : "") << R"(}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 1000GB/s, latency: 0s}, intra: {bandwidth: 1000GB/s, latency: 0s}}
-workload:
-  model: {kind: quadratic, condition: )"
-       << condition << R"(, start: 10}
-  data: )"
-       << data << R"(
-training:
-  scheme: )"
-       << scheme << R"(
-  batch: {per_worker: 8}
-  optimizer: {kind: sgd, learning_rate: )"
-       << rate << R"(}
-  stop: {updates: )"
-       << updates << "}\n";
-  return yaml.str();
+  const std::string host = one_host ? ", per_host: " + std::to_string(workers) : "";
+  return scenario_text({.name = "optimum",
+                        .seed = 5,
+                        .workers = "[{count: " + std::to_string(workers) + ", device: node" + host + "}]",
+                        .network = "{link: {bandwidth: 1000GB/s, latency: 0s}, intra: {bandwidth: 1000GB/s, latency: 0s}}",
+                        .model = fmt::format("{{kind: quadratic, condition: {}, start: 10}}", condition),
+                        .data = data,
+                        .scheme = scheme,
+                        .batch = "{per_worker: 8}",
+                        .optimizer = fmt::format("{{kind: sgd, learning_rate: {}}}", rate),
+                        .stop = fmt::format("{{updates: {}}}", updates)});
+}
+
+/// Three clients. A local step takes 10 ms of each, or a tenth more of each next one; messages take 3 ms for each of their vectors.
+inline std::string uneven_bowl(const std::string& scheme, const std::string& data, int updates, bool alike = false) {
+  return scenario_text({.name = "clients",
+                        .seed = 5,
+                        .node = "{compute: {affine: {overhead: 10ms}}}",
+                        .workers = alike ? equal_workers(3)
+                                         : "[{count: 1, device: node}, {count: 1, device: node, slowdown: 1.1}, "
+                                           "{count: 1, device: node, slowdown: 1.2}]",
+                        .network = "{link: {bandwidth: 4000B/s, latency: 0s}}",
+                        .model = fmt::format("{{kind: quadratic, condition: {}, start: 10}}", condition),
+                        .data = data,
+                        .scheme = scheme,
+                        .batch = "{per_worker: 8}",
+                        .optimizer = "{kind: sgd, learning_rate: 0.3}",
+                        .stop = fmt::format("{{updates: {}}}", updates)});
 }
 
 /// Infinite where a weight is no number.

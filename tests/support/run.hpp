@@ -6,6 +6,7 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace straggler::test {
 
@@ -79,26 +80,7 @@ inline Result run_timing(const std::string& yaml, const std::vector<std::string>
 
 /// A small cluster: `workers` equal workers, free network unless set otherwise, batches of 100 samples of 1 ms each.
 inline std::string cluster(int workers) {
-  return R"(straggler: 1
-name: test
-seed: 1
-devices:
-  node: {compute: {affine: {overhead: 0s, per_sample: 1ms}}}
-cluster:
-  workers: [{count: )" +
-         std::to_string(workers) + R"(, device: node}]
-  servers: {count: 1}
-  network:
-    link: {bandwidth: 1000GB/s, latency: 0s}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates}
-training:
-  scheme: {kind: ssgd}
-  batch: {per_worker: 100}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 10}
-)";
+  return scenario_text({.node = "{compute: {affine: {overhead: 0s, per_sample: 1ms}}}", .workers = equal_workers(workers)});
 }
 
 }  // namespace straggler::test

@@ -6,28 +6,23 @@
 #include "scenarios/sweep/sweep_run.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/scenarios.hpp"
 
 namespace straggler::test {
 
-inline const char* const small_scenario = R"(straggler: 1
-name: small
-seed: 5
-devices:
-  node: {compute: {affine: {per_sample: 1ms}}, jitter: {kind: lognormal, sigma: 0.3}}
-cluster:
-  workers: [{count: 3, device: node}]
-  servers: {count: 1}
-  network: {topology: star, link: {bandwidth: 1MB/s, latency: 1ms}}
-workload:
-  model: {kind: mlp, hidden: [8]}
-  data: {kind: coordinates, samples: 600, test_samples: 200}
-training:
-  scheme: {kind: ssgd, via: server}
-  batch: {per_worker: 20}
-  optimizer: {kind: sgd, learning_rate: 0.1, momentum: 0.9}
-  stop: {epochs: 3}
-  evaluate: {every: {epochs: 0.5}, train_samples: 100}
-)";
+inline const std::string small_scenario =
+    scenario_text({.name = "small",
+                   .seed = 5,
+                   .node = "{compute: {affine: {per_sample: 1ms}}, jitter: {kind: lognormal, sigma: 0.3}}",
+                   .workers = equal_workers(3),
+                   .network = "{topology: star, link: {bandwidth: 1MB/s, latency: 1ms}}",
+                   .model = "{kind: mlp, hidden: [8]}",
+                   .data = "{kind: coordinates, samples: 600, test_samples: 200}",
+                   .scheme = "{kind: ssgd, via: server}",
+                   .batch = "{per_worker: 20}",
+                   .optimizer = "{kind: sgd, learning_rate: 0.1, momentum: 0.9}",
+                   .stop = "{epochs: 3}",
+                   .evaluate = "{every: {epochs: 0.5}, train_samples: 100}"});
 
 /// A sweep file beside the scenario, read.
 inline Sweep sweep_of(const Files& files, const std::string& body) {

@@ -7,35 +7,27 @@
 
 #include "scenarios/schema/yaml_tree.hpp"
 #include "sim/base/quantity.hpp"
+#include "tests/support/scenarios.hpp"
 #include "tests/validation/claim_support.hpp"
 #include "validation/calibrate/calibration.hpp"
 #include "validation/calibrate/lines.hpp"
 
 using namespace straggler;
 using test::digits;
+using test::equal_workers;
 using test::Files;
+using test::scenario_text;
 
 namespace {
 
 /// One worker that asks one server for weights and sends a gradient, again and again: message after message over a star of two links,
 /// next to no computation in between.
-const char* ping_pong = R"(straggler: 1
-name: ping-pong
-devices:
-  node: {compute: {affine: {overhead: 0.001ns, per_sample: 0s}}}
-cluster:
-  workers: [{count: 1, device: node}]
-  servers: {count: 1}
-  network: {link: {bandwidth: 10Gbps, latency: 1us}}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 100}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 1}
-)";
+const std::string ping_pong = scenario_text({.name = "ping-pong",
+                                             .node = "{compute: {affine: {overhead: 0.001ns, per_sample: 0s}}}",
+                                             .workers = equal_workers(1),
+                                             .network = "{link: {bandwidth: 10Gbps, latency: 1us}}",
+                                             .scheme = "{kind: asgd}",
+                                             .stop = "{updates: 1}"});
 
 /// Seconds of one message of `bytes`: what 20 more updates take, by two messages each.
 double message_seconds(double bytes, std::vector<std::string> sets) {

@@ -8,28 +8,19 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/scenarios.hpp"
 #include "validation/compare/validate.hpp"
 
 namespace straggler::test {
 
 inline const std::string& asynchronous() {
-  static const std::string text = R"(straggler: 1
-name: asynchronous
-devices:
-  node: {compute: {affine: {overhead: 1ms, per_sample: 100us}}}
-cluster:
-  workers: [{count: 1, device: node}]
-  servers: {count: 1, per_message: 50us}
-  network: {link: {bandwidth: 1Gbps, latency: 50us}}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 100}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 400}
-)";
+  static const std::string text = scenario_text({.name = "asynchronous",
+                                                 .node = "{compute: {affine: {overhead: 1ms, per_sample: 100us}}}",
+                                                 .workers = equal_workers(1),
+                                                 .servers = "{count: 1, per_message: 50us}",
+                                                 .network = "{link: {bandwidth: 1Gbps, latency: 50us}}",
+                                                 .scheme = "{kind: asgd}",
+                                                 .stop = "{updates: 400}"});
   return text;
 }
 
@@ -53,22 +44,11 @@ inline std::string refusal(const Files& files, const std::string& claim) {
 
 /// One worker, 10 updates, 1 ms a sample: a batch of b takes 0.01 b seconds.
 inline const std::string& alone() {
-  static const std::string text = R"(straggler: 1
-name: alone
-devices:
-  node: {compute: {affine: {overhead: 0s, per_sample: 1ms}}}
-cluster:
-  workers: [{count: 1, device: node}]
-  network: {link: {bandwidth: 1Gbps, latency: 0s}}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates}
-training:
-  scheme: {kind: ssgd}
-  batch: {per_worker: 100}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 10}
-)";
+  static const std::string text = scenario_text({.name = "alone",
+                                                 .node = "{compute: {affine: {overhead: 0s, per_sample: 1ms}}}",
+                                                 .workers = equal_workers(1),
+                                                 .servers = "",
+                                                 .network = "{link: {bandwidth: 1Gbps, latency: 0s}}"});
   return text;
 }
 

@@ -4,57 +4,40 @@
 #include <cmath>
 #include <string>
 
+#include "tests/support/scenarios.hpp"
 #include "tests/validation/claim_support.hpp"
 #include "validation/compare/claim_results.hpp"
 
 namespace fit_sizes_test {
 
 using namespace straggler;
+using test::equal_workers;
 using test::Files;
+using test::scenario_text;
 
 namespace {
 
 /// One worker and a server, 2 ms apart each way, whose connections send packets of 1000 B from a full window on.
-const std::string windows = R"(straggler: 1
-name: windows
-devices:
-  node: {compute: {affine: {overhead: 0s, per_sample: 1us}}}
-cluster:
-  workers: [{count: 1, device: node}]
-  servers: {count: 1}
-  network:
-    link: {bandwidth: 1Gbps, latency: 1ms}
-    sharing: {kind: packets, packet: 1000B, acknowledgement: 0B, initial: 10MB, idle: 1h}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates}
-training:
-  scheme: {kind: asgd}
-  batch: {per_worker: 10}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 4}
-)";
+const std::string windows = scenario_text(
+    {.name = "windows",
+     .node = "{compute: {affine: {overhead: 0s, per_sample: 1us}}}",
+     .workers = equal_workers(1),
+     .network =
+         "{link: {bandwidth: 1Gbps, latency: 1ms}, sharing: {kind: packets, packet: 1000B, acknowledgement: 0B, initial: 10MB, idle: 1h}}",
+     .scheme = "{kind: asgd}",
+     .batch = "{per_worker: 10}",
+     .stop = "{updates: 4}"});
 
 /// Two workers and ResNet-18's layers in buckets, without overlap: each bucket's all-reduce has a latency of its own.
-const std::string buckets = R"(straggler: 1
-name: buckets
-devices:
-  node: {compute: {affine: {overhead: 0s, per_sample: 1ms}}}
-cluster:
-  workers: [{count: 2, device: node}]
-  network:
-    link: {bandwidth: 10Gbps, latency: 1ms}
-    collective: {algorithm: ring, bucket: 25MiB}
-workload:
-  model: {kind: mlp, hidden: [16]}
-  data: {kind: coordinates}
-  cost: {model: resnet18}
-training:
-  scheme: {kind: ssgd}
-  batch: {per_worker: 10}
-  optimizer: {kind: sgd, learning_rate: 0.1}
-  stop: {updates: 3}
-)";
+const std::string buckets =
+    scenario_text({.name = "buckets",
+                   .node = "{compute: {affine: {overhead: 0s, per_sample: 1ms}}}",
+                   .workers = equal_workers(2),
+                   .servers = "",
+                   .network = "{link: {bandwidth: 10Gbps, latency: 1ms}, collective: {algorithm: ring, bucket: 25MiB}}",
+                   .cost = "{model: resnet18}",
+                   .batch = "{per_worker: 10}",
+                   .stop = "{updates: 3}"});
 
 }  // namespace
 
