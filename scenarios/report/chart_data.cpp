@@ -1,8 +1,7 @@
-#include "scenarios/report/chart_data.hpp"
-
 #include <algorithm>
 
 #include "scenarios/report/chart_json.hpp"
+#include "scenarios/report/charts.hpp"
 
 namespace straggler {
 namespace {
@@ -181,9 +180,10 @@ std::string chart_data(const HeatChart& chart) {
                     {"title", chart.title},
                     {"unit", unit_of(chart.text)},
                     {"least", chart_number(chart.least)},
-                    {"x", {{"title", chart.x_title}, {"labels", chart.x_labels}}},
+                    {"x", {{"title", chart.x_title}, {"labels", ChartJson::array()}}},
                     {"y", {{"title", chart.y_title}, {"labels", chart.y_labels}}},
                     {"values", ChartJson::array()}};
+  for (const double x : chart.x) json["x"]["labels"].push_back(fmt::format("{}", x));
   for (const std::vector<double>& row : chart.values) {
     ChartJson cells = ChartJson::array();
     for (const double value : row) cells.push_back(chart_number(value));

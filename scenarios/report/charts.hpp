@@ -1,4 +1,5 @@
-// The pictures that a report has: curves with intervals, maps of cells, bars, intervals.
+// The charts of pages: as data that the script of a page draws (scenarios/report/web), and as still pictures of lines, bars and cells for
+// print, for readers without scripts, and for files.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -103,7 +104,7 @@ struct LearningChart {
 /// One picture per axis, "LABEL over AXIS".
 std::vector<SvgPicture> draw(const LearningChart& chart);
 
-/// Parts of a whole, row by row.
+/// Parts of a whole, row by row. Without a script it is a table (figure.hpp).
 struct StackPart {
   std::string name;
   std::string colour;  // class: "computing", "s3"
@@ -116,9 +117,8 @@ struct StackChart {
   std::vector<std::vector<double>> values;  // [rows][parts]
   std::vector<std::string> links = {};      // [rows]
 };
-SvgPicture draw(const StackChart& chart);
 
-/// Values with their intervals, side by side, in groups: times of several schemes, ratios of pairs.
+/// Values with their intervals, one below the other, in groups: times of several schemes, ratios of pairs. The still picture has bars.
 struct IntervalRow {
   std::string name, text;
   std::optional<std::size_t> colour;  // of a series; none: grey
@@ -141,12 +141,14 @@ struct IntervalChart {
 };
 SvgPicture draw(const IntervalChart& chart);
 
-/// Values of rows by columns: the larger, the stronger the colour.
+/// Values of rows by columns: the larger, the stronger the colour. The still picture has a line for each row: the first one, and of many
+/// others the highest ones.
 struct HeatChart {
-  std::string label, x_title, y_title, title;   // title: of the values
-  std::vector<std::string> x_labels, y_labels;  // y from above
-  std::vector<std::vector<double>> values;      // [y][x]
-  double least = 0;                             // the value without colour
+  std::string label, x_title, y_title, title;  // title: of the values
+  std::vector<double> x;
+  std::vector<std::string> y_labels;        // from above, not empty
+  std::vector<std::vector<double>> values;  // [y][x]
+  double least = 0;                         // the value without colour
   NumberText text = nullptr;
 };
 SvgPicture draw(const HeatChart& chart);
@@ -164,5 +166,15 @@ struct BarChart {
   std::vector<BarRow> rows;
 };
 SvgPicture draw(const BarChart& chart);
+
+/// JSON that is safe between tags of a page. Numbers have seven digits. A page draws at most 20,000 points: curves are thinned before
+/// (curve_points.hpp).
+std::string chart_data(const LineChart& chart);
+std::string chart_data(const LearningChart& chart);
+std::string chart_data(const MapChart& chart);
+std::string chart_data(const StackChart& chart);
+std::string chart_data(const IntervalChart& chart);
+std::string chart_data(const BarChart& chart);
+std::string chart_data(const HeatChart& chart);
 
 }  // namespace straggler

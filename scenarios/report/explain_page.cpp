@@ -73,7 +73,7 @@ std::vector<Figure> slowdown_figures(const Slowdowns& slowdowns) {
     chart.title = "slowdown";
     chart.text = readable_number;
     chart.least = 1;
-    for (std::size_t i = 0; i < slowdowns.by_step.size(); ++i) chart.x_labels.push_back(std::to_string(i * slowdowns.column_steps + 1));
+    for (std::size_t i = 0; i < slowdowns.by_step.size(); ++i) chart.x.push_back(static_cast<double>(i * slowdowns.column_steps + 1));
     chart.y_labels.emplace_back("all workers");
     chart.values.push_back(slowdowns.by_step);
     for (const Slowdowns::Worker& worker : slowdowns.workers) {
@@ -85,7 +85,6 @@ std::vector<Figure> slowdown_figures(const Slowdowns& slowdowns) {
                                 "(S_w of Lin et al. 2025, update by update)." +
                                     some,
                                 chart));
-    figures.back().full = true;
   }
   figures.push_back(figure_of(
       ranked.label,

@@ -2,16 +2,42 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/report/page.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {
 
+Figure figure_of(std::string title, std::string caption, const IntervalChart& chart) {
+  return {std::move(title), std::move(caption), {draw(chart)}, chart_data(chart), {}, false, {}, true};
+}
+
+Figure figure_of(std::string title, std::string caption, const HeatChart& chart) {
+  return {std::move(title), std::move(caption), {draw(chart)}, chart_data(chart), {}, true, {}, true};
+}
+
+Figure figure_of(std::string title, std::string caption, const StackChart& chart) {
+  std::vector<std::string> head{chart.title};
+  for (const StackPart& part : chart.parts) head.push_back(part.name);
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t row = 0; row < chart.names.size(); ++row) {
+    rows.push_back({chart.names[row]});
+    for (const double value : chart.values[row]) rows.back().push_back(chart.text(value));
+  }
+  std::string table = html_table(head, rows, 1, rows.size(), {}, chart.links);
+  return {std::move(title), std::move(caption), {}, chart_data(chart), {}, false, std::move(table), true};
+}
+
+std::string still_of(const Figure& figure) {
+  std::string all = figure.table;
+  for (const SvgPicture& drawing : figure.drawings) all += drawing.inside();
+  return all;
+}
+
 std::string html_of(const Figure& figure) {
-  std::string pictures;
-  for (const SvgPicture& drawing : figure.drawings) pictures += drawing.inside();
   const bool many = figure.drawings.size() > 1;
-  std::string out = fmt::format("<figure class=\"chart{}\">\n<h3>{}</h3>\n<div class=\"still{}\"{}>{}</div>\n", figure.full ? " full" : "",
-                                xml_text(figure.title), many ? " many" : " wide", many ? "" : " tabindex=\"0\"", pictures);
+  std::string out = fmt::format("<figure class=\"chart{}{}\">\n<h3>{}</h3>\n<div class=\"still{}\"{}>{}</div>\n",
+                                figure.full ? " full" : "", figure.scripted_print ? " scripted-print" : "", xml_text(figure.title),
+                                many ? " many" : " wide", many ? "" : " tabindex=\"0\"", still_of(figure));
   if (!figure.data.empty()) out += "<script type=\"application/json\">" + figure.data + "</script>\n";
   if (!figure.caption.empty()) out += "<figcaption>" + xml_text(figure.caption) + "</figcaption>\n";
   return out + "</figure>\n";

@@ -1,20 +1,21 @@
-// A chart of a page: the data for its script, and the picture that is shown without scripts and in print.
+// A chart of a page: the data for its script, and what is shown without scripts and in print: a picture, or a table.
 #pragma once
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "scenarios/report/chart_data.hpp"
 #include "scenarios/report/charts.hpp"
 
 namespace straggler {
 
 struct Figure {
   std::string title, caption;
-  std::vector<SvgPicture> drawings;  // one, or several of the same data
-  std::string data;                  // chart_data(); empty: a picture without a script
+  std::vector<SvgPicture> drawings;  // one, or several of the same data; none: a table
+  std::string data;                  // chart_data()
   std::string file = {};             // of its own, as "map.svg"; empty: none
   bool full = false;                 // as wide as the page
+  std::string table = {};            // HTML
+  bool scripted_print = false;       // where the script has drawn it, that is printed: it shows more than the still form
 };
 
 template <class Chart>
@@ -24,7 +25,12 @@ Figure figure_of(std::string title, std::string caption, const Chart& chart, std
 inline Figure figure_of(std::string title, std::string caption, const LearningChart& chart) {
   return {std::move(title), std::move(caption), draw(chart), chart_data(chart), {}, true};
 }
+Figure figure_of(std::string title, std::string caption, const IntervalChart& chart);
+Figure figure_of(std::string title, std::string caption, const HeatChart& chart);
+Figure figure_of(std::string title, std::string caption, const StackChart& chart);
 
+/// The pictures or the table alone.
+std::string still_of(const Figure& figure);
 std::string html_of(const Figure& figure);
 /// Side by side where the window is wide enough.
 std::string html_of(const std::vector<Figure>& figures);

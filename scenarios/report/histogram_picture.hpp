@@ -7,7 +7,7 @@
 
 namespace straggler {
 
-/// Bars as high as the logarithm of their counts: tails of a few numbers among millions can be seen, and it is they that ranges are about.
+/// Counts on a logarithmic axis: tails of a few numbers among millions can be seen, and ranges are about tails. A grey line is at 0.
 std::string histogram_picture(const std::string& title, const std::vector<NamedHistogram>& panels);
 
 }  // namespace straggler

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scenarios/report/charts.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 namespace {
@@ -131,6 +132,67 @@ SvgPicture draw(const LineChart& chart) {
   }
   for (const Curve& curve : chart.curves) draw_curve(drawing, curve, x, y, head, chart.marks);
   return drawing;
+}
+
+std::vector<SvgPicture> draw(const LearningChart& chart) {
+  std::vector<SvgPicture> pictures;
+  for (std::size_t axis = 0; axis < chart.axes.size(); ++axis) {
+    LineChart line;
+    const auto& [title, text] = chart.axes[axis];
+    line.label = chart.label + " over " + title;
+    line.x = {title, {}, {}, text};
+    line.y_title = chart.y_title;
+    line.y_text = readable_number;
+    line.from_zero = line.marks = false;
+    line.linear_x = true;
+    line.linear_y = chart.linear_y;
+    for (const LearningCurve& curve : chart.curves) {
+      Curve drawn{curve.name, curve.colour, {}, {}};
+      const std::size_t stride = curve.points.size() / chart.still_points + 1;
+      for (std::size_t i = 0; i < curve.points.size();
+           i += i + 1 == curve.points.size() ? 1 : std::min(stride, curve.points.size() - 1 - i)) {
+        const LearningPoint& point = curve.points[i];
+        drawn.points.push_back({point.x[axis], point.value, 0, false, {}});
+        if (point.low && point.high) drawn.range.push_back({point.x[axis], *point.low, *point.high});
+        line.x.numbers.push_back(point.x[axis]);
+      }
+      line.curves.push_back(std::move(drawn));
+    }
+    if (line.x.numbers.empty()) continue;
+    if (chart.target) {
+      const auto [low, high] = std::minmax_element(line.x.numbers.begin(), line.x.numbers.end());
+      line.ideal = {{*low, *chart.target}, {*high, *chart.target}};
+      line.ideal_name = chart.target_name;
+    }
+    pictures.push_back(draw(line));
+  }
+  return pictures;
+}
+
+SvgPicture draw(const HeatChart& chart) {
+  constexpr std::size_t most_curves = series_colours;
+  LineChart line;
+  line.label = chart.label;
+  line.x = {chart.x_title, chart.x, {}, readable_number};
+  line.y_title = chart.title;
+  line.y_text = chart.text;
+  line.from_zero = line.marks = line.x_from_zero = false;
+  line.linear_x = true;
+  std::vector<std::pair<double, std::size_t>> rows;  // (highest value, row)
+  for (std::size_t row = 1; row < chart.values.size(); ++row)
+    rows.emplace_back(-*std::max_element(chart.values[row].begin(), chart.values[row].end()), row);
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  rows.insert(rows.begin(), {0, 0});
+  if (rows.size() > most_curves) {
+    line.x.title += fmt::format("; {} of {} lines, those that rise highest", most_curves, rows.size());
+    rows.resize(most_curves);
+  }
+  for (const auto& [highest, row] : rows) {
+    Curve curve{chart.y_labels[row], line.curves.size(), {}, {}};
+    for (std::size_t i = 0; i < chart.x.size(); ++i) curve.points.push_back({chart.x[i], chart.values[row][i], 0, false, {}});
+    line.curves.push_back(std::move(curve));
+  }
+  return draw(line);
 }
 
 }  // namespace straggler

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 
 #include "sim/base/xml_text.hpp"
 
@@ -133,10 +132,15 @@ void SvgPicture::rectangle(double x, double y, double width, double height, std:
                  classes, opacity == 1 ? std::string() : fmt::format(" fill-opacity=\"{:.3f}\"", opacity));
 }
 
-void SvgPicture::mark(double x, double y, std::optional<std::size_t> series, bool hollow, std::string_view tip) {
-  fmt::format_to(std::back_inserter(body_), "<g class=\"{} {}\">{}{}</g>\n",
-                 series ? fmt::format("s{}", *series % series_colours) : std::string("grey"), hollow ? "hollow" : "full", tip_of(tip),
-                 shape(x, y, series.value_or(0)));
+void SvgPicture::mark(double x, double y, std::size_t series, bool hollow, std::string_view tip) {
+  fmt::format_to(std::back_inserter(body_), "<g class=\"s{} {}\">{}{}</g>\n", series % series_colours, hollow ? "hollow" : "full",
+                 tip_of(tip), shape(x, y, series));
+}
+
+void SvgPicture::inset(double x, double y, double width, const SvgPicture& picture) {
+  fmt::format_to(std::back_inserter(body_),
+                 "<svg x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" viewBox=\"0 0 {:.0f} {:.0f}\">\n{}</svg>\n", x, y,
+                 width, picture.height_ * width / picture.width_, picture.width_, picture.height_, picture.body_);
 }
 
 void SvgPicture::open(std::string_view classes, std::string_view tip) {
@@ -156,47 +160,25 @@ double SvgPicture::legend_height(double width, const std::vector<std::string>& n
   return lines * legend_line;
 }
 
-double SvgPicture::legend(double left, double top, const std::vector<std::string>& names, bool shapes) {
-  std::vector<std::size_t> series(names.size());
-  std::iota(series.begin(), series.end(), std::size_t{0});
-  return legend(left, top, names, series, shapes);
-}
-
-double SvgPicture::legend(double left, double top, const std::vector<std::string>& names, const std::vector<std::size_t>& series,
-                          bool shapes) {
-  std::vector<LegendItem> items;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    items.push_back({names[i], fmt::format("s{}", series[i] % series_colours), shapes ? std::optional(series[i]) : std::nullopt});
-  return legend(left, top, items);
-}
-
-double SvgPicture::legend(double left, double top, const std::vector<std::string>& names, const std::vector<std::string>& colours) {
-  std::vector<LegendItem> items;
-  for (std::size_t i = 0; i < names.size(); ++i) items.push_back({names[i], colours[i], {}});
-  return legend(left, top, items);
-}
-
-double SvgPicture::legend(double left, double top, const std::vector<LegendItem>& items) {
-  const double room = width_ - left;
-  double x = 0, y = 0;
-  for (const LegendItem& item : items) {
-    const double wide = legend_mark + text_width(item.name, font) + legend_gap;
-    if (x > 0 && x + wide > room) {
-      x = 0;
-      y += legend_line;
+void SvgPicture::legend(double left, double top, const std::vector<std::string>& names, const std::vector<std::size_t>& series,
+                        bool marks) {
+  double x = left, middle = top + legend_line / 2;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double wide = legend_mark + text_width(names[i], font) + legend_gap;
+    if (x > left && x + wide > width_) {
+      x = left;
+      middle += legend_line;
     }
-    const double middle = top + y + legend_line / 2;
-    open(item.colour);
-    if (item.shape)
-      line(left + x, middle, left + x + 20, middle, "course");
+    open(fmt::format("s{}", series[i] % series_colours));
+    if (marks)
+      line(x, middle, x + 20, middle, "course");
     else
-      rectangle(left + x + 2, middle - 8, 16, 16, "full");
+      rectangle(x + 2, middle - 8, 16, 16, "full");
     close();
-    if (item.shape) mark(left + x + 10, middle, item.shape, false, {});
-    text(left + x + legend_mark, middle + 4.5, item.name);
+    if (marks) mark(x + 10, middle, series[i], false, {});
+    text(x + legend_mark, middle + 4.5, names[i]);
     x += wide;
   }
-  return y + legend_line;
 }
 
 std::string SvgPicture::root(std::string_view attributes) const {

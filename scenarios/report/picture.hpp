@@ -1,7 +1,6 @@
 // Pieces of a picture in SVG: scales with ticks, marks, legends, and the colours of pages and pictures, light and dark.
 #pragma once
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,18 +50,16 @@ class SvgPicture {
   /// Outlines as SVG path data, in pixels: many shapes of one look at few bytes.
   void shapes(const std::string& data, std::string_view classes);
   void rectangle(double x, double y, double width, double height, std::string_view classes, double opacity = 1);
-  /// A mark of the shape and colour of series `series`, or grey; hollow: not all repeats are in it.
-  void mark(double x, double y, std::optional<std::size_t> series, bool hollow, std::string_view tip);
+  /// A mark of the shape and colour of series `series`; hollow: not all repeats are in it.
+  void mark(double x, double y, std::size_t series, bool hollow, std::string_view tip);
+  /// Another picture, scaled to this width; without its style().
+  void inset(double x, double y, double width, const SvgPicture& picture);
   /// Opens a group that shows `tip`; close() ends it.
   void open(std::string_view classes, std::string_view tip = {});
   void close() { body_ += "</g>\n"; }
 
-  /// Marks and names, line by line within the width; returns the height that it took.
-  double legend(double x, double y, const std::vector<std::string>& names, bool shapes);
-  /// The same of series of other numbers.
-  double legend(double x, double y, const std::vector<std::string>& names, const std::vector<std::size_t>& series, bool shapes);
-  /// Boxes of colours that have names.
-  double legend(double x, double y, const std::vector<std::string>& names, const std::vector<std::string>& colours);
+  /// Marks (or boxes) and names of series, line by line within the width.
+  void legend(double x, double y, const std::vector<std::string>& names, const std::vector<std::size_t>& series, bool marks);
   static double legend_height(double width, const std::vector<std::string>& names);
 
   double width() const { return width_; }
@@ -76,11 +73,6 @@ class SvgPicture {
 
  private:
   std::string root(std::string_view attributes) const;
-  struct LegendItem {
-    std::string name, colour;
-    std::optional<std::size_t> shape;  // none: a box
-  };
-  double legend(double x, double y, const std::vector<LegendItem>& items);
 
   double width_, height_;
   std::string label_, body_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scenarios/report/chart_data.hpp"
+#include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/picture.hpp"
 #include "scenarios/report/resources.hpp"
@@ -68,11 +68,10 @@ bool decode(std::string_view text, std::string& to) {
   return true;
 }
 
-/// As the page's script draws it: its data, or a picture where the program carries nothing that draws.
-template <class Chart>
-nlohmann::ordered_json drawn(const Chart& chart) {
-  if (charts_move()) return {{"data", chart_data(chart)}};
-  return {{"still", draw(chart).inside()}};
+/// As the page's script draws it: its data, or its still form where the program carries nothing that draws.
+nlohmann::ordered_json drawn(const Figure& figure) {
+  if (charts_move()) return {{"data", figure.data}};
+  return {{"still", still_of(figure)}};
 }
 
 /// What a browser would run scripts in.
@@ -158,7 +157,7 @@ std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& repl
       Json running = list_running(root_);
       for (Json& one : running) {
         const std::optional<LineChart> chart = live_chart(one["name"].get<std::string>(), one["rows"]);
-        one["chart"] = chart ? drawn(*chart) : Json();
+        one["chart"] = chart ? drawn(figure_of({}, {}, *chart)) : Json();
       }
       return json_answer({{"running", std::move(running)}});
     }
@@ -303,7 +302,7 @@ WebAnswer Desk::preview_answer(const Json& request) {
                       {"wall_s", seen.wall_seconds},
                       {"extent", extent_sentence(seen)},
                       {"figures", figures_of(seen)},
-                      {"split", drawn(split)},
+                      {"split", drawn(figure_of({}, {}, split))},
                       {"timeline", std::move(timeline)},
                       {"timeline_label", seen.timeline_label},
                       {"notes", notes},

@@ -81,8 +81,8 @@ TEST_CASE("a map of workers by bandwidth names the winners, the ties and the pla
   CHECK(count(map, ">no difference</text>") == 1);
   CHECK(count(map, ">too few seeds</text>") == 1);
   CHECK(count(map, ">nobody</text>") == 1);
-  CHECK(count(map, "class=\"bold\">asgd</text>") == 2);
-  CHECK(count(map, "class=\"bold\">ssgd</text>") == 1);
+  CHECK(count(files[0].second, "\"kind\":\"winner\",\"lines\":[\"asgd\"") == 2);
+  CHECK(count(files[0].second, "\"kind\":\"winner\",\"lines\":[\"ssgd\"") == 1);
   // Its cells say what the losers needed: the mean of 40, 40.2, 40.4 and 40.6.
   CHECK(has(map, "ssgd 40.3 s"));
   CHECK(map.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
@@ -137,7 +137,7 @@ TEST_CASE("the scaling speed-up is against the fewest workers of the same repeat
   CHECK(says(said, "ssgd: the largest scaling speed-up in samples per second is 4 with 16 workers, the most that were tried."));
   CHECK(says(said, "asgd: the largest scaling speed-up in samples per second is 4 with 4 workers; more do not help."));
   const std::string page = sweep_report_files({}, columns, outcome)[0].second;
-  CHECK(has(page, "class=\"ideal\""));
+  CHECK(has(page, "\"idealName\":\"ideal\""));
   // The points of one worker are gone: nothing to compare with.
   std::erase_if(outcome.rows, [&](const SweepRow& row) { return outcome.groups[row.group].labels[1] == "1"; });
   const SweepScalars rest(columns, outcome);
@@ -209,8 +209,8 @@ TEST_CASE("heat map of two numeric axes; the best cell is framed") {
   });
   const auto files = sweep_report_files({}, {"a.b", "a.c"}, outcome);
   REQUIRE(files.size() == 2);
-  CHECK(count(files[1].second, "class=\"level\"") == 4);
-  CHECK(count(files[1].second, "class=\"best\"") == 1);
+  CHECK(count(files[0].second, "\"kind\":\"level\"") == 4);
+  CHECK(count(files[0].second, "\"best\":true") == 1);
   CHECK(says(sentences({"a.b", "a.c"}, outcome), "Ahead of 4 settings, one run each: b 1, c 10ms, with a simulated time of 10 s."));
 }
 

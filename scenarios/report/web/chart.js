@@ -301,7 +301,7 @@ class Chart {
 
   /// As it is shown, legend included.
   svg() {
-    const {width, height} = this.room.getBoundingClientRect();
+    const {width} = this.view, {height} = this.made;
     const items = this.made.legend || [], palette = straggler.palette();
     const drawing = window.echarts.init(null, null, {renderer: 'svg', ssr: true, width, height: height + (items.length ? 30 : 0)});
     const option = this.option(this.made, palette);
@@ -325,6 +325,17 @@ class Chart {
     const text = drawing.renderToSVGString();
     drawing.dispose();
     return text;
+  }
+
+  /// What is printed where the still form shows less: the chart as it stands, as wide as paper, in the colours of now.
+  print() {
+    if (!this.figure.classList.contains('scripted-print') || !this.room.clientWidth) return;
+    const paper = element('div', {class: 'printed'}), {made, view} = this;
+    this.view = Object.assign({}, view, {width: 720});
+    this.made = this.kind()(this.spec, this.view, straggler.palette());
+    paper.innerHTML = this.svg();
+    Object.assign(this, {made, view});
+    this.room.after(paper);
   }
 
   drawLegend(palette) {

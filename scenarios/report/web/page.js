@@ -99,6 +99,15 @@ straggler.enliven = function(root) {
     setTimeout(rest, 500);
 };
 
+/// Paper is light.
+window.addEventListener('beforeprint', () => {
+  const rules = darkRules(), media = rules.map((rule) => rule.media.mediaText);
+  for (const rule of rules) rule.media.mediaText = 'not all';
+  straggler.charts.forEach((chart) => chart.print());
+  rules.forEach((rule, i) => (rule.media.mediaText = media[i]));
+});
+window.addEventListener('afterprint', () => document.querySelectorAll('.printed').forEach((paper) => paper.remove()));
+
 document.body.prepend(themeSwitch());
 straggler.enliven(document);
 window.addEventListener('hashchange', open);
