@@ -3,8 +3,8 @@
 
 #include "models/data/dataset.hpp"
 #include "python/module/runs.hpp"
+#include "scenarios/reasons/check_text.hpp"
 #include "scenarios/reasons/explain.hpp"
-#include "scenarios/report/check_text.hpp"
 #include "scenarios/report/explain_page.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/training/late_schemes.hpp"

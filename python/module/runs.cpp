@@ -5,14 +5,15 @@
 
 #include "models/kernels/kernels.hpp"
 #include "scenarios/experiment/data_cache.hpp"
+#include "scenarios/experiment/run_checkpoint.hpp"
 #include "scenarios/report/compare_page.hpp"
-#include "scenarios/report/run_checkpoint.hpp"
 #include "scenarios/report/run_files.hpp"
 #include "scenarios/report/run_page.hpp"
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/replaced.hpp"
+#include "scenarios/results/run_info.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -101,7 +102,7 @@ RunOptions options_of(const Source& source, const py::dict& how) {
   const py::object every = how["checkpoint_every"];
   const auto resume = how["resume"].cast<bool>();
   if (every.is_none() && !resume) return options;
-  options.checkpoint = checkpoint_beside(how["out"].cast<std::string>());
+  options.checkpoint = checkpoint_beside(how["out"].cast<std::string>(), version(), compiler());
   options.checkpoint->resume = resume;
   try {
     if (!every.is_none()) options.checkpoint->interval = checkpoint_interval(py::str(every).cast<std::string>());

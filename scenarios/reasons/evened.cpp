@@ -12,15 +12,15 @@ namespace straggler {
 namespace {
 
 /// A group of the scenario, or a part of one.
-struct Part {
+struct GroupPart {
   WorkerGroup group;
   std::size_t of = 0;  // the group
   bool kept = false;
 };
 
 /// Workers [from, from + count) of a group, on the hosts on which they were.
-Part part_of(const WorkerGroup& group, std::size_t number, std::int64_t taken, std::int64_t from, std::int64_t count, bool kept) {
-  Part part{group, number, kept};
+GroupPart part_of(const WorkerGroup& group, std::size_t number, std::int64_t taken, std::int64_t from, std::int64_t count, bool kept) {
+  GroupPart part{group, number, kept};
   part.group.count = count;
   if (from > 0) part.group.same_host = (taken + from) % group.per_host != 0;
   if (!group.rows.empty())
@@ -30,8 +30,8 @@ Part part_of(const WorkerGroup& group, std::size_t number, std::int64_t taken, s
 }
 
 /// Each kept worker in a part of its own.
-std::vector<Part> parts_of(const ClusterSpec& cluster, const std::vector<Rank>& kept) {
-  std::vector<Part> parts;
+std::vector<GroupPart> parts_of(const ClusterSpec& cluster, const std::vector<Rank>& kept) {
+  std::vector<GroupPart> parts;
   const std::vector<std::int64_t> taken = cluster.seats_taken();
   std::int64_t first = 0;
   for (std::size_t g = 0; g < cluster.workers.size(); ++g) {
@@ -72,7 +72,7 @@ Scenario evened(const Scenario& scenario, const Blueprint& blueprint, double bat
   const LinkSpec link = link_of(scenario.cluster, like, median.number);
   Scenario out = scenario;
   out.cluster.workers.clear();
-  for (Part& part : parts_of(scenario.cluster, kept.workers)) {
+  for (GroupPart& part : parts_of(scenario.cluster, kept.workers)) {
     WorkerGroup& group = part.group;
     if (!part.kept) {
       const std::string name = group.device + ", even";

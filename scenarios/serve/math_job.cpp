@@ -7,11 +7,11 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/report/compare_page.hpp"
-#include "scenarios/report/live_progress.hpp"
 #include "scenarios/report/run_files.hpp"
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/whole_files.hpp"
+#include "scenarios/serve/live_progress.hpp"
 #include "sim/base/problem_text.hpp"
 
 namespace straggler {
@@ -102,7 +102,7 @@ void MathJob::run(const Scenario& scenario, const fs::path& out, const char* ste
   Listener listener(*this, step, recorder);
   const auto start = std::chrono::steady_clock::now();
   const RunRecord record = [&] {
-    LiveProgress live(listener, folder.temporary(LiveFile::name));
+    LiveProgress live(listener, folder.temporary(LiveProgress::name));
     return experiment.run(&recorder, &live);
   }();
   const double wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "scenarios/results/live_file.hpp"
 #include "scenarios/results/result_folder.hpp"
+#include "scenarios/serve/live_progress.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/text_lines.hpp"
@@ -110,15 +110,15 @@ Json list_results(const fs::path& root) {
 Json list_running(const fs::path& root) {
   std::vector<Json> found;
   each_entry(root, [&](const fs::path& folder, bool is_folder) {
-    if (!is_folder || !is_hidden(folder) || !has(folder, LiveFile::name) || found.size() >= most_results) return;
+    if (!is_folder || !is_hidden(folder) || !has(folder, LiveProgress::name) || found.size() >= most_results) return;
     const std::optional<std::string> name = run_that_writes_into(folder);
     if (!name) return;
     std::vector<Json> rows;
-    FileLines lines(folder / LiveFile::name);
+    FileLines lines(folder / LiveProgress::name);
     std::string_view line;
     lines.next(line);  // the names of the columns
     for (CsvSplitter splitter; lines.next(line);) {
-      if (!splitter.split(line) || splitter.fields().size() != LiveFile::columns) continue;  // not whole yet
+      if (!splitter.split(line) || splitter.fields().size() != LiveProgress::columns) continue;  // not whole yet
       Json row = Json::array();
       for (const CsvField& field : splitter.fields()) {
         const std::optional<double> number = as_number(field.text);

@@ -16,8 +16,8 @@ namespace straggler {
 /// `samples_per_second`, `time_to_target_s`, `target_accuracy`, `final_test_accuracy`, as in summary.json.
 nlohmann::ordered_json list_results(const std::filesystem::path& root);
 
-/// Runs below `root` that go on now: `name`, and `rows` of their live.csv as arrays of numbers (LiveFile), at most 2,000; null where there
-/// is no accuracy.
+/// Runs below `root` that go on now: `name`, and `rows` of their live.csv as arrays of numbers (LiveProgress), at most 2,000; null where
+/// there is no accuracy.
 nlohmann::ordered_json list_running(const std::filesystem::path& root);
 
 /// The accuracies of such rows over simulated time; none if there are fewer than two.

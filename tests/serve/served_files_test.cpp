@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scenarios/results/live_file.hpp"
 #include "scenarios/results/result_folder.hpp"
+#include "scenarios/serve/live_progress.hpp"
 #include "scenarios/serve/result_list.hpp"
 #include "tests/support/folder.hpp"
 
@@ -104,7 +104,7 @@ TEST_CASE("a run is listed as long as its folder is locked, with the whole rows 
   {
     const ResultFolder folder({place / "out", "small", {}, false});
     CHECK(list_running(place.path()).empty());
-    const fs::path file = folder.temporary(LiveFile::name);
+    const fs::path file = folder.temporary(LiveProgress::name);
     place.write(file, "time_s,updates,samples,fraction,test_accuracy\n0.5,10,320,0.1,\n1,20,640,0.2,0.75\n1.5,30,96");
     const auto running = list_running(place.path());
     REQUIRE(running.size() == 1);
@@ -125,10 +125,15 @@ TEST_CASE("a run is listed as long as its folder is locked, with the whole rows 
 TEST_CASE("live.csv goes with the run") {
   const TemporaryFolder place;
   const fs::path file = place / "live.csv";
+  struct Listener : ProgressListener {
+    void progress(const State&) override { ++seen; }
+    int seen = 0;
+  } listener;
   {
-    LiveFile live(file);
+    LiveProgress live(listener, file);
     ::usleep(510'000);
-    live.note(Time::from_seconds(2), 7, 70, 0.25, 0.5);
+    live.progress({Time::from_seconds(2), 0, 7, 70, 0.25, 0.5});
+    CHECK(listener.seen == 1);
     CHECK(place.read("live.csv") == "time_s,updates,samples,fraction,test_accuracy\n2,7,70,0.2500,0.5\n");
   }
   CHECK_FALSE(fs::exists(file));

@@ -2,7 +2,7 @@
 
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/update_times.hpp"
-#include "scenarios/report/check_text.hpp"
+#include "scenarios/reasons/check_text.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
 #include "tools/straggler/check_json.hpp"

@@ -6,15 +6,15 @@
 
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/run_checkpoint.hpp"
 #include "scenarios/experiment/trajectory_store.hpp"
-#include "scenarios/report/live_progress.hpp"
-#include "scenarios/report/run_checkpoint.hpp"
 #include "scenarios/report/run_files.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/replaced.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/results.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "scenarios/serve/live_progress.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
@@ -118,7 +118,7 @@ std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, 
         fmt::format("{} needs the math, which --timing-only leaves out; remove one of them", every ? "--checkpoint-every" : "--resume"));
   std::optional<CheckpointRequest> request;
   try {
-    request = checkpoint_beside(out);
+    request = checkpoint_beside(out, version(), compiler());
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }
@@ -161,7 +161,7 @@ class Run {
     progress_ = &progress;
     const auto start = std::chrono::steady_clock::now();
     const RunRecord record = [&] {
-      LiveProgress live(progress, folder.temporary(LiveFile::name));
+      LiveProgress live(progress, folder.temporary(LiveProgress::name));
       return experiment.run(&recorder, &live);
     }();
     const double wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

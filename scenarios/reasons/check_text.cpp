@@ -1,4 +1,4 @@
-#include "scenarios/report/check_text.hpp"
+#include "scenarios/reasons/check_text.hpp"
 
 #include <fmt/format.h>
 

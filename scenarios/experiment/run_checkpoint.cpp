@@ -1,11 +1,10 @@
-#include "scenarios/report/run_checkpoint.hpp"
+#include "scenarios/experiment/run_checkpoint.hpp"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 
 #include "scenarios/experiment/trajectory_store.hpp"
-#include "scenarios/results/run_info.hpp"
 #include "sim/base/hidden_folder.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
@@ -43,14 +42,14 @@ CheckpointInterval checkpoint_interval(const std::string& given) {
   return interval;
 }
 
-CheckpointRequest checkpoint_beside(const fs::path& out) {
+CheckpointRequest checkpoint_beside(const fs::path& out, const std::string& version, const std::string& compiler) {
   CheckpointRequest request;
   request.file = file_beside(out);
   std::error_code ignored;
   if (fs::exists(request.file, ignored) && !fs::is_regular_file(request.file, ignored))
     throw std::invalid_argument(
         fmt::format("{}: is the place of the checkpoint, but not a file; move it away, or use another --out", request.file.string()));
-  request.build = fmt::format("straggler {} ({}, math {:08x})", version(), compiler(), math_stamp().low >> 32);
+  request.build = fmt::format("straggler {} ({}, math {:08x})", version, compiler, math_stamp().low >> 32);
   return request;
 }
 

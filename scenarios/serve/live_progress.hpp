@@ -1,30 +1,34 @@
 // Progress of a run for other programs: live.csv in the hidden folder of its results, removed at the end of the run.
 #pragma once
 #include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
-#include "sim/engine/time.hpp"
+#include "scenarios/experiment/experiment.hpp"
 
 namespace straggler {
 
-class LiveFile {
+class LiveProgress final : public ProgressListener {
  public:
   static constexpr const char* name = "live.csv";
   static constexpr std::size_t columns = 5;  // time_s, updates, samples, fraction, test_accuracy
-  explicit LiveFile(std::filesystem::path path) : path_(std::move(path)) {}
-  ~LiveFile();
-  LiveFile(const LiveFile&) = delete;
-  LiveFile& operator=(const LiveFile&) = delete;
+  /// Also tells `other`, which outlives it.
+  LiveProgress(ProgressListener& other, std::filesystem::path file) : other_(other), path_(std::move(file)) {}
+  ~LiveProgress() override;
+  LiveProgress(const LiveProgress&) = delete;
+  LiveProgress& operator=(const LiveProgress&) = delete;
 
   /// A row, if half a second of wall-clock time has passed since the last one, or a tenth and there is a new accuracy. Shorter runs write
-  /// none. `fraction` of the run that is done, 0 .. 1. A disk that is full is no reason to stop: nothing is written then.
-  void note(Time time, std::uint64_t updates, std::uint64_t samples, double fraction, const std::optional<double>& accuracy);
+  /// none. A disk that is full is no reason to stop: nothing is written then.
+  void progress(const State& state) override;
+  bool interrupted() override { return other_.interrupted(); }
 
  private:
   using Clock = std::chrono::steady_clock;
+  void write(const State& state);
+
+  ProgressListener& other_;
   std::filesystem::path path_;
   std::ofstream out_;
   std::optional<double> accuracy_;  // of the last row
