@@ -168,7 +168,7 @@ struct BarChart {
 SvgPicture draw(const BarChart& chart);
 
 /// JSON that is safe between tags of a page. Numbers have seven digits. A page draws at most 20,000 points: curves are thinned before
-/// (curve_points.hpp).
+/// (run_charts.hpp).
 std::string chart_data(const LineChart& chart);
 std::string chart_data(const LearningChart& chart);
 std::string chart_data(const MapChart& chart);

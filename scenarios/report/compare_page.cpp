@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "scenarios/report/charts.hpp"
-#include "scenarios/report/curve_points.hpp"
 #include "scenarios/report/figure.hpp"
-#include "scenarios/report/learning_figure.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/scheme_looks.hpp"
-#include "scenarios/report/time_shares.hpp"
 #include "scenarios/results/comparison.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "scenarios/report/picture.hpp"
-#include "scenarios/report/resources.hpp"
 #include "sim/base/xml_text.hpp"
 #include "sim/record/phase.hpp"
 

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "scenarios/report/charts.hpp"
-#include "scenarios/report/curve_points.hpp"
 #include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/run_timeline.hpp"
-#include "scenarios/report/share_text.hpp"
+#include "scenarios/report/units.hpp"
 #include "scenarios/results/below_again.hpp"
 #include "scenarios/results/endings.hpp"
 #include "scenarios/results/out_file.hpp"

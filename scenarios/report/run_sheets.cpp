@@ -6,11 +6,10 @@
 #include <set>
 
 #include "scenarios/report/axis_title.hpp"
-#include "scenarios/report/learning_figure.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/scheme_looks.hpp"
-#include "scenarios/report/share_text.hpp"
-#include "scenarios/report/time_shares.hpp"
+#include "scenarios/report/units.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
 

@@ -14,8 +14,8 @@
 #include "scenarios/report/search_figures.hpp"
 #include "scenarios/report/search_said.hpp"
 #include "scenarios/report/search_words.hpp"
-#include "scenarios/report/share_text.hpp"
 #include "scenarios/report/sweep_view.hpp"
+#include "scenarios/report/units.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "scenarios/report/axis_title.hpp"
-#include "scenarios/report/share_text.hpp"
 #include "scenarios/report/units.hpp"
 #include "scenarios/sweep/range.hpp"
 #include "sim/base/readable.hpp"

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "scenarios/report/charts.hpp"
+#include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/scheme_looks.hpp"
-#include "scenarios/report/time_shares.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {

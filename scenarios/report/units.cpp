@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
-#include "scenarios/report/share_text.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
+
+std::string share_text(double share) {
+  if (share == 0) return "0 %";
+  return std::abs(share) < 0.01 ? fmt::format("{:.2g} %", 100 * share) : readable_share(share);
+}
 
 std::string bits_rate_text(double bits) {
   std::string text = readable_bytes(bits);  // "1.25 MB"

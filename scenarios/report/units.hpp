@@ -7,6 +7,8 @@ namespace straggler {
 
 using NumberText = std::string (*)(double);
 
+/// "43.2 %"; of small ones two digits that count: "0.034 %". Only 0 is "0 %".
+std::string share_text(double share);
 std::string bits_rate_text(double bits);    // "1.25 Mbit/s"
 std::string bytes_rate_text(double bytes);  // "1.25 MB/s"
 std::string factor_text(double factor);     // "1.25x"

@@ -4,10 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "scenarios/report/curve_points.hpp"
 #include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/scheme_looks.hpp"
+#include "scenarios/results/thinned.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/training/scheme.hpp"

@@ -6,9 +6,9 @@
 
 #include "scenarios/report/chart_plan.hpp"
 #include "scenarios/report/findings.hpp"
-#include "scenarios/report/share_text.hpp"
 #include "scenarios/report/sweep_figures.hpp"
 #include "scenarios/report/sweep_report.hpp"
+#include "scenarios/report/units.hpp"
 #include "tests/report/made_up_sweep.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/text.hpp"

@@ -6,7 +6,7 @@
 
 #include "scenarios/report/chart_plan.hpp"
 #include "scenarios/report/findings.hpp"
-#include "scenarios/report/learning_figure.hpp"
+#include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/run_sheets.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/run_sketch.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "scenarios/report/share_text.hpp"
+#include "scenarios/report/units.hpp"
 #include "sim/base/readable.hpp"
 #include "validation/compare/claim_results.hpp"
 

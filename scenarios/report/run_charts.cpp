@@ -1,8 +1,11 @@
-#include "scenarios/report/learning_figure.hpp"
+#include "scenarios/report/run_charts.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
 #include "scenarios/report/axis_title.hpp"
+#include "scenarios/results/thinned.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -11,13 +14,41 @@ namespace {
 constexpr std::size_t most_still = 2'400;  // points of all curves in a still picture
 
 /// A mean of fewer runs may lie before that of all.
-bool goes_on(const LearningPoint& before, const LearningPoint& after) {
+bool continues(const LearningPoint& before, const LearningPoint& after) {
   for (std::size_t axis = 0; axis < before.x.size(); ++axis)
     if (after.x[axis] < before.x[axis]) return false;
   return true;
 }
 
 }  // namespace
+
+std::vector<LearningPoint> learning_points(const ResultTable& curve, const std::vector<CurveAxis>& axes, const std::string& y) {
+  std::vector<LearningPoint> points;
+  for (std::size_t row = 0; row < curve.rows(); ++row) {
+    const auto value = curve.number(row, y);
+    if (!value) continue;
+    LearningPoint point;
+    point.value = *value;
+    for (const CurveAxis& axis : axes)
+      if (const auto x = curve.number(row, axis.column)) point.x.push_back(*x);
+    if (point.x.size() == axes.size()) points.push_back(std::move(point));
+  }
+  return points;
+}
+
+std::vector<LearningPoint> thinned(const std::vector<LearningPoint>& points, std::size_t most) {
+  std::vector<double> values;
+  for (const LearningPoint& point : points) values.push_back(point.value);
+  std::vector<LearningPoint> kept;
+  for (const std::size_t i : thinned(values, most)) kept.push_back(points[i]);
+  return kept;
+}
+
+std::string thinning_words(std::size_t points, std::size_t drawn, const std::string& where) {
+  if (drawn >= points) return {};
+  return fmt::format("{} of {} evaluations are drawn, including the lowest and the highest of each interval; {} has all.",
+                     readable_count(drawn), readable_count(points), where);
+}
 
 std::vector<LearningPoint> mean_curve(const std::vector<std::vector<LearningPoint>>& runs) {
   std::vector<const std::vector<LearningPoint>*> all;
@@ -48,7 +79,7 @@ std::vector<LearningPoint> mean_curve(const std::vector<std::vector<LearningPoin
     }
     for (double& x : point.x) x /= count;
     point.value /= count;
-    if (!mean.empty() && !goes_on(mean.back(), point)) break;
+    if (!mean.empty() && !continues(mean.back(), point)) break;
     mean.push_back(std::move(point));
   }
   return mean;
@@ -86,6 +117,21 @@ std::optional<Figure> learning_figure(const LearningFigure& wanted) {
   add(thinning_words(points, drawn, wanted.file));
   add(wanted.note);
   return figure_of(chart.label, caption, chart);
+}
+
+StackChart time_split(const std::vector<std::string>& names, const std::vector<ByPhase<double>>& rows) {
+  StackChart chart;
+  chart.names = names;
+  chart.values.resize(rows.size());
+  for (const PhaseRow& part : phase_rows) {
+    if (std::none_of(rows.begin(), rows.end(), [&part](const ByPhase<double>& row) { return row[part.phase] > 0; })) continue;
+    chart.parts.push_back({part.title, part.title});
+    for (std::size_t row = 0; row < rows.size(); ++row) chart.values[row].push_back(rows[row][part.phase]);
+  }
+  chart.label = "Where the workers' time went";
+  chart.title = "share of the workers' time";
+  chart.text = share_text;
+  return chart;
 }
 
 }  // namespace straggler
