@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "scenarios/report/charts.hpp"
@@ -36,23 +37,34 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_workers = 64, most_links = 16, most_stalenesses = 24;
 constexpr std::size_t most_run_points = 2'500;  // of one curve of four
 
-/// A missing scalar is empty or none; the page then says less.
-class Summary {
- public:
-  explicit Summary(const fs::path& file) : fields_(read_summary(file)) {}
+/// A run's folder. A missing scalar is empty or none; the page then says less.
+struct RunFiles {
+  fs::path folder;
+  std::vector<SummaryField> summary;
+  std::optional<Scenario> scenario;  // none: of another version
+
   std::string text(const char* key) const {
-    const std::string* const text = scalar_of(fields_, key).text();
+    const std::string* const text = scalar_of(summary, key).text();
     return text ? *text : std::string();
   }
-  std::optional<Outcome> outcome() const { return outcome_of(fields_); }
-  /// Of what a finished run learned.
-  std::optional<std::string> warning() const { return is_finished(fields_) ? guess_warning(learned_of(fields_)) : std::nullopt; }
-  std::optional<double> number(std::string_view key) const { return scalar_of(fields_, key).number(); }
-  std::optional<std::uint64_t> count(const char* key) const { return scalar_of(fields_, key).count(); }
-
- private:
-  std::vector<SummaryField> fields_;
+  std::optional<double> number(std::string_view key) const { return scalar_of(summary, key).number(); }
+  std::optional<std::uint64_t> count(const char* key) const { return scalar_of(summary, key).count(); }
+  /// Not every run keeps its large tables.
+  bool has(const char* file) const {
+    std::error_code error;
+    return fs::exists(folder / file, error);
+  }
+  bool with_math() const { return number("final_test_accuracy") || has_losses(folder); }
 };
+
+RunFiles run_files(const fs::path& folder, const Scenario* scenario) {
+  RunFiles run{folder, read_summary(folder / "summary.json"), {}};
+  try {
+    run.scenario = scenario ? *scenario : read_scenario(folder / "scenario.yaml");
+  } catch (const std::runtime_error&) {
+  }
+  return run;
+}
 
 /// A row of the table of facts; left out if it does not apply.
 class Facts {
@@ -75,324 +87,281 @@ class Facts {
   std::vector<std::pair<std::string, std::string>> rows_;
 };
 
-class RunPage {
- public:
-  RunPage(const fs::path& folder, const Scenario* scenario) : folder_(folder), summary_(folder / "summary.json") {
-    if (scenario != nullptr) {
-      scenario_ = *scenario;
-      return;
+/// Where the initial weights were evaluated.
+std::optional<std::string> warning_of_loss(const ResultTable& curve) {
+  if (curve.rows() == 0 || curve.number(0, "update") != 0.0) return std::nullopt;
+  const auto start = curve.number(0, "train_loss"), last = curve.number(curve.rows() - 1, "train_loss");
+  return start && last ? loss_warning(*start, *last) : std::nullopt;
+}
+
+AccuracyCurve accuracies(const ResultTable& curve) {
+  AccuracyCurve all;
+  for (std::size_t row = 0; row < curve.rows(); ++row)
+    if (const auto time = curve.number(row, "time_s"); time && !curve.text(row, "test_accuracy").empty())
+      all.emplace_back(*time, curve.number(row, "test_accuracy").value_or(std::numeric_limits<double>::quiet_NaN()));
+  return all;
+}
+
+/// Empty where this version does not read the run's scenario.
+std::string held(const RunFiles& run) {
+  if (!run.scenario) return {};
+  const std::int64_t sustain = run.scenario->training.evaluate.sustain;
+  return fmt::format(" and held for {} evaluation{}", sustain, sustain == 1 ? "" : "s");
+}
+
+/// " (3x slower)", or nothing.
+std::string special(const RunFiles& run, const std::optional<WorkerNames>& names, std::size_t group) {
+  if (!names || group >= run.scenario->cluster.workers.size()) return {};
+  const std::string what = names->difference(group);
+  return what.empty() ? what : " (" + what + ")";
+}
+
+std::string reached_sentence(const RunFiles& run, double target, double reached, const AccuracyCurve& curve) {
+  const std::optional<double> below = below_again(curve, target, reached);
+  return fmt::format("{} test accuracy is reached after {}{}{}.", readable_number(target), readable_seconds(reached), held(run),
+                     below ? fmt::format("; after {} it falls below again", readable_seconds(*below)) : std::string());
+}
+
+/// The worker that the others waited for, and the busiest link; unknown facts are left out.
+std::vector<std::string> reasons_of(const RunFiles& run) {
+  std::vector<std::string> said;
+  try {
+    if (const std::string slow = read_run_result(run.folder, run.scenario ? &*run.scenario : nullptr).waited_for; !slow.empty())
+      said.push_back("The others wait for " + slow + ".");
+  } catch (const ResultsError&) {  // of another version
+  }
+  if (!run.has("links.csv")) return said;
+  const ResultTable links(run.folder / "links.csv");
+  double most = 0;
+  std::string name;
+  for (std::size_t row = 0; row < links.rows(); ++row)
+    if (const double share = links.number(row, "utilization").value_or(0); share > most) {
+      most = share;
+      name = links.text(row, "link");
     }
-    try {
-      scenario_ = read_scenario(folder / "scenario.yaml");
-    } catch (const std::runtime_error&) {  // of another version: the page says less
+  if (most > 0) said.push_back(fmt::format("The busiest link, {}, carries {} of its capacity.", name, share_text(most)));
+  return said;
+}
+
+std::string findings_html(const RunFiles& run, const ResultTable& curve) {
+  std::vector<std::string> said;
+  const std::string time = readable_seconds(run.number("simulated_seconds").value_or(0));
+  const std::optional<double> target = run.number("target_accuracy"), reached = run.number("time_to_target_s");
+  if (target && reached)
+    said.push_back(reached_sentence(run, *target, *reached, accuracies(curve)));
+  else if (target && run.with_math())
+    said.push_back(fmt::format("The target of {} test accuracy is not reached in {}.", readable_number(*target), time));
+  if (const auto accuracy = run.number("final_test_accuracy"))
+    said.push_back(fmt::format("At the stop, after {} and {} epochs, test accuracy is {}.", time,
+                               readable_number(run.number("epochs").value_or(0)), readable_score(*accuracy)));
+  std::vector<std::pair<double, std::string>> shares;
+  for (const PhaseRow& row : summary_phases)
+    if (const auto share = run.number(share_key(row.phase)); share && *share >= 0.0005) shares.emplace_back(-*share, row.spent);
+  std::stable_sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string went;
+  for (const auto& [share, word] : shares) went += fmt::format("{}{} {}", went.empty() ? "" : ", ", readable_share(-share), word);
+  if (!went.empty()) said.push_back("Workers spend their time as follows: " + went + ".");
+  for (const std::string& reason : reasons_of(run)) said.push_back(reason);
+  if (const auto outcome = outcome_of(run.summary); outcome != Outcome::completed && outcome != Outcome::target_reached)
+    said.push_back(fmt::format("Outcome: {}{}.", run.text("outcome"),
+                               outcome == Outcome::diverged   ? fmt::format(", the loss is no longer finite; {}", loss_remedy)
+                               : !run.text("stalled").empty() ? ": " + run.text("stalled")
+                               : outcome == Outcome::overloaded
+                                   ? ", more messages arrive at the server than it handles; give a shorter cluster.servers.per_message, "
+                                     "fewer workers, larger batches, or a scheme whose workers wait for answers"
+                                   : ""));
+  for (const auto& warning : {warning_of_loss(curve), is_finished(run.summary) ? guess_warning(learned_of(run.summary)) : std::nullopt})
+    if (warning) said.push_back("Warning: " + *warning + ".");
+  return "<h2>Results</h2>\n" + html_list(said, "findings");
+}
+
+std::string facts_html(const RunFiles& run, const ResultTable& curve) {
+  Facts facts;
+  facts.add("simulated time", run.number("simulated_seconds"), readable_seconds);
+  facts.add("updates", run.count("updates"));
+  facts.add("epochs", run.number("epochs"), readable_number);
+  facts.add("samples per second", run.number("samples_per_second"), readable_number);
+  facts.add("bytes sent", run.number("bytes_sent"), readable_bytes);
+  facts.add("staleness, mean", run.number("staleness_mean"), readable_number);
+  facts.add("staleness, most", run.count("staleness_max"));
+  facts.add("test accuracy", run.number("final_test_accuracy"), readable_score);
+  facts.add("test loss", run.number("final_test_loss"), readable_score);
+  facts.add("train accuracy", run.number("final_train_accuracy"), readable_score);
+  facts.add("updates skipped, gradient overflowed", run.count("skipped_updates"));
+  facts.add("loss scale at the end", run.number("final_loss_scale"), number_text);
+  const ResultTable thresholds(run.folder / "thresholds.csv");
+  const AccuracyCurve evaluations = accuracies(curve);
+  for (std::size_t row = 0; row < thresholds.rows() && run.with_math(); ++row) {
+    const auto seconds = thresholds.number(row, "time_s"), threshold = thresholds.number(row, "threshold");
+    std::string text = seconds ? readable_seconds(*seconds) : std::string("not reached");
+    if (seconds && threshold)
+      if (const auto below = below_again(evaluations, *threshold, *seconds))
+        text += fmt::format("; below it again after {}", readable_seconds(*below));
+    facts.add("time to " + thresholds.text(row, "threshold"), text);
+  }
+  return "<h2>Figures</h2>\n" + facts.html();
+}
+
+/// Accuracies, then losses, each over all that a run uses up.
+std::vector<Figure> learning_figures(const RunFiles& run, const ResultTable& curve) {
+  std::vector<Figure> figures;
+  for (const bool accuracy : {true, false}) {
+    const std::string what = accuracy ? "accuracy" : "loss";
+    LearningChart chart;
+    chart.label = "Test and train " + what;
+    chart.y_title = what;
+    chart.linear_y = accuracy;
+    std::vector<CurveAxis> axes = {{"time_s", "simulated time", readable_seconds},
+                                   {"epoch", "epochs", readable_number},
+                                   {"update", "updates", readable_number},
+                                   {"bytes_sent", "bytes sent", readable_bytes}};
+    // There are none if an epoch has no known number of samples.
+    if (curve.rows() > 0 && !curve.number(curve.rows() - 1, "epoch")) axes.erase(axes.begin() + 1);
+    for (const CurveAxis& axis : axes) chart.axes.emplace_back(axis.title, axis.text);
+    std::size_t points = 0, drawn = 0;
+    for (const char* const set : {"test", "train"}) {
+      const std::vector<LearningPoint> all = learning_points(curve, axes, std::string(set) + "_" + what);
+      if (all.size() < 2) continue;
+      chart.curves.push_back(
+          {std::string(set) + " " + what, std::string(set) == "test" ? std::size_t{0} : std::size_t{1}, thinned(all, most_run_points)});
+      points += all.size();
+      drawn += chart.curves.back().points.size();
     }
-  }
-
-  PageParts html() {
-    const std::string name = summary_.text("name"), scheme = summary_.text("scheme");
-    body_ = fmt::format("<h1>{}</h1>\n<p>{} on {} workers, seed {}.</p>\n", xml_text(name), xml_text(scheme),
-                        readable_count(summary_.count("workers").value_or(0)), summary_.count("seed").value_or(0));
-    const ResultTable curve(folder_ / "curve.csv", std::numeric_limits<std::uintmax_t>::max());
-    findings(curve);
-    learning(curve);
-    if (!figures_.empty()) body_ += "<h2>Learning</h2>\n" + html_of(std::exchange(figures_, {}));
-    timeline(curve);
-    accounts();
-    links();
-    staleness();
-    if (!figures_.empty()) body_ += "<h2>Where the time went</h2>\n" + html_of(figures_);
-    facts(curve);
-    body_ += "<details><summary>The scenario, with every default</summary>\n<pre>" + xml_text(file_text(folder_ / "scenario.yaml")) +
-             "</pre></details>\n";
-    return page_parts(name + " \u2013 a run", body_);
-  }
-
- private:
-  template <class Chart>
-  void figure(const std::string& title, const Chart& chart, const std::string& caption = {}) {
-    figures_.push_back(figure_of(title, caption, chart));
-  }
-
-  bool with_math() const { return summary_.number("final_test_accuracy") || has_losses(folder_); }
-
-  /// Where the initial weights were evaluated.
-  static std::optional<std::string> warning_of_loss(const ResultTable& curve) {
-    if (curve.rows() == 0 || curve.number(0, "update") != 0.0) return std::nullopt;
-    const auto start = curve.number(0, "train_loss"), last = curve.number(curve.rows() - 1, "train_loss");
-    return start && last ? loss_warning(*start, *last) : std::nullopt;
-  }
-
-  static AccuracyCurve accuracies(const ResultTable& curve) {
-    AccuracyCurve all;
-    for (std::size_t row = 0; row < curve.rows(); ++row)
-      if (const auto time = curve.number(row, "time_s"); time && !curve.text(row, "test_accuracy").empty())
-        all.emplace_back(*time, curve.number(row, "test_accuracy").value_or(std::numeric_limits<double>::quiet_NaN()));
-    return all;
-  }
-
-  /// Empty where this version does not read the run's scenario.
-  std::string held() const {
-    if (!scenario_) return {};
-    const std::int64_t sustain = scenario_->training.evaluate.sustain;
-    return fmt::format(" and held for {} evaluation{}", sustain, sustain == 1 ? "" : "s");
-  }
-
-  /// " (3x slower)", or nothing.
-  std::string special(const std::optional<WorkerNames>& names, std::size_t group) const {
-    if (!names || group >= scenario_->cluster.workers.size()) return {};
-    const std::string what = names->difference(group);
-    return what.empty() ? what : " (" + what + ")";
-  }
-
-  std::string reached_sentence(double target, double reached, const AccuracyCurve& curve) const {
-    const std::optional<double> below = below_again(curve, target, reached);
-    return fmt::format("{} test accuracy is reached after {}{}{}.", readable_number(target), readable_seconds(reached), held(),
-                       below ? fmt::format("; after {} it falls below again", readable_seconds(*below)) : std::string());
-  }
-
-  void findings(const ResultTable& curve) {
-    std::vector<std::string> said;
-    const std::string time = readable_seconds(summary_.number("simulated_seconds").value_or(0));
-    const std::optional<double> target = summary_.number("target_accuracy"), reached = summary_.number("time_to_target_s");
-    if (target && reached)
-      said.push_back(reached_sentence(*target, *reached, accuracies(curve)));
-    else if (target && with_math())
-      said.push_back(fmt::format("The target of {} test accuracy is not reached in {}.", readable_number(*target), time));
-    if (const auto accuracy = summary_.number("final_test_accuracy"))
-      said.push_back(fmt::format("At the stop, after {} and {} epochs, test accuracy is {}.", time,
-                                 readable_number(summary_.number("epochs").value_or(0)), readable_score(*accuracy)));
-    std::vector<std::pair<double, std::string>> shares;
-    for (const PhaseRow& row : summary_phases)
-      if (const auto share = summary_.number(share_key(row.phase)); share && *share >= 0.0005) shares.emplace_back(-*share, row.spent);
-    std::stable_sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::string went;
-    for (const auto& [share, word] : shares) went += fmt::format("{}{} {}", went.empty() ? "" : ", ", readable_share(-share), word);
-    if (!went.empty()) said.push_back("Workers spend their time as follows: " + went + ".");
-    for (const std::string& reason : reasons()) said.push_back(reason);
-    if (const auto outcome = summary_.outcome(); outcome != Outcome::completed && outcome != Outcome::target_reached)
-      said.push_back(fmt::format("Outcome: {}{}.", summary_.text("outcome"),
-                                 outcome == Outcome::diverged        ? fmt::format(", the loss is no longer finite; {}", loss_remedy)
-                                 : !summary_.text("stalled").empty() ? ": " + summary_.text("stalled")
-                                 : outcome == Outcome::overloaded
-                                     ? ", more messages arrive at the server than it handles; give a shorter cluster.servers.per_message, "
-                                       "fewer workers, larger batches, or a scheme whose workers wait for answers"
-                                     : ""));
-    for (const auto& warning : {warning_of_loss(curve), summary_.warning()})
-      if (warning) said.push_back("Warning: " + *warning + ".");
-    body_ += "<h2>What came out</h2>\n<ul class=\"findings\">\n";
-    for (const std::string& sentence : said) body_ += "<li>" + xml_text(sentence) + "</li>\n";
-    body_ += "</ul>\n";
-  }
-
-  /// The worker that the others waited for, and the busiest link; unknown facts are left out.
-  std::vector<std::string> reasons() const {
-    std::vector<std::string> said;
-    try {
-      if (const std::string slow = read_run_result(folder_, scenario_ ? &*scenario_ : nullptr).waited_for; !slow.empty())
-        said.push_back("The others wait for " + slow + ".");
-    } catch (const ResultsError&) {  // of another version
+    if (chart.curves.empty()) continue;
+    if (const auto target = run.number("target_accuracy"); target && accuracy) {
+      chart.target = *target;
+      chart.target_name = "target " + readable_number(*target);
     }
-    if (!has("links.csv")) return said;
-    const ResultTable links(folder_ / "links.csv");
-    double most = 0;
-    std::string name;
-    for (std::size_t row = 0; row < links.rows(); ++row)
-      if (const double share = links.number(row, "utilization").value_or(0); share > most) {
-        most = share;
-        name = links.text(row, "link");
-      }
-    if (most > 0) said.push_back(fmt::format("The busiest link, {}, carries {} of its capacity.", name, share_text(most)));
-    return said;
+    figures.push_back(figure_of(chart.label, thinning_words(points, drawn, "curve.csv"), chart));
   }
+  return figures;
+}
 
-  void facts(const ResultTable& curve) {
-    Facts facts;
-    facts.add("simulated time", summary_.number("simulated_seconds"), readable_seconds);
-    facts.add("updates", summary_.count("updates"));
-    facts.add("epochs", summary_.number("epochs"), readable_number);
-    facts.add("samples per second", summary_.number("samples_per_second"), readable_number);
-    facts.add("bytes sent", summary_.number("bytes_sent"), readable_bytes);
-    facts.add("staleness, mean", summary_.number("staleness_mean"), readable_number);
-    facts.add("staleness, most", summary_.count("staleness_max"));
-    facts.add("test accuracy", summary_.number("final_test_accuracy"), readable_score);
-    facts.add("test loss", summary_.number("final_test_loss"), readable_score);
-    facts.add("train accuracy", summary_.number("final_train_accuracy"), readable_score);
-    facts.add("updates skipped, gradient overflowed", summary_.count("skipped_updates"));
-    facts.add("loss scale at the end", summary_.number("final_loss_scale"), number_text);
-    const ResultTable thresholds(folder_ / "thresholds.csv");
-    const AccuracyCurve evaluations = accuracies(curve);
-    for (std::size_t row = 0; row < thresholds.rows() && with_math(); ++row) {
-      const auto seconds = thresholds.number(row, "time_s"), threshold = thresholds.number(row, "threshold");
-      std::string text = seconds ? readable_seconds(*seconds) : std::string("not reached");
-      if (seconds && threshold)
-        if (const auto below = below_again(evaluations, *threshold, *seconds))
-          text += fmt::format("; below it again after {}", readable_seconds(*below));
-      facts.add("time to " + thresholds.text(row, "threshold"), text);
+/// The course of the run over time, from the timing simulated again.
+std::string timeline_html(const RunFiles& run, const ResultTable& curve) {
+  if (!run.scenario || is_real_run(run.folder)) return {};
+  FinishedRun finished;
+  finished.seconds = run.number("simulated_seconds").value_or(0);
+  finished.updates = run.count("updates").value_or(0);
+  finished.events = run.count("events").value_or(0);
+  // Evaluations that are due by time, and the one at the stop, are of an update that came before.
+  const bool by_time = run.scenario->training.evaluate.every_simulated_time.has_value();
+  for (std::size_t row = 0; row < curve.rows() && !by_time; ++row)
+    if (const auto update = curve.number(row, "update"), time = curve.number(row, "time_s");
+        update && time && *update > 0 && *time < finished.seconds)
+      finished.times.emplace_back(static_cast<std::uint64_t>(*update), *time);
+  RunTimeline made = run_timeline(*run.scenario, finished);
+  return made.figure ? "<h2 id=\"timeline\">Timeline</h2>\n" + html_of(*made.figure) : html_paragraph(made.why_not, "dim");
+}
+
+std::optional<Figure> accounts_figure(const RunFiles& run, const ResultTable& workers) {
+  // Workers of a group are equal: of large groups the page shows means.
+  const bool groups = workers.rows() > most_workers;
+  std::map<std::string, std::size_t> place;
+  std::vector<std::string> rows;
+  std::vector<ByPhase<double>> seconds;
+  std::vector<double> counts;
+  const auto names = run.scenario ? std::optional<WorkerNames>(*run.scenario) : std::nullopt;
+  for (std::size_t row = 0; row < workers.rows(); ++row) {
+    const std::string key = groups ? workers.text(row, "group") : workers.text(row, "worker");
+    const auto group = static_cast<std::size_t>(workers.number(row, "group").value_or(0));
+    const auto [at, fresh] = place.emplace(key, rows.size());
+    if (fresh) {
+      rows.push_back((groups ? "group " : "worker ") + key + special(run, names, group) + ", " + workers.text(row, "device"));
+      seconds.emplace_back();
+      counts.push_back(0);
     }
-    body_ += "<h2>Figures</h2>\n" + facts.html();
+    ++counts[at->second];
+    for (const PhaseRow& part : phase_rows) seconds[at->second][part.phase] += workers.number(row, seconds_column(part.phase)).value_or(0);
   }
-
-  /// Accuracies, then losses, each over all that a run uses up.
-  void learning(const ResultTable& curve) {
-    for (const bool accuracy : {true, false}) {
-      const std::string what = accuracy ? "accuracy" : "loss";
-      LearningChart chart;
-      chart.label = "Test and train " + what;
-      chart.y_title = what;
-      chart.linear_y = accuracy;
-      std::vector<CurveAxis> axes = {{"time_s", "simulated time", readable_seconds},
-                                     {"epoch", "epochs", readable_number},
-                                     {"update", "updates", readable_number},
-                                     {"bytes_sent", "bytes sent", readable_bytes}};
-      // There are none if an epoch has no known number of samples.
-      if (curve.rows() > 0 && !curve.number(curve.rows() - 1, "epoch")) axes.erase(axes.begin() + 1);
-      for (const CurveAxis& axis : axes) chart.axes.emplace_back(axis.title, axis.text);
-      std::size_t points = 0, drawn = 0;
-      for (const char* const set : {"test", "train"}) {
-        const std::vector<LearningPoint> all = learning_points(curve, axes, std::string(set) + "_" + what);
-        if (all.size() < 2) continue;
-        chart.curves.push_back(
-            {std::string(set) + " " + what, std::string(set) == "test" ? std::size_t{0} : std::size_t{1}, thinned(all, most_run_points)});
-        points += all.size();
-        drawn += chart.curves.back().points.size();
-      }
-      if (chart.curves.empty()) continue;
-      if (const auto target = summary_.number("target_accuracy"); target && accuracy) {
-        chart.target = *target;
-        chart.target_name = "target " + readable_number(*target);
-      }
-      figures_.push_back(figure_of(chart.label, thinning_words(points, drawn, "curve.csv"), chart));
-    }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    for (const PhaseRow& part : phase_rows) seconds[i][part.phase] /= counts[i];
+    if (groups) rows[i] += fmt::format(" ({})", counts[i]);
   }
+  if (rows.size() > most_workers || rows.empty()) return std::nullopt;
+  StackChart chart = time_split(rows, seconds);
+  chart.title = "simulated time";
+  chart.text = readable_seconds;
+  chart.label = groups ? "Where the time went, means of groups of workers" : "Where the time of each worker went";
+  return figure_of(chart.label, {}, chart);
+}
 
-  /// The course of the run over time, from the timing simulated again.
-  void timeline(const ResultTable& curve) {
-    if (!scenario_ || is_real_run(folder_)) return;
-    FinishedRun run;
-    run.seconds = summary_.number("simulated_seconds").value_or(0);
-    run.updates = summary_.count("updates").value_or(0);
-    run.events = summary_.count("events").value_or(0);
-    // Evaluations that are due by time, and the one at the stop, are of an update that came before.
-    const bool by_time = scenario_->training.evaluate.every_simulated_time.has_value();
-    for (std::size_t row = 0; row < curve.rows() && !by_time; ++row)
-      if (const auto update = curve.number(row, "update"), time = curve.number(row, "time_s");
-          update && time && *update > 0 && *time < run.seconds)
-        run.times.emplace_back(static_cast<std::uint64_t>(*update), *time);
-    RunTimeline made = run_timeline(*scenario_, run);
-    if (made.figure)
-      body_ += "<h2 id=\"timeline\">Timeline</h2>\n" + html_of(*made.figure);
-    else
-      body_ += html_paragraph(made.why_not, "dim");
+std::optional<Figure> staleness_figure(const RunFiles& run) {
+  if (!run.has("staleness.csv")) return std::nullopt;
+  const ResultTable table(run.folder / "staleness.csv");
+  if (table.rows() < 2) return std::nullopt;
+  std::vector<std::pair<double, double>> all;
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    all.emplace_back(table.number(row, "staleness").value_or(0), table.number(row, "count").value_or(0));
+  const double wide = std::ceil((all.back().first + 1) / static_cast<double>(most_stalenesses));
+  std::map<double, double> bins;
+  for (const auto& [value, count] : all) bins[std::floor(value / wide)] += count;
+  BarChart chart;
+  chart.title = "contributions";
+  chart.text = count_text;
+  for (const auto& [bin, count] : bins) {
+    const double first = bin * wide, last = first + wide - 1;
+    chart.rows.push_back({wide == 1 ? count_text(first) : fmt::format("{} to {}", count_text(first), count_text(last)), 3, false, count, 0,
+                          count_text(count)});
   }
+  chart.label = "Staleness: updates applied between reading weights and applying the gradient";
+  return figure_of(chart.label, {}, chart);
+}
 
-  /// Not every run keeps its large tables.
-  bool has(const char* file) const {
-    std::error_code error;
-    return fs::exists(folder_ / file, error);
+std::optional<Figure> links_figure(const RunFiles& run) {
+  if (!run.has("links.csv")) return std::nullopt;
+  const ResultTable table(run.folder / "links.csv");
+  std::vector<std::pair<double, std::size_t>> busiest;
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    if (const double share = table.number(row, "utilization").value_or(0); share > 0) busiest.emplace_back(-share, row);
+  std::stable_sort(busiest.begin(), busiest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (busiest.empty()) return std::nullopt;
+  BarChart chart;
+  chart.title = "share of its capacity";
+  chart.text = share_text;
+  for (std::size_t i = 0; i < std::min(busiest.size(), most_links); ++i) {
+    const std::size_t row = busiest[i].second;
+    std::string said = fmt::format("{}, {}", share_text(-busiest[i].first), readable_bytes(table.number(row, "bytes").value_or(0)));
+    if (table.has("longest_queue_bytes"))  // messages were packets
+      said += fmt::format(", a queue of up to {}", readable_bytes(table.number(row, "longest_queue_bytes").value_or(0)));
+    chart.rows.push_back({table.text(row, "link"), 5, false, -busiest[i].first, 0, std::move(said)});
   }
-
-  void accounts() {
-    if (!has("workers.csv")) return;
-    const ResultTable workers(folder_ / "workers.csv");
-    if (workers.large()) {
-      body_ += "<p class=\"dim\">There are too many workers to draw; workers.csv has them.</p>\n";
-      return;
-    }
-    StackChart chart;
-    chart.title = "simulated time";
-    chart.text = readable_seconds;
-    for (const PhaseRow& row : phase_rows) chart.parts.push_back({row.title, row.title});
-    // Workers of a group are equal: of large groups the page shows means.
-    const bool groups = workers.rows() > most_workers;
-    std::map<std::string, std::size_t> place;
-    std::vector<double> counts;
-    const auto names = scenario_ ? std::optional<WorkerNames>(*scenario_) : std::nullopt;
-    for (std::size_t row = 0; row < workers.rows(); ++row) {
-      const std::string key = groups ? workers.text(row, "group") : workers.text(row, "worker");
-      const auto group = static_cast<std::size_t>(workers.number(row, "group").value_or(0));
-      const auto [at, fresh] = place.emplace(key, chart.names.size());
-      if (fresh) {
-        chart.names.push_back((groups ? "group " : "worker ") + key + special(names, group) + ", " + workers.text(row, "device"));
-        chart.values.emplace_back(phase_count, 0.0);
-        counts.push_back(0);
-      }
-      ++counts[at->second];
-      for (const PhaseRow& part : phase_rows)
-        chart.values[at->second][index_of(part.phase)] += workers.number(row, seconds_column(part.phase)).value_or(0);
-    }
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      for (double& value : chart.values[i]) value /= counts[i];
-      if (groups) chart.names[i] += fmt::format(" ({})", counts[i]);
-    }
-    if (chart.names.size() > most_workers || chart.names.empty()) return;
-    drop_empty_parts(chart);
-    chart.label = groups ? "Where the time went, means of groups of workers" : "Where the time of each worker went";
-    figure(chart.label, chart);
-  }
-
-  static void drop_empty_parts(StackChart& chart) {
-    for (std::size_t part = chart.parts.size(); part-- > 0;) {
-      if (std::any_of(chart.values.begin(), chart.values.end(), [&](const std::vector<double>& row) { return row[part] > 0; })) continue;
-      chart.parts.erase(chart.parts.begin() + static_cast<std::ptrdiff_t>(part));
-      for (std::vector<double>& row : chart.values) row.erase(row.begin() + static_cast<std::ptrdiff_t>(part));
-    }
-  }
-
-  void staleness() {
-    if (!has("staleness.csv")) return;
-    const ResultTable table(folder_ / "staleness.csv");
-    if (table.rows() < 2) return;
-    std::vector<std::pair<double, double>> all;
-    for (std::size_t row = 0; row < table.rows(); ++row)
-      all.emplace_back(table.number(row, "staleness").value_or(0), table.number(row, "count").value_or(0));
-    const double wide = std::ceil((all.back().first + 1) / static_cast<double>(most_stalenesses));
-    std::map<double, double> bins;
-    for (const auto& [value, count] : all) bins[std::floor(value / wide)] += count;
-    BarChart chart;
-    chart.title = "contributions";
-    chart.text = count_text;
-    for (const auto& [bin, count] : bins) {
-      const double first = bin * wide, last = first + wide - 1;
-      chart.rows.push_back({wide == 1 ? count_text(first) : fmt::format("{} to {}", count_text(first), count_text(last)), 3, false, count,
-                            0, count_text(count)});
-    }
-    chart.label = "Staleness: updates applied between reading weights and applying the gradient";
-    figure(chart.label, chart);
-  }
-
-  void links() {
-    if (!has("links.csv")) return;
-    const ResultTable table(folder_ / "links.csv");
-    std::vector<std::pair<double, std::size_t>> busiest;
-    for (std::size_t row = 0; row < table.rows(); ++row)
-      if (const double share = table.number(row, "utilization").value_or(0); share > 0) busiest.emplace_back(-share, row);
-    std::stable_sort(busiest.begin(), busiest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    if (busiest.empty()) return;
-    BarChart chart;
-    chart.title = "share of its capacity";
-    chart.text = share_text;
-    for (std::size_t i = 0; i < std::min(busiest.size(), most_links); ++i) {
-      const std::size_t row = busiest[i].second;
-      std::string said = fmt::format("{}, {}", share_text(-busiest[i].first), readable_bytes(table.number(row, "bytes").value_or(0)));
-      if (table.has("longest_queue_bytes"))  // messages were packets
-        said += fmt::format(", a queue of up to {}", readable_bytes(table.number(row, "longest_queue_bytes").value_or(0)));
-      chart.rows.push_back({table.text(row, "link"), 5, false, -busiest[i].first, 0, std::move(said)});
-    }
-    chart.label =
-        busiest.size() > most_links ? fmt::format("The {} busiest links of {}", most_links, table.rows()) : std::string("Links by use");
-    figure(chart.label, chart);
-  }
-
-  fs::path folder_;
-  Summary summary_;
-  std::optional<Scenario> scenario_;
-  std::string body_;
-  std::vector<Figure> figures_;
-};
+  chart.label =
+      busiest.size() > most_links ? fmt::format("The {} busiest links of {}", most_links, table.rows()) : std::string("Links by use");
+  return figure_of(chart.label, {}, chart);
+}
 
 }  // namespace
 
-PageParts run_page_parts(const fs::path& folder, const Scenario* scenario) { return RunPage(folder, scenario).html(); }
+PageParts run_page_parts(const fs::path& folder, const Scenario* scenario) {
+  const RunFiles run = run_files(folder, scenario);
+  const std::string name = run.text("name");
+  std::string body = fmt::format("<h1>{}</h1>\n<p>{} on {} workers, seed {}.</p>\n", xml_text(name), xml_text(run.text("scheme")),
+                                 readable_count(run.count("workers").value_or(0)), run.count("seed").value_or(0));
+  const ResultTable curve(folder / "curve.csv", std::numeric_limits<std::uintmax_t>::max());
+  body += findings_html(run, curve);
+  if (const std::vector<Figure> curves = learning_figures(run, curve); !curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);
+  body += timeline_html(run, curve);
+  std::vector<Figure> figures;
+  const auto add = [&](std::optional<Figure> figure) {
+    if (figure) figures.push_back(std::move(*figure));
+  };
+  if (run.has("workers.csv")) {
+    const ResultTable workers(folder / "workers.csv");
+    if (workers.large())
+      body += html_paragraph("There are too many workers to draw; workers.csv has them.", "dim");
+    else
+      add(accounts_figure(run, workers));
+  }
+  add(links_figure(run));
+  add(staleness_figure(run));
+  if (!figures.empty()) body += "<h2>Where the time went</h2>\n" + html_of(figures);
+  body += facts_html(run, curve);
+  body += "<details><summary>The scenario, with every default</summary>\n<pre>" + xml_text(file_text(folder / "scenario.yaml")) +
+          "</pre></details>\n";
+  return page_parts(name + " \u2013 a run", body);
+}
+
 std::string run_page(const fs::path& folder) { return run_page_parts(folder).text(); }
 
 }  // namespace straggler
