@@ -14,7 +14,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 
 set(CPACK_DEBIAN_STRAGGLER_PACKAGE_NAME straggler)
-set(CPACK_DEBIAN_STRAGGLER_PACKAGE_DEPENDS "libboost-graph1.74.0, libsqlite3-0, libnlopt0")
 set(CPACK_DEBIAN_STRAGGLER_PACKAGE_RECOMMENDS "libdnnl2, dataset-fashion-mnist")
 set(CPACK_DEBIAN_STRAGGLER_PACKAGE_SUGGESTS "straggler-mpi, python3-straggler, bash-completion")
 set(CPACK_COMPONENT_STRAGGLER_DESCRIPTION "Which way of training finishes first on a cluster, and why?
@@ -25,7 +24,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_NAME libstraggler-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 string(JOIN ", " libraries libboost-dev libboost-program-options-dev libboost-random-dev libboost-graph-dev libeigen3-dev
-  libyaml-cpp-dev libfmt-dev nlohmann-json3-dev librandom123-dev zlib1g-dev libdeflate-dev libsqlite3-0 libnlopt0)
+  libyaml-cpp-dev libfmt-dev nlohmann-json3-dev librandom123-dev zlib1g-dev libdeflate-dev libsqlite3-dev libnlopt-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${libraries}")
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "cmake (>= 3.25), g++ (>= 4:12), libdnnl2")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Simulated distributed SGD from C++: headers, archives, CMake package
@@ -34,7 +33,7 @@ set(CPACK_COMPONENT_DEV_DESCRIPTION "Simulated distributed SGD from C++: headers
 if(TARGET straggler-mpi)
   list(APPEND CPACK_COMPONENTS_ALL mpi)
   set(CPACK_DEBIAN_MPI_PACKAGE_NAME straggler-mpi)
-  set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "straggler (= ${PROJECT_VERSION}), openmpi-bin, libboost-graph1.74.0, libsqlite3-0, libnlopt0")
+  set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "straggler (= ${PROJECT_VERSION}), openmpi-bin")
   set(CPACK_COMPONENT_MPI_DESCRIPTION "Distributed SGD on real MPI ranks, and sweeps that ranks share
  The program straggler-mpi: the scenarios of straggler on real ranks, whose
  runs straggler replays in simulated time.")
@@ -46,7 +45,7 @@ if(TARGET straggler_python)
   # The extension is of one minor version of Python.
   execute_process(COMMAND ${STRAGGLER_PYTHON} -c "import sys; print('python3 (>= 3.%d), python3 (<< 3.%d)' % (sys.version_info[1], sys.version_info[1] + 1))"
     OUTPUT_VARIABLE python_versions OUTPUT_STRIP_TRAILING_WHITESPACE)
-  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${python_versions}, python3-numpy, libboost-graph1.74.0, libsqlite3-0, libnlopt0")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${python_versions}, python3-numpy")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-pandas, libdnnl2, dataset-fashion-mnist")
   set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Simulated distributed SGD from Python
  The module straggler: runs, tables and plots, and schemes written as

@@ -1,6 +1,7 @@
 # straggler_static_libraries(): finds static archives of the libraries that the program links, beside their shared ones, so that they are of
 # the same version. Sets straggler_static_libraries, or leaves it empty if one is missing: then the program links shared libraries. Half of
-# the time in which a small run starts went into loading them (decision 124).
+# the time in which a small run starts went into loading them (decision 124). Of NLopt and oneDNN
+# Debian has no archive.
 option(STRAGGLER_STATIC "link the program with static archives of its libraries, if they are there" ON)
 
 function(straggler_static_libraries)
@@ -9,7 +10,7 @@ function(straggler_static_libraries)
     return()
   endif()
   set(found)
-  foreach(library yaml-cpp Boost::program_options ZLIB::ZLIB ${DEFLATE_LIBRARY})
+  foreach(library yaml-cpp Boost::program_options Boost::graph Boost::regex ZLIB::ZLIB ${DEFLATE_LIBRARY} SQLite::SQLite3)
     set(shared ${library})
     if(TARGET ${library})
       set(shared)
@@ -46,15 +47,13 @@ function(straggler_program target)
     target_link_libraries(${target} PRIVATE ${ARGN})
     return()
   endif()
-  target_link_libraries(${target} PRIVATE straggler_flags straggler_fmt_archive ${straggler_static_libraries} Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(${target} PRIVATE straggler_flags straggler_fmt_archive ${straggler_static_libraries} ${NLOPT_C_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS})
   foreach(module ${ARGN})
     get_target_property(kind ${module} TYPE)
     if(kind STREQUAL OBJECT_LIBRARY)
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:${module}>)
     endif()
   endforeach()
-  # Libraries that are loaded late bring a C++ library of their own. What they throw is caught here, so both must use one unwinder, the shared
-  # libgcc, and count the same exceptions: late libraries find the program's counters first.
-  target_link_options(${target} PRIVATE -static-libstdc++
-    LINKER:--export-dynamic-symbol=__cxa_get_globals LINKER:--export-dynamic-symbol=__cxa_get_globals_fast)
+  # oneDNN, which is loaded late, brings a C++ library of its own, and throws nothing out of it.
+  target_link_options(${target} PRIVATE -static-libstdc++)
 endfunction()

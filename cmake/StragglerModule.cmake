@@ -1,4 +1,4 @@
-# One folder is one target, and a target sees only the folders that it links: the arrows of docs/map.md.
+# One folder is one target, which links the folders that it uses. tests/tree/check_tree holds the arrows between folders.
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -1,4 +1,4 @@
-// Shared libraries that are loaded on first use: a timing-only run starts in half the time without those of the math.
+// Shared libraries that are loaded on first use: a run of timing alone starts without oneDNN and the OpenMP runtime.
 #pragma once
 #include <string>
 

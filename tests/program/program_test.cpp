@@ -276,26 +276,19 @@ TEST_CASE("check shows the bandwidth and the jitter as a scenario has them") {
   CHECK(large.out.find("warning") == std::string::npos);  // a script may read it
 }
 
-TEST_CASE("libraries of the math and of graph files are loaded only when needed") {
+TEST_CASE("the libraries of the math are loaded only when needed") {
   const Workplace place;
   place.write("small.yaml", small);
-  place.write("pair.dot",
-              "graph { hub [kind=switch]; node [kind=host]; edge [bandwidth=\"100MB/s\", latency=\"1us\"];\n"
-              "\"worker/0\" -- hub; \"worker/1\" -- hub; \"worker/2\" -- hub; \"worker/3\" -- hub; \"server/0\" -- hub; }\n");
   const auto timed = place.shell("LD_DEBUG=files straggler run small.yaml --timing-only --out timed");
   REQUIRE(timed.code == 0);
   CHECK(timed.err.find("libc.so") != std::string::npos);  // the linker tells what it loads
-  for (const char* const late : {"libdnnl", "libgomp", "libboost_graph", "libicu", "libsqlite3", "libnlopt"}) {
+  for (const char* const late : {"libdnnl", "libgomp"}) {
     CAPTURE(late);
     CHECK(timed.err.find(late) == std::string::npos);
   }
-  const auto routed =
-      place.shell("LD_DEBUG=files straggler check small.yaml --set \"cluster.network.topology={kind: file, path: pair.dot}\"");
-  REQUIRE(routed.code == 0);
-  CHECK(routed.err.find("libboost_graph") != std::string::npos);
 }
 
-TEST_CASE("what a library throws that is loaded late is caught by the program") {
+TEST_CASE("what Boost.Graph throws is caught by the program") {
   const Workplace place;
   place.write("small.yaml", small);
   const auto check = [&](const std::string& file, const std::string& text) {
