@@ -12,7 +12,8 @@
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/whole_files.hpp"
-#include "scenarios/search/run_description.hpp"
+#include "scenarios/search/run_search.hpp"
+#include "scenarios/search/search_said.hpp"
 #include "scenarios/search/search_tables.hpp"
 #include "scenarios/sweep/range.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
@@ -59,12 +60,12 @@ class Points {
   SweepState& state() { return state_; }
   const std::string& kernels() const { return options_.worker.kernels; }
 
-  /// `goes_on()`: any of these points is finished in the folder. Throws ResultsError if it holds another `noun`, which would be lost.
-  template <class GoesOn>
-  void describe(const char* noun, const Description& now, const GoesOn& goes_on) {
+  /// `can_resume()`: any of these points is finished in the folder. Throws ResultsError if it holds another `noun`, which would be lost.
+  template <class CanResume>
+  void describe(const char* noun, const Description& now, const CanResume& can_resume) {
     const Description before = state_.description();
     if (before == now) return;
-    if (const std::size_t points = state_.points(); points > 0 && !goes_on())
+    if (const std::size_t points = state_.points(); points > 0 && !can_resume())
       throw ResultsError(folder_.string() + ": holds another " + noun + ", whose " + std::to_string(points) + " finished point" +
                          (points == 1 ? "" : "s") + " would be lost (" + change(now, before).first() + "); use --out " +
                          free_neighbour(folder_));
@@ -144,24 +145,19 @@ struct Change {
   bool clear = false;  // the difference is significant on both sides
 };
 
-std::vector<Change> changes_of(const CrossoverSpec& spec, const CrossoverOutcome& found) {
-  const auto name = [&](Winner winner) {
-    return winner == Winner::neither ? std::string("neither") : spec.between[winner == Winner::first ? 0 : 1].label;
-  };
+std::vector<Change> changes_of(const SearchOutcome& found) {
   std::vector<Change> all;
-  for (const CrossoverGroup& group : found.groups)
+  for (const CrossoverGroup& group : found.crossed)
     for (const Crossing& crossing : group.crossings) {
       const ComparedPoint &below = group.points[crossing.below], &above = group.points[crossing.above];
-      const AxisValue at = middle_of(spec.along, below.at, above.at);
-      all.push_back({group.labels, parse_range_end(at.yaml)->value, below.value, above.value, at.label, name(below.winner),
-                     name(above.winner), crossing.supported && !below.verdict.one_run});
+      all.push_back({group.labels, parse_range_end(crossing.between.yaml)->value, below.value, above.value, crossing.between.label,
+                     found.name_of(below.winner), found.name_of(above.winner), crossing.supported && !below.verdict.one_run});
     }
   return all;
 }
 
-py::list rows_of(const SearchFile& search, const std::vector<Change>& changes) {
+py::list rows_of(const std::vector<std::string>& columns, const std::vector<Change>& changes) {
   py::list rows;
-  const std::vector<std::string> columns = search.sweep.columns();
   for (const Change& change : changes) {
     py::dict row;
     for (std::size_t i = 0; i < columns.size(); ++i) row[py::str(columns[i])] = change.labels[i];
@@ -178,8 +174,8 @@ py::list rows_of(const SearchFile& search, const std::vector<Change>& changes) {
 }
 
 /// Of one of the two that a crossover compares, every run has failed.
-bool all_failed(const CrossoverOutcome& found, Winner side) {
-  for (const CrossoverGroup& group : found.groups)
+bool all_failed(const SearchOutcome& found, Winner side) {
+  for (const CrossoverGroup& group : found.crossed)
     for (const ComparedPoint& point : group.points)
       if (!(side == Winner::first ? point.measured.first : point.measured.second).runs.empty()) return false;
   return !found.failures.empty();
@@ -197,32 +193,17 @@ py::dict sweep(const std::string& file, const py::dict& how, const py::object& t
   std::vector<Change> changes;
   SearchFile search = read_search(file);
   Points points(how, "sweep.sqlite", tell);
-  const auto answered = [&](const auto& found, const char* name, const std::string& table, std::string words) {
-    const SearchAnswer answer = answer_of(search, found, points.state().description());
-    points.state().keep_answer(write_answer(answer));
-    files = {{"report.html", search_page(answer)}, {name, table}};
-    text = std::move(words);
-    failures = found.failures;
-  };
   points.run([&] {
-    const Trials::Options trials{search.find        ? search.find->repeats
-                                 : search.crossover ? search.crossover->repeats
-                                                    : 1,
-                                 options.timing_only, options.more};
-    points.describe("sweep", describe_run(search, options, points.kernels()), [&] {
-      return search.find        ? find_goes_on(search, trials, points.pool())
-             : search.crossover ? crossover_goes_on(search, trials, points.pool())
-                                : sweep_goes_on(search.sweep, options, points.pool());
-    });
-    if (search.find) {
-      const FindOutcome found = run_find(search, trials, points.pool());
-      answered(found, "find.csv", find_csv(search, found), find_text(search, found));
-    } else if (search.crossover) {
-      const CrossoverOutcome found = run_crossover(search, trials, points.pool());
-      answered(found, "crossover.csv", crossover_csv(search, found), crossover_text(search, found));
-      changes = changes_of(*search.crossover, found);
+    points.describe("sweep", describe_run(search, options, points.kernels()), [&] { return can_resume(search, options, points.pool()); });
+    if (search.searches()) {
+      const SearchOutcome found = run_search(search, options, points.pool());
+      keep(points.state(), found);
+      files = {{"report.html", search_page(found, points.state().description())}, {search_csv_name(found), search_csv(found)}};
+      text = search_text(found);
+      failures = found.failures;
+      changes = changes_of(found);
       for (const Winner side : {Winner::first, Winner::second})
-        if (all_failed(found, side)) failed = search.crossover->between[side == Winner::first ? 0 : 1].label;
+        if (!found.is_find() && all_failed(found, side)) failed = found.name_of(side);
     } else {
       const std::vector<std::string> columns = search.sweep.columns();
       const SweepOutcome outcome = run_sweep(search.sweep, options, points.state(), points.pool());
@@ -236,7 +217,7 @@ py::dict sweep(const std::string& file, const py::dict& how, const py::object& t
   if (!failures.empty() && now.finished == 0) points.raise("all " + std::to_string(now.failed) + " points", failures.front());
   if (!failed.empty()) points.raise("all points of " + failed, failures.front());
   py::dict out = out_of(files, text, failures, now.points);
-  out["crossings"] = rows_of(search, changes);
+  out["crossings"] = rows_of(search.sweep.columns(), changes);
   return out;
 }
 
@@ -265,9 +246,9 @@ Race race_of(const std::string& file, const py::dict& how) {
 std::optional<std::pair<std::size_t, std::size_t>> all_failed(const RaceOutcome& outcome) {
   std::size_t first = 0;  // of outcome.failures, which are in the order of the entrants
   for (std::size_t entrant = 0; entrant < outcome.runs.size(); ++entrant) {
-    const std::vector<RaceRun>& runs = outcome.runs[entrant];
+    const std::vector<StudyRun>& runs = outcome.runs[entrant];
     const auto failed =
-        static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [](const RaceRun& run) { return run.fields.empty(); }));
+        static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [](const StudyRun& run) { return run.fields.empty(); }));
     if (failed == runs.size()) return std::pair(entrant, first);
     first += failed;
   }
@@ -284,17 +265,16 @@ py::dict race(const std::string& file, const py::dict& how, const py::object& te
   std::string text, json;
   RaceOutcome outcome;
   points.run([&] {
-    points.describe("race", describe(race, reader), [&] { return race_goes_on(race, reader, points.pool()); });
+    points.describe("race", describe(race, reader), [&] { return can_resume(race, reader, points.pool()); });
     outcome = run_race(race, reader, points.pool());
     if (outcome.interrupted || all_failed(outcome)) return;
-    const RaceAnswer answer = answer_of(race, reader, outcome, points.state().description());
-    points.state().keep_answer(write_answer(answer));
-    files = {{"report.html", race_page(answer)},
-             {"race.csv", race_csv(race, reader, outcome)},
-             {"verdicts.csv", verdicts_csv(race, reader, outcome)}};
-    if (race.tuning) files.emplace_back("tuning.csv", tuning_csv(race, reader, outcome));
-    text = race_table(race, reader, outcome);
-    json = race_json(race, reader, outcome, "");
+    keep(points.state(), outcome);
+    files = {{"report.html", race_page(outcome, points.state().description())},
+             {"race.csv", race_csv(outcome)},
+             {"verdicts.csv", verdicts_csv(outcome)}};
+    if (outcome.tuning) files.emplace_back("tuning.csv", tuning_csv(outcome));
+    text = race_table(outcome);
+    json = race_json(outcome, "");
   });
   if (const auto failed = all_failed(outcome))
     points.raise("all runs of " + race.entrants[failed->first].label, outcome.failures[failed->second]);

@@ -1,3 +1,4 @@
+#include "scenarios/race/race_reasons.hpp"
 #include "scenarios/race/race_tables.hpp"
 #include "scenarios/results/json.hpp"
 #include "scenarios/statistics/statistics.hpp"
@@ -13,36 +14,33 @@ Json settings_json(const Tuning& tuning, std::size_t candidate) {
   return settings;
 }
 
-Json entrants_json(const Race& race, const RaceOutcome& outcome) {
+Json entrants_json(const RaceOutcome& outcome) {
   Json entrants = Json::array();
-  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
-    Json json{{"entrant", race.entrants[entrant].label}, {"seeds", Json::array()}, {"outcomes", Json::array()}, {"tuned", Json()}};
-    for (const RaceRun& run : outcome.runs[entrant]) {
+  for (std::size_t entrant = 0; entrant < outcome.entrants.size(); ++entrant) {
+    Json json{{"entrant", outcome.entrants[entrant].label}, {"seeds", Json::array()}, {"outcomes", Json::array()}, {"tuned", Json()}};
+    for (const StudyRun& run : outcome.runs[entrant]) {
       const std::string* const ended = scalar_of(run.fields, "outcome").text();
       json["seeds"].push_back(run.seed);
       json["outcomes"].push_back(ended ? Json(*ended) : Json("failed"));
     }
-    if (race.tuning) json["tuned"] = settings_json(*race.tuning, outcome.tuned[entrant].best);
+    if (outcome.tuning) json["tuned"] = settings_json(*outcome.tuning, outcome.tuned[entrant].best);
     entrants.push_back(std::move(json));
   }
   return entrants;
 }
 
 /// [entrants]: the times of its runs, in the order of its seeds; null where a run missed the finish or failed.
-Json times_json(const Race& race, const std::vector<RunValues>& times) {
+Json times_json(const RaceOutcome& outcome, const Finish& finish) {
   Json all = Json::array();
+  const std::vector<RunValues> times = outcome.times(finish);
   for (std::size_t entrant = 0; entrant < times.size(); ++entrant) {
-    Json json{{"entrant", race.entrants[entrant].label}};
-    std::vector<double> reached;
+    Json json{{"entrant", outcome.entrants[entrant].label}};
     json["time_s"] = Json::array();
-    for (const auto& time : times[entrant]) {
-      json["time_s"].push_back(json_or_null(time));
-      if (time) reached.push_back(*time);
-    }
-    const RepeatStatistics statistics = statistics_of(reached);
-    json["reached"] = reached.size();
-    json["mean_s"] = reached.empty() ? Json() : Json(statistics.mean);
-    json["half_width_s"] = reached.size() > 1 ? Json(statistics.half_width) : Json();
+    for (const auto& time : times[entrant]) json["time_s"].push_back(json_or_null(time));
+    const RepeatStatistics statistics = statistics_of(times[entrant]);
+    json["reached"] = statistics.count;
+    json["mean_s"] = statistics.count > 0 ? Json(statistics.mean) : Json();
+    json["half_width_s"] = statistics.count > 1 ? Json(statistics.half_width) : Json();
     all.push_back(std::move(json));
   }
   return all;
@@ -66,15 +64,16 @@ Json pair_json(const PairVerdict& pair, const std::vector<std::string>& labels) 
           {"verdict", pair_words(pair, labels)}};
 }
 
-Json finishes_json(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, const std::vector<std::string>& labels) {
+Json finishes_json(const RaceOutcome& outcome) {
+  const std::vector<std::string> labels = outcome.labels();
   Json finishes = Json::array();
-  for (std::size_t i = 0; i < reader.finishes().size(); ++i) {
-    const Finish& finish = reader.finishes()[i];
+  for (std::size_t i = 0; i < outcome.finishes.size(); ++i) {
+    const Finish& finish = outcome.finishes[i];
     const Verdict& verdict = outcome.verdicts[i];
     Json json{{"finish", finish.name}};
     json["accuracy"] = finish.accuracy > 0 ? Json(finish.accuracy) : Json();
     json["is_target"] = finish.is_target;
-    json["times"] = times_json(race, outcome.times(finish));
+    json["times"] = times_json(outcome, finish);
     json["pairs"] = Json::array();
     for (const PairVerdict& pair : verdict.pairs) json["pairs"].push_back(pair_json(pair, labels));
     json["winner"] = verdict.winner ? Json(labels[*verdict.winner]) : Json();
@@ -84,42 +83,38 @@ Json finishes_json(const Race& race, const RaceReader& reader, const RaceOutcome
   return finishes;
 }
 
-Json tuning_json(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
-  if (!race.tuning) return {};
+Json tuning_json(const RaceOutcome& outcome) {
+  if (!outcome.tuning) return {};
+  const Tuning& tuning = *outcome.tuning;
   Json candidates = Json::array();
-  for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant)
-    for (std::size_t candidate = 0; candidate < race.tuning->candidates.size(); ++candidate) {
+  for (std::size_t entrant = 0; entrant < outcome.entrants.size(); ++entrant)
+    for (std::size_t candidate = 0; candidate < tuning.candidates.size(); ++candidate) {
       const Criterion& criterion = outcome.tuned[entrant].criteria[candidate];
-      Json json{{"entrant", race.entrants[entrant].label}, {"candidate", candidate + 1}};
-      json["settings"] = settings_json(*race.tuning, candidate);
+      Json json{{"entrant", outcome.entrants[entrant].label}, {"candidate", candidate + 1}};
+      json["settings"] = settings_json(tuning, candidate);
       json["failed"] = criterion.failed;
       json["levels"] = Json::array();
       for (std::size_t level = 0; level < criterion.levels.size(); ++level)
-        json["levels"].push_back({{"finish", reader.levels()[level].name},
+        json["levels"].push_back({{"finish", outcome.levels[level].name},
                                   {"reached", criterion.levels[level].reached},
                                   {"mean_s", criterion.levels[level].reached > 0 ? Json(criterion.levels[level].seconds) : Json()}});
       json["validation_loss"] = criterion.failed ? Json() : Json(criterion.loss);
       json["rank"] = outcome.tuned[entrant].ranks[candidate];
       candidates.push_back(std::move(json));
     }
-  return {{"seeds", race.tuning->seeds}, {"first_seed", reader.tuning_seed(0)}, {"candidates", std::move(candidates)}};
+  return {{"seeds", tuning.seeds}, {"first_seed", outcome.first_tuning_seed}, {"candidates", std::move(candidates)}};
 }
 
 }  // namespace
 
-std::string race_json(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, const std::string& folder) {
-  std::vector<std::string> labels;
-  for (const Entrant& entrant : race.entrants) labels.push_back(entrant.label);
-  Json json{{"name", reader.name()}, {"folder", folder}, {"paired", race.paired}, {"timing_only", race.timing_only}};
-  json["entrants"] = entrants_json(race, outcome);
-  json["finishes"] = finishes_json(race, reader, outcome, labels);
-  json["tuning"] = tuning_json(race, reader, outcome);
-  json["reasons"] = outcome.reasons;
-  json["notes"] = reader.notes();
-  json["warnings"] = outcome.warnings;
-  for (const Tuned& tuned : outcome.tuned)
-    for (const std::string& warning : tuned.warnings) json["warnings"].push_back(warning);
-  for (const std::string& warning : outcome.endings().notes()) json["warnings"].push_back(warning);
+std::string race_json(const RaceOutcome& outcome, const std::string& folder) {
+  Json json{{"name", outcome.name}, {"folder", folder}, {"paired", outcome.paired}, {"timing_only", outcome.timing_only}};
+  json["entrants"] = entrants_json(outcome);
+  json["finishes"] = finishes_json(outcome);
+  json["tuning"] = tuning_json(outcome);
+  json["reasons"] = race_reasons(outcome);
+  json["notes"] = outcome.notes;
+  json["warnings"] = outcome.warnings();
   json["failures"] = outcome.failures;
   json["failed_candidates"] = outcome.failed_candidates;
   return json_document(json);

@@ -1,29 +1,83 @@
 #include "scenarios/race/race_outcome.hpp"
 
+#include <ranges>
+
+#include "scenarios/sweep/stored_outcome.hpp"
+
 namespace straggler {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Entrant, label, given, set)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Tuning, paths, given, candidates, shares, seeds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Finish, name, field, accuracy, is_target)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Criterion::Level, reached, seconds)
+
+/// JSON has no infinite loss: it is null.
+static void to_json(nlohmann::json& json, const Criterion& criterion) {
+  json = {{"failed", criterion.failed}, {"levels", criterion.levels}, {"loss", criterion.loss}};
+}
+static void from_json(const nlohmann::json& json, Criterion& criterion) {
+  json.at("failed").get_to(criterion.failed);
+  json.at("levels").get_to(criterion.levels);
+  criterion.loss = json.at("loss").get<std::optional<double>>().value_or(Criterion().loss);
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Tuned, criteria, ranks, best, warnings)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RaceOutcome, name, entrants, paired, timing_only, finishes, levels, tuning, first_tuning_seed, tuned,
+                                   runs, notes, optima, failures, failed_candidates, interrupted)
+
+RaceOutcome RaceOutcome::of(const Race& race, const RaceReader& reader) {
+  RaceOutcome outcome;
+  outcome.name = reader.name();
+  outcome.entrants = race.entrants;
+  outcome.paired = race.paired;
+  outcome.timing_only = race.timing_only;
+  outcome.finishes = reader.finishes();
+  outcome.levels = reader.levels();
+  outcome.tuning = race.tuning;
+  outcome.first_tuning_seed = reader.tuning_seed(0);
+  outcome.notes = reader.notes();
+  return outcome;
+}
+
+void RaceOutcome::judge_finishes() {
+  verdicts.clear();
+  for (const Finish& finish : finishes) verdicts.push_back(judge(times(finish), {.paired = paired}));
+}
+
+std::vector<std::string> RaceOutcome::labels() const {
+  std::vector<std::string> labels;
+  for (const Entrant& entrant : entrants) labels.push_back(entrant.label);
+  return labels;
+}
 
 std::vector<RunValues> RaceOutcome::times(const Finish& finish) const {
   std::vector<RunValues> all;
   for (const auto& own : runs) {
     all.emplace_back();
-    for (const RaceRun& run : own) all.back().push_back(seconds_to(finish, run.fields));
+    for (const StudyRun& run : own) all.back().push_back(seconds_to(finish, run.fields));
   }
   return all;
 }
 
-Endings RaceOutcome::endings(std::size_t entrant) const {
-  Endings all;
-  for (const RaceRun& run : runs[entrant])
-    if (!run.fields.empty()) all.add(run.fields);
+std::vector<std::string> RaceOutcome::chosen(std::size_t entrant) const {
+  return tuned.empty() ? std::vector<std::string>() : tuning->candidates[tuned[entrant].best];
+}
+
+Endings RaceOutcome::endings() const { return Endings::of(runs | std::views::join); }
+
+std::vector<std::string> RaceOutcome::warnings() const {
+  std::vector<std::string> all = optima;
+  for (const Tuned& each : tuned) all.insert(all.end(), each.warnings.begin(), each.warnings.end());
+  for (const std::string& note : endings().notes()) all.push_back(note);
   return all;
 }
 
-Endings RaceOutcome::endings() const {
-  Endings all;
-  for (const auto& own : runs)
-    for (const RaceRun& run : own)
-      if (!run.fields.empty()) all.add(run.fields);
-  return all;
+void keep(SweepState& state, const RaceOutcome& outcome) { keep_outcome(state, "race", outcome); }
+
+RaceOutcome kept_race(SweepState& state, const std::string& place) {
+  RaceOutcome outcome = kept_outcome<RaceOutcome>(state, "race", place);
+  outcome.judge_finishes();
+  return outcome;
 }
 
 }  // namespace straggler

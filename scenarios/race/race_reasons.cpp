@@ -29,13 +29,9 @@ std::string where_of(const Finish& finish) {
 
 class Reasons {
  public:
-  Reasons(const Race& race, const Finish& finish, const Verdict& verdict) : race_(race), finish_(finish), verdict_(verdict) {}
-
-  void add(const std::vector<RaceRun>& runs, const RunValues& times) {
-    means_.push_back(mean_result(runs).value_or(RunResult()));
-    reached_.push_back(
-        static_cast<std::size_t>(std::count_if(times.begin(), times.end(), [](const auto& time) { return time.has_value(); })));
-    runs_.push_back(times.size());
+  Reasons(const RaceOutcome& outcome, std::size_t at) : outcome_(outcome), finish_(outcome.finishes[at]), verdict_(outcome.verdicts[at]) {
+    for (const std::vector<StudyRun>& runs : outcome.runs) means_.push_back(mean_result(runs).value_or(RunResult()));
+    for (const RunValues& times : outcome.times(finish_)) reached_.push_back(statistics_of(times).count);
   }
 
   std::vector<std::string> all() const {
@@ -48,7 +44,7 @@ class Reasons {
   }
 
  private:
-  const std::string& name(std::size_t entrant) const { return race_.entrants[entrant].label; }
+  const std::string& name(std::size_t entrant) const { return outcome_.entrants[entrant].label; }
   bool timing() const { return finish_.accuracy == 0; }
 
   std::string beaten(std::size_t other) const {
@@ -63,12 +59,12 @@ class Reasons {
     const ThresholdResult* const at = find_threshold(a, finish_.accuracy);
     if (at == nullptr || !at->seconds) return {};
     if (reached_[other] == 0)
-      return fmt::format("{} gets{} in {}, {}", name(verdict_.ahead), where_of(finish_), readable_seconds(*at->seconds),
-                         why_missed(a, b, finish_.accuracy, name(other)));
+      return fmt::format("{} gets{} in {}, which {} {}", name(verdict_.ahead), where_of(finish_), readable_seconds(*at->seconds),
+                         name(other), how_missed(a, b, finish_.accuracy));
     std::string why = why_sooner(a, b, finish_.accuracy);
-    if (reached_[other] < runs_[other])
-      why +=
-          fmt::format("{}of the {} runs of {} only {} get there", why.empty() ? "as " : "; ", runs_[other], name(other), reached_[other]);
+    if (reached_[other] < outcome_.seeds())
+      why += fmt::format("{}of the {} runs of {} only {} get there", why.empty() ? "as " : "; ", outcome_.seeds(), name(other),
+                         reached_[other]);
     return why.empty() ? why : fmt::format("{}, {}", first, why);
   }
 
@@ -80,23 +76,18 @@ class Reasons {
                        parts);
   }
 
-  const Race& race_;
+  const RaceOutcome& outcome_;
   const Finish& finish_;
   const Verdict& verdict_;
-  std::vector<RunResult> means_;             // [entrants]
-  std::vector<std::size_t> reached_, runs_;  // [entrants]
+  std::vector<RunResult> means_;      // [entrants]
+  std::vector<std::size_t> reached_;  // [entrants], runs
 };
 
 }  // namespace
 
-std::vector<std::string> race_reasons(const Race& race, const RaceReader& reader, const RaceOutcome& outcome) {
-  const auto at = explained_finish(reader.finishes(), outcome.verdicts);
-  if (!at) return {};
-  const Finish& finish = reader.finishes()[*at];
-  const std::vector<RunValues> times = outcome.times(finish);
-  Reasons reasons(race, finish, outcome.verdicts[*at]);
-  for (std::size_t entrant = 0; entrant < outcome.runs.size(); ++entrant) reasons.add(outcome.runs[entrant], times[entrant]);
-  return reasons.all();
+std::vector<std::string> race_reasons(const RaceOutcome& outcome) {
+  const auto at = explained_finish(outcome.finishes, outcome.verdicts);
+  return at ? Reasons(outcome, *at).all() : std::vector<std::string>();
 }
 
 }  // namespace straggler

@@ -10,6 +10,6 @@ namespace straggler {
 /// At one finish: the target if its test finds a significant difference, else the hardest finish where one does. One sentence for each
 /// entrant that the leader beats significantly, and for each that is significantly level with it. Means over the runs that reached the
 /// finish. Empty without a significant difference.
-std::vector<std::string> race_reasons(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
+std::vector<std::string> race_reasons(const RaceOutcome& outcome);
 
 }  // namespace straggler

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "scenarios/experiment/experiment.hpp"
-#include "scenarios/race/race_reasons.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
@@ -78,13 +77,13 @@ void check_runs(const Race& race, const RaceReader& reader) {
   if (!problems.empty()) throw ScenarioErrors(std::move(problems));
 }
 
-bool race_goes_on(const Race& race, const RaceReader& reader, const PointPool& pool) {
+bool can_resume(const Race& race, const RaceReader& reader, const PointPool& pool) {
   const std::vector<PointRequest> first = race.tuning ? tuning_requests(race, reader) : racing_requests(race, reader, {});
   return std::any_of(first.begin(), first.end(), [&](const PointRequest& each) { return pool.has_finished(each); });
 }
 
 RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool) {
-  RaceOutcome outcome;
+  RaceOutcome outcome = RaceOutcome::of(race, reader);
   if (race.tuning && !tune(race, reader, pool, outcome)) {
     outcome.interrupted = true;
     return outcome;
@@ -96,7 +95,7 @@ RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool
   for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
     outcome.runs.emplace_back();
     for (std::size_t number = 0; number < race.seeds; ++number, ++point) {
-      RaceRun& run = outcome.runs.back().emplace_back();
+      StudyRun& run = outcome.runs.back().emplace_back();
       run.seed = point->seed;
       if (point->result) {
         run.fields = std::move(point->result->fields);
@@ -105,9 +104,8 @@ RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool
       if (!point->failure.empty()) outcome.failures.push_back(std::move(point->failure));
     }
   }
-  for (const Finish& finish : reader.finishes()) outcome.verdicts.push_back(judge(outcome.times(finish), {.paired = race.paired}));
-  outcome.reasons = race_reasons(race, reader, outcome);
-  if (auto warning = two_optima_warning(race, reader)) outcome.warnings.push_back(std::move(*warning));
+  outcome.judge_finishes();
+  if (auto warning = two_optima_warning(race, reader)) outcome.optima.push_back(std::move(*warning));
   return outcome;
 }
 

@@ -14,7 +14,7 @@ namespace straggler {
 void check_runs(const Race& race, const RaceReader& reader);
 
 /// Whether any of the runs that it begins with is finished already. Throws ScenarioErrors.
-bool race_goes_on(const Race& race, const RaceReader& reader, const PointPool& pool);
+bool can_resume(const Race& race, const RaceReader& reader, const PointPool& pool);
 
 /// Throws ScenarioErrors before a stage is run if a scenario of it is wrong.
 RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool);

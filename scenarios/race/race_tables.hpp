@@ -2,23 +2,23 @@
 #pragma once
 #include <string>
 
-#include "scenarios/race/race_run.hpp"
+#include "scenarios/race/race_outcome.hpp"
 
 namespace straggler {
 
 /// A row for each entrant, finish and seed: `time_s` in seconds, or "missed"; and the run's `outcome`, unless all finished.
-std::string race_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
+std::string race_csv(const RaceOutcome& outcome);
 /// A row for each candidate of each entrant: its settings; for each level the number of runs that reached it and their mean time; its loss
 /// on held-out samples; and its rank among the entrant's candidates (1 races).
-std::string tuning_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
+std::string tuning_csv(const RaceOutcome& outcome);
 /// A row for each finish and pair: b's time over a's with its interval (empty where runs missed), the test, p alone and after Holm, and the
 /// verdict in words.
-std::string verdicts_csv(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
+std::string verdicts_csv(const RaceOutcome& outcome);
 /// Settings and times of each entrant, all pairs, a verdict for each finish, warnings.
-std::string race_table(const Race& race, const RaceReader& reader, const RaceOutcome& outcome);
+std::string race_table(const RaceOutcome& outcome);
 /// All of these, typed: times in seconds, null where a run missed the finish. `folder`: where the results lie.
-std::string race_json(const Race& race, const RaceReader& reader, const RaceOutcome& outcome, const std::string& folder);
-/// Rounded, but never to the other side of the level at which it is judged.
-std::string readable_p(double p);
+std::string race_json(const RaceOutcome& outcome, const std::string& folder);
+/// "time to 0.8 (target)", "time an epoch".
+std::string finish_title(const Finish& finish);
 
 }  // namespace straggler

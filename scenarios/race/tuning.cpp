@@ -60,14 +60,14 @@ void warn_of_edges(const Entrant& entrant, const Tuning& tuning, Tuned& tuned) {
     if (best < 0 || (!least && !largest)) continue;
     const double untried = least && largest ? std::max(best, 1 - best) : least ? best : 1 - best;
     // The range reaches further by more than half of the mean distance of candidates.
-    const bool goes_on = untried > 0.5 / static_cast<double>(tuning.candidates.size());
+    const bool more_inside = untried > 0.5 / static_cast<double>(tuning.candidates.size());
     tuned.warnings.push_back(fmt::format("{}: its best {}, {}, is {} of the {} that were tried; there may be better values outside, so {}",
                                          entrant.label, tuning.paths[path], tuning.candidates[tuned.best][path],
                                          least && largest ? "the only one"
                                          : least          ? "the least"
                                                           : "the largest",
                                          tuning.candidates.size(),
-                                         goes_on ? "try more of its range with a larger --budget" : "widen the range"));
+                                         more_inside ? "try more of its range with a larger --budget" : "widen the range"));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "scenarios/results/text.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/readable.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler {
 
@@ -41,14 +42,13 @@ std::string cause_table(const Explained& explained) {
     cells.push_back(share_cell(row.share));
     rows.push_back(std::move(cells));
   }
-  std::string table = aligned(rows, 1), out;
-  std::size_t line = 0;
-  for (std::size_t at = 0; at < table.size(); ++line) {
-    const std::size_t end = table.find('\n', at);
-    out += table.substr(at, end - at);
-    if (line > 0 && !explained.rows[line - 1].note.empty()) out += "  " + explained.rows[line - 1].note;
-    out += '\n';
-    at = end + 1;
+  const std::string table = aligned(rows, 1);
+  TextLines lines(table);
+  std::string out;
+  for (std::string_view line; lines.next(line); out += '\n') {
+    out += line;
+    if (lines.number() == 1) continue;  // the titles
+    if (const std::string& note = explained.rows[lines.number() - 2].note; !note.empty()) out += "  " + note;
   }
   return out;
 }

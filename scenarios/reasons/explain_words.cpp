@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "scenarios/reasons/explain.hpp"
+#include "scenarios/statistics/better.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -13,12 +14,6 @@ namespace {
 constexpr double small_share = 0.01;  // a smaller saving is called nothing
 
 std::string share_text(double share) { return share >= 0.1 ? fmt::format("{:.0f} %", 100 * share) : fmt::format("{:.2g} %", 100 * share); }
-
-/// Begins a sentence.
-std::string capital(std::string text) {
-  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
-  return text;
-}
 
 std::string takes(const Explained& explained) { return explained.by_target ? "the target is reached after" : "the same work takes"; }
 
@@ -84,9 +79,8 @@ void say_bottleneck_of_rate(const Explained& explained, const std::vector<const 
   if (all.figures && cost_of(explained, all) >= small_share)
     out.push_back(fmt::format("{}, the run handles {} samples per second, {} more.", capital(words_of(Cause::all)),
                               readable_number(all.figures->samples_per_second), share_text(cost_of(explained, all))));
-  out.emplace_back(
-      "Without a cause, updates come in another order, so the time to the target differs by chance too: one seed cannot tell chance from a "
-      "saving.");
+  out.push_back(fmt::format("Without a cause, updates come in another order, so the time to the target differs by chance too: {}.",
+                            chance_words("", "a saving")));
   out.emplace_back("So causes are ranked by samples per second: there only a few percent may be chance, and staleness changes nothing.");
 }
 

@@ -1,6 +1,5 @@
 #include "scenarios/report/axis_title.hpp"
 
-#include <cctype>
 #include <vector>
 
 namespace straggler {
@@ -22,11 +21,6 @@ std::string axis_title(const std::string& path) {
   for (const char* vague : {"per worker", "global", "every", "bits", "share"})
     if (last == vague) return before.append(" ").append(last);
   return last;
-}
-
-std::string capital(std::string text) {
-  if (!text.empty()) text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  return text;
 }
 
 }  // namespace straggler

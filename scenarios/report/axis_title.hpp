@@ -8,7 +8,4 @@ namespace straggler {
 /// worker".
 std::string axis_title(const std::string& path);
 
-/// With a capital in front.
-std::string capital(std::string text);
-
 }  // namespace straggler

@@ -25,7 +25,7 @@ std::vector<Figure> costs(const Explained& explained) {
   chart.title = explained.by_target ? "seconds to the target that its removal saves" : "seconds that its removal saves";
   chart.text = readable_seconds;
   if (explained.by_rate()) {
-    chart.title = "samples per second that its removal adds, as a share of those of the run";
+    chart.title = "throughput gained without it, as a share of the run's";
     chart.text = percent;
   }
   std::vector<std::string> left_out;

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "scenarios/results/verdict.hpp"
-#include "scenarios/sweep/sweep_tables.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -26,9 +24,9 @@ class Findings {
     if (plan_.series && plan_.x) courses();
     speed_ups();
     if (view_.most_repeats() < 2)
-      say(view_.exact() ? "Every setting ran once, which is enough: every seed has the same timing."
-                        : "Every setting ran once: one seed cannot tell chance from a difference (repeats: 5 could).");
-    for (const std::string& note : endings_of(view_.outcome()).notes()) say("Warning: " + note + ".");
+      say(view_.exact() ? std::string("Every setting ran once, which is enough: every seed has the same timing.")
+                        : fmt::format("Every setting ran once: {} (repeats: 5 could).", chance_words()));
+    for (const std::string& note : Endings::of(view_.outcome().rows).notes()) say("Warning: " + note + ".");
     return std::move(sentences_);
   }
 
@@ -91,8 +89,7 @@ class Findings {
     const std::string of = reached.size() == whole.size()
                                ? fmt::format("{} settings", whole.size())
                                : fmt::format("the {} {} that {}", reached.size(), settings_word(reached.size()), did());
-    std::string what = ranking.winner ? "best" : "ahead";
-    if (where.empty()) what.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(what.front())));
+    const std::string word = ranking.winner ? "best" : "ahead", what = where.empty() ? capital(word) : word;
     const std::string with =
         view_.metric().less_is_better ? "a " + view_.metric().title + " of " + value(first) : value(first) + " " + view_.metric().title;
     std::string sentence = fmt::format("{}{} of {}{}: {}, with {}.", where, what, of, ranking.one_run ? ", one run each" : "",
@@ -134,7 +131,7 @@ class Findings {
     if (view_.metric().speed)
       why = missed ? std::string() : why_faster(a, b);
     else if (const ThresholdResult* at = find_threshold(a, a.target_accuracy.value_or(0)); at != nullptr && at->seconds)
-      why = missed ? why_missed(a, b, at->threshold, second) : why_sooner(a, b, at->threshold);
+      why = missed ? fmt::format("which {} {}", second, how_missed(a, b, at->threshold)) : why_sooner(a, b, at->threshold);
     if (why.empty()) return;
     const char* const begin = told ? "Why: " : "In these runs ";
     say(missed ? fmt::format("{}{} gets there in {}, {}.", begin, first, value(order.front()), why)
@@ -186,7 +183,7 @@ class Findings {
     std::vector<std::string> leads_below;
     for (const auto& [name, count] : narrow) leads_below.push_back(fmt::format("{} in {}", name, count));
     say(fmt::format("With everything else equal, {}{}.{}", listed(parts),
-                    leads.empty() ? "" : "; of one run each, in which one seed cannot tell chance from a difference",
+                    leads.empty() ? "" : "; of one run each, in which " + chance_words(),
                     narrow.empty() ? std::string() : fmt::format(" By less than 10 %: {}.", listed(leads_below))));
   }
 
@@ -307,7 +304,7 @@ class Findings {
       return;
     }
     say(fmt::format("{}{} is {:.3g} with {}{}.", who.empty() ? "The " : who + ": the ", speed_up_words(), best->factor,
-                    counted(axis(*plan.x), best->x), best->x != counts.back() ? "; more do not help" : ", the most that were tried"));
+                    counted(axis(*plan.x), best->x), best->x != counts.back() ? "; more do not help" : " (the largest count tried)"));
   }
 
   /// "1 worker", "8 workers".

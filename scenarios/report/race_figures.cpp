@@ -3,26 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <cmath>
 
+#include "scenarios/race/race_tables.hpp"
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/charts.hpp"
+#include "scenarios/report/said_words.hpp"
 #include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/search_words.hpp"
-#include "scenarios/report/sweep_view.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
 namespace {
 
 constexpr std::size_t most_entrants = 80;
-
-RepeatStatistics statistics(const RunValues& times) {
-  std::vector<double> reached;
-  for (const auto& time : times)
-    if (time) reached.push_back(*time);
-  return statistics_of(reached);
-}
 
 std::size_t rows_of(const IntervalChart& chart) {
   std::size_t rows = 0;
@@ -32,38 +26,37 @@ std::size_t rows_of(const IntervalChart& chart) {
 
 class RaceFigures {
  public:
-  RaceFigures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts, const RunSheets& sheets)
-      : answer_(answer), verdicts_(verdicts), sheets_(sheets), looks_(scheme_looks(answer.entrants)) {}
+  RaceFigures(const RaceOutcome& outcome, const RunSheets& sheets)
+      : outcome_(outcome), sheets_(sheets), labels_(outcome.labels()), looks_(scheme_looks(labels_)) {}
 
   std::vector<Figure> all() {
     times();
-    if (answer_.finishes.size() > 2 && answer_.finishes.front().accuracy > 0) course();
+    if (outcome_.finishes.size() > 2 && outcome_.finishes.front().accuracy > 0) course();
     ratios();
-    for (std::size_t path = 0; path < answer_.tuned.size(); ++path)
-      if (answer_.ordered[path]) tuning(path);
+    if (outcome_.tuning)
+      for (std::size_t path = 0; path < outcome_.tuning->paths.size(); ++path)
+        if (outcome_.tuning->shares.front()[path] >= 0) tuning(path);
     return std::move(figures_);
   }
 
  private:
-  std::string link_of(std::size_t entrant) const { return entrant < answer_.settings.size() ? sheets_.link(entrant) : std::string(); }
-
   void times() {
     IntervalChart chart;
     chart.title = "simulated time";
     chart.text = readable_seconds;
-    for (const RacedFinish& finish : answer_.finishes) {
+    for (const Finish& finish : outcome_.finishes) {
       chart.groups.push_back({capital(finish_title(finish)), {}});
-      const std::vector<RunValues> all = answer_.times(finish);
+      const std::vector<RunValues> all = outcome_.times(finish);
       for (std::size_t i = 0; i < all.size(); ++i) {
-        const RepeatStatistics value = statistics(all[i]);
+        const RepeatStatistics value = statistics_of(all[i]);
         const std::string text = race_time_text(all[i]);
-        chart.groups.back().rows.push_back({answer_.entrants[i], text, looks_[i], value.count == 0, value.count < all[i].size(),
+        chart.groups.back().rows.push_back({labels_[i], text, looks_[i], value.count == 0, value.count < all[i].size(),
                                             value.mean - value.half_width, value.mean, value.mean + value.half_width,
-                                            answer_.entrants[i] + ", " + finish_title(finish) + ": " + text, link_of(i)});
+                                            labels_[i] + ", " + finish_title(finish) + ": " + text, sheets_.link(i)});
       }
     }
     if (rows_of(chart) > most_entrants) return;
-    chart.label = answer_.finishes.front().accuracy > 0 ? "Time to each threshold" : "Time an epoch";
+    chart.label = outcome_.finishes.front().accuracy > 0 ? "Time to each threshold" : "Time an epoch";
     figures_.push_back(
         figure_of(chart.label,
                   "Marks are means over the runs that reached it, bars their 95 % intervals; hollow marks: some runs missed it.", chart));
@@ -75,22 +68,22 @@ class RaceFigures {
     chart.x.title = "test accuracy";
     chart.linear_x = true;
     chart.x_from_zero = false;
-    for (const RacedFinish& finish : answer_.finishes) {
+    for (const Finish& finish : outcome_.finishes) {
       chart.x.numbers.push_back(finish.accuracy);
       chart.x.labels.push_back(finish.name);
     }
     chart.y_title = "time to reach it";
     chart.y_text = readable_seconds;
-    for (std::size_t entrant = 0; entrant < answer_.entrants.size(); ++entrant) {
-      Curve curve{answer_.entrants[entrant], looks_[entrant], {}, {}};
-      for (const RacedFinish& finish : answer_.finishes) {
-        const RunValues times = answer_.times(finish)[entrant];
-        const RepeatStatistics value = statistics(times);
+    for (std::size_t entrant = 0; entrant < labels_.size(); ++entrant) {
+      Curve curve{labels_[entrant], looks_[entrant], {}, {}};
+      for (const Finish& finish : outcome_.finishes) {
+        const RunValues times = outcome_.times(finish)[entrant];
+        const RepeatStatistics value = statistics_of(times);
         if (value.count == 0)
           curve.missed.push_back(finish.accuracy);
         else
           curve.points.push_back({finish.accuracy, value.mean, value.half_width, value.count < times.size(),
-                                  curve.name + ", " + finish_title(finish) + ": " + race_time_text(times), link_of(entrant)});
+                                  curve.name + ", " + finish_title(finish) + ": " + race_time_text(times), sheets_.link(entrant)});
       }
       chart.curves.push_back(std::move(curve));
     }
@@ -100,11 +93,10 @@ class RaceFigures {
 
   IntervalRow row_of(const PairVerdict& pair) const {
     IntervalRow row;
-    row.name = answer_.entrants[pair.b] + " over " + answer_.entrants[pair.a];
+    row.name = labels_[pair.b] + " over " + labels_[pair.a];
     const auto faster = pair.better();
     const auto by = pair.narrow_lead();
-    const std::string verdict =
-        faster ? answer_.entrants[*faster] + " is faster" + (by ? ", " + narrow_words(*by) : "") : pair_words(pair, answer_.entrants);
+    const std::string verdict = faster ? labels_[*faster] + " is faster" + (by ? ", " + narrow_words(*by) : "") : pair_words(pair, labels_);
     if (faster) row.colour = looks_[*faster];
     const auto interval = pair.interval();
     if (!interval) {
@@ -128,9 +120,9 @@ class RaceFigures {
     chart.reference = 1;
     chart.from_zero = false;
     bool any = false;
-    for (std::size_t i = 0; i < answer_.finishes.size(); ++i) {
-      chart.groups.push_back({capital(finish_title(answer_.finishes[i])), {}});
-      for (const PairVerdict& pair : verdicts_[i].pairs) {
+    for (std::size_t i = 0; i < outcome_.finishes.size(); ++i) {
+      chart.groups.push_back({capital(finish_title(outcome_.finishes[i])), {}});
+      for (const PairVerdict& pair : outcome_.verdicts[i].pairs) {
         chart.groups.back().rows.push_back(row_of(pair));
         any = any || !chart.groups.back().rows.back().missed;
       }
@@ -144,79 +136,74 @@ class RaceFigures {
                                  chart));
   }
 
-  /// The highest level that any candidate reached; none: answer_.levels.size().
+  /// The highest level that any candidate reached; none: outcome_.levels.size().
   std::size_t tuning_level() const {
-    for (std::size_t level = answer_.levels.size(); level-- > 0;)
-      for (const auto& candidates : answer_.tuning)
-        for (const TriedCandidate& tried : candidates)
-          if (tried.reached[level] > 0) return level;
-    return answer_.levels.size();
+    for (std::size_t level = outcome_.levels.size(); level-- > 0;)
+      for (const Tuned& tuned : outcome_.tuned)
+        for (const Criterion& tried : tuned.criteria)
+          if (tried.levels[level].reached > 0) return level;
+    return outcome_.levels.size();
   }
 
   /// The candidates' results over one of the tuned settings.
   void tuning(std::size_t path) {
     std::vector<std::string> labels;
-    for (const auto& candidate : answer_.candidates) labels.push_back(candidate[path]);
+    for (const auto& candidate : outcome_.tuning->candidates) labels.push_back(candidate[path]);
     const LabelNumbers axis = numbers_of_labels(labels);
     const std::size_t level = tuning_level();
-    const bool by_loss = level == answer_.levels.size();
+    const bool by_loss = level == outcome_.levels.size();
     LineChart chart;
-    chart.x = {axis_title(answer_.tuned[path]), {}, {}, axis.text};
+    chart.x = {axis_title(outcome_.tuning->paths[path]), {}, {}, axis.text};
     for (const auto& number : axis.numbers)
       if (number) chart.x.numbers.push_back(*number);
     if (chart.x.numbers.empty()) return;
-    chart.y_title = by_loss ? std::string("validation loss") : "time to " + answer_.levels[level] + ", held-out samples";
+    chart.y_title = by_loss ? std::string("validation loss") : "time to " + outcome_.levels[level].name + ", held-out samples";
     chart.y_text = by_loss ? readable_number : readable_seconds;
-    for (std::size_t entrant = 0; entrant < answer_.tuning.size(); ++entrant)
+    for (std::size_t entrant = 0; entrant < outcome_.tuned.size(); ++entrant)
       chart.curves.push_back(tuning_curve(entrant, level, axis, chart.y_text));
     chart.label = "Tuning: " + chart.y_title + " over " + chart.x.title;
     figures_.push_back(
         figure_of(chart.label,
-                  answer_.tuned.size() > 1
+                  outcome_.tuning->paths.size() > 1
                       ? "Each mark is a candidate; all entrants have the same ones. Neighbouring marks also differ in the other settings."
                       : "Each mark is a candidate; all entrants have the same ones.",
                   chart));
   }
 
   Curve tuning_curve(std::size_t entrant, std::size_t level, const LabelNumbers& axis, NumberText text) const {
-    Curve curve{answer_.entrants[entrant], looks_[entrant], {}, {}, answer_.tuned.size() == 1};
-    const bool by_loss = level == answer_.levels.size();
-    for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {
-      const TriedCandidate& tried = answer_.tuning[entrant][i];
+    const Tuning& tuning = *outcome_.tuning;
+    const Tuned& tuned = outcome_.tuned[entrant];
+    Curve curve{labels_[entrant], looks_[entrant], {}, {}, tuning.paths.size() == 1};
+    const bool by_loss = level == outcome_.levels.size();
+    for (std::size_t i = 0; i < tuning.candidates.size(); ++i) {
+      const Criterion& tried = tuned.criteria[i];
       if (!axis.numbers[i]) continue;
-      if (by_loss ? tried.loss.empty() : tried.reached[level] == 0) {
+      if (by_loss ? tried.failed || !std::isfinite(tried.loss) : tried.levels[level].reached == 0) {
         curve.missed.push_back(*axis.numbers[i]);
         continue;
       }
-      std::string tip = curve.name + (answer_.candidates[i] == answer_.chosen[entrant] ? ", chosen" : "");
-      for (std::size_t path = 0; path < answer_.tuned.size(); ++path)
-        tip += ", " + axis_title(answer_.tuned[path]) + " " + answer_.candidates[i][path];
-      const double value = by_loss ? tried.loss.front() : tried.seconds[level];
+      std::string tip = curve.name + (tuning.candidates[i] == tuning.candidates[tuned.best] ? ", chosen" : "");
+      for (std::size_t path = 0; path < tuning.paths.size(); ++path)
+        tip += ", " + axis_title(tuning.paths[path]) + " " + tuning.candidates[i][path];
+      const double value = by_loss ? tried.loss : tried.levels[level].seconds;
       curve.points.push_back(
-          {*axis.numbers[i], value, 0, !by_loss && tried.reached[level] < answer_.tuning_seeds, tip + ": " + text(value)});
+          {*axis.numbers[i], value, 0, !by_loss && tried.levels[level].reached < tuning.seeds, tip + ": " + text(value)});
     }
     std::stable_sort(curve.points.begin(), curve.points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
     return curve;
   }
 
-  const RaceAnswer& answer_;
-  const std::vector<Verdict>& verdicts_;
+  const RaceOutcome& outcome_;
   const RunSheets& sheets_;
+  const std::vector<std::string> labels_;
   std::vector<std::size_t> looks_;  // [entrants]
   std::vector<Figure> figures_;
 };
 
 }  // namespace
 
-std::string finish_title(const RacedFinish& finish) {
-  if (finish.accuracy == 0) return "time an epoch";
-  return "time to " + finish.name + (finish.is_target ? " (target)" : "");
-}
+std::string race_time_text(const RunValues& times) { return mean_text(statistics_of(times), times.size(), readable_seconds, page_mean); }
 
-std::string race_time_text(const RunValues& times) { return value_text(statistics(times), times.size(), readable_seconds); }
-
-std::vector<Figure> race_figures(const RaceAnswer& answer, const std::vector<Verdict>& verdicts, const RunSheets& sheets) {
-  return RaceFigures(answer, verdicts, sheets).all();
-}
+std::vector<Figure> race_figures(const RaceOutcome& outcome, const RunSheets& sheets) { return RaceFigures(outcome, sheets).all(); }
 
 }  // namespace straggler

@@ -3,11 +3,11 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/report/race_answer.hpp"
+#include "scenarios/race/race_outcome.hpp"
 
 namespace straggler {
 
-/// The whole page. `folder`: where the race's tables lie, as seen from the page; empty: beside it.
-std::string race_page(const RaceAnswer& answer, std::string_view folder = {});
+/// The whole page. `description`: of the race. `folder`: where its tables lie, as seen from the page; empty: the page's.
+std::string race_page(const RaceOutcome& outcome, const Description& description, std::string_view folder = {});
 
 }  // namespace straggler

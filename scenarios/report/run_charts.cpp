@@ -6,6 +6,7 @@
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/results/thinned.hpp"
+#include "scenarios/statistics/said.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {

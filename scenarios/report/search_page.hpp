@@ -3,11 +3,11 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/report/search_answer.hpp"
+#include "scenarios/search/search_outcome.hpp"
 
 namespace straggler {
 
-/// The whole page. `folder`: where find.csv or crossover.csv lies, as seen from the page; empty: beside it.
-std::string search_page(const SearchAnswer& answer, std::string_view folder = {});
+/// The whole page. `description`: of the search. `folder`: where find.csv or crossover.csv lies, as seen from the page; empty: the page's.
+std::string search_page(const SearchOutcome& outcome, const Description& description, std::string_view folder = {});
 
 }  // namespace straggler

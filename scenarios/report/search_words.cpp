@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/units.hpp"
@@ -11,11 +12,6 @@
 
 namespace straggler {
 namespace {
-
-std::string with_blanks(std::string text) {
-  std::replace(text.begin(), text.end(), '_', ' ');
-  return text;
-}
 
 NumberText text_of(const RangeEnd& number) {
   if (number.percent) return share_text;
@@ -26,15 +22,6 @@ NumberText text_of(const RangeEnd& number) {
 }
 
 }  // namespace
-
-std::string metric_title(const std::string& metric) {
-  if (metric == "simulated_seconds") return "simulated time";
-  return with_blanks(metric.ends_with("_s") ? metric.substr(0, metric.size() - 2) : metric);
-}
-
-NumberText metric_number_text(const std::string& metric) {
-  return metric.ends_with("_s") || metric.ends_with("_seconds") ? readable_seconds : readable_number;
-}
 
 LabelNumbers numbers_of_labels(const std::vector<std::string>& labels) {
   LabelNumbers out;
@@ -54,6 +41,18 @@ std::string group_title(const std::vector<std::string>& axes, const std::vector<
   for (std::size_t i = 0; i < std::min(axes.size(), labels.size()); ++i)
     title += (title.empty() ? "" : ", ") + axis_title(axes[i]) + " " + labels[i];
   return title;
+}
+
+std::vector<ShownRun> shown_runs(const std::vector<StudyRun>& runs) {
+  std::vector<ShownRun> shown;
+  for (const StudyRun& run : runs)
+    if (!run.fields.empty()) shown.push_back(shown_run(run.seed, run.fields, run.sketch));
+  return shown;
+}
+
+RepeatStatistics drawable(const Measured& measured) {
+  const RepeatStatistics& all = measured.statistics;
+  return std::isfinite(all.mean) && std::isfinite(all.half_width) ? all : RepeatStatistics();
 }
 
 }  // namespace straggler

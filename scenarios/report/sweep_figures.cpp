@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -62,9 +61,7 @@ class SweepFigures {
 
   std::string titled(const std::string& what, const ChartPlan& plan, const std::vector<std::size_t>& facet) const {
     const std::string where = facet_name(view_, plan, facet);
-    std::string title = where.empty() ? what : what + " (" + where + ")";
-    title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
-    return title;
+    return capital(where.empty() ? what : what + " (" + where + ")");
   }
 
   std::vector<std::string> series_names() const { return plan_.series ? axis(*plan_.series).labels : std::vector<std::string>{""}; }
@@ -116,21 +113,20 @@ class SweepFigures {
   }
 
   /// Which values of other axes have pictures, where not all of them have.
-  std::string chosen_text(const ChartPlan& plan) const {
-    std::string text;
+  void add_chosen(const ChartPlan& plan, std::vector<std::string>& sentences) const {
     for (const std::size_t facet : plan.facets)
       if (const std::size_t count = axis(facet).labels.size(); chosen_values(axis(facet)).size() < count)
-        text += fmt::format(" Of the {} values of {} the smallest, the middle and the largest are drawn.", count, axis(facet).title);
-    return text;
+        sentences.push_back(
+            fmt::format("Of the {} values of {} the smallest, the middle and the largest are drawn.", count, axis(facet).title));
   }
 
   /// `first`: of several pictures.
   void add_curves(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown, bool first) {
-    std::string note =
-        view_.most_repeats() > 1 ? "Bars are 95 % intervals of the mean; a hollow mark: some repeats missed the target." : "";
-    if (first) note += chosen_text(plan);
+    std::vector<std::string> notes;
+    if (view_.most_repeats() > 1) notes.emplace_back("Bars are 95 % intervals of the mean; a hollow mark: some repeats missed the target.");
+    if (first) add_chosen(plan, notes);
     figures_.push_back(figure_of(titled(shown.title + " over " + axis(*plan.x).title, plan, facet),
-                                 note.starts_with(' ') ? note.substr(1) : note, line_chart(plan, facet, shown)));
+                                 fmt::format("{}", fmt::join(notes, " ")), line_chart(plan, facet, shown)));
   }
 
   void add_speed_up(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown) {

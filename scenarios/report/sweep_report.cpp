@@ -8,6 +8,7 @@
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/run_sheets.hpp"
+#include "scenarios/report/said_words.hpp"
 #include "scenarios/report/sweep_figures.hpp"
 #include "scenarios/report/units.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
@@ -32,12 +33,9 @@ std::string axes_text(const SweepView& view) {
   return text;
 }
 
-std::string asked(const SweepView& view, const std::vector<std::string>& scenario) {
+std::string asked(const SweepView& view, const std::string& scenario) {
   const std::size_t groups = view.outcome().groups.size(), finished = view.settings().size(), points = view.outcome().rows.size();
-  std::string base;
-  for (const std::string& line : scenario)
-    if (line.starts_with("name: ")) base = line.substr(6);
-  std::string text = base.empty() ? std::string("A scenario") : "Scenario " + base;
+  std::string text = scenario.empty() ? std::string("A scenario") : "Scenario " + scenario;
   const std::string axes = axes_text(view);
   text += axes.empty() ? " in one setting" : " in " + fmt::format("{} settings: {}", groups, axes);
   text += fmt::format("; {} {}{}.", points, points == 1 ? "run" : "runs",
@@ -115,7 +113,7 @@ std::string table(const SweepView& view, const RunSheets& sheets, const std::vec
   for (const ReportAxis& axis : view.axes()) head.push_back(axis.title);
   const std::size_t words = head.size();
   head.emplace_back("runs");
-  const bool finished = endings_of(view.outcome()).all_finished();
+  const bool finished = Endings::of(view.outcome().rows).all_finished();
   if (!finished) head.emplace_back("outcome");
   for (const Column& column : columns) head.emplace_back(column.title);
   std::vector<std::string> busiest, links;
@@ -134,7 +132,7 @@ std::string table(const SweepView& view, const RunSheets& sheets, const std::vec
     for (const Column& column : columns) {
       const RepeatStatistics value = view.statistics(setting, column.key);
       const bool target = std::string_view(column.key) == "time_to_target_s";
-      row.push_back(value.count > 0 || target ? value_text(value, setting.rows.size(), column.text) : std::string("\u2013"));
+      row.push_back(value.count > 0 || target ? mean_text(value, setting.rows.size(), column.text, page_mean) : std::string("\u2013"));
     }
     if (any) row.push_back(busiest[rows.size()].empty() ? std::string("\u2013") : busiest[rows.size()]);
     rows.push_back(std::move(row));
@@ -150,15 +148,15 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const Descri
                                                                     const SweepOutcome& outcome) {
   const SweepView view(columns, outcome, description.seedless());
   const ChartPlan plan = plan_of(view);
-  const std::vector<std::string> names = description.all(Described::sweep), scenario = description.all(Described::point_scenario);
-  const std::string name = names.empty() ? "Sweep" : names.front();
-  std::string body = fmt::format("<h1>{}</h1>\n", xml_text(name)) + html_paragraph(asked(view, scenario));
+  const std::vector<std::string> scenario = description.all(Described::point_scenario);
+  const std::string name = description.has(Described::sweep) ? description.one(Described::sweep) : "Sweep";
+  std::string body = fmt::format("<h1>{}</h1>\n", xml_text(name)) + html_paragraph(asked(view, description.one(Described::scenario)));
   std::vector<std::pair<std::string, std::string>> files(1);
   const std::vector<std::string> sentences = findings(view, plan);
   if (sentences.empty()) {
     body += html_paragraph("No point is finished.");
   } else {
-    body += "<h2>What came out</h2>\n" + html_list(sentences, "findings") + html_paragraph(view.metric().why + " " + interval_words, "dim");
+    body += "<h2>Results</h2>\n" + html_list(sentences, "findings") + html_paragraph(view.metric().why + " " + interval_words, "dim");
     const std::vector<ShownSetting> shown = shown_settings(view);
     const RunSheets sheets(shown, setting_looks(shown));
     const std::vector<Figure> figures = sweep_figures(view, plan, sheets), curves = learning(view, sheets, shown);

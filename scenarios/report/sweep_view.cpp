@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "scenarios/report/axis_title.hpp"
+#include "scenarios/report/said_words.hpp"
 #include "scenarios/results/run_sketch.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/verdict.hpp"
@@ -140,7 +141,7 @@ Endings SweepView::endings(const ReportSetting& setting) const {
 
 std::string SweepView::text(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const {
   const bool any = std::ranges::any_of(setting.rows, [](const SweepRow* row) { return is_finished(row->fields); });
-  return any ? value_text(statistics(setting, key), setting.rows.size(), text) : endings(setting).outcomes();
+  return any ? mean_text(statistics(setting, key), setting.rows.size(), text, page_mean) : endings(setting).outcomes();
 }
 
 RepeatStatistics SweepView::statistics(const ReportSetting& setting, const std::string& key) const {
@@ -244,14 +245,6 @@ std::vector<std::vector<std::size_t>> SweepView::workloads() const {
     all[at->second].push_back(i);
   }
   return all;
-}
-
-std::string value_text(const RepeatStatistics& statistics, std::size_t repeats, std::string (*text)(double)) {
-  if (statistics.count == 0) return repeats > 1 ? fmt::format("missed (0 of {})", repeats) : std::string("missed");
-  std::string out = text(statistics.mean);
-  if (statistics.count > 1 && statistics.half_width > 0) out += " ± " + text(statistics.half_width);
-  if (statistics.count < repeats) out += fmt::format(" ({} of {})", statistics.count, repeats);
-  return out;
 }
 
 }  // namespace straggler

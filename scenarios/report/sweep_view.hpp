@@ -1,4 +1,4 @@
-// A sweep as its report looks at it: axes of numbers and of words, settings, and one metric by which settings are compared.
+// View of a sweep for its report: axes of numbers and of words, settings, and one metric by which settings are compared.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -72,7 +72,7 @@ class SweepView {
   std::map<std::int64_t, double> values(const ReportSetting& setting, const std::string& key) const;
   /// How the runs of a setting ended.
   Endings endings(const ReportSetting& setting) const;
-  /// The setting's mean as value_text() has it; "diverged" and the like where no run finished.
+  /// The setting's mean as pages put it; "diverged" and the like where no run finished.
   std::string text(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const;
   RepeatStatistics statistics(const ReportSetting& setting, const std::string& key) const;
   RepeatStatistics metric_of(std::size_t setting) const { return statistics(settings_[setting], metric_.key); }
@@ -108,8 +108,5 @@ class SweepView {
   ReportMetric metric_;
   bool seedless_;
 };
-
-/// "12.3 s", "12.3 s ± 0.4 s", "12.3 s ± 0.4 s (3 of 5)", "missed (0 of 5)"; with one repeat "missed".
-std::string value_text(const RepeatStatistics& statistics, std::size_t repeats, std::string (*text)(double));
 
 }  // namespace straggler

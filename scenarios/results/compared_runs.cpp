@@ -16,6 +16,8 @@ bool timing_alone(const RunResult& run) {
          std::none_of(run.thresholds.begin(), run.thresholds.end(), reached);
 }
 
+std::string baseline(const RunResult& run) { return run.scheme == "ssgd" ? "synchronous SGD" : ""; }
+
 std::optional<SpeedUps> speed_ups_of(const Comparison& comparison) {
   const RunResult& reference = comparison.runs[comparison.reference];
   SpeedUps speed_ups;

@@ -12,7 +12,7 @@ struct Comparison {
   std::vector<RunResult> runs;
   std::vector<std::string> labels;  // [runs], distinct: the names, or the folders where names repeat
   std::vector<double> thresholds;   // of all runs, targets included; ascending
-  /// The first synchronous run (scheme ssgd), else the first: of those that finished and, if any has them, have accuracies.
+  /// The first run of a baseline, else the first: of those that finished and, if any has them, have accuracies.
   std::size_t reference = 0;
   /// The deciding accuracy: the target that all runs had, if at least one reached it; otherwise the highest threshold that every run has
   /// and at least one reached; failing that, the highest that at least one reached. None: no run reached any, or they do not compare. Runs
@@ -30,6 +30,9 @@ struct Comparison {
 
 /// Run without the math: it has no accuracies.
 bool timing_alone(const RunResult& run);
+
+/// What comparisons call a run that they measure others against; empty: they do not.
+std::string baseline(const RunResult& run);
 
 /// The row of `run` for that threshold; null if the run does not have it.
 const ThresholdResult* find_threshold(const RunResult& run, double threshold);

@@ -10,6 +10,7 @@
 #include "scenarios/results/predictions.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/verdict.hpp"
+#include "scenarios/statistics/better.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -37,7 +38,7 @@ std::size_t reference_of(const Comparison& comparison) {
     std::optional<std::size_t> first;
     for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
       if (!eligible(comparison.runs[i]) || !(unfinished || is_finished(comparison.runs[i].outcome))) continue;
-      if (comparison.runs[i].scheme == "ssgd") return i;
+      if (!baseline(comparison.runs[i]).empty()) return i;
       if (!first) first = i;
     }
     if (first) return *first;
@@ -192,7 +193,7 @@ void note_chance(Comparison& comparison) {
   }
   if (seeds.size() < 2) return;
   const bool one_seed = std::ranges::all_of(seeds, [](const auto& scheme) { return scheme.second.size() == 1; });
-  const char* const chance = "one seed of each scheme cannot tell chance from a difference";
+  const std::string chance = chance_words(" of each scheme");
   const std::string rate =
       rates.size() == 1 ? fmt::format("one learning rate for all, {}, may suit one scheme better", number_text(*rates.begin())) : "";
   if (one_seed && !rate.empty())

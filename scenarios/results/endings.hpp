@@ -17,6 +17,14 @@ Learned learned_of(const std::vector<SummaryField>& fields);
 
 class Endings {
  public:
+  /// Of runs that have `fields`, the scalars of their summaries; those without any have failed, and are left out.
+  template <class Runs>
+  static Endings of(const Runs& runs) {
+    Endings endings;
+    for (const auto& run : runs)
+      if (!run.fields.empty()) endings.add(run.fields);
+    return endings;
+  }
   /// A run, by the scalars of its summary.
   void add(const std::vector<SummaryField>& fields);
   /// A run of which only the outcome is known.

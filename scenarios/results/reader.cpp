@@ -47,42 +47,31 @@ Scalar scalar_of(const Json& value, const fs::path& file, const std::string& key
       fmt::format("{}: {} is {}; it must be a number, a text or null", file.string(), in_quotes(key), shortened(value.dump(), 60)));
 }
 
-/// The scalars of summary.json, each looked up with the type that it must have.
-class SummaryFile {
- public:
-  explicit SummaryFile(fs::path path) : path_(std::move(path)), fields_(read_summary(path_)) {}
-  std::string text(const char* key) const {
-    const Scalar& value = find(key);
-    if (!value.text()) wrong(key, value, "text");
-    return *value.text();
-  }
-  double number(const char* key) const {
-    const Scalar& value = find(key);
-    if (!value.is_number()) wrong(key, value, "a number");
-    return *value.number();
-  }
-  Outcome outcome() const {
-    const auto outcome = outcome_of(fields_);
-    if (!outcome) wrong("outcome", find("outcome"), "an outcome of this version; run the scenario again with this version");
-    return *outcome;
-  }
-  const std::vector<SummaryField>& fields() const { return fields_; }
-  std::optional<double> number_or_null(const char* key) const { return find(key).is_none() ? std::nullopt : std::optional(number(key)); }
-
- private:
-  const Scalar& find(const char* key) const {
-    const auto at = std::find_if(fields_.begin(), fields_.end(), [&](const SummaryField& each) { return each.key == key; });
-    if (at == fields_.end())
-      throw ResultsError(fmt::format("{}: key '{}' is missing; run the scenario again with this version", path_.string(), key));
+/// Requires the scalars that comparisons read, each of its type, or none where it may not apply. Throws ResultsError.
+void check_summary(const fs::path& file, const std::vector<SummaryField>& fields) {
+  const auto find = [&](const std::string& key) -> const Scalar& {
+    const auto at = std::ranges::find(fields, key, &SummaryField::key);
+    if (at == fields.end())
+      throw ResultsError(fmt::format("{}: key '{}' is missing; run the scenario again with this version", file.string(), key));
     return at->value;
-  }
-  [[noreturn]] void wrong(const char* key, const Scalar& value, const char* wanted) const {
-    throw ResultsError(fmt::format("{}: '{}' is {}; it must be {}", path_.string(), key, shortened(value.json(), 60), wanted));
-  }
-
-  fs::path path_;
-  std::vector<SummaryField> fields_;
-};
+  };
+  const auto require = [&](const std::string& key, bool right, const char* wanted) {
+    if (!right)
+      throw ResultsError(fmt::format("{}: '{}' is {}; it must be {}", file.string(), key, shortened(find(key).json(), 60), wanted));
+  };
+  for (const char* const key : {"name", "scheme"}) require(key, find(key).text() != nullptr, "text");
+  find("outcome");
+  require("outcome", outcome_of(fields).has_value(), "an outcome of this version; run the scenario again with this version");
+  for (const char* const key : {"workers", "simulated_seconds", "updates", "samples", "bytes_sent"})
+    require(key, find(key).is_number(), "a number");
+  std::vector<std::string> keys{"epochs",          "samples_per_second", "final_test_accuracy",
+                                "target_accuracy", "staleness_mean",     "staleness_max"};
+  for (const PhaseRow& row : phase_rows) keys.push_back(share_key(row.phase));
+  if (!scalar_of(fields, "compression_ratio").is_none()) keys.emplace_back("compression_ratio");
+  if (!scalar_of(fields, "target_accuracy").is_none())
+    keys.insert(keys.end(), {"time_to_target_s", "last_below_target_s", "updates_to_target", "samples_to_target", "bytes_to_target"});
+  for (const std::string& key : keys) require(key, find(key).is_none() || find(key).is_number(), "a number");
+}
 
 std::vector<ThresholdResult> read_thresholds(const fs::path& path) {
   const ResultTable table(path, std::numeric_limits<std::uintmax_t>::max());
@@ -115,25 +104,20 @@ std::string kind_text(const Kind& kind) {
   return text;
 }
 
-/// [groups] mean share of idle time; a group without a row has -1. Empty: no such table, or one of too many workers to read for a sentence.
+/// As IdleOfGroups has it. Empty: no such table, or one of too many workers to read for a sentence.
 std::vector<double> idle_of_groups(const fs::path& file, std::size_t groups) {
   std::error_code error;
   if (!fs::exists(file, error)) return {};
   try {
     const ResultTable table(file);
     if (table.large()) return {};
-    std::vector<double> shares(groups, 0), counts(groups, 0), computed(groups, 0), wasted(groups, 0);
+    IdleOfGroups idle(groups);
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const auto number = [&](const char* column) { return table.number(row, column).value_or(0); };
       const auto of = static_cast<std::size_t>(number("group"));
-      if (of >= groups || number("total_s") <= 0) continue;
-      shares[of] += number("idle_s") / number("total_s");
-      computed[of] += number("compute_s") / number("total_s");
-      wasted[of] += number("wasted_s") / number("total_s");
-      ++counts[of];
+      if (of < groups) idle.add(of, number("idle_s"), number("compute_s"), number("wasted_s"), number("total_s"));
     }
-    for (std::size_t g = 0; g < groups; ++g) shares[g] = counts[g] > 0 ? idle_if_used(shares[g] / counts[g], computed[g], wasted[g]) : -1;
-    return shares;
+    return idle.shares();
   } catch (const ResultsError&) {
     return {};
   }
@@ -158,17 +142,13 @@ void add_workload(RunResult& run, const Scenario* known) {
 }
 
 /// The target is one threshold more, unless it is listed.
-void add_target(const SummaryFile& summary, RunResult& run) {
+void add_target(RunResult& run) {
   if (!run.target_accuracy) return;
+  const auto value = [&](const char* key) { return scalar_of(run.summary, key).number(); };
   for (const ThresholdResult& row : run.thresholds)
     if (row.threshold == *run.target_accuracy) return;
-  ThresholdResult row{*run.target_accuracy,
-                      summary.number_or_null("time_to_target_s"),
-                      summary.number_or_null("last_below_target_s"),
-                      summary.number_or_null("updates_to_target"),
-                      std::nullopt,
-                      summary.number_or_null("samples_to_target"),
-                      summary.number_or_null("bytes_to_target")};
+  ThresholdResult row{*run.target_accuracy, value("time_to_target_s"),  value("last_below_target_s"), value("updates_to_target"),
+                      std::nullopt,         value("samples_to_target"), value("bytes_to_target")};
   run.thresholds.push_back(row);
 }
 
@@ -226,6 +206,33 @@ bool has_losses(const fs::path& folder) {
   return false;
 }
 
+RunResult result_of(const std::vector<SummaryField>& fields) {
+  const auto value = [&](std::string_view key) { return scalar_of(fields, key).number(); };
+  const auto text = [&](std::string_view key) {
+    const std::string* const text = scalar_of(fields, key).text();
+    return text ? *text : std::string();
+  };
+  RunResult run;
+  run.scheme = text("scheme");
+  run.name = scalar_of(fields, "name").text() ? text("name") : run.scheme;
+  run.outcome = outcome_of(fields).value_or(Outcome::completed);
+  run.workers = value("workers").value_or(0);
+  run.simulated_seconds = value("simulated_seconds").value_or(0);
+  run.updates = value("updates").value_or(0);
+  run.epochs = value("epochs");
+  run.samples = value("samples").value_or(0);
+  run.bytes_sent = value("bytes_sent").value_or(0);
+  run.samples_per_second = value("samples_per_second");
+  run.final_test_accuracy = value("final_test_accuracy");
+  run.target_accuracy = value("target_accuracy");
+  for (const PhaseRow& row : phase_rows) run.shares[row.phase] = value(share_key(row.phase));
+  run.staleness_mean = value("staleness_mean");
+  run.staleness_max = value("staleness_max");
+  run.compression_ratio = value("compression_ratio");
+  run.summary = fields;
+  return run;
+}
+
 RunResult read_run_result(const fs::path& folder, const Scenario* scenario) {
   std::error_code error;
   if (!fs::exists(folder, error))
@@ -238,31 +245,14 @@ RunResult read_run_result(const fs::path& folder, const Scenario* scenario) {
                                    part ? "summary.json is missing, so the results are not complete; run the scenario again"
                                         : "is not a result folder: it has no summary.json; name the result folder of a run"));
   }
-  const SummaryFile summary(folder / "summary.json");
-  RunResult run;
+  const std::vector<SummaryField> fields = read_summary(folder / "summary.json");
+  check_summary(folder / "summary.json", fields);
+  RunResult run = result_of(fields);
   run.folder = folder;
-  run.name = summary.text("name");
-  run.scheme = summary.text("scheme");
-  run.outcome = summary.outcome();
   run.real = is_real_run(folder);
   run.with_math = has_losses(folder);
-  run.workers = summary.number("workers");
-  run.simulated_seconds = summary.number("simulated_seconds");
-  run.updates = summary.number("updates");
-  run.epochs = summary.number_or_null("epochs");
-  run.samples = summary.number("samples");
-  run.bytes_sent = summary.number("bytes_sent");
-  run.samples_per_second = summary.number_or_null("samples_per_second");
-  run.final_test_accuracy = summary.number_or_null("final_test_accuracy");
-  run.target_accuracy = summary.number_or_null("target_accuracy");
-  for (const PhaseRow& row : summary_phases) run.shares[row.phase] = summary.number_or_null(share_key(row.phase).c_str());
-  run.staleness_mean = summary.number_or_null("staleness_mean");
-  run.staleness_max = summary.number_or_null("staleness_max");
-  run.summary = summary.fields();
-  if (std::ranges::any_of(run.summary, [](const SummaryField& field) { return field.key == "compression_ratio"; }))
-    run.compression_ratio = summary.number_or_null("compression_ratio");
   run.thresholds = read_thresholds(folder / "thresholds.csv");
-  add_target(summary, run);
+  add_target(run);
   add_workload(run, scenario);
   std::sort(run.thresholds.begin(), run.thresholds.end(), [](const auto& a, const auto& b) { return a.threshold < b.threshold; });
   return run;

@@ -44,6 +44,9 @@ struct RunResult {
 /// no file, not a JSON object, or a value that is no scalar.
 std::vector<SummaryField> read_summary(const std::filesystem::path& file);
 
+/// From the scalars of a summary alone; those that are not among `fields` are 0 or none. Without a name it has that of its scheme.
+RunResult result_of(const std::vector<SummaryField>& fields);
+
 /// `scenario`: that of the folder, if it has been read; null: it is read from there. Throws ResultsError: not a result folder, a file that
 /// is missing, or one that is malformed (with the place).
 RunResult read_run_result(const std::filesystem::path& folder, const Scenario* scenario = nullptr);

@@ -138,27 +138,9 @@ RunSketch read_sketch(const std::string& text) {
 }
 
 RunResult result_of(const std::vector<SummaryField>& fields, const RunSketch& sketch) {
-  const auto value = [&](std::string_view key) { return scalar_of(fields, key).number(); };
-  RunResult run;
-  if (const std::string* const text = scalar_of(fields, "scheme").text()) run.scheme = *text;
-  run.name = run.scheme;
-  run.outcome = outcome_of(fields).value_or(Outcome::completed);
+  RunResult run = result_of(fields);
   run.with_math = !sketch.curve.empty();
-  run.workers = value("workers").value_or(0);
-  run.simulated_seconds = value("simulated_seconds").value_or(0);
-  run.updates = value("updates").value_or(0);
-  run.epochs = value("epochs");
-  run.samples = value("samples").value_or(0);
-  run.bytes_sent = value("bytes_sent").value_or(0);
-  run.samples_per_second = value("samples_per_second");
-  run.final_test_accuracy = value("final_test_accuracy");
-  run.target_accuracy = value("target_accuracy");
-  for (const PhaseRow& row : phase_rows) run.shares[row.phase] = value(share_key(row.phase));
-  run.staleness_mean = value("staleness_mean");
-  run.staleness_max = value("staleness_max");
-  run.compression_ratio = value("compression_ratio");
   run.waited_for = sketch.waited_for;
-  run.summary = fields;
   run.thresholds = sketch.thresholds;
   return run;
 }
@@ -191,6 +173,13 @@ RunResult mean_of(const std::vector<RunResult>& runs) {
     if (all.waited_for.empty()) all.waited_for = run.waited_for;
   all.summary.clear();
   return all;
+}
+
+std::optional<RunResult> mean_result(const std::vector<StudyRun>& runs) {
+  std::vector<RunResult> results;
+  for (const StudyRun& run : runs)
+    if (!run.fields.empty()) results.push_back(result_of(run.fields, read_sketch(run.sketch)));
+  return results.empty() ? std::nullopt : std::optional(mean_of(results));
 }
 
 }  // namespace straggler

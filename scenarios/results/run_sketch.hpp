@@ -34,18 +34,19 @@ std::string written(const RunSketch& sketch);
 /// The inverse; of an empty text an empty sketch. Throws ResultsError if the text is damaged.
 RunSketch read_sketch(const std::string& text);
 
-/// A point of a sweep as comparisons see a run. It has no folder; scalars that are not among `fields` are 0 or none.
+/// A point of a sweep as comparisons see a run. It has no folder.
 RunResult result_of(const std::vector<SummaryField>& fields, const RunSketch& sketch);
 /// Repeats of one setting as one result: means over the runs that finished (if none did, over all) and have a value, times to an accuracy
 /// over those that reached it. At least one run.
 RunResult mean_of(const std::vector<RunResult>& runs);
-/// The same of runs that have `fields` and a `sketch`; those without fields have failed. None: all have.
-template <class Runs>
-std::optional<RunResult> mean_result(const Runs& runs) {
-  std::vector<RunResult> results;
-  for (const auto& run : runs)
-    if (!run.fields.empty()) results.push_back(result_of(run.fields, read_sketch(run.sketch)));
-  return results.empty() ? std::nullopt : std::optional(mean_of(results));
-}
+
+/// A run of a search or a race, which leaves no folder.
+struct StudyRun {
+  std::uint64_t seed = 0;
+  std::vector<SummaryField> fields;  // empty: it failed
+  std::string sketch = {};           // as `written`; empty: there is none
+};
+/// mean_of() those that did not fail. None: all have.
+std::optional<RunResult> mean_result(const std::vector<StudyRun>& runs);
 
 }  // namespace straggler

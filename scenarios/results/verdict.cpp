@@ -23,9 +23,9 @@ std::string amount(double ratio) {
   return fmt::format("{:.2g} % {}", 100 * std::abs(ratio - 1), ratio > 1 ? "more" : "fewer");
 }
 
-/// "1.42 times as fast as", "3.1 % faster than"; ratio > 1.
-std::string beats(double ratio, const char* many, const char* more) {
-  return ratio >= 1.1 ? fmt::format("{:.3g} times as {} as", ratio, many) : fmt::format("{:.2g} % {} than", 100 * (ratio - 1), more);
+/// "1.42 times as TIMES", "3.1 % MORE"; ratio > 1.
+std::string beats(double ratio, const char* times, const char* more) {
+  return ratio >= 1.1 ? fmt::format("{:.3g} times as {}", ratio, times) : fmt::format("{:.2g} % {}", 100 * (ratio - 1), more);
 }
 
 /// Mean worker time per sample spent in a phase, over the whole run.
@@ -61,6 +61,17 @@ std::string where(const RunResult& a, const RunResult& b) {
 struct Parts {
   double samples = 1, rate = 1;  // needed; handled per second
   std::string need, speed;       // in words
+
+  bool fewer() const { return samples < 1 / level_ratio; }
+  bool faster() const { return rate > level_ratio; }
+  /// Neither makes a difference.
+  bool level() const { return !fewer() && !faster(); }
+  /// After "it": first what makes it sooner.
+  std::string words() const {
+    if (faster() && (!fewer() || rate >= 1 / samples))
+      return fmt::format("{}{} {}", speed, samples > level_ratio ? ", although it" : " and", need);
+    return fmt::format("{}{} {}", need, fewer() && rate < 1 / level_ratio ? ", although it" : " and", speed);
+  }
 };
 
 std::optional<Parts> parts_of(const RunResult& a, const RunResult& b, double threshold) {
@@ -97,7 +108,7 @@ class Sentence {
   std::string called(std::size_t i) const {
     const std::string& label = comparison_.labels[i];
     const std::string& scheme = run(i).scheme;
-    if (scheme == "ssgd") return fmt::format("synchronous SGD ('{}')", label);
+    if (const std::string known = baseline(run(i)); !known.empty()) return fmt::format("{} ('{}')", known, label);
     return label == scheme ? fmt::format("'{}'", label) : fmt::format("'{}' ({})", label, scheme);
   }
 
@@ -124,10 +135,10 @@ class Sentence {
     return !timing_alone(run(i)) && find_threshold(run(i), *comparison_.deciding) != nullptr;
   }
 
-  /// The run that the winner is compared with: the synchronous run, or the next best. A winner has an opponent.
+  /// The run that the winner is compared with: that of a baseline, or the next best. A winner has an opponent.
   std::size_t opponent() const {
     const std::size_t winner = *comparison_.winner, reference = comparison_.reference;
-    if (run(winner).scheme != "ssgd" && run(reference).scheme == "ssgd" && contends(reference)) return reference;
+    if (baseline(run(winner)).empty() && !baseline(run(reference)).empty() && contends(reference)) return reference;
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < comparison_.runs.size(); ++i)
       if (i != winner && contends(i) && (!best || standing(i) > standing(*best))) best = i;
@@ -181,7 +192,10 @@ class Sentence {
     return fmt::format("No run wins: only {} finished.", called(only));
   }
 
-  static std::string with_comma(const std::string& reason) { return reason.empty() ? reason : ", " + reason; }
+  std::string reason(const RunResult& a, const RunResult& b) const {
+    const auto parts = parts_of(a, b, *comparison_.deciding);
+    return !parts ? std::string() : fmt::format(" {}{}.", parts->level() ? "It " : "The reason: it ", parts->words());
+  }
 
   std::string by_throughput() const {
     if (!comparison_.winner) return "No run wins: none handled a sample.";
@@ -195,7 +209,7 @@ class Sentence {
       return fmt::format("Nobody wins: {} and {} handle the same {} samples per second ({}).", called(winner), called(other),
                          readable_number(rate_a), timing_caveat);
     return fmt::format("{} wins on speed: {} samples per second, {} {} with {}{} ({}).", called(winner), readable_number(rate_a),
-                       beats(rate_a / rate_b, "many", "more"), called(other), readable_number(rate_b), where(a, b), timing_caveat);
+                       beats(rate_a / rate_b, "many as", "more than"), called(other), readable_number(rate_b), where(a, b), timing_caveat);
   }
 
   std::string by_accuracy() const {
@@ -206,14 +220,13 @@ class Sentence {
       if (*theirs == mine)
         return fmt::format("Nobody wins: {} and {} both reach {} in {}.", called(winner), called(other), goal, readable_seconds(mine));
       if (mine <= 0)
-        return fmt::format("{} wins: it has {} from the start, {} after {}.", called(winner), goal, called(other),
+        return fmt::format("{} wins. It has {} from the start, {} after {}.", called(winner), goal, called(other),
                            readable_seconds(*theirs));
-      return fmt::format("{} wins: it reaches {} in {}, {} {} ({}){}.", called(winner), goal, readable_seconds(mine),
-                         beats(*theirs / mine, "fast", "faster"), called(other), readable_seconds(*theirs),
-                         with_comma(why_sooner(run(winner), run(other), *comparison_.deciding)));
+      return fmt::format("{} wins. It reaches {} in {}; {} needs {}, {}.{}", called(winner), goal, readable_seconds(mine), called(other),
+                         readable_seconds(*theirs), beats(*theirs / mine, "long", "longer"), reason(run(winner), run(other)));
     }
-    return fmt::format("{} wins: it reaches {} in {}, {}.", called(winner), goal, readable_seconds(mine),
-                       why_missed(run(winner), run(other), *comparison_.deciding, called(other)));
+    return fmt::format("{} wins. It reaches {} in {}, which {} {}.", called(winner), goal, readable_seconds(mine), called(other),
+                       how_missed(run(winner), run(other), *comparison_.deciding));
   }
 
   const Comparison& comparison_;
@@ -223,13 +236,7 @@ class Sentence {
 
 std::string why_sooner(const RunResult& a, const RunResult& b, double threshold) {
   const auto parts = parts_of(a, b, threshold);
-  if (!parts) return {};
-  const auto& [samples, rate, need, speed] = *parts;
-  if (rate > level_ratio && samples < 1 / level_ratio)
-    return rate >= 1 / samples ? fmt::format("because it {} and {}", speed, need) : fmt::format("because it {} and {}", need, speed);
-  if (rate > level_ratio) return fmt::format("because it {}{} {}", speed, samples > level_ratio ? ", although it" : " and", need);
-  if (samples < 1 / level_ratio) return fmt::format("because it {}{} {}", need, rate < 1 / level_ratio ? ", although it" : " and", speed);
-  return fmt::format("as it {} and {}", need, speed);
+  return parts ? (parts->level() ? "as it " : "because it ") + parts->words() : std::string();
 }
 
 std::string why_faster(const RunResult& a, const RunResult& b) {
@@ -243,17 +250,17 @@ std::string both_parts(const RunResult& a, const RunResult& b, double threshold)
   return parts ? fmt::format("{} and {}", parts->speed, parts->need) : std::string();
 }
 
-std::string why_missed(const RunResult& a, const RunResult& b, double threshold, const std::string& b_name) {
+std::string how_missed(const RunResult& a, const RunResult& b, double threshold) {
   if (!is_finished(b.outcome)) {
     const ThresholdResult* const before = find_threshold(b, threshold);
     if (before && before->seconds)
-      return fmt::format("which {} did after {}, before it {}", b_name, readable_seconds(*before->seconds), how_it_ended(b.outcome));
-    return fmt::format("which {} does not: it {}", b_name, how_it_ended(b.outcome));
+      return fmt::format("did after {}, before it {}", readable_seconds(*before->seconds), how_it_ended(b.outcome));
+    return fmt::format("does not: it {}", how_it_ended(b.outcome));
   }
   const ThresholdResult& got = *find_threshold(a, threshold);
   const bool cut_short = b.simulated_seconds < *got.seconds;
-  std::string out = fmt::format("which {} {} {}", b_name, cut_short ? "had not, when its run ended after only" : "does not in",
-                                readable_seconds(b.simulated_seconds));
+  std::string out =
+      fmt::format("{} {}", cut_short ? "had not, when its run ended after only" : "does not in", readable_seconds(b.simulated_seconds));
   if (b.final_test_accuracy) out += fmt::format(" (it ends at {})", percent(*b.final_test_accuracy));
   const std::optional<double> needed = got.samples;
   if (!needed || *needed <= 0) return out;

@@ -18,9 +18,9 @@ std::string why_faster(const RunResult& a, const RunResult& b);
 /// Both parts of a time to the accuracy, whoever is first: "handles 3 % more samples per second (…) and needs 3 % more samples". Empty: not
 /// known.
 std::string both_parts(const RunResult& a, const RunResult& b, double threshold);
-/// Of `a`, which reaches the accuracy, and `b`, which does not, or did not finish: "which B does not in 30 s (it ends at 84 %), having
-/// handled …", "which B does not: it diverged".
-std::string why_missed(const RunResult& a, const RunResult& b, double threshold, const std::string& b_name);
+/// Of `a`, which reaches the accuracy, and `b`, which does not, or did not finish, after "which B ": "does not in 30 s (it ends at 84 %),
+/// having handled …", "does not: it diverged".
+std::string how_missed(const RunResult& a, const RunResult& b, double threshold);
 
 /// The caveat of a comparison of speeds.
 inline constexpr const char* timing_caveat = "timing only: whether it learns as much from a sample is not known";

@@ -4,28 +4,30 @@
 
 namespace straggler {
 
-double idle_if_used(double idle, double computed, double wasted) { return wasted > computed ? -1 : idle; }
+void IdleOfGroups::add(std::size_t group, double idle, double computed, double wasted, double total) {
+  if (total <= 0) return;
+  Sums& sums = groups_[group];
+  sums.idle += idle / total;
+  sums.computed += computed / total;
+  sums.wasted += wasted / total;
+  ++sums.workers;
+}
+
+std::vector<double> IdleOfGroups::shares() const {
+  std::vector<double> shares;
+  for (const Sums& sums : groups_) shares.push_back(sums.workers > 0 && sums.wasted <= sums.computed ? sums.idle / sums.workers : -1);
+  return shares;
+}
 
 std::vector<double> idle_of_groups(const RunRecord& record) {
-  struct Shares {
-    double idle = 0, computed = 0, wasted = 0, workers = 0;
-  };
-  std::vector<Shares> groups(record.group_devices.size());
+  IdleOfGroups groups(record.group_devices.size());
   for (std::size_t worker = 0; worker < record.worker_groups.size(); ++worker) {
     const TimeSplit& split = record.workers[worker].split;
-    const Time total = split.total();
-    if (total == Time()) continue;
-    const auto share = [&](Phase phase) { return static_cast<double>(split[phase].ticks()) / static_cast<double>(total.ticks()); };
-    Shares& of = groups[record.worker_groups[worker]];
-    of.idle += share(Phase::idle);
-    of.computed += share(Phase::compute);
-    of.wasted += share(Phase::wasted);
-    ++of.workers;
+    const auto ticks = [](Time time) { return static_cast<double>(time.ticks()); };
+    groups.add(record.worker_groups[worker], ticks(split[Phase::idle]), ticks(split[Phase::compute]), ticks(split[Phase::wasted]),
+               ticks(split.total()));
   }
-  std::vector<double> idle;
-  for (const Shares& of : groups)
-    idle.push_back(of.workers > 0 ? idle_if_used(of.idle / of.workers, of.computed / of.workers, of.wasted / of.workers) : -1);
-  return idle;
+  return groups.shares();
 }
 
 std::string waited_for(const Scenario& scenario, const std::vector<double>& idle) {

@@ -28,7 +28,7 @@ WordVectors read_word_vectors(const fs::path& path) {
         fmt::format("{}: holds no word vectors (input.weight, a row for each word); give a run of model skipgram", model.string()));
   if (!fs::exists(words, error))
     throw DataError(
-        fmt::format("{}: no such file; the words of {} must lie beside it, as the run left them", words.string(), model.string()));
+        fmt::format("{}: no such file; the words of {} must be in the same folder, as the run wrote them", words.string(), model.string()));
   WordVectors vectors;
   vectors.vocabulary = read_vocabulary(words);
   if (vectors.vocabulary.size() != at->shape[0])

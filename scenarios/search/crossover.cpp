@@ -48,13 +48,7 @@ std::vector<AxisValue> CrossoverSearch::next() const {
 }
 
 void CrossoverSearch::tell(AxisValue at, Measured first, Measured second) {
-  ComparedPoint point;
-  point.value = number_of(at);
-  point.at = std::move(at);
-  point.difference = paired_difference(first, second);
-  point.winner = ahead_of(first, second, maximize_);
-  point.verdict = judge(std::vector{first.contender(), second.contender()}, {.maximize = maximize_, .exact = first.exact && second.exact});
-  point.measured = {std::move(first), std::move(second)};
+  ComparedPoint point = ComparedPoint::of(std::move(at), {std::move(first), std::move(second)}, maximize_);
   points_.emplace(point.value, std::move(point));
 }
 
@@ -68,7 +62,7 @@ bool CrossoverSearch::told_from(const std::vector<ComparedPoint>& points, std::s
 }
 
 Crossing CrossoverSearch::crossing(const std::vector<ComparedPoint>& points, std::size_t above) const {
-  Crossing out{above - 1, above, above - 1, above, false};
+  Crossing out{above - 1, above, above - 1, above, false, true, middle_of(spec_.along, points[above - 1].at, points[above].at)};
   const bool unclear = points[above - 1].unclear() || points[above].unclear();
   while (out.unclear_from > 0 && points[out.unclear_from].unclear() && points[out.unclear_from - 1].unclear()) --out.unclear_from;
   while (out.unclear_to + 1 < points.size() && points[out.unclear_to].unclear() && points[out.unclear_to + 1].unclear()) ++out.unclear_to;
@@ -90,12 +84,7 @@ AxisValue middle_of(const Setting& along, const AxisValue& below, const AxisValu
   return along.value((along.share(below.yaml) + along.share(above.yaml)) / 2);
 }
 
-Winner ahead_of(const Measured& first, const Measured& second, bool maximize) {
-  const Contender a = first.contender(), b = second.contender();
-  return is_ahead(a, b, maximize) ? Winner::first : is_ahead(b, a, maximize) ? Winner::second : Winner::neither;
-}
-
-bool crossover_goes_on(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
+bool can_resume_crossover(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
   const CrossoverSpec& spec = *search.crossover;
   Trials trials(search.sweep, options, spec.metric, pool);
   check_ends(trials, spec);
@@ -106,29 +95,25 @@ bool crossover_goes_on(const SearchFile& search, const Trials::Options& options,
   return trials.any_finished(first);
 }
 
-CrossoverOutcome run_crossover(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
+SearchOutcome run_crossover(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
   const CrossoverSpec& spec = *search.crossover;
   Trials trials(search.sweep, options, spec.metric, pool);
   check_ends(trials, spec);
-  CrossoverOutcome outcome;
-  outcome.metric = trials.metric();
-  std::vector<CrossoverSearch> groups(trials.groups().size(), CrossoverSearch(spec, outcome.metric.maximize));
-  while (!outcome.interrupted) {
+  std::vector<CrossoverSearch> groups(trials.groups().size(), CrossoverSearch(spec, trials.metric().maximize));
+  while (!trials.interrupted()) {
     std::vector<Trial> wanted;
     for (std::size_t group = 0; group < groups.size(); ++group)
       for (const AxisValue& at : groups[group].next())
         for (const AxisValue& one : spec.between) wanted.push_back(trial_at(spec, group, one, at));
     if (wanted.empty()) break;
     std::vector<Measured> measured = trials.run(wanted);
-    outcome.interrupted = trials.interrupted();
-    for (std::size_t i = 0; i < wanted.size() && !outcome.interrupted; i += 2)
+    for (std::size_t i = 0; i < wanted.size() && !trials.interrupted(); i += 2)
       groups[wanted[i].group].tell(wanted[i].set[1].second, std::move(measured[i]), std::move(measured[i + 1]));
   }
-  for (std::size_t group = 0; group < groups.size(); ++group) outcome.groups.push_back(groups[group].finish(trials.groups()[group].labels));
-  outcome.failures = trials.failures();
-  outcome.endings = trials.endings();
-  outcome.runs = trials.runs();
-  outcome.timing_runs = trials.timing_runs();
+  SearchOutcome outcome = SearchOutcome::of(search);
+  trials.report_to(outcome);
+  for (std::size_t group = 0; group < groups.size(); ++group)
+    outcome.crossed.push_back(groups[group].finish(trials.groups()[group].labels));
   return outcome;
 }
 

@@ -85,7 +85,7 @@ void check_ends(Trials& trials, const std::vector<Setting>& over) {
 
 }  // namespace
 
-bool find_goes_on(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
+bool can_resume_find(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
   const FindSpec& spec = *search.find;
   Trials trials(search.sweep, options, spec.metric, pool);
   check_ends(trials, spec.over);
@@ -96,23 +96,23 @@ bool find_goes_on(const SearchFile& search, const Trials::Options& options, Poin
   return trials.any_finished(first);
 }
 
-FindOutcome run_find(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
+SearchOutcome run_find(const SearchFile& search, const Trials::Options& options, PointPool& pool) {
   const FindSpec& spec = *search.find;
   Trials trials(search.sweep, options, spec.metric, pool);
   check_ends(trials, spec.over);
-  FindOutcome outcome;
-  outcome.metric = trials.metric();
+  const bool maximize = trials.metric().maximize;
+  std::vector<FoundGroup> groups;
   std::vector<BoxSearch> searches;
   for (const SweepGroup& group : trials.groups()) {
-    outcome.groups.push_back({group.labels, {}, {}, false});
+    groups.push_back({group.labels, {}, {}, false});
     searches.emplace_back(spec.over, spec.budget, trials.seed());
   }
-  for (std::size_t batch = 0; !outcome.interrupted; ++batch) {
+  for (std::size_t batch = 0; !trials.interrupted(); ++batch) {
     std::vector<Trial> wanted;
     std::vector<FoundPoint> points;
     for (std::size_t group = 0; group < searches.size(); ++group) {
-      const std::vector<FoundPoint>& tried = outcome.groups[group].points;
-      const auto best = best_of(tried, outcome.metric.maximize);
+      const std::vector<FoundPoint>& tried = groups[group].points;
+      const auto best = best_of(tried, maximize);
       for (std::vector<double>& shares : searches[group].next(best ? std::optional(tried[*best].shares) : std::nullopt)) {
         wanted.push_back(trial_at(group, spec.over, shares));
         FoundPoint point{{}, std::move(shares), batch, {}};
@@ -122,22 +122,19 @@ FindOutcome run_find(const SearchFile& search, const Trials::Options& options, P
     }
     if (wanted.empty()) break;
     std::vector<Measured> measured = trials.run(wanted);
-    outcome.interrupted = trials.interrupted();
-    for (std::size_t i = 0; i < wanted.size() && !outcome.interrupted; ++i) {
+    for (std::size_t i = 0; i < wanted.size() && !trials.interrupted(); ++i) {
       points[i].measured = std::move(measured[i]);
-      outcome.groups[wanted[i].group].points.push_back(std::move(points[i]));
+      groups[wanted[i].group].points.push_back(std::move(points[i]));
     }
   }
   for (std::size_t group = 0; group < searches.size(); ++group) {
-    FoundGroup& found = outcome.groups[group];
+    FoundGroup& found = groups[group];
     found.exhaustive = searches[group].exhaustive();
-    if (const auto best = best_of(found.points, outcome.metric.maximize))
-      found.best = standing(found.points, *best, spec.over, outcome.metric.maximize);
+    if (const auto best = best_of(found.points, maximize)) found.best = standing(found.points, *best, spec.over, maximize);
   }
-  outcome.failures = trials.failures();
-  outcome.endings = trials.endings();
-  outcome.runs = trials.runs();
-  outcome.timing_runs = trials.timing_runs();
+  SearchOutcome outcome = SearchOutcome::of(search);
+  trials.report_to(outcome);
+  outcome.found = std::move(groups);
   return outcome;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scenarios/search/search.hpp"
+#include "scenarios/search/search_outcome.hpp"
 #include "scenarios/search/trials.hpp"
 
 namespace straggler {
@@ -40,42 +41,8 @@ class BoxSearch {
   bool exhaustive_ = false, ended_ = false;
 };
 
-struct FoundPoint {
-  std::vector<AxisValue> values;  // [settings]
-  std::vector<double> shares;
-  std::size_t batch = 0;
-  Measured measured;
-};
-
-/// The best of a group, relative to the other tried points.
-struct FoundBest {
-  std::size_t point = 0;
-  std::vector<int> edge;  // by setting: -1 nothing smaller was tried, 1 nothing greater, 0 it lies between others, or has no order
-  /// Points that are not significantly worse, the best among them; with one run each, those within `level_ratio` of it.
-  std::vector<std::size_t> as_good;
-  std::vector<std::size_t> open = {};   // of these: too few repeats
-  std::vector<NarrowLead> narrow = {};  // points that are worse than the best, by less than 10 %
-  bool one_run = false;                 // of each, and the seed matters: nothing can be tested
-};
-
-struct FoundGroup {
-  std::vector<std::string> labels;  // of the axes
-  std::vector<FoundPoint> points;   // in the order in which they were tried
-  std::optional<FoundBest> best;    // none: no point has a value
-  bool exhaustive = false;
-};
-
-struct FindOutcome {
-  Metric metric;
-  std::vector<FoundGroup> groups;
-  std::vector<std::string> failures;
-  Endings endings;
-  std::size_t runs = 0, timing_runs = 0;
-  bool interrupted = false;
-};
-
 /// Whether any of the points that it begins with is finished already. Throws ScenarioErrors.
-bool find_goes_on(const SearchFile& search, const Trials::Options& options, PointPool& pool);
-FindOutcome run_find(const SearchFile& search, const Trials::Options& options, PointPool& pool);
+bool can_resume_find(const SearchFile& search, const Trials::Options& options, PointPool& pool);
+SearchOutcome run_find(const SearchFile& search, const Trials::Options& options, PointPool& pool);
 
 }  // namespace straggler

@@ -37,19 +37,16 @@ bool more_is_better(const std::string& metric) {
   return among(metric, {"samples_per_second", "final_test_accuracy", "final_train_accuracy", "compute_fraction", "overlap_fraction"});
 }
 
-std::string metric_text(const std::string& metric, double value) {
-  return metric.ends_with("_s") || metric.ends_with("_seconds") ? readable_seconds(value) : readable_number(value);
+std::string (*metric_text(const std::string& metric))(double) {
+  return metric.ends_with("_s") || metric.ends_with("_seconds") ? readable_seconds : readable_number;
 }
 
 Measured Measured::of(std::vector<std::optional<double>> values, bool exact) {
   Measured out;
   out.exact = exact;
-  std::vector<double> there;
-  for (const auto& value : values)
-    if (value) there.push_back(*value);
+  out.statistics = statistics_of(values);
+  out.reached = out.statistics.count;
   out.values = std::move(values);
-  out.reached = there.size();
-  out.statistics = statistics_of(there);
   return out;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/results/summary.hpp"
+#include "scenarios/results/run_sketch.hpp"
 #include "scenarios/schema/errors.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "scenarios/statistics/better.hpp"
@@ -29,31 +29,23 @@ std::optional<double> threshold_of(const std::string& metric);
 bool metric_needs_math(const std::string& metric);
 /// More of it is better, by default.
 bool more_is_better(const std::string& metric);
-/// For people.
-std::string metric_text(const std::string& metric, double value);
-
-/// A run of the search.
-struct MeasuredRun {
-  std::uint64_t seed = 0;
-  std::vector<SummaryField> fields;
-  std::string sketch;  // as in FinishedPoint
-};
+/// How people read its values.
+std::string (*metric_text(const std::string& metric))(double);
 
 /// Results of the repeats of one setting. A repeat without a value (it missed the target, did not finish, or failed) counts as worse than
 /// any with one.
 struct Measured {
   std::vector<std::optional<double>> values;  // by repeat
   std::size_t reached = 0;
-  RepeatStatistics statistics;         // of the repeats that have a value
-  bool exact = false;                  // the metric does not depend on the seed
-  std::vector<MeasuredRun> runs = {};  // repeats that did not fail
+  RepeatStatistics statistics;      // of the repeats that have a value
+  bool exact = false;               // the metric does not depend on the seed
+  std::vector<StudyRun> runs = {};  // repeats that did not fail
 
   static Measured of(std::vector<std::optional<double>> values, bool exact = false);
   Contender contender() const { return contender_of(values); }
 };
 
-/// For display.
-/// a - b, repeat by repeat (alike in seed, so in luck), of the repeats where both have a value.
+/// a - b, repeat by repeat (paired by seed), of the repeats where both have a value.
 RepeatStatistics paired_difference(const Measured& a, const Measured& b);
 
 }  // namespace straggler

@@ -252,7 +252,7 @@ void read_more(Section& top, SearchFile& search, const Sweep& sweep) {
   top.find("find");
   top.find("crossover");
   if (find && crossover) {
-    top.problem("crossover", "is there beside find, but a file has one search; write the other into a file of its own");
+    top.problem("crossover", "cannot be combined with find; put one of them in a separate file");
     return;
   }
   if ((find || crossover) && sweep.until) top.problem("until_ci", "works with axes only; a search has a fixed number of repeats");

@@ -114,7 +114,7 @@ AxisValue Setting::value(double share) const {
 double Setting::share(const std::string& yaml) const {
   if (!choices_.empty()) {
     const auto at = std::find_if(choices_.begin(), choices_.end(), [&](const AxisValue& each) { return each.yaml == yaml; });
-    if (at == choices_.end()) throw std::invalid_argument("is none of the choices");
+    if (at == choices_.end()) throw std::invalid_argument("is not one of the choices");
     return (static_cast<double>(at - choices_.begin()) + 0.5) / static_cast<double>(choices_.size());
   }
   const double value = end_of("value", yaml).value;

@@ -47,13 +47,13 @@ void Trials::settle_metric(const Scenario& scenario) {
   }
   if (options_.timing_only && metric_needs_math(metric_.name))
     refuse_metric(metric_.name +
-                  " needs the math that timing-only leaves out; remove --timing-only, or take a metric such as samples_per_second");
+                  " needs the math that timing-only leaves out; remove --timing-only, or use a metric such as samples_per_second");
   if (metric_.name.ends_with("target_s") || metric_.name.ends_with("_to_target")) {
     if (!stop.target_accuracy)
       refuse_metric(metric_.name + " needs a target, and the scenario has none; set training.stop.target_accuracy");
   } else if (const auto threshold = threshold_of(metric_.name)) {
     if (std::find(thresholds.begin(), thresholds.end(), *threshold) == thresholds.end())
-      refuse_metric(metric_.name + " is of a threshold that the scenario does not have; add " + format_number(*threshold) +
+      refuse_metric(metric_.name + " refers to a threshold that the scenario does not list; add " + format_number(*threshold) +
                     " to training.evaluate.thresholds");
   }
 }
@@ -83,6 +83,14 @@ PointRequest Trials::request(const Trial& trial, std::int64_t repeat) const {
   return request;
 }
 
+void Trials::report_to(SearchOutcome& outcome) const {
+  outcome.metric = metric_;
+  outcome.failures = failures_;
+  outcome.runs = runs_;
+  outcome.timing_runs = timing_runs_;
+  outcome.interrupted = interrupted();
+}
+
 bool Trials::exact(const Trial& trial) const {
   const Scenario scenario = reader_.read(group_of(trial), 0);
   return timing_alone(scenario) && !timing_depends_on_seed(scenario);
@@ -108,12 +116,11 @@ std::vector<Measured> Trials::run(const std::vector<Trial>& trials) {
   std::vector<Measured> all;
   for (std::size_t trial = 0; trial < trials.size(); ++trial) {
     std::vector<std::optional<double>> values(repeats);
-    std::vector<MeasuredRun> runs;
+    std::vector<StudyRun> runs;
     for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
       PointOutcome& outcome = outcomes[trial * repeats + repeat];
       if (!outcome.failure.empty()) failures_.push_back(outcome.failure);
       if (!outcome.result) continue;
-      endings_.add(outcome.result->fields);
       if (is_finished(outcome.result->fields)) values[repeat] = scalar_of(outcome.result->fields, metric_.name).number();
       runs.push_back({outcome.seed, std::move(outcome.result->fields), std::move(outcome.result->sketch)});
     }

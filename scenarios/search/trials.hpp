@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/results/endings.hpp"
-#include "scenarios/search/metric.hpp"
+#include "scenarios/search/search_outcome.hpp"
 #include "scenarios/search/space.hpp"
 #include "scenarios/sweep/point_pool.hpp"
 #include "scenarios/sweep/sweep.hpp"
@@ -43,11 +42,8 @@ class Trials {
   /// The scenario's seed, for the search's random draws.
   std::uint64_t seed() const { return seed_; }
   bool interrupted() const { return pool_.interrupted(); }
-  const std::vector<std::string>& failures() const { return failures_; }
-  /// Of the runs so far that did not fail.
-  const Endings& endings() const { return endings_; }
-  std::size_t runs() const { return runs_; }
-  std::size_t timing_runs() const { return timing_runs_; }
+  /// The metric, and what is said of the runs.
+  void report_to(SearchOutcome& outcome) const;
 
  private:
   SweepGroup group_of(const Trial& trial) const;
@@ -67,7 +63,6 @@ class Trials {
   std::vector<SweepGroup> groups_;
   std::uint64_t seed_ = 0;
   std::vector<std::string> failures_;
-  Endings endings_;
   std::size_t runs_ = 0, timing_runs_ = 0;
 };
 

@@ -58,14 +58,10 @@ void correct(Verdict& verdict, TestFamily family) {
   }
 }
 
-/// "6.1 %", below 10 % as written.
+/// "6.1 %"; "almost 10 %" where two digits would round it up to that.
 std::string readable_lead(double by) {
-  std::string text;
-  for (int digits = 2; digits <= 17; ++digits) {
-    text = fmt::format("{:.{}g}", 100 * by, digits);
-    if (1 + std::stod(text) / 100 < notable_ratio) break;
-  }
-  return text + " %";
+  const auto percent = [](double share) { return fmt::format("{:.2g} %", 100 * share); };
+  return (percent(by) == percent(notable_ratio - 1) ? "almost " : "") + percent(by);
 }
 
 const std::string& less_than_notable() {
@@ -167,17 +163,26 @@ std::string alike_words(const std::string& ahead, const std::vector<std::string>
 
 std::string narrow_words(double by) { return "differs by " + readable_lead(by) + less_than_notable(); }
 
-std::string narrow_words(const std::vector<NarrowLead>& narrow, const std::vector<std::string>& labels) {
+Said narrow_said(const std::vector<NarrowLead>& narrow, const std::vector<Said>& names) {
   constexpr std::size_t most = 3;
-  std::vector<std::string> parts;
-  for (const NarrowLead& each : narrow) {
-    if (parts.size() == most) {
-      parts.push_back(fmt::format("{} more", narrow.size() - most));
-      break;
-    }
-    parts.push_back(labels[each.contender] + (parts.empty() ? " differs by " : " by ") + readable_lead(each.by));
-  }
-  return parts.empty() ? std::string() : listed(parts) + less_than_notable();
+  std::vector<Said> parts;
+  for (std::size_t i = 0; i < std::min(narrow.size(), most); ++i)
+    parts.push_back(Said(names[narrow[i].contender]).add((i == 0 ? " differs by " : " by ") + readable_lead(narrow[i].by)));
+  if (narrow.size() > most) parts.push_back({fmt::format("{} more", narrow.size() - most)});
+  return parts.empty() ? Said() : joined(parts, " and ").add(less_than_notable());
+}
+
+std::string narrow_words(const std::vector<NarrowLead>& narrow, const std::vector<std::string>& names) {
+  return plain(narrow_said(narrow, {names.begin(), names.end()}));
+}
+
+std::string chance_words(const char* of, const char* from) { return fmt::format("one seed{} cannot tell chance from {}", of, from); }
+
+std::string readable_p(double p) {
+  if (p < 1e-4) return "< 0.0001";
+  const auto text = [](double each) { return fmt::format("{:.3g}", each); };
+  const bool exact = p == family_wise_error || text(p) != text(family_wise_error);
+  return exact ? text(p) : (p < family_wise_error ? "< " : "> ") + text(family_wise_error);
 }
 
 std::string sentence(const Verdict& verdict, const std::vector<std::string>& labels) {

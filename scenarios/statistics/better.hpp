@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "scenarios/statistics/pair_test.hpp"
+#include "scenarios/statistics/said.hpp"
 
 namespace straggler {
 
@@ -93,11 +94,16 @@ std::string sentence(const Verdict& verdict, const std::vector<std::string>& lab
 std::string pair_words(const PairVerdict& pair, const std::vector<std::string>& labels);
 /// "differs by 6.1 %, less than 10 %"
 std::string narrow_words(double by);
-/// "ssgd differs by 6.1 %, local by 8.2 % and 2 more, less than 10 %": the first three. Empty: there are none.
-std::string narrow_words(const std::vector<NarrowLead>& narrow, const std::vector<std::string>& labels);
+/// "ssgd differs by 6.1 %, local by 8.2 % and 2 more, less than 10 %": the first three. Empty: there are none. `names`: of the contenders.
+Said narrow_said(const std::vector<NarrowLead>& narrow, const std::vector<Said>& names);
+std::string narrow_words(const std::vector<NarrowLead>& narrow, const std::vector<std::string>& names);
 /// "no difference between asgd, fedavg and local"; "no difference between asgd and each of fedavg and local", who may differ.
 std::string alike_words(const std::string& ahead, const std::vector<std::string>& alike, bool all_alike);
 inline constexpr const char *no_difference = "no difference", *too_few_seeds = "too few seeds to tell",
                             *nobody_reached = "nobody reached it";
+/// "one seed cannot tell chance from a difference"; `of`: of what there is one seed, with a blank before it.
+std::string chance_words(const char* of = "", const char* from = "a difference");
+/// Three digits, or on which side of the level at which it is judged it lies: "0.0432", "< 0.05".
+std::string readable_p(double p);
 
 }  // namespace straggler

@@ -15,10 +15,9 @@
 #include <optional>
 #include <vector>
 
-namespace straggler {
+#include "scenarios/statistics/statistics.hpp"
 
-/// The metric in each run; none: the run missed it, or failed.
-using RunValues = std::vector<std::optional<double>>;
+namespace straggler {
 
 enum class TestKind : std::uint8_t {
   paired_t,

@@ -1,5 +1,7 @@
 #include "scenarios/statistics/statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
@@ -20,8 +22,20 @@ RepeatStatistics statistics_of(const std::vector<double>& values) {
   return out;
 }
 
-std::string half_width_note(const std::string& text) {
-  return text.find(" +- ") == std::string::npos ? "" : "+-: half of the 95 % confidence interval of the mean (Student's t)\n";
+RepeatStatistics statistics_of(const RunValues& values) {
+  std::vector<double> known;
+  for (const auto& value : values)
+    if (value) known.push_back(*value);
+  return statistics_of(known);
+}
+
+std::string mean_text(const RepeatStatistics& statistics, std::size_t runs, std::string (*text)(double), const MeanStyle& style) {
+  const std::string count = fmt::format(" ({} of {})", statistics.count, runs);
+  if (statistics.count == 0) return !style.missed ? "-" : runs > 1 ? "missed" + count : "missed";
+  std::string out = text(statistics.mean);
+  if (statistics.count > 1 && (style.zero_widths || statistics.half_width > 0)) out += style.sign + text(statistics.half_width);
+  if (statistics.count < runs || (style.count_all && runs > 1)) out += count;
+  return out;
 }
 
 }  // namespace straggler

@@ -10,6 +10,7 @@ namespace {
 
 /// Beginnings of the lines of each part, in the order of Described; none begins with another one.
 constexpr std::string_view beginnings[] = {"sweep: ",
+                                           "scenario: ",
                                            "scenario of the first point: ",
                                            "axis ",
                                            "repeats: ",
@@ -59,6 +60,11 @@ std::vector<std::string> Description::all(Described about) const {
   for (const DescribedFact& fact : facts_)
     if (fact.about == about) texts.push_back(fact.text);
   return texts;
+}
+
+std::string Description::one(Described about) const {
+  const auto fact = std::ranges::find(facts_, about, &DescribedFact::about);
+  return fact == facts_.end() ? std::string() : fact->text;
 }
 
 bool Description::has(Described about) const {

@@ -12,7 +12,8 @@ namespace straggler {
 /// The subject of a fact.
 enum class Described : std::uint8_t {
   sweep,            // its name
-  point_scenario,   // a line of the first point's scenario, as YAML
+  scenario,         // the name of the first point's scenario
+  point_scenario,   // a line of that scenario, as YAML
   axis,             // "PATH: YAML", of one value
   repeats,          // of each setting
   timing,           // `seedless_timing`, or no such fact
@@ -55,6 +56,8 @@ class Description {
   bool operator==(const Description&) const = default;
   /// The texts of all facts about this, in order.
   std::vector<std::string> all(Described about) const;
+  /// The text of the first one; empty without one.
+  std::string one(Described about) const;
   bool has(Described about) const;
   /// The seed changes the timing of no setting.
   bool seedless() const { return has(Described::timing); }

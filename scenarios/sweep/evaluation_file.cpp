@@ -96,7 +96,8 @@ struct EvaluationFile::Open {
     if (others(database) > 0)
       throw ResultsError(database.file().string() + ": is a database, but not a store; name another file with --store");
     if (found > layout)
-      throw ResultsError(database.file().string() + ": the store is of a later version of this program; name another file with --store");
+      throw ResultsError(database.file().string() +
+                         ": the store was written by a newer version of straggler; name another file with --store");
     database.run(
         "DROP TABLE IF EXISTS evaluations; DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS floats; DROP TABLE IF EXISTS clock;");
     database.run(tables);

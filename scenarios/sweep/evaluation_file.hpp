@@ -30,7 +30,7 @@ class EvaluationFile final : public TrajectoryStore {
  public:
   static constexpr std::uint64_t default_cap = std::uint64_t{512} << 20;  // bytes
   static constexpr int default_patience_ms = 10'000;
-  /// Told, once, why the file cannot be used and that things go on without it.
+  /// Called once with the reason if the file becomes unusable; the run continues in memory.
   using Tell = std::function<void(const std::string&)>;
 
   /// With `tell` nothing here throws ResultsError: if the file cannot be used (any more), known and new values are kept in memory.

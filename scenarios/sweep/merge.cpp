@@ -38,7 +38,7 @@ struct Shards {
 
 void refuse_search(const std::filesystem::path& file, const Description& description) {
   if (!description.is_search()) return;
-  throw ResultsError(file.string() + ": is of a search, whose answer is in " + (description.has(Described::find) ? "find" : "crossover") +
+  throw ResultsError(file.string() + ": holds a search; its answer is in " + (description.has(Described::find) ? "find" : "crossover") +
                      ".csv; name folders of sweeps over axes alone, which have points.csv");
 }
 

@@ -117,7 +117,9 @@ Description describe(const Sweep& sweep, const std::vector<std::string>& more) {
   description.add(Described::sweep, sweep.name);
   const PointReader reader(sweep, more);
   const std::vector<SweepGroup> groups = groups_of(sweep);
-  description.add_lines(Described::point_scenario, write_scenario(reader.read(groups.front(), 0)));
+  const Scenario first = reader.read(groups.front(), 0);
+  description.add(Described::scenario, first.name);
+  description.add_lines(Described::point_scenario, write_scenario(first));
   for (const Axis& axis : sweep.axes)
     for (std::size_t i = 0; i < axis.paths.size(); ++i)
       for (const auto& values : axis.values) description.add(Described::axis, axis.paths[i] + ": " + values[i].yaml);
@@ -126,7 +128,7 @@ Description describe(const Sweep& sweep, const std::vector<std::string>& more) {
   return description;
 }
 
-bool sweep_goes_on(const Sweep& sweep, const SweepOptions& options, const PointPool& pool) {
+bool can_resume(const Sweep& sweep, const SweepOptions& options, const PointPool& pool) {
   const SweepPlan plan(sweep, options);
   for (std::size_t index = 0; index < plan.size(); ++index)
     if (pool.has_finished(plan.request(index))) return true;

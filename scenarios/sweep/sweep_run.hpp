@@ -39,7 +39,7 @@ struct SweepOutcome {
 };
 
 /// Whether any of its points is finished already. Throws ScenarioErrors.
-bool sweep_goes_on(const Sweep& sweep, const SweepOptions& options, const PointPool& pool);
+bool can_resume(const Sweep& sweep, const SweepOptions& options, const PointPool& pool);
 
 /// Every point that would be run at least, in order. The request is good until `act` returns. Throws ScenarioErrors.
 void each_point(const Sweep& sweep, const SweepOptions& options, const std::function<void(const PointRequest&)>& act);

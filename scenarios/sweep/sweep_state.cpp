@@ -34,13 +34,6 @@ std::int64_t own_birth() {
   return known.first == ::getpid() ? known.second : birth(::getpid());  // after a fork another
 }
 
-/// A line a field: key, kind, value as files have it; none of them holds a tab or a line end.
-std::string text_of(const std::vector<SummaryField>& fields) {
-  std::string text;
-  for (const SummaryField& field : fields) text += field.key + '\t' + name_of(field.value.kind()) + '\t' + field.value.written() + '\n';
-  return text;
-}
-
 /// The kind of a scalar; earlier versions wrote 0 for none, 1 for any number, 2 for text.
 Scalar::Kind kind_of(const std::string& name, const std::string& written) {
   if (name == "0") return Scalar::Kind::none;
@@ -48,18 +41,6 @@ Scalar::Kind kind_of(const std::string& name, const std::string& written) {
   if (name == "2") return Scalar::Kind::text;
   if (const auto kind = scalar_kind(name)) return *kind;
   throw std::invalid_argument(in_quotes(name) + " is no kind of scalar");
-}
-
-std::vector<SummaryField> fields_of(const std::string& text) {
-  std::vector<SummaryField> fields;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find('\t'), second = line.find('\t', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string kind = line.substr(first + 1, second - first - 1), written = line.substr(second + 1);
-    fields.push_back({line.substr(0, first), Scalar::read(kind_of(kind, written), written)});
-  }
-  return fields;
 }
 
 std::string text_of(const std::vector<std::string>& labels) {
@@ -76,6 +57,25 @@ std::vector<std::string> labels_of(const std::string& text) {
 }
 
 }  // namespace
+
+// No key and no value holds a tab or a line end.
+std::string fields_text(const std::vector<SummaryField>& fields) {
+  std::string text;
+  for (const SummaryField& field : fields) text += field.key + '\t' + name_of(field.value.kind()) + '\t' + field.value.written() + '\n';
+  return text;
+}
+
+std::vector<SummaryField> fields_of_text(const std::string& text) {
+  std::vector<SummaryField> fields;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find('\t'), second = line.find('\t', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string kind = line.substr(first + 1, second - first - 1), written = line.substr(second + 1);
+    fields.push_back({line.substr(0, first), Scalar::read(kind_of(kind, written), written)});
+  }
+  return fields;
+}
 
 SweepState::SweepState(const std::filesystem::path& file, DatabaseWait wait) : SweepState(file, std::move(wait), false) {}
 
@@ -108,7 +108,7 @@ std::optional<FinishedPoint> SweepState::find(const std::string& id) {
     return ResultsError(file().string() + ": point " + id + ": " + error.what() + "; run the sweep again with --force");
   };
   try {
-    point.fields = fields_of(select.text(0));
+    point.fields = fields_of_text(select.text(0));
     read_sketch(point.sketch);  // for its errors: here its file is known
   } catch (const std::invalid_argument& error) {
     throw damaged(error);
@@ -127,7 +127,7 @@ std::string SweepState::sketch(const std::string& id) {
 
 void SweepState::record(const std::string& id, const FinishedPoint& point) {
   database_.refuse_if_gone();
-  const std::string fields = text_of(point.fields);
+  const std::string fields = fields_text(point.fields);
   Transaction transaction(database_);
   Statement insert(database_, "INSERT OR REPLACE INTO points (id, fields, wall) VALUES (?, ?, ?)");
   insert.bind(0, std::string_view(id)).bind(1, std::string_view(fields)).bind(2, point.wall_seconds).run();

@@ -41,6 +41,11 @@ struct PlannedSweep {
   bool operator==(const PlannedSweep&) const = default;
 };
 
+/// A line a field: key, kind, value as files have it. Read back, they are equal.
+std::string fields_text(const std::vector<SummaryField>& fields);
+/// Throws std::invalid_argument.
+std::vector<SummaryField> fields_of_text(const std::string& text);
+
 class SweepState {
  public:
   explicit SweepState(const std::filesystem::path& file, DatabaseWait wait = {});

@@ -40,21 +40,7 @@ Endings endings_of(const Group& group) {
   return endings;
 }
 
-std::string with_interval(const RepeatStatistics& statistics, std::size_t repeats, std::string (*text)(double)) {
-  if (statistics.count == 0) return "-";
-  std::string out = text(statistics.mean);
-  if (statistics.count > 1 && statistics.half_width > 0) out += " +- " + text(statistics.half_width);
-  if (statistics.count < repeats) out += fmt::format(" ({} of {})", statistics.count, repeats);
-  return out;
-}
-
 }  // namespace
-
-Endings endings_of(const SweepOutcome& outcome) {
-  Endings endings;
-  for (const SweepRow& row : outcome.rows) endings.add(row.fields);
-  return endings;
-}
 
 std::string points_csv(const std::vector<std::string>& columns, const SweepOutcome& outcome) {
   std::string text;
@@ -76,7 +62,7 @@ std::string groups_csv(const std::vector<std::string>& columns, const SweepOutco
   std::string text;
   for (const std::string& path : columns) text += csv_text(path) + ",";
   text += "count";
-  const bool finished = endings_of(outcome).all_finished();
+  const bool finished = Endings::of(outcome.rows).all_finished();
   if (!finished) text += ",outcome";
   const SweepScalars all(columns, outcome);
   std::vector<std::string> keys = all.keys();
@@ -108,12 +94,15 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
   for (const char* title : {"repeats", "simulated time", "samples per second", "time to target", "test accuracy"})
     rows[0].emplace_back(title);
   const SweepScalars all(columns, outcome);
+  bool widths = false;
   const auto of = [&](const Group& group, const char* key, std::string (*text)(double)) {
-    return with_interval(statistics_of(group, all, key), group.rows.size(), text);
+    const RepeatStatistics statistics = statistics_of(group, all, key);
+    widths = widths || statistics.half_width > 0;
+    return mean_text(statistics, group.rows.size(), text);
   };
   const bool speed_up = std::find(all.keys().begin(), all.keys().end(), "speed_up") != all.keys().end();
   if (speed_up) rows[0].emplace_back("scaling speed-up");
-  const Endings endings = endings_of(outcome);
+  const Endings endings = Endings::of(outcome.rows);
   if (!endings.all_finished()) rows[0].emplace_back("outcome");
   for (const Group& group : grouped(outcome)) {
     std::vector<std::string> row = outcome.groups[group.number].labels;
@@ -127,7 +116,7 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     rows.push_back(std::move(row));
   }
   std::string text = aligned(rows, columns.size());
-  text += half_width_note(text);
+  if (widths) text += half_width_note;
   for (const std::string& note : endings.notes()) text += "warning: " + note + "\n";
   return text;
 }

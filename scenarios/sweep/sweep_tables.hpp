@@ -15,8 +15,6 @@ std::string points_csv(const std::vector<std::string>& columns, const SweepOutco
 /// confidence interval of the mean) and X_count: of how many repeats, since points that did not finish are left out, and some scalars may
 /// not apply (a target that was not reached).
 std::string groups_csv(const std::vector<std::string>& columns, const SweepOutcome& outcome);
-/// How its points ended.
-Endings endings_of(const SweepOutcome& outcome);
 /// For people: a line for each group, with the deciding figures; then a warning of points that did not finish, or learned nothing.
 std::string sweep_table(const std::vector<std::string>& columns, const SweepOutcome& outcome);
 

@@ -133,7 +133,7 @@ TEST_CASE("sweep: if no number of workers is faster than one, the page does not 
   });
   const std::string text = said({"training.scheme", "cluster.workers[0].count"}, outcome);
   CHECK(has(text, "ssgd: no number of workers is faster than 1 worker.\n"));
-  CHECK(has(text, "is 4 with 4 workers, the most that were tried."));
+  CHECK(has(text, "is 4 with 4 workers (the largest count tried)."));
   CHECK_FALSE(has(text, "1 workers"));
   CHECK_FALSE(has(text, "more do not help"));
 }

@@ -164,7 +164,7 @@ TEST_CASE("shards: a folder named twice, of a search, of a race, of a run, or an
   REQUIRE(place.shell("straggler run small.yaml --timing-only --quiet --out ran").code == 0);
   check_refused(place, "sweep --merge s1 s1 --out all", "--merge: s1 is named twice; name each shard");
   check_refused(place, "sweep --merge s1 s2 ./s1/ --out all", "--merge: s1 and ./s1/ are one folder");
-  check_refused(place, "sweep --merge s1 found --out all", "found/sweep.sqlite: is of a search, whose answer is in find.csv");
+  check_refused(place, "sweep --merge s1 found --out all", "found/sweep.sqlite: holds a search; its answer is in find.csv");
   check_refused(place, "sweep --merge raced s1 --out all", "raced: holds a race, which has no shards");
   check_refused(place, "sweep --merge ran --out all", "ran: holds a run, which has no shards");
   check_refused(place, "sweep --merge s1 other --out all", "belongs to another sweep than");

@@ -1,6 +1,7 @@
 // A run that was aborted: it led races, as it ends early.
 #include <doctest/doctest.h>
 
+#include "scenarios/race/race_run.hpp"
 #include "scenarios/race/race_tables.hpp"
 #include "scenarios/report/race_page.hpp"
 #include "tests/support/crash_scenario.hpp"
@@ -27,10 +28,11 @@ TEST_CASE("race: an entrant that is aborted has no time an epoch, and the other 
   const std::vector<RunValues> times = outcome.times(reader.finishes().front());
   for (const auto& time : times[0]) CHECK_FALSE(time.has_value());
   for (const auto& time : times[1]) CHECK(time.has_value());
-  CHECK(has(race_csv(race, reader, outcome), "abort,epoch,1,missed,aborted\n"));
-  CHECK(has(race_table(race, reader, outcome), "warning: 2 of 4 runs did not finish (2 aborted)"));
-  CHECK(has(race_json(race, reader, outcome, ""), "\"aborted\""));
-  const std::string page = race_page(read_race_answer(write_answer(answer_of(race, reader, outcome, {}))), "");
+  CHECK(has(race_csv(outcome), "abort,epoch,1,missed,aborted\n"));
+  CHECK(has(race_table(outcome), "warning: 2 of 4 runs did not finish (2 aborted)"));
+  CHECK(has(race_json(outcome, ""), "\"aborted\""));
+  keep(state, outcome);
+  const std::string page = race_page(kept_race(state, ""), {});
   CHECK(has(page, ">aborted<"));
   CHECK(has(page, "did not finish"));
 }

@@ -69,9 +69,8 @@ TEST_CASE("with equal samples needed, more samples per second win, and the saved
   CHECK(comparison.winner == 0u);
   CHECK(comparison.deciding == 0.8);
   CHECK(comparison.verdict ==
-        "'nb' (nonblocking) wins: it reaches 80 % test accuracy in 10 s, 2 times as fast as synchronous SGD ('sync') (20 s), because it "
-        "handles "
-        "2 times as many samples per second (its workers idle 200 us a sample instead of 1.6 ms) and needs as many samples.");
+        "'nb' (nonblocking) wins. It reaches 80 % test accuracy in 10 s; synchronous SGD ('sync') needs 20 s, 2 times as long. The reason: "
+        "it handles 2 times as many samples per second (its workers idle 200 us a sample instead of 1.6 ms) and needs as many samples.");
   CHECK(comparison.notes.empty());
 }
 
@@ -99,8 +98,8 @@ TEST_CASE("fewer samples win although they are handled more slowly") {
   const Comparison comparison = compare({run("sync", "ssgd", 800, 10'000), run("free", "asgd", 1600, 40'000)});
   CHECK(comparison.winner == 0u);
   CHECK(comparison.verdict ==
-        "synchronous SGD ('sync') wins: it reaches 80 % test accuracy in 12.5 s, 2 times as fast as 'free' (asgd) (25 s), because it needs "
-        "75 % fewer samples, although it handles 50 % fewer samples per second.");
+        "synchronous SGD ('sync') wins. It reaches 80 % test accuracy in 12.5 s; 'free' (asgd) needs 25 s, 2 times as long. The reason: it "
+        "needs 75 % fewer samples, although it handles 50 % fewer samples per second.");
 }
 
 TEST_CASE("speed that outweighs more samples is named") {
@@ -108,7 +107,7 @@ TEST_CASE("speed that outweighs more samples is named") {
   const Comparison comparison = compare({run("sync", "ssgd", 1000, 10'000), run("free", "asgd", 3000, 15'000)});
   CHECK(comparison.winner == 1u);
   CHECK(has(comparison.verdict,
-            "in 5 s, 2 times as fast as synchronous SGD ('sync') (10 s), because it handles 3 times as many samples per second"));
+            "in 5 s; synchronous SGD ('sync') needs 10 s, 2 times as long. The reason: it handles 3 times as many samples per second"));
   CHECK(has(comparison.verdict, ", although it needs 1.5 times as many samples."));
 }
 
@@ -125,7 +124,7 @@ TEST_CASE("a synchronous run that wins is held against the next best") {
   const Comparison comparison =
       compare({run("slow", "asgd", 500, 20'000), run("sync", "ssgd", 2000, 20'000), run("next", "easgd", 1000, 20'000)});
   CHECK(comparison.winner == 1u);
-  CHECK(has(comparison.verdict, "2 times as fast as 'next' (easgd) (20 s)"));
+  CHECK(has(comparison.verdict, "; 'next' (easgd) needs 20 s, 2 times as long."));
 }
 
 TEST_CASE("without a synchronous run the first is the reference, and the next best is the one to beat") {
@@ -152,7 +151,7 @@ TEST_CASE("a run that missed the threshold loses, at any speed") {
   const Comparison comparison = compare({run("sync", "ssgd", 3000, 0), run("free", "asgd", 500, 20'000)});
   CHECK(comparison.winner == 1u);
   CHECK(comparison.verdict ==
-        "'free' (asgd) wins: it reaches 80 % test accuracy in 40 s, which synchronous SGD ('sync') does not in 100 s (it ends at 70 %), "
+        "'free' (asgd) wins. It reaches 80 % test accuracy in 40 s, which synchronous SGD ('sync') does not in 100 s (it ends at 70 %), "
         "although it "
         "handled 300000 samples where 20000 were enough.");
   const std::string table = comparison_table(comparison);
@@ -289,7 +288,7 @@ TEST_CASE("a run for timing alone among runs with accuracies is named, and not c
   CHECK(comparison.reference == 1);
   CHECK(comparison.deciding == 0.8);
   CHECK(comparison.winner == 2u);
-  CHECK(has(comparison.verdict, "2 times as fast as synchronous SGD ('sync') (20 s)"));
+  CHECK(has(comparison.verdict, "; synchronous SGD ('sync') needs 20 s, 2 times as long."));
   CHECK(noted(comparison, "'fast' was run for timing alone"));
   CHECK_FALSE(noted(comparison, "might win"));
   CHECK_FALSE(noted(comparison, "'fast' was not asked"));
@@ -319,7 +318,7 @@ TEST_CASE("the winner is compared with a run that has the threshold; one line na
   another.thresholds.clear();
   const Comparison comparison = compare({unasked, run("a", "asgd", 2000, 20'000), run("b", "easgd", 1000, 20'000), another});
   CHECK(comparison.winner == 1u);
-  CHECK(has(comparison.verdict, "2 times as fast as 'b' (easgd) (20 s)"));
+  CHECK(has(comparison.verdict, "; 'b' (easgd) needs 20 s, 2 times as long."));
   CHECK(comparison.notes == std::vector<std::string>{"'sync', 'other' were not asked for 0.8 (evaluate.thresholds)"});
 }
 
@@ -386,8 +385,8 @@ TEST_CASE("measured runs compete only with measured ones, simulated runs with si
   const RunResult a = run("a", "ssgd", 1000, 20'000), b = run("b", "asgd", 500, 20'000);
   const std::string verdict = compare({real_a, real_b, a, b}).verdict;
   CHECK(has(verdict, "'a' says 20 s to 80 % test accuracy where 'real-a' measured 20 s: as measured; 'b' says 40 s"));
-  CHECK(has(verdict, " Of the measured: 'real-b' (asgd) wins: "));
-  CHECK(has(verdict, " Of the simulated: synchronous SGD ('a') wins: "));
+  CHECK(has(verdict, " Of the measured: 'real-b' (asgd) wins. "));
+  CHECK(has(verdict, " Of the simulated: synchronous SGD ('a') wins. "));
   CHECK(compare({real_a, real_b}).winner == 1u);  // of one kind: as ever
   CHECK(has(compare({real_a, b}).verdict, "No simulated run has the scheme"));
 }

@@ -24,25 +24,26 @@ const char* const asgd_or_ssgd = R"(crossover:
 
 using Values = std::vector<std::optional<double>>;
 
+SearchOutcome crossed(const SearchFile& search, CrossoverGroup group) {
+  SearchOutcome outcome = SearchOutcome::of(search);
+  outcome.metric = {"time_to_target_s", false, true};
+  outcome.crossed = {std::move(group)};
+  return outcome;
+}
+
 /// What a crossover says of these values at 5, 50 and 500 kB/s.
 std::string said(const SearchFile& search, const std::vector<std::pair<Values, Values>>& values, bool exact = false) {
   CrossoverSearch one(*search.crossover, false);
   for (std::size_t i = 0; i < values.size(); ++i)
     one.tell(search.crossover->along.value(static_cast<double>(i) / 2), Measured::of(values[i].first, exact),
              Measured::of(values[i].second, exact));
-  CrossoverOutcome outcome;
-  outcome.metric = {"time_to_target_s", false, true};
-  outcome.groups = {one.finish({})};
-  return crossover_text(search, outcome);
+  return search_text(crossed(search, one.finish({})));
 }
 
 std::string csv(const SearchFile& search, const Values& first, const Values& second) {
   CrossoverSearch one(*search.crossover, false);
   one.tell(search.crossover->along.value(0), Measured::of(first), Measured::of(second));
-  CrossoverOutcome outcome;
-  outcome.metric = {"time_to_target_s", false, true};
-  outcome.groups = {one.finish({})};
-  return crossover_csv(search, outcome);
+  return search_csv(crossed(search, one.finish({})));
 }
 
 }  // namespace

@@ -123,13 +123,13 @@ TEST_CASE("the bandwidth at which a server overtakes a ring") {
   const Files files;
   const SearchFile search = search_of(files, clockwork_scenario, server_or_ring);
   const Searched found = run_search(search);
-  const CrossoverGroup& group = found.crossover.groups.at(0);
+  const CrossoverGroup& group = found.outcome.crossed.at(0);
   REQUIRE(group.crossings.size() == 1);
   const ComparedPoint &below = group.points[group.crossings[0].below], &above = group.points[group.crossings[0].above];
   CHECK(below.winner == Winner::second);
   CHECK(above.winner == Winner::first);
   CHECK(std::sqrt(below.value * above.value) == doctest::Approx(crossing_bandwidth).epsilon(0.03));
-  CHECK(found.crossover.timing_runs == found.crossover.runs);
+  CHECK(found.outcome.timing_runs == found.outcome.runs);
   CHECK(found.text.find("ring has the better simulated_seconds below cluster.network.link.bandwidth=") == 0);
   CHECK(found.text.find(", server above") != std::string::npos);
   CHECK(run_search(search, 3).table == found.table);
@@ -153,7 +153,7 @@ crossover:
   const double d = clockwork_bytes / 4, k = std::round(0.01 * d), p = 4, c = p * clockwork_bytes / 100e3;
   const double beta = (c - (p - 1) * clockwork_latency) / ((p - 1) * (8 * d / p - 8 * k));
   REQUIRE(beta > 0);
-  const CrossoverGroup& group = found.crossover.groups.at(0);
+  const CrossoverGroup& group = found.outcome.crossed.at(0);
   REQUIRE(group.crossings.size() == 1);
   const ComparedPoint &below = group.points[group.crossings[0].below], &above = group.points[group.crossings[0].above];
   CHECK(below.winner == Winner::second);
@@ -172,8 +172,8 @@ crossover:
   to: 10GB/s
   metric: simulated_seconds
 )"));
-  CHECK(found.crossover.groups.at(0).crossings.empty());
-  for (const ComparedPoint& point : found.crossover.groups.at(0).points) CHECK(point.winner == Winner::second);
+  CHECK(found.outcome.crossed.at(0).crossings.empty());
+  for (const ComparedPoint& point : found.outcome.crossed.at(0).points) CHECK(point.winner == Winner::second);
 }
 
 TEST_CASE("no crossing: who wins over the whole range, and by how much; for every setting of the axes") {
@@ -186,9 +186,9 @@ crossover:
   to: 4MB/s
   metric: simulated_seconds
 )"));
-  REQUIRE(found.crossover.groups.size() == 2);
-  CHECK(found.crossover.groups[0].crossings.empty());
-  CHECK(found.crossover.groups[1].crossings.empty());
+  REQUIRE(found.outcome.crossed.size() == 2);
+  CHECK(found.outcome.crossed[0].crossings.empty());
+  CHECK(found.outcome.crossed[1].crossings.empty());
   CHECK(found.text.find("latency=1ms: server has the better simulated_seconds everywhere from 1MB/s to 4MB/s") != std::string::npos);
   // A step takes 257.9 and 256.4 ms at 1 MB/s, 256.5 and 256.1 ms at 4 MB/s: the ring is ahead, there by less than half a per cent.
   CHECK(found.text.find(
@@ -199,7 +199,7 @@ crossover:
   const auto step = [](bool ring, double latency, double bandwidth) {
     return 0.256 + (ring ? 6 * (latency + clockwork_bytes / 4 / bandwidth) : 2 * (latency + 4 * clockwork_bytes / bandwidth));
   };
-  const ComparedPoint& last = found.crossover.groups[0].points.back();
+  const ComparedPoint& last = found.outcome.crossed[0].points.back();
   CHECK(-last.difference.mean == doctest::Approx(100 * (step(true, 2e-3, 4e6) - step(false, 2e-3, 4e6))).epsilon(0.02));
 }
 
@@ -214,11 +214,11 @@ TEST_CASE("with math: runs that do not change along the axis are evaluated once"
   tolerance: 20%
 )");
   const Searched found = run_search(search, 2);
-  CHECK(found.crossover.metric.name == "time_to_target_s");
-  CHECK(found.crossover.timing_runs == 0);
+  CHECK(found.outcome.metric.name == "time_to_target_s");
+  CHECK(found.outcome.timing_runs == 0);
   // Half of the runs are synchronous. They apply the same updates at every bandwidth, so that all but the first are known; until the target
   // they have as many evaluations each.
-  const CrossoverGroup& group = found.crossover.groups.at(0);
+  const CrossoverGroup& group = found.outcome.crossed.at(0);
   const std::size_t points = group.points.size();
   REQUIRE(points >= 5);
   SweepState state(":memory:");

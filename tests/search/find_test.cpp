@@ -33,13 +33,13 @@ TEST_CASE("the best number of workers is where computing less stops paying for s
   const Files files;
   const SearchFile search = search_of(files, clockwork_scenario, best_count);
   const Searched found = run_search(search);
-  const FoundGroup& group = found.find.groups.at(0);
+  const FoundGroup& group = found.outcome.found.at(0);
   CHECK(best(group).values[0].yaml == "16");
   const double step = 102400 * clockwork_per_sample / 16 + 2 * (clockwork_latency + 16 * clockwork_bytes / bandwidth);
   CHECK(best(group).measured.statistics.mean == doctest::Approx(100 * step).epsilon(0.01));
   CHECK(group.best->edge == std::vector<int>{0});
-  CHECK(found.find.runs == group.points.size());
-  CHECK(found.find.timing_runs == found.find.runs);  // the metric needs no math
+  CHECK(found.outcome.runs == group.points.size());
+  CHECK(found.outcome.timing_runs == found.outcome.runs);  // the metric needs no math
   CHECK(found.progress.evaluations == 0);
   CHECK(lines(found.table) == group.points.size() + 1);
   CHECK(found.table.starts_with("cluster.workers[0].count,batch,simulated_seconds_mean,"));
@@ -51,17 +51,17 @@ TEST_CASE("a best setting on the edge of the range gets a warning; a flat bottom
   const Searched few =
       run_search(search_of(files, clockwork_scenario,
                            "find: {metric: simulated_seconds, over: {\"cluster.workers[0].count\": {from: 1, to: 8, whole: true}}}\n"));
-  CHECK(best(few.find.groups[0]).values[0].yaml == "8");
-  CHECK(few.find.groups[0].best->edge == std::vector<int>{1});
-  CHECK(few.find.groups[0].exhaustive);
+  CHECK(best(few.outcome.found[0]).values[0].yaml == "8");
+  CHECK(few.outcome.found[0].best->edge == std::vector<int>{1});
+  CHECK(few.outcome.found[0].exhaustive);
   CHECK(few.text.find("warning: cluster.workers[0].count=8 lies on the edge of its range; widen the range upwards") != std::string::npos);
   // Of timing, the learning rate changes nothing: all are as good.
   const Searched flat = run_search(search_of(
       files, clockwork_scenario,
       "find: {metric: samples_per_second, over: {training.optimizer.learning_rate: {from: 0.01, to: 1, scale: log}}, budget: 10}\n"));
-  CHECK(flat.find.metric.maximize);
-  CHECK(flat.find.groups[0].best->as_good.size() == flat.find.groups[0].points.size());
-  CHECK(flat.find.groups[0].best->edge == std::vector<int>{0});
+  CHECK(flat.outcome.metric.maximize);
+  CHECK(flat.outcome.found[0].best->as_good.size() == flat.outcome.found[0].points.size());
+  CHECK(flat.outcome.found[0].best->edge == std::vector<int>{0});
   CHECK(flat.text.find("learning_rate from 0.01 to 1") != std::string::npos);
 }
 
@@ -71,13 +71,13 @@ TEST_CASE("within every setting of the axes; the same points and table for one j
       search_of(files, clockwork_scenario, std::string("axes: {cluster.network.link.bandwidth: [30kB/s, 480kB/s]}\n") + best_count);
   SweepState state(":memory:");
   const Searched one = run_search(search, state, 1);
-  REQUIRE(one.find.groups.size() == 2);
+  REQUIRE(one.outcome.found.size() == 2);
   // sqrt(102,400 c B / (2 b)): a quarter of the bandwidth, half as many.
-  CHECK(best(one.find.groups[0]).values[0].yaml == "8");
-  CHECK(best(one.find.groups[1]).values[0].yaml == "32");
+  CHECK(best(one.outcome.found[0]).values[0].yaml == "8");
+  CHECK(best(one.outcome.found[1]).values[0].yaml == "32");
   CHECK(run_search(search, 3).table == one.table);
   const Searched again = run_search(search, state, 2);
-  CHECK(again.progress.found == one.find.runs);
+  CHECK(again.progress.found == one.outcome.runs);
   CHECK(again.table == one.table);
   CHECK(again.text == one.text);
 }
@@ -91,7 +91,7 @@ TEST_CASE("ended at any moment, a search continues to the same table") {
   while (true) {
     const std::size_t known = state.points();
     const Searched part = run_search(search, state, 1, false, [&](const SweepProgress&) { return state.points() >= known + 5; });
-    if (!part.find.interrupted) {
+    if (!part.outcome.interrupted) {
       CHECK(part.table == expected);
       break;
     }
@@ -111,7 +111,7 @@ find:
   repeats: 2
 )");
   const Searched found = run_search(search, 2);
-  const FoundGroup& group = found.find.groups.at(0);
+  const FoundGroup& group = found.outcome.found.at(0);
   REQUIRE(group.best);
   CHECK(best(group).measured.reached == 2);
   bool one_missed = false;
@@ -120,7 +120,7 @@ find:
     one_missed = one_missed || point.measured.reached < 2;
   }
   CHECK(one_missed);  // a rate of 0.0001 learns nothing in four epochs
-  CHECK(found.find.timing_runs == 0);
+  CHECK(found.outcome.timing_runs == 0);
   CHECK(found.text.find("(2 of 2)") != std::string::npos);
 }
 

@@ -67,7 +67,7 @@ TEST_CASE("errors of a search name their place") {
   has(wrong(find_with("metric: time_to_traget_s")), "find.metric: unknown metric 'time_to_traget_s'; did you mean 'time_to_target_s'?");
   has(wrong(find_with("metric: mood")), ", time_to_ACCURACY_s");
   has(wrong(find_with("metric: time_to_target_s")), "find.metric: time_to_target_s needs a target, and the scenario has none");
-  has(wrong(find_with("metric: time_to_0.9_s")), "time_to_0.9_s is of a threshold that the scenario does not have; add 0.9");
+  has(wrong(find_with("metric: time_to_0.9_s")), "time_to_0.9_s refers to a threshold that the scenario does not list; add 0.9");
   has(wrong(find_with("budget: 0")), "find.budget: ");
   has(wrong(find_with("budget: 0")), "must be at least 1");
   has(wrong(find_with("repeats: 0")), "find.repeats: ");
@@ -83,7 +83,7 @@ TEST_CASE("errors of a search name their place") {
   has(wrong("axes: {training.batch.global: [8, 16]}\n" + find_over("{training.batch.global: {from: 8, to: 64}}")),
       "training.batch.global is varied by the axes, too");
   has(wrong(find_with("metric: simulated_seconds") + crossover_with("from: 1Gbps, to: 2Gbps")),
-      "is there beside find, but a file has one search");
+      "cannot be combined with find; put one of them in a separate file");
   has(wrong("until_ci: {relative: 2%}\n" + find_with("metric: simulated_seconds")), "until_ci: works with axes only");
   has(wrong("timing_only: true\n" + find_with("metric: final_test_loss")), "which needs the math that timing_only leaves out");
   has(wrong(find_with("metric: final_test_loss"), clockwork_scenario, true),
@@ -100,14 +100,14 @@ TEST_CASE("without the math a search takes samples per second, whether the file 
     const std::string head = by_file ? "timing_only: true\n" : "";
     SweepState state(":memory:");
     const Searched found = run_search(search_of(files, learning_scenario, head + find), state, 1, !by_file);
-    CHECK(found.find.metric.name == "samples_per_second");
-    CHECK(found.find.metric.maximize);
-    CHECK(found.find.groups.at(0).best);
+    CHECK(found.outcome.metric.name == "samples_per_second");
+    CHECK(found.outcome.metric.maximize);
+    CHECK(found.outcome.found.at(0).best);
     const Searched crossed = run_search(search_of(files, learning_scenario, head + crossover), state, 1, !by_file);
-    CHECK(crossed.crossover.metric.name == "samples_per_second");
-    CHECK(crossed.crossover.metric.maximize);
-    CHECK(crossed.crossover.timing_runs == crossed.crossover.runs);
-    for (const ComparedPoint& point : crossed.crossover.groups.at(0).points) CHECK(point.winner == Winner::first);  // nobody waits
+    CHECK(crossed.outcome.metric.name == "samples_per_second");
+    CHECK(crossed.outcome.metric.maximize);
+    CHECK(crossed.outcome.timing_runs == crossed.outcome.runs);
+    for (const ComparedPoint& point : crossed.outcome.crossed.at(0).points) CHECK(point.winner == Winner::first);  // nobody waits
   }
 }
 

@@ -2,6 +2,9 @@
 #pragma once
 #include <string>
 
+#include "scenarios/search/crossover.hpp"
+#include "scenarios/search/run_search.hpp"
+#include "scenarios/search/search_said.hpp"
 #include "scenarios/search/search_tables.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/scenarios.hpp"
@@ -44,8 +47,7 @@ inline SearchFile search_of(const Files& files, const std::string& scenario, con
 
 struct Searched {
   std::string table, text;
-  FindOutcome find;
-  CrossoverOutcome crossover;
+  SearchOutcome outcome;
   SweepProgress progress;
 };
 
@@ -55,18 +57,8 @@ inline Searched run_search(const SearchFile& search, SweepState& state, unsigned
   PoolOptions options;
   options.jobs = jobs;
   PointPool pool(options, state, &store, std::move(watch));
-  Searched out;
-  if (search.find) {
-    out.find = run_find(search, {search.find->repeats, timing_only, {}}, pool);
-    out.table = find_csv(search, out.find);
-    out.text = find_text(search, out.find);
-  } else {
-    out.crossover = run_crossover(search, {search.crossover->repeats, timing_only, {}}, pool);
-    out.table = crossover_csv(search, out.crossover);
-    out.text = crossover_text(search, out.crossover);
-  }
-  out.progress = pool.progress();
-  return out;
+  const SearchOutcome outcome = run_search(search, {timing_only, {}, {}}, pool);
+  return {search_csv(outcome), search_text(outcome), outcome, pool.progress()};
 }
 
 inline Searched run_search(const SearchFile& search, unsigned jobs = 1) {

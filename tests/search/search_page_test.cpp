@@ -4,6 +4,7 @@
 #include <limits>
 #include <tuple>
 
+#include "scenarios/report/said_words.hpp"
 #include "scenarios/report/search_page.hpp"
 #include "scenarios/report/search_words.hpp"
 #include "scenarios/results/out_file.hpp"
@@ -25,15 +26,21 @@ FoundPoint tried(const SearchFile& search, const std::vector<double>& shares, co
   return point;
 }
 
-const Description description = Description::of_lines({"sweep: a<b", "scenario of the first point: name: base", "find: whatever"});
+const Description description =
+    Description::of_lines({"sweep: a<b", "scenario: base", "scenario of the first point: name: base", "find: whatever"});
 
-/// What comes back from the state, and its page twice: as it was, and read back.
-std::string page_of(const SearchAnswer& answer) {
-  const std::string kept = write_answer(answer);
-  const SearchAnswer back = read_search_answer(kept);
-  CHECK(write_answer(back) == kept);
-  const std::string page = search_page(answer);
-  CHECK((search_page(back) == page));
+/// Its page twice: as it was, and read back from a state.
+std::string page_of(const SearchOutcome& outcome, const Description& of = description) {
+  SweepState state(":memory:");
+  state.describe(of);
+  keep(state, outcome);
+  const std::string kept = state.answer(), page = search_page(outcome, of);
+  const SearchOutcome back = kept_search(state, "");
+  CHECK((search_page(back, of) == page));
+  CHECK(search_csv(back) == search_csv(outcome));
+  CHECK(search_text(back) == search_text(outcome));
+  keep(state, back);
+  CHECK(state.answer() == kept);
   for (const char* const outside : {"http://", "https://", "url(", "@import", "<link", "src="})
     CHECK_FALSE(has(test::shown(page), outside));
   return page;
@@ -47,12 +54,12 @@ ComparedPoint compared(const SearchFile& search, double share, const Values& fir
 
 }  // namespace
 
-TEST_CASE("a search over one number: the curve of tried values, the best, those not told apart from it, those that missed") {
+TEST_CASE("a search over one number: the curve of tried values, the best, those not significantly worse, those that missed") {
   const Files files;
   const SearchFile search =
       search_of(files, clockwork_scenario,
                 "find: {metric: time_to_target_s, over: {\"cluster.workers[0].count\": {from: 1, to: 4, whole: true}}, repeats: 2}\n");
-  FindOutcome outcome;
+  SearchOutcome outcome = SearchOutcome::of(search);
   outcome.metric = {"time_to_target_s", false, true};
   outcome.runs = 8;
   FoundGroup group;
@@ -61,8 +68,8 @@ TEST_CASE("a search over one number: the curve of tried values, the best, those 
                                       std::pair(0.6, Values{10, 10}), std::pair(0.9, Values{10.05, 10.05})})
     group.points.push_back(tried(search, {share}, values));
   group.best = FoundBest{2, {0}, {2, 3}};
-  outcome.groups = {group};
-  const std::string page = page_of(answer_of(search, outcome, description));
+  outcome.found = {group};
+  const std::string page = page_of(outcome);
   CHECK(has(page, "<h1>a&lt;b</h1>"));
   CHECK(has(page, "With which workers (1 to 4) has scenario base the least time to target? 8 runs, 2 seeds for each setting."));
   CHECK(has(page, "<li>Least time to target at workers 3. 10 s (2 of 2), the least of 4 settings."));
@@ -77,7 +84,7 @@ TEST_CASE("a search over one number: the curve of tried values, the best, those 
   CHECK(has(rows, "| 3 | 3 | 10 s | the best |\n"));
   CHECK(has(rows, "| 4 | 4 | 10.1 s | no difference |\n"));
   CHECK(has(page, "<a href=\"find.csv\">"));
-  CHECK(has(search_page(answer_of(search, outcome, description), "../some results"), "<a href=\"../some%20results/find.csv\">"));
+  CHECK(has(search_page(outcome, description, "../some results"), "<a href=\"../some%20results/find.csv\">"));
 }
 
 TEST_CASE("a search among several settings has a picture of each; of choices their bests; of several groups their answers") {
@@ -87,16 +94,16 @@ find:
   metric: samples_per_second
   over: {training.optimizer.learning_rate: {from: 0.01, to: 1, scale: log}, training.scheme: [{kind: ssgd}, {kind: asgd}]}
 )");
-  FindOutcome outcome;
+  SearchOutcome outcome = SearchOutcome::of(search);
   outcome.metric = {"samples_per_second", true, true};
   for (const char* const bandwidth : {"1Mbps", "2Mbps"}) {
     FoundGroup group{{bandwidth}, {}, {}, false};
     for (const auto& [rate, scheme, value] : {std::tuple(0.0, 0.2, 5.0), std::tuple(0.5, 0.2, 7.0), std::tuple(1.0, 0.8, 3.0)})
       group.points.push_back(tried(search, {rate, scheme}, {value}));
     group.best = FoundBest{1, {0, 0}, {1}};
-    outcome.groups.push_back(std::move(group));
+    outcome.found.push_back(std::move(group));
   }
-  const std::string page = page_of(answer_of(search, outcome, description));
+  const std::string page = page_of(outcome);
   CHECK(has(page,
             "With which learning rate (0.01 to 1) and scheme (ssgd, asgd) has scenario base the most samples per second? Asked for each of "
             "2 settings "
@@ -123,16 +130,16 @@ TEST_CASE("a crossover: both curves, the stretch that holds the crossing, and th
   tolerance: 50%
   repeats: 2
 )");
-  CrossoverOutcome outcome;
+  SearchOutcome outcome = SearchOutcome::of(search);
   outcome.metric = {"time_to_target_s", false, true};
   CrossoverGroup group;
   group.points = {compared(search, 0, {40, 41}, {20, 21}), compared(search, 0.25, {21, 19}, {19, 20}),
                   compared(search, 0.5, {12, 9}, {11, 13}), compared(search, 1, {5, 6}, {std::nullopt, std::nullopt})};
   REQUIRE(group.points[0].winner == Winner::second);
   REQUIRE(group.points[2].winner == Winner::first);
-  group.crossings = {{1, 2, 1, 2, false}};
-  outcome.groups = {group};
-  const std::string page = page_of(answer_of(search, outcome, description));
+  group.crossings = {{1, 2, 1, 2, false, true, middle_of(search.crossover->along, group.points[1].at, group.points[2].at)}};
+  outcome.crossed = {group};
+  const std::string page = page_of(outcome);
   CHECK(has(page,
             "Where along bandwidth (1Mbps to 16Mbps) has scenario base the least time to target with scheme asgd, and where with ssgd?"));
   CHECK(has(page, "<li>ssgd has the better time to target below bandwidth 2.828Mbps, asgd above (they cross between 2Mbps and 4Mbps)."));
@@ -146,24 +153,29 @@ TEST_CASE("a crossover: both curves, the stretch that holds the crossing, and th
   CHECK(has(rows, "| too few seeds to tell |"));
   group.crossings[0].noisy = true;
   group.crossings[0].unclear_to = 3;
-  outcome.groups = {group};
-  CHECK(count(page_of(answer_of(search, outcome, description)), "class=\"band\"") == 2);
+  outcome.crossed = {group};
+  CHECK(count(page_of(outcome), "class=\"band\"") == 2);
 }
 
 TEST_CASE("nothing tried yet, values that are not finite, and an answer of another version") {
   const Files files;
   const SearchFile search = search_of(files, clockwork_scenario,
                                       "find: {metric: final_test_loss, over: {training.optimizer.learning_rate: {from: 0.01, to: 1}}}\n");
-  FindOutcome outcome;
+  SearchOutcome outcome = SearchOutcome::of(search);
   outcome.metric = {"final_test_loss", false, true};
   outcome.interrupted = true;
-  outcome.groups = {FoundGroup{}};
-  CHECK(has(page_of(answer_of(search, outcome, description)), "The search was interrupted"));
-  outcome.groups[0].points = {tried(search, {0.5}, {std::numeric_limits<double>::infinity()}), tried(search, {0.6}, {1})};
-  outcome.groups[0].best = FoundBest{1, {0}, {1}};
-  CHECK(has(page_of(answer_of(search, outcome, {})), "<h1>Search</h1>"));
-  for (const char* const text : {"", "{", "{\"answer\":3,\"kind\":\"search\",\"of\":{}}", "{\"answer\":1,\"kind\":\"race\",\"of\":{}}"})
-    CHECK_THROWS_AS(read_search_answer(text), ResultsError);
+  outcome.found = {FoundGroup{}};
+  CHECK(has(page_of(outcome), "The search was interrupted"));
+  outcome.found[0].points = {tried(search, {0.5}, {std::numeric_limits<double>::infinity()}), tried(search, {0.6}, {1})};
+  outcome.found[0].best = FoundBest{1, {0}, {1}};
+  CHECK(has(page_of(outcome, {}), "<h1>Search</h1>"));
+  SweepState state(":memory:");
+  for (const char* const text :
+       {"", "{", "{\"answer\":4,\"kind\":\"search\",\"described\":[],\"of\":{}}", "{\"answer\":1,\"kind\":\"search\",\"of\":{}}",
+        "{\"answer\":4,\"kind\":\"race\",\"described\":[],\"of\":{}}"}) {
+    state.keep_answer(text);
+    CHECK_THROWS_AS(kept_search(state, ""), ResultsError);
+  }
 }
 
 TEST_CASE("a page shows the last run, or there is none") {
@@ -172,7 +184,7 @@ TEST_CASE("a page shows the last run, or there is none") {
       files, clockwork_scenario, "find: {metric: samples_per_second, over: {training.batch.global: {from: 10, to: 20, whole: true}}}\n");
   const auto refused = [](SweepState& state) -> std::string {
     try {
-      kept_search_answer(state, "here");
+      kept_search(state, "here");
     } catch (const ResultsError& error) {
       return error.what();
     }
@@ -182,9 +194,9 @@ TEST_CASE("a page shows the last run, or there is none") {
   state.describe(description);
   CHECK(refused(state) ==
         "here: the search has not finished, or an earlier version ran it; run the search again: finished points are kept");
-  state.keep_answer(write_answer(answer_of(search, FindOutcome(), state.description())));
+  keep(state, SearchOutcome::of(search));
   CHECK(refused(state).empty());
-  state.keep_answer(write_answer(answer_of(search, FindOutcome(), Description::of_lines({"sweep: before"}))));
+  state.describe(Description::of_lines({"sweep: another"}));
   CHECK(refused(state) == "here: the search was changed and has not finished since; run the search again: finished points are kept");
   state.keep_answer("{}");
   CHECK(refused(state).find(

@@ -370,8 +370,8 @@ TEST_CASE("equal values without a logarithm are level; infinite ones are ranked"
 
 TEST_CASE("how far the loser is behind, in words") {
   CHECK(narrow_words(0.0612) == "differs by 6.1 %, less than 10 %");
-  CHECK(narrow_words(0.0996) == "differs by 9.96 %, less than 10 %");
-  CHECK(narrow_words(0.099996) == "differs by 9.9996 %, less than 10 %");
+  CHECK(narrow_words(0.0996) == "differs by almost 10 %, less than 10 %");
+  CHECK(narrow_words(0.099996) == "differs by almost 10 %, less than 10 %");
   const std::vector<std::string> labels{"a", "b", "c", "d", "e"};
   CHECK(narrow_words(std::vector<NarrowLead>{}, labels).empty());
   CHECK(narrow_words({{1, 0.02}, {3, 0.05}}, labels) == "b differs by 2 % and d by 5 %, less than 10 %");

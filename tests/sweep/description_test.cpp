@@ -11,6 +11,7 @@ using namespace straggler::test;
 namespace {
 
 const std::vector<std::string> kept_lines{"sweep: try",
+                                          "scenario: small",
                                           "scenario of the first point: seed: 5",
                                           "axis training.scheme: asgd",
                                           "repeats: 2",

@@ -80,11 +80,11 @@ void remove_state(const fs::path& folder, const char* state_file) {
   for (const char* const suffix : {"", "-journal", "-wal", "-shm"}) fs::remove(folder / (std::string(state_file) + suffix), ignored);
 }
 
-void take_over(SweepState& state, const PlannedResults& now, const Common& common) {
+void adopt_folder(SweepState& state, const PlannedResults& now, const Common& common) {
   const Description before = state.description();
   if (before == now.description) return;
   const DescriptionChange changed = change(now.description, before);
-  if (const std::size_t points = state.points(); points > 0 && !now.goes_on())
+  if (const std::size_t points = state.points(); points > 0 && !now.can_resume())
     throw ResultsError(
         fmt::format("{0}: holds another {1}, whose {2} finished point{3} would be lost ({4}); use --out {5}, or "
                     "--force to replace {6}",

@@ -36,11 +36,11 @@ struct PlannedResults {
   std::filesystem::path folder;
   const char* noun;  // the kind of results in the folder
   Description description;
-  std::function<bool()> goes_on;  // whether any of its points has finished
+  std::function<bool()> can_resume;  // whether any of its points has finished
 };
 /// Records the experiment's description and prints its differences from the previous one on standard error. Throws ResultsError, and
 /// changes nothing, if none of the folder's results would remain.
-void take_over(SweepState& state, const PlannedResults& now, const Common& common);
+void adopt_folder(SweepState& state, const PlannedResults& now, const Common& common);
 
 /// "took 1.20 s; 40 of 80 evaluations came from the store", on standard error.
 void say_how_it_went(const SweepProgress& progress, double wall_seconds, const Common& common);

@@ -96,14 +96,12 @@ Race race_of(const Arguments& arguments) {
   return race;
 }
 
-void write_tables(const fs::path& out, const Race& race, const RaceReader& reader, const RaceOutcome& outcome, SweepState& state) {
-  const RaceAnswer answer = answer_of(race, reader, outcome, state.description());
-  state.keep_answer(write_answer(answer));
-  std::vector<std::pair<std::string, std::string>> files{{"report.html", race_page(answer)},
-                                                         {"race.csv", race_csv(race, reader, outcome)},
-                                                         {"verdicts.csv", verdicts_csv(race, reader, outcome)}};
-  if (race.tuning)
-    files.emplace_back("tuning.csv", tuning_csv(race, reader, outcome));
+void write_tables(const fs::path& out, const RaceOutcome& outcome, SweepState& state) {
+  keep(state, outcome);
+  std::vector<std::pair<std::string, std::string>> files{
+      {"report.html", race_page(outcome, state.description())}, {"race.csv", race_csv(outcome)}, {"verdicts.csv", verdicts_csv(outcome)}};
+  if (outcome.tuning)
+    files.emplace_back("tuning.csv", tuning_csv(outcome));
   else
     fs::remove(out / "tuning.csv");  // of an earlier race
   try {
@@ -125,7 +123,7 @@ int execute_race(const std::vector<std::string>& given) {
   open_results(out, race_file, "race", arguments.flag("force"));
   if (arguments.flag("force")) {
     SweepState nothing(":memory:");
-    race_goes_on(race, reader, PointPool(options, nothing, nullptr, {}));  // reads every scenario first: throws before anything is lost
+    can_resume(race, reader, PointPool(options, nothing, nullptr, {}));  // reads every scenario first: throws before anything is lost
     remove_state(out, race_file);
   }
   catch_interrupts();
@@ -137,7 +135,7 @@ int execute_race(const std::vector<std::string>& given) {
     line.show(now);
     return interrupt_requested();
   });
-  take_over(state, {out, "race", describe(race, reader), [&] { return race_goes_on(race, reader, pool); }}, arguments.common());
+  adopt_folder(state, {out, "race", describe(race, reader), [&] { return can_resume(race, reader, pool); }}, arguments.common());
   share_with_ranks(pool, arguments, options);
   for (const auto& warning : {too_few_seeds_warning(race), two_optima_warning(race, reader)})
     if (warning && !arguments.common().quiet) print_text(stderr, "warning: {}\n", *warning);
@@ -145,11 +143,11 @@ int execute_race(const std::vector<std::string>& given) {
   line.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!outcome.interrupted) {
-    write_tables(out, race, reader, outcome, state);
+    write_tables(out, outcome, state);
     if (arguments.flag("json"))
-      print_text("{}", race_json(race, reader, outcome, out.string()));
+      print_text("{}", race_json(outcome, out.string()));
     else {
-      print_result(race_table(race, reader, outcome), arguments.common().quiet);
+      print_result(race_table(outcome), arguments.common().quiet);
       print_text("\nresults in {}\n", out.string());
     }
     std::fflush(stdout);

@@ -32,7 +32,8 @@ std::string seen_from(const fs::path& page_folder, const fs::path& folder) {
 Files sweep_files(const fs::path& file, const fs::path& page_folder, const DatabaseWait& wait) {
   SweepState state = SweepState::to_read(file, wait);
   if (state.description().is_search())
-    return {{"report.html", search_page(kept_search_answer(state, file.string()), seen_from(page_folder, file.parent_path()))}};
+    return {
+        {"report.html", search_page(kept_search(state, file.string()), state.description(), seen_from(page_folder, file.parent_path()))}};
   SweepState copy(":memory:");
   const SweepOutcome outcome = merge_sweeps({file}, copy, wait);
   const Description description = copy.description();
@@ -41,7 +42,7 @@ Files sweep_files(const fs::path& file, const fs::path& page_folder, const Datab
 
 Files race_files(const fs::path& file, const fs::path& page_folder, const DatabaseWait& wait) {
   SweepState state = SweepState::to_read(file, wait);
-  return {{"report.html", race_page(kept_race_answer(state, file.string()), seen_from(page_folder, file.parent_path()))}};
+  return {{"report.html", race_page(kept_race(state, file.string()), state.description(), seen_from(page_folder, file.parent_path()))}};
 }
 
 Files files_of(const fs::path& folder, const fs::path& page_folder, const DatabaseWait& wait) {

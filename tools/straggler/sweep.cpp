@@ -11,7 +11,8 @@
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/source_text.hpp"
-#include "scenarios/search/run_description.hpp"
+#include "scenarios/search/run_search.hpp"
+#include "scenarios/search/search_said.hpp"
 #include "scenarios/search/search_tables.hpp"
 #include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
@@ -76,7 +77,7 @@ UntilInterval until_of(const std::string& text) {
 }
 
 /// Removes the state of a folder, and the folder if it is new, unless one of its points has finished.
-void take_away(const fs::path& folder, bool folder_was_there) {
+void remove_unfinished(const fs::path& folder, bool folder_was_there) {
   const fs::path file = folder / sweep_file;
   std::error_code ignored;
   try {
@@ -126,7 +127,7 @@ class SweepCommand {
       throw UsageError("--merge DIR... takes folders and --out DIR, where the merged sweep goes, and no sweep file");
     const std::vector<fs::path> states = states_of_shards(arguments_.get<std::vector<std::string>>("merge"));
     out_ = arguments_.get<std::string>("out");
-    return leaving_nothing_of_what_is_refused([&] { return merge_into_folder(states); });
+    return undo_folder_on_refusal([&] { return merge_into_folder(states); });
   }
 
   int run() {
@@ -141,19 +142,19 @@ class SweepCommand {
       print_dry_run(search, options_, pool_, out_ / sweep_file);
       return Exit::done;
     }
-    return leaving_nothing_of_what_is_refused([&] { return run_in_folder(search); });
+    return undo_folder_on_refusal([&] { return run_in_folder(search); });
   }
 
  private:
-  int leaving_nothing_of_what_is_refused(const std::function<int()>& act) const {
+  int undo_folder_on_refusal(const std::function<int()>& act) const {
     const bool folder_was_there = fs::exists(out_), state_was_there = fs::exists(out_ / sweep_file);
     try {
       return act();
     } catch (const ScenarioErrors&) {
-      if (!state_was_there) take_away(out_, folder_was_there);
+      if (!state_was_there) remove_unfinished(out_, folder_was_there);
       throw;
     } catch (const ResultsError&) {
-      if (!state_was_there && arguments_.has("merge")) take_away(out_, folder_was_there);
+      if (!state_was_there && arguments_.has("merge")) remove_unfinished(out_, folder_was_there);
       throw;
     }
   }
@@ -176,7 +177,7 @@ class SweepCommand {
     std::fflush(stdout);
     const PlacedPoint& first = outcome.missing.front();
     print_text(stderr,
-               "straggler: {} of {} points are in none of these folders, and so not in the tables; the first is {}; run their shards "
+               "straggler: {} of {} points are missing from all folders and from the tables; the first is {}; run their shards "
                "again, or `straggler sweep SWEEP.yaml --out {}`\n",
                outcome.missing.size(), outcome.progress.points, point_name(columns, first.labels, first.repeat), out_.string());
     return Exit::cannot_go_on;
@@ -187,7 +188,7 @@ class SweepCommand {
     open_folder([&] {
       SweepState nothing(":memory:");
       PointPool pool(pool_, nothing, nullptr, {});
-      return !goes_on(search, pool);  // reads every scenario first
+      return !can_resume(search, options_, pool);  // reads every scenario first
     });
     catch_interrupts();
     SweepState state(out_ / sweep_file, wait_for_others(common_));
@@ -198,11 +199,13 @@ class SweepCommand {
       line.show(now);
       return interrupt_requested();
     });
-    take_over(state, {out_, "sweep", describe_run(search, options_, pool_.worker.kernels), [&] { return goes_on(search, pool); }}, common_);
+    adopt_folder(state,
+                 {out_, "sweep", describe_run(search, options_, pool_.worker.kernels), [&] { return can_resume(search, options_, pool); }},
+                 common_);
     share_with_ranks(pool, arguments_, pool_);
     SweepOutcome outcome;
     if (search.searches()) {
-      outcome = run_search(search, state, pool, line);
+      outcome = search_in_folder(search, state, pool, line);
     } else {
       outcome = run_sweep(sweep, options_, state, pool);
       line.clear();
@@ -229,46 +232,21 @@ class SweepCommand {
     if (force && was_ours_ && may_go()) remove_state(out_, sweep_file);
   }
 
-  Trials::Options trial_options(const SearchFile& search) const {
-    return {search.find ? search.find->repeats : search.crossover->repeats, options_.timing_only, options_.more};
-  }
-
-  bool goes_on(const SearchFile& search, PointPool& pool) const {
-    if (search.find) return find_goes_on(search, trial_options(search), pool);
-    if (search.crossover) return crossover_goes_on(search, trial_options(search), pool);
-    return sweep_goes_on(search.sweep, options_, pool);
-  }
-
-  /// Writes its table and prints its answer; the outcome has no rows.
-  SweepOutcome run_search(const SearchFile& search, SweepState& state, PointPool& pool, const PointsLine& line) const {
-    const Trials::Options options = trial_options(search);
+  /// Writes its table and prints its sentences; the outcome has no rows.
+  SweepOutcome search_in_folder(const SearchFile& search, SweepState& state, PointPool& pool, const PointsLine& line) const {
+    const SearchOutcome found = run_search(search, options_, pool);
     SweepOutcome outcome;
-    std::string file, table, text;
-    SearchAnswer answer;
-    if (search.find) {
-      FindOutcome found = run_find(search, options, pool);
-      file = "find.csv";
-      table = find_csv(search, found);
-      text = find_text(search, found);
-      answer = answer_of(search, found, state.description());
-      outcome.failures = std::move(found.failures);
-    } else {
-      CrossoverOutcome found = run_crossover(search, options, pool);
-      file = "crossover.csv";
-      table = crossover_csv(search, found);
-      text = crossover_text(search, found);
-      answer = answer_of(search, found, state.description());
-      outcome.failures = std::move(found.failures);
-    }
+    outcome.failures = found.failures;
     outcome.progress = pool.progress();
-    outcome.interrupted = pool.interrupted();
+    outcome.interrupted = found.interrupted;
     line.clear();
-    state.keep_answer(write_answer(answer));
-    write_tables({{"report.html", search_page(answer)}, {file, table}});
+    keep(state, found);
+    const std::string file = search_csv_name(found);
+    write_tables({{"report.html", search_page(found, state.description())}, {file, search_csv(found)}});
     if (outcome.interrupted)
       print_text("interrupted; run it again to continue\n");
     else
-      print_result(text + half_width_note(text), arguments_.common().quiet);
+      print_result(search_text(found) + (says_intervals(found) ? half_width_note : ""), arguments_.common().quiet);
     print_text("{} points in {}\n", outcome.progress.finished, (out_ / file).string());
     return outcome;
   }

@@ -1,0 +1,44 @@
+#include "scenarios/report/said_words.hpp"
+
+#include <algorithm>
+
+#include "scenarios/report/axis_title.hpp"
+
+namespace straggler {
+namespace {
+
+struct PageWords {
+  std::string operator()(const std::string& text) const { return text; }
+  std::string operator()(const SaidPath& part) const { return axis_title(part.path); }
+  std::string operator()(const SaidSetting& part) const { return axis_title(part.path) + " " + part.value; }
+  std::string operator()(const SaidMetric& part) const { return metric_title(part.name); }
+  std::string operator()(const SaidName& part) const { return part.name; }
+  std::string operator()(const SaidValue& part) const {
+    MeanStyle style = said_mean;
+    style.sign = page_mean.sign;
+    return mean_text(part.statistics, part.runs, part.text, style);
+  }
+};
+
+}  // namespace
+
+std::string metric_title(const std::string& metric) {
+  if (metric == "simulated_seconds") return "simulated time";
+  std::string title = metric.ends_with("_s") ? metric.substr(0, metric.size() - 2) : metric;
+  std::ranges::replace(title, '_', ' ');
+  return title;
+}
+
+std::string in_words(const Said& said) {
+  const bool named = !said.empty() && std::holds_alternative<SaidName>(said.parts().front());
+  const std::string text = said.written(PageWords());
+  return named ? text : capital(text);
+}
+
+std::string scenario_paths(const std::vector<std::string>& paths) {
+  std::string text;
+  for (const std::string& path : paths) text += (text.empty() ? "In the scenario, " : "; ") + axis_title(path) + " is " + path;
+  return text + ".";
+}
+
+}  // namespace straggler
