@@ -274,16 +274,16 @@ WorkersHold workers_hold_named(const std::string& name) {
 constexpr std::size_t python_bytes = 1'000;
 
 SchemeEntry entry_of(const Spec& spec, const Shared& type) {
-  SchemeEntry entry;
-  entry.name = spec.text("name");
-  entry.summary = spec.text("summary");
-  entry.reference = spec.text("reference");
-  entry.family = family_choice.find(spec.text("family")).value();
-  entry.rule = spec.text("rule");
-  entry.paragraph = spec.text("paragraph");
-  entry.waits = spec.text("waits");
+  SchemeEntry entry{.name = spec.text("name"),
+                    .summary = spec.text("summary"),
+                    .reference = spec.text("reference"),
+                    .family = family_choice.find(spec.text("family")).value(),
+                    .rule = spec.text("rule"),
+                    .paragraph = spec.text("paragraph"),
+                    .waits = spec.text("waits"),
+                    .make = nullptr};
   entry.staleness = unbounded_staleness();
-  entry.traffic = {.text = "not stated", .bytes = [](const Parameters&, const TrainingPlan&) { return std::optional<UpdateBytes>(); }};
+  entry.traffic = {.text = "not stated"};
   std::vector<Parameter> declared;
   for (const py::handle each : spec.get("parameters")) declared.push_back(parameter_of(each.cast<py::dict>()));
   declared.push_back(on_failure_of(fact<std::vector<std::string>>(spec.get("on_failure"), "on_failure")));

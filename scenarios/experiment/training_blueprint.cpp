@@ -120,7 +120,7 @@ void TrainingBlueprint::resolve_samples(const Scenario& scenario) {
   for (Rank worker = 0; worker < plan.workers && !plan.shared_stream && !plan.endless; ++worker)
     plan.epoch_samples += plan.pass_samples(worker);
   const Parameters& of_scheme = scenario.training.scheme.parameters;
-  if (plan.endless || !scheme_entry->updates_per_epoch || !scheme_entry->sends_gradients(of_scheme)) return;
+  if (plan.endless || !scheme_entry->sends_gradients(of_scheme)) return;
   const std::optional<double> updates = scheme_entry->updates_per_epoch(of_scheme, plan);
   if (updates && *updates > 0) gradients_an_update = plan.batches_per_epoch() / *updates;
 }

@@ -19,7 +19,7 @@ struct Usual {
   const char* path;
   SettingRange range;
 };
-const std::vector<Usual>& usual() {
+const std::vector<Usual>& usual_candidates() {
   static const std::vector<Usual> all{{"learning_rate", "training.optimizer.learning_rate", {"1e-3", "1", true, false}},
                                       {"momentum", "training.optimizer.momentum", {"0", "0.99", false, false}},
                                       {"weight_decay", "training.optimizer.weight_decay", {"1e-6", "1e-1", true, false}}};
@@ -27,7 +27,7 @@ const std::vector<Usual>& usual() {
 }
 
 const Usual* find_usual(const std::string& name) {
-  for (const Usual& each : usual())
+  for (const Usual& each : usual_candidates())
     if (name == each.name || name == each.path) return &each;
   return nullptr;
 }
@@ -72,7 +72,7 @@ Setting setting_of(const std::string& item) {
     if (known != nullptr) return Setting::range(known->path, known->range);
     if (value.find('.') != std::string::npos) throw std::invalid_argument("has no range; " + std::string(range_remedy) + " after '='");
     std::vector<std::string> names;
-    for (const Usual& each : usual()) names.emplace_back(each.name);
+    for (const Usual& each : usual_candidates()) names.emplace_back(each.name);
     const std::string meant = meant_key(value, names);
     const std::string unknown =
         meant.empty() ? unknown_name("setting", value, names)

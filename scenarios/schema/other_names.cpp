@@ -4,7 +4,9 @@
 #include <cctype>
 #include <optional>
 
+#include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/training/scheme.hpp"
 
 namespace straggler {
 namespace {
@@ -84,59 +86,16 @@ constexpr OtherName other_names[] = {
     {"targetaccuracy", "training.stop.target_accuracy"},
 };
 
-/// `ours` empty: Straggler has no such thing, and similar names of ours are not meant.
+/// `ours` empty: Straggler has no such thing, and similar names of ours are not meant. Other names of schemes stand in their entries.
 struct OtherKind {
   KindGroup group;
   std::string_view other, ours;
 };
 constexpr OtherKind other_kinds[] = {
-    {KindGroup::scheme, "bsp", "ssgd"},  // bulk synchronous parallel
-    {KindGroup::scheme, "sync", "ssgd"},
-    {KindGroup::scheme, "syncsgd", "ssgd"},
-    {KindGroup::scheme, "synchronous", "ssgd"},
-    {KindGroup::scheme, "synchronoussgd", "ssgd"},
-    {KindGroup::scheme, "sgd", "ssgd"},
-    {KindGroup::scheme, "async", "asgd"},
-    {KindGroup::scheme, "asyncsgd", "asgd"},
-    {KindGroup::scheme, "asynchronous", "asgd"},
-    {KindGroup::scheme, "asynchronoussgd", "asgd"},
-    {KindGroup::scheme, "ringmaster", "asgd"},  // asgd with max_delay
-    {KindGroup::scheme, "ringmasterasgd", "asgd"},
-    {KindGroup::scheme, "dcasgd", "asgd"},  // delay-compensated
-    {KindGroup::scheme, "rennalasgd", "rennala"},
-    {KindGroup::scheme, "downpoursgd", "downpour"},
-    {KindGroup::scheme, "federatedaveraging", "fedavg"},
-    {KindGroup::scheme, "dp", "data_parallel"},
-    {KindGroup::scheme, "fedavgm", "fedopt"},
-    {KindGroup::scheme, "fedadagrad", "fedopt"},
-    {KindGroup::scheme, "fedadam", "fedopt"},
-    {KindGroup::scheme, "fedyogi", "fedopt"},
-    {KindGroup::scheme, "slowmo", "slow_momentum"},
-    {KindGroup::scheme, "stalesynchronousparallel", "ssp"},
-    {KindGroup::scheme, "hogwild!", "hogwild"},
-    {KindGroup::scheme, "eamsgd", "easgd"},
-    {KindGroup::scheme, "elasticaveraging", "easgd"},
-    {KindGroup::scheme, "elasticaveragingsgd", "easgd"},
-    {KindGroup::scheme, "stochasticgradientpush", "sgp"},
-    {KindGroup::scheme, "gradientpush", "sgp"},
-    {KindGroup::scheme, "pushsum", "sgp"},
-    {KindGroup::scheme, "pushsumsgd", "sgp"},
-    {KindGroup::scheme, "dasgd", ""},   // delayed averaging
-    {KindGroup::scheme, "ps", "asgd"},  // a parameter server
-    {KindGroup::scheme, "parameterserver", "asgd"},
-    {KindGroup::scheme, "allreduce", "ssgd"},
-    {KindGroup::scheme, "ringallreduce", "ssgd"},
-    {KindGroup::scheme, "gossip", "dpsgd"},
-    {KindGroup::scheme, "dsgd", "dpsgd"},  // decentralized
-    {KindGroup::scheme, "decentralized", "dpsgd"},
-    {KindGroup::scheme, "fedsgd", "fedavg"},  // of one step
-    {KindGroup::scheme, "hsgd", "hierarchical"},
-    {KindGroup::scheme, "hierfavg", "hierarchical"},
-    {KindGroup::scheme, "choco", "dpsgd"},  // with compression
-    {KindGroup::scheme, "chocosgd", "dpsgd"},
-    {KindGroup::scheme, "psgd", ""},  // parallel, one average at the end
-    {KindGroup::scheme, "lsgd", ""},  // layered
-    {KindGroup::scheme, "qsgd", ""},  // quantized
+    {KindGroup::scheme, "dasgd", ""},  // delayed averaging
+    {KindGroup::scheme, "psgd", ""},   // parallel, one average at the end
+    {KindGroup::scheme, "lsgd", ""},   // layered
+    {KindGroup::scheme, "qsgd", ""},   // quantized
     {KindGroup::compression, "fp32", "none"},
     {KindGroup::compression, "float32", "none"},
     {KindGroup::compression, "half", "fp16"},
@@ -255,12 +214,16 @@ std::string_view section_of(std::string_view path) { return path.substr(0, path.
 
 std::string_view before_colon(std::string_view key) { return with_blank_after_colon(key).empty() ? key : key.substr(0, key.find(':')); }
 
-const OtherKind* other_kind(KindGroup group, std::string_view name) {
+/// Of that group, by another name. Empty: Straggler does not have it. None: the name is not known.
+std::optional<std::string_view> other_kind(KindGroup group, std::string_view name) {
   if (group == KindGroup::model) group = KindGroup::cost_model;  // one list of models
   const std::string wanted = bare(name);
   for (const OtherKind& one : other_kinds)
-    if (one.group == group && one.other == wanted) return &one;
-  return nullptr;
+    if (one.group == group && one.other == wanted) return one.ours;
+  if (group == KindGroup::scheme)
+    for (const SchemeEntry& scheme : Registry<SchemeEntry>::instance().entries())
+      if (std::ranges::find(scheme.other_names, wanted) != scheme.other_names.end()) return scheme.name;
+  return std::nullopt;
 }
 
 /// Whether two names differ in their numbers: vgg19 and vgg16. Not if only the case of letters differs.
@@ -333,8 +296,8 @@ std::string unknown_key(std::string_view key, const std::vector<std::string>& kn
 
 std::string meant_kind(KindGroup group, std::string_view name, const std::vector<std::string>& known) {
   if (!said_of_absent(group, name, {}).empty()) return {};
-  if (const OtherKind* other = other_kind(group, name))
-    return std::find(known.begin(), known.end(), other->ours) != known.end() ? std::string(other->ours) : std::string();
+  if (const auto ours = other_kind(group, name))
+    return std::find(known.begin(), known.end(), *ours) != known.end() ? std::string(*ours) : std::string();
   std::vector<std::string> candidates;
   for (const std::string& each : known)
     if (!differ_in_numbers_only(name, each)) candidates.push_back(each);

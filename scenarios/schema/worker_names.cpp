@@ -14,7 +14,7 @@ namespace {
 
 /// The group whose value most workers have; of equals the first.
 template <class ValueOf>
-std::size_t usual(const std::vector<WorkerGroup>& groups, ValueOf value) {
+std::size_t commonest(const std::vector<WorkerGroup>& groups, ValueOf value) {
   struct Having {
     std::size_t first;
     std::int64_t workers = 0;
@@ -49,9 +49,9 @@ std::string in_brackets(const std::string& text) { return text.empty() ? text : 
 WorkerNames::WorkerNames(const Scenario& scenario)
     : groups_(scenario.cluster.workers),
       network_link_(scenario.cluster.network.link),
-      usual_slowdown_(usual(groups_, [](const WorkerGroup& each) { return each.slowdown; })),
-      usual_device_(usual(groups_, [](const WorkerGroup& each) { return std::string_view(each.device); })),
-      usual_link_(usual(groups_, [&](const WorkerGroup& each) { return link_figures(link_of(each, network_link_)); })) {
+      usual_slowdown_(commonest(groups_, [](const WorkerGroup& each) { return each.slowdown; })),
+      usual_device_(commonest(groups_, [](const WorkerGroup& each) { return std::string_view(each.device); })),
+      usual_link_(commonest(groups_, [&](const WorkerGroup& each) { return link_figures(link_of(each, network_link_)); })) {
   std::int64_t first = 0;
   for (const WorkerGroup& group : groups_) {
     first_.push_back(first);

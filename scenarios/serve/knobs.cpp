@@ -44,7 +44,7 @@ struct Span {
   bool logarithmic;
 };
 
-double usual(ValueType type) {
+double usual_value(ValueType type) {
   switch (type) {
     case ValueType::count:
       return 8;
@@ -70,7 +70,7 @@ Span span_of(const Parameter& parameter, double reference) {
   } else if (parameter.type == ValueType::number) {
     span = reference > 0 ? Span{reference / 20, 20 * reference, true} : Span{0, 10, false};
   } else if (parameter.type != ValueType::fraction) {
-    const double around = reference > 0 ? reference : usual(parameter.type);
+    const double around = reference > 0 ? reference : usual_value(parameter.type);
     span = {around / 100, 100 * around, true};
   }
   span.low = std::max(span.low, range.low);
@@ -144,7 +144,7 @@ void add_parameters(std::vector<Knob>& knobs, const std::string& prefix, const s
     Knob knob{prefix + parameter.name, spoken(parameter.name), parameter.meaning, parameter.type};
     knob.is_set = given.has(parameter.name);
     if (is_number(parameter.type)) {
-      double reference = usual(parameter.type);
+      double reference = usual_value(parameter.type);
       if (base.name == kind.name && base.parameters.has(parameter.name))
         reference = base.parameters.number(parameter.name);
       else if (parameter.fallback)

@@ -118,26 +118,24 @@ const Register<SchemeEntry> entry({
     .name = "asgd",
     .summary = "asynchronous SGD: the server steps on each gradient as it arrives",
     .reference = "Dean et al. 2012; Zhang et al. 2016; Zheng et al. 2017; Mishchenko et al. 2022; Maranjyan et al. 2025",
+    .other_names = {"async", "asyncsgd", "asynchronous", "asynchronoussgd", "ringmaster", "ringmasterasgd", "dcasgd", "ps",
+                    "parameterserver"},
     .family = Family::asynchronous,
+    .asynchronous = [](const Parameters& parameters) { return !parameters.has("max_delay") || parameters.count("max_delay") > 1; },
     .rule = "w ← w - lr s(τ) g(w_read)",
     .paragraph =
         "The server steps on each gradient as it comes and answers with the current weights, so nobody waits. The price is staleness: "
         "while a worker computes, the others move the weights on. Stale gradients can be damped, corrected, or dropped (`max_delay` is "
         "Ringmaster ASGD).",
-    .waits = "nobody",
     .staleness = {.text = "none, or max_delay - 1",
                   .most =
-                      [](const Parameters& parameters, const TrainingPlan&) {
+                      [](const Parameters& parameters) {
                         return parameters.has("max_delay") ? std::optional(static_cast<std::uint64_t>(parameters.count("max_delay")) - 1)
                                                            : std::nullopt;
                       }},
     .damping = [](const Parameters& parameters, const TrainingPlan& plan,
                   std::uint64_t staleness) { return damping(staleness_choice.of(parameters), plan.workers, staleness); },
-    .traffic = {.text = "2 d, and 2 d per dropped gradient",
-                .bytes =
-                    [](const Parameters&, const TrainingPlan&) {
-                      return std::optional<UpdateBytes>({2, 2});
-                    }},
+    .traffic = {.text = "2 d, and 2 d per dropped gradient", .bytes = UpdateBytes{2, 2}},
     .parameters = {staleness_choice.parameter(
                        Staleness::none,
                        "what happens to a gradient that is τ > 1 updates old: nothing, a factor 1/τ, 1/√τ or (if τ > p) p/τ, "
@@ -154,14 +152,9 @@ const Register<SchemeEntry> entry({
                    Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"max_delay", "3"}}, {{"max_delay", "1"}}, {{"staleness", "delay_compensated"}, {"lambda", "1"}, {"max_delay", "6"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<Asgd>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
-    .asynchronous = [](const Parameters& parameters) { return !parameters.has("max_delay") || parameters.count("max_delay") > 1; },
+    .make = made<Asgd>,
     .plain_sgd_alone =
         {{}, {{"staleness", "inverse"}}, {{"staleness", "adaptive"}}, {{"staleness", "delay_compensated"}}, {{"max_delay", "1"}}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
-    .sends_gradients = [](const Parameters&) { return true; },
-    .workers_hold = WorkersHold::own_version,
 });
 
 }  // namespace

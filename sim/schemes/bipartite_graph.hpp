@@ -13,19 +13,15 @@ namespace straggler {
 
 class BipartiteGraph {
  public:
-  explicit BipartiteGraph(const Parameters& parameters) : BipartiteGraph(parameters.text("graph")) {}
-  /// As the parameter names it.
-  explicit BipartiteGraph(const std::string& name)
-      : name_(name), ring_(MixingGraph::Kind::ring), torus_(MixingGraph::Kind::torus), full_(MixingGraph::Kind::full) {}
+  using Kind = MixingGraph::Kind;
+  explicit BipartiteGraph(Kind kind) : kind_(kind), graph_(kind) {}
+  explicit BipartiteGraph(const Parameters& parameters) : BipartiteGraph(MixingGraph::choice.of(parameters)) {}
   /// The declaration that a scheme adds to its parameters.
   static Parameter parameter() {
-    return {.name = "graph",
-            .type = ValueType::choice,
-            .fallback = "ring",
-            .meaning =
-                "the workers of the other half with which a worker averages: those beside it on a ring or torus, those 1, 3, 5, 9, 17, … "
-                "places away, or any",
-            .choices = {"ring", "exponential", "full", "torus"}};
+    return MixingGraph::choice.parameter(
+        Kind::ring,
+        "the workers of the other half with which a worker averages: those beside it on a ring or torus, those 1, 3, 5, 9, 17, … places "
+        "away, or any");
   }
 
   /// It asks; else it answers.
@@ -38,7 +34,7 @@ class BipartiteGraph {
   }
   /// Why the graph of these workers is not bipartite, and what would be right; empty: it is.
   std::string unfit(Rank workers) const {
-    if (name_ == "full") return {};
+    if (kind_ == Kind::full) return {};
     for (Rank worker = 0; worker < workers; ++worker)
       for (const Rank other : edges(worker, workers))
         if (half(other, workers) == half(worker, workers)) return "graph: " + shape(workers) + " is not bipartite; " + remedy();
@@ -47,14 +43,12 @@ class BipartiteGraph {
 
  private:
   Rank half(Rank worker, Rank workers) const {
-    if (name_ != "torus") return worker % 2;
+    if (kind_ != Kind::torus) return worker % 2;
     const Rank columns = MixingGraph::columns_of(workers);
     return (worker / columns + worker % columns) % 2;
   }
   std::vector<Rank> edges(Rank worker, Rank workers) const {
-    if (name_ == "full") return full_.neighbours(worker, workers);
-    if (name_ == "torus") return torus_.neighbours(worker, workers);
-    if (name_ == "ring") return ring_.neighbours(worker, workers);
+    if (kind_ != Kind::exponential) return graph_.neighbours(worker, workers);
     std::vector<Rank> found;
     for (Rank distance = 1; distance < workers; distance = distance == 1 ? 3 : 2 * distance - 1)
       for (const Rank other : {(worker + distance) % workers, (worker + workers - distance) % workers}) found.push_back(other);
@@ -64,16 +58,16 @@ class BipartiteGraph {
   }
   std::string shape(Rank workers) const {
     const Rank columns = MixingGraph::columns_of(workers);
-    if (name_ == "torus") return "a torus of " + std::to_string(workers / columns) + " x " + std::to_string(columns) + " workers";
-    return (name_ == "ring" ? "a ring of " : "an exponential graph of ") + std::to_string(workers) + " workers";
+    if (kind_ == Kind::torus) return "a torus of " + std::to_string(workers / columns) + " x " + std::to_string(columns) + " workers";
+    return (kind_ == Kind::ring ? "a ring of " : "an exponential graph of ") + std::to_string(workers) + " workers";
   }
   std::string remedy() const {
-    return name_ == "torus" ? "take an even number of rows and of columns, or graph: full"
-                            : "take an even number of workers, or graph: full";
+    return kind_ == Kind::torus ? "take an even number of rows and of columns, or graph: full"
+                                : "take an even number of workers, or graph: full";
   }
 
-  std::string name_;
-  MixingGraph ring_, torus_, full_;
+  Kind kind_;
+  MixingGraph graph_;
 };
 
 }  // namespace straggler

@@ -86,11 +86,9 @@ class DataParallel final : public Scheme {
     const std::uint64_t first = gradients.front()->samples();
     if (std::all_of(gradients.begin(), gradients.end(), [&](const Gradient& gradient) { return gradient->samples() == first; }))
       return node.mean(gradients);
-    double samples = 0;
-    for (const Gradient& gradient : gradients) samples += static_cast<double>(gradient->samples());
-    std::vector<double> shares;
-    for (const Gradient& gradient : gradients) shares.push_back(static_cast<double>(gradient->samples()) / samples);
-    return node.weighted_sum(gradients, shares);
+    std::vector<double> counts;
+    for (const Gradient& gradient : gradients) counts.push_back(static_cast<double>(gradient->samples()));
+    return node.weighted_sum(gradients, Average::shares(counts));
   }
 
   Time overhead_, dispatch_;
@@ -107,18 +105,17 @@ const Register<SchemeEntry> entry({
     .name = "data_parallel",
     .summary = "one process drives all devices of a host: scatter, broadcast, compute, gather, step on device 0",
     .reference = "Li et al. 2020, section 2.2",
-    .family = Family::synchronous,
+    .other_names = {"dp"},
+    .exchange = Exchange::peers,
     .rule = "w ← w - lr (1/p) Σ g_i(w)",
     .paragraph =
         "What PyTorch's DataParallel does: one process sends every device its inputs and the weights, and collects outputs and "
         "gradients on device 0. The links of device 0 and the dispatching serve one device after the other, which limits how far it "
         "scales.",
     .waits = "the process for the slowest device",
+    .batch_is = "one device's piece of one step",
     .traffic = {.text = "2 (p - 1) d, and the inputs and outputs",
-                .bytes =
-                    [](const Parameters&, const TrainingPlan& plan) {
-                      return std::optional<UpdateBytes>({2.0 * (plan.workers - 1), 0});
-                    }},
+                .bytes = [](const Parameters&, const TrainingPlan& plan) { return UpdateBytes{2.0 * (plan.workers - 1)}; }},
     .parameters = {{.name = "dispatch",
                     .type = ValueType::time,
                     .fallback = "0s",
@@ -142,10 +139,7 @@ const Register<SchemeEntry> entry({
               Time::from_seconds(parameters.number("overhead")), Time::from_seconds(parameters.number("dispatch")),
               launches_choice.of(parameters) == Launches::ahead, loading_choice.of(parameters) == Loading::between);
         },
-    .exchange = [](const Parameters&) { return Exchange::peers; },
     .plain_sgd_alone = {{}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
-    .sends_gradients = [](const Parameters&) { return true; },
     .real = false,
     .one_process = true,
     .worker_bytes = 3'000,  // measured: all messages of device 0 are in flight together

@@ -114,6 +114,8 @@ const Register<SchemeEntry> entry({
     .summary = "DiLoCo: local steps, then an outer optimizer on the workers' mean change; whole or in fragments",
     .reference = "Douillard et al. 2023, 2025",
     .family = Family::local,
+    .exchange = Exchange::all_reduce,
+    .asynchronous = [](const Parameters& parameters) { return parameters.count("delay") > 0; },
     .rule = "w ← Outer(w, w - (1/p) Σ w_i), after H local steps",
     .paragraph =
         "Local SGD for slow links: after H local steps an outer optimizer, SGD with Nesterov's momentum, steps along the mean change. "
@@ -121,15 +123,14 @@ const Register<SchemeEntry> entry({
     .waits = "all for the slowest, every H steps",
     .staleness = {.text = "0, or ⌈F delay / H⌉",
                   .most =
-                      [](const Parameters& parameters, const TrainingPlan&) {
+                      [](const Parameters& parameters) {
                         const std::int64_t steps = parameters.count("steps");
-                        return std::optional(
-                            static_cast<std::uint64_t>((parameters.count("fragments") * parameters.count("delay") + steps - 1) / steps));
+                        return static_cast<std::uint64_t>((parameters.count("fragments") * parameters.count("delay") + steps - 1) / steps);
                       }},
     .traffic = {.text = "2 (p - 1) d / F",
                 .bytes =
                     [](const Parameters& parameters, const TrainingPlan& plan) {
-                      return std::optional<UpdateBytes>({2.0 * (plan.workers - 1) / static_cast<double>(parameters.count("fragments")), 0});
+                      return UpdateBytes{2.0 * (plan.workers - 1) / static_cast<double>(parameters.count("fragments"))};
                     }},
     .picture = {{"steps", "3"}},
     .parameters =
@@ -173,9 +174,7 @@ const Register<SchemeEntry> entry({
                                     std::to_string(parameters.count("steps")));
       return std::make_unique<Diloco>(parameters);
     },
-    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
-    .asynchronous = [](const Parameters& parameters) { return parameters.count("delay") > 0; },
-    .average = Average::alike,
+    .average = Average::By::plain,
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {
           return plan.batches_per_epoch() / plan.workers * static_cast<double>(parameters.count("fragments")) /
@@ -188,10 +187,9 @@ const Register<SchemeEntry> entry({
                  " of a model with running statistics (batch norm) or a dynamic loss scale (precision: mixed) are not possible; take "
                  "fragments: 1";
         },
-    .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 2,  // its change, in flight, and the weights that the change started from
     .worker_bytes = 3'000,
-    .outer_optimizer = [](const Parameters& parameters) { return std::optional(outer_optimizer(parameters)); },
+    .outer_optimizer = outer_optimizer,
 });
 
 }  // namespace

@@ -74,36 +74,29 @@ const Register<SchemeEntry> entry({
     .name = "downpour",
     .summary = "asynchronous SGD with local steps: sums of gradients are pushed, weights are fetched, each every few steps",
     .reference = "Dean et al. 2012",
+    .other_names = {"downpoursgd"},
     .family = Family::asynchronous,
+    .contributions = {.text = "1", .count = 1, .batches = "push_every"},
     .rule = "w ← w - lr Σ g(w_read), of n_push local steps",
     .paragraph =
         "Workers step on weights of their own. Every few steps they push the sum of their gradients, and every few steps they fetch the "
         "server's weights. There are fewer messages than under `asgd`, and gradients are older. Local steps use `training.optimizer` too, "
         "with a state of each worker's own. In the paper they are plain, and Adagrad's sums lie at the server.",
     .waits = "a worker for the weights that it fetches",
-    .staleness = unbounded_staleness(),
     .traffic = {.text = "(1 + n_push / n_fetch) d",
                 .bytes =
-                    [](const Parameters& parameters, const TrainingPlan&) {
-                      return std::optional<UpdateBytes>(
-                          {1 + static_cast<double>(parameters.count("push_every")) / static_cast<double>(parameters.count("fetch_every")),
-                           0});
+                    [](const Parameters& parameters) {
+                      return UpdateBytes{1 + static_cast<double>(parameters.count("push_every")) /
+                                                 static_cast<double>(parameters.count("fetch_every"))};
                     }},
     .picture = {{"push_every", "2"}, {"fetch_every", "2"}},
     .parameters = {steps("push_every", "local steps between two pushes of the sum of gradients"),
                    steps("fetch_every", "local steps between two requests for the server's weights"), Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"push_every", "2"}, {"fetch_every", "3"}}, {{"push_every", "1"}, {"fetch_every", "4"}}, {{"push_every", "3"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<Downpour>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
-    .asynchronous = [](const Parameters&) { return true; },
+    .make = made<Downpour>,
     .answers_hold_own = false,
     .plain_sgd_alone = {{}, {{"fetch_every", "4"}}},
-    .updates_per_epoch =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          return plan.batches_per_epoch() / static_cast<double>(parameters.count("push_every"));
-        },
-    .sends_gradients = [](const Parameters&) { return true; },
     .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 1,
 });

@@ -80,7 +80,9 @@ const Register<SchemeEntry> entry({
     .name = "dpsgd",
     .summary = "decentralized SGD: every worker averages its weights with its neighbours' while it computes",
     .reference = "Lian et al. 2017; with compression Koloskova et al. 2019",
+    .other_names = {"gossip", "dsgd", "decentralized", "choco", "chocosgd"},
     .family = Family::gossip,
+    .exchange = Exchange::peers,
     .rule = "x_i ← Σ_j W_ij x_j - lr g_i(x_i)",
     .paragraph = "Every worker has weights of its own and averages them with its neighbours' while it computes. There is no server and no "
                  "all-reduce. A slow worker holds up its neighbours, and they hold up theirs a step later.",
@@ -92,7 +94,7 @@ const Register<SchemeEntry> entry({
                       UpdateBytes bytes;
                       for (Rank worker = 0; worker < plan.workers; ++worker)
                         bytes.update += static_cast<double>(graph.neighbours(worker, plan.workers).size());
-                      return std::optional(bytes);
+                      return bytes;
                     }},
     .parameters = {MixingGraph::parameter(),
                    {.name = "gamma",
@@ -100,14 +102,11 @@ const Register<SchemeEntry> entry({
                     .range = Range::above_to(0, 1)},
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "its neighbours continue without it, wait for it, or the run ends")},
-    .make = [](const Parameters& parameters) { return std::make_unique<Dpsgd>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::peers; },
-    .versions = [](const Parameters&) { return Versions::lockstep; },
-    .average = Average::alike,
+    .make = made<Dpsgd>,
+    .versions = Versions::lockstep,
+    .average = Average::By::plain,
     .plain_sgd_alone = {{}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
     .with_compression = {{"gamma", "0.4"}},
-    .workers_hold = WorkersHold::own_weights,
     .worker_bytes = 3'600,
 });
 

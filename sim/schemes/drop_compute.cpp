@@ -80,16 +80,12 @@ const Register<SchemeEntry> entry({
     .name = "drop_compute",
     .summary = "synchronous SGD in micro-batches: workers stop at a timeout, and finished micro-batches are averaged",
     .reference = "Giladi et al. 2023",
-    .family = Family::synchronous,
+    .exchange = Exchange::all_reduce,
     .rule = "w ← w - lr Σ g_i(w), over the micro-batches that end in time",
     .paragraph = "Each worker takes its batch in M micro-batches and stops at a timeout. Finished micro-batches are averaged by samples. "
                  "So a slow worker makes the batch smaller instead of delaying the update.",
     .waits = "all for the slowest, at most for the timeout",
-    .traffic = {.text = "2 (p - 1) d",
-                .bytes =
-                    [](const Parameters&, const TrainingPlan& plan) {
-                      return std::optional<UpdateBytes>({2.0 * (plan.workers - 1), 0});
-                    }},
+    .batch_is = "at most one worker's part of one step",
     .picture = {{"micro_batches", "4"}, {"timeout", "80ms"}},
     .parameters = {{.name = "micro_batches",
                     .type = ValueType::count,
@@ -108,10 +104,8 @@ const Register<SchemeEntry> entry({
           return std::make_unique<DropCompute>(parameters.count("micro_batches"),
                                                Time::from_seconds(std::min(parameters.number("timeout"), Time::limit().seconds())));
         },
-    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
     .plain_sgd_alone = {{{"micro_batches", "1"}, {"timeout", "1h"}}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan&) { return std::optional<double>(); },
-    .sends_gradients = [](const Parameters&) { return true; },
+    .updates_per_epoch = std::nullopt,
     .worker_vectors = 1,  // gradients of micro-batches
     .worker_bytes = 2'700,
 });

@@ -43,7 +43,7 @@ class Easgd final : public Scheme {
       const Weights moved = algebra.blend(algebra.without_contributions(arrived), centre, share);
       const Weights pulled = node.weighted_mean({centre, arrived}, {1 - share, share});
       centre = co_await node.publish(pulled);
-      // The worker's steps are counted in this version: it goes on from it, with the value that it moved to.
+      // This version counts the worker's steps: the worker continues from it, with the value that it moved to.
       const Weights answer = algebra.blend(moved, centre, 0);
       co_await answers_.send(node, arrived.sender, answer);
     }
@@ -58,7 +58,9 @@ const Register<SchemeEntry> entry({
     .name = "easgd",
     .summary = "elastic averaging SGD: workers' own weights and the server's centre pull each other; with momentum EAMSGD",
     .reference = "Zhang et al. 2015",
+    .other_names = {"eamsgd", "elasticaveraging", "elasticaveragingsgd"},
     .family = Family::asynchronous,
+    .contributions = {.text = "1", .count = 1, .batches = "period"},
     .rule = "x ← x - α (x - c), c ← c + α (x - c), every period steps",
     .paragraph =
         "Each worker explores with weights of its own. Every few steps it exchanges them with the server, and its weights and the "
@@ -66,12 +68,6 @@ const Register<SchemeEntry> entry({
         "at x + δ v, with Nesterov's momentum v. Here momentum is the optimizer's. With `nesterov: true` that point is what a worker holds "
         "and exchanges.",
     .waits = "a worker for the answer to its exchange",
-    .staleness = unbounded_staleness(),
-    .traffic = {.text = "2 d",
-                .bytes =
-                    [](const Parameters&, const TrainingPlan&) {
-                      return std::optional<UpdateBytes>({2, 0});
-                    }},
     .picture = {{"period", "3"}},
     .parameters = {{.name = "period",
                     .type = ValueType::count,
@@ -85,14 +81,8 @@ const Register<SchemeEntry> entry({
                    Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"period", "3"}, {"alpha", "0.2"}}, {{"period", "1"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<Easgd>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
-    .asynchronous = [](const Parameters&) { return true; },
+    .make = made<Easgd>,
     .answers_hold_own = false,  // the gradient after an exchange is taken at the weights before it
-    .updates_per_epoch =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          return plan.batches_per_epoch() / static_cast<double>(parameters.count("period"));
-        },
     .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 1,  // the weights before the exchange
 });

@@ -99,20 +99,16 @@ const Register<SchemeEntry> entry({
     .summary = "asynchronous federated learning: the server mixes in each client's weights as they come",
     .reference = "Xie et al. 2019",
     .family = Family::federated,
+    .asynchronous = true,
+    .contributions = one_contribution(),
     .rule = "w ← (1 - α s(τ)) w + α s(τ) w_k",
     .paragraph =
         "Some clients train at any time. The server mixes in the weights of each as they come and invites another client, so no round "
         "waits for a slow one. Old weights can be given a smaller share. The age τ counts the updates since the client got its weights: 0 "
         "for fresh ones, where the paper's is 1.",
     .waits = "nobody",
-    .staleness = unbounded_staleness(),
     .damping = [](const Parameters& parameters, const TrainingPlan&,
                   std::uint64_t staleness) { return FedAsync(parameters).damping(static_cast<double>(staleness)); },
-    .traffic = {.text = "2 d",
-                .bytes =
-                    [](const Parameters&, const TrainingPlan&) {
-                      return std::optional<UpdateBytes>({2, 0});
-                    }},
     .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"staleness", "polynomial"}}, {{"clients", "2"}, {"staleness", "hinge"}, {"b", "1"}}, {{"local_steps", "3"}}},
@@ -121,9 +117,6 @@ const Register<SchemeEntry> entry({
           FederatedRounds::refuse_rounds(parameters);
           return std::make_unique<FedAsync>(parameters);
         },
-    .exchange = [](const Parameters&) { return Exchange::server; },
-    .asynchronous = [](const Parameters&) { return true; },
-    .answers_hold_own = true,
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {
           const FederatedRounds rounds(parameters);

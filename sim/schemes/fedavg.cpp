@@ -58,12 +58,12 @@ const Register<SchemeEntry> entry({
     .name = "fedavg",
     .summary = "federated averaging: sampled clients train for local epochs, the server averages their weights",
     .reference = "McMahan et al. 2017",
+    .other_names = {"federatedaveraging", "fedsgd"},
     .family = Family::federated,
     .rule = "w ← Σ (n_k/n) w_k, over the clients of a round",
     .paragraph =
         "The server invites clients, each trains on its own data, and the server averages their weights by samples. A round takes as "
         "long as its slowest client. Clients with different data drift apart while they train.",
-    .waits = "the server for all clients of the round",
     .traffic = MomentumAtSync::traffic(FederatedRounds::traffic(2)),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
@@ -73,8 +73,7 @@ const Register<SchemeEntry> entry({
                  {{"clients", "2"}, {"over_select", "1.5"}},
                  {{"deadline.time", "50ms"}, {"deadline.late", "partial"}},
                  {{"fraction", "0.5"}, {"deadline.time", "200ms"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<FedAvg>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
+    .make = made<FedAvg>,
     .average = FederatedRounds::average,
     .plain_sgd_alone = {{{"momentum_at_sync", "keep"}}},
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
@@ -82,7 +81,6 @@ const Register<SchemeEntry> entry({
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
     .selection = FederatedRounds::selection,
     .invites = true,
-    .workers_hold = WorkersHold::own_weights,
 });
 
 }  // namespace

@@ -110,20 +110,17 @@ const Register<SchemeEntry> entry({
         "Each client keeps a linear term that moves its own optimum to the common one, and the server keeps their mean. It "
         "counters the drift between clients with different data, and sends no more bytes than `fedavg`. A client that leaves sends "
         "its term; that of one that crashes for good stays in the mean.",
-    .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(2),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}}, {{"alpha", "0.1"}, {"local_steps", "3"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<FedDyn>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
+    .make = made<FedDyn>,
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
     .selection = FederatedRounds::selection,
     .invites = true,
     .clients_keep_vectors = true,
-    .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 2,  // h_i, and the weights of the round or the next h_i
 });
 

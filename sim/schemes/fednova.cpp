@@ -89,20 +89,17 @@ const Register<SchemeEntry> entry({
     .paragraph = "Federated averaging for clients that take unequal numbers of local steps. Each client's change is divided by the "
                  "weight of its steps, which is their number for plain SGD, so that more steps do not mean more influence. The optimizer "
                  "is `sgd`, with or without momentum, and without `nesterov`.",
-    .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(2),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}}, {{"local_epochs", "2"}}, {{"clients", "2"}, {"local_steps", "3"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<FedNova>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
+    .make = made<FedNova>,
     .average = FederatedRounds::average,
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
     .selection = FederatedRounds::selection,
     .invites = true,
-    .workers_hold = WorkersHold::own_weights,
     .weighs_steps = true,
 });
 

@@ -92,25 +92,23 @@ const Register<SchemeEntry> entry({
     .name = "fedopt",
     .summary = "federated averaging with an optimizer on the server: FedAvgM, FedAdagrad, FedAdam, FedYogi",
     .reference = "Reddi et al. 2021",
+    .other_names = {"fedavgm", "fedadagrad", "fedadam", "fedyogi"},
     .family = Family::federated,
     .rule = "w ← Server(w, w - Σ p_k y_k)",
     .paragraph =
         "The server takes the clients' mean change as a gradient and steps along it with an optimizer: Adam, Adagrad, Yogi or momentum. "
         "`beta1` is 0.9 with `adagrad` too. The paper's experiments with FedAdagrad have β1 = 0.",
-    .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(2),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"server_rate", "0.1"}}, {{"server", "sgd"}, {"server_rate", "1"}}, {{"fraction", "0.5"}, {"local_steps", "3"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<FedOpt>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
+    .make = made<FedOpt>,
     .average = FederatedRounds::average,
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
     .selection = FederatedRounds::selection,
     .invites = true,
-    .workers_hold = WorkersHold::own_weights,
     .outer_optimizer = [](const Parameters& parameters) { return std::optional(server_optimizer(parameters)); },
 });
 

@@ -72,13 +72,11 @@ const Register<SchemeEntry> entry({
     .rule = "fedavg, with local steps along g + μ (y - w)",
     .paragraph = "Federated averaging whose local steps are pulled back towards the weights of the round, so that clients with different "
                  "data drift less.",
-    .waits = "the server for all clients of the round",
     .traffic = MomentumAtSync::traffic(FederatedRounds::traffic(2)),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}, {"mu", "0.1"}}, {{"mu", "0"}}, {{"clients", "2"}, {"local_steps", "3"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<FedProx>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
+    .make = made<FedProx>,
     .average = FederatedRounds::average,
     .plain_sgd_alone = {{{"mu", "0"}, {"momentum_at_sync", "keep"}}},
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
@@ -86,7 +84,6 @@ const Register<SchemeEntry> entry({
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
     .selection = FederatedRounds::selection,
     .invites = true,
-    .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 1,  // the weights of the round
 });
 

@@ -272,6 +272,7 @@ const Register<SchemeEntry> entry({
     .name = "hierarchical",
     .summary = "federated averaging by aggregators of groups, several times, then by the server",
     .reference = "Liu et al. 2020",
+    .other_names = {"hsgd", "hierfavg"},
     .family = Family::federated,
     .rule = "fedavg in each group edge_rounds times, then over the groups",
     .paragraph = "Each group has an aggregator that averages its clients E times over nearby links. Then the server averages the "
@@ -292,15 +293,13 @@ const Register<SchemeEntry> entry({
                  {{"edge_rounds", "2"}, {"local_epochs", "2"}, {"momentum_at_sync", "average"}},
                  {{"local_steps", "3"}, {"aggregators", "1"}},
                  {{"edge_rounds", "2"}, {"aggregators", "2"}, {"fraction", "0.5"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<Hierarchical>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
+    .make = made<Hierarchical>,
     .average = FederatedRounds::average,
     .plain_sgd_alone = {{{"edge_rounds", "1"}, {"momentum_at_sync", "keep"}}},
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return rounds_per_epoch(parameters, plan); },
     .selection = FederatedRounds::selection,
     .invites = true,
     .aggregators = aggregators,
-    .workers_hold = WorkersHold::own_weights,
 });
 
 }  // namespace

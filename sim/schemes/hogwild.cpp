@@ -23,18 +23,14 @@ const Register<SchemeEntry> entry({
     .name = "hogwild",
     .summary = "workers of one host step on weights in its memory, without locks",
     .reference = "Niu et al. 2011",
+    .other_names = {"hogwild!"},
     .family = Family::asynchronous,
+    .exchange = Exchange::none,
     .rule = "w ← w - lr g(w_read), chunk by chunk, without locks",
     .paragraph =
         "The workers of one host read and change the same weights in its memory, without locks. A read takes time, so its chunks may be "
         "of different versions. Additions never get lost.",
-    .waits = "nobody",
-    .staleness = unbounded_staleness(),
-    .traffic = {.text = "none between hosts",
-                .bytes =
-                    [](const Parameters&, const TrainingPlan&) {
-                      return std::optional<UpdateBytes>({0, 0});
-                    }},
+    .traffic = {.text = "none between hosts", .bytes = UpdateBytes()},
     .parameters = {{.name = "chunks",
                     .type = ValueType::count,
                     .fallback = "16",
@@ -42,14 +38,10 @@ const Register<SchemeEntry> entry({
                     .range = Range::between(1, 1e6)},
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"chunks", "1"}}},
-    .make = [](const Parameters&) { return std::make_unique<Hogwild>(); },
-    .exchange = [](const Parameters&) { return Exchange::none; },
-    .asynchronous = [](const Parameters&) { return true; },
+    .make = made<Hogwild>,
     .plain_sgd_alone = {{}, {{"chunks", "1"}}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
-    .cell_chunks = [](const Parameters& parameters) { return std::optional(parameters.count("chunks")); },
+    .cell_chunks = [](const Parameters& parameters) { return parameters.count("chunks"); },
     .real = false,
-    .workers_hold = WorkersHold::own_version,
 });
 
 }  // namespace

@@ -72,12 +72,14 @@ const Register<SchemeEntry> entry({
     .summary = "local SGD: H local steps on every worker, then the mean of the weights",
     .reference = "Stich 2019; Zinkevich et al. 2010",
     .family = Family::local,
+    .exchange = exchange_via,
+    .contributions = {.batches = "steps"},
     .rule = "w_i ← w_i - lr g_i(w_i) H times, then w ← (1/p) Σ w_i",
     .paragraph =
         "Workers take H steps of their own between two averages of their weights. That needs one message in H, and a worker that is "
         "slow in one step may catch up in the next. The workers' weights drift apart meanwhile.",
     .waits = "all for the slowest, every H steps",
-    .traffic = MomentumAtSync::traffic(traffic_via()),
+    .traffic = MomentumAtSync::traffic(usual::traffic(exchange_via, {})),
     .parameters = {{.name = "steps",
                     .type = ValueType::count,
                     .required = true,
@@ -91,14 +93,8 @@ const Register<SchemeEntry> entry({
       if (via_choice.of(parameters) == Exchange::server) return std::make_unique<LocalSgdByServer>(parameters);
       return std::make_unique<LocalSgdByAllReduce>(parameters);
     },
-    .exchange = exchange_via,
-    .average = Average::alike,
+    .average = Average::By::plain,
     .plain_sgd_alone = {{{"steps", "4"}}, {{"steps", "4"}, {"via", "server"}}},
-    .updates_per_epoch =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          return plan.batches_per_epoch() / plan.workers / static_cast<double>(parameters.count("steps"));
-        },
-    .workers_hold = WorkersHold::own_weights,
 });
 
 }  // namespace

@@ -5,10 +5,9 @@
 // every worker, so that all degrees are equal, and so are all weights of a row: 1 / (1 + d).
 #pragma once
 #include <algorithm>
-#include <string>
 #include <vector>
 
-#include "sim/base/parameters.hpp"
+#include "sim/base/choice_table.hpp"
 #include "sim/training/payload.hpp"
 
 namespace straggler {
@@ -26,19 +25,14 @@ class MixingGraph {
     double share;
   };
 
+  static constexpr ChoiceTable<Kind> choice{
+      "graph", {{Kind::ring, "ring"}, {Kind::exponential, "exponential"}, {Kind::full, "full"}, {Kind::torus, "torus"}}};
   explicit MixingGraph(Kind kind) : kind_(kind) {}
-  explicit MixingGraph(const Parameters& parameters) {
-    const std::string& name = parameters.text("graph");
-    kind_ = name == "exponential" ? Kind::exponential : name == "full" ? Kind::full : name == "torus" ? Kind::torus : Kind::ring;
-  }
+  explicit MixingGraph(const Parameters& parameters) : kind_(choice.of(parameters)) {}
   /// The declaration that a scheme adds to its parameters.
   static Parameter parameter() {
-    return {
-        .name = "graph",
-        .type = ValueType::choice,
-        .fallback = "ring",
-        .meaning = "whose weights a worker averages with its own: of those beside it on a ring or torus, 1, 2, 4, … places away, or all",
-        .choices = {"ring", "exponential", "full", "torus"}};
+    return choice.parameter(
+        Kind::ring, "whose weights a worker averages with its own: of those beside it on a ring or torus, 1, 2, 4, … places away, or all");
   }
 
   /// In rank order, without `worker` itself.
@@ -92,7 +86,7 @@ class MixingGraph {
   }
 
  private:
-  Kind kind_ = Kind::ring;
+  Kind kind_;
 };
 
 }  // namespace straggler

@@ -15,7 +15,7 @@ class MomentumAtSync {
   static Parameter parameter(Mode fallback) {
     return choice.parameter(fallback, "what a synchronization does to the workers' optimizer state");
   }
-  /// Of a scheme whose messages of weights are these: averaged momentum travels beside them.
+  /// Of a scheme whose messages of weights are these: averaged momentum travels with them.
   static UpdateTraffic traffic(const UpdateTraffic& of_weights) {
     return {.text = of_weights.text, .bytes = [of_weights](const Parameters& parameters, const TrainingPlan& plan) {
               std::optional<UpdateBytes> bytes = of_weights.bytes(parameters, plan);

@@ -27,7 +27,7 @@ struct NonblockingOptions {
         at_boundary(interrupt_choice.of(parameters) == Interrupt::boundary),
         momentum(parameters) {}
   std::int64_t minibatch;
-  bool reset_counters;  // false: after a sync each worker goes on with the rest of its batch
+  bool reset_counters;  // false: after a sync each worker continues with the rest of its batch
   Average average;
   bool at_boundary;  // finish the current mini-batch before stopping
   MomentumAtSync momentum;
@@ -192,13 +192,12 @@ const Register<SchemeEntry> entry({
     .paragraph = "The first worker through its batch stops all others inside theirs, and the weights of all are averaged. A slow worker "
                  "contributes the steps that it has done.",
     .waits = "nobody for another's batch",
+    .batch_is = "the first worker's batch before all synchronize",
     .traffic = MomentumAtSync::traffic({.text = "2 p d; gradients: nothing for a worker without a step",
-                                        .bytes =
-                                            [](const Parameters& parameters, const TrainingPlan& plan) {
-                                              if (exchanged_choice.of(parameters) == Exchanged::gradients)
-                                                return std::optional<UpdateBytes>();
-                                              return std::optional<UpdateBytes>({2.0 * plan.workers, 0});
-                                            }}),
+                                        .bytes = [](const Parameters& parameters, const TrainingPlan& plan) -> std::optional<UpdateBytes> {
+                                          if (exchanged_choice.of(parameters) == Exchanged::gradients) return std::nullopt;
+                                          return UpdateBytes{2.0 * plan.workers};
+                                        }}),
     .picture = {{"minibatch", "8"}},
     .parameters = {{.name = "minibatch",
                     .type = ValueType::count,
@@ -216,12 +215,10 @@ const Register<SchemeEntry> entry({
                               "average without it, wait for it at the next sync, or end")},
     .examples = {{{"minibatch", "10"}}, {{"minibatch", "10"}, {"counters", "reset"}, {"exchange", "gradients"}, {"average", "by_samples"}}},
     .make = make,
-    .exchange = [](const Parameters&) { return Exchange::server; },
     .plain_sgd_alone = {{}, {{"exchange", "gradients"}}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan&) { return std::optional<double>(); },
-    .minibatch = [](const Parameters& parameters) { return std::optional<std::int64_t>(parameters.count("minibatch")); },
-    .sends_gradients = [](const Parameters& parameters) { return parameters.text("exchange") == "gradients"; },
-    .workers_hold = WorkersHold::own_weights,
+    .updates_per_epoch = std::nullopt,
+    .minibatch = [](const Parameters& parameters) { return parameters.count("minibatch"); },
+    .sends_gradients = [](const Parameters& parameters) { return exchanged_choice.of(parameters) == Exchanged::gradients; },
 });
 
 }  // namespace

@@ -44,17 +44,18 @@ const Register<SchemeEntry> entry({
     .summary = "synchronous SGD at first, then local SGD",
     .reference = "Lin et al. 2020",
     .family = Family::local,
+    .exchange = Exchange::all_reduce,
     .rule = "ssgd until start, then local_sgd",
     .paragraph = "Synchronous SGD for the first epochs, while weights change fastest, and local SGD from `start` on, which saves messages.",
     .waits = "all for the slowest, later every H steps",
+    .batch_is = "as `ssgd`, then one local step",
     .traffic = MomentumAtSync::traffic({.text = "2 (p - 1) d",
-                                        .bytes =
-                                            [](const Parameters& parameters, const TrainingPlan& plan) {
-                                              // Momentum is averaged from `start` on.
-                                              if (MomentumAtSync(parameters).averages() && parameters.number("start.epochs") > 0)
-                                                return std::optional<UpdateBytes>();
-                                              return std::optional<UpdateBytes>({2.0 * (plan.workers - 1), 0});
-                                            }}),
+                                        .bytes = [](const Parameters& parameters, const TrainingPlan& plan) -> std::optional<UpdateBytes> {
+                                          // Momentum is averaged from `start` on.
+                                          if (MomentumAtSync(parameters).averages() && parameters.number("start.epochs") > 0)
+                                            return std::nullopt;
+                                          return UpdateBytes{2.0 * (plan.workers - 1)};
+                                        }}),
     .picture = {{"steps", "3"}, {"start.epochs", "0.2"}},
     .parameters = {{.name = "steps",
                     .type = ValueType::count,
@@ -68,16 +69,14 @@ const Register<SchemeEntry> entry({
                    MomentumAtSync::parameter(MomentumAtSync::Mode::keep),
                    on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"steps", "3"}, {"start.epochs", "0.5"}}, {{"start.epochs", "0"}}, {{"momentum_at_sync", "average"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<PostLocalSgd>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
-    .average = Average::alike,
+    .make = made<PostLocalSgd>,
+    .average = Average::By::plain,
     .plain_sgd_alone = {{{"steps", "4"}, {"start.epochs", "0.5"}}},
     // More at first: the number of an epoch is not fixed.
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) -> std::optional<double> {
       if (parameters.number("start.epochs") > 0 && parameters.count("steps") > 1) return std::nullopt;
       return plan.batches_per_epoch() / plan.workers / static_cast<double>(parameters.count("steps"));
     },
-    .workers_hold = WorkersHold::own_weights,
 });
 
 }  // namespace

@@ -3,49 +3,20 @@
 // gradients of older versions are dropped. No worker is interrupted: each one that sends a gradient, dropped or not, gets the current
 // weights and starts again on them. Tyurin & Richtárik, Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed
 // Computation Model, 2023.
-#include <algorithm>
-#include <vector>
-
-#include "sim/training/answers.hpp"
+#include "sim/schemes/parts.hpp"
 
 namespace straggler::schemes::rennala {
 namespace {
 
 class Rennala final : public Scheme {
  public:
-  explicit Rennala(const Parameters& parameters) : batch_(static_cast<std::size_t>(parameters.count("batch"))), answers_(parameters) {}
+  explicit Rennala(const Parameters& parameters) : batch_(parameters.count("batch")), answers_(parameters) {}
 
  private:
-  Process worker(Node& node) const override {
-    Weights weights = node.initial_weights();
-    for (;;) {
-      const Gradient gradient = co_await node.gradient(weights, node.batch_size());
-      co_await node.send(node.server(), gradient);
-      weights = co_await node.receive<Weights>(node.server());
-    }
-  }
+  Process worker(Node& node) const override { return push_and_fetch(node); }
+  Process server(Node& node) const override { return average_from_any(node, {.count = batch_, .at_this_version = true}, answers_); }
 
-  Process server(Node& node) const override {
-    Weights weights = node.initial_weights();
-    std::vector<From<Gradient>> parts;
-    for (;;) {
-      const From<Gradient> arrived = co_await node.receive<Gradient>();
-      if (arrived->version() == weights->version)
-        parts.push_back(arrived);
-      else
-        node.discard<Gradient>(arrived);
-      if (parts.size() == batch_) {
-        std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.sender.rank < b.sender.rank; });
-        const Gradient mean = node.mean(std::vector<Gradient>(parts.begin(), parts.end()));
-        parts.clear();
-        weights = co_await node.step(weights, mean);
-        weights = co_await node.publish(weights);
-      }
-      co_await answers_.send(node, arrived.sender, weights);
-    }
-  }
-
-  std::size_t batch_;
+  std::int64_t batch_;
   Answers answers_;
 };
 
@@ -53,7 +24,10 @@ const Register<SchemeEntry> entry({
     .name = "rennala",
     .summary = "synchronous SGD on the first B gradients from any workers: stale ones are dropped, no worker is interrupted",
     .reference = "Tyurin & Richtarik 2023",
-    .family = Family::synchronous,
+    .other_names = {"rennalasgd"},
+    .asynchronous =
+        [](const Parameters& parameters) { return parameters.count("batch") > 1; },  // a worker may make two gradients of one update
+    .contributions = from_any_workers("batch"),
     .rule = "w ← w - lr (1/b) Σ g(w), over the first b at this version; stale ones are dropped",
     .paragraph =
         "The server collects B gradients at its current weights, from any workers, and drops those that were taken at older ones. No "
@@ -62,8 +36,8 @@ const Register<SchemeEntry> entry({
     .waits = "nobody",
     .traffic = {.text = "2 B d, and 2 d per dropped gradient",
                 .bytes =
-                    [](const Parameters& parameters, const TrainingPlan&) {
-                      return std::optional<UpdateBytes>({2 * static_cast<double>(parameters.count("batch")), 2});
+                    [](const Parameters& parameters) {
+                      return UpdateBytes{2 * static_cast<double>(parameters.count("batch")), 2};
                     }},
     .parameters = {{.name = "batch",
                     .type = ValueType::count,
@@ -73,15 +47,9 @@ const Register<SchemeEntry> entry({
                    Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"batch", "4"}}, {{"batch", "1"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<Rennala>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
-    .asynchronous =
-        [](const Parameters& parameters) { return parameters.count("batch") > 1; },  // a worker may make two gradients of one update
+    .make = made<Rennala>,
     .answers_hold_own = false,
     .plain_sgd_alone = {{{"batch", "1"}}},
-    .updates_per_epoch = [](const Parameters& parameters,
-                            const TrainingPlan& plan) { return plan.batches_per_epoch() / static_cast<double>(parameters.count("batch")); },
-    .sends_gradients = [](const Parameters&) { return true; },
 });
 
 }  // namespace

@@ -113,22 +113,19 @@ const Register<SchemeEntry> entry({
         "Each client corrects its local steps by the difference between its own gradients and the mean gradient (control "
         "variates). That counters the drift between clients with different data. Two vectors travel each way. A client that leaves "
         "sends its control variate; that of one that crashes for good stays in the mean.",
-    .waits = "the server for all clients of the round",
     .traffic = FederatedRounds::traffic(4),
     .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"fraction", "0.5"}},
                  {{"local_steps", "2"}, {"server_rate", "0.5"}},
                  {{"deadline.time", "50ms"}, {"deadline.late", "partial"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<Scaffold>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
+    .make = made<Scaffold>,
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
     .invited = [](const Parameters& parameters,
                   const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
     .selection = FederatedRounds::selection,
     .invites = true,
     .clients_keep_vectors = true,
-    .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 3,  // c_i, the sum that makes the next one, and its change
     .worker_bytes = 2'900,
 });

@@ -21,17 +21,16 @@ const Register<SchemeEntry> entry({
     .name = "sequential",
     .summary = "one worker, plain SGD",
     .reference = "Robbins & Monro 1951",
-    .family = Family::synchronous,
+    .exchange = Exchange::none,
     .rule = "w ← w - lr g(w)",
     .paragraph = "One worker computes a gradient, steps, and starts again. It sends nothing and waits for nobody. It is the reference for "
                  "all other schemes.",
     .waits = "nobody",
-    .traffic = {.text = "0", .bytes = [](const Parameters&, const TrainingPlan&) { return std::optional(UpdateBytes()); }},
+    .batch_is = "one step",
+    .traffic = {.text = "0", .bytes = UpdateBytes()},
     .parameters = {on_failure({OnFailure::wait, OnFailure::abort}, "continue from the latest version when it is back, or end")},
-    .make = [](const Parameters&) { return std::make_unique<Sequential>(); },
-    .exchange = [](const Parameters&) { return Exchange::none; },
+    .make = made<Sequential>,
     .plain_sgd_alone = {{}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
     .only_workers = 1,
 });
 

@@ -49,16 +49,15 @@ const Register<SchemeEntry> entry({
     .name = "slow_momentum",
     .summary = "local SGD with momentum over the changes of rounds (SlowMo)",
     .reference = "Wang et al. 2020",
+    .other_names = {"slowmo"},
     .family = Family::local,
+    .exchange = Exchange::all_reduce,
+    .contributions = {.batches = "steps"},
     .rule = "u ← β u + (w - w̄)/lr, w ← w - α lr u, after H local steps",
     .paragraph =
         "Local SGD after which all workers take a common step along a momentum of past rounds. It needs no more messages than `local_sgd`.",
     .waits = "all for the slowest, every H steps",
-    .traffic = MomentumAtSync::traffic({.text = "2 (p - 1) d",
-                                        .bytes =
-                                            [](const Parameters&, const TrainingPlan& plan) {
-                                              return std::optional<UpdateBytes>({2.0 * (plan.workers - 1), 0});
-                                            }}),
+    .traffic = MomentumAtSync::traffic(usual::traffic(Exchange::all_reduce, {})),
     .parameters =
         {{.name = "steps",
           .type = ValueType::count,
@@ -70,21 +69,15 @@ const Register<SchemeEntry> entry({
          MomentumAtSync::parameter(MomentumAtSync::Mode::keep),
          on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"steps", "3"}}, {{"beta", "0"}}, {{"alpha", "0.5"}, {"momentum_at_sync", "reset"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<SlowMomentum>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
-    .average = Average::alike,
-    .updates_per_epoch =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          return plan.batches_per_epoch() / plan.workers / static_cast<double>(parameters.count("steps"));
-        },
-    .workers_hold = WorkersHold::own_weights,
+    .make = made<SlowMomentum>,
+    .average = Average::By::plain,
     .worker_vectors = 1,  // the weights of the round; u is the same for all
     .worker_bytes = 2'300,
     .outer_optimizer =
         [](const Parameters&) {
           OptimizerChoice outer{"sgd", {}};
           outer.parameters.set("learning_rate", 1.0);
-          return std::optional(outer);
+          return outer;
         },
 });
 

@@ -57,24 +57,20 @@ const Register<SchemeEntry> entry({
     .name = "ssgd",
     .summary = "synchronous SGD: one step on the mean of all workers' gradients",
     .reference = "Chen et al. 2016; Goyal et al. 2017",
-    .family = Family::synchronous,
+    .other_names = {"bsp", "sync", "syncsgd", "synchronous", "synchronoussgd", "sgd", "allreduce", "ringallreduce"},
+    .exchange = exchange_via,
     .rule = "w ← w - lr (1/p) Σ g_i(w)",
     .paragraph =
         "All workers compute a gradient at the same weights, and one step is taken on the mean. An update takes as long as the slowest "
         "worker and the exchange after it. In return p workers give exactly the gradient of a batch that is p times as large.",
-    .waits = "all for the slowest",
-    .traffic = traffic_via(),
     .parameters = {via_choice.parameter(Exchange::all_reduce, "how gradients are averaged"),
                    on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
       if (via_choice.of(parameters) == Exchange::server) return std::make_unique<SsgdByServer>();
       return std::make_unique<SsgdByAllReduce>();
     },
-    .exchange = exchange_via,
-    .average = Average::alike,
+    .average = Average::By::plain,
     .plain_sgd_alone = {{}, {{"via", "server"}}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
-    .sends_gradients = [](const Parameters&) { return true; },
 });
 
 }  // namespace

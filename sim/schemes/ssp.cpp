@@ -1,64 +1,16 @@
 // Stale synchronous parallel: the server applies each gradient as it arrives, and lets no worker run ahead of the slowest by more than s,
 //   w ← w - η g(w_read),   η = lr / p (`mean`) or lr (`sum`);
-// a worker's clock c counts its own updates; it is answered, and goes on, once c - min clock ≤ s. So clocks are never more than s + 1
+// a worker's clock c counts its own updates; it is answered once c - min clock ≤ s. So clocks are never more than s + 1
 // apart. Ho et al., More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server, NIPS 2013. `mean` is ours: with s = 0
 // a round of p gradients then makes the step of synchronous SGD.
-#include <algorithm>
-#include <map>
 #include <optional>
 #include <vector>
 
-#include "sim/training/answers.hpp"
-#include "sim/training/gather.hpp"
+#include "sim/schemes/clocks.hpp"
+#include "sim/schemes/parts.hpp"
 
 namespace straggler::schemes::ssp {
 namespace {
-
-/// The clocks of the workers that are waited for.
-class Clocks {
- public:
-  Clocks(const Node& node, std::uint64_t slack) : node_(node), slack_(slack), clocks_(static_cast<std::size_t>(node.workers())) {
-    members_changed();
-  }
-  void tick(Rank worker) {
-    if (running(worker)) set(worker, *of(worker).now + 1);
-  }
-  bool may_go_on(Rank worker) const { return !running(worker) || *of(worker).now - slowest() <= slack_; }
-  /// A worker that comes back is neither behind the others nor further ahead of them than the slack allows.
-  void members_changed() {
-    for (Rank worker = 0; worker < node_.workers(); ++worker) {
-      if (running(worker) && !node_.awaits(worker)) remove(worker);
-      if (running(worker) || !node_.awaits(worker)) continue;
-      const std::uint64_t least = counts_.empty() ? of(worker).last : slowest();
-      set(worker, std::clamp(of(worker).last, least, least + slack_));
-    }
-  }
-
- private:
-  struct Clock {
-    std::optional<std::uint64_t> now;  // none: it is not waited for
-    std::uint64_t last = 0;
-  };
-  Clock& of(Rank worker) { return clocks_[index_of(worker)]; }
-  const Clock& of(Rank worker) const { return clocks_[index_of(worker)]; }
-  bool running(Rank worker) const { return of(worker).now.has_value(); }
-  std::uint64_t slowest() const { return counts_.begin()->first; }
-  void remove(Rank worker) {
-    const auto count = counts_.find(*of(worker).now);
-    if (--count->second == 0) counts_.erase(count);
-    of(worker).now.reset();
-  }
-  void set(Rank worker, std::uint64_t clock) {
-    if (running(worker)) remove(worker);
-    of(worker) = {clock, clock};
-    ++counts_[clock];
-  }
-
-  const Node& node_;
-  std::uint64_t slack_;
-  std::vector<Clock> clocks_;             // [workers]
-  std::map<std::uint64_t, Rank> counts_;  // workers at each clock
-};
 
 /// The step on one worker's gradient: lr / p or lr.
 enum class Scale { mean, sum };
@@ -70,14 +22,7 @@ class Ssp final : public Scheme {
       : slack_(static_cast<std::uint64_t>(parameters.count("slack"))), scale_(scale_choice.of(parameters)), answers_(parameters) {}
 
  private:
-  Process worker(Node& node) const override {
-    Weights weights = node.initial_weights();
-    for (;;) {
-      const Gradient gradient = co_await node.gradient(weights, node.batch_size());
-      co_await node.send(node.server(), gradient);
-      weights = co_await node.receive<Weights>(node.server());
-    }
-  }
+  Process worker(Node& node) const override { return push_and_fetch(node); }
 
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
@@ -95,7 +40,7 @@ class Ssp final : public Scheme {
         clocks.members_changed();
       }
       for (std::size_t i = 0; i < waiting.size();) {
-        if (!clocks.may_go_on(waiting[i])) {
+        if (!clocks.may_continue(waiting[i])) {
           ++i;
           continue;
         }
@@ -115,6 +60,7 @@ const Register<SchemeEntry> entry({
     .name = "ssp",
     .summary = "stale synchronous parallel: asynchronous, but no worker is more than a bound ahead of the slowest",
     .reference = "Ho et al. 2013",
+    .other_names = {"stalesynchronousparallel"},
     .family = Family::asynchronous,
     .rule = "w ← w - (lr/p) g(w_read), of workers whose clocks are at most s + 1 apart",
     .paragraph =
@@ -124,13 +70,8 @@ const Register<SchemeEntry> entry({
     .staleness = {.text = "(p - 1) (2 s + 1)",
                   .most =
                       [](const Parameters& parameters, const TrainingPlan& plan) {
-                        return std::optional(static_cast<std::uint64_t>((plan.workers - 1) * (2 * parameters.count("slack") + 1)));
+                        return static_cast<std::uint64_t>((plan.workers - 1) * (2 * parameters.count("slack") + 1));
                       }},
-    .traffic = {.text = "2 d",
-                .bytes =
-                    [](const Parameters&, const TrainingPlan&) {
-                      return std::optional<UpdateBytes>({2, 0});
-                    }},
     .picture = {{"slack", "1"}},
     .parameters = {{.name = "slack",
                     .type = ValueType::count,
@@ -144,13 +85,8 @@ const Register<SchemeEntry> entry({
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "the others continue without its clock, wait for it, or end")},
     .examples = {{{"slack", "2"}}, {{"slack", "0"}}, {{"slack", "1"}, {"scale", "sum"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<Ssp>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
-    .asynchronous = [](const Parameters&) { return true; },
+    .make = made<Ssp>,
     .plain_sgd_alone = {{}, {{"slack", "0"}}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
-    .sends_gradients = [](const Parameters&) { return true; },
-    .workers_hold = WorkersHold::own_version,
 });
 
 }  // namespace

@@ -27,9 +27,6 @@ class Average {
     return parameters.has(choice.parameter_name()) ? std::optional(choice.of(parameters)) : std::nullopt;
   }
 
-  /// For schemes in which all count the same.
-  static std::optional<By> alike(const Parameters&) { return By::plain; }
-
   bool by_samples() const { return by_ == By::samples; }
   /// What a contribution of that many samples counts.
   double count(double samples) const { return by_samples() ? samples : 1; }

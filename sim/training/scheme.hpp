@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "sim/base/choice_table.hpp"
@@ -16,12 +17,12 @@
 #include "sim/engine/process.hpp"
 #include "sim/training/average.hpp"
 #include "sim/training/client_selection.hpp"
+#include "sim/training/fact.hpp"
 #include "sim/training/versions.hpp"
 
 namespace straggler {
 
 class Node;
-struct TrainingPlan;
 
 /// Immutable: all state of a run lives in the coroutines. Talks to the world through Node only.
 class Scheme {
@@ -83,16 +84,28 @@ struct OptimizerChoice {
 /// Parameters by name, as a scenario writes them: {{"steps", "3"}, {"via", "server"}}.
 using ParameterTexts = std::map<std::string, std::string>;
 
+/// The workers' contributions to an update.
+struct UpdateContributions {
+  std::string text = "p";  // as a formula: "k", "(p - b)"
+  /// None: it is not fixed.
+  PlanFact<std::optional<double>> count = of_all_workers;
+  std::string distinct = {};  // the parameter that states it, where each contribution is of a different worker
+  std::string batches = {};   // the parameter that states the batches in a contribution; empty: one
+
+  static std::optional<double> of_all_workers(const Parameters&, const TrainingPlan& plan);
+};
+UpdateContributions one_contribution();
+/// As many as that parameter says: from any workers, or each from a different one.
+UpdateContributions from_any_workers(const std::string& parameter);
+UpdateContributions from_different_workers(const std::string& parameter);
+
 /// Bounds the staleness τ of every contribution to an update while no worker fails: updates published between reading the weights and the
 /// update with the contribution, which is not counted itself.
 struct StalenessBound {
   std::string text = "0";  // as a formula
   /// None: there is no bound.
-  std::function<std::optional<std::uint64_t>(const Parameters&, const TrainingPlan&)> most = [](const Parameters&, const TrainingPlan&) {
-    return std::optional<std::uint64_t>(0);
-  };
+  PlanFact<std::optional<std::uint64_t>> most = 0;
 };
-
 /// For schemes in which no worker waits for a slow one, and no contribution is dropped.
 StalenessBound unbounded_staleness();
 
@@ -105,97 +118,113 @@ struct UpdateBytes {
 struct UpdateTraffic {
   std::string text;  // as a formula in d
   /// None: it depends on timing, not on the parameters.
-  std::function<std::optional<UpdateBytes>(const Parameters&, const TrainingPlan&)> bytes;
+  PlanFact<std::optional<UpdateBytes>> bytes = std::nullopt;
 };
-/// One exchange of all workers: 2 (p - 1) d in a ring, 2 p d by a server.
-UpdateTraffic traffic_via();
 
-/// The rest of the program knows a scheme by this entry. Facts that depend on its parameters are functions of them.
+/// What a scheme does unless its entry says otherwise, by its family, its exchange and its contributions.
+namespace usual {
+UpdateContributions contributions(Family family);
+std::string waits(Family family, const UpdateContributions& contributions);
+std::string batch_is(Family family, const UpdateContributions& contributions);
+StalenessBound staleness(const Fact<bool>& asynchronous);
+/// Each contribution goes to the server, which answers it; or one all-reduce. Of messages between workers the entry says it.
+UpdateTraffic traffic(const Fact<Exchange>& exchange, const UpdateContributions& contributions);
+PlanFact<std::optional<double>> updates_per_epoch(const UpdateContributions& contributions);
+PlanFact<std::string> unfit(const UpdateContributions& contributions);
+Fact<bool> sends_gradients(Family family, const Fact<Exchange>& exchange);
+WorkersHold workers_hold(Family family);
+}  // namespace usual
+
+/// SchemeEntry::make of a class that is made of the parameters.
+template <class S>
+std::unique_ptr<Scheme> made(const Parameters& parameters) {
+  if constexpr (std::is_constructible_v<S, const Parameters&>)
+    return std::make_unique<S>(parameters);
+  else
+    return std::make_unique<S>();
+}
+
+/// The rest of the program knows a scheme by this entry. Facts that are left out follow from `family`, `exchange`, `asynchronous` and
+/// `contributions` as the braces state them that make the entry; those that are assigned later change no other.
 struct SchemeEntry {
   std::string name, summary, reference;
+  /// Names of it in other programs and papers, in lower case and without separators, for "did you mean".
+  std::vector<std::string> other_names = {};
   Family family = Family::synchronous;
-  std::string rule = {};       // the formula, in one line
-  std::string paragraph = {};  // strengths and costs, in a few sentences
-  std::string waits = {};      // who waits for whom
-  StalenessBound staleness = {};
+  Fact<Exchange> exchange = Exchange::server;
+  /// False: every contribution to an update was computed from the version before it, and no worker contributes twice to one update.
+  Fact<bool> asynchronous = family == Family::asynchronous;
+  UpdateContributions contributions = usual::contributions(family);
+  std::string rule = {};                                          // the formula, in one line
+  std::string paragraph = {};                                     // strengths and costs, in a few sentences
+  std::string waits = usual::waits(family, contributions);        // who waits for whom
+  std::string batch_is = usual::batch_is(family, contributions);  // what one batch of a worker is to the scheme
+  StalenessBound staleness = usual::staleness(asynchronous);
   /// s(τ): what a contribution of that staleness counts, where a fresh one counts 1.
   std::function<double(const Parameters&, const TrainingPlan&, std::uint64_t)> damping = [](const Parameters&, const TrainingPlan&,
                                                                                             std::uint64_t) { return 1.0; };
-  UpdateTraffic traffic = {};
+  UpdateTraffic traffic = usual::traffic(exchange, contributions);
   /// Parameters of the picture in docs/schemes.md (four workers, scenarios/examples/four_workers.yaml); the others are as in variant_of().
   ParameterTexts picture = {};
   DeclaredParameters parameters = {};
-  /// Sets of parameters to try, beside the defaults and each choice alone. If parameters are required, the first set has them all; the
-  /// other sets and choices take missing ones from it.
+  /// Sets of parameters to try, in addition to the defaults and each choice alone. If parameters are required, the first set has them all;
+  /// the other sets and choices take missing ones from it.
   std::vector<ParameterTexts> examples = {};
   std::function<std::unique_ptr<Scheme>(const Parameters&)> make;
-  std::function<Exchange(const Parameters&)> exchange;
-  /// False: every contribution to an update was computed from the version before it, and no worker contributes twice to one update.
-  std::function<bool(const Parameters&)> asynchronous = [](const Parameters&) { return false; };
   /// Its workers all-reduce or all-gather in addition to `exchange`: beside a server, or among their messages.
-  std::function<bool(const Parameters&)> reduces = [](const Parameters&) { return false; };
+  Fact<bool> reduces = false;
   /// Whose weights the versions are. The scheme's code is the same in each case: every worker publishes each of its updates.
-  std::function<Versions(const Parameters&)> versions = [](const Parameters&) { return Versions::shared; };
+  Fact<Versions> versions = Versions::shared;
   /// What workers count in the means that make its versions. None: a version is no mean over workers, or the fastest decide who is in it.
-  std::function<std::optional<Average::By>(const Parameters&)> average = Average::declared;
+  Fact<std::optional<Average::By>> average = Average::declared;
   /// True: a worker's next weights include its last contribution, since an update comes between. False: it may continue before that.
   bool answers_hold_own = true;
   /// With `answers: in_turn`: the most answers that its server lets leave side by side (sim/training/answers.hpp).
-  std::function<std::int64_t(const Parameters&, const TrainingPlan&)> answers_together = [](const Parameters&, const TrainingPlan&) {
-    return std::int64_t{1};
-  };
+  PlanFact<std::int64_t> answers_together = 1;
   /// True: workers send one message after the other without waiting for an answer. So messages pile up before a server that handles fewer
   /// than they send.
   bool unanswered = false;
   /// Sets of parameters (as in `examples`) under which one worker equals plain SGD, bit for bit, if it takes its batch in one piece.
   std::vector<ParameterTexts> plain_sgd_alone = {};
   /// Published updates in one pass over the data, if that number is fixed, from the plan's drawing rule.
-  std::function<std::optional<double>(const Parameters&, const TrainingPlan&)> updates_per_epoch;
+  PlanFact<std::optional<double>> updates_per_epoch = usual::updates_per_epoch(contributions);
   /// Size of the pieces in which a worker takes its batch (TrainingPlan::minibatch); none: whole.
-  std::function<std::optional<std::int64_t>(const Parameters&)> minibatch = [](const Parameters&) { return std::optional<std::int64_t>(); };
+  Fact<std::optional<std::int64_t>> minibatch = std::nullopt;
   /// Number of pieces of the weights that workers share in the memory of their one host (Node::read_cell, Node::step_cell); each worker
   /// publishes its own additions. None: no shared weights.
-  std::function<std::optional<std::int64_t>(const Parameters&)> cell_chunks = [](const Parameters&) {
-    return std::optional<std::int64_t>();
-  };
+  Fact<std::optional<std::int64_t>> cell_chunks = std::nullopt;
   /// The reason why it cannot run with this number of workers, and the right numbers; empty: it can.
-  std::function<std::string(const Parameters&, const TrainingPlan&)> unfit = [](const Parameters&, const TrainingPlan&) {
-    return std::string();
-  };
+  PlanFact<std::string> unfit = usual::unfit(contributions);
   std::optional<std::int64_t> only_workers = std::nullopt;  // runs on exactly this number of workers
   /// True: workers send gradients, or bring them to an all-reduce; false: weights, or nothing. training.compression compresses gradients
   /// directly, and weights as the difference from weights that both sides hold.
-  std::function<bool(const Parameters&)> sends_gradients = [](const Parameters&) { return false; };
+  Fact<bool> sends_gradients = usual::sends_gradients(family, exchange);
   /// Parameters that it requires with training.compression and refuses without, each with a value to try.
   ParameterTexts with_compression = {};
   /// The reason why its messages cannot be compressed, and the remedy; empty: they can, if there are any.
   std::string not_compressible = {};
   /// The number of the plan's workers that a server invites to a round. The others act only when a message reaches them. The seed decides
   /// which ones are invited to the first round (Node::first_clients). None: every worker acts from the beginning.
-  std::function<std::optional<std::int64_t>(const Parameters&, const TrainingPlan&)> invited = [](const Parameters&, const TrainingPlan&) {
-    return std::optional<std::int64_t>();
-  };
+  PlanFact<std::optional<std::int64_t>> invited = std::nullopt;
   /// How its server draws the invited clients.
-  std::function<ClientSelection(const Parameters&)> selection = [](const Parameters&) { return ClientSelection(); };
+  Fact<ClientSelection> selection = ClientSelection();
   /// Its workers are clients that act when invited, so they may come and go (cluster.workers[i].availability).
   bool invites = false;
   /// Its clients keep vectors (Node::kept) whose mean the server holds: it learns the vector of one that leaves (WeightsState::kept).
   bool clients_keep_vectors = false;
-  /// Aggregators beside the server, each for a group of consecutive workers (Node::group): at least 1, at most one per worker. They are
-  /// placed by the racks of the topology if there are as many (the plan has that number). None: the scheme has no such role.
+  /// Aggregators in addition to the server, each for a group of consecutive workers (Node::group): at least 1, at most one per worker. They
+  /// are placed by the racks of the topology if there are as many (the plan has that number). None: the scheme has no such role.
   std::function<Rank(const Parameters&, const TrainingPlan&)> aggregators = {};
   bool real = true;          // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
-  WorkersHold workers_hold = WorkersHold::same_version;
-  std::size_t worker_vectors = 0;    // vectors of the length of the weights that a worker holds beside them
+  WorkersHold workers_hold = usual::workers_hold(family);
+  std::size_t worker_vectors = 0;    // further vectors of the length of the weights that a worker holds
   std::size_t idle_bytes = 300;      // measured: this program's memory per worker that was not invited yet
   std::size_t worker_bytes = 1'600;  // measured: this program's memory per worker without math: node, frame, links, accounts, messages
   /// Its server divides by the weight of local steps: only optimizers that know it will do (UpdateRule::weight_of_steps).
   bool weighs_steps = false;
   /// A second optimizer, which steps along the workers' common result: its kind and parameters, as in `training.optimizer`.
-  std::function<std::optional<OptimizerChoice>(const Parameters&)> outer_optimizer = [](const Parameters&) {
-    return std::optional<OptimizerChoice>();
-  };
+  Fact<std::optional<OptimizerChoice>> outer_optimizer = std::nullopt;
 
   bool needs_server(const Parameters& given) const { return exchange(given) == Exchange::server; }
   /// training.compression applies.

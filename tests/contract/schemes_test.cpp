@@ -208,7 +208,6 @@ TEST_CASE("every scheme says what it is and declares what it reads") {
     CHECK_FALSE(entry.summary.empty());
     CHECK_FALSE(entry.reference.empty());
     CHECK(entry.make);
-    CHECK(entry.exchange);
     CHECK_FALSE(failure_choices(entry).empty());
     std::set<std::string> names;
     for (const Parameter& parameter : entry.parameters) {

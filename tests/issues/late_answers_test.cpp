@@ -110,10 +110,9 @@ SchemeEntry test_entry(const std::string& name, std::function<std::unique_ptr<Sc
   return {.name = name,
           .summary = "for this test",
           .reference = "none",
+          .contributions = one_contribution(),
           .parameters = {on_failure({OnFailure::drop}, "go on without it")},
-          .make = std::move(make),
-          .exchange = [](const Parameters&) { return Exchange::server; },
-          .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); }};
+          .make = std::move(make)};
 }
 
 const Register<SchemeEntry> in_turn(test_entry("barrier_in_turn", [](const Parameters&) { return std::make_unique<Barrier>(true); }));

@@ -66,12 +66,12 @@ SchemeEntry test_entry(const std::string& name, Exchange exchange, Versions vers
   return {.name = name,
           .summary = "for this test",
           .reference = "none",
+          .exchange = exchange,
+          .contributions = one_contribution(),
           .parameters = {{.name = "every", .type = ValueType::count, .fallback = "0", .meaning = "", .range = Range::at_least(0)},
                          on_failure({OnFailure::drop}, "go on without it")},
           .make = [](const Parameters& parameters) { return std::make_unique<Kind>(parameters.count("every")); },
-          .exchange = [exchange](const Parameters&) { return exchange; },
-          .versions = [versions](const Parameters&) { return versions; },
-          .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); }};
+          .versions = versions};
 }
 const Register<SchemeEntry> forgets(test_entry<Forgets>("forgets", Exchange::server, Versions::shared));
 const Register<SchemeEntry> alone(test_entry<Alone>("alone", Exchange::peers, Versions::lockstep));

@@ -65,10 +65,9 @@ const Register<SchemeEntry> large_then_small({
     .name = "large_then_small",
     .summary = "for this test",
     .reference = "none",
+    .contributions = one_contribution(),
     .parameters = {on_failure({OnFailure::wait}, "wait for it")},
-    .make = [](const Parameters&) { return std::make_unique<LargeThenSmall>(); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
+    .make = made<LargeThenSmall>,
 });
 
 }  // namespace

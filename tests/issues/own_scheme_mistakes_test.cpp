@@ -58,11 +58,11 @@ SchemeEntry test_entry(const std::string& name, Exchange exchange, Versions vers
   return {.name = name,
           .summary = "for this test",
           .reference = "none",
+          .exchange = exchange,
+          .contributions = one_contribution(),
           .parameters = {on_failure({OnFailure::drop}, "go on without it")},
-          .make = [](const Parameters&) { return std::make_unique<Kind>(); },
-          .exchange = [exchange](const Parameters&) { return exchange; },
-          .versions = [versions](const Parameters&) { return versions; },
-          .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); }};
+          .make = made<Kind>,
+          .versions = versions};
 }
 const Register<SchemeEntry> own_weights(test_entry<OwnWeights>("own_weights", Exchange::peers, Versions::shared));
 const Register<SchemeEntry> mean_of_two(test_entry<MeanOfTwo>("mean_of_two", Exchange::peers, Versions::lockstep));

@@ -39,11 +39,10 @@ const Register<SchemeEntry> reduces_beside_server({
     .name = "reduces_beside_server",
     .summary = "for this test",
     .reference = "none",
+    .contributions = one_contribution(),
     .parameters = {{.name = "what", .type = ValueType::choice, .fallback = "weights", .meaning = "", .choices = {"weights", "gradients"}},
                    on_failure({OnFailure::drop}, "go on without it")},
     .make = [](const Parameters& parameters) { return std::make_unique<ReducesBesideServer>(parameters.text("what") == "gradients"); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
 });
 
 }  // namespace

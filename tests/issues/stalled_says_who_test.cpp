@@ -47,11 +47,10 @@ const Register<SchemeEntry> waits_for_all({
     .name = "waits_for_all",
     .summary = "for this test",
     .reference = "none",
+    .contributions = one_contribution(),
     .parameters = {on_failure({OnFailure::drop}, "wait all the same")},
-    .make = [](const Parameters&) { return std::make_unique<WaitsForAll>(); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
-    .invited = [](const Parameters&, const TrainingPlan& plan) { return std::optional<std::int64_t>(plan.workers); },
+    .make = made<WaitsForAll>,
+    .invited = [](const Parameters&, const TrainingPlan& plan) { return plan.workers; },
     .invites = true,
 });
 

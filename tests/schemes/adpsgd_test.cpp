@@ -34,7 +34,7 @@ std::string with_slowdown(const std::string& factor) {
 
 TEST_CASE("bipartite graphs: edges go both ways between the halves, and connect all workers") {
   for (const char* name : bipartite_names) {
-    const BipartiteGraph graph{std::string(name)};
+    const BipartiteGraph graph(MixingGraph::choice.find(name).value());
     for (const Rank workers : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 64}) {
       CAPTURE(name);
       CAPTURE(workers);
@@ -58,8 +58,8 @@ TEST_CASE("bipartite graphs: edges go both ways between the halves, and connect 
         }
     }
   }
-  CHECK(BipartiteGraph("exponential").neighbours(0, 16) == std::vector<Rank>{1, 3, 5, 7, 9, 11, 13, 15});
-  CHECK(BipartiteGraph("exponential").neighbours(0, 64) == std::vector<Rank>{1, 3, 5, 9, 17, 31, 33, 47, 55, 59, 61, 63});
+  CHECK(BipartiteGraph(MixingGraph::Kind::exponential).neighbours(0, 16) == std::vector<Rank>{1, 3, 5, 7, 9, 11, 13, 15});
+  CHECK(BipartiteGraph(MixingGraph::Kind::exponential).neighbours(0, 64) == std::vector<Rank>{1, 3, 5, 9, 17, 31, 33, 47, 55, 59, 61, 63});
   CHECK_THROWS_WITH(run(gossip_on("ring", 5, 9)), doctest::Contains("a ring of 5 workers"));
 }
 

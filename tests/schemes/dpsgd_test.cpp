@@ -17,10 +17,7 @@ namespace {
 
 const char* const graph_names[] = {"ring", "exponential", "full", "torus"};
 
-MixingGraph graph_named(const std::string& name) {
-  using Kind = MixingGraph::Kind;
-  return MixingGraph(name == "ring" ? Kind::ring : name == "full" ? Kind::full : name == "torus" ? Kind::torus : Kind::exponential);
-}
+MixingGraph graph_named(const std::string& name) { return MixingGraph(MixingGraph::choice.find(name).value()); }
 
 constexpr double start = bowl_start, rate = step_rate;
 

@@ -95,14 +95,12 @@ const Register<SchemeEntry> constant_additions({
     .name = "constant_additions",
     .summary = "additions to shared weights that do not depend on them, for this test",
     .reference = "none",
+    .family = Family::asynchronous,
+    .exchange = Exchange::none,
     .parameters = {on_failure({OnFailure::drop}, "nobody waits for anybody")},
-    .make = [](const Parameters&) { return std::make_unique<ConstantAdditions>(); },
-    .exchange = [](const Parameters&) { return Exchange::none; },
-    .asynchronous = [](const Parameters&) { return true; },
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
-    .cell_chunks = [](const Parameters&) { return std::optional<std::int64_t>(7); },
+    .make = made<ConstantAdditions>,
+    .cell_chunks = 7,
     .real = false,
-    .workers_hold = WorkersHold::own_version,
 });
 
 /// `workers` of one host, on which a read takes 30 ms and 1 ms, an addition 60 ms and 1 ms.

@@ -32,15 +32,15 @@ const Register<SchemeEntry> apart({
     .name = "apart",
     .summary = "every worker alone, for this test",
     .reference = "none",
+    .family = Family::gossip,
+    .exchange = Exchange::peers,
+    .asynchronous = true,
+    .contributions = one_contribution(),
     .parameters = {on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for anybody")},
-    .make = [](const Parameters&) { return std::make_unique<Apart>(); },
-    .exchange = [](const Parameters&) { return Exchange::peers; },
-    .asynchronous = [](const Parameters&) { return true; },
-    .versions = [](const Parameters&) { return Versions::free_running; },
+    .make = made<Apart>,
+    .versions = Versions::free_running,
     .plain_sgd_alone = {{}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch(); },
     .real = false,
-    .workers_hold = WorkersHold::own_weights,
 });
 
 Key key_of(Rank worker, std::uint64_t version) { return {static_cast<std::uint64_t>(worker) + 1, 2 * version + 1}; }

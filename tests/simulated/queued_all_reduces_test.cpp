@@ -71,14 +71,13 @@ const Register<SchemeEntry> overlapped_entry({
     .name = "overlapped",
     .summary = "for this test",
     .reference = "none",
+    .family = Family::local,
+    .exchange = Exchange::all_reduce,
+    .asynchronous = [](const Parameters& parameters) { return parameters.count("depth") > 0; },
     .parameters = {{.name = "depth", .type = ValueType::count, .fallback = "1", .meaning = "", .range = Range::at_least(0)},
                    {.name = "times", .type = ValueType::count, .fallback = "1", .meaning = "", .range = Range::at_least(1)},
                    on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
-    .make = [](const Parameters& parameters) { return std::make_unique<Overlapped>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
-    .asynchronous = [](const Parameters& parameters) { return parameters.count("depth") > 0; },
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
-    .workers_hold = WorkersHold::own_weights,
+    .make = made<Overlapped>,
 });
 
 constexpr double step_seconds = 0.1;                                // a batch: 100 samples of 1 ms

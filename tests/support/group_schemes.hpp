@@ -89,14 +89,12 @@ inline const Register<SchemeEntry> two_levels({
     .name = "two_levels",
     .summary = "for this test",
     .reference = "none",
+    .family = Family::local,
+    .asynchronous = true,  // under faults a worker may contribute to an older version
     .parameters = {group_size("2"), on_failure({OnFailure::drop, OnFailure::abort}, "groups go on without it, or end")},
     .make = [](const Parameters& parameters) { return std::make_unique<TwoLevels>(static_cast<Rank>(parameters.count("size"))); },
-    .exchange = [](const Parameters&) { return Exchange::server; },
-    .asynchronous = [](const Parameters&) { return true; },  // under faults a worker may contribute to an older version
-    .reduces = [](const Parameters&) { return true; },
+    .reduces = true,
     .plain_sgd_alone = {{}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
-    .workers_hold = WorkersHold::own_weights,
 });
 
 /// Synchronous SGD by all-gather: everybody takes the mean of what all bring. `size` 0: over all workers; else over groups first, whose
@@ -135,16 +133,15 @@ inline const Register<SchemeEntry> gathered_entry({
     .name = "gathered",
     .summary = "for this test",
     .reference = "none",
+    .family = Family::local,
+    .exchange = Exchange::all_reduce,
     .parameters =
         {{.name = "size", .type = ValueType::count, .fallback = "0", .meaning = "workers of a group; 0: none", .range = Range::at_least(0)},
          {.name = "when", .type = ValueType::choice, .fallback = "awaited", .meaning = "", .choices = {"awaited", "in_flight"}},
          on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, go on without it, or end")},
     .examples = {{{"size", "2"}}},
-    .make = [](const Parameters& parameters) { return std::make_unique<Gathered>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
+    .make = made<Gathered>,
     .plain_sgd_alone = {{}},
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
-    .workers_hold = WorkersHold::own_weights,
 });
 
 }  // namespace straggler::test

@@ -271,8 +271,10 @@ nlohmann::ordered_json average_of(const SchemeVariant& variant) {
 void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   const std::vector<SchemeVariant> variants = variants_of(scheme);
   json["family"] = family_choice.name_of(scheme.family);
+  json["other_names"] = scheme.other_names;
   json["rule"] = scheme.rule;
   json["waits"] = scheme.waits;
+  json["batch_is"] = scheme.batch_is;
   json["staleness_bound"] = scheme.staleness.text;
   json["bytes_per_update"] = scheme.traffic.text;
   json["picture"] = variant_of(scheme, scheme.picture).text();

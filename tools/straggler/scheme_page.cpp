@@ -11,7 +11,15 @@ namespace straggler::cli {
 
 namespace {
 
-/// "`k` (required), `via` (`all_reduce`, or `server`)"; optional parameters have no default.
+/// The choices but for the default: ", or server".
+std::string others(const Parameter& parameter) {
+  std::vector<std::string> all;
+  for (const std::string& choice : parameter.choices)
+    if (choice != *parameter.fallback) all.push_back(choice);
+  return all.empty() ? std::string() : fmt::format(", or {}", fmt::join(all, ", "));
+}
+
+/// "`k` (required), `via` (all_reduce, or server)"; optional parameters have no default.
 std::string parameters_text(const SchemeEntry& scheme) {
   std::vector<std::string> all;
   for (const Parameter& parameter : scheme.parameters) {
@@ -20,7 +28,7 @@ std::string parameters_text(const SchemeEntry& scheme) {
     if (parameter.required)
       text += " (required)";
     else if (parameter.fallback)
-      text += " (" + *parameter.fallback + ")";
+      text += " (" + *parameter.fallback + others(parameter) + ")";
     all.push_back(std::move(text));
   }
   return all.empty() ? "none" : fmt::format("{}", fmt::join(all, ", "));
@@ -44,6 +52,15 @@ std::string needs_text(const SchemeEntry& scheme) {
   });
   if (scheme.aggregators) text += " and aggregators";
   return scheme.only_workers ? "one worker" : text;
+}
+
+/// "After a crash (drop, or wait, abort): average without it, wait for it, or end."
+std::string failure_text(const SchemeEntry& scheme) {
+  for (const Parameter& parameter : scheme.parameters)
+    if (parameter.name == failure_choice.parameter_name())
+      return fmt::format("After a crash ({}{}): {}.", *parameter.fallback, others(parameter),
+                         parameter.meaning.substr(parameter.meaning.find(": ") + 2));
+  return {};
 }
 
 /// "Synchronous".
@@ -88,8 +105,9 @@ void print_section(const SchemeEntry& scheme) {
   print_text("\n### {}\n\n", scheme.name);
   print_text("{}\n", filled(scheme.paragraph));
   print_text("    {}\n\n", scheme.rule);
-  print_text("{}\n", filled(fmt::format("Parameters: {}. Needs {}{}. {}.", parameters_text(scheme), needs_text(scheme),
-                                        scheme.real ? "" : "; in simulation only", scheme.reference)));
+  print_text("{}\n",
+             filled(fmt::format("Parameters: {}. One batch is {}. {} Needs {}{}. {}.", parameters_text(scheme), scheme.batch_is,
+                                failure_text(scheme), needs_text(scheme), scheme.real ? "" : "; in simulation only", scheme.reference)));
   print_text("![{0}: what four workers do](images/schemes/{0}.svg)\n\n", scheme.name);
   print_text("{}", filled(fmt::format("`{}`", variant_of(scheme, scheme.picture).text())));
 }
