@@ -116,6 +116,13 @@ void apply_blend(const Kernels& kernels, const Extent& extent, const std::vector
   kernels.weighted_sum(piece.end - piece.begin, 2, terms, shares, out + piece.begin);
 }
 
+void apply_part(const Kernels&, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
+                float* out) {
+  const Piece piece = piece_of(extent, scalars);
+  if (inputs[0] != out) std::copy(inputs[0] + piece.begin, inputs[0] + piece.end, out + piece.begin);
+  clear_outside(piece, extent.n, out);
+}
+
 void apply_mixture(const Kernels&, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                    float* out) {
   for (std::size_t k = 0; k < scalars.size(); ++k) {
@@ -181,6 +188,8 @@ const Register<ElementwiseEntry> difference_entry({.name = "difference",
                                                    .apply = apply_difference});
 const Register<ElementwiseEntry> blend_entry(
     {.name = "blend", .summary = "two vectors, blended", .parameters = {}, .in_place = 0, .apply = apply_blend});
+const Register<ElementwiseEntry> part_entry(
+    {.name = "part", .summary = "a fragment of a vector", .parameters = {}, .in_place = 0, .apply = apply_part});
 const Register<ElementwiseEntry> mixture_entry(
     {.name = "mixture", .summary = "chunks of several vectors", .parameters = {}, .in_place = 0, .apply = apply_mixture});
 const Register<ElementwiseEntry> with_statistics_entry({.name = "with_statistics",

@@ -139,6 +139,19 @@ void define_gradients(py::class_<NodeObject>& node) {
       py::arg("start"), py::arg("end"), py::arg("fragment") = Fragment(),
       "start - end: along it a step of rate 1 leads from start to end.");
   node.def(
+      "part",
+      [](NodeObject& self, const GradientObject& gradient, const Fragment& fragment) {
+        return to_python(self.scope(), self.node().algebra().part(taken_in(self, gradient), fragment));
+      },
+      py::arg("gradient"), py::arg("fragment"), "The gradient in that fragment, and 0 elsewhere.");
+  node.def(
+      "joined",
+      [](NodeObject& self, const py::sequence& fragments) {
+        are_gradients(fragments);
+        return to_python(self.scope(), self.node().algebra().joined(taken_values(self, fragments)));
+      },
+      py::arg("fragments"), "The gradient whose fragments these are, in order: the parts that reduce_scatter gave to all.");
+  node.def(
       "staleness",
       [](NodeObject& self, const WeightsObject& weights, const GradientObject& gradient) {
         return Node::staleness(value_in(self, weights), value_in(self, gradient));

@@ -182,6 +182,13 @@ void define_exchanges(py::class_<NodeObject>& node) {
       },
       py::arg("mine"), py::arg("group") = py::none(), "What every worker brings, in rank order, known to all of them at the end.");
   node.def(
+      "reduce_scatter",
+      [](NodeObject& self, const GradientObject& mine, const std::optional<std::vector<Rank>>& group) {
+        return operation(self, self.node().reduce_scatter(taken_in(self, mine), group_of(group)));
+      },
+      py::arg("mine"), py::arg("group") = py::none(),
+      "One of p equal parts of the mean gradient over all p workers, or over those of a group: the first worker's is the first one.");
+  node.def(
       "discard",
       [](NodeObject& self, const py::object& what) {
         bool* const before = py::isinstance<GradientObject>(what)  ? &what.cast<GradientObject&>().discarded

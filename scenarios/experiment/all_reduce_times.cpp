@@ -14,7 +14,7 @@ namespace straggler {
 namespace {
 
 /// One collective on a network of its own.
-class Alone final : private Arrival {
+class Alone final : private Arrival, private CollectiveWatch {
  public:
   explicit Alone(const SimulatedCluster& cluster)
       : network_(simulation_.queue()),
@@ -32,8 +32,8 @@ class Alone final : private Arrival {
   }
 
   Time stepwise(const CollectiveSchedule& schedule) {
-    StepwiseRun run(simulation_, network_, transport_, [](CollectiveRank) {});
-    run.start(schedule, costs_);
+    MessageRun run(simulation_, network_, transport_, costs_, MessageRun::Start::together, std::nullopt, *this);
+    run.begin_all(run.open(schedule, {}));
     simulation_.run();
     return simulation_.now();
   }
@@ -47,6 +47,8 @@ class Alone final : private Arrival {
 
  private:
   void arrived() override {}
+  bool watches_messages() const override { return false; }
+  void done(std::uint64_t, CollectiveRank) override {}
 
   Simulation simulation_;
   Network network_;
@@ -60,7 +62,8 @@ class Alone final : private Arrival {
 struct AllReduceTimes::Inside {
   explicit Inside(const Scenario& scenario) : blueprint(scenario, "auto"), cluster(blueprint.cluster(scenario)) {}
   Parameters parameters(const CollectiveEntry& entry) const {
-    return complete(entry.parameters, cluster.collective.all_reduce == &entry ? cluster.collective.parameters : Parameters());
+    const bool named = cluster.collective.all_reduce->name == entry.name && !entry.parameters.all().empty();
+    return complete(entry.parameters, named ? cluster.collective.parameters : Parameters());
   }
   Blueprint blueprint;
   SimulatedCluster cluster;

@@ -1,4 +1,4 @@
-// The time of an all-reduce alone on a scenario's cluster: all ranks start together, without other traffic.
+// The time of a collective alone on a scenario's cluster: all ranks start together, without other traffic.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -427,6 +427,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.collective.all_reduce = all_reduce;
   out.collective.gathers = gathers();
   out.collective.parameters = scenario.cluster.network.collective.parameters;
+  out.collective.automatic = scenario.cluster.network.collective.algorithm == "auto";
   out.collective.shape = shape;
   out.collective.uniform = uniform;
   out.collective.stepwise = spec.network.collective.fidelity == CollectiveSpec::Fidelity::stepwise;

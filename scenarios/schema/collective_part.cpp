@@ -8,11 +8,11 @@ constexpr double mebi = 1 << 20;
 /// One flow for the whole has one beginning.
 void check_start(Section& collective, const CollectiveSpec& spec) {
   if (collective.context().problems.any()) return;  // the values may not have been read
-  const bool skewed = spec.start == CollectiveSpec::Start::as_they_come;
-  if (skewed && spec.fidelity != CollectiveSpec::Fidelity::stepwise)
+  const bool as_they_come = spec.start == CollectiveSpec::Start::as_they_come;
+  if (as_they_come && spec.fidelity != CollectiveSpec::Fidelity::stepwise)
     collective.problem(
         "start", "as_they_come lets every worker begin its part when it comes, but fluid is one flow for all; add fidelity: stepwise");
-  if (!skewed && spec.eager_up_to)
+  if (!as_they_come && spec.eager_up_to)
     collective.problem("eager_up_to",
                        "limits messages that leave before their receiver has come, but all ranks start together; add start: as_they_come");
 }

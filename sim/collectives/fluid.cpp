@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include "sim/base/registry.hpp"
 #include "sim/collectives/critical_path.hpp"
@@ -67,25 +68,27 @@ FluidPlan fluid_plan(const CollectiveSchedule& schedule, const CollectiveCosts& 
 }
 
 double collective_seconds(const CollectiveEntry& entry, const Parameters& parameters, std::uint64_t bytes, const CollectiveShape& shape,
-                          const UniformLinks& links, const CollectiveCosts& costs, Transport& transport) {
+                          const UniformLinks& links, const CollectiveCosts& costs, Transport& transport,
+                          std::span<const std::uint32_t> ranks) {
   constexpr std::size_t planned_ranks = 65'536;
   if (shape.workers + shape.servers > planned_ranks)
     return costs.launch.seconds() + entry.seconds(static_cast<double>(bytes), shape, links, parameters);
-  return fluid_plan(*entry.make(bytes, shape, links, parameters), costs, transport).seconds();
+  return fluid_plan(*entry.make(bytes, shape, links, parameters), costs, transport, ranks).seconds();
 }
 
 const CollectiveEntry& cheapest_collective(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
-                                           const CollectiveCosts& costs, Transport& transport) {
+                                           const CollectiveCosts& costs, Transport& transport, CollectiveKind operation,
+                                           std::span<const std::uint32_t> ranks) {
   const CollectiveEntry* cheapest = nullptr;
   double least = infinity;
-  for (const CollectiveEntry& entry : Registry<CollectiveEntry>::instance().entries()) {
+  for (const CollectiveEntry& entry : algorithms_of(operation).entries()) {
     if (entry.library || !entry.unfit(shape).empty()) continue;
-    const double seconds = collective_seconds(entry, complete(entry.parameters, {}), bytes, shape, links, costs, transport);
+    const double seconds = collective_seconds(entry, complete(entry.parameters, {}), bytes, shape, links, costs, transport, ranks);
     if (cheapest && seconds >= least * (1 - 1e-9)) continue;  // a tie, or rounding
     cheapest = &entry;
     least = seconds;
   }
-  if (!cheapest) throw std::logic_error("no all-reduce algorithm is linked that runs on any shape");
+  if (!cheapest) throw std::logic_error(std::string("no ") + name_of(operation) + " is linked that runs on any shape");
   return *cheapest;
 }
 

@@ -36,13 +36,16 @@ struct FluidPlan {
 FluidPlan fluid_plan(const CollectiveSchedule& schedule, const CollectiveCosts& costs, Transport& transport,
                      std::span<const std::uint32_t> ranks = {});
 
-/// Seconds of one all-reduce with these parameters (complete), by fluid_plan; by formula with `links` above 65,536 ranks.
+/// Seconds of one collective with these parameters (complete), by fluid_plan; by formula with `links` above 65,536 ranks.
 double collective_seconds(const CollectiveEntry& entry, const Parameters& parameters, std::uint64_t bytes, const CollectiveShape& shape,
-                          const UniformLinks& links, const CollectiveCosts& costs, Transport& transport);
+                          const UniformLinks& links, const CollectiveCosts& costs, Transport& transport,
+                          std::span<const std::uint32_t> ranks = {});
 
-/// The entry that is fastest for this size on these links, by collective_seconds.
-/// Considers those that fit the shape, but no libraries; ties go to the first by name.
+/// The algorithm of the operation that is fastest for this size on these links, by collective_seconds. Considers those that fit the shape,
+/// but no libraries; ties go to the first by name. `ranks`: as in fluid_plan.
 const CollectiveEntry& cheapest_collective(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
-                                           const CollectiveCosts& costs, Transport& transport);
+                                           const CollectiveCosts& costs, Transport& transport,
+                                           CollectiveKind operation = CollectiveKind::all_reduce,
+                                           std::span<const std::uint32_t> ranks = {});
 
 }  // namespace straggler

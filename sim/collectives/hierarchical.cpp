@@ -5,11 +5,13 @@
 // Where each rank has a link of its own, the fourth term is of n/g. With one host, or one rank on each, it is the plain ring.
 // Where n is no multiple of g the rings between hosts differ by a byte. More than two of them do not keep step then: whichever is ahead
 // gets further ahead, and they hide some of each other's latency, so that less than T is taken.
-// Mikami et al., Massively Distributed SGD: ImageNet/ResNet-50 Training in a Flash, 2018 (2D-torus all-reduce).
+// Its halves: an all-gather goes around the rings between hosts, then around those inside; a reduce-scatter the other way. Each has half of
+// T, but for γ, of which the all-gather has none. Mikami et al., Massively Distributed SGD: ImageNet/ResNet-50 Training in a Flash, 2018
+// (2D-torus all-reduce).
 #include <map>
 
 #include "sim/base/registry.hpp"
-#include "sim/collectives/collective.hpp"
+#include "sim/collectives/gathering.hpp"
 #include "sim/collectives/ring_steps.hpp"
 
 namespace straggler::collectives::hierarchical {
@@ -106,6 +108,66 @@ class Hierarchical final : public CollectiveSchedule {
   std::vector<CollectiveRank> members_;  // [hosts][members]
 };
 
+/// The member at place i of every host gathers the blocks of its like, then each host's members exchange what they have.
+class HierarchicalGathering final : public Gathering {
+ public:
+  HierarchicalGathering(Blocks blocks, const CollectiveShape& shape, bool backwards)
+      : Gathering(std::move(blocks)), backwards_(backwards), places_(ranks()) {
+    for (const auto& [name, ranks] : ranks_by_host(shape)) {
+      for (std::size_t member = 0; member < ranks.size(); ++member) places_[ranks[member]] = {hosts_.size(), member};
+      hosts_.push_back(ranks);
+    }
+    of_members_.resize(hosts_.front().size());
+    for (const std::vector<CollectiveRank>& host : hosts_)
+      for (std::size_t member = 0; member < host.size(); ++member) of_members_[member] += this->blocks().size(host[member]);
+  }
+  std::size_t rounds() const override { return hosts_.size() - 1 + of_members_.size() - 1; }
+
+  void add(CollectiveRank rank, std::size_t round, Moves& moves) const override {
+    const auto [host, member] = places_[rank];
+    const std::size_t m = hosts_.size(), g = of_members_.size();
+    if (round < m - 1) {
+      moves.to.push_back({hosts_[along(host, 1, m)][member], block(along(host, m - round, m), member)});
+      moves.from.push_back({hosts_[along(host, m - 1, m)][member], block(along(host, m - 1 - round, m), member)});
+    } else {
+      round -= m - 1;
+      moves.to.push_back({hosts_[host][along(member, 1, g)], of_members_[along(member, g - round, g)]});
+      moves.from.push_back({hosts_[host][along(member, g - 1, g)], of_members_[along(member, g - 1 - round, g)]});
+    }
+  }
+
+  std::vector<Stretch> stretches() const override {
+    if (!blocks().alike()) return Gathering::stretches();
+    std::vector<Stretch> all;
+    if (hosts_.size() > 1) all.push_back({0, hosts_.size() - 1});
+    if (of_members_.size() > 1) all.push_back({hosts_.size() - 1, of_members_.size() - 1});
+    return all;
+  }
+
+ private:
+  struct Place {
+    std::size_t host, member;
+  };
+  /// The place `by` steps further along a ring of so many, at most once around.
+  std::size_t along(std::size_t place, std::size_t by, std::size_t count) const {
+    return (place + by * (backwards_ ? count - 1 : 1)) % count;
+  }
+  std::uint64_t block(std::size_t host, std::size_t member) const { return blocks().size(hosts_[host][member]); }
+
+  bool backwards_;
+  std::vector<Place> places_;                       // [ranks]
+  std::vector<std::vector<CollectiveRank>> hosts_;  // [hosts][members]
+  std::vector<std::uint64_t> of_members_;           // [members]: bytes of their blocks on all hosts
+};
+
+/// Without arithmetic.
+double half_seconds(double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters&) {
+  const double m = static_cast<double>(ranks_by_host(shape).size()), g = static_cast<double>(shape.workers) / m;
+  const double of_card = shape.card_share(static_cast<std::size_t>(g));
+  return (g - 1) * links.intra_alpha + (g - 1) / g * bytes * links.intra_beta + (m - 1) * links.alpha +
+         (m - 1) / m * bytes * of_card * links.beta;
+}
+
 double seconds(double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters&) {
   const double m = static_cast<double>(ranks_by_host(shape).size()), g = static_cast<double>(shape.workers) / m;
   const double of_card = shape.card_share(static_cast<std::size_t>(g));
@@ -142,6 +204,16 @@ CollectiveEntry entry() {
   return made;
 }
 const Register<CollectiveEntry> registered(entry());
+
+CollectiveEntry half() {
+  CollectiveEntry made = entry();
+  made.seconds = half_seconds;
+  return made;
+}
+const RegisterGathering halves(half(), "rings between hosts, then rings inside hosts", "rings inside hosts, then rings between hosts",
+                               [](Blocks blocks, const CollectiveShape& shape, bool backwards) -> std::unique_ptr<Gathering> {
+                                 return std::make_unique<HierarchicalGathering>(std::move(blocks), shape, backwards);
+                               });
 
 }  // namespace
 }  // namespace straggler::collectives::hierarchical

@@ -343,7 +343,7 @@ struct MessageRun::Inside {
       case Message::Stage::taken:
         return received(message);
       default:
-        throw std::logic_error("a message of a collective was called that waits for nothing");
+        throw std::logic_error("an event fired for a message that was not waiting");
     }
   }
 
@@ -410,8 +410,8 @@ struct MessageRun::Inside {
   EventQueue& queue;
   Network& network;
   Transport& transport;
-  CollectiveCosts costs;
-  bool handles;  // costs.handles()
+  const CollectiveCosts costs;
+  const bool handles;  // costs.handles()
   const bool together;
   const std::optional<std::uint64_t> eager_most;
   CollectiveWatch& watch;
@@ -438,21 +438,8 @@ std::uint64_t MessageRun::open(const CollectiveSchedule& schedule, std::span<con
 }
 void MessageRun::begin(std::uint64_t collective, CollectiveRank rank) { inside_->begin(collective, rank); }
 void MessageRun::begin_all(std::uint64_t collective) { inside_->begin_all(collective); }
-void MessageRun::set_costs(const CollectiveCosts& costs) {
-  inside_->costs = costs;
-  inside_->handles = costs.handles();
-}
 void MessageRun::stop() { inside_->stop(); }
 bool MessageRun::running() const { return !inside_->under_way.empty(); }
 std::uint64_t MessageRun::messages() const { return inside_->posted; }
-
-StepwiseRun::StepwiseRun(Simulation& simulation, Network& network, Transport& transport, std::function<void(CollectiveRank)> done)
-    : done_(std::move(done)), run_(simulation, network, transport, {}, MessageRun::Start::together, std::nullopt, *this) {}
-
-void StepwiseRun::start(const CollectiveSchedule& schedule, const CollectiveCosts& costs, std::span<const std::uint32_t> ranks) {
-  if (running()) throw std::logic_error("a collective is started while it runs; wait until all its ranks are done");
-  run_.set_costs(costs);
-  run_.begin_all(run_.open(schedule, ranks));
-}
 
 }  // namespace straggler

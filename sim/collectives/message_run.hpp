@@ -1,7 +1,6 @@
 // Runs collectives message by message: the one runner of schedules.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -37,7 +36,7 @@ class CollectiveWatch {
 ///    as they come, a rendezvous is over when its bytes have left, and a rank's messages to one receiver leave in the order of sending, one
 ///    after another, as on one connection; so do its messages of the next collective while this one is in progress. Where they start
 ///    together, rounds are in step: a rendezvous is over when it has arrived, since published formulas charge α for each
-/// step (docs/decisions/025), and the messages of a round share their connection.
+///    step (docs/decisions/025), and the messages of a round share their connection.
 ///
 /// Any number of collectives may be in progress. Destroying it takes their messages out of the network.
 class MessageRun {
@@ -58,8 +57,6 @@ class MessageRun {
   void begin(std::uint64_t collective, CollectiveRank rank);
   /// All ranks begin, at this moment.
   void begin_all(std::uint64_t collective);
-  /// While nothing is in progress.
-  void set_costs(const CollectiveCosts& costs);
   /// Cancels the collectives in progress.
   void stop();
   bool running() const;
@@ -68,26 +65,6 @@ class MessageRun {
  private:
   struct Inside;
   std::unique_ptr<Inside> inside_;
-};
-
-/// One collective at a time in which all ranks start together, and every message is a rendezvous.
-class StepwiseRun final : private CollectiveWatch {
- public:
-  /// `done(rank)` is called when the rank has done its last round, from the event queue or the network; it may destroy nothing of this.
-  /// Referred-to objects outlive it.
-  StepwiseRun(Simulation& simulation, Network& network, Transport& transport, std::function<void(CollectiveRank)> done);
-
-  /// All ranks start now. `schedule` and `ranks` outlive the run.
-  void start(const CollectiveSchedule& schedule, const CollectiveCosts& costs, std::span<const std::uint32_t> ranks = {});
-  void stop() { run_.stop(); }
-  bool running() const { return run_.running(); }
-  std::uint64_t messages() const { return run_.messages(); }
-
- private:
-  bool watches_messages() const override { return false; }
-  void done(std::uint64_t, CollectiveRank rank) override { done_(rank); }
-  std::function<void(CollectiveRank)> done_;
-  MessageRun run_;
 };
 
 }  // namespace straggler

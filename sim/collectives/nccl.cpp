@@ -5,12 +5,14 @@
 // the bytes that a link carries are spread evenly over them:
 //   ring in one host, or with one rank on each: 2(p-1) rounds of n/p bytes
 //   ring over m hosts of g: 2(m-1) rounds of (p-1)/(m-1) n/p bytes along the chains inside hosts and from host to host
+//   all-gathers and reduce-scatters: half of the rounds of a ring
 //   tree in one host: 2(g-1) rounds in which n/2(g-1) go up and down the chain of its ranks
 //   tree over m hosts: 2⌊lg m⌋ rounds in which the trees' shares of n go up and down two binary trees of hosts, and the chains inside
 //   NVLS: everybody sends to everybody in two rounds, n + n/p bytes in all; the switch adds up and multiplies
 // With several cards on each host that many of them run side by side, each over a share of n, and each by another card.
 // Where several ranks share one of several hosts, g - 1 rounds without bytes before and behind these take the chains' own latency.
 #include <bit>
+#include <functional>
 
 #include "sim/base/registry.hpp"
 #include "sim/collectives/chunks.hpp"
@@ -53,31 +55,47 @@ class Schedule : public CollectiveSchedule {
   std::vector<std::size_t> place_;  // [ranks] in chains_.members
 };
 
+/// Around a ring: sums of chunks in a first pass, and the results in a second.
+class Passes {
+ public:
+  explicit Passes(CollectiveKind operation) : operation_(operation) {}
+  std::size_t count() const { return operation_ == CollectiveKind::all_reduce ? 2 : 1; }
+  bool scatters(std::size_t pass) const { return pass == 0 && operation_ != CollectiveKind::all_gather; }
+  std::vector<Stretch> stretches(std::size_t first, std::size_t steps) const {
+    std::vector<Stretch> all;
+    for (std::size_t pass = 0; pass < count(); ++pass) all.push_back({first + pass * steps, steps});
+    return all;
+  }
+
+ private:
+  CollectiveKind operation_;
+};
+
 /// In one host, or with one rank on each host.
 class PlainRing final : public Schedule {
  public:
-  PlainRing(std::uint64_t bytes, const HostChains& chains, const NcclLine& line)
+  PlainRing(std::uint64_t bytes, const HostChains& chains, const NcclLine& line, CollectiveKind operation)
       : Schedule(chains, line),
+        passes_(operation),
         steps_(bytes, chains_.workers()),
         round_(Time::from_seconds(chains_.hosts() == 1 ? line.inside_round : line.between_round)) {}
-  std::size_t rounds() const override { return 2 * steps_.steps(); }
+  std::size_t rounds() const override { return passes_.count() * steps_.steps(); }
   Time round_cost(std::size_t) const override { return round_; }
 
   void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
     out.clear();
-    const std::size_t at = place_[rank], before = steps_.previous(at);
-    const bool scatters = round < steps_.steps();
-    const std::size_t step = scatters ? round : round - steps_.steps();
+    const std::size_t at = place_[rank], before = steps_.previous(at), step = round % steps_.steps();
+    const bool scatters = passes_.scatters(round / steps_.steps());
     send(out, chains_.members[steps_.next(at)], scatters ? steps_.scattered(at, step) : steps_.gathered(at, step));
     receive(out, scatters ? steps_.scattered(before, step) : steps_.gathered(before, step), scatters);
   }
 
   std::vector<Stretch> stretches() const override {
-    if (steps_.steps() == 0) return {};
-    return {{0, steps_.steps()}, {steps_.steps(), steps_.steps()}};
+    return steps_.steps() == 0 ? std::vector<Stretch>() : passes_.stretches(0, steps_.steps());
   }
 
  private:
+  Passes passes_;
   RingSteps steps_;
   Time round_;
 };
@@ -85,20 +103,21 @@ class PlainRing final : public Schedule {
 /// Rounds between hosts, and before and behind them those along the chains inside: up to the first member, and down from it.
 class OverHosts : public Schedule {
  public:
-  OverHosts(const HostChains& chains, const NcclLine& line, std::size_t between)
+  OverHosts(const HostChains& chains, const NcclLine& line, std::size_t between, CollectiveKind operation = CollectiveKind::all_reduce)
       : Schedule(chains, line),
-        ends_(chains_.most - 1),
+        before_(operation == CollectiveKind::all_gather ? 0 : chains_.most - 1),
         between_(between),
+        behind_(operation == CollectiveKind::reduce_scatter ? 0 : chains_.most - 1),
         inside_round_(Time::from_seconds(line.inside_round)),
         between_round_(Time::from_seconds(line.between_round)) {}
-  std::size_t rounds() const override { return 2 * ends_ + between_; }
+  std::size_t rounds() const override { return before_ + between_ + behind_; }
   Time round_cost(std::size_t round) const override { return is_between(round) ? between_round_ : inside_round_; }
   double latency_share(std::size_t round) const override { return is_between(round) ? line_.latency_share : 1; }
 
   void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
     out.clear();
-    if (is_between(round)) return between(rank, round - ends_, out);
-    const bool up = round < ends_;
+    if (is_between(round)) return between(rank, round - before_, out);
+    const bool up = round < before_;
     const bool before = member(rank) > 0, behind = has_next(rank);
     if (up ? before : behind) send(out, up ? previous(rank) : next(rank), 0);
     if (up ? behind : before) receive(out, 0, false);
@@ -106,9 +125,9 @@ class OverHosts : public Schedule {
 
   std::vector<Stretch> stretches() const override {
     std::vector<Stretch> all;
-    if (ends_ > 0) all.push_back({0, ends_});
-    add_between(ends_, all);
-    if (ends_ > 0) all.push_back({ends_ + between_, ends_});
+    if (before_ > 0) all.push_back({0, before_});
+    add_between(before_, all);
+    if (behind_ > 0) all.push_back({before_ + between_, behind_});
     return all;
   }
 
@@ -117,23 +136,24 @@ class OverHosts : public Schedule {
   virtual void add_between(std::size_t first, std::vector<Stretch>& all) const { all.push_back({first, between_}); }
 
  private:
-  bool is_between(std::size_t round) const { return round >= ends_ && round < ends_ + between_; }
+  bool is_between(std::size_t round) const { return round >= before_ && round < before_ + between_; }
 
-  std::size_t ends_, between_;
+  std::size_t before_, between_, behind_;
   Time inside_round_, between_round_;
 };
 
 class RingOverHosts final : public OverHosts {
  public:
-  RingOverHosts(std::uint64_t bytes, const HostChains& chains, const NcclLine& line)
-      : OverHosts(chains, line, 2 * (chains.hosts() - 1)),
+  RingOverHosts(std::uint64_t bytes, const HostChains& chains, const NcclLine& line, CollectiveKind operation)
+      : OverHosts(chains, line, Passes(operation).count() * (chains.hosts() - 1), operation),
+        passes_(operation),
         steps_(chains_.hosts() - 1),
         half_((bytes / ranks()) * (ranks() - 1) + (bytes % ranks() * (ranks() - 1) + ranks() - 1) / ranks(), steps_) {}
 
  private:
   void between(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
-    const bool scatters = round < steps_;
-    const std::uint64_t bytes = half_.size(scatters ? round : round - steps_);
+    const bool scatters = passes_.scatters(round / steps_);
+    const std::uint64_t bytes = half_.size(round % steps_);
     if (has_next(rank)) send(out, next(rank), bytes);
     if (member(rank) > 0) return receive(out, bytes, scatters);
     const std::size_t hosts = chains_.hosts(), host = host_of(rank);
@@ -141,11 +161,11 @@ class RingOverHosts final : public OverHosts {
     receive(out, bytes, scatters);
   }
   void add_between(std::size_t first, std::vector<Stretch>& all) const override {
-    all.push_back({first, steps_});
-    all.push_back({first + steps_, steps_});
+    for (const Stretch& pass : passes_.stretches(first, steps_)) all.push_back(pass);
   }
 
-  std::size_t steps_;  // of each half
+  Passes passes_;
+  std::size_t steps_;  // of each pass
   Chunks half_;
 };
 
@@ -266,7 +286,8 @@ class Channels final : public CollectiveSchedule {
   std::vector<std::unique_ptr<CollectiveSchedule>> each_;
 };
 
-std::unique_ptr<CollectiveSchedule> on_chains(std::uint64_t bytes, const HostChains& chains, const NcclLine& line) {
+std::unique_ptr<CollectiveSchedule> on_chains(std::uint64_t bytes, const HostChains& chains, const NcclLine& line,
+                                              CollectiveKind operation) {
   const bool one_host = chains.hosts() == 1;
   switch (line.algorithm) {
     case NcclAlgorithm::nvls:
@@ -277,41 +298,45 @@ std::unique_ptr<CollectiveSchedule> on_chains(std::uint64_t bytes, const HostCha
     case NcclAlgorithm::ring:
       break;
   }
-  if (one_host || chains.most == 1) return std::make_unique<PlainRing>(bytes, chains, line);
-  return std::make_unique<RingOverHosts>(bytes, chains, line);
+  if (one_host || chains.most == 1) return std::make_unique<PlainRing>(bytes, chains, line, operation);
+  return std::make_unique<RingOverHosts>(bytes, chains, line, operation);
 }
 
-std::unique_ptr<CollectiveSchedule> make(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
-                                         const Parameters& parameters) {
+std::unique_ptr<CollectiveSchedule> make(CollectiveKind operation, std::uint64_t bytes, const CollectiveShape& shape,
+                                         const UniformLinks& links, const Parameters& parameters) {
   const HostChains chains(shape);
-  if (shape.workers < 2) return std::make_unique<PlainRing>(bytes, chains, NcclLine{});
-  const NcclLine line = nccl_choice(static_cast<double>(bytes), chains, links, parameters);
-  if (chains.channels() == 1) return on_chains(bytes, chains, line);
+  if (shape.workers < 2) return std::make_unique<PlainRing>(bytes, chains, NcclLine{}, operation);
+  const NcclLine line = nccl_choice(static_cast<double>(bytes), chains, links, parameters, operation);
+  if (chains.channels() == 1) return on_chains(bytes, chains, line, operation);
   const Chunks shares(bytes, chains.channels());
   std::vector<std::unique_ptr<CollectiveSchedule>> each;
   for (std::size_t channel = 0; channel < chains.channels(); ++channel)
-    each.push_back(on_chains(shares.size(channel), chains.of_channel(channel), line));
+    each.push_back(on_chains(shares.size(channel), chains.of_channel(channel), line, operation));
   return std::make_unique<Channels>(std::move(each));
 }
 
-CollectiveEntry entry() {
+CollectiveEntry entry(CollectiveKind operation, const char* summary) {
   CollectiveEntry nccl;
   nccl.name = "nccl";
-  nccl.summary = "NCCL's choice for each message: ring, tree or NVLS, protocol LL, LL128 or Simple";
+  nccl.summary = summary;
+  nccl.operation = operation;
   nccl.reference = "NVIDIA/nccl, src/graph/tuning.cc";
   nccl.parameters = nccl_parameters();
   nccl.library = true;
-  nccl.choice = [](double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters& parameters) {
-    return shape.workers < 2 ? std::string("nothing") : nccl_choice(bytes, HostChains(shape), links, parameters).name();
+  nccl.choice = [operation](double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters& parameters) {
+    return shape.workers < 2 ? std::string("nothing") : nccl_choice(bytes, HostChains(shape), links, parameters, operation).name();
   };
-  nccl.seconds = [](double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters& parameters) {
-    return shape.workers < 2 ? 0 : nccl_choice(bytes, HostChains(shape), links, parameters).seconds;
+  nccl.seconds = [operation](double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters& parameters) {
+    return shape.workers < 2 ? 0 : nccl_choice(bytes, HostChains(shape), links, parameters, operation).seconds;
   };
   nccl.exact = [](const CollectiveShape& shape) { return shape.workers <= 2; };
-  nccl.make = make;
+  nccl.make = std::bind_front(make, operation);
   return nccl;
 }
-const Register<CollectiveEntry> registered(entry());
+const Register<CollectiveEntry> registered(entry(CollectiveKind::all_reduce,
+                                                 "NCCL's choice for each message: ring, tree or NVLS, protocol LL, LL128 or Simple"));
+const RegisterCollective gather(entry(CollectiveKind::all_gather, "NCCL's ring, protocol LL, LL128 or Simple"));
+const RegisterCollective scatter(entry(CollectiveKind::reduce_scatter, "NCCL's ring, protocol LL, LL128 or Simple"));
 
 }  // namespace
 }  // namespace straggler::collectives::nccl

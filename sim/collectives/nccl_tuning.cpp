@@ -87,8 +87,10 @@ const Constants& constants_2_30() {
 
 // Of 2.8 alone. GB/s of a tree at most, other protocols and Volta first, then LL128 on Ampere: on up to two hosts, on more.
 constexpr double tree_most[2][2] = {{110, 80}, {130, 105}};
-constexpr double lonely_ring_ll128 = 0.7;  // share of a ring with LL128 where hosts have fewer than two GPUs on average
-constexpr double ll_over_hosts = 1.8;      // times the latency of LL's steps inside hosts, where a ring crosses hosts
+constexpr double lonely_ring_ll128 = 0.7;            // share of a ring with LL128 where hosts have fewer than two GPUs on average
+constexpr double half_ring_ll = 1.0 / 3;             // the same with LL, of an all-gather or a reduce-scatter in one host
+constexpr double half_ring_ll128[2] = {15.2, 18.3};  // GB/s a channel with LL128: of a reduce-scatter, of an all-gather
+constexpr double ll_over_hosts = 1.8;                // times the latency of LL's steps inside hosts, where a ring crosses hosts
 // Long messages start more slowly: from a certain size on, a ring over hosts with Simple has its latencies times this factor.
 constexpr double simple_over_hosts = 1.9, simple_over_hosts_since_ampere = 1.4;
 
@@ -133,9 +135,12 @@ struct Message {
   const HostChains& chains;
   const UniformLinks& links;
   const Settings& settings;
+  CollectiveKind operation;
+  /// Times around the ring.
+  double passes() const { return operation == CollectiveKind::all_reduce ? 2 : 1; }
   double workers() const { return static_cast<double>(chains.workers()); }
   double hosts() const { return static_cast<double>(chains.hosts()); }
-  double inside_steps() const { return 2 * (workers() - 1) - 2 * (hosts() - 1); }  // of a ring
+  double inside_steps() const { return passes() * (workers() - 1) - passes() * (hosts() - 1); }  // of a ring
   bool one_host() const { return chains.hosts() == 1; }
   bool alone_on_hosts() const { return chains.most == 1; }
   std::size_t few_hosts() const { return std::min<std::size_t>(chains.hosts(), 3) - 1; }
@@ -170,12 +175,15 @@ double tree_correction(const Message& message, std::size_t protocol) {
 
 double ring_share(const Message& message, std::size_t protocol) {
   const Settings& settings = message.settings;
-  const double ll = settings.constants.ring_ll;
+  const bool all_reduce = message.operation == CollectiveKind::all_reduce;
+  const double ll = !settings.recent && !all_reduce && message.one_host() ? half_ring_ll : settings.constants.ring_ll;
   if (protocol == 0) return settings.recent ? limited(ll, message.most_ll(), message.beta()) : ll;
   if (protocol == 2) return 1;
   const bool lonely = !settings.recent && message.workers() < 2 * message.hosts();
   return limited(lonely ? lonely_ring_ll128 : settings.constants.ring_ll128,
-                 settings.channels * settings.constants.channel_ring_ll128[settings.gpu], message.beta());
+                 settings.channels * (settings.recent || all_reduce ? settings.constants.channel_ring_ll128[settings.gpu]
+                                                                    : half_ring_ll128[message.operation == CollectiveKind::all_gather]),
+                 message.beta());
 }
 
 double tree_share(const Message& message, std::size_t protocol) {
@@ -218,7 +226,7 @@ NcclLine ring_line(const Message& message, std::size_t protocol) {
     inside *= ll_over_hosts;
   }
   double plateau = 1;
-  if (protocol == 2 && !message.one_host()) {
+  if (protocol == 2 && !message.one_host() && message.operation == CollectiveKind::all_reduce) {
     if (settings.recent && message.bytes / (std::max(settings.channels, 2.0) * message.workers()) >= 64)
       plateau = settings.gpu == 0 ? simple_over_hosts : simple_over_hosts_since_ampere;
     else if (!settings.recent && message.bytes >= message.workers() / 16 * 65536)
@@ -230,15 +238,17 @@ NcclLine ring_line(const Message& message, std::size_t protocol) {
   line.between_round = plateau * us * between;
   line.wire_factor = 1 / ring_share(message, protocol);
   const UniformLinks& links = message.links;
-  const double volume = 2 * (message.workers() - 1) / message.workers() * message.bytes;
+  const double passes = message.passes();
+  const double volume = passes * (message.workers() - 1) / message.workers() * message.bytes;
   const double flowing = volume * line.wire_factor * message.beta();
-  line.rated = line.start + flowing + volume / 2 * links.gamma;
+  const double added = message.operation == CollectiveKind::all_gather ? 0 : volume / passes;
+  line.rated = line.start + flowing + added * links.gamma;
   if (message.one_host()) {
-    line.seconds = line.rated += 2 * (message.workers() - 1) * (line.inside_round + links.intra_alpha);
+    line.seconds = line.rated += passes * (message.workers() - 1) * (line.inside_round + links.intra_alpha);
     return line;
   }
   // With one rank on each host ends is 0, and so are the steps inside.
-  const double ends = 2 * (static_cast<double>(message.chains.most) - 1), rounds = 2 * (message.hosts() - 1);
+  const double ends = passes * (static_cast<double>(message.chains.most) - 1), rounds = passes * (message.hosts() - 1);
   line.between_round += std::max(0.0, message.inside_steps() - ends) / rounds * (line.inside_round + links.intra_alpha);
   line.rated += ends * (line.inside_round + links.intra_alpha) + rounds * (line.between_round + links.alpha);
   if (protocol == 2) line.latency_share = latency_share(rounds, links.alpha, flowing);
@@ -353,26 +363,29 @@ std::vector<Parameter> nccl_parameters() {
        .choices = {"any", "LL", "LL128", "Simple"}}};
 }
 
-std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters) {
+std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters,
+                                 CollectiveKind operation) {
   const Settings settings(parameters);
-  const Message message{bytes, chains, links, settings};
+  const Message message{bytes, chains, links, settings, operation};
+  const bool all_reduce = operation == CollectiveKind::all_reduce;
   std::vector<NcclLine> lines;
-  for (std::size_t algorithm = 0; algorithm < algorithms; ++algorithm) {
-    if (settings.algorithm != 0 && settings.algorithm != algorithm + 1) continue;
+  for (std::size_t algorithm = all_reduce ? 0 : 1; algorithm < algorithms; ++algorithm) {
+    if (all_reduce && settings.algorithm != 0 && settings.algorithm != algorithm + 1) continue;
     for (std::size_t protocol = 0; protocol < protocols; ++protocol) {
       if (settings.protocol != 0 ? settings.protocol != protocol + 1 : protocol == 1 && !settings.nvlink) continue;
       lines.push_back(algorithm == 0 ? tree_line(message, protocol) : ring_line(message, protocol));
     }
   }
   const bool simple = settings.protocol == 0 || settings.protocol == 3;
-  if (settings.nvls && settings.recent && settings.algorithm == 0 && simple && message.one_host() && chains.workers() > most_without_nvls &&
-      nvls_share[settings.gpu] > 0)
+  if (all_reduce && settings.nvls && settings.recent && settings.algorithm == 0 && simple && message.one_host() &&
+      chains.workers() > most_without_nvls && nvls_share[settings.gpu] > 0)
     lines.push_back(nvls_line(message));
   return lines;
 }
 
-NcclLine nccl_choice(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters) {
-  const std::vector<NcclLine> lines = nccl_lines(bytes, chains, links, parameters);
+NcclLine nccl_choice(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters,
+                     CollectiveKind operation) {
+  const std::vector<NcclLine> lines = nccl_lines(bytes, chains, links, parameters, operation);
   return *std::min_element(lines.begin(), lines.end(),
                            [](const NcclLine& a, const NcclLine& b) { return a.rated < b.rated * (1 - 1e-12); });
 }

@@ -48,10 +48,12 @@ struct NcclLine {
 std::vector<Parameter> nccl_parameters();
 
 /// All lines that the shape, the links and the parameters allow, in the order of NCCL's table: at least one. Workers: at least 2.
-/// `parameters` complete.
-std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters);
+/// `parameters` complete. All-gathers and reduce-scatters are rings, whatever `algorithm` is.
+std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters,
+                                 CollectiveKind operation = CollectiveKind::all_reduce);
 /// The fastest by NCCL's own model; ties go to the first.
-NcclLine nccl_choice(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters);
+NcclLine nccl_choice(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters,
+                     CollectiveKind operation = CollectiveKind::all_reduce);
 
 /// The double binary tree over hosts, in halves of the message: the most that a host sends, and the most that a host adds up.
 struct TreeLoad {

@@ -14,8 +14,8 @@ namespace straggler {
 using CollectiveRank = std::uint32_t;
 
 /// A rank's actions in one round: it starts all its sends, waits until they have arrived and until it has received its share of this round,
-/// spends the arithmetic, and continues with the next round. A round without sends and receives is skipped in no time. A send leaves when
-/// its receiver has come to the round as well, like a rendezvous between two MPI ranks.
+/// spends the arithmetic, and continues with the next round. A round without sends and receives is skipped in no time. A message that is
+/// not eager (message_run.hpp) leaves when its receiver has come to the round as well, like a rendezvous between two MPI ranks.
 struct RoundPart {
   struct Send {
     CollectiveRank to;
@@ -37,7 +37,7 @@ struct Stretch {
   std::size_t first = 0, rounds = 0;
 };
 
-/// One all-reduce of some bytes. Immutable. Ranks 0 .. workers-1 hold the data; ranks from workers on are servers.
+/// One collective of some bytes. Immutable. Ranks 0 .. workers-1 hold the data; ranks from workers on are servers.
 /// Invariants: in every round, each message that a rank sends is counted by its receiver; at the end every worker has the result.
 class CollectiveSchedule {
  public:

@@ -16,6 +16,7 @@ const Rule corrected{"corrected"};
 const Rule product{"product"};
 const Rule difference{"difference"};
 const Rule blend{"blend"};
+const Rule part{"part"};
 const Rule mixture{"mixture"};
 const Rule with_statistics{"with_statistics"};
 const Rule residual{"residual"};

@@ -44,6 +44,7 @@ extern const Rule corrected;        // Σ scalars[i] x_i; running statistics are
 extern const Rule product;          // x_1 ⊙ … ⊙ x_k, from left to right; running statistics are those of x_1
 extern const Rule difference;       // x_1 - x_2 in fragment (index, count), else 0; running statistics are those of x_2
 extern const Rule blend;            // (1 - share) x_1 + share x_2 in fragment; scalars: share, index, count; else x_1
+extern const Rule part;             // x in fragment (index, count), else 0
 extern const Rule mixture;          // chunk k of n, n = number of scalars, is taken from x_{scalars[k]} (from 0)
 extern const Rule with_statistics;  // x_1, with the running statistics of x_2
 extern const Rule residual;         // x_1 + x_3 - x_2; without x_3 x_1 - x_2: the part of x_1 that a compressed gradient x_2 leaves out

@@ -5,12 +5,12 @@
 
 namespace straggler {
 
-Membership::Membership(const SimulatedRun& run, PostOffice& post_office, Reductions& reductions, Computations& computations,
+Membership::Membership(const SimulatedRun& run, PostOffice& post_office, Collectives& collectives, Computations& computations,
                        Publications& publications)
     : run_(run),
       post_office_(post_office),
-      reductions_(reductions),
-      reduction_(reductions.of_versions()),
+      collectives_(collectives),
+      queue_(collectives.of_versions()),
       computations_(computations),
       publications_(publications),
       slow_(index_of(run.world.workers)),
@@ -136,7 +136,7 @@ void Membership::take_out(Rank worker, State becomes) {
     run_.books.times().set_down(worker, run_.world.now(), true);
     computations_.set_down(worker, true);
   }
-  reductions_.membership_changed(worker);
+  collectives_.membership_changed(worker);
   if (publications_.remove_worker(worker)) return;
   post_office_.tell_of_members();
   start_ready();  // the exchange that they waited for may have broken off
@@ -175,13 +175,13 @@ void Membership::state_arrived(Rank worker) {
 
 void Membership::published(Rank by) {
   if (!run_.world.has_server()) optimizer_ = run_.workers.node(by).optimizer().state();
-  if (reduction_) reduction_->published(run_.workers.node(by).reductions_taken());
+  if (queue_) queue_->published(run_.workers.node(by).reductions_taken());
   start_all();
 }
 
 /// Workers that reduce together must start from the version at which the others are: not while an update is in progress.
 void Membership::start_ready() {
-  if (!ready_.empty() && (!reduction_ || reduction_->may_start())) start_all();
+  if (!ready_.empty() && (!queue_ || queue_->may_start())) start_all();
 }
 
 void Membership::start_all() {
@@ -199,7 +199,7 @@ void Membership::start(Rank worker) {
   node.start_from(run_.world.has_server() ? node.algebra().as_sent(state) : state);
   node.optimizer().state() = optimizer_of(source);
   node.forget_messages();
-  reductions_.start(node);
+  collectives_.start(node);
   run_.workers.set_state(worker, State::member);
   run_.workers.set_enrolled(worker, true);
   run_.workers.spawn_worker(worker);

@@ -3,21 +3,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/simulated/collectives.hpp"
 #include "sim/simulated/computations.hpp"
 #include "sim/simulated/post_office.hpp"
 #include "sim/simulated/publications.hpp"
-#include "sim/simulated/reductions.hpp"
 
 namespace straggler {
 
 /// A worker that joins or comes back is first sent the state it needs: the weights, by the server; without a server by the first member,
 /// with the optimizer's state of those weights. If no member is left, it reads saved state, in no time. If workers share their host's
 /// memory, the state is there. A worker starts from the version that is the latest when it starts; if workers have their own weights, from
-/// that first member's latest ones; among workers that reduce together, at the moment that Reduction names.
+/// that first member's latest ones; among workers that reduce together, at the moment that CollectiveQueue names.
 class Membership final : private StateTransferWatch {
  public:
   /// All outlive this.
-  Membership(const SimulatedRun& run, PostOffice& post_office, Reductions& reductions, Computations& computations,
+  Membership(const SimulatedRun& run, PostOffice& post_office, Collectives& collectives, Computations& computations,
              Publications& publications);
   /// Schedules the faults.
   void begin();
@@ -52,8 +52,8 @@ class Membership final : private StateTransferWatch {
 
   const SimulatedRun run_;
   PostOffice& post_office_;
-  Reductions& reductions_;
-  Reduction* reduction_;  // of the versions; null: none
+  Collectives& collectives_;
+  CollectiveQueue* queue_;  // of the versions; null: none
   Computations& computations_;
   Publications& publications_;
   std::vector<std::vector<double>> slow_;   // [workers]: slowdown factors of its present slow spells

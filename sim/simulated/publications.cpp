@@ -67,9 +67,9 @@ class Publications::SerialPart final : public Event {
   std::uint64_t epochs_ = 0;
 };
 
-Publications::Publications(const SimulatedRun& run, RunRecorder& recorder, Reduction* reduction, Computations& computations,
+Publications::Publications(const SimulatedRun& run, RunRecorder& recorder, CollectiveQueue* queue, Computations& computations,
                            Processors& processors, Evaluator* evaluator)
-    : run_(run), recorder_(recorder), reduction_(reduction), evaluator_(evaluator) {
+    : run_(run), recorder_(recorder), queue_(queue), evaluator_(evaluator) {
   if (run.world.cluster.serial_per_epoch > Time()) serial_part_ = std::make_unique<SerialPart>(*this, computations, processors);
   const Versions versions = run.workers.plan().versions;
   if (versions == Versions::shared) return;
@@ -128,9 +128,9 @@ bool Publications::record(const Weights& weights, const Contributions& made, con
   }
   if ((serial_part_ && serial_part_->published()) || over_) {
     // Where messages move one by one, others may still receive.
-    if (reduction_ && !own_ && reduction_->finishing(reductions_)) {
-      if (over_) reduction_->begin_no_more();
-      reduction_->when_done([this] { pause_or_stop(); });
+    if (queue_ && !own_ && queue_->finishing(reductions_)) {
+      if (over_) queue_->begin_no_more();
+      queue_->when_done([this] { pause_or_stop(); });
     } else {
       pause_or_stop();
     }

@@ -5,9 +5,9 @@
 
 #include "sim/lineage/evaluator.hpp"
 #include "sim/record/own_versions.hpp"
+#include "sim/simulated/collective_queue.hpp"
 #include "sim/simulated/computations.hpp"
 #include "sim/simulated/processors.hpp"
-#include "sim/simulated/reduction.hpp"
 
 namespace straggler {
 
@@ -18,8 +18,8 @@ class Publications {
   /// In a replay: updates that a worker may queue before its turn. The worker whose turn it is may never return.
   static constexpr std::size_t furthest_ahead = 10'000;
 
-  /// All outlive this. `recorder`: gets the versions. `reduction` null: workers do not reduce; `evaluator` null: timing alone.
-  Publications(const SimulatedRun& run, RunRecorder& recorder, Reduction* reduction, Computations& computations, Processors& processors,
+  /// All outlive this. `recorder`: gets the versions. `queue` null: workers do not reduce; `evaluator` null: timing alone.
+  Publications(const SimulatedRun& run, RunRecorder& recorder, CollectiveQueue* queue, Computations& computations, Processors& processors,
                Evaluator* evaluator);
   ~Publications();
 
@@ -78,7 +78,7 @@ class Publications {
 
   const SimulatedRun run_;
   RunRecorder& recorder_;
-  Reduction* reduction_;
+  CollectiveQueue* queue_;
   Evaluator* evaluator_;
   std::optional<OwnVersions> own_;  // none: all workers have the same weights
   bool lockstep_ = false, forced_ = false;

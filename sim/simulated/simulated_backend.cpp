@@ -16,14 +16,14 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
       choices_(recorder.sink()),
       workers_(world_, choices_, scheme, *this, lineage, plan),
       post_office_(run_),
-      reductions_(run_, post_office_),
+      collectives_(run_, post_office_),
       computations_(world_, books_.times()),
       updates_(run_, post_office_.processors(), computations_),
-      publications_(run_, recorder, reductions_.of_versions(), computations_, post_office_.processors(), evaluator),
+      publications_(run_, recorder, collectives_.of_versions(), computations_, post_office_.processors(), evaluator),
       polls_(world_.workers) {
   world_.simulation.add(*this);
   if (!world_.cluster.faults.list.empty())
-    events_.membership = std::make_unique<Membership>(run_, post_office_, reductions_, computations_, publications_);
+    events_.membership = std::make_unique<Membership>(run_, post_office_, collectives_, computations_, publications_);
   if (!world_.cluster.presence.patterns.empty()) events_.attendance = std::make_unique<Attendance>(run_, post_office_, computations_);
   if (!world_.cluster.background.empty()) events_.background = std::make_unique<Background>(world_);
   if (world_.cluster.link_jitter.make) events_.varying_links = std::make_unique<VaryingLinks>(world_);
@@ -38,7 +38,7 @@ SimulatedBackend::~SimulatedBackend() {
 void SimulatedBackend::take_down() {
   world_.simulation.kill_all();
   post_office_.take_down();
-  reductions_.take_down();
+  collectives_.take_down();
   workers_.take_down();
 }
 
@@ -76,7 +76,7 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
 void SimulatedBackend::note_stall() {
   constexpr std::size_t most = 3;
   std::vector<std::string> who;
-  reductions_.describe_waiting(who);
+  collectives_.describe_waiting(who);
   post_office_.describe_waiting(who);
   RunRecord& record = recorder_.record();
   for (std::size_t i = 0; i < who.size() && i < most; ++i) record.stalled += (i ? "; " : "") + who[i];
@@ -103,7 +103,7 @@ void SimulatedBackend::close_record(Time when) {
   books_.drawn(workers_.drawn());
   if (events_.attendance) books_.clients_present(workers_.presence().mean_share(when));
   books_.lost(post_office_.bytes_in_flight());
-  books_.lost(reductions_.bytes_under_way());
+  books_.lost(collectives_.bytes_under_way());
   recorder_.finish(when, publications_.failure());
   if (const double overload = world_.network.worst_overload(); overload > 1e-8)
     throw std::logic_error("a link carried " + std::to_string(overload * 100) +
@@ -159,6 +159,7 @@ bool SimulatedBackend::start(Operation& operation) {
       return computations_.start_host_work(static_cast<HostOperation&>(operation));
     case Operation::Kind::all_reduce:
     case Operation::Kind::all_gather:
+    case Operation::Kind::reduce_scatter:
       return encodes_first(static_cast<CollectiveOperation&>(operation)) ? false : join(static_cast<CollectiveOperation&>(operation));
     case Operation::Kind::publish:
       return publish(static_cast<PublishOperation&>(operation));
@@ -174,7 +175,7 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
     case Operation::Kind::averaged_gradient: {
       auto& compute = static_cast<AveragedGradientOperation&>(operation);
       if (!compute.computed) computations_.stop(compute);
-      return reductions_.cancel(compute);
+      return collectives_.cancel(compute);
     }
     case Operation::Kind::step:
       return updates_.cancel(static_cast<StepOperation&>(operation));
@@ -190,7 +191,8 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
       return post_office_.signals().leave(static_cast<SignalOperation&>(operation));
     case Operation::Kind::all_reduce:
     case Operation::Kind::all_gather:
-      return reductions_.cancel(operation);
+    case Operation::Kind::reduce_scatter:
+      return collectives_.cancel(operation);
     case Operation::Kind::load:
       return computations_.loaded_or_given_up(static_cast<LoadOperation&>(operation));
     case Operation::Kind::host:
@@ -214,9 +216,10 @@ void SimulatedBackend::due(Operation& operation) {
     case Operation::Kind::averaged_gradient:
       return averaged_gradient_due(static_cast<AveragedGradientOperation&>(operation));
     case Operation::Kind::all_reduce:
-    case Operation::Kind::all_gather: {
+    case Operation::Kind::all_gather:
+    case Operation::Kind::reduce_scatter: {
       auto& collective = static_cast<CollectiveOperation&>(operation);
-      if (collective.coding == CodingStage::decoding || join(collective)) operation.complete_from_event();
+      if (collective.coding == CollectivePart::Coding::decoding || join(collective)) operation.complete_from_event();
       return;
     }
     case Operation::Kind::step:
@@ -242,20 +245,20 @@ bool SimulatedBackend::encodes_first(CollectiveOperation& operation) {
   const Rank rank = operation.node().self();
   const Time span = coding.span(rank, operation.payload);
   if (span == Time() && !coding.busy(rank)) return false;
-  operation.coding = CodingStage::encoding;
+  operation.coding = CollectivePart::Coding::encoding;
   world_.queue().at(coding.run(rank, span), operation);
   return true;
 }
 
 bool SimulatedBackend::join(CollectiveOperation& operation) {
-  const bool complete = reductions_.join(operation);
+  const bool complete = collectives_.join(operation);
   if (events_.membership) events_.membership->joined();
   return complete;
 }
 
 void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operation) {
-  if (operation.coding == CodingStage::decoding) return operation.complete_from_event();
-  if (operation.coding == CodingStage::encoding) return join(operation);
+  if (operation.coding == CollectivePart::Coding::decoding) return operation.complete_from_event();
+  if (operation.coding == CollectivePart::Coding::encoding) return join(operation);
   const std::size_t passed = computations_.due(operation), all = computations_.milestones(operation).size();
   if (passed == 0) return;
   operation.computed = passed == all;
@@ -267,17 +270,17 @@ void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operatio
   if (operation.computed) {
     // The result was encoded as part of the computation.
     if (Coding& coding = post_office_.coding(); coding.busy(operation.node().self())) {
-      operation.coding = CodingStage::encoding;
+      operation.coding = CollectivePart::Coding::encoding;
       return world_.queue().at(coding.run(operation.node().self(), Time()), operation);
     }
     return join(operation);
   }
-  reductions_.of(operation).join(operation, operation.payload, passed);
+  collectives_.of(operation).join(operation, passed);
   if (events_.membership) events_.membership->joined();
 }
 
 void SimulatedBackend::join(AveragedGradientOperation& operation) {
-  if (reductions_.of(operation).join(operation, operation.payload)) return operation.complete_from_event();
+  if (collectives_.join(operation)) return operation.complete_from_event();
   if (events_.membership) events_.membership->joined();
 }
 
@@ -294,7 +297,7 @@ void SimulatedBackend::discarded(Rank, const Payload& contribution) {
 
 void SimulatedBackend::describe_waiting(std::vector<std::string>& who) const {
   post_office_.describe_waiting(who);
-  reductions_.describe_waiting(who);
+  collectives_.describe_waiting(who);
 }
 
 }  // namespace straggler

@@ -8,10 +8,10 @@
 
 #include "sim/simulated/attendance.hpp"
 #include "sim/simulated/background.hpp"
+#include "sim/simulated/collectives.hpp"
 #include "sim/simulated/membership.hpp"
 #include "sim/simulated/post_office.hpp"
 #include "sim/simulated/publications.hpp"
-#include "sim/simulated/reductions.hpp"
 #include "sim/simulated/update_watch.hpp"
 #include "sim/simulated/updates.hpp"
 #include "sim/simulated/varying_links.hpp"
@@ -61,7 +61,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   bool is_enrolled(Rank worker) const override { return workers_.is_enrolled(worker); }
   std::uint64_t first_version(Rank worker) const override { return publications_.first_version(worker); }
   bool is_in(Rank worker, std::uint64_t version) const override { return publications_.is_in(worker, version); }
-  bool reduces() const override { return reductions_.any(); }
+  bool reduces() const override { return collectives_.any(); }
   bool members_change() const override { return workers_.change(); }
   void await_comers() override {
     if (events_.attendance) events_.attendance->await_comers();
@@ -95,7 +95,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Workers workers_;
   const SimulatedRun run_{world_, books_, workers_};
   PostOffice post_office_;
-  Reductions reductions_;
+  Collectives collectives_;
   Computations computations_;
   Updates updates_;
   Publications publications_;

@@ -111,6 +111,7 @@ struct SimulatedCluster {
     bool used = false;                            // workers call collectives (SchemeEntry::all_reduces)
     const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
     Parameters parameters;                        // of all_reduce
+    bool automatic = false;                       // an all-gather or a reduce-scatter has the fastest algorithm, whatever all_reduce is
     bool gathers = false;  // the all-reduces' inputs are compressed: each is an all-gather around a ring (Compression::gathered)
     CollectiveShape shape;
     UniformLinks uniform;

@@ -298,11 +298,15 @@ std::vector<double> with_fragment(std::vector<double> scalars, const Fragment& f
   scalars.push_back(fragment.count);
   return scalars;
 }
+
+void require_plain(const TrainingPlan& plan, const Fragment& fragment) {
+  if (!fragment.whole() && plan.statistics)
+    throw std::invalid_argument("fragments of a model whose vectors end in running statistics or a loss scale; exchange it whole");
+}
 }  // namespace
 
 Gradient Algebra::difference(const Weights& from, const Weights& to, Fragment fragment) const {
-  if (!fragment.whole() && plan_.statistics)
-    throw std::invalid_argument("fragments of a model whose vectors end in running statistics or a loss scale; exchange it whole");
+  require_plain(plan_, fragment);
   Gradient out;
   GradientState& state = out.edit();
   state.at = from;
@@ -311,6 +315,25 @@ Gradient Algebra::difference(const Weights& from, const Weights& to, Fragment fr
   state.more.edit().made = to->made();
   state.more.edit().samples = to->local_samples;
   state.more.edit().fragment = fragment;
+  return out;
+}
+
+Gradient Algebra::part(const Gradient& gradient, Fragment fragment) const {
+  require_plain(plan_, fragment);
+  if (!gradient->fragment().whole()) throw std::invalid_argument("a part of a gradient that is a part already; take it of the whole");
+  if (fragment.whole()) return gradient;
+  Gradient out = replaced(gradient, lineage_.elementwise(rules::part, std::array{gradient->value()}, with_fragment({}, fragment)));
+  out.edit().more.edit().fragment = fragment;
+  return out;
+}
+
+Gradient Algebra::joined(const std::vector<Gradient>& fragments) const {
+  for (std::uint32_t k = 0; k < fragments.size(); ++k)
+    if (fragments[k]->fragment() != Fragment{k, static_cast<std::uint32_t>(fragments.size())})
+      throw std::invalid_argument("these gradients are not the " + std::to_string(fragments.size()) +
+                                  " parts of one, in order; join what an all-gather of all parts returns");
+  Gradient out = replaced(fragments.front(), mixture(values_of(fragments)));
+  out.edit().more.edit().fragment = Fragment();
   return out;
 }
 

@@ -63,6 +63,10 @@ class Algebra {
   /// from - to, in that fragment: a step of rate 1 along it leads from `from` to `to`. It carries the contributions and the running
   /// statistics of `to`.
   Gradient difference(const Weights& from, const Weights& to, Fragment fragment = {}) const;
+  /// The gradient in that fragment, and 0 elsewhere; the fragments of a gradient, in order, joined again. Same weights, samples and
+  /// contributions: of `joined`, those of the first. Throws std::invalid_argument unless they are all fragments of one cut.
+  Gradient part(const Gradient& gradient, Fragment fragment) const;
+  Gradient joined(const std::vector<Gradient>& fragments) const;
   /// (1 - share) mine + share · other in that fragment; elsewhere mine. Its contributions are those of `mine`; its version is `other`'s.
   Weights blend(const Weights& mine, const Weights& other, double share, Fragment fragment = {}) const;
   /// The vector whose chunk k is chunk k of chunks[k]. All vectors have one length, and the chunks are equal pieces. A vector that occurs
@@ -93,7 +97,7 @@ class Algebra {
     std::shared_ptr<const LowRank> product;  // of these factors; null: the compressor has none
   };
   CompressedMean compressed_mean(const std::vector<CompressedVector>& parts) const;
-  // // The mean of vectors that all-reduces move as factors: an all-reduce of the left ones, P, then one of the right ones.
+  // The mean of vectors that all-reduces move as factors: an all-reduce of the left ones, P, then one of the right ones.
   Handle left_mean(const std::vector<CompressedVector>& parts) const;
   Handle orthogonal(const Handle& left, const std::vector<double>& scalars) const;
   /// M^T P: one worker's, and the mean of all.

@@ -214,7 +214,7 @@ class Node final : public Participant {
   /// Mean over all workers, known to all of them at the end. Every worker calls it. Only if the entry exchanges by all-reduce, or has
   /// SchemeEntry::reduces as well. With a group: the mean over its workers, who all call it. Several groups may reduce at
   /// once. Collectives of a group are ordered: the n-th calls of its workers belong together. The others do not wait for a worker that
-  /// fails; for one that comes back see sim/simulated/reduction_group.hpp.
+  /// fails; for one that comes back see sim/simulated/group_queue.hpp.
   template <class T>
   Pending<AllReduceOperation<T>> all_reduce_mean(const T& mine, const RankGroup& group = nullptr) {
     return Pending<AllReduceOperation<T>>(slot_, *this, brought(mine, proper(group)), proper(group));
@@ -227,6 +227,13 @@ class Node final : public Participant {
       return Pending<AllGatherOperation<T>>(slot_, *this, mine, proper(group));
     else
       return Pending<AllGatherOperation<T>>(slot_, *this, as_contribution(mine), proper(group));
+  }
+  /// A reduce-scatter: of the mean over all p workers, or over those of a group, each gets one of p equal parts, in rank order, at the end:
+  /// a gradient that is a Fragment. It queues like an all-reduce. Algebra::joined makes the whole of what an all-gather of the parts
+  /// returns: the value that all_reduce_mean has, bit for bit. Throws UnsupportedOperation with compression, running statistics or a loss
+  /// scale, and where members change.
+  Pending<ReduceScatterOperation> reduce_scatter(const Gradient& mine, const RankGroup& group = nullptr) {
+    return Pending<ReduceScatterOperation>(slot_, *this, mine, proper(group));
   }
   /// Counts one update and stamps it; at the stop it never returns.
   Pending<PublishOperation> publish(const Weights& weights) { return Pending<PublishOperation>(slot_, *this, weights); }

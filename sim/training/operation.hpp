@@ -41,6 +41,7 @@ class Operation : public Event {
     proceed,
     all_reduce,
     all_gather,
+    reduce_scatter,
     publish,
     load,
     host,

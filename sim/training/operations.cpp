@@ -59,8 +59,23 @@ void require_all_reduce(const Participant& node) {
 
 void AveragedGradientOperation::prepare() { require_all_reduce(node()); }
 
+namespace {
+/// The parts of a mean are of a plain vector, and stay with workers that stay.
+void require_parts(const Participant& node, const Gradient& gradient) {
+  const auto refuse = [&](const char* what) { throw UnsupportedOperation(node.name() + " calls a reduce-scatter " + what); };
+  if (node.workers() == 1) return;
+  if (node.plan().compression) refuse("of compressed gradients, whose parts cannot be told apart; set training.compression: none");
+  if (node.plan().statistics)
+    refuse("of a model whose vectors end in running statistics or a loss scale, which no part alone has; call all_reduce_mean");
+  if (node.backend().members_change())
+    refuse("where workers fail, leave or join, each with a part that no other has; call all_reduce_mean, or remove the faults");
+  if (!gradient->fragment().whole()) refuse("of a part of a gradient; bring the whole");
+}
+}  // namespace
+
 void CollectiveOperation::prepare() {
   require_all_reduce(node());
+  if (kind() == Kind::reduce_scatter) require_parts(node(), std::get<Gradient>(payload));
   if (!group_) return;
   const std::vector<Rank>& ranks = *group_;
   const bool ascending = std::ranges::adjacent_find(ranks, std::greater_equal<>()) == ranks.end();

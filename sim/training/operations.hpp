@@ -49,10 +49,14 @@ class GradientOperation final : public ComputeOperation {
   Gradient await_resume() { return gradient(); }
 };
 
-/// A worker's work on its compressed part of a collective before it joins, and on the others' parts when it has them.
-enum class CodingStage : std::uint8_t { none, encoding, decoding };
+/// What a worker brings to a collective, and what it gets from it.
+struct CollectivePart {
+  Payload payload;  // in: its own; when the operation completes: the result
+  /// Back end's own: its worker encodes its compressed payload before it joins, and decodes the others' when it has them.
+  enum class Coding : std::uint8_t { none, encoding, decoding } coding = Coding::none;
+};
 
-class AveragedGradientOperation final : public ComputeOperation {
+class AveragedGradientOperation final : public ComputeOperation, public CollectivePart {
  public:
   AveragedGradientOperation(Participant& node, const Weights& weights, const DrawnBatch& batch)
       : ComputeOperation(node, Kind::averaged_gradient, weights, batch) {
@@ -72,10 +76,8 @@ class AveragedGradientOperation final : public ComputeOperation {
     brought = mine->value();
     payload = std::move(mine);
   }
-  Payload payload;  // this worker's gradient, then the mean
   Handle brought;
   bool computed = false;  // backward has finished
-  CodingStage coding = CodingStage::none;
 
  private:
   void prepare() final;
@@ -293,26 +295,31 @@ class CellStepOperation final : public CellOperation {
   Gradient gradient_;
 };
 
-/// An all-reduce or an all-gather over the workers of a group.
-class CollectiveOperation : public Operation {
+/// An all-reduce, an all-gather or a reduce-scatter over the workers of a group.
+class CollectiveOperation : public Operation, public CollectivePart {
  public:
   CollectiveOperation(Participant& owner, Kind what, Payload mine, RankGroup among)
-      : Operation(owner, what), payload(std::move(mine)), group_(std::move(among)) {
+      : Operation(owner, what), CollectivePart{std::move(mine)}, group_(std::move(among)) {
     prepares_ = true;
   }
   const RankGroup& group() const { return group_; }
-  Payload payload;                         // in: mine; out: the mean, or still mine
-  CodingStage coding = CodingStage::none;  // back end's own
 
  protected:
   ~CollectiveOperation() { give_up(); }
 
  private:
-  /// Throws UnsupportedOperation where the run has none, std::invalid_argument if the group is not an ascending list that contains this
-  /// worker.
+  /// Throws UnsupportedOperation where the run has none, or none of such a payload; std::invalid_argument if the group is not an ascending
+  /// list that contains this worker.
   void prepare() final;
   RankGroup group_;
 };
+
+/// For back ends: of an operation that joins collectives.
+inline CollectivePart& part_of(Operation& operation) {
+  if (operation.kind() == Operation::Kind::averaged_gradient) return static_cast<AveragedGradientOperation&>(operation);
+  return static_cast<CollectiveOperation&>(operation);
+}
+inline const CollectivePart& part_of(const Operation& operation) { return part_of(const_cast<Operation&>(operation)); }
 
 template <class T>
 class AllReduceOperation final : public CollectiveOperation {
@@ -362,6 +369,17 @@ class AllGatherOperation final : public AllGatherOperationBase {
   }
 };
 
+/// The result is this worker's part of the mean.
+class ReduceScatterOperation final : public CollectiveOperation {
+ public:
+  ReduceScatterOperation(Participant& owner, const Gradient& mine, RankGroup among)
+      : CollectiveOperation(owner, Kind::reduce_scatter, Payload(mine), std::move(among)) {}
+  Gradient await_resume() {
+    if (!group()) node().reduction_taken();
+    return std::get<Gradient>(std::move(payload));
+  }
+};
+
 class PublishOperation final : public Operation {
  public:
   PublishOperation(Participant& node, const Weights& weights);
@@ -390,6 +408,8 @@ template <class T>
 inline constexpr bool may_be_in_flight<AllReduceOperation<T>> = true;
 template <class T>
 inline constexpr bool may_be_in_flight<AllGatherOperation<T>> = true;
+template <>
+inline constexpr bool may_be_in_flight<ReduceScatterOperation> = true;
 template <class T>
 inline constexpr bool may_be_in_flight<ReceiveOperation<T>> = true;
 

@@ -66,11 +66,11 @@ struct End final : Arrival {
 
 double stepwise_beside(World& world, const CollectiveSchedule& schedule) {
   std::size_t left = schedule.ranks();
-  StepwiseRun run(world.simulation, world.network, *world.transport, [&](CollectiveRank) {
+  TogetherRun run(world.simulation, world.network, *world.transport, costs, [&](CollectiveRank) {
     if (--left == 0) world.simulation.stop();
   });
   const Time start = world.simulation.now();
-  run.start(schedule, costs);
+  run.start(schedule);
   CHECK(world.simulation.run());
   return (world.simulation.now() - start).seconds();
 }

@@ -1,4 +1,4 @@
-// What StepwiseRun promises beside its times: who is told when, and what it leaves behind.
+// What a run message by message promises besides its times: who is told when, and what it leaves behind.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -77,18 +77,17 @@ TEST_CASE("every rank is notified once, and the last one may start the next") {
   const auto third = make_schedule(collective("binomial_tree"), 6000, {3, 0, {}});
   std::vector<const CollectiveSchedule*> next{third.get(), second.get()};
   std::vector<int> told(6);
-  std::optional<StepwiseRun> run;
-  run.emplace(world.simulation, world.network, *world.transport, [&](CollectiveRank rank) {
+  std::optional<TogetherRun> run;
+  run.emplace(world.simulation, world.network, *world.transport, CollectiveCosts(), [&](CollectiveRank rank) {
     ++told[rank];
     if (run->running() || next.empty()) return;
     const CollectiveSchedule* schedule = next.back();
     next.pop_back();
-    run->start(*schedule, {});
+    run->start(*schedule);
   });
   CHECK(!run->running());
-  run->start(*first, {});
+  run->start(*first);
   CHECK(run->running());
-  CHECK_THROWS_AS(run->start(*second, {}), std::logic_error);
   world.simulation.run();
   CHECK(!run->running());
   CHECK(told == std::vector<int>{3, 3, 3, 2, 2, 2});
@@ -99,11 +98,11 @@ TEST_CASE("every rank is notified once, and the last one may start the next") {
 TEST_CASE("a run may grow, and a rank with nothing to do is notified by the queue") {
   World world(8, nic);
   std::vector<CollectiveRank> told;
-  StepwiseRun run(world.simulation, world.network, *world.transport, [&](CollectiveRank rank) { told.push_back(rank); });
+  TogetherRun run(world.simulation, world.network, *world.transport, {}, [&](CollectiveRank rank) { told.push_back(rank); });
   for (const std::size_t ranks : {1u, 2u, 8u, 3u}) {
     told.clear();
     const auto schedule = make_schedule(collective("recursive_doubling"), 100, {ranks, 0, {}});
-    run.start(*schedule, {});
+    run.start(*schedule);
     CHECK(told.empty());
     CHECK(run.running());
     world.simulation.run();
@@ -118,10 +117,10 @@ TEST_CASE("two at once share the links") {
   World world(4, nic);
   const double n = 4e6;
   const auto schedule = make_schedule(collective("ring"), static_cast<std::uint64_t>(n), four);
-  StepwiseRun one(world.simulation, world.network, *world.transport, [](CollectiveRank) {});
-  StepwiseRun other(world.simulation, world.network, *world.transport, [](CollectiveRank) {});
-  one.start(*schedule, {});
-  other.start(*schedule, {});
+  TogetherRun one(world.simulation, world.network, *world.transport, {}, [](CollectiveRank) {});
+  TogetherRun other(world.simulation, world.network, *world.transport, {}, [](CollectiveRank) {});
+  one.start(*schedule);
+  other.start(*schedule);
   world.simulation.run();
   check_near(world.simulation.now().seconds(), 6 * (2 * latency + 2 * (n / 4) / bytes_per_second));
 }
@@ -135,8 +134,9 @@ TEST_CASE("a run that is destroyed in flight leaves nothing") {
       const auto schedule = make_schedule(entry, 4'000'000, {7, 2, {}});
       bool told = false;
       {
-        StepwiseRun run(world.simulation, world.network, *world.transport, [&](CollectiveRank) { told = true; });
-        run.start(*schedule, {1e-9, Time::from_seconds(2e-6)});
+        TogetherRun run(world.simulation, world.network, *world.transport, {1e-9, Time::from_seconds(2e-6)},
+                        [&](CollectiveRank) { told = true; });
+        run.start(*schedule);
         world.simulation.run(Time::from_seconds(when));
         CHECK(run.running());
         told = false;
@@ -166,11 +166,11 @@ TEST_CASE("the same run takes the same time to the tick") {
 
 TEST_CASE("a schedule whose sides disagree does not pass in silence") {
   World world(2, nic);
-  StepwiseRun run(world.simulation, world.network, *world.transport, [](CollectiveRank) {});
+  TogetherRun run(world.simulation, world.network, *world.transport, {}, [](CollectiveRank) {});
   // Rank 1 is in round 1 already, or through: the message of round 0 has nobody to go to.
   const Mismatched mismatched(1);
   const auto starts_and_runs = [&] {
-    run.start(mismatched, {});
+    run.start(mismatched);
     world.simulation.run();
   };
   CHECK_THROWS_AS(starts_and_runs(), std::logic_error);

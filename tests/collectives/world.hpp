@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/base/registry.hpp"
@@ -49,6 +51,23 @@ inline CollectiveShape shape_of(const Placement& placement) {
   return shape;
 }
 
+/// Collectives one after another, message by message, in each of which all ranks start together. `done(rank)`: it has done its last round.
+class TogetherRun final : private CollectiveWatch {
+ public:
+  TogetherRun(Simulation& simulation, Network& network, Transport& transport, const CollectiveCosts& costs,
+              std::function<void(CollectiveRank)> done)
+      : done_(std::move(done)), run_(simulation, network, transport, costs, MessageRun::Start::together, std::nullopt, *this) {}
+  void start(const CollectiveSchedule& schedule) { run_.begin_all(run_.open(schedule, {})); }
+  bool running() const { return run_.running(); }
+  std::uint64_t messages() const { return run_.messages(); }
+
+ private:
+  bool watches_messages() const override { return false; }
+  void done(std::uint64_t, CollectiveRank rank) override { done_(rank); }
+  std::function<void(CollectiveRank)> done_;
+  MessageRun run_;
+};
+
 class World final : private Arrival {
  public:
   explicit World(Placement placement, const std::string& sharing = "max_min", std::vector<ProtocolSegment> segments = {})
@@ -64,9 +83,9 @@ class World final : private Arrival {
   /// Seconds from now until the last rank is done.
   double stepwise(const CollectiveSchedule& schedule, const CollectiveCosts& costs) {
     std::size_t done = 0;
-    StepwiseRun run(simulation, network, *transport, [&](CollectiveRank) { ++done; });
+    TogetherRun run(simulation, network, *transport, costs, [&](CollectiveRank) { ++done; });
     const Time start = simulation.now();
-    run.start(schedule, costs);
+    run.start(schedule);
     simulation.run();
     CHECK(done == schedule.ranks());
     CHECK(!run.running());

@@ -136,7 +136,7 @@ class Program:
         if what == 12:
             return node.proceed()
         if what == 13:
-            return draw.choice([node.all_reduce_mean, node.all_gather])(
+            return draw.choice([node.all_reduce_mean, node.all_gather, node.reduce_scatter])(
                 self.one(*weights, *gradient), *([draw.choice([[0, 1], [0, 1, 2], self.several(int)])] if draw.random() < 0.4 else []))
         if what in (14, 15, 16):
             return self.both(straggler.first_of, self.operation(node), node)
@@ -203,6 +203,7 @@ class Program:
             lambda: node.blend(one(weights), self.several(weights), [self.share()]),
             lambda: node.blend(one(weights), one(weights), self.share(), *([one(straggler.Fragment)] if draw.random() < 0.5 else [])),
             lambda: node.difference(one(weights), one(weights), *([one(straggler.Fragment)] if draw.random() < 0.5 else [])),
+            lambda: node.part(one(gradient), one(straggler.Fragment)), lambda: node.joined(self.several(gradient)),
             lambda: node.scaled(one(gradient), self.share()), lambda: node.corrected(one(gradient), [(one(*vector), self.share())]),
             lambda: node.replaced(one(gradient), one(*vector)), lambda: node.counted_as(one(gradient), self.number(0, 5)),
             lambda: node.combination([(one(*vector), self.share()) for _ in range(2)]), lambda: node.product(self.several(*vector)),

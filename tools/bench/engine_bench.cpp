@@ -230,11 +230,11 @@ void fat_tree(const Case& of, World& world) {
 }
 
 /// All-reduces one after another: each starts when all ranks have finished the previous one.
-class AllReduces final : private Arrival, private Event {
+class AllReduces final : private Arrival, private Event, private CollectiveWatch {
  public:
   AllReduces(const Case& of, World& world, bool fluid)
       : world_(world),
-        stepwise_(world.simulation, world.network, world.transport, [this](CollectiveRank) { rank_done(); }),
+        messages_(world.simulation, world.network, world.transport, {}, MessageRun::Start::together, std::nullopt, *this),
         ranks_(of.workers),
         left_(of.rounds),
         fluid_(fluid) {
@@ -258,19 +258,20 @@ class AllReduces final : private Arrival, private Event {
     if (fluid_)
       world_.network.start(plan_.flow(), *this);
     else
-      stepwise_.start(*schedule_, {});
+      messages_.begin_all(messages_.open(*schedule_, {}));
   }
   void arrived() override { finished(); }
-  void rank_done() {
+  bool watches_messages() const override { return false; }
+  void done(std::uint64_t, CollectiveRank) override {
     if (--ranks_running_ == 0) finished();
   }
   void finished() {
-    world_.count(fluid_ ? 1 : stepwise_.messages() - std::exchange(counted_, stepwise_.messages()));
+    world_.count(fluid_ ? 1 : messages_.messages() - std::exchange(counted_, messages_.messages()));
     if (--left_ > 0) world_.simulation.queue().after(Time(), *this);
   }
 
   World& world_;
-  StepwiseRun stepwise_;
+  MessageRun messages_;
   std::unique_ptr<CollectiveSchedule> schedule_;
   FluidPlan plan_;
   std::uint32_t ranks_, ranks_running_ = 0, left_;

@@ -171,6 +171,9 @@ bool MpiBackend::start(Operation& operation) {
     }
     case Operation::Kind::publish:
       return start_publish(static_cast<PublishOperation&>(operation));
+    case Operation::Kind::reduce_scatter:
+      throw UnsupportedOperation(operation.node().name() +
+                                 " calls a reduce-scatter, which real ranks do not have; call all_reduce_mean, or run it simulated");
     case Operation::Kind::load:
     case Operation::Kind::host:
     case Operation::Kind::cell_read:

@@ -5,7 +5,7 @@ Scheme code sees the parts that all have brought, and takes their mean itself.
 from events import Event, Process, Timer
 from network import Flow
 from schedules import schedule_of
-from skewed import Skewed
+from as_they_come import AsTheyCome
 
 
 class AllReduce(Event):
@@ -226,4 +226,4 @@ class Reductions:
 
 
 def reductions_of(cluster):
-    return (Skewed if cluster.case["collective"].get("start") == "as_they_come" else Reductions)(cluster)
+    return (AsTheyCome if cluster.case["collective"].get("start") == "as_they_come" else Reductions)(cluster)

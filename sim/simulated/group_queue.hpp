@@ -1,6 +1,6 @@
 // Collectives over a group of workers, or over all workers beside a server.
 #pragma once
-#include "sim/simulated/reduction_together.hpp"
+#include "sim/simulated/together_queue.hpp"
 
 namespace straggler {
 
@@ -14,12 +14,12 @@ namespace straggler {
 ///  - In a scheme whose versions come from all-reduces over all workers, the others wait for it there. So it does not wait for them here:
 ///    it gets its own payload back at once, as if it were alone, until it has taken part in one of those all-reduces.
 /// So faults cause no deadlock, unless the others in the scheme wait for a newcomer's actions after its collective.
-class ReductionGroup final : public ReductionTogether {
+class GroupQueue final : public TogetherQueue {
  public:
   /// `among` null: all workers. `reduces_all`: versions come from all-reduces over all workers.
-  ReductionGroup(const SimulatedRun& run, PostOffice& post_office, RankGroup among, bool reduces_all);
-  using Reduction::join;
-  bool join(Operation& operation, Payload& payload, std::size_t pieces) override;
+  GroupQueue(const SimulatedRun& run, PostOffice& post_office, RankGroup among, bool reduces_all);
+  using CollectiveQueue::join;
+  bool join(Operation& operation, std::size_t pieces) override;
   void cancel(Operation& operation) noexcept override;
   void membership_changed(Rank worker) override;
   void published(std::uint32_t) override {}

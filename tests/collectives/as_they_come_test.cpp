@@ -10,7 +10,7 @@
 #include "sim/collectives/message_run.hpp"
 #include "tests/collectives/world.hpp"
 
-namespace skewed_test {
+namespace as_they_come_test {
 
 using namespace straggler;
 
@@ -20,9 +20,9 @@ constexpr double alpha = 10e-6, bytes_per_second = 1e9;
 const Nic nic{bytes_per_second, bytes_per_second, Time::from_seconds(alpha / 2)};
 
 /// One or several collectives on a world, and when which rank is done.
-class Skewed final : private CollectiveWatch {
+class AsTheyCome final : private CollectiveWatch {
  public:
-  explicit Skewed(World& world, const CollectiveCosts& costs = {}, std::uint64_t eager_most = MessageRun::any_size)
+  explicit AsTheyCome(World& world, const CollectiveCosts& costs = {}, std::uint64_t eager_most = MessageRun::any_size)
       : world_(world), run_(world.simulation, world.network, *world.transport, costs, MessageRun::Start::as_they_come, eager_most, *this) {}
 
   /// Rank i begins at `begins[i]` seconds. Seconds at which each rank is done.
@@ -87,12 +87,12 @@ TEST_CASE("two ranks, one late: it continues while its last message leaves") {
   for (const double d : {0.0, a / 2, a, t / 2, t, t + a, 1.5 * t, 20 * t}) {
     CAPTURE(d);
     World world(2, nic);
-    Skewed skewed(world);
+    AsTheyCome run(world);
     const auto ring = make_schedule(collective("ring"), static_cast<std::uint64_t>(n), {2, 0, {}});
-    const std::vector<double> ends = skewed.run(*ring, late(2, 1, d));
+    const std::vector<double> ends = run.run(*ring, late(2, 1, d));
     check_near(ends[0], std::max(d + t, t + a) + t + a);
     check_near(ends[1], d + 2 * t + 2 * a);
-    CHECK(skewed.messages() == 4);
+    CHECK(run.messages() == 4);
   }
 }
 
@@ -108,9 +108,9 @@ TEST_CASE("three ranks, one late: the others have already forwarded what they co
   // - Rank 2 sends round 3 when it has round 2 of rank 1: with rank 0 at d + 4 t + 4 a.
   const double n = 3e6, t = n / 3 / bytes_per_second, a = alpha, d = 50 * t;
   World world(3, nic);
-  Skewed skewed(world);
+  AsTheyCome run(world);
   const auto ring = make_schedule(collective("ring"), static_cast<std::uint64_t>(n), {3, 0, {}});
-  const std::vector<double> ends = skewed.run(*ring, late(3, 2, d));
+  const std::vector<double> ends = run.run(*ring, late(3, 2, d));
   check_near(ends[0], d + 4 * t + 4 * a);
   check_near(ends[1], d + 4 * t + 2 * a);
   check_near(ends[2], d + 4 * t + 3 * a);
@@ -127,9 +127,9 @@ TEST_CASE("a ring with a late rank and bursts: chunks that fit the buckets pass 
   const double peak = 1000 * bytes_per_second, e = chunk / peak, d = 100 * t;
   World world(p, nic);
   for (LinkId link = 0; link < world.network.links(); ++link) world.network.set_bucket(link, chunk, peak);
-  Skewed skewed(world);
+  AsTheyCome run(world);
   const auto ring = make_schedule(collective("ring"), static_cast<std::uint64_t>(n), {p, 0, {}});
-  const double took = skewed.run(*ring, late(p, 3, d))[3] - d;
+  const double took = run.run(*ring, late(p, 3, d))[3] - d;
   const double expected = static_cast<double>(p - 2) * t + static_cast<double>(p) * (e + a);
   CHECK(std::abs(took - expected) < 0.02 * expected);
   CHECK(took < 0.5 * (2 * static_cast<double>(p - 1) * (t + a) - t));
@@ -143,10 +143,10 @@ TEST_CASE("a rendezvous waits for its receiver: a late rank holds up all") {
       CAPTURE(which);
       const double n = 1e6 * static_cast<double>(p), t = 1e6 / bytes_per_second, d = 50 * t;
       World world(p, nic);
-      Skewed skewed(world, {}, 999'999);
+      AsTheyCome run(world, {}, 999'999);
       const auto ring = make_schedule(collective("ring"), static_cast<std::uint64_t>(n), {p, 0, {}});
       const double rounds = static_cast<double>(2 * (p - 1));
-      for (const double end : skewed.run(*ring, late(p, which, d))) check_near(end, d + rounds * (t + alpha));
+      for (const double end : run.run(*ring, late(p, which, d))) check_near(end, d + rounds * (t + alpha));
     }
   }
 }
@@ -163,10 +163,10 @@ TEST_CASE("ranks that start together: a ring takes the time of its formula, eage
       costs.reduce_seconds_per_byte = gamma;
       costs.per_message = Time::from_seconds(fixed);
       costs.per_byte = per_byte;
-      Skewed skewed(world, costs, eager_most);
+      AsTheyCome run(world, costs, eager_most);
       const auto ring = make_schedule(collective("ring"), static_cast<std::uint64_t>(chunk * ranks), {p, 0, {}});
       const double round = 2 * (fixed + chunk * per_byte) + chunk / bytes_per_second + alpha;
-      for (const double end : skewed.run(*ring, std::vector<double>(p, 0))) check_near(end, (ranks - 1) * (2 * round + chunk * gamma));
+      for (const double end : run.run(*ring, std::vector<double>(p, 0))) check_near(end, (ranks - 1) * (2 * round + chunk * gamma));
     }
   }
 }
@@ -184,9 +184,9 @@ TEST_CASE("shared cores handle one message per core at a time") {
     costs.per_message = Time::from_seconds(h);
     costs.cores = &pool;
     World world(p, nic);
-    Skewed skewed(world, costs);
+    AsTheyCome run(world, costs);
     const auto ring = make_schedule(collective("ring"), 0, {p, 0, {}});
-    const std::vector<double> ends = skewed.run(*ring, std::vector<double>(p, 0));
+    const std::vector<double> ends = run.run(*ring, std::vector<double>(p, 0));
     const double end = *std::max_element(ends.begin(), ends.end());
     if (cores == 1)
       check_near(end, static_cast<double>(2 * p * rounds) * h);
@@ -224,14 +224,14 @@ TEST_CASE("every algorithm, with any rank late: the same bytes, and no rank is d
             CAPTURE(eager_most);
             CAPTURE(which);
             World world(placement);
-            Skewed skewed(world, {1e-10, Time::from_seconds(1e-6)}, eager_most);
+            AsTheyCome run(world, {1e-10, Time::from_seconds(1e-6)}, eager_most);
             std::vector<double> begins(schedule->ranks(), 0);
             for (std::size_t rank = 0; rank < p; ++rank) begins[rank] = 40e-6 * static_cast<double>(rank * rank % 7);
             begins[which] = 0.01;
-            const std::vector<double> ends = skewed.run(*schedule, begins);
+            const std::vector<double> ends = run.run(*schedule, begins);
             for (std::size_t rank = 0; rank < schedule->ranks(); ++rank) {
-              CHECK(skewed.sent[rank] == schedule->bytes_sent(static_cast<CollectiveRank>(rank)));
-              CHECK(skewed.received[rank] == schedule->bytes_received(static_cast<CollectiveRank>(rank)));
+              CHECK(run.sent[rank] == schedule->bytes_sent(static_cast<CollectiveRank>(rank)));
+              CHECK(run.received[rank] == schedule->bytes_received(static_cast<CollectiveRank>(rank)));
               if (rank < p) CHECK(ends[rank] >= begins[which]);
             }
           }
@@ -301,14 +301,14 @@ TEST_CASE("latencies pass while a slow link is busy: a ring whose ranks do not w
     World world(placement);
     const auto bytes = static_cast<std::uint64_t>(chunk) * p * laps;
     const auto ring = make_schedule(collective("ring"), bytes, {p, 0, {}}, {}, {{"chunk", chunk}});
-    const std::vector<double> ends = Skewed(world).run(*ring, std::vector<double>(p, 0));
+    const std::vector<double> ends = AsTheyCome(world).run(*ring, std::vector<double>(p, 0));
     const double rounds = static_cast<double>(2 * (p - 1) * laps);
     check_near(*std::max_element(ends.begin(), ends.end()), rounds * s + alpha);
     check_near(world.stepwise(*ring, {}), rounds * (s + alpha));
   }
 }
 
-TEST_CASE("a skewed run that is destroyed in flight leaves nothing") {
+TEST_CASE("a run in which ranks start as they come, destroyed in flight, leaves nothing") {
   for (const CollectiveEntry& entry : collectives()) {
     for (const double when : {1e-6, 12e-6, 500e-6, 3e-3}) {
       CAPTURE(entry.name);
@@ -340,4 +340,4 @@ TEST_CASE("a skewed run that is destroyed in flight leaves nothing") {
   }
 }
 
-}  // namespace skewed_test
+}  // namespace as_they_come_test

@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "sim/collectives/message_run.hpp"
-#include "sim/simulated/reduction.hpp"
+#include "sim/simulated/collective_queue.hpp"
 
 namespace straggler {
 
@@ -12,17 +12,17 @@ namespace straggler {
 ///
 /// A worker communicates while a message to or from it is in flight, and is idle while it waits otherwise. All workers are members at all
 /// times; the caller checks that.
-class ReductionSkewed final : public Reduction, private CollectiveWatch {
+class AsTheyComeQueue final : public CollectiveQueue, private CollectiveWatch {
  public:
-  ReductionSkewed(const SimulatedRun& run, PostOffice& post_office);
-  using Reduction::join;
-  bool join(Operation& operation, Payload& payload, std::size_t pieces) override;
+  AsTheyComeQueue(const SimulatedRun& run, PostOffice& post_office);
+  using CollectiveQueue::join;
+  bool join(Operation& operation, std::size_t pieces) override;
   void cancel(Operation& operation) noexcept override;
   void membership_changed(Rank worker) override;
   void published(std::uint32_t) override {}
   bool may_start() const override { return true; }
   std::uint32_t start(Rank worker) override;
-  bool finishing(std::uint32_t reductions) const override { return without_result_ > 0 && averaged_ == reductions; }
+  bool finishing(std::uint32_t collectives) const override { return without_result_ > 0 && averaged_ == collectives; }
   std::uint64_t bytes_under_way() const override { return under_way_; }
   void describe_waiting(std::vector<std::string>& who) const override;
 
@@ -30,7 +30,6 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   std::size_t count() const { return index_of(run_.world.workers); }
   struct Slot {
     Operation* operation = nullptr;
-    Payload* payload = nullptr;
     std::size_t pieces = 0;   // available pieces
     std::size_t piece = 0;    // in progress, or next
     bool running = false;     // that piece is in progress
@@ -38,39 +37,31 @@ class ReductionSkewed final : public Reduction, private CollectiveWatch {
   };
   /// In flight, in the order of beginning: entry n is all workers' n-th piece.
   struct Piece {
-    bool last = false, statistics = false;
-    double spared_per_byte = 0, coded_share = 0;
+    CollectivePiece what;
     std::size_t unfinished = 0;   // ranks, servers too
     CollectiveTrace traced = {};  // waited_for: the last arrival
   };
 
   Slot& slot_for(Operation& operation);
-  Piece& piece(std::uint64_t number) { return pieces_[number - (opened_ - pieces_.size())]; }
-  const CollectiveSchedule& schedule_for(std::uint64_t bytes);
+  Piece& piece(std::uint64_t number) { return pieces_in_flight_[number - (opened_ - pieces_in_flight_.size())]; }
   void begin_next(Rank worker);
   void open(const Slot& slot);
   void average();
   void posted(std::uint64_t collective, CollectiveRank from, CollectiveRank to, std::uint64_t bytes) override;
   void arrived(CollectiveRank from, CollectiveRank to, std::uint64_t bytes) override;
   void done(std::uint64_t collective, CollectiveRank rank) override;
-  void give_result(Slot& slot, bool first, Time decoding);
+  void give_result(Slot& slot, std::size_t rank, double coded_share);
 
   std::vector<Slot> slots_;                // [workers]
   std::vector<std::vector<Slot>> queued_;  // [workers]: behind these, in order; empty until a worker joins twice
   std::vector<Rank> all_;                  // workers
-  std::vector<std::uint32_t> ranks_;
-  std::deque<Piece> pieces_;
-  std::uint64_t opened_ = 0;        // pieces, those of pieces_ included
+  std::deque<Piece> pieces_in_flight_;
+  std::uint64_t opened_ = 0;        // pieces, those in flight included
   std::uint64_t averaged_ = 0;      // all-reduces of which some worker has the result
   std::size_t without_result_ = 0;  // workers without the result, of the update whose result others have
   std::uint64_t under_way_ = 0;
-  Payload result_, result_of_others_;
-  struct Schedule {
-    std::uint64_t bytes;
-    std::unique_ptr<CollectiveSchedule> schedule;
-  };
-  std::vector<Schedule> schedules_;  // the same sizes recur
-  MessageRun message_run_;           // refers to schedules_
+  Result result_;
+  MessageRun message_run_;  // refers to plans_
 };
 
 }  // namespace straggler

@@ -6,7 +6,7 @@
 #include "sim/collectives/collective.hpp"
 #include "tests/simulated/books.hpp"
 
-namespace skewed_all_reduce_test {
+namespace as_they_come_all_reduce_test {
 
 using namespace straggler;
 using namespace straggler::test;
@@ -34,8 +34,8 @@ Result run_slow(int workers, std::uint64_t bytes, int updates, std::vector<std::
 }  // namespace
 
 TEST_CASE("two workers, one slow: an update is the slow one's computation and its part") {
-  // Halves of t seconds. The slow one comes after the fast one's first half has: by tests/collectives/skewed_test.cpp it is done 2 t + 2 a
-  // after it came, the fast one a before it; so the fast one comes so much the earlier next time.
+  // Halves of t seconds. The slow one comes after the fast one's first half has: by tests/collectives/as_they_come_test.cpp it is done
+  // 2 t + 2 a after it came, the fast one a before it; so the fast one comes so much the earlier next time.
   const std::uint64_t n = 2'500'000;
   const double t = static_cast<double>(n) / 2 / bandwidth, a = alpha, c = 0.1, slow = 0.3;
   const int updates = 5;
@@ -67,12 +67,12 @@ TEST_CASE("equal workers: a ring on equal links takes as long as one that starts
     CAPTURE(p);
     const std::uint64_t n = 840'000;
     const std::string equal = "cluster.workers=[{count: " + std::to_string(p) + ", device: node}]";
-    const Result skewed = run_slow(p, n, 4, {equal, start("ring")});
+    const Result as_they_come = run_slow(p, n, 4, {equal, start("ring")});
     const Result together = run_slow(p, n, 4, {equal, "cluster.network.collective={algorithm: ring, fidelity: stepwise}"});
-    CHECK(near_to(skewed.record.end, together.record.end.seconds(), 1e-10));
-    CHECK(skewed.record.bytes_sent == together.record.bytes_sent);
-    CHECK(skewed.sink.order.size() == together.sink.order.size());
-    check_books(skewed, true);
+    CHECK(near_to(as_they_come.record.end, together.record.end.seconds(), 1e-10));
+    CHECK(as_they_come.record.bytes_sent == together.record.bytes_sent);
+    CHECK(as_they_come.sink.order.size() == together.sink.order.size());
+    check_books(as_they_come, true);
   }
 }
 
@@ -93,19 +93,19 @@ TEST_CASE("every algorithm, every way of sending, with jitter, buckets and overl
           sets.insert(sets.end(), {"cluster.workers=[{count: 4, device: node, per_host: 2}]",
                                    "cluster.network.intra={bandwidth: 10Mbps, latency: 1ms}"});
         sets.push_back(start(entry.name, more));
-        const Result skewed = run_timing(cluster(5), sets);
-        CHECK(skewed.record.outcome == Outcome::completed);
-        CHECK(skewed.record.updates == 10);
+        const Result as_they_come = run_timing(cluster(5), sets);
+        CHECK(as_they_come.record.outcome == Outcome::completed);
+        CHECK(as_they_come.record.updates == 10);
         // NCCL's protocols put more bytes on the wire than they carry.
-        check_books(skewed, true, entry.name != "hierarchical" && entry.name != "nccl");
-        check_same(skewed, run_timing(cluster(5), sets));
+        check_books(as_they_come, true, entry.name != "hierarchical" && entry.name != "nccl");
+        check_same(as_they_come, run_timing(cluster(5), sets));
         const std::string buckets = more.find("bucket") == std::string::npos ? "" : more;
         sets.back() = "cluster.network.collective={algorithm: " + entry.name + ", fidelity: stepwise" + buckets + "}";
         const Result together = run_timing(cluster(5), sets);
         // What those who are ahead have sent of an update beyond the stop is lost.
-        CHECK(skewed.record.bytes_sent - skewed.record.bytes_lost <= together.record.bytes_sent);
-        CHECK(skewed.record.bytes_sent >= together.record.bytes_sent - together.record.bytes_lost);
-        CHECK(skewed.record.samples == together.record.samples);
+        CHECK(as_they_come.record.bytes_sent - as_they_come.record.bytes_lost <= together.record.bytes_sent);
+        CHECK(as_they_come.record.bytes_sent >= together.record.bytes_sent - together.record.bytes_lost);
+        CHECK(as_they_come.record.samples == together.record.samples);
       }
     }
   }
@@ -115,10 +115,10 @@ TEST_CASE("learning does not depend on when all-reduces start") {
   const std::vector<std::string> sets = {"cluster.network.link={bandwidth: 1Mbps, latency: 5ms}",
                                          "devices.node.jitter={kind: lognormal, sigma: 0.5}"};
   for (const std::string scheme : {"{kind: ssgd}", "{kind: local_sgd, steps: 3}"}) {
-    std::vector<std::string> together = sets, skewed = sets;
+    std::vector<std::string> together = sets, as_they_come = sets;
     together.insert(together.end(), {"training.scheme=" + scheme, "cluster.network.collective={algorithm: ring, fidelity: stepwise}"});
-    skewed.insert(skewed.end(), {"training.scheme=" + scheme, start("ring")});
-    const Result one = run(cluster(4), together), other = run(cluster(4), skewed);
+    as_they_come.insert(as_they_come.end(), {"training.scheme=" + scheme, start("ring")});
+    const Result one = run(cluster(4), together), other = run(cluster(4), as_they_come);
     CHECK(one.weights == other.weights);
     CHECK(one.record.end != other.record.end);
   }
@@ -139,7 +139,7 @@ TEST_CASE("slow spells and failing links are allowed; workers that leave or join
                       doctest::Contains("no moment between two updates"));
 }
 
-TEST_CASE("schemes without skew, or without messages, are refused") {
+TEST_CASE("as_they_come without messages of its own, and settings that need them, are refused") {
   CHECK_THROWS_WITH(run_slow(3, 1000, 6, {"cluster.network.collective={algorithm: ring, start: as_they_come}"}),
                     doctest::Contains("add fidelity: stepwise"));
   CHECK_THROWS_WITH(run_slow(3, 1000, 6, {"cluster.network.collective={fidelity: stepwise, eager_up_to: 1MiB}"}),
@@ -181,4 +181,4 @@ TEST_CASE("shared cores that handle all messages") {
   }
 }
 
-}  // namespace skewed_all_reduce_test
+}  // namespace as_they_come_all_reduce_test

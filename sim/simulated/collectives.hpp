@@ -5,24 +5,24 @@
 #include <string>
 #include <vector>
 
-#include "sim/simulated/reduction.hpp"
+#include "sim/simulated/collective_queue.hpp"
 
 namespace straggler {
 
-/// A group's Reduction is made when it is first used. Groups move at the same time, and share links like other traffic.
-class Reductions {
+/// A group's queue is made when it is first used. Groups move at the same time, and share links like other traffic.
+class Collectives {
  public:
   /// All outlive this.
-  Reductions(const SimulatedRun& run, PostOffice& post_office);
-  ~Reductions();
+  Collectives(const SimulatedRun& run, PostOffice& post_office);
+  ~Collectives();
   /// Over all workers of a scheme that exchanges by all-reduce and whose versions hold the results; null: the scheme is none.
-  Reduction* of_versions() { return main_.get(); }
+  CollectiveQueue* of_versions() { return main_.get(); }
   /// Some worker may call a collective.
   bool any() const { return main_ || run_.world.cluster.collective.used; }
   /// The collective of this operation. Throws UnsupportedOperation if it needs a feature that as-they-come all-reduces lack.
-  Reduction& of(const Operation& operation);
-  /// Joins; true: complete already. As in Reduction.
-  bool join(CollectiveOperation& operation) { return of(operation).join(operation, operation.payload); }
+  CollectiveQueue& of(const Operation& operation);
+  /// As CollectiveQueue::join.
+  bool join(Operation& operation) { return of(operation).join(operation); }
   void cancel(Operation& operation) noexcept;
   /// `worker` is no longer a member.
   void membership_changed(Rank worker);
@@ -33,12 +33,12 @@ class Reductions {
   void take_down();
 
  private:
-  Reduction* find(const Operation& operation) const;
+  CollectiveQueue* find(const Operation& operation) const;
 
   const SimulatedRun run_;
   PostOffice& post_office_;
-  std::unique_ptr<Reduction> main_;
-  std::map<std::vector<Rank>, std::unique_ptr<Reduction>> groups_;  // empty list: all workers, beside a server
+  std::unique_ptr<CollectiveQueue> main_;
+  std::map<std::vector<Rank>, std::unique_ptr<CollectiveQueue>> groups_;  // empty list: all workers, beside a server
 };
 
 }  // namespace straggler

@@ -51,7 +51,7 @@ class Message(Event):
         self.happen()
 
 
-class Skewed:
+class AsTheyCome:
     """Each rank begins its parts when it comes, one after the other, and is done when it has what it needs. Nobody comes or goes."""
 
     def __init__(self, cluster):

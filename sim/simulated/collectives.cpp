@@ -1,7 +1,7 @@
-#include "sim/simulated/reductions.hpp"
+#include "sim/simulated/collectives.hpp"
 
-#include "sim/simulated/reduction_group.hpp"
-#include "sim/simulated/reduction_skewed.hpp"
+#include "sim/simulated/as_they_come_queue.hpp"
+#include "sim/simulated/group_queue.hpp"
 
 namespace straggler {
 
@@ -20,61 +20,61 @@ const std::vector<Rank>& list_of(const RankGroup& group) {
 
 }  // namespace
 
-Reductions::Reductions(const SimulatedRun& run, PostOffice& post_office) : run_(run), post_office_(post_office) {
+Collectives::Collectives(const SimulatedRun& run, PostOffice& post_office) : run_(run), post_office_(post_office) {
   const World& world = run.world;
   if (world.has_server() || world.cluster.peers || (!world.cluster.collective.all_reduce && world.workers > 1)) return;
   if (world.cluster.collective.as_they_come && world.workers > 1)  // a single worker waits for nobody, and may fail
-    main_ = std::make_unique<ReductionSkewed>(run, post_office);
+    main_ = std::make_unique<AsTheyComeQueue>(run, post_office);
   else
-    main_ = std::make_unique<ReductionTogether>(run, post_office);
+    main_ = std::make_unique<TogetherQueue>(run, post_office);
 }
 
-Reductions::~Reductions() = default;
+Collectives::~Collectives() = default;
 
-Reduction* Reductions::find(const Operation& operation) const {
+CollectiveQueue* Collectives::find(const Operation& operation) const {
   const RankGroup& group = group_of(operation);
   if (!group && main_) return main_.get();
   const auto found = groups_.find(list_of(group));
   return found == groups_.end() ? nullptr : found->second.get();
 }
 
-Reduction& Reductions::of(const Operation& operation) {
+CollectiveQueue& Collectives::of(const Operation& operation) {
   const RankGroup& group = group_of(operation);
   if (run_.world.cluster.collective.as_they_come && run_.world.workers > 1 &&
-      (group || !main_ || operation.kind() == Operation::Kind::all_gather))
+      (group || !main_ || operation.kind() == Operation::Kind::all_gather || operation.kind() == Operation::Kind::reduce_scatter))
     throw UnsupportedOperation(operation.node().name() +
-                               " calls a collective over a group, beside a server, or an all-gather; these cannot use start: as_they_come; "
-                               "set cluster.network.collective.start: together");
-  if (Reduction* known = find(operation)) return *known;
-  return *(groups_[list_of(group)] = std::make_unique<ReductionGroup>(run_, post_office_, group, main_ != nullptr));
+                               " calls a collective over a group, beside a server, or another one than an all-reduce; these cannot use "
+                               "start: as_they_come; set cluster.network.collective.start: together");
+  if (CollectiveQueue* known = find(operation)) return *known;
+  return *(groups_[list_of(group)] = std::make_unique<GroupQueue>(run_, post_office_, group, main_ != nullptr));
 }
 
-void Reductions::cancel(Operation& operation) noexcept {
-  if (Reduction* reduction = find(operation)) reduction->cancel(operation);
+void Collectives::cancel(Operation& operation) noexcept {
+  if (CollectiveQueue* queue = find(operation)) queue->cancel(operation);
 }
 
-void Reductions::membership_changed(Rank worker) {
+void Collectives::membership_changed(Rank worker) {
   if (main_) main_->membership_changed(worker);
   for (const auto& [list, group] : groups_) group->membership_changed(worker);
 }
 
-void Reductions::start(Node& node) {
+void Collectives::start(Node& node) {
   if (main_) node.start_after_reductions(main_->start(node.self()));
   for (const auto& [list, group] : groups_) group->start(node.self());
 }
 
-std::uint64_t Reductions::bytes_under_way() const {
+std::uint64_t Collectives::bytes_under_way() const {
   std::uint64_t bytes = main_ ? main_->bytes_under_way() : 0;
   for (const auto& [list, group] : groups_) bytes += group->bytes_under_way();
   return bytes;
 }
 
-void Reductions::describe_waiting(std::vector<std::string>& who) const {
+void Collectives::describe_waiting(std::vector<std::string>& who) const {
   if (main_) main_->describe_waiting(who);
   for (const auto& [list, group] : groups_) group->describe_waiting(who);
 }
 
-void Reductions::take_down() {
+void Collectives::take_down() {
   main_.reset();
   groups_.clear();
 }
