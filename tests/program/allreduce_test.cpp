@@ -81,6 +81,32 @@ TEST_CASE("16 ranks on links of their own: the closed forms to 1 %, bandwidths a
   }
 }
 
+TEST_CASE("an all-gather or a reduce-scatter: half of an all-reduce's steps and of its busbw") {
+  const Workplace place;
+  const double p = 16;
+  for (const std::string collective : {"all_gather", "reduce_scatter"}) {
+    for (const char* more : {"", " --set cluster.network.collective.fidelity=stepwise"}) {
+      const auto done = place.shell("straggler allreduce --ranks 16 --sizes 4B..64MiB --collective " + collective + more);
+      CAPTURE(collective);
+      REQUIRE_MESSAGE(done.code == 0, done.err);
+      CHECK(done.out.starts_with(collective == "all_gather" ? "# all-gather (float) of 16 ranks on 16 hosts, "
+                                                            : "# reduce-scatter (float, sum) of 16 ranks on 16 hosts, "));
+      CHECK(has(done.out, "# nccl takes ring, LL from 4 B; "));
+      Table table = table_of(done.out);
+      CHECK(table.size() == 5);
+      const std::map<std::string, double> rounds = {{"ring", 15}, {"hierarchical", 15}, {"halving_doubling", 4}, {"bruck", 4}};
+      for (const auto& [name, count] : rounds)
+        for (const auto& [n, cell] : table.at(name)) {
+          CHECK(cell.us == doctest::Approx(1e6 * (count * a + (p - 1) / p * n * b)).epsilon(0.01));
+          const double algbw = n / (cell.us * 1e-6) / 1e9;
+          CHECK(std::abs(cell.busbw - algbw * (p - 1) / p) < 0.0051 + 1e-3 * algbw);
+        }
+    }
+  }
+  const auto six = place.shell("straggler allreduce --ranks 6 --collective all_gather --sizes 1MiB");
+  CHECK(has(six.out, "# left out: halving_doubling, which needs a number of workers that is a power of two, not 6; bruck takes any\n"));
+}
+
 TEST_CASE("64 ranks, eight a host: a ring runs at the hosts' links, hierarchical as its formula says") {
   const Workplace place;
   const auto done = place.shell("straggler allreduce --ranks 64 --per-host 8 --sizes 1MiB..1GiB --algorithms ring,hierarchical");
@@ -158,6 +184,8 @@ TEST_CASE("wrong arguments of allreduce get one line") {
       {"--ranks 8 --sizes -5", "--sizes -5: "},
       {"--ranks 8 --sizes 1B", "--sizes 1B: 1B is out of range"},
       {"--ranks 8 --algorithms rings", "did you mean"},
+      {"--ranks 8 --collective all_gather --algorithms binomial_tree", "--algorithms"},
+      {"--ranks 8 --collective allgather", "did you mean 'all_gather'?"},
       {"--ranks 9 --per-host 2 --algorithms hierarchical", "--algorithms: hierarchical "},
   };
   for (const auto& [arguments, says] : wrong) {

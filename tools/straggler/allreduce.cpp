@@ -6,6 +6,7 @@
 #include "scenarios/experiment/all_reduce_times.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/source_text.hpp"
+#include "sim/base/choice_table.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
@@ -87,8 +88,20 @@ Scenario scenario_of(const Arguments& arguments) {
   return read_scenario(input_file(arguments.file("scenario").string()), sets_of(arguments));
 }
 
-std::vector<const CollectiveEntry*> algorithms_of(const Arguments& arguments, const AllReduceTimes& times) {
-  const auto& entries = Registry<CollectiveEntry>::instance().entries();
+constexpr ChoiceTable<CollectiveKind> collective_choice("collective", {{CollectiveKind::all_reduce, "all_reduce"},
+                                                                       {CollectiveKind::all_gather, "all_gather"},
+                                                                       {CollectiveKind::reduce_scatter, "reduce_scatter"}});
+
+CollectiveKind collective_of(const Arguments& arguments) {
+  if (!arguments.has("collective")) return CollectiveKind::all_reduce;
+  const std::string& name = arguments.get<std::string>("collective");
+  const std::optional<CollectiveKind> kind = collective_choice.find(name);
+  if (!kind) throw UsageError(unknown_name("--collective", name, collective_choice.names()));
+  return *kind;
+}
+
+std::vector<const CollectiveEntry*> entries_of(const Arguments& arguments, CollectiveKind collective, const AllReduceTimes& times) {
+  const auto& entries = algorithms_of(collective).entries();
   std::vector<const CollectiveEntry*> all;
   if (!arguments.has("algorithms")) {
     for (const CollectiveEntry& entry : entries)
@@ -102,7 +115,7 @@ std::vector<const CollectiveEntry*> algorithms_of(const Arguments& arguments, co
     const std::size_t comma = std::min(list.find(',', at), list.size());
     const std::string name = list.substr(at, comma - at);
     at = comma + 1;
-    const CollectiveEntry* const entry = Registry<CollectiveEntry>::instance().find(name);
+    const CollectiveEntry* const entry = algorithms_of(collective).find(name);
     if (entry == nullptr) throw UsageError(unknown_name("--algorithms", name, known));
     if (const std::string lacks = entry->unfit(times.shape()); !lacks.empty())
       throw UsageError(fmt::format("--algorithms: {} {}", name, lacks));
@@ -119,9 +132,9 @@ struct Row {
   std::vector<Time> times;  // [algorithms]
 };
 
-/// Bandwidths in 1e9 bytes per second; busbw is the definition of nccl-tests' doc/PERFORMANCE.md.
+/// Bandwidths in 1e9 bytes per second. `bus_share`: busbw / algbw, by nccl-tests' doc/PERFORMANCE.md.
 void print_table(const std::vector<const CollectiveEntry*>& algorithms, const std::vector<Row>& rows, std::size_t first, std::size_t last,
-                 double ranks) {
+                 double bus_share) {
   std::string names = fmt::format("#{:>13} {:>13}", "", ""), titles = fmt::format("#{:>13} {:>13}", "size", "count"),
               units = fmt::format("#{:>13} {:>13}", "(B)", "(elements)");
   for (std::size_t a = first; a < last; ++a) {
@@ -137,26 +150,27 @@ void print_table(const std::vector<const CollectiveEntry*>& algorithms, const st
       const double seconds = row.times[a].seconds();
       const double rate = static_cast<double>(row.bytes) / seconds / 1e9;
       const auto shown = [&](double value) { return seconds > 0 ? fmt::format("{:.2f}", value) : std::string("-"); };
-      line += fmt::format("   {:>9} {:>7} {:>7}", microseconds(1e6 * seconds), shown(rate), shown(rate * 2 * (ranks - 1) / ranks));
+      line += fmt::format("   {:>9} {:>7} {:>7}", microseconds(1e6 * seconds), shown(rate), shown(rate * bus_share));
     }
     print_text("{}\n", line);
   }
 }
 
-void print_cluster(const AllReduceTimes& times) {
+void print_cluster(CollectiveKind collective, const AllReduceTimes& times) {
   const std::size_t ranks = times.shape().workers, hosts = times.hosts();
   const auto link = [](double beta, double alpha) {
     return fmt::format("{}, latency {}", beta > 0 ? readable_bytes(1 / beta) + "/s" : std::string("unlimited"), readable_seconds(alpha));
   };
-  print_text("# all-reduce (float, sum) of {} ranks on {} host{}, {}\n", readable_count(ranks), readable_count(hosts),
-             hosts == 1 ? "" : "s", times.stepwise() ? "message by message" : "each as one flow");
+  print_text("# {} (float{}) of {} ranks on {} host{}, {}\n", name_of(collective), collective == CollectiveKind::all_gather ? "" : ", sum",
+             readable_count(ranks), readable_count(hosts), hosts == 1 ? "" : "s",
+             times.stepwise() ? "message by message" : "each as one flow");
   const UniformLinks& links = times.links();
   if (hosts > 1) print_text("# between hosts    {}\n", link(links.beta, links.alpha));
   if (hosts < ranks) print_text("# inside a host    {}\n", link(links.intra_beta, links.intra_alpha));
 }
 
-void print_left_out(const AllReduceTimes& times) {
-  for (const CollectiveEntry& entry : Registry<CollectiveEntry>::instance().entries())
+void print_left_out(CollectiveKind collective, const AllReduceTimes& times) {
+  for (const CollectiveEntry& entry : algorithms_of(collective).entries())
     if (const std::string lacks = entry.unfit(times.shape()); !lacks.empty()) print_text("# left out: {}, which {}\n", entry.name, lacks);
 }
 
@@ -177,6 +191,7 @@ void print_choices(const AllReduceTimes& times, const std::vector<const Collecti
 int execute_allreduce(const std::vector<std::string>& given) {
   po::options_description own("Options", 110);
   auto add = own.add_options();
+  add("collective", po::value<std::string>()->value_name("NAME"), "all_reduce, all_gather or reduce_scatter (default: all_reduce)");
   add("ranks", po::value<std::string>()->value_name("N"), "number of GPUs (default: the workers of --scenario)");
   add("per-host", po::value<std::string>()->value_name("N"), "ranks on a host, which share its link (default: 1)");
   add("sizes", po::value<std::string>()->value_name("FROM..TO"),
@@ -187,13 +202,14 @@ int execute_allreduce(const std::vector<std::string>& given) {
       "only these algorithms, such as ring,hierarchical (default: all that fit)");
   Arguments arguments(allreduce_command, own);
   if (!arguments.parse(given, 0, 0)) return Exit::done;
+  const CollectiveKind collective = collective_of(arguments);
   const Sizes sizes = sizes_of(arguments.has("sizes") ? arguments.get<std::string>("sizes") : "1MiB..1GiB");
   const Scenario scenario = scenario_of(arguments);
-  if (scenario.workers() < 2) throw UsageError("the scenario has one worker, and an all-reduce needs two; give --ranks N");
+  if (scenario.workers() < 2) throw UsageError("the scenario has one worker, and a collective needs two; give --ranks N");
   const AllReduceTimes times(scenario);
-  const std::vector<const CollectiveEntry*> algorithms = algorithms_of(arguments, times);
-  print_cluster(times);
-  if (!arguments.has("algorithms")) print_left_out(times);
+  const std::vector<const CollectiveEntry*> algorithms = entries_of(arguments, collective, times);
+  print_cluster(collective, times);
+  if (!arguments.has("algorithms")) print_left_out(collective, times);
   std::vector<Row> rows;
   for (std::uint64_t bytes = sizes.from; bytes <= sizes.to; bytes *= 2) {
     Row row{bytes - bytes % element_bytes, {}};
@@ -202,8 +218,9 @@ int execute_allreduce(const std::vector<std::string>& given) {
   }
   print_choices(times, algorithms, rows);
   const auto ranks = static_cast<double>(times.shape().workers);
+  const double bus_share = (collective == CollectiveKind::all_reduce ? 2 : 1) * (ranks - 1) / ranks;
   for (std::size_t first = 0; first < algorithms.size(); first += side_by_side)
-    print_table(algorithms, rows, first, std::min(first + side_by_side, algorithms.size()), ranks);
+    print_table(algorithms, rows, first, std::min(first + side_by_side, algorithms.size()), bus_share);
   return Exit::done;
 }
 
@@ -212,18 +229,21 @@ int execute_allreduce(const std::vector<std::string>& given) {
 const Command allreduce_command{
     "allreduce",
     "[OPTIONS]",
-    "times and bandwidths of an all-reduce, as nccl-tests prints them, for each algorithm",
+    "times and bandwidths of an all-reduce or another collective, as nccl-tests prints them, for each algorithm",
     "  straggler allreduce --ranks 64 --per-host 8 --sizes 1MiB..1GiB\n"
     "  straggler allreduce --ranks 64 --per-host 8 --set cluster.network.link.bandwidth=400Gbps --algorithms ring,hierarchical\n"
+    "  straggler allreduce --ranks 64 --per-host 8 --collective reduce_scatter\n"
     "  straggler allreduce --scenario scenario.yaml\n"
     "  straggler allreduce --scenario scenario.yaml --ranks 128 --per-host 4 --sizes 64MiB\n",
     execute_allreduce,
     "\n"
     "What it assumes:\n"
-    "  A size is the bytes of one rank's buffer of float elements (4 B; a size is rounded down to whole ones). time is from the common\n"
-    "  start of all ranks until the last of them has the result; it includes collective.launch. algbw = size / time and\n"
-    "  busbw = algbw * 2 (N - 1) / N, for every algorithm, as nccl-tests defines them (its doc/PERFORMANCE.md); GB/s is 1e9 bytes a\n"
-    "  second. There is no other traffic. Without --scenario a host has one link of 100 Gbps and 5 us to a switch without limits, and\n"
+    "  A size is the bytes of one rank's whole buffer of float elements (4 B; a size is rounded down to whole ones): of an all-gather the\n"
+    "  N blocks that it ends with, of a reduce-scatter the N that it begins with. time is from the common start of all ranks until the\n"
+    "  last of them has the result; it includes collective.launch. algbw = size / time and busbw = algbw * 2 (N - 1) / N, of an\n"
+    "  all-gather and a reduce-scatter half of that, for every algorithm, as nccl-tests defines them (its doc/PERFORMANCE.md); GB/s is\n"
+    "  1e9 bytes a second. There is no other traffic. Without --scenario a host has one link of 100 Gbps and 5 us to a switch without "
+    "limits, and\n"
     "  its ranks exchange messages at 100 GB/s and 2 us. --scenario takes the scenario's whole cluster except faults and background\n"
     "  traffic; its model does not matter. With --ranks its workers are replaced by N equal ones, on hosts with the link of\n"
     "  cluster.network.link. An algorithm is simulated as one flow, exact to 1 % on such an idle network; with collective.fidelity:\n"
