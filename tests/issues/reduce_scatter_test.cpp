@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "backend/books.hpp"
 #include "sim/training/node.hpp"
+#include "tests/simulated/books.hpp"
 #include "tests/support/text.hpp"
 
 namespace reduce_scatter_test {
