@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "sim/simulated/simulated_cluster.hpp"
+#include "sim/training/envelope.hpp"
 #include "sim/training/operations.hpp"
-#include "sim/training/wire_bytes.hpp"
 
 namespace straggler {
 

@@ -16,68 +16,81 @@ const WeightsDifference* difference_in(const Payload& payload) {
 }
 }  // namespace
 
-/// From dispatch until it is in the receiver's mailbox. To and from a sharded server it is one flow per server, side by side; it has
-/// arrived when the last flow has. Running statistics are a second message, which leaves after the last byte of the first one; the two are
-/// handed over together.
+/// From dispatch until it is in the receiver's mailbox. Its parts leave one after another, each when the last byte of the one before it has
+/// left. To and from a sharded server a part is one flow per server, side by side. All parts are handed over together.
 class PostOffice::Delivery final : public InFlightMessage, public Arrival, public Event {
  public:
   Delivery(PostOffice& office, Rank sender, Rank receiver, Payload&& what)
-      : InFlightMessage(sender, receiver, std::move(what)), office_(office) {}
+      : InFlightMessage(sender, receiver, std::move(what)), office_(office) {
+    const Parts parts = office.wire_bytes_.parts_of(payload);
+    bytes_ = parts.front().bytes;
+    if (parts.size() > 1) more().parts = parts;
+  }
   ~Delivery() override {
     if (stage == Stage::flowing) {
-      if (!in_parts) office_.run_.world.network.cancel(flow_);
-      for (std::size_t k = 0; in_parts && k < parts_->flows.size(); ++k) office_.run_.world.network.cancel(parts_->flows[k]);
+      if (!has_more) office_.run_.world.network.cancel(flow_);
+      for (std::size_t k = 0; has_more && k < more_->flows.size(); ++k) office_.run_.world.network.cancel(more_->flows[k]);
     }
-    if (in_parts) delete parts_;
+    if (has_more) delete more_;
   }
-  /// handled: the sender's handling delays it; flowing: its bytes are leaving; between: the sender still handles the second message;
-  /// travelling: the last byte is on its way.
-  enum class Stage : std::uint8_t { handled, flowing, between, travelling } stage = Stage::handled;
-  bool second : 1 = false;             // the running statistics have begun to leave
+  /// handled: the sender must handle its next part first; flowing: bytes of a part are leaving; travelling: the last byte is on its way.
+  enum class Stage : std::uint8_t { handled, flowing, travelling } stage = Stage::handled;
+  std::uint8_t begun = 0;              // parts that have begun to leave
   bool state_transfer : 1 = false;     // the state that a worker needs to start from: not for its mailbox
-  bool in_parts : 1 = false;           // it has parts()
   bool waits : 1 = false;              // it has arrived, but an earlier one of its pair has not
+  bool has_more : 1 = false;           // it has more()
   SendOperation* operation = nullptr;  // the operation that waits for it to have left; null: none
-  Time latency;                        // after the last byte has left
+  Time latency;                        // after the last byte of the part that leaves
 
-  /// Of a message that is not one flow alone: to or from several servers, or with running statistics.
-  struct Parts {
+  /// The price, computed once.
+  std::size_t parts() const { return has_more && !more_->parts.empty() ? more_->parts.size() : 1; }
+  Part part(std::size_t k) const { return parts() > 1 ? more_->parts[k] : Part{bytes_}; }
+  std::uint64_t sent_bytes() const {
+    std::uint64_t bytes = 0;
+    for (std::size_t k = 0; k < begun; ++k) bytes += part(k).bytes;
+    return bytes;
+  }
+  /// Of a message that is not one flow alone.
+  struct More {
+    Parts parts;                // if several
+    Moments handled;            // when the sender has handled each of them; empty: it needs no time for them
+    Time arrival;               // of the parts that have left
     std::vector<FlowId> flows;  // side by side
     std::size_t flows_left = 0;
-    Time second_handled;  // when the sender has handled the second message
-    Time first_arrival;   // of the first message, where there are two
   };
   /// Made on first use.
-  Parts& parts() {
-    if (!in_parts) parts_ = new Parts;
-    in_parts = true;
-    return *parts_;
+  More& more() {
+    if (!has_more) more_ = new More;
+    has_more = true;
+    return *more_;
   }
   /// Starts `count` flows. Returns the array for their ids.
   FlowId* begin_flows(std::size_t count) {
     stage = Stage::flowing;
-    if (count == 1 && !in_parts) return &flow_;
-    parts().flows.assign(count, 0);
-    parts().flows_left = count;
-    return parts().flows.data();
+    if (count == 1 && !has_more) return &flow_;
+    more().flows.assign(count, 0);
+    more().flows_left = count;
+    return more().flows.data();
   }
+  /// Its last byte has left: the time after which all parts are there. A part may have less latency than one before it
+  /// (protocol.segments): nothing overtakes.
+  Time rest(Time now) const { return has_more ? std::max(latency, more_->arrival - now) : latency; }
 
  private:
   void arrived() override {
-    if (!in_parts || --parts_->flows_left == 0) office_.drained(*this);
+    if (!has_more || --more_->flows_left == 0) office_.drained(*this);
   }
   void happen() override {
     if (stage == Stage::handled)
-      office_.transmit(*this);
-    else if (stage == Stage::between)
-      office_.transmit_statistics(*this);
+      office_.send_part(*this);
     else
       office_.delivered(*this);
   }
   union {
     FlowId flow_ = 0;
-    Parts* parts_;  // owned; if in_parts
+    More* more_;  // owned; if has_more
   };
+  std::uint64_t bytes_;  // of the main part
   PostOffice& office_;
 };
 
@@ -112,27 +125,25 @@ bool PostOffice::is_plain() const {
          run_.world.cluster.servers.count <= 1 && !run_.books.trace();
 }
 
-std::uint64_t PostOffice::sent_bytes(const Delivery& delivery) const {
-  if (delivery.stage == Delivery::Stage::handled) return 0;
-  return wire_bytes_.main_of(delivery.payload) + (delivery.second ? wire_bytes_.statistics_of(delivery.payload) : 0);
-}
-
-void PostOffice::dispatch_to_life(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
-  if (run_.world.is_worker(to) && run_.workers.change() && (!run_.workers.is_member(to) || run_.workers.is_former(to))) {
-    unsent(from, to);
-    if (operation) operation->complete();  // no receiver: nothing is sent
-    return;
+void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
+  const bool to_worker = run_.world.is_worker(to);
+  if (!plain_ && to_worker && run_.workers.change()) {
+    if (!run_.workers.is_member(to) || run_.workers.is_former(to)) {
+      unsent(from, to);
+      if (operation) operation->complete();  // no receiver: nothing is sent
+      return;
+    }
+    if (run_.world.is_worker(from)) workers_write_each_other_ = true;
   }
-  if (invitation_watch_ && run_.world.is_worker(to)) invitation_watch_->invited(to);
-  if (run_.workers.change() && run_.world.is_worker(from) && run_.world.is_worker(to)) workers_write_each_other_ = true;
-  auto delivery = std::make_unique<Delivery>(*this, from, to.rank, std::move(payload));
-  delivery->operation = operation;
-  if (operation) operation->in_flight = delivery.get();
-  keep_in_order(*delivery);
-  dispatch(std::move(delivery));
+  if (invitation_watch_ && to_worker) invitation_watch_->invited(to);
+  auto& delivery = *new Delivery(*this, from, to.rank, std::move(payload));
+  delivery.operation = operation;
+  if (operation) operation->in_flight = &delivery;
+  if (!plain_) keep_in_order(delivery);
+  begin(delivery);
 }
 
-[[gnu::always_inline]] inline void PostOffice::let_flow(Delivery& delivery, std::uint64_t bytes) {
+[[gnu::always_inline]] inline void PostOffice::start_flow(Delivery& delivery, std::uint64_t bytes) {
   const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
   FlowId& flow = *delivery.begin_flows(1);
   // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
@@ -150,53 +161,40 @@ void PostOffice::dispatch_to_life(Rank from, Peer to, Payload&& payload, SendOpe
   flow = run_.world.network.start(carriage_.flow(carriage_.before), delivery);
 }
 
-void PostOffice::dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation) {
-  if (invitation_watch_ && run_.world.is_worker(to)) invitation_watch_->invited(to);
-  Delivery& delivery = *new Delivery(*this, from, to, std::move(payload));
-  delivery.operation = operation;
-  if (operation) operation->in_flight = &delivery;
+void PostOffice::begin(Delivery& delivery) {
   in_flight_.push_back(delivery);
-  run_.books.begin_flight(from);
-  run_.books.begin_flight(to);
-  const std::uint64_t bytes = wire_bytes_.main_of(delivery.payload);
-  run_.books.sent(from, bytes);
-  let_flow(delivery, bytes);
+  const Rank from = delivery.from;
+  if (plain_ || (coding_.span(from, delivery.payload) == Time() && !processors_.occupies(from))) return send_part(delivery);
+  const Time free = processors_.free_from(from);
+  const Moments handled = this->handled(from, delivery);
+  tell_server(from, "sends a message", free, handled.front());
+  run_.world.queue().at(handled.front(), delivery);
+  if (delivery.parts() > 1) delivery.more().handled = handled;
 }
 
-void PostOffice::dispatch(std::unique_ptr<Delivery> message) {
-  Delivery& delivery = *message.release();
-  in_flight_.push_back(delivery);
-  const Time coding = coding_.span(delivery.from, delivery.payload);
-  if (coding == Time() && !processors_.occupies(delivery.from)) return transmit(delivery);
-  const Time free = processors_.free_from(delivery.from);
-  const Time handled = processors_.handled(delivery.from, wire_bytes_.main_of(delivery.payload), coding);
-  tell_server(delivery.from, "sends a message", free, handled);
-  coding_.note(delivery.from, coding, handled);
-  run_.world.queue().at(handled, delivery);
-  if (const std::uint64_t statistics = wire_bytes_.statistics_of(delivery.payload); statistics > 0)
-    delivery.parts().second_handled = processors_.handled(delivery.from, statistics);
+PostOffice::Moments PostOffice::handled(Rank rank, const Message& message) {
+  const auto& delivery = static_cast<const Delivery&>(message);
+  const Time coding = coding_.span(rank, delivery.payload);
+  Moments handled = {processors_.handled(rank, delivery.part(0).bytes, coding)};
+  coding_.note(rank, coding, handled.front());
+  for (std::size_t k = 1; k < delivery.parts(); ++k) handled.push_back(processors_.handled(rank, delivery.part(k).bytes));
+  return handled;
 }
 
-void PostOffice::transmit(Delivery& delivery) {
-  if (trace_) left_[&delivery].sent = run_.world.now();
-  run_.books.begin_flight(delivery.from);
-  run_.books.begin_flight(delivery.to);
-  run_.books.spared(wire_bytes_.spared_of(delivery.payload));
-  start_flows(delivery, wire_bytes_.main_of(delivery.payload));
-}
-
-void PostOffice::transmit_statistics(Delivery& delivery) {
-  const std::uint64_t bytes = wire_bytes_.statistics_of(delivery.payload);
-  delivery.second = true;
-  run_.books.statistics(bytes);
-  start_flows(delivery, bytes);
-}
-
-void PostOffice::start_flows(Delivery& delivery, std::uint64_t bytes) {
-  run_.books.sent(delivery.from, bytes);
+/// Its next part begins to leave.
+void PostOffice::send_part(Delivery& delivery) {
+  const Part part = delivery.part(delivery.begun);
+  if (delivery.begun++ == 0) {
+    if (trace_) left_[&delivery].sent = run_.world.now();
+    run_.books.begin_flight(delivery.from);
+    run_.books.begin_flight(delivery.to);
+    if (run_.workers.plan().compression) run_.books.spared(wire_bytes_.spared_of(delivery.payload));
+  }
+  run_.books.sent(delivery.from, part.bytes);
+  if (part.kind == Part::Kind::statistics) run_.books.statistics(part.bytes);
   if (run_.world.cluster.servers.count > 1 && (run_.world.is_server(delivery.from) || run_.world.is_server(delivery.to)))
-    return start_shards(delivery, bytes);
-  let_flow(delivery, bytes);
+    return start_shards(delivery, part.bytes);
+  start_flow(delivery, part.bytes);
 }
 
 void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
@@ -215,22 +213,23 @@ void PostOffice::start_shards(Delivery& delivery, std::uint64_t bytes) {
 }
 
 void PostOffice::drained(Delivery& delivery) {
-  if (wire_bytes_.statistics > 0 && !delivery.second && wire_bytes_.statistics_of(delivery.payload) > 0) {
-    delivery.parts().first_arrival = run_.world.now() + delivery.latency;
-    if (delivery.parts().second_handled <= run_.world.now()) return transmit_statistics(delivery);
-    delivery.stage = Delivery::Stage::between;
-    run_.world.queue().at(delivery.parts().second_handled, delivery);
+  const Time now = run_.world.now();
+  if (delivery.begun < delivery.parts()) {
+    Delivery::More& more = delivery.more();
+    more.arrival = std::max(more.arrival, now + delivery.latency);
+    if (more.handled.empty() || more.handled[delivery.begun] <= now) return send_part(delivery);
+    delivery.stage = Delivery::Stage::handled;
+    run_.world.queue().at(more.handled[delivery.begun], delivery);
     return;
   }
   delivery.stage = Delivery::Stage::travelling;
-  if (trace_) left_[&delivery].left = run_.world.now();
+  if (trace_) left_[&delivery].left = now;
   if (invitation_watch_ && run_.world.is_worker(delivery.from)) invitation_watch_->answered(delivery.from);
   if (SendOperation* sender = std::exchange(delivery.operation, nullptr)) {
     sender->in_flight = nullptr;
     sender->complete(run_.world.queue());
   }
-  // A small message may have less latency than a large one (protocol.segments): nothing overtakes.
-  const Time rest = std::max(delivery.latency, delivery.second ? delivery.parts().first_arrival - run_.world.now() : Time());
+  const Time rest = delivery.rest(now);
   if (rest == Time()) return delivered(delivery);
   prefetch_waiter(delivery.to);
   run_.world.queue().after(rest, delivery);
@@ -278,16 +277,9 @@ void PostOffice::let_follow(const Delivery& gone) {
 }
 
 void PostOffice::delivered(Delivery& delivery) {
-  if (plain_) {
-    run_.books.received(delivery.to, wire_bytes_.main_of(delivery.payload));
-    run_.books.end_flight(delivery.from);
-    run_.books.end_flight(delivery.to);
-    delivery.unlink();
-    return hand_over(MessagePointer(&delivery));
-  }
   if (!delivery.state_transfer && overtakes(delivery)) return;
   if (trace_) tell(delivery, false);
-  run_.books.received(delivery.to, sent_bytes(delivery));
+  run_.books.received(delivery.to, delivery.sent_bytes());
   run_.books.end_flight(delivery.from);
   run_.books.end_flight(delivery.to);
   delivery.unlink();
@@ -309,8 +301,8 @@ void PostOffice::hand_over(MessagePointer message) {
 /// It will not arrive.
 void PostOffice::lose(Delivery& delivery) {
   if (trace_) tell(delivery, true);
-  if (delivery.stage != Delivery::Stage::handled) {
-    run_.books.lost(sent_bytes(delivery));
+  if (delivery.begun > 0) {
+    run_.books.lost(delivery.sent_bytes());
     run_.books.end_flight(delivery.from);
     run_.books.end_flight(delivery.to);
   }
@@ -330,7 +322,7 @@ void PostOffice::tell(const Delivery& delivery, bool lost) {
   MessageTrace message;
   message.from = delivery.from;
   message.to = delivery.to;
-  message.bytes = sent_bytes(delivery);
+  message.bytes = delivery.sent_bytes();
   message.sent = known->second.sent;
   message.arrived = run_.world.now();
   message.left = delivery.stage == Delivery::Stage::travelling ? known->second.left : message.arrived;
@@ -372,9 +364,9 @@ void PostOffice::forget(SendOperation& operation) noexcept {
 }
 
 void PostOffice::transfer_state(Rank source, Rank worker, Payload state) {
-  auto delivery = std::make_unique<Delivery>(*this, source, worker, std::move(state));
-  delivery->state_transfer = true;
-  dispatch(std::move(delivery));
+  auto& delivery = *new Delivery(*this, source, worker, std::move(state));
+  delivery.state_transfer = true;
+  begin(delivery);
 }
 
 void PostOffice::remove_worker(Rank worker, bool its_sends) {
@@ -420,7 +412,7 @@ void PostOffice::tell_of_members() {
 
 std::uint64_t PostOffice::bytes_in_flight() const {
   std::uint64_t bytes = 0;
-  for (const InFlightMessage& message : in_flight_) bytes += sent_bytes(static_cast<const Delivery&>(message));
+  for (const InFlightMessage& message : in_flight_) bytes += static_cast<const Delivery&>(message).sent_bytes();
   return bytes;
 }
 

@@ -2,6 +2,7 @@
 // receiver's mailbox. Lost messages are counted.
 #pragma once
 #include <boost/container/small_vector.hpp>
+#include <boost/container/static_vector.hpp>
 #include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <optional>
@@ -13,7 +14,7 @@
 #include "sim/simulated/processors.hpp"
 #include "sim/simulated/signal_board.hpp"
 #include "sim/simulated/simulated_run.hpp"
-#include "sim/training/wire_bytes.hpp"
+#include "sim/training/envelope.hpp"
 
 namespace straggler {
 
@@ -53,10 +54,7 @@ class PostOffice {
   PostOffice& operator=(const PostOffice&) = delete;
 
   /// `operation` waits until it has left; null: no waiter. To a worker that is not in, or to a life of it that is over, nothing is sent.
-  void dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation) {
-    if (plain_) return dispatch_plain(from, to.rank, std::move(payload), operation);
-    dispatch_to_life(from, to, std::move(payload), operation);
-  }
+  void dispatch(Rank from, Peer to, Payload&& payload, SendOperation* operation);
   /// The state that `worker` needs to start, from `source`; the watch is notified when it has arrived or is lost.
   void transfer_state(Rank source, Rank worker, Payload state);
   void watch_state_transfers(StateTransferWatch& watch) { state_watch_ = &watch; }
@@ -103,11 +101,10 @@ class PostOffice {
   class Delivery;
   using InFlight = boost::intrusive::list<InFlightMessage, boost::intrusive::constant_time_size<false>>;
 
+  /// When a processor has handled each part of a message.
+  using Moments = boost::container::static_vector<Time, Parts::static_capacity>;
   /// True: each message is one flow to a rank that is in, handled in no time, and without observers.
   bool is_plain() const;
-  void dispatch_plain(Rank from, Rank to, Payload&& payload, SendOperation* operation);
-  void dispatch_to_life(Rank from, Peer to, Payload&& payload, SendOperation* operation);
-  [[gnu::always_inline]] inline void let_flow(Delivery& delivery, std::uint64_t bytes);
   static std::uint64_t pair_of(Rank node, Rank worker) {
     return static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(worker);
   }
@@ -128,10 +125,11 @@ class PostOffice {
   std::string reasons_of(const MailOperation& operation) const;
   /// Messages from it that have arrived and were not taken.
   void forget_mail_from(Rank worker);
-  void dispatch(std::unique_ptr<Delivery> message);
-  void transmit(Delivery& delivery);
-  void transmit_statistics(Delivery& delivery);
-  void start_flows(Delivery& delivery, std::uint64_t bytes);
+  void begin(Delivery& delivery);
+  /// The rank's processor handles a message that it sends or receives, and codes it.
+  Moments handled(Rank rank, const Message& message);
+  void send_part(Delivery& delivery);
+  [[gnu::always_inline]] inline void start_flow(Delivery& delivery, std::uint64_t bytes);
   void start_shards(Delivery& delivery, std::uint64_t bytes);
   void drained(Delivery& delivery);
   void delivered(Delivery& delivery);
@@ -145,8 +143,6 @@ class PostOffice {
   /// With a trace: it has arrived or is lost.
   void tell(const Delivery& delivery, bool lost);
   void tell_server(Rank rank, const char* what, Time from, Time to) const;
-  /// Bytes of it that have begun to leave.
-  std::uint64_t sent_bytes(const Delivery& delivery) const;
 
   // With many workers, one worker's data have left the cache when its turn comes, so they are prefetched some events ahead.
   static constexpr Rank many = 256;

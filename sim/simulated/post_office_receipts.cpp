@@ -78,12 +78,8 @@ void PostOffice::handle(MailOperation& operation) {
   const Rank rank = operation.node().self();
   if (!takes_time(operation)) return operation.complete();
   operation.settle();
-  const Payload& payload = operation.message->payload;
-  const Time coding = coding_.span(rank, payload);
   const Time free = processors_.free_from(rank);
-  Time done = processors_.handled(rank, wire_bytes_.main_of(payload), coding);
-  coding_.note(rank, coding, done);
-  if (const std::uint64_t statistics = wire_bytes_.statistics_of(payload); statistics > 0) done = processors_.handled(rank, statistics);
+  const Time done = handled(rank, *operation.message).back();
   tell_server(rank, "handles a message", free, done);
   run_.world.queue().at(done, operation);
 }

@@ -16,7 +16,7 @@ struct GatheringRing {
   explicit GatheringRing(Rank count) : inbox(static_cast<std::size_t>(count)) {
     for (Rank rank = 0; rank < count; ++rank)
       ranks.push_back(std::make_unique<RingGather>(rank, count, [this, rank, count](RingMean::Outgoing out) {
-        (out.behind ? behind : sent) += out.value_bytes;
+        (out.part.kind == Part::Kind::main ? sent : statistics) += out.part.bytes;
         inbox[static_cast<std::size_t>((rank + 1) % count)].push_back(std::move(out.bytes));
       }));
   }
@@ -34,7 +34,7 @@ struct GatheringRing {
   }
   std::vector<std::unique_ptr<RingGather>> ranks;
   std::vector<std::deque<Bytes>> inbox;
-  std::uint64_t sent = 0, behind = 0;
+  std::uint64_t sent = 0, statistics = 0;
 };
 
 }  // namespace
@@ -45,26 +45,23 @@ TEST_CASE("an all-gather around a ring brings every part to every rank, and move
     for (const bool two : {false, true}) {
       for (const Rank voter : {-1, 0, count - 1}) {
         GatheringRing ring(count);
-        std::vector<RingGather::Part> parts;
+        std::vector<std::vector<RingGather::Packed>> messages;
         for (Rank rank = 0; rank < count; ++rank) {
-          RingGather::Part part;
-          part.first.assign(40 + static_cast<std::size_t>(rank), static_cast<std::byte>(rank));
-          part.first_values = 24;
-          if (two) part.behind.assign(9, static_cast<std::byte>(100 + rank));
-          part.behind_values = two ? 8 : 0;
-          parts.push_back(part);
-          ring.ranks[static_cast<std::size_t>(rank)]->begin(part, two, rank == voter);
+          messages.push_back({{Bytes(40 + index_of(rank), static_cast<std::byte>(rank)), {24}}});
+          if (two) messages.back().push_back({Bytes(9, static_cast<std::byte>(100 + rank)), {8, Part::Kind::statistics}});
+          ring.ranks[index_of(rank)]->begin(messages.back(), rank == voter ? 1 : 0);
         }
         ring.run(chance);
         const auto p = static_cast<std::uint64_t>(count);
         CHECK(ring.sent == p * (p - 1) * 24);
-        CHECK(ring.behind == (two ? p * (p - 1) * 8 : 0));
+        CHECK(ring.statistics == (two ? p * (p - 1) * 8 : 0));
         for (const auto& rank : ring.ranks) {
           REQUIRE(rank->done());
-          CHECK(rank->vote() == (voter >= 0));
-          for (std::size_t from = 0; from < parts.size(); ++from) {
-            CHECK(rank->parts()[from].first == parts[from].first);
-            CHECK(rank->parts()[from].behind == parts[from].behind);
+          CHECK(rank->flags() == (voter >= 0 ? 1 : 0));
+          for (Rank from = 0; from < count; ++from) {
+            const std::vector<Bytes> got = rank->message(from);
+            REQUIRE(got.size() == (two ? 2 : 1));
+            for (std::size_t k = 0; k < got.size(); ++k) CHECK(got[k] == messages[index_of(from)][k].bytes);
           }
         }
       }

@@ -22,14 +22,14 @@ class Ring {
   explicit Ring(Rank ranks) : inbox_(static_cast<std::size_t>(ranks)) {
     for (Rank rank = 0; rank < ranks; ++rank)
       ranks_.push_back(std::make_unique<RingMean>(rank, ranks, [this, rank, ranks](RingMean::Outgoing out) {
-        (out.behind ? behind_ : sent_) += out.value_bytes;
+        (out.part.kind == Part::Kind::main ? sent_ : statistics_) += out.part.bytes;
         ++messages_;
         inbox_[static_cast<std::size_t>((rank + 1) % ranks)].push_back(std::move(out.bytes));
       }));
   }
   RingMean& operator[](std::size_t rank) { return *ranks_[rank]; }
   std::uint64_t sent() const { return sent_; }
-  std::uint64_t sent_behind() const { return behind_; }
+  std::uint64_t sent_statistics() const { return statistics_; }
   std::size_t messages() const { return messages_; }
 
   void run(std::mt19937& chance) {
@@ -48,7 +48,7 @@ class Ring {
  private:
   std::vector<std::unique_ptr<RingMean>> ranks_;
   std::vector<std::deque<Bytes>> inbox_;
-  std::uint64_t sent_ = 0, behind_ = 0;
+  std::uint64_t sent_ = 0, statistics_ = 0;
   std::size_t messages_ = 0;
 };
 
@@ -83,19 +83,19 @@ TEST_CASE("every rank has the mean of every vector, in the bits of the rule, und
       const std::size_t length = cut.length;
       CAPTURE(ranks);
       CAPTURE(length);
-      CAPTURE(cut.first);
+      CAPTURE(cut.main);
       const auto p = static_cast<std::size_t>(ranks);
       const auto first = random_vectors(p, length, chance), second = random_vectors(p, length, chance);
       Ring ring(ranks);
       for (std::size_t rank = 0; rank < p; ++rank) {
         std::vector<float> mine = first[rank];
         mine.insert(mine.end(), second[rank].begin(), second[rank].end());
-        ring[rank].begin(std::move(mine), cut, {}, false);
+        ring[rank].begin(std::move(mine), cut, {}, 0);
       }
       ring.run(chance);
       for (const std::string_view name : available_kernels()) {
         const Kernels& kernels = select_kernels(name);
-        const std::size_t apart = cut.two() ? cut.first : 0;
+        const std::size_t apart = cut.main < length ? cut.main : 0;
         const std::vector<float> mean = by_rule(kernels, first, apart), other = by_rule(kernels, second, apart);
         for (std::size_t rank = 0; rank < p; ++rank) {
           REQUIRE(ring[rank].done());
@@ -104,27 +104,27 @@ TEST_CASE("every rank has the mean of every vector, in the bits of the rule, und
         }
       }
       // Each chunk of each vector is sent p - 1 times to be summed and p - 1 times to be known: 2 (p - 1) n floats.
-      CHECK(ring.sent() == 2 * 2 * (p - 1) * cut.first * 4);
-      CHECK(ring.sent_behind() == 2 * 2 * (p - 1) * (length - cut.first) * 4);
-      CHECK(ring.messages() == (cut.two() ? 2 : 1) * 2 * (p - 1) * p);
+      CHECK(ring.sent() == 2 * 2 * (p - 1) * cut.main * 4);
+      CHECK(ring.sent_statistics() == 2 * 2 * (p - 1) * (length - cut.main) * 4);
+      CHECK(ring.messages() == cut.parts().size() * 2 * (p - 1) * p);
     }
   }
 }
 
-TEST_CASE("every rank gets the extra bytes of all, and one vote for the stop reaches all") {
+TEST_CASE("every rank gets the extra bytes of all, and the flags of one reach all") {
   std::mt19937 chance(2);
   constexpr std::size_t p = 5;
-  for (std::size_t voter = 0; voter <= p; ++voter) {  // p: nobody
+  for (std::size_t flagged = 0; flagged <= p; ++flagged) {  // p: nobody
     Ring ring(p);
     for (int round = 0; round < 3; ++round) {  // one after another, as a run has them
       const auto vectors = random_vectors(p, 7, chance);
       for (std::size_t rank = 0; rank < p; ++rank)
         ring[rank].begin(vectors[rank], {7, round == 1 ? 4u : 7u},
-                         Bytes(rank + 1, static_cast<std::byte>(10 * round + static_cast<int>(rank))), rank == voter);
+                         Bytes(rank + 1, static_cast<std::byte>(10 * round + static_cast<int>(rank))), rank == flagged ? 6 : 0);
       ring.run(chance);
       for (std::size_t rank = 0; rank < p; ++rank) {
         REQUIRE(ring[rank].done());
-        CHECK(ring[rank].vote() == (voter < p));
+        CHECK(ring[rank].flags() == (flagged < p ? 6 : 0));
         for (std::size_t other = 0; other < p; ++other)
           CHECK(ring[rank].beside()[other] == Bytes(other + 1, static_cast<std::byte>(10 * round + static_cast<int>(other))));
       }
@@ -150,7 +150,7 @@ TEST_CASE("a ring of packed numbers has the bits of the rule for compressed mean
       Ring ring(static_cast<Rank>(ranks));
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         round_to(entry.sums->numbers, first, parts[rank].data(), parts[rank].data());
-        ring[rank].begin(parts[rank], Cut{length, first}, {}, false, entry.sums->numbers);
+        ring[rank].begin(parts[rank], Cut{length, first}, {}, 0, entry.sums->numbers);
         messages.emplace_back(parts[rank].begin(), parts[rank].begin() + first);
       }
       ring.run(chance);
@@ -172,7 +172,7 @@ TEST_CASE("a ring of packed numbers has the bits of the rule for compressed mean
       }
       const std::size_t size = entry.sums->numbers == Precision::fp32 ? 4 : 2;
       CHECK(ring.sent() == 2 * (ranks - 1) * first * size);
-      CHECK(ring.sent_behind() == 2 * (ranks - 1) * (length - first) * 4);
+      CHECK(ring.sent_statistics() == 2 * (ranks - 1) * (length - first) * 4);
     }
   }
 }

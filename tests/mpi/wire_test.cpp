@@ -37,17 +37,23 @@ struct Receiver {
   HeldValues values{lineage};
 };
 
+/// In one part.
 Bytes packed(const Payload& payload, Values& values) {
-  Packer packer, behind;
-  pack(payload, whole, values, packer, behind);
-  CHECK(behind.take().empty());
-  return packer.take();
+  std::vector<Bytes> parts = pack(payload, whole, values);
+  REQUIRE(parts.size() == 1);
+  return parts.front();
 }
 
-Payload unpacked(Values& values, Unpacker& from) {
-  Unpacker nothing({});
-  return unpack(whole, values, from, nothing);
+Payload unpacked(Values& values, const Bytes& bytes) { return unpack(whole, values, std::span(&bytes, 1)); }
+
+/// Of the main part, and of the statistics.
+std::pair<std::uint64_t, std::uint64_t> bytes_of(const Payload& payload, const Cut& cut) {
+  const Parts parts = cut.wire_bytes().parts_of(payload);
+  REQUIRE(parts.size() <= 2);
+  if (parts.size() == 2) CHECK(parts[1].kind == Part::Kind::statistics);
+  return {parts[0].bytes, parts.size() == 2 ? parts[1].bytes : 0};
 }
+using Pair = std::pair<std::uint64_t, std::uint64_t>;
 
 }  // namespace
 
@@ -66,13 +72,11 @@ TEST_CASE("weights arrive with their values, their optimizer state and what was 
   state.more.edit().made.push_back(contribution(3, 32));
   state.more.edit().attached = {{"momentum", sender.made(12, {9, 8, 7, 6, 5})}, {"control", sender.made(13, {0, 0, 0, 0, 1})}};
   CHECK(vectors_in(weights).size() == 3);
-  CHECK(value_bytes(weights, whole) == 3 * length * sizeof(float));
+  CHECK(bytes_of(weights, whole) == Pair{3 * length * sizeof(float), 0});
 
   Receiver there;
   const Bytes bytes = packed(weights, sender);
-  Unpacker unpacker(bytes);
-  const Payload payload = unpacked(there.values, unpacker);
-  CHECK(unpacker.done());
+  const Payload payload = unpacked(there.values, bytes);
   REQUIRE(std::holds_alternative<Weights>(payload));
   const Weights& got = std::get<Weights>(payload);
   CHECK(got->participants == 7);
@@ -113,9 +117,7 @@ TEST_CASE("a gradient arrives with its value, and with how far the weights were 
     }
     Receiver there;
     const Bytes bytes = packed(gradient, sender);
-    Unpacker unpacker(bytes);
-    const Payload payload = unpacked(there.values, unpacker);
-    CHECK(unpacker.done());
+    const Payload payload = unpacked(there.values, bytes);
     const Gradient& got = std::get<Gradient>(payload);
     CHECK(got->averaged == 4);
     CHECK(got->version() == 6);
@@ -135,11 +137,10 @@ TEST_CASE("a worker that took no step sends no values") {
   Gradient none;
   none.edit().worker = 5;
   CHECK(vectors_in(none).empty());
-  CHECK(value_bytes(none, whole) == 0);
+  CHECK(bytes_of(none, whole) == Pair{0, 0});
   Receiver there;
   const Bytes bytes = packed(none, sender);
-  Unpacker unpacker(bytes);
-  const Payload got = unpacked(there.values, unpacker);
+  const Payload got = unpacked(there.values, bytes);
   CHECK(std::get<Gradient>(got)->value().empty());
   CHECK(std::get<Gradient>(got)->worker == 5);
 }
@@ -162,7 +163,7 @@ TEST_CASE("names travel without values, and refer to nodes that can be given one
   CHECK(!there.values.known(value));
 }
 
-TEST_CASE("a message that was cut short is an error, wherever the cut is") {
+TEST_CASE("a message that was cut short is an error, wherever the cut is; so is one with more bytes") {
   Lineage lineage(Math::lazy, Key{1, 2});
   HeldValues sender(lineage);
   Weights weights;
@@ -172,9 +173,12 @@ TEST_CASE("a message that was cut short is an error, wherever the cut is") {
   for (std::size_t size = 0; size < all.size(); ++size) {
     Receiver there;
     Bytes cut(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size));
-    Unpacker unpacker(cut);
-    CHECK_THROWS_AS(unpacked(there.values, unpacker), std::logic_error);
+    CHECK_THROWS_AS(unpacked(there.values, cut), std::logic_error);
   }
+  Bytes longer = all;
+  longer.push_back(std::byte{0});
+  Receiver there;
+  CHECK_THROWS_AS(unpacked(there.values, longer), std::logic_error);
 }
 
 TEST_CASE("the number that ends a message is taken off, and a message without one is an error") {
@@ -197,23 +201,21 @@ TEST_CASE("running statistics at the end of vectors are a separate message, and 
   weights.edit().value = sender.made(51, {1, 2, 3, 4, 5});
   weights.edit().more.edit().attached = {{"momentum", sender.made(52, {6, 7, 8, 9, 10})}, {"none", Handle()}};
   const Cut cut{length, 3};
-  Packer first, behind;
-  pack(weights, cut, sender, first, behind);
-  const Bytes main = first.take(), statistics = behind.take();
-  CHECK(statistics.size() == 2 * 2 * sizeof(float));
-  CHECK(main.size() + statistics.size() <= packed(weights, sender).size() + alignof(float));
+  std::vector<Bytes> parts = pack(weights, cut, sender);
+  REQUIRE(parts.size() == 2);
+  CHECK(parts[1].size() == 2 * 2 * sizeof(float));
+  CHECK(parts[0].size() + parts[1].size() <= packed(weights, sender).size() + alignof(float));
   Receiver there;
-  Unpacker from(main), rest(statistics);
-  const Payload payload = unpack(cut, there.values, from, rest);
-  CHECK(from.done());
-  CHECK(rest.done());
+  const Payload payload = unpack(cut, there.values, parts);
   const Weights& got = std::get<Weights>(payload);
   CHECK(floats(there.values.of(got->value)) == std::vector<float>{1, 2, 3, 4, 5});
   REQUIRE(got->attached().size() == 2);
   CHECK(floats(there.values.of(got->attached()[0].value)) == std::vector<float>{6, 7, 8, 9, 10});
   CHECK(got->attached()[1].value.empty());
-  Unpacker again(main), short_rest({statistics.data(), statistics.size() - 1});
-  CHECK_THROWS_AS(unpack(cut, there.values, again, short_rest), std::logic_error);
+  parts[1].pop_back();
+  CHECK_THROWS_AS(unpack(cut, there.values, parts), std::logic_error);
+  parts.pop_back();
+  CHECK_THROWS_AS(unpack(cut, there.values, parts), std::logic_error);
 }
 
 TEST_CASE("a compressed gradient travels encoded; its registers travel whole") {
@@ -225,25 +227,21 @@ TEST_CASE("a compressed gradient travels encoded; its registers travel whole") {
   Gradient gradient;
   gradient.edit().derive(sender.made(1, {0, -5, 7, 0, 11, 12}));
   gradient.edit().more.edit().compressed = CompressedForm{16, {0.5}};
-  Packer first, behind;
-  pack(gradient, cut, sender, first, behind);
-  CHECK(value_bytes(gradient, cut) == 16);
-  CHECK(statistics_bytes(gradient, cut) == 8);
-  const Bytes main = first.take(), rest = behind.take();
-  CHECK(rest.size() == 8);
+  const std::vector<Bytes> parts = pack(gradient, cut, sender);
+  CHECK(bytes_of(gradient, cut) == Pair{16, 8});
+  REQUIRE(parts.size() == 2);
+  CHECK(parts[1].size() == 8);
   Receiver receiver;
-  Unpacker from(main), from_behind(rest);
-  const auto arrived = std::get<Gradient>(unpack(cut, receiver.values, from, from_behind));
-  CHECK(from.done());
+  const auto arrived = std::get<Gradient>(unpack(cut, receiver.values, parts));
   CHECK(floats(receiver.values.of(arrived->value())) == std::vector<float>{0, -5, 7, 0, 11, 12});
   CHECK(arrived->more.get().compressed->bytes == 16);
   CHECK(arrived->more.get().compressed->scalars == std::vector{0.5});
-  CHECK(value_bytes(arrived, cut) == 16);
+  CHECK(bytes_of(arrived, cut) == Pair{16, 8});
   CHECK(!arrived->fusible());
   // Bytes that are stated wrongly, and ranks that cannot read it.
   gradient.edit().more.edit().compressed->bytes = 24;
-  CHECK_THROWS_AS(pack(gradient, cut, sender, first, behind), std::logic_error);
-  CHECK_THROWS_AS(pack(gradient, Cut(6, 4, 4), sender, first, behind), std::logic_error);
+  CHECK_THROWS_AS(pack(gradient, cut, sender), std::logic_error);
+  CHECK_THROWS_AS(pack(gradient, Cut(6, 4, 4), sender), std::logic_error);
 }
 
 TEST_CASE("compressed weights travel as a difference from weights that the receiver holds") {
@@ -258,30 +256,24 @@ TEST_CASE("compressed weights travel as a difference from weights that the recei
   weights.edit().value = sender.moved(base, change);
   weights.edit().more.edit().difference =
       std::make_shared<const WeightsDifference>(WeightsDifference{base, change, CompressedForm{16, {0.5}}, weights->value.key()});
-  CHECK(value_bytes(weights, cut) == 16);
-  CHECK(statistics_bytes(weights, cut) == 8);
-  CHECK(spared_bytes(weights, cut) == 0);  // 4 floats are 16 bytes, too
-  Packer first, behind;
-  pack(weights, cut, sender, first, behind);
-  const Bytes main = first.take(), rest = behind.take();
+  CHECK(bytes_of(weights, cut) == Pair{16, 8});
+  CHECK(cut.wire_bytes().spared_of(weights) == 0);  // 4 floats are 16 bytes, too
+  const std::vector<Bytes> parts = pack(weights, cut, sender);
 
   Receiver holds;
   holds.values.made(1, {1, 2, 3, 4, 5, 6});
-  Unpacker from(main), from_behind(rest);
-  const auto arrived = std::get<Weights>(unpack(cut, holds.values, from, from_behind));
-  CHECK(from.done());
+  const auto arrived = std::get<Weights>(unpack(cut, holds.values, parts));
   CHECK(arrived->version == 9);
   CHECK(arrived->value.key() == weights->value.key());
   const std::vector<float> values = floats(holds.values.of(arrived->value));
   CHECK(std::vector<float>(values.begin(), values.begin() + 4) == std::vector<float>{1, -3, 10, 4});
   REQUIRE(arrived->difference());
-  CHECK(value_bytes(arrived, cut) == 16);
+  CHECK(bytes_of(arrived, cut) == Pair{16, 8});
   // What is made of them is another message.
   Weights stepped = arrived;
   stepped.edit().value = holds.values.made(5, {0, 0, 0, 0, 0, 0});
   CHECK(!stepped->difference());
 
   Receiver knows_nothing;
-  Unpacker again(main), again_behind(rest);
-  CHECK_THROWS_AS(unpack(cut, knows_nothing.values, again, again_behind), std::logic_error);
+  CHECK_THROWS_AS(unpack(cut, knows_nothing.values, parts), std::logic_error);
 }

@@ -17,16 +17,16 @@ class Operation;
 
 /// The kind of a message: its MPI tag.
 enum class MessageKind : std::uint8_t {
-  payload,     // of a scheme
-  statistics,  // right behind a payload: the running statistics of its vectors
-  ring,        // a step of an all-reduce
-  signal,      // a number
-  published,   // to the rank that publishes: a worker's next weights, without their value
-  averaged,    // to it: a worker has averaged its weights with another's
-  forget,      // from it: the value of such weights will not be needed
-  stop,        // the run ends; with text: because of an error
-  bye,         // the sender's last
-  sweep,       // of a sweep (validation/sweep_ranks)
+  part,       // of a payload of a scheme, whose next part follows
+  payload,    // its last part
+  ring,       // a step of an all-reduce
+  signal,     // a number
+  published,  // to the rank that publishes: a worker's next weights, without their value
+  averaged,   // to it: a worker has averaged its weights with another's
+  forget,     // from it: the value of such weights will not be needed
+  stop,       // the run ends; with text: because of an error
+  bye,        // the sender's last
+  sweep,      // of a sweep (validation/sweep_ranks)
 };
 
 /// Is called when messages were sent or have arrived.

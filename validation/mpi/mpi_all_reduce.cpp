@@ -42,46 +42,33 @@ MpiBackend::Ring& MpiBackend::ring_of(const RankGroup& group) {
 
 /// The ring's number comes after the data that the ring moves.
 void MpiBackend::send_right(const Ring& ring, RingMean::Outgoing out) {
-  double spared = 0;
-  if (const Payload& mine = *ring.reducing.front().payload; !out.behind && compressed_form(mine)) {
-    // A reduction would send p - 1 pieces of 1/p twice around the ring; here p - 1 whole messages go around once.
-    const auto bytes = static_cast<double>(value_bytes(mine, task_.cut));
-    if (ring.sums_compressed())
-      spared = spared_bytes(mine, task_.cut) / bytes * static_cast<double>(out.value_bytes);
-    else
-      spared = 2 * (bytes + spared_bytes(mine, task_.cut)) / ring.size - bytes;
-  }
-  note(out.behind ? LogEntry::Kind::statistics_sent : LogEntry::Kind::sent, ring.right, out.value_bytes, spared);
+  const double spared = out.part.kind == Part::Kind::statistics
+                            ? 0
+                            : wire_bytes_.spared_per_byte(*ring.reducing.front().payload, index_of(ring.size), ring.gathering());
+  note_sent(ring.right, out.part, spared * static_cast<double>(out.part.bytes));
   const auto* const number = reinterpret_cast<const std::byte*>(&ring.number);
   out.bytes.insert(out.bytes.end(), number, number + sizeof ring.number);
   channel_.send(ring.right, MessageKind::ring, std::make_shared<Bytes>(std::move(out.bytes)), nullptr);
 }
 
 void MpiBackend::begin_gather(Ring& ring, const Payload& payload) {
-  Packer first, behind;
-  pack(payload, task_.cut, values_, first, behind);
-  first.put(std::uint8_t{broken_off_});  // so that the rank that writes the results knows
-  RingGather::Part mine;
-  mine.first = first.take();
-  mine.behind = behind.take();
-  mine.first_values = value_bytes(payload, task_.cut);
-  mine.behind_values = statistics_bytes(payload, task_.cut);
-  ring.gather.begin(std::move(mine), task_.cut.two(), ring.of_all() && voted_);
+  std::vector<Bytes> packed = pack(payload, task_.cut, values_);
+  const Parts parts = wire_bytes_.parts_of(payload);
+  std::vector<RingGather::Packed> mine;
+  packed.resize(task_.cut.parts().size());
+  for (Bytes& bytes : packed) mine.push_back({std::move(bytes), {0, task_.cut.parts()[mine.size()].kind}});
+  for (const Part& part : parts)
+    for (RingGather::Packed& each : mine)
+      if (each.part.kind == part.kind) each.part = part;
+  ring.gather.begin(std::move(mine), flags_for(ring));
 }
 
 /// By rank.
 std::vector<Payload> MpiBackend::gathered(Ring& ring) {
-  voted_ = voted_ || ring.gather.vote();
+  take_flags(ring.gather.flags());
   std::vector<Payload> parts;
-  for (const RingGather::Part& part : ring.gather.parts()) {
-    if (static_cast<Rank>(parts.size()) == ring.place) {
-      parts.push_back(*ring.reducing.front().payload);
-      continue;
-    }
-    Unpacker first(part.first), behind(part.behind);
-    parts.push_back(unpack(task_.cut, values_, first, behind));
-    if (first.get<std::uint8_t>() != 0) broken_off_ = true;
-  }
+  for (Rank rank = 0; rank < ring.size; ++rank)
+    parts.push_back(rank == ring.place ? *ring.reducing.front().payload : unpack(task_.cut, values_, ring.gather.message(rank)));
   return parts;
 }
 
@@ -96,13 +83,8 @@ Payload MpiBackend::gathered_mean(Ring& ring) {
 /// The same algebra as in the simulation, on names; the values are set afterwards.
 template <class T>
 Payload MpiBackend::ring_mean(Ring& ring) {
-  voted_ = voted_ || ring.mean.vote();
-  std::vector<T> parts;
-  for (const Bytes& said : ring.mean.beside()) {
-    Unpacker unpacker(said);
-    parts.push_back(std::get<T>(unpack_names(values_, unpacker)));
-    if (unpacker.get<std::uint8_t>() != 0) broken_off_ = true;
-  }
+  take_flags(ring.mean.flags());
+  const std::vector<T> parts = named_parts<T>(ring);
   Payload mean = node_.algebra().mean(parts, rules::ring_mean);
   const Fragment fragment = fragment_of(mean);
   std::size_t k = 0;
@@ -163,8 +145,7 @@ void MpiBackend::begin_mean(Ring& ring, const Payload& payload) {
   }
   Packer beside;
   pack_names(payload, beside);
-  beside.put(std::uint8_t{broken_off_});  // so that the rank that writes the results knows
-  ring.mean.begin(std::move(mine), cut, beside.take(), ring.of_all() && voted_);
+  ring.mean.begin(std::move(mine), cut, beside.take(), flags_for(ring));
 }
 
 std::span<const float> MpiBackend::values_of_fragment(const Handle& vector, const Fragment& fragment) {

@@ -39,11 +39,12 @@ class MpiBackend::TimeLimit final : public Event {
 
 MpiBackend::MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values& values, ComputeThread& thread)
     : task_(std::move(task)),
+      wire_bytes_(task_.cut.wire_bytes()),
       channel_(channel),
       lineage_(lineage),
       values_(values),
       thread_(thread),
-      halves_(static_cast<std::size_t>(channel.ranks())),
+      parts_(index_of(channel.ranks())),
       schedule_(task_.evaluation),
       next_evaluation_(task_.evaluation.every_time.value_or(Time::never())),
       context_(*this, lineage, task_.plan),
@@ -59,7 +60,7 @@ MpiBackend::~MpiBackend() { process_.reset(); }
 Time MpiBackend::now() const { return Time::from_ticks((steady_ns() - start_ns_) * 1000); }
 
 void MpiBackend::process_ended(std::uint32_t, std::exception_ptr failure) noexcept {
-  thrown_ = failure ? failure : std::make_exception_ptr(std::logic_error("the scheme's process ended, which none may"));
+  thrown_ = failure ? failure : std::make_exception_ptr(std::logic_error("the scheme's coroutine returned; it must run until the stop"));
 }
 
 // The loop
@@ -338,10 +339,8 @@ MpiBackend::Packed MpiBackend::packed(const Payload& payload) {
   const auto* weights = std::get_if<Weights>(&payload);
   const auto* before = std::get_if<Weights>(&last_packed_.payload);
   if (weights && before && weights->operator->() == before->operator->()) return last_packed_.packed;
-  Packer first, behind;
-  pack(payload, task_.cut, values_, first, behind);
-  Packed packed{std::make_shared<const Bytes>(first.take()), nullptr};
-  if (task_.cut.two()) packed.behind = std::make_shared<const Bytes>(behind.take());
+  Packed packed;
+  for (Bytes& part : pack(payload, task_.cut, values_)) packed.push_back(std::make_shared<const Bytes>(std::move(part)));
   if (!node_.is_worker() && weights) {
     last_packed_.payload = payload;
     last_packed_.packed = packed;
@@ -352,16 +351,15 @@ MpiBackend::Packed MpiBackend::packed(const Payload& payload) {
 void MpiBackend::transmit(Rank to, const Payload& payload, Operation* operation) {
   keep_sent(to, payload);
   const Packed packed = this->packed(payload);
-  note(LogEntry::Kind::sent, to, value_bytes(payload, task_.cut), spared_bytes(payload, task_.cut));
-  channel_.send(to, MessageKind::payload, packed.first, operation);
-  if (!packed.behind) return;
-  note(LogEntry::Kind::statistics_sent, to, statistics_bytes(payload, task_.cut));
-  channel_.send(to, MessageKind::statistics, packed.behind, operation);
+  const Parts parts = wire_bytes_.parts_of(payload);
+  for (std::size_t k = 0; k < packed.size(); ++k) {
+    note_sent(to, k < parts.size() ? parts[k] : Part(), k == 0 ? wire_bytes_.spared_of(payload) : 0);
+    channel_.send(to, k + 1 < packed.size() ? MessageKind::part : MessageKind::payload, packed[k], operation);
+  }
 }
 
 void MpiBackend::discarded(Rank, const Payload& contribution) {
-  const std::uint64_t bytes = value_bytes(contribution, task_.cut) + statistics_bytes(contribution, task_.cut);
-  note(LogEntry::Kind::dropped, 0, bytes);
+  note(LogEntry::Kind::dropped, 0, wire_bytes_.all_of(contribution));
   for (const Contribution& made : made_of(contribution)) {
     note(LogEntry::Kind::dropped_samples, made.worker, made.samples);
     note(LogEntry::Kind::dropped_time, made.worker, static_cast<std::uint64_t>(made.spent.ticks()));
@@ -406,23 +404,20 @@ void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
       note(LogEntry::Kind::arrived, from);
       if (!stopping_ && !draining_) ring_message(std::move(bytes));
       return;
+    case MessageKind::part:
     case MessageKind::payload:
       note(LogEntry::Kind::arrived, from);
-      if (task_.cut.two())
-        halves_[static_cast<std::size_t>(from)] = std::move(bytes);
-      else
-        take_payload(from, bytes, {});
-      return;
-    case MessageKind::statistics:
-      note(LogEntry::Kind::arrived, from);
-      take_payload(from, std::exchange(halves_[static_cast<std::size_t>(from)], {}), bytes);
+      return take_part(from, std::move(bytes), kind == MessageKind::payload);
   }
 }
 
-void MpiBackend::take_payload(Rank from, const Bytes& first, const Bytes& behind) {
+void MpiBackend::take_part(Rank from, Bytes part, bool last) {
+  std::vector<Bytes>& parts = parts_[index_of(from)];
+  parts.push_back(std::move(part));
+  if (!last) return;
+  const std::vector<Bytes> all = std::exchange(parts, {});
   if (stopping_ || draining_) return;
-  Unpacker main(first), rest(behind);
-  auto message = std::make_unique<Message>(from, node_.self(), unpack(task_.cut, values_, main, rest));
+  auto message = std::make_unique<Message>(from, node_.self(), unpack(task_.cut, values_, all));
   forget_sent(from, message->payload);
   mail_.put(std::move(message));
 }

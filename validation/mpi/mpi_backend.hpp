@@ -148,7 +148,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
     RankGroup group;       // null: all workers
     std::uint64_t number;  // names it in messages; 0: of all workers
     Rank size, place, right;
-    bool sums;  // compressed gradients, which others gather
+    bool sums;  // compressed messages are summed around the ring; otherwise they are gathered
     // Of a mean of factors, once the mean of the left ones is there:
     Handle left;
     Payload result;
@@ -169,8 +169,16 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   bool take_sum(Ring& ring);
   Handle summed(const Ring& ring) const;
   const SumCodec& sum_codec(const Ring& ring) const;
+  /// Every rank's payload, by name.
   template <class T>
-  std::vector<T> named_parts(const Ring& ring);
+  std::vector<T> named_parts(const Ring& ring) {
+    std::vector<T> parts;
+    for (const Bytes& said : ring.mean.beside()) {
+      Unpacker unpacker(said);
+      parts.push_back(std::get<T>(unpack_names(values_, unpacker)));
+    }
+    return parts;
+  }
   void give_sum(const Ring& ring, const Handle& mean);
   void give_attached(const Ring& ring, const Payload& mean);
   void begin_mean(Ring& ring, const Payload& payload);
@@ -183,13 +191,25 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   template <class T>
   Payload ring_mean(Ring& ring);
 
+  /// What a ring's messages tell all its ranks: a vote for the stop, in the ring of all workers; a run that is broken off, so that the
+  /// rank that writes the results knows.
+  static constexpr std::uint8_t vote_flag = 1, broken_off_flag = 2;
+  std::uint8_t flags_for(const Ring& ring) const {
+    return static_cast<std::uint8_t>((ring.of_all() && voted_ ? vote_flag : 0) | (broken_off_ ? broken_off_flag : 0));
+  }
+  void take_flags(std::uint8_t flags) {
+    voted_ = voted_ || (flags & vote_flag) != 0;
+    broken_off_ = broken_off_ || (flags & broken_off_flag) != 0;
+  }
+
   void transmit(Rank to, const Payload& payload, Operation* operation);
-  /// The payload, and a part that follows it: null if there is none.
-  struct Packed {
-    std::shared_ptr<const Bytes> first, behind;
-  };
+  /// By part.
+  using Packed = std::vector<std::shared_ptr<const Bytes>>;
   Packed packed(const Payload& payload);
-  void take_payload(Rank from, const Bytes& first, const Bytes& behind);
+  void note_sent(Rank to, const Part& part, double spared) {
+    note(part.kind == Part::Kind::statistics ? LogEntry::Kind::statistics_sent : LogEntry::Kind::sent, to, part.bytes, spared);
+  }
+  void take_part(Rank from, Bytes part, bool last);
   /// Weights that this rank has sent to a lower one are kept until a message arrives that builds on later weights.
   void keep_sent(Rank to, const Payload& payload);
   void forget_sent(Rank from, const Payload& payload);
@@ -204,6 +224,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   }
 
   RankTask task_;
+  const WireBytes wire_bytes_;
   Channel& channel_;
   Lineage& lineage_;
   Values& values_;
@@ -228,7 +249,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
     Payload payload = MembershipNotice();
     Packed packed;
   } last_packed_;                            // a broadcast is packed once
-  std::vector<Bytes> halves_;                // [ranks]: a payload whose statistics are still to come
+  std::vector<std::vector<Bytes>> parts_;    // [ranks]: of a payload of which others are still to come
   std::map<Rank, std::deque<Handle>> sent_;  // weights, where messages are compressed
 
   EvaluationSchedule schedule_;

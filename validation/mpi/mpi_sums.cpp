@@ -40,7 +40,7 @@ void MpiBackend::begin_sum(Ring& ring, const Payload& payload) {
   std::vector<float> mine = numbers_in(codec.numbers, codec.encode(compressed_form(payload)->scalars, layout, all.first(cut.parameters)));
   const std::size_t numbers = mine.size();
   const bool first = ring.left.empty();
-  if (first) mine.insert(mine.end(), all.begin() + static_cast<std::ptrdiff_t>(cut.first), all.end());
+  if (first) mine.insert(mine.end(), all.begin() + static_cast<std::ptrdiff_t>(cut.main), all.end());
   std::vector<RingMean::Segment> segments;
   RingMean::add_segments(segments, 0, Cut(mine.size(), numbers), codec.numbers);
   if (first) {
@@ -52,19 +52,7 @@ void MpiBackend::begin_sum(Ring& ring, const Payload& payload) {
   }
   Packer beside;
   pack_names(payload, beside);
-  beside.put(std::uint8_t{broken_off_});  // so that the rank that writes the results knows
-  ring.mean.begin(std::move(mine), std::move(segments), beside.take(), ring.of_all() && voted_);
-}
-
-template <class T>
-std::vector<T> MpiBackend::named_parts(const Ring& ring) {
-  std::vector<T> parts;
-  for (const Bytes& said : ring.mean.beside()) {
-    Unpacker unpacker(said);
-    parts.push_back(std::get<T>(unpack_names(values_, unpacker)));
-    if (unpacker.get<std::uint8_t>() != 0) broken_off_ = true;
-  }
-  return parts;
+  ring.mean.begin(std::move(mine), std::move(segments), beside.take(), flags_for(ring));
 }
 
 /// The mean gets the value from the ring; behind its parameters stand this rank's own values, or the mean of the statistics.
@@ -77,16 +65,16 @@ void MpiBackend::give_sum(const Ring& ring, const Handle& mean) {
   const std::span<const float> own = values_.of(vector);
   std::vector<float> whole(own.begin(), own.end());
   const std::span<const float> came = ring.mean.means();
-  const std::size_t numbers = ring.mean.first_length();
+  const std::size_t numbers = ring.mean.main_length();
   codec.decode(form.scalars, layout, message_of(codec.numbers, came.first(numbers)), std::span(whole).first(cut.parameters));
   if (ring.left.empty())
-    std::ranges::copy(came.subspan(numbers, cut.length - cut.first), whole.begin() + static_cast<std::ptrdiff_t>(cut.first));
+    std::ranges::copy(came.subspan(numbers, cut.length - cut.main), whole.begin() + static_cast<std::ptrdiff_t>(cut.main));
   values_.give(mean, whole);
 }
 
 /// Behind the vector itself.
 void MpiBackend::give_attached(const Ring& ring, const Payload& mean) {
-  std::size_t at = ring.mean.first_length() + task_.cut.length - task_.cut.first;
+  std::size_t at = ring.mean.main_length() + task_.cut.length - task_.cut.main;
   for (const Handle& each : attached_to(mean)) {
     values_.give(each, ring.mean.means().subspan(at, task_.cut.length));
     at += task_.cut.length;
@@ -96,7 +84,7 @@ void MpiBackend::give_attached(const Ring& ring, const Payload& mean) {
 /// The same algebra as in the simulation, on names; the values are set afterwards.
 template <class T>
 bool MpiBackend::take_sum(Ring& ring) {
-  voted_ = voted_ || ring.mean.vote();
+  take_flags(ring.mean.flags());
   const std::vector<T> parts = named_parts<T>(ring);
   std::vector<CompressedVector> vectors;
   for (const T& part : parts) vectors.push_back(compressed_vector(part));

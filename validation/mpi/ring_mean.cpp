@@ -9,27 +9,31 @@ RingMean::RingMean(Rank self, Rank ranks, std::function<void(Outgoing)> to_right
     : self_(self), ranks_(ranks), to_right_(std::move(to_right)) {}
 
 void RingMean::add_segments(std::vector<Segment>& segments, std::size_t begin, Cut cut, Precision numbers) {
-  segments.push_back({begin, cut.first, numbers, false});
-  if (cut.two()) segments.push_back({begin + cut.first, cut.length - cut.first, Precision::fp32, true});
+  for (const Cut::Stretch& part : cut.parts())
+    segments.push_back({begin + part.begin, part.length, part.kind == Part::Kind::main ? numbers : Precision::fp32, part.kind});
 }
 
-void RingMean::begin(std::vector<float> mine, Cut cut, Bytes beside, bool vote, Precision numbers) {
+void RingMean::begin(std::vector<float> mine, Cut cut, Bytes beside, std::uint8_t flags, Precision numbers) {
   std::vector<Segment> segments;
   for (std::size_t at = 0; at < mine.size(); at += cut.length) add_segments(segments, at, cut, numbers);
   length_ = cut.length;
-  begin(std::move(mine), std::move(segments), std::move(beside), vote);
+  begin(std::move(mine), std::move(segments), std::move(beside), flags);
 }
 
-void RingMean::begin(std::vector<float> mine, std::vector<Segment> segments, Bytes beside, bool vote) {
+void RingMean::begin(std::vector<float> mine, std::vector<Segment> segments, Bytes beside, std::uint8_t flags) {
   values_ = std::move(mine);
   segments_ = std::move(segments);
   const auto ranks = static_cast<std::size_t>(ranks_);
   for (const Segment& each : segments_) share_numbers(each.numbers, ranks, std::span(values_).subspan(each.begin, each.length));
   beside_.assign(ranks, {});
   beside_[static_cast<std::size_t>(self_)] = std::move(beside);
-  vote_ = vote;
-  around_ = step_ = 0;
-  times_around_ = ranks_ == 1 ? 0 : std::ranges::any_of(segments_, &Segment::behind) ? 2 : 1;
+  flags_ = flags;
+  parts_.clear();
+  if (ranks_ > 1) parts_.push_back(Part::Kind::main);
+  for (const Segment& each : segments_)
+    if (ranks_ > 1 && std::ranges::find(parts_, each.part) == parts_.end()) parts_.push_back(each.part);
+  around_ = 0;
+  step_ = 0;
   if (!done()) send();
 }
 
@@ -45,20 +49,20 @@ void RingMean::send() {
   const Rank chunk = wrapped(gathering ? self_ + 1 - (step_ - (ranks_ - 1)) : self_ - step_);
   Packer message;
   message.reserve(largest_message());
-  message.put(std::uint8_t{vote_});
+  message.put(flags_);
   if (!gathering && around_ == 0) message.put_block(beside_[static_cast<std::size_t>(chunk)]);
   Outgoing out;
-  out.behind = around_ > 0;
+  out.part.kind = parts_[around_];
   for (const Segment& segment : segments_) {
     if (!goes_now(segment)) continue;
     const std::span<const float> floats = chunk_of(segment, chunk);
     if (segment.numbers == Precision::fp32) {
       message.put_floats(floats);
-      out.value_bytes += floats.size_bytes();
+      out.part.bytes += floats.size_bytes();
     } else {
       const std::vector<std::byte> halves = message_of(segment.numbers, floats);
       message.put_block(halves);
-      out.value_bytes += halves.size();
+      out.part.bytes += halves.size();
     }
   }
   out.bytes = message.take();
@@ -78,7 +82,7 @@ void RingMean::arrived(std::span<const std::byte> message) {
   const bool gathering = step_ >= ranks_ - 1;
   const Rank chunk = wrapped(gathering ? self_ - (step_ - (ranks_ - 1)) : self_ - step_ - 1);
   Unpacker from(message);
-  if (from.get<std::uint8_t>() != 0) vote_ = true;
+  flags_ |= from.get<std::uint8_t>();
   if (!gathering && around_ == 0) {
     const std::span<const std::byte> said = from.get_block();
     beside_[static_cast<std::size_t>(chunk)].assign(said.begin(), said.end());

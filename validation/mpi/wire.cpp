@@ -33,7 +33,8 @@ Handle known_in(Values& values, const Key& key) {
 
 class WithValues {
  public:
-  WithValues(Cut cut, Values& values, Packer& behind) : cut_(cut), values_(values), behind_(behind) {}
+  /// `later`: of the parts after the main one.
+  WithValues(const Cut& cut, Values& values, std::span<Packer> later) : cut_(cut), values_(values), later_(later) {}
   void pack(const Handle& handle, const Fragment& fragment, Packer& to) const {
     to.put(handle.key());
     if (handle.empty()) return;
@@ -42,8 +43,8 @@ class WithValues {
       to.put_floats(all.subspan(cut_.begin_of(fragment), cut_.of(fragment).length));
       return;
     }
-    to.put_floats(all.first(cut_.first));
-    if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
+    to.put_floats(all.first(cut_.main));
+    put_later(all);
   }
   /// Values behind the parameters are sent uncompressed.
   void pack_compressed(const Handle& handle, const CompressedForm& form, const Fragment& fragment, Packer& to) const {
@@ -55,16 +56,22 @@ class WithValues {
         written.entry.encode(form.scalars, written.layout, all.subspan(written.begin, written.end - written.begin));
     const auto more = written.entry.for_zeros;
     if (encoded.size() != form.bytes && (!more || encoded.size() != form.bytes + more(written.layout)))
-      throw std::logic_error("a compressed vector has other bytes than it states");
+      throw std::logic_error("a compressed vector's size differs from its declared size");
     to.put_block(encoded);
-    to.put_floats(all.subspan(cut_.parameters, cut_.first - cut_.parameters));
-    if (cut_.two()) behind_.put_floats(all.subspan(cut_.first));
+    to.put_floats(all.subspan(cut_.parameters, cut_.main - cut_.parameters));
+    put_later(all);
   }
 
  private:
-  const Cut cut_;
+  void put_later(std::span<const float> all) const {
+    for (std::size_t k = 0; k < later_.size(); ++k) {
+      const Cut::Stretch part = cut_.parts()[k + 1];
+      later_[k].put_floats(all.subspan(part.begin, part.length));
+    }
+  }
+  const Cut& cut_;
   Values& values_;
-  Packer& behind_;
+  std::span<Packer> later_;
 };
 
 class NamesAlone {
@@ -75,7 +82,7 @@ class NamesAlone {
 
 class GivenValues {
  public:
-  GivenValues(Cut cut, Values& values, Unpacker& behind) : cut_(cut), values_(values), behind_(behind) {}
+  GivenValues(const Cut& cut, Values& values, std::span<Unpacker> later) : cut_(cut), values_(values), later_(later) {}
   Handle unpack(const Fragment& fragment, Unpacker& from) {
     const Key key = from.get_key();
     if (key == Key{}) return {};
@@ -87,14 +94,9 @@ class GivenValues {
       values_.give(handle, whole_);
       return handle;
     }
-    const std::span<const float> first = from.get_floats(cut_.first);
-    if (!cut_.two()) {
-      values_.give(handle, first);
-      return handle;
-    }
-    const std::span<const float> rest = behind_.get_floats(cut_.length - cut_.first);
-    whole_.assign(first.begin(), first.end());
-    whole_.insert(whole_.end(), rest.begin(), rest.end());
+    whole_.resize(cut_.length);
+    std::ranges::copy(from.get_floats(cut_.main), whole_.begin());
+    get_later();
     values_.give(handle, whole_);
     return handle;
   }
@@ -104,9 +106,8 @@ class GivenValues {
     whole_.assign(cut_.length, 0.0f);
     written.entry.decode(form.scalars, written.layout, from.get_block(),
                          std::span(whole_).subspan(written.begin, written.end - written.begin));
-    std::ranges::copy(from.get_floats(cut_.first - cut_.parameters), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.parameters));
-    if (cut_.two())
-      std::ranges::copy(behind_.get_floats(cut_.length - cut_.first), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.first));
+    std::ranges::copy(from.get_floats(cut_.main - cut_.parameters), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.parameters));
+    get_later();
     values_.give(handle, whole_);
     if (!form.factors) return handle;
     return values_.product(handle, form.scalars);
@@ -120,9 +121,15 @@ class GivenValues {
   }
 
  private:
-  const Cut cut_;
+  void get_later() {
+    for (std::size_t k = 0; k < later_.size(); ++k) {
+      const Cut::Stretch part = cut_.parts()[k + 1];
+      std::ranges::copy(later_[k].get_floats(part.length), whole_.begin() + static_cast<std::ptrdiff_t>(part.begin));
+    }
+  }
+  const Cut& cut_;
   Values& values_;
-  Unpacker& behind_;
+  std::span<Unpacker> later_;
   std::vector<float> whole_;
 };
 
@@ -401,14 +408,43 @@ Payload unpack_payload(Vectors vectors, Unpacker& from) {
 
 }  // namespace
 
-void pack(const Payload& payload, Cut cut, Values& values, Packer& to, Packer& behind) {
-  pack_payload(payload, WithValues(cut, values, behind), to);
+std::vector<Bytes> pack(const Payload& payload, const Cut& cut, Values& values) {
+  std::vector<Packer> packers(cut.parts().size());
+  pack_payload(payload, WithValues(cut, values, std::span(packers).subspan(1)), packers.front());
+  std::vector<Bytes> parts;
+  for (Packer& each : packers) parts.push_back(each.take());
+  while (parts.size() > 1 && parts.back().empty()) parts.pop_back();
+  return parts;
 }
 
-Payload unpack(Cut cut, Values& values, Unpacker& from, Unpacker& behind) { return unpack_payload(GivenValues(cut, values, behind), from); }
+Payload unpack(const Cut& cut, Values& values, std::span<const Bytes> parts) {
+  std::vector<Unpacker> unpackers(parts.begin(), parts.end());
+  unpackers.resize(cut.parts().size(), Unpacker({}));
+  Payload payload = unpack_payload(GivenValues(cut, values, std::span(unpackers).subspan(1)), unpackers.front());
+  if (!std::ranges::all_of(unpackers, &Unpacker::done)) throw std::logic_error("a message between ranks has more bytes than its payload");
+  return payload;
+}
 
 void pack_names(const Payload& payload, Packer& to) { pack_payload(payload, NamesAlone(), to); }
 
 Payload unpack_names(Values& values, Unpacker& from) { return unpack_payload(GivenNames(values), from); }
+
+std::vector<Handle> vectors_in(const Payload& payload) {
+  std::vector<Handle> vectors;
+  const auto add = [&](const Handle& own, const AttachedVectors& attached) {
+    if (!own.empty()) vectors.push_back(own);
+    for (const AttachedVector& each : attached)
+      if (!each.value.empty()) vectors.push_back(each.value);
+  };
+  if (const auto* weights = std::get_if<Weights>(&payload)) add((*weights)->value, (*weights)->attached());
+  if (const auto* gradient = std::get_if<Gradient>(&payload)) add((*gradient)->value(), (*gradient)->attached());
+  return vectors;
+}
+
+Fragment fragment_of(const Payload& payload) {
+  if (const auto* weights = std::get_if<Weights>(&payload)) return (*weights)->fragment();
+  const auto* gradient = std::get_if<Gradient>(&payload);
+  return gradient ? (*gradient)->fragment() : Fragment();
+}
 
 }  // namespace straggler

@@ -1,6 +1,7 @@
 // Payloads as bytes: keys, bookkeeping and values, in the machine's own byte order (all ranks run the same program).
 #pragma once
 #include <algorithm>
+#include <boost/container/static_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,7 +13,7 @@
 
 #include "models/compression/compressor.hpp"
 #include "sim/base/huge_pages.hpp"
-#include "sim/training/payload.hpp"
+#include "sim/training/envelope.hpp"
 
 namespace straggler {
 
@@ -44,16 +45,27 @@ struct Codec {
   std::vector<TensorInfo> tensors;
 };
 
-/// A vector of `length` floats travels in one message, or in two if it ends in running statistics: its first `first` floats, then those.
-/// Fragments cut its first `parameters` floats into equal pieces; the last fragment also has the rest.
+/// The floats of a vector: `main` of them, then running statistics; each of the two moves as a part of its own (Part). Fragments cut the
+/// first `parameters` floats into equal pieces; the last fragment also has the rest.
 struct Cut {
   constexpr Cut() = default;
   constexpr Cut(std::size_t all, std::size_t before_statistics) : Cut(all, before_statistics, all) {}
   constexpr Cut(std::size_t all, std::size_t before_statistics, std::size_t of_parameters)
-      : length(all), first(before_statistics), parameters(of_parameters) {}
-  std::size_t length = 0, first = 0, parameters = 0;
+      : length(all), main(before_statistics), parameters(of_parameters) {}
+  std::size_t length = 0, main = 0, parameters = 0;
   const Codec* codec = nullptr;  // outlives it; null: nothing is compressed
-  bool two() const { return first < length; }
+  struct Stretch {
+    Part::Kind kind;
+    std::size_t begin, length;
+  };
+  /// In the order in which they move.
+  boost::container::static_vector<Stretch, 2> parts() const {
+    boost::container::static_vector<Stretch, 2> all;
+    all.push_back({Part::Kind::main, 0, main});
+    if (main < length) all.push_back({Part::Kind::statistics, main, length - main});
+    return all;
+  }
+  WireBytes wire_bytes() const { return {main * sizeof(float), main * sizeof(float), (length - main) * sizeof(float), sizeof(float)}; }
   std::size_t begin_of(const Fragment& fragment) const { return parameters * fragment.index / fragment.count; }
   std::size_t end_of(const Fragment& fragment) const {
     return fragment.index + 1 == fragment.count ? length : parameters * (fragment.index + 1) / fragment.count;
@@ -126,7 +138,7 @@ class Unpacker {
     at_ += count;
     return bytes_.subspan(at_ - count, count);
   }
-  [[noreturn]] static void fail() { throw std::logic_error("a message between ranks is shorter than what it says it holds"); }
+  [[noreturn]] static void fail() { throw std::logic_error("a message between ranks is truncated"); }
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
 };
@@ -139,20 +151,15 @@ inline std::uint64_t take_last_number(Bytes& message) {
   return number;
 }
 
-/// Weights or a gradient, with their values: behind each key the first part of its vector; all second parts in `behind`, which stays empty
-/// where there are none.
-void pack(const Payload& payload, Cut cut, Values& values, Packer& to, Packer& behind);
-Payload unpack(Cut cut, Values& values, Unpacker& from, Unpacker& behind);
+/// A payload's parts, with the values of its vectors: in the main one everything else, too. Empty ones at the end are left out.
+std::vector<Bytes> pack(const Payload& payload, const Cut& cut, Values& values);
+/// Throws std::logic_error if the parts have less or more than a payload.
+Payload unpack(const Cut& cut, Values& values, std::span<const Bytes> parts);
 /// Names alone: the unpacked payload refers to nodes whose values must still be given.
 void pack_names(const Payload& payload, Packer& to);
 Payload unpack_names(Values& values, Unpacker& from);
 /// The vectors that go with it, its own first.
 std::vector<Handle> vectors_in(const Payload& payload);
 Fragment fragment_of(const Payload& payload);
-/// Bytes that a payload moves: of its vectors, or of a token, without the running statistics that follow.
-std::uint64_t value_bytes(const Payload& payload, Cut cut);
-std::uint64_t statistics_bytes(const Payload& payload, Cut cut);
-/// Bytes that compression has removed from value_bytes; negative: it has added some.
-double spared_bytes(const Payload& payload, Cut cut);
 
 }  // namespace straggler
