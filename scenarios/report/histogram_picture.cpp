@@ -39,6 +39,7 @@ std::string histogram_picture(const std::string& title, const std::vector<NamedH
   for (const NamedHistogram& panel : panels) pictures.push_back(panel_of(panel));
   const double high = pictures.empty() ? 0 : pictures.front().height() * wide / pictures.front().width();
   SvgPicture drawing(columns * wide, head + high * static_cast<double>((panels.size() + columns - 1) / columns), title);
+  drawing.style("svg .range{fill:currentColor;fill-opacity:.4;stroke:none}");
   drawing.text(14, 24, title, SvgPicture::Anchor::start, "bold");
   for (std::size_t i = 0; i < pictures.size(); ++i)
     drawing.inset(wide * static_cast<double>(i % columns), head + high * static_cast<double>(i / columns), wide, pictures[i]);
