@@ -25,13 +25,13 @@ const Scalar& value(const SweepRow& row, const std::string& key) { return scalar
 }  // namespace
 
 TEST_CASE("mean, deviation and Student's interval") {
-  const RepeatStatistics three = statistics_of({1, 2, 3});
+  const RepeatStatistics three = statistics_of(std::vector<double>{1, 2, 3});
   CHECK(three.mean == 2);
   CHECK(three.deviation == doctest::Approx(1));
   // t(0.975; 2) = 4.30265 (any table), over the root of 3.
   CHECK(three.half_width == doctest::Approx(4.302652730 / std::sqrt(3.0)));
-  CHECK(statistics_of({7}).half_width == 0);
-  CHECK(statistics_of({}).count == 0);
+  CHECK(statistics_of(std::vector<double>{7}).half_width == 0);
+  CHECK(statistics_of(std::vector<double>()).count == 0);
 }
 
 TEST_CASE("a bandwidth sweep of synchronous SGD evaluates one trajectory; another run of it none") {
