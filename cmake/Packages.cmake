@@ -42,7 +42,7 @@ if(TARGET straggler_python)
   list(APPEND CPACK_COMPONENTS_ALL python)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-straggler)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
-  # The extension is of one minor version of Python.
+  # The extension works with one minor version of Python.
   execute_process(COMMAND ${STRAGGLER_PYTHON} -c "import sys; print('python3 (>= 3.%d), python3 (<< 3.%d)' % (sys.version_info[1], sys.version_info[1] + 1))"
     OUTPUT_VARIABLE python_versions OUTPUT_STRIP_TRAILING_WHITESPACE)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${python_versions}, python3-numpy")

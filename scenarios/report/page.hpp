@@ -1,4 +1,4 @@
-// An HTML page that needs nothing beside itself: it makes no request, is light or dark as the reader's system is, and can be read without
+// An HTML page that needs nothing besides itself: it makes no request, is light or dark as the reader's system is, and can be read without
 // scripts. With them its charts (figure.hpp) and tables can be pointed at, zoomed, sorted and filtered.
 #pragma once
 #include <string>

@@ -50,7 +50,7 @@ svg .nobody{fill:none;stroke:var(--rule)}svg .best{fill:none;stroke:var(--fg);st
 }
 
 double text_width(std::string_view text, double size) {
-  // Bytes that go on a UTF-8 character take no room.
+  // Only the first byte of a UTF-8 character counts.
   const auto letters = std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
   return 0.6 * size * static_cast<double>(letters);
 }

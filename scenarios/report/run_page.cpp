@@ -244,7 +244,7 @@ std::string timeline_html(const RunFiles& run, const ResultTable& curve) {
   finished.seconds = run.number("simulated_seconds").value_or(0);
   finished.updates = run.count("updates").value_or(0);
   finished.events = run.count("events").value_or(0);
-  // Evaluations that are due by time, and the one at the stop, are of an update that came before.
+  // Evaluations that are due by time, and the one at the stop, evaluate an earlier update.
   const bool by_time = run.scenario->training.evaluate.every_simulated_time.has_value();
   for (std::size_t row = 0; row < curve.rows() && !by_time; ++row)
     if (const auto update = curve.number(row, "update"), time = curve.number(row, "time_s");

@@ -62,7 +62,7 @@ class StretchSink final : public RecordSink {
   /// `stretches`: names, `from` and `to`; they may overlap. `end`: of the run.
   StretchSink(std::vector<TimelineLane> lanes, std::vector<std::pair<TimelineStretch, std::size_t>> stretches, Time end);
 
-  /// The run was cut there: no stretch goes on.
+  /// The run was cut there: no stretch continues.
   void cut(Time at);
   /// After the run: spans are clipped to their stretch, which ends where it was full; lanes of servers and collectives without an event go.
   void finish();

@@ -45,7 +45,7 @@ std::optional<Address> parse_address(std::string_view target);
 /// The addresses:
 ///  - GET /                     the page; /charts.js, /page.js, /page.css with it
 ///  - GET /api/results          results and scenarios
-///  - GET /api/running          runs that go on now
+///  - GET /api/running          runs in progress
 ///  - POST /api/preview         {scenario, settings}: the timing, cut by wall time
 ///  - POST /api/math            {scenario, settings}: starts the math; GET: how far it is; POST /api/math/cancel
 ///  - GET /files/TOKEN/PATH     a file of the folder. The token stands in the path, so that links within a result work; so a browser gets
