@@ -1,7 +1,5 @@
 #include "scenarios/race/race_outcome.hpp"
 
-#include <ranges>
-
 #include "scenarios/sweep/stored_outcome.hpp"
 
 namespace straggler {
@@ -23,7 +21,7 @@ static void from_json(const nlohmann::json& json, Criterion& criterion) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Tuned, criteria, ranks, best, warnings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RaceOutcome, name, entrants, paired, timing_only, finishes, levels, tuning, first_tuning_seed, tuned,
-                                   runs, notes, optima, failures, failed_candidates, interrupted)
+                                   runs, notes, two_optima, failures, failed_candidates, interrupted)
 
 RaceOutcome RaceOutcome::of(const Race& race, const RaceReader& reader) {
   RaceOutcome outcome;
@@ -63,10 +61,17 @@ std::vector<std::string> RaceOutcome::chosen(std::size_t entrant) const {
   return tuned.empty() ? std::vector<std::string>() : tuning->candidates[tuned[entrant].best];
 }
 
-Endings RaceOutcome::endings() const { return Endings::of(runs | std::views::join); }
+Endings RaceOutcome::endings() const {
+  Endings all;
+  for (const std::vector<StudyRun>& own : runs)
+    for (const StudyRun& run : own)
+      if (!run.fields.empty()) all.add(run.fields);
+  return all;
+}
 
 std::vector<std::string> RaceOutcome::warnings() const {
-  std::vector<std::string> all = optima;
+  std::vector<std::string> all;
+  if (two_optima) all.push_back(*two_optima);
   for (const Tuned& each : tuned) all.insert(all.end(), each.warnings.begin(), each.warnings.end());
   for (const std::string& note : endings().notes()) all.push_back(note);
   return all;

@@ -26,7 +26,7 @@ struct RaceOutcome {
   std::vector<std::vector<StudyRun>> runs;  // [entrants][seeds]
   std::vector<Verdict> verdicts;            // [finishes]
   std::vector<std::string> notes;           // about parts that the race leaves out
-  std::vector<std::string> optima;          // at most one: a warning that the entrants aim at two
+  std::optional<std::string> two_optima;    // the warning of two_optima_warning(), if there is one
   std::vector<std::string> failures;        // runs of the race that failed; they count as missed
   std::vector<std::string> failed_candidates;
   bool interrupted = false;  // there are no runs

@@ -61,7 +61,7 @@ Scenario RaceReader::read(std::size_t entrant, const std::vector<std::string>& v
 
 void RaceReader::check_alike(const Scenario& first, const Scenario& other, const Entrant& entrant) const {
   const auto refuse = [&](const std::string& what) { throw ScenarioErrors(Problem(whole_file, entrant.given, {}, what)); };
-  if (other.seed != first.seed) refuse("has a seed of its own; give all the same with --set seed=N, or take --unpaired");
+  if (other.seed != first.seed) refuse("has a seed of its own; give all the same with --set seed=N, or use --unpaired");
   if (!(other.workload.data == first.workload.data))
     refuse("learns other data than " + race_.entrants.front().label + "; all entrants learn the same");
   if (other.training.evaluate.split != first.training.evaluate.split ||

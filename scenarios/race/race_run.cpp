@@ -105,7 +105,7 @@ RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool
     }
   }
   outcome.judge_finishes();
-  if (auto warning = two_optima_warning(race, reader)) outcome.optima.push_back(std::move(*warning));
+  outcome.two_optima = two_optima_warning(race, reader);
   return outcome;
 }
 

@@ -180,7 +180,7 @@ std::string why_refused(Cause cause, const Scenario& scenario, const Blueprint& 
     return "contention cannot be removed from links with a burst; remove burst first";
   if (cause == Cause::contention && blueprint.sharing->by_message())
     return "contention cannot be removed from " + scenario.cluster.network.sharing.name +
-           ", whose windows would go with it; take sharing: max_min";
+           ", whose windows would go with it; use sharing: max_min";
   if (cause != Cause::staleness) return {};
   const SchemeEntry& scheme = *blueprint.scheme_entry;
   const Parameters& parameters = scenario.training.scheme.parameters;

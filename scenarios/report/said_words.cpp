@@ -29,10 +29,11 @@ std::string metric_title(const std::string& metric) {
   return title;
 }
 
-std::string in_words(const Said& said) {
+std::string page_words(const Said& said) { return said.written(PageWords()); }
+
+std::string page_sentence(const Said& said) {
   const bool named = !said.empty() && std::holds_alternative<SaidName>(said.parts().front());
-  const std::string text = said.written(PageWords());
-  return named ? text : capital(text);
+  return (named ? page_words(said) : capital(page_words(said))) + ".";
 }
 
 std::string scenario_paths(const std::vector<std::string>& paths) {

@@ -1,15 +1,13 @@
 #include "scenarios/report/search_figures.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cctype>
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/said_words.hpp"
 #include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/search_words.hpp"
+#include "scenarios/search/search_said.hpp"
 
 namespace straggler {
 namespace {
@@ -30,24 +28,21 @@ class SearchFigures {
   }
 
  private:
-  /// To the sheet of a point of a group.
-  std::string link(const FoundGroup& group, std::size_t point) const {
-    for (const FoundGroup& each : outcome_.found) {
-      if (&each == &group) break;
-      point += each.points.size();
-    }
-    return sheets_.link(point);
+  /// The number of a point of a group among all.
+  template <class Group>
+  static std::size_t number_of(const std::vector<Group>& groups, const Group& group, std::size_t point) {
+    for (const Group* each = &groups.front(); each != &group; ++each) point += each->points.size();
+    return point;
   }
+  /// To the sheet of a point.
+  std::string link(const FoundGroup& group, std::size_t point) const { return sheets_.link(number_of(outcome_.found, group, point)); }
   std::string link(const CrossoverGroup& group, std::size_t point, bool second) const {
-    for (const CrossoverGroup& each : outcome_.crossed) {
-      if (&each == &group) break;
-      point += each.points.size();
-    }
-    return sheets_.link(2 * point + (second ? 1 : 0));
+    return sheets_.link(2 * number_of(outcome_.crossed, group, point) + (second ? 1 : 0));
   }
 
+  std::string group_name(const std::vector<std::string>& labels) const { return page_words(group_said(outcome_, labels, "")); }
   std::string titled(const std::string& what, const std::vector<std::string>& labels) const {
-    const std::string where = group_title(outcome_.axes, labels);
+    const std::string where = group_name(labels);
     return capital(where.empty() ? what : what + " (" + where + ")");
   }
 
@@ -71,12 +66,7 @@ class SearchFigures {
     return labels;
   }
 
-  std::string tip(const FoundPoint& point) const {
-    std::string tip;
-    for (std::size_t i = 0; i < outcome_.over.size(); ++i)
-      tip += fmt::format("{}{} {}", i > 0 ? ", " : "", axis_title(outcome_.over[i].path), point.values[i].label);
-    return tip + ": " + value_of(point.measured);
-  }
+  std::string tip(const FoundPoint& point) const { return page_words(settings_said(outcome_, point)) + ": " + value_of(point.measured); }
 
   void tried(const FoundGroup& group, std::size_t setting) {
     if (group.points.empty()) return;
@@ -235,7 +225,7 @@ class SearchFigures {
   }
 
   void add_best(IntervalChart& chart, const FoundGroup& group, std::size_t setting) const {
-    IntervalRow row{group_title(outcome_.axes, group.labels), "none has a value", 0, true};
+    IntervalRow row{group_name(group.labels), "none has a value", 0, true};
     const LabelNumbers axis = numbers_of_labels(labels_of(group, setting));
     if (group.best && axis.numbers[group.best->point]) {
       row.missed = false;
@@ -252,7 +242,7 @@ class SearchFigures {
   }
 
   void add_crossings(IntervalChart& chart, const CrossoverGroup& group) const {
-    std::string name = group_title(outcome_.axes, group.labels);
+    std::string name = group_name(group.labels);
     if (group.crossings.empty()) {
       const Winner winner = group.points.empty() ? Winner::neither : group.points.front().winner;
       chart.groups[0].rows.push_back(

@@ -67,11 +67,11 @@ class SearchPage {
     std::vector<std::string> all;
     for (const std::vector<Said>& group : search_said(outcome_)) {
       all.emplace_back();
-      for (const Said& sentence : group) all.back() += (all.back().empty() ? "" : " ") + in_words(sentence) + ".";
+      for (const Said& sentence : group) all.back() += (all.back().empty() ? "" : " ") + page_sentence(sentence);
     }
     for (const std::string& note : outcome_.endings().notes()) all.push_back("Warning: " + note + ".");
     if (all.empty()) all.emplace_back("Nothing is finished.");
-    for (const Said& reason : search_reasons(outcome_)) all.push_back(in_words(Said("Why: ").add(reason)) + ".");
+    for (const Said& reason : search_reasons(outcome_)) all.push_back(page_sentence(Said("Why: ").add(reason)));
     return all;
   }
 
@@ -136,7 +136,7 @@ class SearchPage {
   }
 
   std::string group_head(const std::vector<std::string>& labels) const {
-    const std::string title = group_title(outcome_.axes, labels);
+    const std::string title = page_words(group_said(outcome_, labels, ""));
     return title.empty() ? title : fmt::format("<h3>{}</h3>\n", xml_text(title));
   }
 

@@ -1,11 +1,8 @@
 #include "scenarios/report/search_words.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/units.hpp"
 #include "scenarios/sweep/range.hpp"
 #include "sim/base/readable.hpp"
@@ -34,13 +31,6 @@ LabelNumbers numbers_of_labels(const std::vector<std::string>& labels) {
   }
   out.text = first ? text_of(*first) : readable_number;
   return out;
-}
-
-std::string group_title(const std::vector<std::string>& axes, const std::vector<std::string>& labels) {
-  std::string title;
-  for (std::size_t i = 0; i < std::min(axes.size(), labels.size()); ++i)
-    title += (title.empty() ? "" : ", ") + axis_title(axes[i]) + " " + labels[i];
-  return title;
 }
 
 std::vector<ShownRun> shown_runs(const std::vector<StudyRun>& runs) {

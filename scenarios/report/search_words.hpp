@@ -1,4 +1,4 @@
-// Labels of searches and races on their pages: numbers with their units, groups.
+// Labels, runs and values of searches and races on their pages.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,9 +16,6 @@ struct LabelNumbers {
   NumberText text = nullptr;
 };
 LabelNumbers numbers_of_labels(const std::vector<std::string>& labels);
-
-/// "bandwidth 1Gbps, workers 4".
-std::string group_title(const std::vector<std::string>& axes, const std::vector<std::string>& labels);
 
 /// Those that did not fail.
 std::vector<ShownRun> shown_runs(const std::vector<StudyRun>& runs);

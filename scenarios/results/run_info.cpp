@@ -42,7 +42,7 @@ Machine this_machine() {
 std::string memory_warning(std::uint64_t needed, std::uint64_t memory) {
   if (static_cast<double>(needed) <= 0.75 * static_cast<double>(memory)) return {};
   return fmt::format(
-      "the math needs about {}, more than three quarters of this machine's {}; take less data, fewer workers or a smaller model",
+      "the math needs about {}, more than three quarters of this machine's {}; use less data, fewer workers or a smaller model",
       readable_bytes(static_cast<double>(needed)), readable_bytes(static_cast<double>(memory)));
 }
 

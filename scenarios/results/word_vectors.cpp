@@ -45,7 +45,7 @@ std::size_t word_number(const WordVectors& vectors, std::string_view word) {
   if (const auto at = std::find(words.begin(), words.end(), word); at != words.end()) return static_cast<std::size_t>(at - words.begin());
   const std::string near = nearest_name(word, words);
   throw DataError(fmt::format("the vocabulary of {} words has no {}; {}", words.size(), in_quotes(word),
-                              near.empty() ? "take a word of vocabulary.txt" : fmt::format("did you mean {}?", in_quotes(near))));
+                              near.empty() ? "use a word of vocabulary.txt" : fmt::format("did you mean {}?", in_quotes(near))));
 }
 
 std::vector<Neighbour> nearest_words(const WordVectors& vectors, std::size_t word, std::size_t count) {

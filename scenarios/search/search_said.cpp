@@ -78,7 +78,7 @@ std::optional<double> lead(const ComparedPoint& point) {
 }
 
 /// "no difference", or "too few seeds to tell" if that holds anywhere.
-std::string untold(const CrossoverGroup& group) {
+std::string uncertain_words(const CrossoverGroup& group) {
   const auto open = [](const ComparedPoint& point) { return point.verdict.anybody && !point.verdict.open.empty(); };
   return std::ranges::any_of(group.points, open) ? too_few_seeds : no_difference;
 }
@@ -91,7 +91,7 @@ std::string narrow_text(const CrossoverGroup& group) {
 }
 
 /// By how much, and in how many of the values a test says so.
-std::string how_certain(const SearchOutcome& outcome, const CrossoverGroup& group, std::size_t told) {
+std::string how_certain(const SearchOutcome& outcome, const CrossoverGroup& group, std::size_t certain) {
   const Winner winner = group.points.front().winner;
   const ComparedPoint *least = nullptr, *most = nullptr;
   bool missed = false;
@@ -105,12 +105,12 @@ std::string how_certain(const SearchOutcome& outcome, const CrossoverGroup& grou
   if (least && most)
     text += fmt::format(", by {} (at {}) to {} (at {})", readable_share(*lead(*least)), least->at.label, readable_share(*lead(*most)),
                         most->at.label);
-  if (told < group.points.size() && group.points.front().verdict.one_run)
+  if (certain < group.points.size() && group.points.front().verdict.one_run)
     text += "; one run of each: " + chance_words();
-  else if (told == 0)
-    text += fmt::format("; {} at every value", untold(group));
-  else if (told < group.points.size())
-    text += fmt::format("; it is better at {} of {} values, elsewhere: {}", told, group.points.size(), untold(group));
+  else if (certain == 0)
+    text += fmt::format("; {} at every value", uncertain_words(group));
+  else if (certain < group.points.size())
+    text += fmt::format("; it is better at {} of {} values, elsewhere: {}", certain, group.points.size(), uncertain_words(group));
   text += narrow_text(group);
   if (missed)
     text += fmt::format("; {} has none in some repeats", outcome.name_of(winner == Winner::first ? Winner::second : Winner::first));
@@ -124,14 +124,14 @@ Said one_winner(const SearchOutcome& outcome, const CrossoverGroup& group) {
   const Winner winner = group.points.front().winner;
   if (winner == Winner::neither)
     return {fmt::format("neither {} nor {} is better in ", outcome.between[0], outcome.between[1]), metric, " anywhere " + where, along};
-  const auto told = static_cast<std::size_t>(
+  const auto certain = static_cast<std::size_t>(
       std::ranges::count_if(group.points, [](const ComparedPoint& point) { return point.better() == point.winner; }));
   return {SaidName{outcome.name_of(winner)},
-          told == group.points.size() ? " has the better " : " is ahead in ",
+          certain == group.points.size() ? " has the better " : " is ahead in ",
           metric,
           " everywhere " + where,
           along,
-          how_certain(outcome, group, told)};
+          how_certain(outcome, group, certain)};
 }
 
 Said winners(const SearchOutcome& outcome, const CrossoverGroup& group) {

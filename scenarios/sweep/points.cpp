@@ -13,7 +13,7 @@ std::vector<SweepGroup> groups_of(const Sweep& sweep) {
   for (const Axis& axis : sweep.axes) {
     count *= axis.values.size();
     if (count * static_cast<std::size_t>(sweep.repeats) > most_points)
-      throw ScenarioErrors(sweep.places->problem(whole_file, "axes", "make more than a million points; take fewer values"));
+      throw ScenarioErrors(sweep.places->problem(whole_file, "axes", "make more than a million points; use fewer values"));
   }
   std::vector<SweepGroup> groups(count);
   for (std::size_t g = 0; g < count; ++g) {

@@ -180,7 +180,7 @@ std::vector<std::string> read_range(Section range) {
     if (logarithmic && !(from->value > 0 && to->value > 0)) return refuse("scale", "log needs a range above 0");
     values = spread(from->value, to->value, static_cast<std::size_t>(*steps), logarithmic, from->bits ? bits_per_byte : 1);
   }
-  if (values.size() > most_values) return refuse("from", "gives more than 10,000 values; take larger steps");
+  if (values.size() > most_values) return refuse("from", "gives more than 10,000 values; use larger steps");
   std::vector<std::string> texts;
   for (const double value : values) {
     std::string text = text_of(whole ? std::round(value) : value, *from);

@@ -93,7 +93,7 @@ class SweepPlan {
   std::vector<std::map<std::int64_t, std::vector<SummaryField>>> finished_;
 };
 
-/// Of every value of each axis, beside the first values of the other axes.
+/// Of every value of each axis, with the first values of the other axes.
 bool timing_without_chance(const Sweep& sweep, const PointReader& reader, const std::vector<SweepGroup>& groups) {
   std::size_t stride = groups.size();
   for (const Axis& axis : sweep.axes) {

@@ -185,7 +185,7 @@ TEST_CASE("run.json has the facts of the execution") {
 TEST_CASE("more than three quarters of the machine's memory is warned of") {
   CHECK(memory_warning(750, 1000).empty());
   CHECK(memory_warning(751'000'000, 1'000'000'000) ==
-        "the math needs about 751 MB, more than three quarters of this machine's 1 GB; take less data, fewer workers or a smaller model");
+        "the math needs about 751 MB, more than three quarters of this machine's 1 GB; use less data, fewer workers or a smaller model");
 }
 
 TEST_CASE("a run of the timing alone lacks only the results of the gradients") {

@@ -207,6 +207,11 @@ TEST_CASE("names of a search's metrics, and ticks in the unit of the range") {
   CHECK(metric_title("time_to_target_s") == "time to target");
   CHECK(metric_title("time_to_0.8_s") == "time to 0.8");
   CHECK(metric_title("simulated_seconds") == "simulated time");
+  const SaidSetting workers{"cluster.workers[0].count", "4"};
+  CHECK(page_sentence({workers, " has the least ", SaidMetric{"time_to_target_s"}, ": ",
+                       SaidValue{statistics_of(Values{9, 11}), 2, metric_text("time_to_target_s")}}) ==
+        "Workers 4 has the least time to target: 10 s \u00b1 12.7 s (2 of 2).");
+  CHECK(page_sentence({SaidName{"asgd"}, " wins at ", workers}) == "asgd wins at workers 4.");
   const LabelNumbers bits = numbers_of_labels({"1Mbps", "500kbps", "auto"});
   CHECK(bits.numbers == std::vector<std::optional<double>>{1e6, 5e5, std::nullopt});
   CHECK(bits.text(2.5e6) == "2.5 Mbit/s");
