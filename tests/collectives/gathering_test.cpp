@@ -232,41 +232,4 @@ TEST_CASE("the cheapest of each operation has the least seconds of its algorithm
   }
 }
 
-// NCCL 2.8, src/graph/tuning.cc: base + (p - 1) steps, and n (p - 1) / p over the share of the bus that a protocol has: of Simple all, of
-// LL a third in one host, a quarter over hosts. Over m hosts of g, m - 1 of the steps are between hosts; each rank there has a link of its
-// own.
-TEST_CASE("NCCL's ring gathers and scatters in half of an all-reduce's steps") {
-  struct Latencies {
-    const char* protocol;
-    double base, inside, between, one_host, hosts;  // us; shares
-  };
-  for (const Latencies& its : {Latencies{"LL", 3.6, 0.47, 2.7, 1.0 / 3, 1.0 / 4}, Latencies{"Simple", 8.4, 3.4, 9.6, 1, 1}}) {
-    for (const CollectiveKind kind : {gather, scatter}) {
-      const CollectiveEntry& entry = algorithms_of(kind).at("nccl");
-      const Parameters parameters = complete(
-          entry.parameters, {{"version", std::string("2.8")}, {"protocol", std::string(its.protocol)}, {"algorithm", std::string("tree")}});
-      for (const double n : {4096.0, 16.0 * (1 << 20)}) {
-        for (const std::size_t p : {2u, 8u}) {
-          CAPTURE(its.protocol);
-          CAPTURE(n);
-          CAPTURE(p);
-          const auto ranks = static_cast<double>(p);
-          const double added = kind == scatter ? (ranks - 1) / ranks * n * gamma : 0;
-          const UniformLinks links{uniform.alpha, uniform.beta, gamma, uniform.alpha, uniform.beta};
-          CollectiveShape one{p, 0, std::vector<std::uint32_t>(p)}, spread{p, 0, {}};
-          const double on_one = 1e-6 * its.base + (ranks - 1) * (1e-6 * its.inside + links.intra_alpha) +
-                                (ranks - 1) / ranks * n / its.one_host * links.intra_beta + added;
-          check_near(entry.seconds(n, one, links, parameters), on_one, 1e-9);
-          World world(equal_hosts(p, 1, 0, nic));
-          const auto schedule = entry.make(static_cast<std::uint64_t>(n), spread, links, parameters);
-          const double on_many =
-              1e-6 * its.base + (ranks - 1) * (1e-6 * its.between + links.alpha) + (ranks - 1) / ranks * n / its.hosts * links.beta + added;
-          if (std::string(its.protocol) == "LL") check_near(world.stepwise(*schedule, costs), on_many, 0.001);
-          check_near(world.stepwise(*schedule, costs), entry.seconds(n, spread, links, parameters), 0.001);
-        }
-      }
-    }
-  }
-}
-
 }  // namespace gathering_test
