@@ -34,7 +34,7 @@ void take_images(Dataset& data, ReadImages train, ReadImages test, Normalization
 struct ImageSizes {
   std::size_t sample, train, test, train_taken, test_taken, beside;
 };
-/// Bytes beside the images taken, at most. Where only some of a half are taken they are copied, one half after the other.
+/// Bytes at most besides the images kept. Where only some of a half are taken they are copied, one half after the other.
 std::size_t bytes_while_read(const ImageSizes& images);
 
 /// The parameters `normalize`, `train_limit` and `test_limit` of an image set.

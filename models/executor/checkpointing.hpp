@@ -21,7 +21,7 @@ struct CheckpointNote {
     reached,   // the saved version: computing starts again
     replaced,  // an earlier run's will be replaced
     written,
-    failed,  // could not be written; the run goes on
+    failed,  // could not be written; the run continues
   } what;
   std::uint64_t version = 0, bytes = 0;
   double seconds = 0;   // of writing

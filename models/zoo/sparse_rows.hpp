@@ -79,7 +79,7 @@ class SparseRows {
   friend class GradientRows;
   static constexpr std::size_t sum_count = 1, most_written = 2, most_terms = 3, trailer = 4;
 
-  /// Reserves space for terms beside this many dense rows and as many sources; false: it does not fit.
+  /// Reserves space for terms besides this many dense rows and as many sources; false: it does not fit.
   bool reserve(std::size_t rows, std::size_t terms) {
     if (2 * rows * stride_ + 4 * terms > rows_ * stride_) return false;
     set(trailer_ + most_written, static_cast<std::uint32_t>(rows));
@@ -157,7 +157,7 @@ class GradientRows {
 
   /// Whether rows can be given as terms. A row is either always given so, or always dense.
   bool in_terms() const { return in_terms_; }
-  /// The values beside a dense row that terms of other rows scale. The caller that adds the first such term fills them in.
+  /// The values that terms of other rows scale, next to a dense row. The caller that adds the first such term fills them in.
   float* source(const GradientRow& of) { return into_.sources + of.slot * into_.stride; }
   /// The next term of `row`, after its earlier ones; the caller fills in its factor at the end of `factors`.
   void add_term(std::size_t row, const GradientRow& source) {

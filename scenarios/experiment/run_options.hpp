@@ -23,7 +23,7 @@ struct CheckpointRequest {
   std::function<void(const CheckpointNote&)> tell;  // may be empty
 };
 
-/// Which values a run leaves in the store for others to go on from (stored_trajectory.hpp).
+/// Which values a run leaves in the store for others to continue from (stored_trajectory.hpp).
 struct SavingRule {
   double share = 0.01;   // of the math's time that saving may take, about
   double growth = 1.25;  // a version is saved when it is at least this factor times the last saved one

@@ -1,8 +1,8 @@
 // Connects a run to the trajectory store: known evaluations, values from which training resumes, and values saved for other runs.
 //
-// A run's values at a version (its weights, and all that is live beside them: momentum, older weights that gradients in flight refer to)
-// are a place from which every run that began alike goes on. Such places are saved at intervals and at the end; which ones only affects the
-// cost of later runs, never their results.
+// A run's values at a version (its weights, and all that is live besides them: momentum, older weights that gradients in flight refer
+// to) are a place from which every run with the same beginning continues. Such places are saved at intervals and at the end; which ones
+// only affects the cost of later runs, never their results.
 #pragma once
 #include <deque>
 #include <map>
@@ -66,7 +66,7 @@ class KnownEvaluations final : public Evaluator {
 /// Decides which versions are saved. Estimates times from counts, so that the choice does not depend on the machine's load.
 class SavePoints {
  public:
-  /// `sample_flops`: of the gradient of one sample. `from`: the version that training goes on from.
+  /// `sample_flops`: of the gradient of one sample. `from`: the version that training continues from.
   SavePoints(Executor& executor, Lineage& lineage, StoredValues& values, const SavingRule& rule, double sample_flops, std::uint64_t from);
   void published(const Handle& weights, std::uint64_t version);
   void stopped(const Handle& weights, std::uint64_t version);
@@ -74,7 +74,7 @@ class SavePoints {
  private:
   struct Point {
     std::uint64_t version;
-    std::vector<Key> keys;  // of all values that are needed to go on from there
+    std::vector<Key> keys;  // of all values that are needed to continue from there
   };
   double seconds_of_math() const;
   double seconds_of_saving(std::size_t values) const;
@@ -99,7 +99,7 @@ class SavePoints {
 /// Asks another evaluator only for evaluations that the store lacks, and stores them.
 class StoringEvaluator final : public Evaluator {
  public:
-  /// Up to `known_version` the store has values to go on from: until then nothing is evaluated for the sake of a short lineage.
+  /// Up to `known_version` the store has values to continue from: until then nothing is evaluated for the sake of a short lineage.
   StoringEvaluator(TrajectoryStore& store, Executor& math, const Lineage& lineage, SavePoints& points, std::size_t train_subset,
                    std::uint64_t known_version)
       : store_(store), math_(math), lineage_(lineage), points_(points), train_subset_(train_subset), known_version_(known_version) {}

@@ -1,5 +1,5 @@
 // Results of earlier runs about weights, by their lineage key: the math of a trajectory depends on the order of its updates only, so that
-// runs which apply the same updates in the same order share it, and runs that begin alike share their beginning.
+// runs which apply the same updates in the same order share it, and runs with the same beginning share it.
 #pragma once
 #include <cstdint>
 #include <optional>

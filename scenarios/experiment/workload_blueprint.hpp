@@ -41,7 +41,7 @@ struct WorkloadBlueprint {
   std::vector<std::string> notes;      // sentences for the user, of `check` and of `run`
   CostTable cost;                      // of the model, or of the cost model; no layers if only bytes are given
   std::uint64_t model_bytes = 0;       // on the wire
-  std::uint64_t statistics_bytes = 0;  // of running statistics beside each gradient or model; 0: they do not travel
+  std::uint64_t statistics_bytes = 0;  // of running statistics sent with each gradient or model; 0: they are not sent
 
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   WorkloadBlueprint(const Scenario& scenario, const std::string& kernel_set);

@@ -66,7 +66,7 @@ struct JitterEvery {
 struct LoaderSpec {
   double per_sample = 0;  // seconds of one loader process
   std::int64_t workers = 1, prefetch = 2;
-  double start = 0, hand_over = 0;  // seconds: to start one process, each epoch; for the worker to take a batch
+  double start = 0, hand_over = 0;  // seconds: to start one process, each epoch; for the worker to receive a batch
   bool operator==(const LoaderSpec&) const = default;
 };
 
@@ -312,7 +312,7 @@ struct WorkloadSpec {
   bool reshuffle = true;
   AugmentSpec augment;
   bool fuse = true;                  // gradients at the same weights that are averaged are evaluated as one batch
-  bool exchange_statistics = false;  // batch norm's running statistics travel beside gradients and weights, and are averaged
+  bool exchange_statistics = false;  // batch norm's running statistics are sent with gradients and weights, and averaged
   CostSpec cost;
   double serial_per_epoch = 0;  // seconds for which all workers pause at the end of an epoch
   NumberFormat precision = NumberFormat::fp32;

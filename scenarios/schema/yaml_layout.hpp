@@ -16,7 +16,7 @@ struct LayoutLine {
   int line = 1, indent = 0;
   bool behind_dash = false;
   bool open = false;   // item or key: what belongs to it stands below, or behind the dash
-  bool plain = false;  // ends in a text without quotes, which may go on below
+  bool plain = false;  // ends in a text without quotes, which may continue below
   std::string text;    // the key, or the first word
 };
 

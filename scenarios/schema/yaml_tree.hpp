@@ -17,7 +17,7 @@ struct YamlLimits {
 };
 
 /// `text` as one YAML document. Aliases are expanded. Problems of form (duplicate keys, tags, merge keys) are added to `problems`,
-/// each at its place, and reading goes on; after one that ends reading (syntax, limits, no document, several documents) nothing
+/// each at its place, and reading continues; after one that ends reading (syntax, limits, no document, several documents) nothing
 /// is returned. Never throws on bad text.
 std::optional<YamlNode> parse_yaml(std::string_view text, int source, Problems& problems);
 

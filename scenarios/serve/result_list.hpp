@@ -16,7 +16,7 @@ namespace straggler {
 /// `samples_per_second`, `time_to_target_s`, `target_accuracy`, `final_test_accuracy`, as in summary.json.
 nlohmann::ordered_json list_results(const std::filesystem::path& root);
 
-/// Runs below `root` that go on now: `name`, and `rows` of their live.csv as arrays of numbers (LiveProgress), at most 2,000; null where
+/// Runs in progress below `root`: `name`, and `rows` of their live.csv as arrays of numbers (LiveProgress), at most 2,000; null where
 /// there is no accuracy.
 nlohmann::ordered_json list_running(const std::filesystem::path& root);
 

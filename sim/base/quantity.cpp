@@ -57,20 +57,6 @@ std::span<const Unit> table(Dimension dimension) {
   throw std::logic_error("no such dimension");
 }
 
-const char* noun(Dimension dimension) {
-  switch (dimension) {
-    case Dimension::time:
-      return "a time";
-    case Dimension::bytes:
-      return "a size";
-    case Dimension::rate:
-      return "a rate";
-    case Dimension::compute:
-      return "a compute rate";
-  }
-  throw std::logic_error("no such dimension");
-}
-
 /// The unit of this name; null if there is none. "us" is also written with the micro sign or with the Greek letter.
 const Unit* find_unit(std::string_view name, Dimension dimension) {
   if (dimension == Dimension::time && (name == "\xC2\xB5s" || name == "\xCE\xBCs")) name = "us";
@@ -240,6 +226,20 @@ std::string plain(const Digits& d) {
 
 }  // namespace
 
+const char* noun_of(Dimension dimension) {
+  switch (dimension) {
+    case Dimension::time:
+      return "a time";
+    case Dimension::bytes:
+      return "a size";
+    case Dimension::rate:
+      return "a rate";
+    case Dimension::compute:
+      return "a compute rate";
+  }
+  throw std::logic_error("no such dimension");
+}
+
 std::vector<std::string> units_of(Dimension dimension) {
   std::vector<std::string> names;
   for (const Unit& unit : table(dimension)) names.emplace_back(unit.name);
@@ -250,19 +250,19 @@ double parse_quantity(std::string_view raw, Dimension dimension) {
   const std::string_view text = trimmed(raw, blanks);
   const Decimal decimal = scan_decimal(text);
   const std::string_view number = text.substr(0, decimal.length), unit = trimmed(text.substr(decimal.length), blanks);
-  if (decimal.length == 0) refuse_not_a_number(text, "write " + std::string(noun(dimension)) + " such as " + offers("10", dimension));
+  if (decimal.length == 0) refuse_not_a_number(text, "write " + std::string(noun_of(dimension)) + " such as " + offers("10", dimension));
   if (unit.empty()) {
     const std::string_view shown = decimal.negative || number.size() > 20 ? "10" : number;
     throw std::invalid_argument(std::string(number.substr(0, 60)) + " has no unit; write " + offers(shown, dimension));
   }
   if (const Unit* const known = find_unit(unit, dimension)) {
     if (decimal.negative && !all_zero(decimal.mantissa))
-      throw std::invalid_argument(in_quotes(text) + " is negative; write " + noun(dimension) + " of 0 or more");
+      throw std::invalid_argument(in_quotes(text) + " is negative; write " + noun_of(dimension) + " of 0 or more");
     return value_of(decimal, known->exponent, known->factor, text);
   }
   const std::string meant = meant_unit(unit, dimension);
   throw std::invalid_argument(in_quotes(text) + " has an unknown unit " + in_quotes(unit) +
-                              (meant.empty() ? ";" : "; did you mean '" + meant + "'?") + " units of " + noun(dimension) + ": " +
+                              (meant.empty() ? ";" : "; did you mean '" + meant + "'?") + " units of " + noun_of(dimension) + ": " +
                               joined(units_of(dimension)));
 }
 

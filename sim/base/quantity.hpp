@@ -10,6 +10,8 @@ namespace straggler {
 /// The dimension of a unit. SI inside: seconds, bytes, bytes per second, floating-point operations per second.
 enum class Dimension { time, bytes, rate, compute };
 
+/// "a time", "a size", "a rate", "a compute rate".
+const char* noun_of(Dimension dimension);
 /// The units a dimension may be written in, in the order in which messages offer them.
 std::vector<std::string> units_of(Dimension dimension);
 

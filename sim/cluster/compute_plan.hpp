@@ -15,7 +15,7 @@ struct ComputeClass {
   double load_seconds_per_sample = 0;    // of one loader process; 0: batches are there at once
   std::uint32_t loaders = 1, prefetch = 2;  // 0 loaders: the worker prepares its batches itself, when it needs them
   Time loader_start;                        // of each process, one after another, when an epoch begins
-  Time hand_over;                           // the worker's own time to take a batch from a process
+  Time hand_over;                           // the worker's own time to receive a batch from a process
   double copy_seconds_per_sample = 0;       // host to device
 };
 

@@ -20,7 +20,7 @@ struct Nic {
   bool operator==(const Nic&) const = default;
 };
 
-/// What decides between routes beside latency, hops and names. Kinds whose routes follow from these alone state it for their files.
+/// What decides between routes besides latency, hops and names. Kinds whose routes follow from these alone state it for their files.
 struct RouteRule {
   std::optional<std::int64_t> cost;   // counts instead of the latency; a link without one costs nothing where others have one
   std::optional<std::int64_t> order;  // of equal routes the one with the lowest, then name:up before name:down, then those without

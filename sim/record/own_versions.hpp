@@ -68,7 +68,7 @@ class OwnVersions {
     Weights weights;
     Rank holder;
   };
-  /// For the latest free-running version, in rank order: of all workers that are in; if none is in, of those that left last.
+  /// For the latest free-running version, in rank order: of all members; if there is none, of the last ones to leave.
   std::vector<Part> parts() const;
   /// The same without the holders.
   std::vector<Weights> counted() const;

@@ -76,7 +76,7 @@ enum class Outcome : std::uint8_t {
   overloaded,        // more messages arrive at a mailbox than its owner handles
 };
 const char* name_of(Outcome outcome);
-/// The run could not go on: a fault ended it, or an overload.
+/// The run could not continue: a fault ended it, or an overload.
 constexpr bool cannot_go_on(Outcome outcome) { return outcome >= Outcome::aborted; }
 /// The run came to its stop, so its results are those of all of its work.
 constexpr bool is_finished(Outcome outcome) { return outcome == Outcome::completed || outcome == Outcome::target_reached; }

@@ -25,7 +25,7 @@ std::string readable_amount(double value, std::optional<Dimension> dimension);
 double unit_factor(std::string_view unit);
 /// The dimension of a known unit; none: "%", and "".
 std::optional<Dimension> unit_dimension(std::string_view unit);
-/// "a time", "a size", "a rate", "a compute rate", "a plain number".
-std::string noun_of(std::optional<Dimension> dimension);
+/// Of none: "a plain number".
+const char* noun_of(std::optional<Dimension> dimension);
 
 }  // namespace straggler

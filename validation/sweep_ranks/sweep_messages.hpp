@@ -37,7 +37,7 @@ enum class Talk : std::uint8_t {
   broken,     // the rank's own error
   interrupt,  // this rank was asked to end the sweep
   alive,      // both ways, every second or so
-  bye,        // it works no more, and waits to be told to leave
+  bye,        // it has finished, and waits for `leave`
 };
 
 /// How a rank works.
