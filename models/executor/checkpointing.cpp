@@ -42,9 +42,7 @@ void Checkpointing::check_identity(const CheckpointIdentity& saved) const {
     fail(fmt::format("was computed by the kernel set '{}', this would be by '{}', whose sums differ; add --kernels {}", saved.kernels,
                      own.kernels, saved.kernels));
   if (saved.scenario != own.scenario)
-    fail(
-        "is of another scenario, of another --replay, or of other code of a scheme; continue with the same one, or leave out --resume to "
-        "start again");
+    fail("belongs to a different scenario, --replay or scheme code; continue with the same one, or leave out --resume to start again");
   if (saved.root != own.root) fail("was made with other data, which have changed since; leave out --resume to start again");
   if (saved.build != own.build)
     fail(fmt::format(

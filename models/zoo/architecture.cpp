@@ -84,7 +84,7 @@ LayerIndex ArchitectureBuilder::linear(LayerIndex from, const LayerName& name, s
 
 LayerIndex ArchitectureBuilder::embedding(LayerIndex from, const LayerName& name, std::size_t rows, std::size_t channels) {
   const Shape in = shape(from), out{channels, in.height, in.width};
-  if (in.channels != 1) refuse(name.layer, text(in) + " are no tokens; give one channel");
+  if (in.channels != 1) refuse(name.layer, text(in) + " is not a token input; use one channel");
   return append({LayerKind::embedding, name.layer, {from}, in, out, {}, 1, weight_and_bias(name.tensors, {rows, channels}, 0)});
 }
 
@@ -95,7 +95,7 @@ LayerIndex ArchitectureBuilder::same_shape(LayerKind kind, LayerIndex from, cons
 
 LayerIndex ArchitectureBuilder::dropout(LayerIndex from, double rate) {
   if (!(rate >= 0 && rate < 1))
-    refuse(name_after(from, "dropout"), "drops a share of " + std::to_string(rate) + "; choose one from 0 to below 1");
+    refuse(name_after(from, "dropout"), "drop rate " + std::to_string(rate) + " is out of range; use 0 <= rate < 1");
   const LayerIndex made = same_shape(LayerKind::dropout, from, "dropout");
   made_.layers[made].dropout_rate = rate;
   return made;
@@ -125,7 +125,8 @@ LayerIndex ArchitectureBuilder::global_average_pool(LayerIndex from) {
 LayerIndex ArchitectureBuilder::add(const std::vector<LayerIndex>& from) {
   const Shape in = shape(from.at(0));
   for (const LayerIndex each : from)
-    if (shape(each) != in) refuse(name_after(from[0], "add"), text(in) + " and " + text(shape(each)) + " do not add; make them alike");
+    if (shape(each) != in)
+      refuse(name_after(from[0], "add"), text(in) + " and " + text(shape(each)) + " have different shapes; add needs equal shapes");
   return append({LayerKind::add, name_after(from[0], "add"), from, in, in, {}, 1, {}});
 }
 
@@ -154,7 +155,7 @@ LayerIndex ArchitectureBuilder::first_place(LayerIndex from) {
 LayerIndex ArchitectureBuilder::attention_scores(LayerIndex queries, LayerIndex keys, const std::string& name, std::size_t heads) {
   const Shape in = shape(queries), other = shape(keys);
   if (in.width != 1 || other.width != 1 || in.channels != other.channels)
-    refuse(name, text(in) + " and " + text(other) + " are no queries and keys; give two sequences of equal width");
+    refuse(name, text(in) + " and " + text(other) + " are not matching queries and keys; give two sequences of equal width");
   if (heads == 0 || in.channels % heads != 0)
     refuse(name, std::to_string(in.channels) + " features do not split into " + std::to_string(heads) + " heads; choose a divisor");
   return append({LayerKind::attention_scores, name, {queries, keys}, in, {heads, in.height, other.height}, {}, heads, {}});

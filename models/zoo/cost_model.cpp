@@ -10,7 +10,7 @@ namespace {
 
 constexpr double float_bytes = sizeof(float);
 
-/// FLOPs of one sample, forward; the additions of biases are not counted.
+/// Of one sample, forward; half its FLOPs. The additions of biases are not counted.
 double multiply_adds(const LayerSpec& layer) {
   const double outputs = static_cast<double>(layer.out.size());
   switch (layer.kind) {

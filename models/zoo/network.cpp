@@ -100,7 +100,7 @@ const NetworkEngine& choose_engine(const Architecture& architecture, const Model
   if (engine != "auto") {
     const NetworkEngine& asked = engines.at(engine);  // throws on an unknown name
     if (!asked.computes(architecture, setting))
-      throw std::invalid_argument("the engine '" + engine + "' does not compute all layers of this network with these kernels; take auto");
+      throw std::invalid_argument("the engine '" + engine + "' does not compute all layers of this network with these kernels; use auto");
     return asked;
   }
   // `panels` fills its lanes with samples for any layer, which is faster than oneDNN except where Winograd's algorithm saves

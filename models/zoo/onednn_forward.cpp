@@ -24,7 +24,7 @@ void set_factors(const Maps& maps, const float* weight, const float* bias, const
 }
 
 /// The batch's mean and unbiased variance, times Σ scale, into the tail of the gradient.
-void tell_statistics(const Maps& maps, const NormNumbers& numbers, const Call& call, float* mean) {
+void write_statistics(const Maps& maps, const NormNumbers& numbers, const Call& call, float* mean) {
   const double count = static_cast<double>(maps.rows) * static_cast<double>(maps.places);
   const double unbiased = count / std::max(1.0, count - 1);
   float* const variance = mean + maps.channels;
@@ -174,7 +174,7 @@ void Planner::statistics(LayerIndex layer) {
       const NormNumbers own(plan.at(numbers, call), maps.padded());
       kernels.statistics(maps, plan.at(x, call), reinterpret_cast<double*>(plan.at(sums, call)), own.mean, own.variance);
       set_factors(maps, plan.at(weight, call), plan.at(shift, call), own);
-      tell_statistics(maps, own, call, call.gradient + running);
+      write_statistics(maps, own, call, call.gradient + running);
     });
     return;
   }

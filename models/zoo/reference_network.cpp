@@ -84,7 +84,7 @@ std::string ReferenceNetwork<Scalar>::lacks(const Architecture& architecture) {
   std::vector<bool> used(layers.size(), false);
   used.back() = true;
   for (std::size_t l = layers.size(); l-- > 0;) {
-    if (!computed(layers[l].kind)) return "the layer '" + layers[l].name + "' is of a kind that costs, but is not computed";
+    if (!computed(layers[l].kind)) return "the layer '" + layers[l].name + "' is cost-only and cannot be trained";
     if (!used[l]) return "the layer '" + layers[l].name + "' feeds nothing; the loss looks at the last layer only";
     for (const LayerIndex input : layers[l].inputs) {
       if (input == network_input) continue;

@@ -162,7 +162,7 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
   if (compression && compression->gathered && spec.algorithm != "auto" && spec.algorithm != "ring")
     throw_error(scenario, "cluster.network.collective.algorithm",
                 "messages compressed by " + compressor->name + " are gathered around a ring, not reduced by " + spec.algorithm +
-                    "; take auto or ring, or training.compression: none");
+                    "; use auto or ring, or training.compression: none");
   if (spec.algorithm != "auto") {
     all_reduce = &Registry<CollectiveEntry>::instance().at(spec.algorithm);
     if (const std::string lacks = all_reduce->unfit(shape); !lacks.empty())

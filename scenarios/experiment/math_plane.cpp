@@ -21,7 +21,7 @@ void check_sizes(const Scenario& scenario, const DataInfo& expected, const DataI
     throw_error(scenario, "workload.data", files_changed);
 }
 
-/// Where nothing else wants the initial weights evaluated they are for this only if the loss could be that much worse: drawn weights
+/// Evaluate the initial weights for this warning alone only if the final loss is suspicious, that much worse than a guess: drawn weights
 /// guess, and guessing one of two classes costs ln 2.
 constexpr double suspicious_loss = far_worse * std::numbers::ln2;
 

@@ -138,11 +138,12 @@ std::vector<Rank> read_makers(const std::filesystem::path& file, Rank workers, b
 Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario, const Blueprint& blueprint, const ContentOf& content) {
   const std::filesystem::path file = folder / "choices.csv", described = folder / "scenario.yaml";
   FileLines choices(file);
-  if (!choices.opened()) throw DataError(file.string() + ": cannot be read; --replay takes the result folder of an earlier run");
+  if (!choices.opened()) throw DataError(file.string() + ": cannot be read; --replay needs the result folder of an earlier run");
   const Scenario earlier = read_scenario(described);
   const auto refuse_if_other = [&](const std::string& what) {
     if (!what.empty())
-      throw DataError(described.string() + ": is of another scenario: its " + what + " differs; replay the scenario that was run");
+      throw DataError(described.string() + ": was recorded with a different scenario (its " + what +
+                      " differs); use the scenario of that run");
   };
   refuse_if_other(difference(earlier, scenario));
   const std::string kernels(blueprint.kernels->name);

@@ -10,7 +10,7 @@ namespace {
 // Rough costs on a current core (measured: 7e-12 s an operation in a fused batch of an MLP, 5e-9 s a byte that goes through SQLite to a
 // file): only ratios matter, and those within a factor of a few.
 constexpr double node_seconds = 1e-6, flop_seconds = 6e-12, value_seconds = 2e-5, byte_seconds = 6e-9;
-/// All that a run saves may take this many times the share that one save may.
+/// Bound on all saves of a run, as a multiple of one save's share.
 constexpr double end_share = 2;
 /// Unevaluated nodes of some 300 bytes each that a run may gather on its way to values that are known.
 constexpr std::size_t most_pending = 300'000;

@@ -17,10 +17,20 @@ std::string below_each_other(const std::vector<Problem>& problems) {
   for (const Problem& problem : problems) all += (all.empty() ? "" : "\n") + problem.line();
   return all;
 }
+
+/// The first "; " outside of quotes, which hold what a user wrote; npos: there is none.
+std::size_t end_of_what(std::string_view text) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\'' && (quoted || i == 0 || text[i - 1] == ' ')) quoted = !quoted;
+    if (!quoted && text.substr(i).starts_with(between)) return i;
+  }
+  return quoted ? text.find(between) : std::string_view::npos;  // an apostrophe, not a quote
+}
 }  // namespace
 
 Problem::Problem(std::string_view text) {
-  const std::size_t end = text.find(between);
+  const std::size_t end = end_of_what(text);
   what = text.substr(0, end);
   if (end != std::string_view::npos) remedy = text.substr(end + between.size());
 }

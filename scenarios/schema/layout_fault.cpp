@@ -43,7 +43,7 @@ class LayoutJudge {
   /// A fault without words: it is none of those that can be named.
   std::optional<LayoutFault> take() {
     const LayoutLine& line = now();
-    if (goes_on()) return std::nullopt;
+    if (continues()) return std::nullopt;
     std::optional<LayoutLevel> left;
     while (!levels_.empty() && levels_.back().indent > line.indent) {
       left = levels_.back();
@@ -60,7 +60,7 @@ class LayoutJudge {
   }
 
   /// More of the text on the line before.
-  bool goes_on() const {
+  bool continues() const {
     if (at_ == 0 || now().kind != LayoutKind::value || levels_.empty()) return false;
     const LayoutLine& before = lines_[at_ - 1];
     return before.plain && !before.open &&

@@ -351,8 +351,9 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
   } else if (group == KindGroup::model && context.vocabulary.find(KindGroup::cost_model, kind.name) != nullptr) {
     context.problems.add(place, where,
                          in_quotes(kind.name) +
-                             " is only a list of layers and cannot learn; take it as workload.cost.model, for times and " +
-                             "bytes, beside a model that learns: " + joined(names()));
+                             " cannot be trained here; use it as workload.cost.model, for times and bytes, beside a trainable "
+                             "model: " +
+                             joined(names()));
   } else {
     context.problems.add(place, where, unknown_kind(group, name_of(group), kind.name, names()));
   }

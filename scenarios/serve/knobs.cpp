@@ -129,7 +129,7 @@ Parameters with_required(const std::vector<Parameter>& declared) {
   return given;
 }
 
-bool makes_no_sense(const Parameter& parameter, const Scenario& scenario, const SchemeEntry* scheme) {
+bool is_hidden(const Parameter& parameter, const Scenario& scenario, const SchemeEntry* scheme) {
   if (!is_offered(parameter.type)) return true;
   if (parameter.name == "on_failure") return scenario.cluster.faults.empty();
   return scheme && scheme->with_compression.contains(parameter.name) && scenario.training.compression.name == "none";
@@ -139,7 +139,7 @@ bool makes_no_sense(const Parameter& parameter, const Scenario& scenario, const 
 void add_parameters(std::vector<Knob>& knobs, const std::string& prefix, const std::vector<Parameter>& declared, const Kind& kind,
                     const Kind& base, const Scenario& scenario, const SchemeEntry* scheme) {
   for (const Parameter& parameter : declared) {
-    if (makes_no_sense(parameter, scenario, scheme)) continue;
+    if (is_hidden(parameter, scenario, scheme)) continue;
     const Parameters& given = kind.parameters;
     Knob knob{prefix + parameter.name, spoken(parameter.name), parameter.meaning, parameter.type};
     knob.is_set = given.has(parameter.name);

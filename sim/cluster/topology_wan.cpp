@@ -68,8 +68,8 @@ class Wan final : public SwitchedTopology {
   }
   Way between(std::size_t a, std::size_t b) const override { return a == b ? Way{} : Way{1, core_.latency}; }
 
-  /// Either only cards are cut; or the backbone is, and the cards of those on the other side than their half. The least of that has all of
-  /// one side's end points in one half and the narrowest ones that are missing, or too many, in the other.
+  /// A bisection cuts either cards only, or the backbone and the cards of end points that are not in their side's half. The least of the
+  /// latter has all of one side's end points in one half and the narrowest ones that are missing, or too many, in the other.
   Bisection bisection() const override {
     double least = nics_.halves();
     if (!split_) return {least, false};

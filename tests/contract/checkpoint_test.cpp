@@ -143,8 +143,8 @@ TEST_CASE("another run's checkpoint is refused with a reason") {
     return "";
   };
   const auto says = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
-  CHECK(says(refusal({"seed=8"}, saving(file, 0, true, 1)), "is of another scenario"));
-  CHECK(says(refusal({"training.stop.epochs=4"}, saving(file, 0, true, 1)), "is of another scenario"));
+  CHECK(says(refusal({"seed=8"}, saving(file, 0, true, 1)), "belongs to a different scenario"));
+  CHECK(says(refusal({"training.stop.epochs=4"}, saving(file, 0, true, 1)), "belongs to a different scenario"));
   RunOptions other = saving(file, 0, true, 1);
   other.checkpoint->build = "another one";
   CHECK(says(refusal({}, other), "was written by this one, this is another one"));

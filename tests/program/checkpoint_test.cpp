@@ -136,7 +136,7 @@ TEST_CASE("an interrupted run keeps its checkpoint; an unusable one gives one li
   CHECK(broken_off.code == 130);
   CHECK_MESSAGE(broken_off.err.find("r.checkpoint is kept: --resume continues from it") != std::string::npos, broken_off.err);
   REQUIRE(fs::exists(place.folder() / "r.checkpoint"));
-  refused(endless + " --resume --quiet --seed 6", "r.checkpoint: is of another scenario");
+  refused(endless + " --resume --quiet --seed 6", "r.checkpoint: belongs to a different scenario");
   refused(endless + " --resume --quiet --kernels generic", "; add --kernels ");
   const std::string bytes = place.read("r.checkpoint");
   place.write("r.checkpoint", bytes.substr(0, bytes.size() - 100));

@@ -17,6 +17,10 @@ TEST_CASE("the line of a problem has its source, its place, its path, the error 
   CHECK(places.problem(whole_file, {}, "is empty").line() == "file.yaml: is empty");
   CHECK(places.problem(Place{1, 1, 3}, "a.b", text).line() == "--set a.b=1: a.b: is 1; write 2; or 3");
   CHECK(Problem("is wrong; mend it").line() == "is wrong; mend it");
+  const Problem quoted("is 'a; b' of the workers' c; write 'd; e'");
+  CHECK(quoted.what == "is 'a; b' of the workers' c");
+  CHECK(quoted.remedy == "write 'd; e'");
+  CHECK(Problem("is 'open; write 2").remedy == "write 2");
   Problem more = places.problem(whole_file, "a", "is 1; write 2");
   more.add(", or 4");
   CHECK(more.line() == "file.yaml: a: is 1; write 2, or 4");

@@ -55,7 +55,7 @@ TEST_CASE("where: not, ranges, and one of several patterns") {
 TEST_CASE("conditions that cannot be meant") {
   CHECK(left("{batch: {from: 30, to: 20}}").find("claim.yaml:6:27: where.batch.to: leaves the range empty") == 0);
   CHECK(left("{batch: {above: 20, to: 20}}").find("where.batch.to: leaves the range empty") != std::string::npos);
-  CHECK(left("{batch: {from: 10, above: 20}}").find("where.batch.above: is there beside from; keep one of the two") != std::string::npos);
+  CHECK(left("{batch: {from: 10, above: 20}}").find("where.batch.above: cannot be combined with from; keep one") != std::string::npos);
   CHECK(left("{batch: {}}").find("where.batch: is an empty map; write a value of that column") != std::string::npos);
   CHECK(left("{batch: {form: 10}}").find("where.batch.form: unknown key 'form'; did you mean 'from'?") != std::string::npos);
   CHECK(left("{batch: {from: ten}}").find("where.batch.from: 'ten'") != std::string::npos);

@@ -154,7 +154,7 @@ TEST_CASE("the engine onednn in every set of kernels") {
 
 TEST_CASE("the engine onednn refuses what it cannot compute, in words") {
   const Architecture net = resnet_narrow({1, 1, 1}, 10);
-  CHECK_THROWS_WITH_AS(make_network(net, ModelSetting{select_kernels("generic")}, "onednn"), doctest::Contains("take auto"),
+  CHECK_THROWS_WITH_AS(make_network(net, ModelSetting{select_kernels("generic")}, "onednn"), doctest::Contains("use auto"),
                        std::invalid_argument);
   ArchitectureBuilder build({3, 4, 4});
   build.gelu(network_input);

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Valid as it is: `init | run -` (tests/program/init_test.cpp).
+/// Valid as it is: `init | run -` (tests/program/standard_input_test.cpp).
 constexpr const char* first_scenario = R"(# Which scheme reaches 85 % test accuracy first on your cluster? Change what stands here, then:
 #   straggler check FILE                                    explains it: workers, routes, bytes, memory
 #   straggler run FILE                                      runs it; results go to results/NAME

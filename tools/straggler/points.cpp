@@ -97,7 +97,7 @@ void adopt_folder(SweepState& state, const PlannedResults& now, const Common& co
   state.describe(now.description);
 }
 
-void say_how_it_went(const SweepProgress& progress, double wall_seconds, const Common& common) {
+void print_timing(const SweepProgress& progress, double wall_seconds, const Common& common) {
   if (common.quiet) return;
   if (progress.found > 0) print_text(stderr, "{} points were already finished\n", progress.found);
   print_text(stderr, "took {:.2f} s; {} of {} evaluations came from the store\n", wall_seconds, readable_count(progress.saved),

@@ -43,7 +43,7 @@ struct PlannedResults {
 void adopt_folder(SweepState& state, const PlannedResults& now, const Common& common);
 
 /// "took 1.20 s; 40 of 80 evaluations came from the store", on standard error.
-void say_how_it_went(const SweepProgress& progress, double wall_seconds, const Common& common);
+void print_timing(const SweepProgress& progress, double wall_seconds, const Common& common);
 
 /// Progress, on standard error.
 class PointsLine {

@@ -156,7 +156,7 @@ int execute_race(const std::vector<std::string>& given) {
   }
   for (const std::string& failure : outcome.failed_candidates) print_text(stderr, "counts as worst: {}\n", failure);
   for (const std::string& failure : outcome.failures) print_text(stderr, "failed, counts as missed: {}\n", failure);
-  say_how_it_went(pool.progress(), seconds, arguments.common());
+  print_timing(pool.progress(), seconds, arguments.common());
   if (outcome.interrupted) return Exit::interrupted;
   return outcome.failures.empty() ? Exit::done : Exit::cannot_go_on;
 }

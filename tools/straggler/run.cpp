@@ -43,7 +43,7 @@ po::options_description run_options() {
   add_scenario_options(add);
   add("trace", "also writes trace.json, which https://ui.perfetto.dev shows");
   add("keep", po::value<std::string>()->value_name("TABLES"),
-      "what to write beside summary and curve, which may be named, too, separated by commas: order (also choices.csv, which --replay "
+      "comma-separated tables to write besides summary and curve (always written): order (also choices.csv, which --replay "
       "reads), workers, links, staleness, page (report.html, which straggler report makes later, too); or all, or none (default: all)");
   add("replay", po::value<std::string>()->value_name("RUN_DIR"), "replays the choices of that run, and so its weights; times may differ");
   add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
@@ -176,7 +176,7 @@ class Run {
       if (const fs::path& file = options_.checkpoint->file;
           finish_checkpoint(file, record.outcome == Outcome::interrupted) && !common_.quiet)
         print_text(stderr, "{} is kept: --resume continues from it\n", file.string());
-    if (!common_.quiet) say_aside(record, recorder, wall_seconds);
+    if (!common_.quiet) print_warnings(record, recorder, wall_seconds);
     print_text("{}", run_report(scenario_, record, folder.out()));
     return exit_code(record.outcome);
   }
@@ -199,7 +199,7 @@ class Run {
     options_.data = &data_;
   }
 
-  static void say_aside(const RunRecord& record, const Recorder& recorder, double wall_seconds) {
+  static void print_warnings(const RunRecord& record, const Recorder& recorder, double wall_seconds) {
     for (const std::string& warning : record.warnings) print_text(stderr, "warning: {}\n", warning);
     if (const std::string note = recorder.trace_note(); !note.empty()) print_text(stderr, "note: {}\n", note);
     print_text(stderr, "took {:.2f} s, {} events\n", wall_seconds, record.events);

@@ -89,7 +89,7 @@ void remove_unfinished(const fs::path& folder, bool folder_was_there) {
   if (!folder_was_there) fs::remove(folder, ignored);  // if it is empty
 }
 
-/// Every file that a sweep or a search may leave beside its state, except maps.
+/// Every file that a sweep or a search may leave besides its state, except maps.
 bool is_table(const std::string& name) {
   static const std::regex tables("points\\.csv|groups\\.csv|find\\.csv|crossover\\.csv|report\\.html");
   return std::regex_match(name, tables);
@@ -211,7 +211,7 @@ class SweepCommand {
       line.clear();
       finish(state.description(), sweep.columns(), outcome);
     }
-    say_aside(outcome, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    print_warnings(outcome, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     if (outcome.interrupted) return Exit::interrupted;
     return outcome.failures.empty() ? Exit::done : Exit::cannot_go_on;
   }
@@ -291,10 +291,10 @@ class SweepCommand {
     remove_old_maps(out_, files);
   }
 
-  void say_aside(const SweepOutcome& outcome, double wall_seconds) const {
+  void print_warnings(const SweepOutcome& outcome, double wall_seconds) const {
     std::fflush(stdout);
     for (const std::string& failure : outcome.failures) print_text(stderr, "failed: {}\n", failure);
-    say_how_it_went(outcome.progress, wall_seconds, common_);
+    print_timing(outcome.progress, wall_seconds, common_);
   }
 
   const Arguments& arguments_;

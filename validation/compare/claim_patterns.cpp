@@ -40,8 +40,8 @@ Part<Condition> condition_part() {
 
 /// An empty range matches nothing, so it must be a mistake.
 void check_range(Section& section, const Condition& condition) {
-  if (condition.from && condition.above) section.problem("above", "is there beside from; keep one of the two");
-  if (condition.to && condition.below) section.problem("below", "is there beside to; keep one of the two");
+  if (condition.from && condition.above) section.problem("above", "cannot be combined with from; keep one");
+  if (condition.to && condition.below) section.problem("below", "cannot be combined with to; keep one");
   const std::optional<double> low = condition.from ? condition.from : condition.above;
   const std::optional<double> high = condition.to ? condition.to : condition.below;
   const bool closed = condition.from && condition.to;
