@@ -3,23 +3,27 @@
 #include <stdexcept>
 #include <utility>
 
-#include "models/zoo/convolution_choice.hpp"
 #include "models/zoo/network.hpp"
+#include "sim/base/choice_table.hpp"
 
 namespace straggler {
 namespace {
+
+constexpr ChoiceTable<ConvolutionRule> convolution_choice("convolution", {{ConvolutionRule::automatic, "auto"},
+                                                                          {ConvolutionRule::direct, "direct"},
+                                                                          {ConvolutionRule::winograd, "winograd"}});
 
 Shape image_of(const ImageNetwork& network, const DataInfo& data) {
   const std::vector<std::size_t>& shape = data.shape;
   if (shape.size() != 2 && shape.size() != 3)
     throw std::invalid_argument(network.name + " takes images, and the samples of this data set are vectors of " +
-                                std::to_string(data.features) + "; take a data set of images, or mlp");
+                                std::to_string(data.features) + "; use a data set of images, or mlp");
   const Shape image{shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape[shape.size() - 1]};
   const std::size_t least = network.least_side;
   if (image.height < least || image.width < least)
     throw std::invalid_argument(network.name + " takes images of at least " + std::to_string(least) + " x " + std::to_string(least) +
                                 ", those of this data set are " + std::to_string(image.height) + " x " + std::to_string(image.width) +
-                                "; take larger images, or mlp");
+                                "; use larger images, or mlp");
   return image;
 }
 
@@ -29,13 +33,15 @@ ModelEntry image_network_entry(ImageNetwork network) {
   ModelEntry entry;
   entry.name = network.name;
   entry.summary = network.summary;
-  entry.parameters = {{.name = "engine",
-                       .type = ValueType::choice,
-                       .fallback = "auto",
-                       .meaning = "the engine that computes it; auto: the fastest one that can",
-                       .choices = {"auto", "panels", "onednn", "reference"}},
-                      convolution_choice.parameter(ConvolutionRule::automatic,
-                                                   "auto: by Winograd's algorithm where that is faster, which rounds more coarsely")};
+  entry.parameters = {
+      {.name = "engine",
+       .type = ValueType::choice,
+       .fallback = "auto",
+       .meaning = "the engine that computes it; auto: the fastest one that can",
+       .choices = {"auto", "panels", "onednn", "reference"}},
+      convolution_choice.parameter(
+          ConvolutionRule::automatic,
+          "how 3x3 convolutions are computed; auto: by Winograd's algorithm where that is faster, which rounds more coarsely")};
   entry.make = [network = std::move(network)](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) {
     ModelSetting own = setting;
     own.convolution = convolution_choice.of(parameters);

@@ -353,9 +353,9 @@ TEST_CASE("image networks refuse data that are no images, or too small ones, wit
   const ModelSetting setting{select_kernels("auto")};
   const auto refused = [&](const char* name, const DataInfo& data) { return refusal([&] { make_model(name, {}, data, setting); }); };
   CHECK(refused("lenet5", images({2}, 4)) ==
-        "lenet5 takes images, and the samples of this data set are vectors of 2; take a data set of images, or mlp");
+        "lenet5 takes images, and the samples of this data set are vectors of 2; use a data set of images, or mlp");
   CHECK(refused("lenet5", images({1, 8, 30}, 4)) ==
-        "lenet5 takes images of at least 12 x 12, those of this data set are 8 x 30; take larger images, or mlp");
+        "lenet5 takes images of at least 12 x 12, those of this data set are 8 x 30; use larger images, or mlp");
   CHECK(make_model("lenet5", {}, images({1, 12, 12}, 4), setting)->parameters() > 0);
   CHECK(refused("fedavg_cnn", images({1, 3, 9}, 4)).find("at least 4 x 4") != std::string::npos);
   CHECK(make_model("fedavg_cnn", {{"engine", "panels"}}, images({1, 4, 4}, 4), setting)->parameters() > 0);
