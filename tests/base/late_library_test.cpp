@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/base/late_library.hpp"
+#include "tests/support/text.hpp"
 
 namespace late_library_test {
 
@@ -12,12 +13,7 @@ using straggler::LateLibrary;
 namespace {
 
 std::string refusal(const LateLibrary& library, const char* symbol) {
-  try {
-    library.symbol(symbol);
-  } catch (const straggler::MissingLibrary& error) {
-    return error.what();
-  }
-  return {};
+  return straggler::test::error_of<straggler::MissingLibrary>([&] { library.symbol(symbol); });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "sim/cluster/graph_file.hpp"
 #include "tests/cluster/topology_cases.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/text.hpp"
 
 namespace straggler {
 namespace {
@@ -20,8 +21,6 @@ std::string refusal(const std::string& path, std::size_t hosts = 2) {
   }
   return "accepted";
 }
-
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const std::string good_dot =
     "graph {\n"
@@ -282,24 +281,24 @@ TEST_CASE("file: a network that is wrong is refused by name and remedy") {
         "edge 'a--b': bandwidth: '0bps' is not above 0; write a rate such as 1Gbps");
   CHECK(dot(hosts + "a -- b [bandwidth=-1, latency=0]") == "edge 'a--b': bandwidth: '-1' is negative; it must be at least 0");
   CHECK(dot(hosts + "a -- b [bandwidth=1, latency=\"-1\"]") == "edge 'a--b': latency: '-1' is negative; it must be at least 0");
-  CHECK(says(dot(hosts + "a -- b [bandwidth=1, latency=\"-1us\"]"), "edge 'a--b': latency: "));
-  CHECK(says(dot(hosts + "a -- b [bandwidth=nan, latency=0]"), "edge 'a--b': bandwidth: "));
-  CHECK(says(dot(hosts + "a -- b [bandwidth=inf, latency=0]"), "edge 'a--b': bandwidth: "));
-  CHECK(says(dot(hosts + "a -- b [bandwidth=\"1e999\", latency=0]"), "edge 'a--b': bandwidth: "));
-  CHECK(says(dot(hosts + "a -- b [bandwidth=\"1Gbsp\", latency=0]"),
-             "edge 'a--b': bandwidth: '1Gbsp' has an unknown unit 'Gbsp'; units of a rate: B/s"));
-  CHECK(says(dot(hosts + "a -- b [bandwidth=1, latency=\"5 apples\"]"), "edge 'a--b': latency: "));
+  CHECK(has(dot(hosts + "a -- b [bandwidth=1, latency=\"-1us\"]"), "edge 'a--b': latency: "));
+  CHECK(has(dot(hosts + "a -- b [bandwidth=nan, latency=0]"), "edge 'a--b': bandwidth: "));
+  CHECK(has(dot(hosts + "a -- b [bandwidth=inf, latency=0]"), "edge 'a--b': bandwidth: "));
+  CHECK(has(dot(hosts + "a -- b [bandwidth=\"1e999\", latency=0]"), "edge 'a--b': bandwidth: "));
+  CHECK(has(dot(hosts + "a -- b [bandwidth=\"1Gbsp\", latency=0]"),
+            "edge 'a--b': bandwidth: '1Gbsp' has an unknown unit 'Gbsp'; units of a rate: B/s"));
+  CHECK(has(dot(hosts + "a -- b [bandwidth=1, latency=\"5 apples\"]"), "edge 'a--b': latency: "));
   CHECK(dot(hosts + "a -- b [bandwidth=1, latency=\"1e30\"]") ==
         "edge 'a--b': latency: '1e30' is longer than 100 days; write a time such as 50us");
-  CHECK(says(dot(hosts + "a -- b [bandwidth=1, latency=8000000]; a -- b [bandwidth=1, latency=8000000]"), "sum up to more than 100 days"));
-  CHECK(says(dot(hosts + "a -- a" + edge + "a -- b" + edge), "edge 'a--a' leads back to where it begins"));
+  CHECK(has(dot(hosts + "a -- b [bandwidth=1, latency=8000000]; a -- b [bandwidth=1, latency=8000000]"), "sum up to more than 100 days"));
+  CHECK(has(dot(hosts + "a -- a" + edge + "a -- b" + edge), "edge 'a--a' leads back to where it begins"));
   CHECK(dot("a [kind=host, rank=1]; b [kind=host, rank=1]; a -- b" + edge) == "hosts 'a' and 'b' both have rank 1; ranks must differ");
-  CHECK(says(dot("a [kind=host, rank=1]; b [kind=host]; a -- b" + edge), "host 'b' has no rank, but others have"));
-  CHECK(says(dot("a [kind=host, rank=x]; b [kind=host, rank=0]; a -- b" + edge), "node 'a': rank: 'x' is not a number"));
-  CHECK(says(dot(hosts + "s [kind=switch, rank=2]; a -- s" + edge + "b -- s" + edge), "node 's' is a switch with a rank"));
+  CHECK(has(dot("a [kind=host, rank=1]; b [kind=host]; a -- b" + edge), "host 'b' has no rank, but others have"));
+  CHECK(has(dot("a [kind=host, rank=x]; b [kind=host, rank=0]; a -- b" + edge), "node 'a': rank: 'x' is not a number"));
+  CHECK(has(dot(hosts + "s [kind=switch, rank=2]; a -- s" + edge + "b -- s" + edge), "node 's' is a switch with a rank"));
   CHECK(dot("a [kind=host, forwards=yes]; b [kind=host]; a -- b" + edge) ==
         "node 'a': forwards: 'yes' is neither true nor false; write true or false");
-  CHECK(says(dot(hosts + "s [kind=switch, forwards=true]; a -- s" + edge + "b -- s" + edge), "node 's' is a switch with `forwards`"));
+  CHECK(has(dot(hosts + "s [kind=switch, forwards=true]; a -- s" + edge + "b -- s" + edge), "node 's' is a switch with `forwards`"));
   CHECK(dot("a [kind=host]; b [kind=host]; c [kind=host]; a -- b" + edge + "b -- c" + edge, 3) ==
         "every way from host 'a' to host 'c' leads over another host; give the hosts that pass on messages of others `forwards: true`, or "
         "join them by a switch");
@@ -310,14 +309,14 @@ TEST_CASE("file: a network that is wrong is refused by name and remedy") {
     CHECK(refusal(folder.write("ways.dot", "graph {" + body + "}"), 3) == "accepted");
   CHECK(dot(hosts + "a -- b [bandwidth=1, latency=0, route_cost=-1]") ==
         "edge 'a--b': route_cost: '-1' is out of range; write 0 to 1000000000");
-  CHECK(says(dot(hosts + "a -- b [bandwidth=1, latency=0, route_order=first]"), "edge 'a--b': route_order: 'first' is not a"));
+  CHECK(has(dot(hosts + "a -- b [bandwidth=1, latency=0, route_order=first]"), "edge 'a--b': route_order: 'first' is not a"));
   CHECK(dot(hosts + "a -- b [bandwidth=1, latency=0, route_spread=0]") ==
         "edge 'a--b': route_spread: '0' is out of range; write 1 to 1000000000");
-  CHECK(says(dot("a [kind=host, name=x]; b [kind=host, name=x]; a -- b" + edge), "two nodes are called 'x'; names must be unique"));
-  CHECK(says(dot(hosts + "a -- b [bandwidth=1, latency=0, name=x]; a -- b [bandwidth=1, latency=0, name=x];"),
-             "two links are called 'x:up'"));
-  CHECK(says(dot("\"a\\\"b\" [kind=host]; b [kind=host]; b -- \"a\\\"b\"" + edge), "no quotes, backslashes or control characters"));
-  CHECK(says(dot("\"\" [kind=host]; b [kind=host]; b -- \"\"" + edge), "a node is called ''"));
+  CHECK(has(dot("a [kind=host, name=x]; b [kind=host, name=x]; a -- b" + edge), "two nodes are called 'x'; names must be unique"));
+  CHECK(
+      has(dot(hosts + "a -- b [bandwidth=1, latency=0, name=x]; a -- b [bandwidth=1, latency=0, name=x];"), "two links are called 'x:up'"));
+  CHECK(has(dot("\"a\\\"b\" [kind=host]; b [kind=host]; b -- \"a\\\"b\"" + edge), "no quotes, backslashes or control characters"));
+  CHECK(has(dot("\"\" [kind=host]; b [kind=host]; b -- \"\"" + edge), "a node is called ''"));
 
   const std::string path = folder.write("net.dot", "digraph { a [kind=host]; b [kind=host]; a -> b" + edge + "}");
   CHECK(refusal(path) == path + ": edge 'a->b' has no edge back; a cable is a pair of directed edges, or write an undirected graph");
@@ -335,34 +334,34 @@ TEST_CASE("file: GraphML that is wrong is refused by name and remedy") {
     return graphml(xml_head + "<graph " + attributes + ">" + body + "</graph></graphml>");
   };
   const std::string edge = "<edge source='a' target='b'><data key='b'>5</data></edge>";
-  CHECK(says(graph("<node id='a'/><node id='a'/>" + edge), "has two nodes with id 'a'"));
-  CHECK(says(
+  CHECK(has(graph("<node id='a'/><node id='a'/>" + edge), "has two nodes with id 'a'"));
+  CHECK(has(
       graphml(
           "<?xml version='1.0'?>\n<graphml><key id='k' for='node' attr.name='forward' attr.type='string'/><graph edgedefault='undirected'>"
           "<node id='a'><data key='k'>true</data></node></graph></graphml>"),
       "unknown attribute 'forward'; did you mean 'forwards'? known: name, kind, rank, forwards"));
-  CHECK(says(graph("<node id='a'/>" + edge), "has an edge to node 'b', which is not declared"));
+  CHECK(has(graph("<node id='a'/>" + edge), "has an edge to node 'b', which is not declared"));
   CHECK(
-      says(graph("<node id='a'/><node id='b'/>" + edge + "<edge source='a' target='b' directed='true'/>"), "both directed and undirected"));
-  CHECK(says(graph("<node id='a'/><node id='b'/>" + edge, ""), "is not GraphML that can be read"));
-  CHECK(says(graph("<node/><node id='b'/>" + edge), "is not GraphML that can be read"));
+      has(graph("<node id='a'/><node id='b'/>" + edge + "<edge source='a' target='b' directed='true'/>"), "both directed and undirected"));
+  CHECK(has(graph("<node id='a'/><node id='b'/>" + edge, ""), "is not GraphML that can be read"));
+  CHECK(has(graph("<node/><node id='b'/>" + edge), "is not GraphML that can be read"));
   CHECK(
-      says(graph("<node id='a'/><node id='b'><graph edgedefault='undirected'><node id='c'/></graph></node>" + edge), "has a graph inside"));
-  CHECK(says(graph("<node id='a'/><node id='b'/>" + edge + "</graph><graph edgedefault='undirected'>"), "has several graphs"));
-  CHECK(says(graph("<node id='a'><data key='k'>router</data></node>"), "is of kind 'router'"));
-  CHECK(says(graphml("<graphml></graphml>"), "has no <graph>; truncated?"));
-  CHECK(says(graphml("<!DOCTYPE graphml [<!ENTITY x 'y'>]>" + good_graphml), "declares a document type"));
-  CHECK(says(graphml(good_dot), "is not GraphML that can be read"));
-  CHECK(says(graphml(""), "is not GraphML that can be read"));
+      has(graph("<node id='a'/><node id='b'><graph edgedefault='undirected'><node id='c'/></graph></node>" + edge), "has a graph inside"));
+  CHECK(has(graph("<node id='a'/><node id='b'/>" + edge + "</graph><graph edgedefault='undirected'>"), "has several graphs"));
+  CHECK(has(graph("<node id='a'><data key='k'>router</data></node>"), "is of kind 'router'"));
+  CHECK(has(graphml("<graphml></graphml>"), "has no <graph>; truncated?"));
+  CHECK(has(graphml("<!DOCTYPE graphml [<!ENTITY x 'y'>]>" + good_graphml), "declares a document type"));
+  CHECK(has(graphml(good_dot), "is not GraphML that can be read"));
+  CHECK(has(graphml(""), "is not GraphML that can be read"));
 }
 
 TEST_CASE("file: other files are refused") {
   const Folder folder;
-  CHECK(says(refusal(folder / "missing.dot"), "missing.dot: cannot be opened"));
-  CHECK(says(refusal(folder.write("net.txt", good_dot)), "is neither .graphml nor .dot"));
+  CHECK(has(refusal(folder / "missing.dot"), "missing.dot: cannot be opened"));
+  CHECK(has(refusal(folder.write("net.txt", good_dot)), "is neither .graphml nor .dot"));
   std::filesystem::create_directory(folder / "folder.dot");
-  CHECK(says(refusal(folder / "folder.dot"), "folder.dot: "));
-  CHECK(says(refusal(folder.write("net.dot", good_graphml)), "net.dot: "));
+  CHECK(has(refusal(folder / "folder.dot"), "folder.dot: "));
+  CHECK(has(refusal(folder.write("net.dot", good_graphml)), "net.dot: "));
 }
 
 TEST_CASE("file: truncated and damaged files are refused, never worse") {
@@ -382,7 +381,7 @@ TEST_CASE("file: truncated and damaged files are refused, never worse") {
         std::string damaged = whole;
         damaged[at] = damage;
         const std::string said = refusal(folder.write(name, damaged));
-        CHECK((said == "accepted" || says(said, name + ": ")));
+        CHECK((said == "accepted" || has(said, name + ": ")));
       }
     }
   }
@@ -396,24 +395,24 @@ TEST_CASE("file: nesting without end and edges between groups are refused before
     return text;
   };
   const std::string levels = "is nested more than 64 levels deep";
-  CHECK(says(refusal(folder.write("deep.graphml", repeated("<graphml>", 1'000'000))), levels));
-  CHECK(says(refusal(folder.write("deep.graphml", repeated("<a b='/>'><!-- </a> -->", 1'000'000))), levels));
-  CHECK(says(refusal(folder.write("deep.dot", "graph " + repeated("{", 1'000'000))), levels));
-  CHECK(says(refusal(folder.write("deep.dot", "graph {" + repeated("subgraph {", 1'000'000))), levels));
-  CHECK(says(refusal(folder.write("deep.dot", "graph {" + repeated("subgraph /* } */ {", 1'000'000))), levels));
+  CHECK(has(refusal(folder.write("deep.graphml", repeated("<graphml>", 1'000'000))), levels));
+  CHECK(has(refusal(folder.write("deep.graphml", repeated("<a b='/>'><!-- </a> -->", 1'000'000))), levels));
+  CHECK(has(refusal(folder.write("deep.dot", "graph " + repeated("{", 1'000'000))), levels));
+  CHECK(has(refusal(folder.write("deep.dot", "graph {" + repeated("subgraph {", 1'000'000))), levels));
+  CHECK(has(refusal(folder.write("deep.dot", "graph {" + repeated("subgraph /* } */ {", 1'000'000))), levels));
   const std::string groups = "has an edge between groups of nodes";
   for (const char* body : {"subgraph x {a b} -- c", "c -- subgraph {a b}", "c -- SubGraph x", "subgraph x -- c", "c -- {a b}",
                            "subgraph {a b} /* */ -- c", "c -- // x\n {a}", "subgraph\nx -- c"}) {
     CAPTURE(body);
-    CHECK(says(refusal(folder.write("groups.dot", std::string("graph {") + body + "}")), groups));
+    CHECK(has(refusal(folder.write("groups.dot", std::string("graph {") + body + "}")), groups));
   }
-  CHECK(says(refusal(folder.write("html.dot", "graph { a [label=<b>] }")), "has an HTML-like label"));
+  CHECK(has(refusal(folder.write("html.dot", "graph { a [label=<b>] }")), "has an HTML-like label"));
   // Boost.Graph, like Graphviz, would read two words, the first of them a number.
   for (const char* value : {"1e6", "1Gbps", "0.5Gbps", "-1e3", ".5us", "1 Gbps", "2.5 /* */ GB/s"}) {
     CAPTURE(value);
     const std::string said = refusal(
         folder.write("word.dot", std::string("graph { a [kind=host]; b [kind=host]; a -- b [latency=0, bandwidth=") + value + "] }"));
-    CHECK(says(said, "runs on into letters"));
+    CHECK(has(said, "runs on into letters"));
   }
   // What only looks like it is fine.
   CHECK(refusal(folder.write(

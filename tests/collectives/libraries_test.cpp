@@ -8,6 +8,7 @@
 
 #include "sim/collectives/nccl_tuning.hpp"
 #include "tests/collectives/world.hpp"
+#include "tests/support/text.hpp"
 
 namespace libraries_test {
 
@@ -408,12 +409,7 @@ TEST_CASE("auto never takes a library, and wrong settings of one are reported") 
   for (std::uint64_t bytes = 4; bytes <= 1u << 30; bytes *= 16)
     CHECK(!cheapest_collective(bytes, shape, links, {}, *world.transport).library);
   const auto told = [](Parameters given) -> std::string {
-    try {
-      settings(std::move(given));
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "";
+    return test::error_of<std::invalid_argument>([&] { settings(std::move(given)); });
   };
   CHECK(told({{"protocol", std::string("LL64")}}).find("LL128") != std::string::npos);
   CHECK(told({{"version", std::string("2.9")}}).find("2.8") != std::string::npos);

@@ -8,6 +8,7 @@
 
 #include "scenarios/results/summary.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/text.hpp"
 #include "tests/support/variants.hpp"
 
 using namespace straggler;
@@ -135,12 +136,7 @@ TEST_CASE("another run's checkpoint is refused with a reason") {
   const std::string yaml = uneven({"asgd", false});
   REQUIRE(run_and_die(yaml, {}, saving(file, 10, false, 1), 2));
   const auto refusal = [&](const std::vector<std::string>& sets, const RunOptions& options) -> std::string {
-    try {
-      run(yaml, sets, options);
-    } catch (const DataError& error) {
-      return error.what();
-    }
-    return "";
+    return error_of<DataError>([&] { run(yaml, sets, options); });
   };
   const auto says = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
   CHECK(says(refusal({"seed=8"}, saving(file, 0, true, 1)), "belongs to a different scenario"));

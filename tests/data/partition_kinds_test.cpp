@@ -77,12 +77,7 @@ std::vector<std::size_t> mix(const Partition& partition, std::uint32_t stream, c
 }
 
 std::string refusal(const std::string& name, const Parameters& parameters, const PartitionRequest& request) {
-  try {
-    entry(name).sizes(parameters, request);
-  } catch (const std::exception& wrong) {
-    return wrong.what();
-  }
-  return "";
+  return error_of<std::exception>([&] { entry(name).sizes(parameters, request); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "sim/base/random.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -97,12 +98,7 @@ TEST_CASE("an experiment whose data change size between inspection and loading i
     table.write(1);
     Experiment experiment(read_scenario_text(cluster(2), "test.yaml", table.sets("0.1")), options_of(shared));
     table.write(1, 100);
-    std::string said;
-    try {
-      experiment.run(nullptr, nullptr);
-    } catch (const std::exception& wrong) {
-      said = wrong.what();
-    }
+    const std::string said = error_of<std::exception>([&] { experiment.run(nullptr, nullptr); });
     CHECK(said.find("workload.data") != std::string::npos);
     CHECK(said.find("changed while they were read") != std::string::npos);
   }

@@ -88,12 +88,7 @@ TEST_CASE("errors about a file's text quote it shortened") {
   std::string bytes(8, '\0');
   for (int i = 0; i < 8; ++i) bytes[static_cast<std::size_t>(i)] = static_cast<char>(header.size() >> (8 * i) & 0xFF);
   folder.write("a.safetensors", bytes + header);
-  std::string what;
-  try {
-    read_typed_safetensors(folder / "a.safetensors");
-  } catch (const std::exception& error) {
-    what = error.what();
-  }
+  const std::string what = error_of<std::exception>([&] { read_typed_safetensors(folder / "a.safetensors"); });
   CHECK(has(what, "nnn...nnn"));
   CHECK(what.size() < 400);
 }

@@ -8,6 +8,7 @@
 #include "models/safetensors/typed.hpp"
 #include "sim/base/registry.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -34,12 +35,7 @@ TEST_CASE("a running variance below 0 is refused: its root would make every eval
     }
     return read_model_weights(folder.write("model.safetensors", safetensors_bytes(file)), *model, 1).values;
   };
-  std::string refusal;
-  try {
-    read(-1e-3f);
-  } catch (const DataError& error) {
-    refusal = error.what();
-  }
+  const std::string refusal = error_of<DataError>([&] { read(-1e-3f); });
   CHECK(refusal == (folder / "model.safetensors").string() +
                        ": tensor 'layer2.0.bn1.running_var' holds a variance below 0; give the weights of a model that was trained");
   CHECK_NOTHROW(read(0));  // a channel that is always the same

@@ -7,6 +7,7 @@
 
 #include "models/optimizers/optimizer.hpp"
 #include "sim/base/registry.hpp"
+#include "tests/support/text.hpp"
 
 namespace straggler::test::schedules_test {
 namespace {
@@ -57,12 +58,7 @@ TEST_CASE("with a warmup in front and linear scaling they give the product") {
 TEST_CASE("a schedule that ends with the run needs to know when that is") {
   for (const char* kind : {"cosine", "polynomial"}) {
     CAPTURE(kind);
-    std::string said;
-    try {
-      shape_of(kind, {}, unending);
-    } catch (const std::invalid_argument& wrong) {
-      said = wrong.what();
-    }
+    const std::string said = error_of<std::invalid_argument>([&] { shape_of(kind, {}, unending); });
     CHECK(said ==
           std::string(kind) + ": needs to know when training ends, in epochs, and training.stop has none; add training.stop.epochs");
     CHECK_THROWS_AS(shape_of(kind, {{"end", 1.5}}, 5), std::invalid_argument);

@@ -9,6 +9,7 @@
 
 namespace store_test {
 
+using straggler::test::count;
 using straggler::test::has;
 using straggler::test::Workplace;
 
@@ -38,8 +39,6 @@ void prepare(const Workplace& place) {
   REQUIRE(place.shell("straggler sweep sweep.yaml --out whole --no-store --quiet").code == 0);
 }
 
-std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
-
 }  // namespace
 
 TEST_CASE("a store that cannot be used is reported in one line, and the sweep is as without it") {
@@ -50,7 +49,7 @@ TEST_CASE("a store that cannot be used is reported in one line, and the sweep is
     CAPTURE(store);
     const Workplace::Done done = place.shell("straggler sweep sweep.yaml --out x --force --quiet --store " + store);
     CHECK(done.code == 0);
-    CHECK(lines(done.err) == 1);
+    CHECK(count(done.err, "\n") == 1);
     CHECK(has(done.err, "warning: " + why));
     CHECK(has(done.err, "; continuing without it\n"));
     CHECK(place.read("x/points.csv") == place.read("whole/points.csv"));
@@ -69,7 +68,7 @@ TEST_CASE("a state that cannot be used ends the sweep in one line") {
     CAPTURE(command);
     const Workplace::Done done = place.shell(command);
     CHECK(done.code == 2);
-    CHECK(lines(done.err) == 1);
+    CHECK(count(done.err, "\n") == 1);
     CHECK(has(done.err, line));
   };
   place.shell("mkdir damaged && head -c 9000 /dev/urandom >damaged/sweep.sqlite");
@@ -85,7 +84,7 @@ TEST_CASE("a full disk loses nothing that was finished") {
   // Files of at most 88 kB: the sweep ends in the middle, and goes on once there is room.
   const Workplace::Done full = place.shell("ulimit -f 88; straggler sweep sweep.yaml --out here --no-store --quiet --jobs 1");
   CHECK(full.code == 3);
-  CHECK(lines(full.err) == 1);
+  CHECK(count(full.err, "\n") == 1);
   CHECK(
       has(full.err,
           "here/sweep.sqlite: the disk is full or fails, or a file may not grow that large (disk I/O error); what was finished is kept: "));

@@ -16,6 +16,7 @@
 #include "models/zoo/panel_network.hpp"
 #include "tests/quantization/support.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -67,8 +68,6 @@ std::vector<Number> numbers_of(const TypedTensor& tensor) {
   std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
   return values;
 }
-
-std::size_t lines_of(const std::string& text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
 
 }  // namespace
 
@@ -179,17 +178,17 @@ TEST_CASE("post-training: tables have a row a step, a grid, a bin") {
     runs.push_back({bits, choice, training.run(choice, {})});
   }
   const std::string steps = steps_csv({training.folded()}, runs);
-  CHECK(lines_of(steps) == 1 + 1 + 2 * 4);
+  CHECK(count(steps, "\n") == 1 + 1 + 2 * 4);
   CHECK(steps.find("\nweights,4,4,32,symmetric,tensor,min_max,1,") != std::string::npos);  // before it: fp32, not 8 bits
   CHECK(steps.find("\ninteger,8,8,8,symmetric,channel,min_max,") != std::string::npos);
   // 4 + 7 + 13 + 5 channels or 4 tensors, and the input, two convolutions, an average pool and a hidden layer.
-  CHECK(lines_of(ranges_csv(data.network, training.seen(), runs, {})) == 1 + 29 + 4 + 2 * 5);
+  CHECK(count(ranges_csv(data.network, training.seen(), runs, {}), "\n") == 1 + 29 + 4 + 2 * 5);
   const std::vector<NamedHistogram> weights = weight_histograms(data.network);
   REQUIRE(weights.size() == 4);
   std::uint64_t counted = 0;
   for (const std::uint64_t count : weights[1].histogram.counts) counted += count;
   CHECK(counted == data.network.steps[2].weight.size());
-  CHECK(lines_of(histograms_csv(weights)) == 1 + 4 * shown_bins);
+  CHECK(count(histograms_csv(weights), "\n") == 1 + 4 * shown_bins);
   for (const NamedHistogram& each : activation_histograms(data.network, training.seen())) {
     std::uint64_t values = 0;
     for (const std::uint64_t count : each.histogram.counts) values += count;

@@ -6,18 +6,14 @@
 
 #include "scenarios/race/race.hpp"
 #include "scenarios/schema/errors.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 
 namespace {
 
 std::string refusal(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const std::invalid_argument& wrong) {
-    return wrong.what();
-  }
-  return "";
+  return test::error_of<std::invalid_argument>([&] { act(); });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "sim/training/scheme.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/scenarios.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -62,14 +63,6 @@ struct Track {
   }
 };
 
-std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
-
-std::size_t times(const std::string& text, const std::string& word) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
-  return count;
-}
-
 }  // namespace
 
 TEST_CASE("one scheme under two names, from the same seeds: not the least difference") {
@@ -85,7 +78,7 @@ TEST_CASE("one scheme under two names, from the same seeds: not the least differ
   CHECK(raced.table.find("note: 0.8 is above the target") != std::string::npos);
   CHECK(raced.table.find("why: a and b take as long to 0.7 (target): a handles as many samples per second and needs as many samples\n") !=
         std::string::npos);
-  CHECK(lines(raced.race) == 1 + 2 * 2 * 5);
+  CHECK(count(raced.race, "\n") == 1 + 2 * 2 * 5);
 }
 
 TEST_CASE("a copy that is a tenth slower is found; one that never arrives, too, and is counted") {
@@ -101,8 +94,8 @@ TEST_CASE("a copy that is a tenth slower is found; one that never arrives, too, 
   CHECK(slow.test.interval(0.95)->ratio < 1.1);
   CHECK(target.pairs[1].test.kind == TestKind::rank_sum);
   CHECK(raced.table.find("missed (0 of 5)") != std::string::npos);
-  CHECK(times(raced.race, "never,0.7,") == 5);
-  CHECK(times(raced.race, ",missed\n") == 10);  // at both finishes
+  CHECK(count(raced.race, "never,0.7,") == 5);
+  CHECK(count(raced.race, ",missed\n") == 10);  // at both finishes
   // The same updates: as many samples, of which each takes a tenth more computing.
   const std::vector<std::string> reasons = race_reasons(raced.outcome);
   REQUIRE(reasons.size() == 2);
@@ -123,8 +116,8 @@ TEST_CASE("tables do not depend on the number of jobs; unpaired, no two runs hav
   CHECK(one.tuning == two.tuning);
   CHECK(one.verdicts == two.verdicts);
   CHECK(one.table == two.table);
-  CHECK(lines(one.tuning) == 1 + 3 * 6);
-  CHECK(lines(one.verdicts) == 1 + 2 * 3);
+  CHECK(count(one.tuning, "\n") == 1 + 3 * 6);
+  CHECK(count(one.verdicts, "\n") == 1 + 2 * 3);
 
   place.race.paired = false;
   const RaceReader reader(place.race);
@@ -165,8 +158,8 @@ TEST_CASE("tuning never sees the test set") {
     *raced = place.run();
   }
   CHECK(honest.tuning == flipped.tuning);
-  CHECK(times(honest.race, "missed") == 0);
-  CHECK(times(flipped.race, "missed") == 2 * 2 * 2);  // in the race the test set is what counts
+  CHECK(count(honest.race, "missed") == 0);
+  CHECK(count(flipped.race, "missed") == 2 * 2 * 2);  // in the race the test set is what counts
 }
 
 TEST_CASE("candidates: higher levels first, then more runs, then sooner, then less loss; failed ones are worst") {
@@ -199,7 +192,7 @@ TEST_CASE("a range whose edge is best is said to be too narrow; a run that diver
   Track place("ssgd,asgd");
   place.race.tuning = tuning_of({"learning_rate={from: 1e-5, to: 1e-3, scale: log}"}, 4);
   place.race.seeds = 2;
-  CHECK(times(place.run().table, "is the largest of the 4 that were tried") == 2);
+  CHECK(count(place.run().table, "is the largest of the 4 that were tried") == 2);
   place.race.tuning = tuning_of({"learning_rate=[1e30, 0.1]"}, 2);
   const Raced raced = place.run();
   for (const Tuned& tuned : raced.outcome.tuned) {
@@ -236,12 +229,12 @@ TEST_CASE("a p that rounds to the level at which it is judged says on which side
     raced.outcome.verdicts.at(0).pairs.at(0).step.adjusted = p;
     return race_table(raced.outcome);
   };
-  CHECK(times(table(0.0496), " 0.0496 ") == 1);
-  CHECK(times(table(0.049997), " < 0.05 ") == 1);
-  CHECK(times(table(0.0500004), " > 0.05 ") == 1);
-  CHECK(times(table(0.05), " 0.05 ") == 1);
-  CHECK(times(table(0.43219), " 0.432 ") == 1);
-  CHECK(times(table(1e-7), " < 0.0001 ") == 1);
+  CHECK(count(table(0.0496), " 0.0496 ") == 1);
+  CHECK(count(table(0.049997), " < 0.05 ") == 1);
+  CHECK(count(table(0.0500004), " > 0.05 ") == 1);
+  CHECK(count(table(0.05), " 0.05 ") == 1);
+  CHECK(count(table(0.43219), " 0.432 ") == 1);
+  CHECK(count(table(1e-7), " < 0.0001 ") == 1);
 }
 
 TEST_CASE("a race of too few seeds to tell anything of missed runs is warned of before it starts") {
@@ -280,8 +273,8 @@ TEST_CASE("timing alone: who is through an epoch first") {
   const Raced raced = place.run();
   CHECK(raced.outcome.verdicts.size() == 1);
   CHECK(raced.outcome.verdicts[0].winner == std::size_t{1});  // nobody waits for the slowest
-  CHECK(times(raced.race, ",epoch,") == 10);
-  CHECK(times(raced.table, "note: timing only: whether it learns as much from a sample is not known\n") == 1);
+  CHECK(count(raced.race, ",epoch,") == 10);
+  CHECK(count(raced.table, "note: timing only: whether it learns as much from a sample is not known\n") == 1);
 }
 
 TEST_CASE("a setting to tune that has another name elsewhere is found") {

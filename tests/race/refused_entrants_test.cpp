@@ -8,6 +8,7 @@
 #include "scenarios/race/race_run.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 namespace refused_entrants_test {
 
@@ -15,8 +16,6 @@ using namespace straggler;
 using namespace straggler::test;
 
 namespace {
-
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string refusal(const std::function<void()>& act) {
   try {
@@ -32,8 +31,8 @@ std::string refusal(const std::function<void()>& act) {
 }  // namespace
 
 TEST_CASE("a race names a misspelt compressor, and refuses an impossible entrant before it runs anything") {
-  CHECK(says(refusal([] { entrants_of_schemes("none,topk"); }), "unknown scheme or compressor 'topk'; did you mean 'top_k'?"));
-  CHECK(says(refusal([] { entrants_of_schemes("none,qwertz"); }), "; compressors: bf16, fp16"));
+  CHECK(has(refusal([] { entrants_of_schemes("none,topk"); }), "unknown scheme or compressor 'topk'; did you mean 'top_k'?"));
+  CHECK(has(refusal([] { entrants_of_schemes("none,qwertz"); }), "; compressors: bf16, fp16"));
   CHECK(refusal([] { entrants_of_schemes("none,asdg"); }).empty());  // like a scheme: the scenario's own message says so
   const TemporaryFolder folder;
   Race race;
@@ -42,7 +41,7 @@ TEST_CASE("a race names a misspelt compressor, and refuses an impossible entrant
   race.entrants = entrants_of_schemes("ssgd,{kind: sgp, compression: top_k}");
   const RaceReader reader(race);
   const std::string line = refusal([&] { check_runs(race, reader); });
-  CHECK(says(line, "--schemes {kind: sgp, compression: top_k}: training.compression: sgp"));
+  CHECK(has(line, "--schemes {kind: sgp, compression: top_k}: training.compression: sgp"));
 }
 
 }  // namespace refused_entrants_test

@@ -2,17 +2,12 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/report/timeline.hpp"
+#include "tests/support/text.hpp"
 
 namespace straggler {
 namespace {
 
 constexpr Time time_at(double seconds) { return Time::from_ticks(static_cast<std::int64_t>(seconds * 1e12)); }
-
-std::size_t times_found(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
-  return count;
-}
 
 TEST_CASE("a timeline knows dropped work by how long it took, earliest first, and keeps the rest") {
   Timeline timeline(2, time_at(10));
@@ -72,7 +67,7 @@ TEST_CASE("the picture of a timeline: one block per span, one line per update, a
   CHECK(text.find("<path d=\"M53.4 67h324.3\" class=\"block\"/>") != std::string::npos);
   CHECK(text.find("<path d=\"M378.7 67h324.3\" class=\"ideal\"/>") != std::string::npos);
   CHECK(text.find("<path d=\"M378.7 50V118\" class=\"update\"/>") != std::string::npos);
-  CHECK(times_found(text, "class=\"hollow\"") == 2);  // in the legend, and worker b's block
+  CHECK(count(text, "class=\"hollow\"") == 2);  // in the legend, and worker b's block
 }
 
 }  // namespace

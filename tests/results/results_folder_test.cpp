@@ -37,12 +37,7 @@ void run_into(const fs::path& out, const std::string& name, const std::string& t
 }
 
 std::string refusal(const ResultFolder::Request& request) {
-  try {
-    const ResultFolder folder(request);
-  } catch (const ResultsError& error) {
-    return error.what();
-  }
-  return {};
+  return test::error_of<ResultsError>([&] { const ResultFolder folder(request); });
 }
 
 }  // namespace
@@ -162,15 +157,12 @@ TEST_CASE("a full disk is an error that leaves nothing half-written") {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{1 << 16, before.rlim_max};
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-  std::string message;
-  try {
+  const std::string message = test::error_of<ResultsError>([&] {
     ResultFolder folder(request(out));
     write_file(folder, "scenario.yaml", "name: demo\n");
     write_file(folder, "order.csv", std::string(1 << 20, 'x'));
     folder.commit();
-  } catch (const ResultsError& error) {
-    message = error.what();
-  }
+  });
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   CHECK(has(message, (out / "order.csv").string()));

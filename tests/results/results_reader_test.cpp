@@ -26,12 +26,7 @@ fs::path written(const ScratchFolder& scratch, const RunRecord& record) {
 }
 
 std::string refusal(const fs::path& folder) {
-  try {
-    read_run_result(folder);
-  } catch (const ResultsError& error) {
-    return error.what();
-  }
-  return {};
+  return test::error_of<ResultsError>([&] { read_run_result(folder); });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "models/safetensors/safetensors.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/text.hpp"
 
 namespace safetensors_test {
 
@@ -40,12 +41,7 @@ std::string file_of(const std::string& header, const std::string& data) {
 }
 
 std::string error_of(const fs::path& path) {
-  try {
-    read_safetensors(path);
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of<DataError>([&] { read_safetensors(path); });
 }
 
 const std::vector<TensorInfo> tensors = {{"layer.bias", {2}, 6}, {"layer.weight", {2, 3}, 0}};

@@ -14,6 +14,7 @@
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/schemes.hpp"
+#include "tests/support/text.hpp"
 
 namespace straggler::test {
 
@@ -59,8 +60,6 @@ inline std::string refusal_of(const Sets& sets, const std::string& yaml = cluste
   }
   return "";
 }
-
-inline bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// The variant as a scenario with compression has it.
 inline std::string text_with_compression(const SchemeVariant& variant) {

@@ -45,8 +45,8 @@ TEST_CASE("every scheme that sends anything is compressed by every compressor, o
     const std::string yaml = cluster(workers_for(variant));
     if (!variant.entry->compressible(variant.parameters)) {
       const std::string line = refusal_of(with(of_variant(variant), {"training.compression=top_k"}), yaml);
-      CHECK(says(line, "training.compression: " + variant.entry->name));
-      CHECK(says(line, "take none"));
+      CHECK(has(line, "training.compression: " + variant.entry->name));
+      CHECK(has(line, "take none"));
       continue;
     }
     const Sets few = {"training.stop={updates: 3, simulated_time: 100s}"};
@@ -62,7 +62,7 @@ TEST_CASE("every scheme that sends anything is compressed by every compressor, o
           result = run_timing(yaml, with(of_variant(variant), with(few, {compression(compressor, direction)})));
         } catch (const std::exception& error) {
           CHECK(compressor.factors);  // fragments cut the matrices
-          CHECK(says(error.what(), "fragment"));
+          CHECK(has(error.what(), "fragment"));
           continue;
         }
         CHECK(result.record.updates == plain.record.updates);
@@ -77,17 +77,17 @@ TEST_CASE("every scheme that sends anything is compressed by every compressor, o
 
 TEST_CASE("CHOCO's gamma is required with compression, and refused without") {
   const std::string asked = refusal_of({"training.scheme=dpsgd", "training.compression=top_k"}, cluster(3));
-  CHECK(says(asked, "training.scheme.gamma: dpsgd needs it with training.compression; write gamma: 0.4, or the like"));
+  CHECK(has(asked, "training.scheme.gamma: dpsgd needs it with training.compression; write gamma: 0.4, or the like"));
   const std::string refused = refusal_of(by_neighbours, cluster(3));
-  CHECK(says(refused, "training.scheme.gamma: dpsgd takes it only with training.compression; remove it, or compress messages"));
-  CHECK(says(refusal_of({"training.compression={kind: top_k, direction: down}"}), "direction"));
+  CHECK(has(refused, "training.scheme.gamma: dpsgd takes it only with training.compression; remove it, or compress messages"));
+  CHECK(has(refusal_of({"training.compression={kind: top_k, direction: down}"}), "direction"));
 }
 
 TEST_CASE("compressors that lose the size of a change are refused for weights") {
   CHECK(
-      says(refusal_of(with(by_server, {"training.compression=signsgd"})),
-           "training.compression.error_feedback: signsgd without it does not tell how far weights have moved, and local_sgd sends weights; "
-           "write true"));
+      has(refusal_of(with(by_server, {"training.compression=signsgd"})),
+          "training.compression.error_feedback: signsgd without it does not tell how far weights have moved, and local_sgd sends weights; "
+          "write true"));
   CHECK(refusal_of(with(of_gradients, {"training.compression=signsgd"})).empty());
 }
 

@@ -7,6 +7,7 @@
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/memory.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -182,12 +183,7 @@ TEST_CASE("device memory: weights, gradient, each optimizer's state, and activat
 
 TEST_CASE("a schedule without its end is refused at its place") {
   for (const char* kind : {"cosine", "polynomial"}) {
-    std::string said;
-    try {
-      run_timing(cluster(2), {std::string("training.schedule=") + kind});
-    } catch (const ScenarioErrors& wrong) {
-      said = wrong.what();
-    }
+    const std::string said = error_of<ScenarioErrors>([&] { run_timing(cluster(2), {std::string("training.schedule=") + kind}); });
     CAPTURE(said);
     CHECK(said.find(std::string("training.schedule: ") + kind + ": needs to know when training ends") != std::string::npos);
   }

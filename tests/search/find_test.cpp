@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/search/search_fixture.hpp"
+#include "tests/support/text.hpp"
 
 namespace find_test {
 
@@ -19,8 +20,6 @@ const char* const best_count = R"(find:
 )";
 
 const FoundPoint& best(const FoundGroup& group) { return group.points.at(group.best.value().point); }
-
-std::size_t lines(const std::string& text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
 
 }  // namespace
 
@@ -41,7 +40,7 @@ TEST_CASE("the best number of workers is where computing less stops paying for s
   CHECK(found.outcome.runs == group.points.size());
   CHECK(found.outcome.timing_runs == found.outcome.runs);  // the metric needs no math
   CHECK(found.progress.evaluations == 0);
-  CHECK(lines(found.table) == group.points.size() + 1);
+  CHECK(count(found.table, "\n") == group.points.size() + 1);
   CHECK(found.table.starts_with("cluster.workers[0].count,batch,simulated_seconds_mean,"));
   CHECK(found.text.find("least simulated_seconds at cluster.workers[0].count=16") == 0);
 }

@@ -10,6 +10,7 @@
 #include "scenarios/results/out_file.hpp"
 #include "tests/search/search_fixture.hpp"
 #include "tests/support/page_text.hpp"
+#include "tests/support/text.hpp"
 
 namespace search_page_test {
 
@@ -182,14 +183,7 @@ TEST_CASE("a page shows the last run, or there is none") {
   const Files files;
   const SearchFile search = search_of(
       files, clockwork_scenario, "find: {metric: samples_per_second, over: {training.batch.global: {from: 10, to: 20, whole: true}}}\n");
-  const auto refused = [](SweepState& state) -> std::string {
-    try {
-      kept_search(state, "here");
-    } catch (const ResultsError& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto refused = [](SweepState& state) -> std::string { return error_of<ResultsError>([&] { kept_search(state, "here"); }); };
   SweepState state(":memory:");
   state.describe(description);
   CHECK(refused(state) ==

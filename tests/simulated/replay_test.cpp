@@ -5,6 +5,7 @@
 #include "tests/simulated/books.hpp"
 #include "tests/simulated/fault_stories.hpp"
 #include "tests/support/replay.hpp"
+#include "tests/support/text.hpp"
 
 namespace replay_test {
 
@@ -24,12 +25,7 @@ TEST_CASE("every scheme, random faults: a replay of a run's own choices is that 
       if (draw % 3) sets.push_back("devices.node.loader={workers: 1, per_sample: 0.3ms, prefetch: 2}");
       if (draw % 5 == 1) sets.push_back("devices.node.jitter={kind: gamma, shape: 2, every: call}");
       const Result result = run_timing(text(variant), sets);
-      std::string failure;
-      try {
-        check_same(result, replay_timing(text(variant), sets, result));
-      } catch (const std::exception& wrong) {
-        failure = wrong.what();
-      }
+      const std::string failure = error_of<std::exception>([&] { check_same(result, replay_timing(text(variant), sets, result)); });
       CHECK(failure == "");
     }
   }

@@ -12,6 +12,7 @@
 #include "models/zoo/panel_network.hpp"
 #include "sim/base/registry.hpp"
 #include "tests/support/math_helpers.hpp"
+#include "tests/support/text.hpp"
 
 namespace straggler::test::panel_network_test {
 namespace {
@@ -158,12 +159,7 @@ std::unique_ptr<Model> make_model(const char* name, Parameters given, const Data
 }
 
 std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return error_of<std::invalid_argument>([&] { call(); });
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "models/zoo/noise.hpp"
 #include "sim/base/registry.hpp"
 #include "tests/support/math_helpers.hpp"
+#include "tests/support/text.hpp"
 
 namespace straggler::test::skipgram_test {
 namespace {
@@ -420,12 +421,7 @@ TEST_CASE("skip-gram takes texts alone") {
   DataInfo points;
   points.features = 2;
   points.classes = 4;
-  std::string said;
-  try {
-    skipgram(points, 10, 5, select_kernels("auto"));
-  } catch (const std::invalid_argument& wrong) {
-    said = wrong.what();
-  }
+  const std::string said = error_of<std::invalid_argument>([&] { skipgram(points, 10, 5, select_kernels("auto")); });
   CHECK(said.find("pairs of words; take data") != std::string::npos);
 }
 
