@@ -82,7 +82,7 @@ void hold_out_validation(Dataset& data, double fraction, std::uint64_t seed) {
   const auto count = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(total)));
   if (count == 0) return;
   if (count >= total)
-    throw std::invalid_argument(fmt::format("a validation share of {} leaves no training sample of {}; take less", fraction, total));
+    throw std::invalid_argument(fmt::format("a validation share of {} leaves no training sample of {}; use less", fraction, total));
   const std::vector<std::uint32_t> held = choose(count, total, RandomStream(seed, "data/validation"));
   DataSplit& train = data.train;
   DataSplit& validation = data.validation;

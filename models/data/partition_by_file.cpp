@@ -53,7 +53,7 @@ class Assignment {
     for (std::size_t w = 0; w < sizes.sizes.size(); ++w)
       if (sizes.sizes[w] == 0)
         throw std::invalid_argument(
-            fmt::format("{}: worker {} of {} has no sample; give it one, or take fewer workers", path_, w, request_.workers));
+            fmt::format("{}: worker {} of {} has no sample; give it one, or use fewer workers", path_, w, request_.workers));
     sizes.content = Hasher().add("by_file").add_bytes(worker_of_.data(), worker_of_.size() * sizeof(std::uint32_t)).key();
     sizes.workers_of = std::make_shared<const std::vector<std::uint32_t>>(std::move(worker_of_));
     return sizes;

@@ -50,7 +50,7 @@ StreamSizes equal_parts(const PartitionRequest& request) {
   if (request.workers == 0) throw std::invalid_argument("a partition among no workers; give at least one");
   if (request.workers > request.samples)
     throw std::invalid_argument(
-        fmt::format("{} training samples cannot be divided among {} workers; take at most {} workers, or partition: {{kind: shared}}",
+        fmt::format("{} training samples cannot be divided among {} workers; use at most {} workers, or partition: {{kind: shared}}",
                     request.samples, request.workers, request.samples));
   StreamSizes sizes;
   sizes.total = request.samples;

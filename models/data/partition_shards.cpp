@@ -29,7 +29,7 @@ Deal deal(std::size_t per_worker, const PartitionRequest& request) {
   if (request.workers == 0) throw std::invalid_argument("a partition among no workers; give at least one");
   if (per_worker > request.samples / request.workers)
     throw std::invalid_argument(fmt::format(
-        "{} training samples cannot be cut into {} shards for each of {} workers; take at most {} shards per worker or {} workers",
+        "{} training samples cannot be cut into {} shards for each of {} workers; use at most {} shards per worker or {} workers",
         request.samples, per_worker, request.workers, request.samples / request.workers,
         std::max<std::size_t>(request.samples / per_worker, 1)));
   Deal made;

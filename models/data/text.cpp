@@ -240,10 +240,10 @@ DataInfo describe(const fs::path& path, const Text& text, const Options& options
   for_pairs(
       text, options, seed, [&](std::uint32_t, std::uint32_t) { ++info.train; }, [&](std::uint32_t, std::uint32_t) { ++info.test; });
   if (info.train == 0 || info.test == 0)
-    fail(path, fmt::format("there are {} pairs of words to train on and {} to test; raise subsample ({}), or take a longer text",
-                           info.train, info.test, options.subsample));
+    fail(path, fmt::format("there are {} pairs of words to train on and {} to test; raise subsample ({}), or use a longer text", info.train,
+                           info.test, options.subsample));
   if (info.train > std::numeric_limits<std::uint32_t>::max())
-    fail(path, fmt::format("makes {} pairs of words, more than {}; take a smaller window or subsample, or fewer words", info.train,
+    fail(path, fmt::format("makes {} pairs of words, more than {}; use a smaller window or subsample, or fewer words", info.train,
                            std::numeric_limits<std::uint32_t>::max()));
   info.reading = sizeof(std::uint32_t) * text.words.capacity();
   info.vocabulary = text.vocabulary;

@@ -11,7 +11,7 @@ std::string read_text(const std::filesystem::path& path, std::string_view remedy
   if (!std::filesystem::exists(path, error)) throw DataError(fmt::format("{}: no such file; {}", path.string(), remedy));
   if (!std::filesystem::is_regular_file(path, error)) throw DataError(fmt::format("{}: not a file; {}", path.string(), remedy));
   if (std::filesystem::file_size(path, error) > largest_table && !error)
-    throw DataError(fmt::format("{}: is larger than {} GiB; take fewer rows, or a binary format", path.string(), largest_table >> 30));
+    throw DataError(fmt::format("{}: is larger than {} GiB; use fewer rows, or a binary format", path.string(), largest_table >> 30));
   FileText file = read_file(path);
   if (file.fault == FileFault::closed)
     throw DataError(fmt::format("{}: cannot be opened ({}); make it readable", path.string(), file.reason));

@@ -132,7 +132,7 @@ const DataSplit& Evaluations::samples(EvaluationSet set) {
     subset_.inputs = train.inputs.subset(chosen);
     for (const std::uint32_t index : chosen) subset_.labels.push_back(train.labels[index]);
   }
-  return all_of(subset_, "a subset of no training samples cannot be evaluated on; take at least one");
+  return all_of(subset_, "a subset of no training samples cannot be evaluated on; use at least one");
 }
 
 }  // namespace straggler

@@ -202,7 +202,7 @@ std::string Resources::refusal() const {
   return fmt::format(
       "the memory budget of {} is used up: {} values of {} each are live and {} belong to workspaces, and what is needed next does not "
       "fit; "
-      "raise the memory budget, or take fewer workers, a smaller model, smaller batches or fewer threads",
+      "raise the memory budget, or use fewer workers, a smaller model, smaller batches or fewer threads",
       size_text(buffers_.budget()), buffers_.live(), size_text(buffers_.buffer_bytes()), size_text(buffers_.charged_bytes()));
 }
 

@@ -25,7 +25,7 @@ std::int64_t largest_sum(const InferenceStep& step, const QuantizedProduct& prod
     const std::int32_t zero = product.grid(c).zero;
     for (std::size_t k = 0; k < step.patch(); ++k) sum += std::abs(product.weights[c * step.patch() + k] - zero) * reach;
     if (sum > std::numeric_limits<std::int32_t>::max())
-      throw std::invalid_argument("the sums of its layer '" + step.name + "' may need more than 32 bits; take fewer bits");
+      throw std::invalid_argument("the sums of its layer '" + step.name + "' may need more than 32 bits; use fewer bits");
     largest = std::max(largest, sum);
   }
   return largest;

@@ -141,7 +141,7 @@ const Register<NetworkEngine> engine({
       const onednn::MapKernels* const maps = onednn::map_kernels(setting.kernels.name);
       if (!maps || !onednn::plannable(architecture) || !onednn::confine(setting.kernels.name))
         throw std::invalid_argument("the engine 'onednn' does not compute this network with the kernels '" +
-                                    std::string(setting.kernels.name) + "'; take engine auto");
+                                    std::string(setting.kernels.name) + "'; use engine auto");
       return std::make_unique<OneDnnNetwork>(std::move(architecture), setting, *maps);
     },
 });

@@ -25,7 +25,7 @@ PanelNetwork::PanelNetwork(Architecture architecture, const ModelSetting& settin
       kernels_(setting.kernels),
       precision_(setting.precision) {
   if (steps_.empty())
-    throw std::invalid_argument("the engine panels computes chains of convolutions, ReLUs, pools and linear layers; take another engine");
+    throw std::invalid_argument("the engine panels computes chains of convolutions, ReLUs, pools and linear layers; use another engine");
   classes_ = steps_.back().out;
   for (PanelStep& step : steps_) step.conv.direct = setting.convolution == ConvolutionRule::direct;
   pieces_ = cut_weights();

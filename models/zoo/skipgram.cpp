@@ -228,9 +228,9 @@ const Register<ModelEntry> entry({
                     .meaning = "words drawn beside each context, by count^0.75",
                     .range = Range::between(1, static_cast<double>(most_targets - 1))}},
     .make = [](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) -> std::unique_ptr<Model> {
-      if (!data.vocabulary) throw std::invalid_argument("skipgram learns from pairs of words; take data: {kind: text, path: FILE}");
+      if (!data.vocabulary) throw std::invalid_argument("skipgram learns from pairs of words; use data: {kind: text, path: FILE}");
       if (setting.precision != Precision::fp32)
-        throw std::invalid_argument("skipgram computes in fp32 alone; leave the precision out, or take another model");
+        throw std::invalid_argument("skipgram computes in fp32 alone; leave the precision out, or use another model");
       return std::make_unique<SkipGram>(data.vocabulary, static_cast<std::size_t>(parameters.count("dimension")),
                                         static_cast<std::size_t>(parameters.count("negatives")), setting.kernels);
     },

@@ -128,7 +128,7 @@ void Blueprint::require_one_host(const Scenario& scenario) const {
   throw_error(scenario, "training.scheme",
               scheme_entry->name + " shares weights in the memory of one host, and the workers are on " + std::to_string(hosts) +
                   " hosts; write per_host: " + std::to_string(plan.workers) +
-                  " in cluster.workers[0], and same_host: true in the groups after it, or take another scheme");
+                  " in cluster.workers[0], and same_host: true in the groups after it, or use another scheme");
 }
 
 std::shared_ptr<const Fabric> Blueprint::make_fabric(const Scenario& scenario) const {
@@ -218,11 +218,10 @@ void Blueprint::resolve_availability(const Scenario& scenario) {
         at_place(scenario, place, [&] { return Registry<AvailabilityEntry>::instance().at(kind.name).make(kind.parameters); }));
     add_doubt(notes, place, availability.back() ? availability.back()->doubt() : "");
     if (availability.back() && !scheme_entry->invites)
-      throw_error(
-          scenario, place,
-          "in " + scheme_entry->name +
-              " every worker takes part all the time, and clients are not invited; take a federated scheme such as fedavg, or write "
-              "cluster.faults: [{kind: crash, worker: 0, at: 60s, restart_after: 30s}]");
+      throw_error(scenario, place,
+                  "in " + scheme_entry->name +
+                      " every worker takes part all the time, and clients are not invited; use a federated scheme such as fedavg, or write "
+                      "cluster.faults: [{kind: crash, worker: 0, at: 60s, restart_after: 30s}]");
   }
   const auto is_there = [](const std::unique_ptr<Availability>& pattern) { return pattern != nullptr; };
   if (!std::ranges::any_of(availability, is_there)) return availability.clear();
@@ -278,7 +277,7 @@ std::vector<Fault> Blueprint::resolve_faults(const Scenario& scenario) const {
     if (scheme_entry->one_process && (spec.kind == FaultSpec::Kind::join || spec.kind == FaultSpec::Kind::leave))
       throw_error(
           scenario, "cluster.faults[" + std::to_string(i) + "].kind",
-          scheme_entry->name + " drives all workers from one process, so workers cannot join or leave; take another scheme, or crash");
+          scheme_entry->name + " drives all workers from one process, so workers cannot join or leave; use another scheme, or crash");
     Fault fault;
     fault.kind = kinds[static_cast<std::size_t>(spec.kind)];
     fault.worker = static_cast<Rank>(spec.worker);
@@ -321,7 +320,7 @@ std::vector<TokenBucket> Blueprint::token_buckets(const Scenario& scenario) cons
     if (!link.burst || seen[fabric->card(rank)]) return;
     if (!sharing->contention())
       throw_error(scenario, "cluster.network.sharing",
-                  "none gives every message the whole bandwidth at any time, so a burst has no effect; remove burst, or take max_min");
+                  "none gives every message the whole bandwidth at any time, so a burst has no effect; remove burst, or use max_min");
     seen[fabric->card(rank)] = true;
     for (const LinkId id : fabric->nic_links(rank)) {
       const double rate = fabric->bytes_per_second(id);

@@ -139,7 +139,7 @@ void Blueprint::check_stepwise(const Scenario& scenario) const {
   for (std::size_t i = 0; i < faults.size(); ++i)
     if (faults[i].kind != FaultSpec::Kind::slow && faults[i].kind != FaultSpec::Kind::link)
       throw_error(scenario, "cluster.faults[" + std::to_string(i) + "].kind",
-                  "with collective.start: as_they_come there is no moment between two updates at which a worker could leave or join; take "
+                  "with collective.start: as_they_come there is no moment between two updates at which a worker could leave or join; use "
                   "start: together, or the faults slow and link");
 }
 

@@ -100,7 +100,7 @@ std::size_t bytes_for_values(const TrainingBlueprint& blueprint, std::size_t mos
   const std::string while_read = read > data ? fmt::format(" ({} while they are read)", text(read)) : "";
   throw MemoryBudgetExceeded(
       fmt::format("the memory budget of {} is too small: the data take {}{} and the simulation {}, before there is a weight; raise the "
-                  "memory budget, or take fewer samples or workers",
+                  "memory budget, or use fewer samples or workers",
                   text(most), text(data), while_read, text(simulation)));
 }
 
@@ -125,7 +125,7 @@ void check_memory(const Scenario& scenario, const TrainingBlueprint& blueprint) 
                                   [&, key = &name](const WorkerGroup& group) { return group.device == *key; });
     if (!used || !device.memory || needed <= *device.memory) continue;
     const double samples = largest_batch(blueprint, *device.memory);
-    std::string remedy = "; not one sample fits: take a device with more memory, or a smaller model";
+    std::string remedy = "; not one sample fits: use a device with more memory, or a smaller model";
     if (samples >= 1) {
       remedy =
           "; a worker's " + std::string(in_pieces ? "minibatch" : "batch") + " may have " + format_number(samples) + " samples at most";

@@ -63,7 +63,7 @@ void read_run_info(const std::filesystem::path& folder, Replay& replay) {
     const nlohmann::json summary = read_json(folder / "summary.json");
     replay.real = RealRun{count_at(summary, "updates"), summary.at("weights_key")};
   } catch (const nlohmann::json::exception& wrong) {
-    throw DataError(file.string() + ": does not have the settings of the real run (" + wrong.what() + "); take the unchanged folder");
+    throw DataError(file.string() + ": does not have the settings of the real run (" + wrong.what() + "); use the unchanged folder");
   }
 }
 
@@ -127,7 +127,7 @@ std::vector<Rank> read_makers(const std::filesystem::path& file, Rank workers, b
     const std::optional<std::size_t> worker = cut ? index_in(splitter.fields(), 2, index_of(workers)) : std::nullopt;
     if (!update || !worker || *update < makers.size())
       refuse_line(file, lines.number(), line,
-                  "is not a contribution to this or the next update by a worker of this cluster; take the unchanged folder");
+                  "is not a contribution to this or the next update by a worker of this cluster; use the unchanged folder");
     if (*update > makers.size()) makers.push_back(static_cast<Rank>(*worker));
   }
   return makers;

@@ -67,14 +67,14 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
   if (scheme_entry->only_workers && workers != *scheme_entry->only_workers)
     throw_error(scenario, "training.scheme",
                 scheme_entry->name + " runs on " + std::to_string(*scheme_entry->only_workers) + " worker, the cluster has " +
-                    std::to_string(workers) + "; make it one group of `count: 1`, or take another scheme");
+                    std::to_string(workers) + "; make it one group of `count: 1`, or use another scheme");
   plan.statistics = numerics.dynamic() || (model && model->statistics() > 0);
   if (const std::string why = scheme_entry->unfit(training.scheme.parameters, plan); !why.empty())
     throw_error(scenario, "training.scheme", why);
   if (const Parameters& of_scheme = training.scheme.parameters; of_scheme.has("clients") && of_scheme.count("clients") > workers)
     throw_error(scenario, "training.scheme.clients",
                 "is " + std::to_string(of_scheme.count("clients")) + ", and there are " + std::to_string(workers) +
-                    "; take as many or fewer, or add workers");
+                    "; use as many or fewer, or add workers");
   scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
   if (training.batch.global) {
     const auto batches = EvenSplit<std::int64_t>::of(*training.batch.global, workers);
@@ -112,7 +112,7 @@ void TrainingBlueprint::resolve_samples(const Scenario& scenario) {
     if (smallest < static_cast<std::uint64_t>(plan.batch_of(0)))
       throw_error(scenario, "training.batch.drop_last",
                   "a worker's part of the data, " + std::to_string(smallest) +
-                      " samples, is less than one batch, so no batch would be left; take a smaller batch or drop_last: false");
+                      " samples, is less than one batch, so no batch would be left; use a smaller batch or drop_last: false");
   }
   plan.epoch_samples = plan.endless ? data.train : 0;
   if (plan.shared_stream) plan.epoch_samples = plan.pass_samples(0);
@@ -141,7 +141,7 @@ void TrainingBlueprint::resolve_optimizers(const Scenario& scenario) {
   if (scheme_entry->weighs_steps && !optimizer->weight_of_steps(1))
     throw_error(scenario, "training.optimizer",
                 scheme_entry->name +
-                    " divides a client's change by the weight of its steps, which is known for sgd without nesterov; take " +
+                    " divides a client's change by the weight of its steps, which is known for sgd without nesterov; use " +
                     "{kind: sgd, learning_rate: 0.05, momentum: 0.9}, or fedavg");
   if (const std::optional<OptimizerChoice> outer = scheme_entry->outer_optimizer(training.scheme.parameters)) {
     const OptimizerEntry& entry = Registry<OptimizerEntry>::instance().at(outer->kind);

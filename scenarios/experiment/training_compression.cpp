@@ -27,7 +27,7 @@ void TrainingBlueprint::resolve_factors(const Scenario& scenario, const VectorLa
   if (priced.tensors.empty())
     throw_error(scenario, "training.compression",
                 compressor->name +
-                    " factors matrices, and workload.cost.bytes has none; write workload.cost: {model: NAME}, or take another "
+                    " factors matrices, and workload.cost.bytes has none; write workload.cost: {model: NAME}, or use another "
                     "compression");
   compression->second_bytes = compressor->second_bytes(compression->scalars, priced);
   bool factors = compression->second_bytes > 0;

@@ -129,7 +129,7 @@ void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
     const ModelEntry& entry = Registry<ModelEntry>::instance().at(scenario.workload.model.name);
     if (data.vocabulary && !entry.words)
       throw std::invalid_argument(entry.name + " does not learn from pairs of words, which data " + scenario.workload.data.name +
-                                  " has; take model skipgram, or other data");
+                                  " has; use model skipgram, or other data");
     return make_model(scenario.workload.model);
   });
   if (scenario.workload.weights.empty()) return;

@@ -80,7 +80,7 @@ void check_scale(Section& scale, WorkloadSpec& spec) {
                                  "is for precision: mixed or fp16, where small gradients would be lost, but precision is " +
                                      std::string(precision_choice.name_of(spec.precision)) + "; remove it");
   else if (!dynamic && scale.has("growth_every"))
-    scale.problem("growth_every", "the scale of precision: fp16 is fixed; take precision: mixed, or remove it");
+    scale.problem("growth_every", "the scale of precision: fp16 is fixed; use precision: mixed, or remove it");
   else if (std::frexp(spec.loss_scale, &exponent) != 0.5)
     scale.problem("initial", "is not a power of two, so scaling would round; write 1024, 65536 or the like");
 }

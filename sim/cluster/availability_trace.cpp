@@ -110,7 +110,7 @@ class Trace final : public Availability {
     for (const Spans& spans : clients_)
       for (const Span& span : spans)
         if (repeat_ != Time::never() && span.to > repeat_)
-          fail(path, "it lasts for longer than repeat, " + format_quantity(repeat_.seconds(), Dimension::time) + "; take a longer one");
+          fail(path, "it lasts for longer than repeat, " + format_quantity(repeat_.seconds(), Dimension::time) + "; use a longer one");
   }
 
   Spell spell(const Attendant& worker, std::uint64_t, Time begin) const override {

@@ -350,7 +350,7 @@ TEST_CASE("csv: errors name their line") {
   CHECK(has(refusal("csv", {{"path", folder.path("binary.csv")}}), "holds zero bytes"));
   folder.write("large.csv", "1,2\n");
   fs::resize_file(folder.path("large.csv"), (std::uintmax_t{1} << 30) + 1);
-  CHECK(has(refusal("csv", {{"path", folder.path("large.csv")}}), "large.csv: is larger than 1 GiB; take fewer rows"));
+  CHECK(has(refusal("csv", {{"path", folder.path("large.csv")}}), "large.csv: is larger than 1 GiB; use fewer rows"));
 }
 
 TEST_CASE("synthetic_images: every shape, normalized as requested, determined by the seed, and marked as synthetic") {

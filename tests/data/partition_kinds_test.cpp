@@ -205,7 +205,7 @@ TEST_CASE("sorted_runs: worker k has the k-th contiguous run, by class or as in 
     }
   }
   const Problem few(21, 20, 4);
-  CHECK(has(refusal("sorted_runs", usual, few.request), "20 training samples cannot be divided among 21 workers; take at most 20 workers"));
+  CHECK(has(refusal("sorted_runs", usual, few.request), "20 training samples cannot be divided among 21 workers; use at most 20 workers"));
 }
 
 TEST_CASE("dirichlet: mixes have the moments of the distribution, and the limits are iid and one class") {

@@ -15,5 +15,5 @@ TEST_CASE("a round asks for no more clients than there are") {
   };
   CHECK(error_of<ScenarioErrors>([&] { run_timing(yaml, sets("4")); }) == "");
   CHECK(has(error_of<ScenarioErrors>([&] { run_timing(yaml, sets("5")); }),
-            "training.scheme.clients: is 5, and there are 4; take as many or fewer, or add workers"));
+            "training.scheme.clients: is 5, and there are 4; use as many or fewer, or add workers"));
 }

@@ -154,7 +154,7 @@ const std::vector<Slip> slips = {
     {"precision: fp32", "precision: mixed\n  loss_scale: `1024", {"workload.loss_scale: is '1024'; write a map"}},
     {"precision: fp32",
      "precision: fp16\n  loss_scale: {`growth_every: 10}",
-     {"the scale of precision: fp16 is fixed; take precision: mixed"}},
+     {"the scale of precision: fp16 is fixed; use precision: mixed"}},
     {"compression: {kind: none}",
      "compression: {kind: `topk}",
      {"training.compression.kind: unknown compression 'topk'; did you mean 'top_k'"}},

@@ -276,7 +276,7 @@ TEST_CASE("availability is refused where it means nothing, in one line with the 
   const std::string phones = "cluster.workers=[{count: 2, device: node, availability: {kind: on_off, on: 6s, off: 3s}}]";
   CHECK_THROWS_WITH(clients_timing(2, "{kind: ssgd}", {phones}),
                     doctest::Contains("cluster.workers[0].availability: in ssgd every worker takes part all the time, and clients are not "
-                                      "invited; take a federated scheme such as fedavg, or write cluster.faults"));
+                                      "invited; use a federated scheme such as fedavg, or write cluster.faults"));
   CHECK_THROWS_WITH(clients_timing(2, "{kind: fedavg}", {phones, "cluster.faults=[{kind: leave, worker: 0, at: 1s}]"}),
                     doctest::Contains("workers come and go by their availability"));
 }

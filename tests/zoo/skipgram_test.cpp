@@ -422,7 +422,7 @@ TEST_CASE("skip-gram takes texts alone") {
   points.features = 2;
   points.classes = 4;
   const std::string said = error_of<std::invalid_argument>([&] { skipgram(points, 10, 5, select_kernels("auto")); });
-  CHECK(said.find("pairs of words; take data") != std::string::npos);
+  CHECK(said.find("pairs of words; use data") != std::string::npos);
 }
 
 }  // namespace straggler::test::skipgram_test

@@ -139,9 +139,9 @@ class Quantization {
     if (!blueprint.has_data()) throw_error(scenario_, "workload.data", "calibrating needs samples, and there is no data; name a data set");
     const Architecture* const architecture = blueprint.model->architecture();
     if (!architecture)
-      throw_error(scenario_, "workload.model",
-                  fmt::format("{} cannot be quantized; take a network of convolutions and linear layers",
-                              in_quotes(scenario_.workload.model.name)));
+      throw_error(
+          scenario_, "workload.model",
+          fmt::format("{} cannot be quantized; use a network of convolutions and linear layers", in_quotes(scenario_.workload.model.name)));
     const std::vector<float> weights = read_trained_weights(arguments_.positional().front(), *blueprint.model);
     const InferenceNetwork network =
         at_place(scenario_, "workload.model", [&] { return inference_network(*architecture, weights.data()); });
@@ -203,7 +203,7 @@ class Quantization {
     if (arguments_.has("calibration-samples")) {
       count = arguments_.count("calibration-samples", 1);
       if (count > all)
-        throw UsageError(fmt::format("--calibration-samples is {}, but there are {} training samples; take at most as many", count, all));
+        throw UsageError(fmt::format("--calibration-samples is {}, but there are {} training samples; use at most as many", count, all));
     }
     std::vector<float> inputs(count * data.info.features);
     float* next = inputs.data();

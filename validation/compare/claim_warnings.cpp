@@ -40,7 +40,7 @@ void add_seeds(const ClaimResult& result, std::vector<std::string>& warnings) {
   }
   if (random == 0) warnings.push_back("no row depends on the seed; remove seeds");
   if (uncertain > 0)
-    warnings.push_back(fmt::format("{} row{} a standard error above the largest error of {}: take more than {} seeds", uncertain,
+    warnings.push_back(fmt::format("{} row{} a standard error above the largest error of {}: use more than {} seeds", uncertain,
                                    uncertain == 1 ? " has" : "s have", share(*bound), result.claim.seeds));
 }
 
