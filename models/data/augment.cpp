@@ -13,7 +13,7 @@ void check_augmentation(const Augmentation& augmentation, const std::vector<std:
   if (!augmentation.any()) return;
   if (shape.size() != 3)
     throw std::invalid_argument(
-        "the samples are no images (channels, height, width), so that there is nothing to crop or flip; leave it out");
+        "the samples are not images (channels, height, width), so that there is nothing to crop or flip; leave it out");
   if (augmentation.crop >= std::min(shape[1], shape[2]))
     throw std::invalid_argument(fmt::format("a crop by up to {} pixels could miss an image of {} x {}; use less than {}", augmentation.crop,
                                             shape[1], shape[2], std::min(shape[1], shape[2])));

@@ -148,7 +148,7 @@ void CheckpointFile::verify() {
 }
 
 void CheckpointFile::read(void* to, std::size_t bytes) {
-  if (std::fread(to, 1, bytes, file_.get()) != bytes) fail("cannot be read any more; do not change it while the run continues from it");
+  if (std::fread(to, 1, bytes, file_.get()) != bytes) fail("can no longer be read; do not change it while the run continues from it");
 }
 
 std::uint64_t CheckpointFile::word() {

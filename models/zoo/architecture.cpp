@@ -164,7 +164,7 @@ LayerIndex ArchitectureBuilder::attention_scores(LayerIndex queries, LayerIndex 
 LayerIndex ArchitectureBuilder::attention_context(LayerIndex scores, LayerIndex values, const std::string& name) {
   const Shape in = shape(scores), other = shape(values);
   if (in.width != other.height || other.channels % in.channels != 0)
-    refuse(name, text(in) + " and " + text(other) + " are no scores and values; give a score for each value and head");
+    refuse(name, text(in) + " and " + text(other) + " are not matching scores and values; give a score for each value and head");
   return append({LayerKind::attention_context, name, {scores, values}, in, {other.channels, in.height, 1}, {}, in.channels, {}});
 }
 

@@ -71,7 +71,7 @@ struct Experiment::Implementation {
   DataCache names;  // where no data sets are shared
   std::vector<float> final_weights;
   ExecutorStatistics computed;
-  std::optional<std::uint64_t> known_version;  // up to which the store has values to go on from; none: it was not looked up
+  std::optional<std::uint64_t> known_version;  // up to which the store has values to continue from; none: it was not looked up
   Key known_root;                              // of the trajectory that this is about
   Key final_root, final_key;                   // of weights that the store may have
 };

@@ -27,10 +27,10 @@ std::string described_aggregators(const Blueprint& blueprint) {
 void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& warnings) {
   const NumberFormat precision = scenario.workload.precision;
   if (precision == NumberFormat::fp32) return;
-  std::set<std::string> told;
+  std::set<std::string> seen;
   for (const WorkerGroup& group : scenario.cluster.workers) {
     const ComputeSpec& compute = scenario.devices.at(group.device).compute;
-    if (compute.form != ComputeSpec::Form::roofline || compute.half_rates(precision) != nullptr || !told.insert(group.device).second)
+    if (compute.form != ComputeSpec::Form::roofline || compute.half_rates(precision) != nullptr || !seen.insert(group.device).second)
       continue;
     const std::string format = precision == NumberFormat::bf16 ? "bf16" : "fp16";
     warnings.push_back(

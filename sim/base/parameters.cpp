@@ -37,10 +37,10 @@ std::string range_text(const Range& range, ValueType type, bool percent = false)
 void check_range(const Parameter& parameter, double value, std::string_view written) {
   if (parameter.range.contains(value)) return;
   const bool share = parameter.type == ValueType::fraction, percent = share && written.ends_with('%');
-  Range told = parameter.range;
+  Range shown = parameter.range;
   constexpr double beyond_use = 1e15;
-  if (value < told.low && told.high >= beyond_use) told.high = std::numeric_limits<double>::infinity();
-  std::string message = std::string(written) + " is out of range; it must be " + range_text(told, parameter.type, percent);
+  if (value < shown.low && shown.high >= beyond_use) shown.high = std::numeric_limits<double>::infinity();
+  std::string message = std::string(written) + " is out of range; it must be " + range_text(shown, parameter.type, percent);
   if (share && !percent && value >= 2 && parameter.range.contains(value / 100))
     message += "; write " + format_number(value) + "% or " + format_number(value / 100) + " for " + format_number(value) + " %";
   throw std::invalid_argument(message);

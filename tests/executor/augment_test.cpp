@@ -148,7 +148,7 @@ TEST_CASE("augment: a batch's samples change as they do alone, and evaluation se
   }
 }
 
-TEST_CASE("augment: samples that are no images, or smaller than the border, are refused") {
+TEST_CASE("augment: samples that are not images, or smaller than the border, are refused") {
   DataInfo points, image;
   points.shape = {2};
   image.shape = {3, 8, 6};

@@ -89,7 +89,7 @@ TEST_CASE("augmentation changes the keys of values, and needs images") {
   };
   CHECK(refused({"workload.data.augment.crop=8"}).find("workload.data.augment: a crop by up to 8 pixels could miss an image of 8 x 8") !=
         std::string::npos);
-  CHECK(refused({"workload.data={kind: coordinates, augment: {flip: true}}"}).find("are no images") != std::string::npos);
+  CHECK(refused({"workload.data={kind: coordinates, augment: {flip: true}}"}).find("are not images") != std::string::npos);
   CHECK(refused({"workload.data.augment.krop=1"}).find("did you mean 'crop'") != std::string::npos);
   CHECK(refused({"workload.data.augment.crop=-1"}).find("workload.data.augment.crop") != std::string::npos);
 }

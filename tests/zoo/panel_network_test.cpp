@@ -345,7 +345,7 @@ TEST_CASE("LeNet-5 has 61,706 parameters, the FedAvg CNN 1,663,370, and both fit
   CHECK(flops == 2.0 * (28 * 28 * 6 * 25 + 10 * 10 * 16 * 150 + 400 * 120 + 120 * 84 + 84 * 10));
 }
 
-TEST_CASE("image networks refuse data that are no images, or too small ones, with the remedy") {
+TEST_CASE("image networks refuse data that are not images, or too small ones, with the remedy") {
   const ModelSetting setting{select_kernels("auto")};
   const auto refused = [&](const char* name, const DataInfo& data) { return refusal([&] { make_model(name, {}, data, setting); }); };
   CHECK(refused("lenet5", images({2}, 4)) ==

@@ -50,7 +50,7 @@ TEST_CASE("ResNets have the parameters of their definitions, on colour images of
   }
 }
 
-TEST_CASE("a ResNet refuses data that are no images, and images that are too small for nothing") {
+TEST_CASE("a ResNet refuses data that are not images, and images that are too small for nothing") {
   CHECK_THROWS_WITH_AS(resnet("resnet8", {784}), doctest::Contains("resnet8 takes images"), std::invalid_argument);
   CHECK(resnet("resnet18", {2, 1, 1}, 3)->parameters() > 0);  // paddings leave one place
 }

@@ -118,7 +118,7 @@ namespace {
 /// The instruction set chosen for oneDNN in this process; empty: none yet.
 struct Confinement {
   std::mutex mutex;
-  std::string told;
+  std::string chosen;
 };
 Confinement& confinement() {
   static Confinement one;
@@ -136,16 +136,16 @@ std::optional<dnnl::cpu_isa> instructions_of(std::string_view kernels) {
 
 bool confinable(std::string_view kernels) {
   const std::lock_guard lock(confinement().mutex);
-  return instructions_of(kernels) && (confinement().told.empty() || confinement().told == kernels);
+  return instructions_of(kernels) && (confinement().chosen.empty() || confinement().chosen == kernels);
 }
 
 bool confine(std::string_view kernels) {
   const std::lock_guard lock(confinement().mutex);
-  std::string& told = confinement().told;
+  std::string& chosen = confinement().chosen;
   const std::optional<dnnl::cpu_isa> most = instructions_of(kernels);
-  if (!most || !told.empty()) return most && told == kernels;
+  if (!most || !chosen.empty()) return most && chosen == kernels;
   if (dnnl::set_max_cpu_isa(*most) != dnnl::status::success) return false;
-  told = kernels;
+  chosen = kernels;
   return true;
 }
 
