@@ -10,8 +10,8 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, co
   resolve_collective(scenario);
   check_memory(scenario, *this);
   faults_ = resolve_faults(scenario);
-  background_ = resolve_background(scenario);
   token_buckets(scenario);  // throws on errors in them; they are not kept, since a million workers may have two each
+  background_ = resolve_background(scenario);
 }
 
 }  // namespace straggler
