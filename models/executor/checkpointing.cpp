@@ -144,7 +144,7 @@ void Checkpointing::write(std::uint64_t version) {
 }
 
 void Checkpointing::finish() const {
-  if (from_) fail("is of a later update than this run reaches: it is not this run's; leave out --resume to start again");
+  if (from_) fail("belongs to a later update than this run reaches, so to another run; leave out --resume to start again");
 }
 
 }  // namespace straggler

@@ -33,7 +33,7 @@ class Tensors {
       refuse(path_, fmt::format("tensor '{}' has shape {}, the model's has {}; give the weights of this model", wanted.name,
                                 text(tensor.shape), text(wanted.shape)));
     if (tensor.type != NumberType::f32 && tensor.type != NumberType::f16 && tensor.type != NumberType::bf16)
-      refuse(path_, fmt::format("tensor '{}' is of type {}; weights are F32, F16 or BF16", wanted.name, name_of(tensor.type)));
+      refuse(path_, fmt::format("tensor '{}' has type {}; weights are F32, F16 or BF16", wanted.name, name_of(tensor.type)));
     const std::vector<float> values = tensor.floats();
     if (!std::all_of(values.begin(), values.end(), [](float x) { return std::abs(x) < huge; }))
       refuse(path_,

@@ -81,7 +81,7 @@ SafetensorsFile read_safetensors(const fs::path& path) {
   for (const TypedTensor& tensor : typed.tensors) {
     if (is_counter(tensor)) continue;
     if (tensor.type != NumberType::f32)
-      refuse(path, fmt::format("tensor {} is of type \"{}\"; only F32 can be read", in_quotes(tensor.name), name_of(tensor.type)));
+      refuse(path, fmt::format("tensor {} has type \"{}\"; only F32 can be read", in_quotes(tensor.name), name_of(tensor.type)));
     file.tensors.push_back({tensor.name, tensor.shape, file.values.size()});
     const std::vector<float> values = tensor.floats();
     file.values.insert(file.values.end(), values.begin(), values.end());

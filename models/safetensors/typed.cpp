@@ -70,7 +70,7 @@ NumberType type_at(const fs::path& path, const std::string& name, const Json& js
     if (json == each.name) return each.type;
     known += (known.empty() ? "" : ", ") + std::string(each.name);
   }
-  refuse(path, fmt::format("tensor {} is of type {}; known are {}", in_quotes(name), shortened(json.dump(), 60), known));
+  refuse(path, fmt::format("tensor {} has type {}; known are {}", in_quotes(name), shortened(json.dump(), 60), known));
 }
 
 Entry entry_at(const fs::path& path, const std::string& name, const Json& json, std::size_t data_bytes) {

@@ -133,7 +133,7 @@ void Blueprint::check_stepwise(const Scenario& scenario) const {
   if (sharing->by_message() && spec.fidelity != CollectiveSpec::Fidelity::stepwise)
     throw_error(scenario, "cluster.network.sharing",
                 scenario.cluster.network.sharing.name +
-                    " is of single messages, but the all-reduce is one flow; add cluster.network.collective.fidelity: stepwise");
+                    " applies to single messages, but the all-reduce is one flow; add cluster.network.collective.fidelity: stepwise");
   if (spec.start != CollectiveSpec::Start::as_they_come) return;
   const std::vector<FaultSpec>& faults = scenario.cluster.faults;
   for (std::size_t i = 0; i < faults.size(); ++i)

@@ -14,8 +14,8 @@ void* LateLibrary::symbol(const char* name) const {
   }
   void* const found = dlsym(library, name);
   if (found == nullptr)
-    throw MissingLibrary(std::string(file_) + " has no '" + name +
-                         "': it is of another version than this program was built with; install " + package_ + " again, and build anew");
+    throw MissingLibrary(std::string(file_) + " has no '" + name + "': it has another version than this program was built with; install " +
+                         package_ + " again, and build anew");
   return found;
 }
 

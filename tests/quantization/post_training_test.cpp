@@ -248,7 +248,7 @@ TEST_CASE("trained weights: F32 and F16 are read, tensors that do not fit the mo
   file = file_of();
   const std::vector<std::int32_t> integers(2);
   file.tensors[1] = tensor_of("0.bias", {2}, std::span<const std::int32_t>(integers));
-  CHECK(refused(file).find("'0.bias' is of type I32") != std::string::npos);
+  CHECK(refused(file).find("'0.bias' has type I32") != std::string::npos);
   file = file_of();
   const std::vector<float> diverged{1, std::nanf("")};
   file.tensors[1] = tensor_of("0.bias", {2}, std::span<const float>(diverged));

@@ -118,7 +118,7 @@ TEST_CASE("safetensors: damage is refused with the path and the fault") {
       {file_of("[1]", eight), "not JSON"},
       {file_of(good, eight.substr(1)), "lies at bytes 0 to 8 of 7"},
       {file_of(good, eight + "y"), "its tensors take 8 bytes, but 9 follow the header"},
-      {file_of(R"({"w":{"dtype":"F16","shape":[4],"data_offsets":[0,8]}})", eight), "is of type \"F16\"; only F32"},
+      {file_of(R"({"w":{"dtype":"F16","shape":[4],"data_offsets":[0,8]}})", eight), "has type \"F16\"; only F32"},
       {file_of(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", eight), "takes 12 bytes, not 8"},
       {file_of(R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", eight), "not a count"},
       {file_of(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}})", eight), "more than the file holds"},

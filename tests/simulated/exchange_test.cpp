@@ -177,7 +177,8 @@ TEST_CASE("other sharing models in a whole run") {
 TEST_CASE("packets: one flow cannot stand for a whole all-reduce") {
   const std::string ring = "training.scheme={kind: ssgd, via: all_reduce}",
                     packets = "cluster.network.sharing={kind: packets, packet: 1KiB, initial: 4MiB}";
-  CHECK_THROWS_WITH(run_on(4, 80'000, 1, {ring, packets}), doctest::Contains("cluster.network.sharing: packets is of single messages"));
+  CHECK_THROWS_WITH(run_on(4, 80'000, 1, {ring, packets}),
+                    doctest::Contains("cluster.network.sharing: packets applies to single messages"));
   // Six steps of a quarter, in packets of 1 KiB: each passes the second link a packet later.
   const Result result = run_on(4, 80'000, 1, {ring, packets, "cluster.network.collective={algorithm: ring, fidelity: stepwise}"});
   // An acknowledgement is a packet too. Those of a step's last packets delay the next step, on both links.
