@@ -62,10 +62,10 @@ struct CompressorEntry {
   std::uint64_t (*bytes)(const std::vector<double>& scalars, const VectorLayout& layout) = nullptr;
   /// Bytes that a message of q with zeros has beyond those, since the format of the paper has no room for a zero. Null: none.
   std::uint64_t (*for_zeros)(const VectorLayout& layout) = nullptr;
-  /// Rules of a factoring compressor. All-reduces sum its factors; second_bytes counts the right ones. `encode` writes and `decode` reads P
+  /// Rules of a factoring compressor. All-reduces sum its factors; right_bytes counts the right ones. `encode` writes and `decode` reads P
   /// and Q, in a vector laid out as FactorRules defines. Null: it does not factor.
   const FactorRules* factors = nullptr;
-  std::uint64_t (*second_bytes)(const std::vector<double>& scalars, const VectorLayout& layout) = nullptr;
+  std::uint64_t (*right_bytes)(const std::vector<double>& scalars, const VectorLayout& layout) = nullptr;
   /// Codecs of a compressor whose all-reduces sum; two if it factors: for left and right factors. Null: it does not sum.
   const SumCodec* sums = nullptr;
   /// A server's answer of the same size, if it has the compressed gradients of all workers at the same weights: with these scalars (q_1, …,

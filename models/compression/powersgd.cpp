@@ -152,7 +152,7 @@ std::uint64_t bytes(const std::vector<double>& scalars, const VectorLayout& layo
   return sizeof(float) * floats;
 }
 
-std::uint64_t second_bytes(const std::vector<double>& scalars, const VectorLayout& layout) {
+std::uint64_t right_bytes(const std::vector<double>& scalars, const VectorLayout& layout) {
   std::uint64_t floats = 0;
   for (const Matrix& matrix : matrices_of(scalars, layout.tensors)) floats += matrix.right();
   return sizeof(float) * floats;
@@ -263,7 +263,7 @@ const Register<CompressorEntry> entry({
     .draws = Draws::run,
     .bytes = bytes,
     .factors = &factor_rules,
-    .second_bytes = second_bytes,
+    .right_bytes = right_bytes,
     .sums = sums,
     .encode = encode,
     .decode = decode,

@@ -59,7 +59,7 @@ void of_messages(const Scenario& scenario, const Blueprint& blueprint, Sentences
   const Parameters& own = scenario.training.compression.parameters;
   const bool feedback = complete(blueprint.compressor->parameters, own).flag("error_feedback");
   const bool chosen = feedback != complete(blueprint.compressor->parameters, {}).flag("error_feedback");
-  if (chosen && blueprint.compression->gossips)
+  if (chosen && blueprint.compression->exchange.gossips)
     out.push_back(
         fmt::format("training.compression.error_feedback has no effect: {} sends the difference between its weights and their estimates, "
                     "which includes what earlier messages left out",

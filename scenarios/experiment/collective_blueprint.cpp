@@ -69,13 +69,13 @@ void Blueprint::compress_buckets() {
     const std::vector<TensorInfo> within = tensors_within(tensors, end - count, end);
     bucket.compressed_share = static_cast<double>(count) / static_cast<double>(parameters);
     bucket.bytes = compressor->bytes(compression->scalars, {count, within});
-    compression->bucket_bytes += bucket.bytes;
+    compression->buckets.bytes += bucket.bytes;
     bounds.push_back(end -= count);
   }
   if (compressor->value_by_value) return;
   std::ranges::reverse(bounds);
-  compression->bounds = std::move(bounds);
-  compression->bounds_end = parameters;
+  compression->buckets.bounds = std::move(bounds);
+  compression->buckets.end = parameters;
 }
 
 namespace {
@@ -169,7 +169,7 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
       throw_error(scenario, "cluster.network.collective.algorithm", spec.algorithm + " " + lacks);
   }
   // Of two all-reduces one after another, the larger one.
-  reduced_bytes = compression ? std::max(compression->bytes - compression->second_bytes, compression->second_bytes) : model_bytes;
+  reduced_bytes = compression ? std::max(compression->bytes - compression->right_bytes, compression->right_bytes) : model_bytes;
   // Factors are of whole matrices: they go in one piece.
   const bool merges = spec.bucket || spec.merge == CollectiveSpec::Merge::mg_wfbp;
   if (merges && !(compression && compression->factors)) {

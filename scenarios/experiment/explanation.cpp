@@ -102,7 +102,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   if (blueprint.compression) {
     out.compression = blueprint.compressor->name;
     out.compressed_bytes = blueprint.message_bytes_compressed();
-    out.compresses_answers = blueprint.compression->answers;
+    out.compresses_answers = blueprint.compression->exchange.answers;
     if (blueprint.gathers()) out.collective = "all-gather of compressed messages around a ring";
   }
   out.train_samples = blueprint.data.train;

@@ -37,7 +37,8 @@ std::size_t timing_bytes(const TrainingBlueprint& blueprint) {
   if (const std::size_t invited = blueprint.plan.invited ? static_cast<std::size_t>(*blueprint.plan.invited) : workers;
       updates && invited < workers)
     active = static_cast<std::size_t>(std::min<std::uint64_t>(workers / invited, *updates) * invited);
-  const std::size_t known = blueprint.compression && blueprint.compression->differences() ? 1'000 : 0;  // of the weights that others hold
+  const std::size_t known =
+      blueprint.compression && blueprint.compression->exchange.differences() ? 1'000 : 0;  // of the weights that others hold
   return 12'000'000 + (scheme.worker_bytes + known) * active + scheme.idle_bytes * (workers - active);
 }
 
@@ -85,7 +86,7 @@ std::size_t math_bytes(const TrainingBlueprint& blueprint) {
                            : scheme.workers_hold == WorkersHold::own_version ? versions_held(blueprint)
                                                                              : 0;
   // Per worker: the content of its messages; with error feedback the residual; weights that it and its receivers hold.
-  const std::size_t compressed = !compression ? 0 : (compression->error_feedback ? 3 : 2) + (compression->of_weights ? 1 : 0);
+  const std::size_t compressed = !compression ? 0 : (compression->error_feedback ? 3 : 2) + (compression->exchange.of_weights ? 1 : 0);
   // The latest version, its state, and the temporary vectors of an update and an evaluation.
   const std::size_t vectors = 7 + held + (scheme.worker_vectors + compressed) * workers;
   const auto batch = static_cast<std::size_t>(plan.batch * (plan.fuse ? plan.workers : 1));

@@ -29,11 +29,11 @@ void TrainingBlueprint::resolve_factors(const Scenario& scenario, const VectorLa
                 compressor->name +
                     " factors matrices, and workload.cost.bytes has none; write workload.cost: {model: NAME}, or use another "
                     "compression");
-  compression->second_bytes = compressor->second_bytes(compression->scalars, priced);
-  bool factors = compression->second_bytes > 0;
+  compression->right_bytes = compressor->right_bytes(compression->scalars, priced);
+  bool factors = compression->right_bytes > 0;
   if (model) {
     const std::vector<TensorInfo> learned = model->tensors();
-    factors = factors || compressor->second_bytes(compression->scalars, {model->parameters(), learned}) > 0;
+    factors = factors || compressor->right_bytes(compression->scalars, {model->parameters(), learned}) > 0;
   }
   if (factors) compression->factors = compressor->factors;
 }
@@ -75,16 +75,16 @@ void TrainingBlueprint::resolve_compression(const Scenario& scenario) {
     const std::vector<TensorInfo> within = tensors_within(tensors, begin, end);
     return entry->bytes(scalars, {end - begin, within});
   };
-  compression->of_weights = !scheme_entry->sends_gradients(of_scheme);
-  compression->gossips = exchange == Exchange::peers && compression->of_weights;
+  compression->exchange.of_weights = !scheme_entry->sends_gradients(of_scheme);
+  compression->exchange.gossips = exchange == Exchange::peers && compression->exchange.of_weights;
   // An all-reduce has no answers, and gossip has none.
-  compression->answers =
-      compresses_answers(parameters) && (exchange == Exchange::server || (exchange == Exchange::peers && !compression->of_weights));
-  compression->all_begin = !scheme_entry->invites;
-  compression->common_versions = exchange == Exchange::all_reduce;
+  compression->exchange.answers = compresses_answers(parameters) &&
+                                  (exchange == Exchange::server || (exchange == Exchange::peers && !compression->exchange.of_weights));
+  compression->exchange.all_begin = !scheme_entry->invites;
+  compression->exchange.common_versions = exchange == Exchange::all_reduce;
   parameters.set("error_feedback", true);
-  compression->tracking_scalars = compressor->scalars(parameters);
-  compression->tracking_bytes = compressor->bytes(compression->tracking_scalars, {priced, tensors});
+  compression->tracking.scalars = compressor->scalars(parameters);
+  compression->tracking.bytes = compressor->bytes(compression->tracking.scalars, {priced, tensors});
   plan.compression = compression.get();
 }
 

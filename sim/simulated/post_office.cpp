@@ -9,13 +9,6 @@
 
 namespace straggler {
 
-namespace {
-const WeightsDifference* difference_in(const Payload& payload) {
-  const auto* weights = std::get_if<Weights>(&payload);
-  return weights ? (*weights)->difference() : nullptr;
-}
-}  // namespace
-
 /// From dispatch until it is in the receiver's mailbox. Its parts leave one after another, each when the last byte of the one before it has
 /// left. To and from a sharded server a part is one flow per server, side by side. All parts are handed over together.
 class PostOffice::Delivery final : public InFlightMessage, public Arrival, public Event {
@@ -235,13 +228,9 @@ void PostOffice::drained(Delivery& delivery) {
   run_.world.queue().after(rest, delivery);
 }
 
-/// Whole weights, where later ones are differences; any message, where links fail or a worker that leaves sends a last one.
+/// Weights from which later messages are differences; any message, where links fail or a worker that leaves sends a last one.
 bool PostOffice::may_be_overtaken(const Delivery& delivery) const {
-  if (!run_.world.cluster.faults.list.empty()) return true;
-  const Compression* const compression = run_.workers.plan().compression;
-  const auto* const weights = std::get_if<Weights>(&delivery.payload);
-  return compression && (compression->answers || (compression->of_weights && run_.world.is_worker(delivery.from))) && weights &&
-         !(*weights)->kept() && !difference_in(delivery.payload);
+  return !run_.world.cluster.faults.list.empty() || MessageCodec::begins_differences(run_.workers.plan(), delivery.from, delivery.payload);
 }
 
 void PostOffice::keep_in_order(Delivery& delivery) {

@@ -42,7 +42,7 @@ std::string PostOffice::reasons_of(const MailOperation& operation) const {
   const std::vector<Rank> workers = silent(node);
   std::string text;
   for (std::size_t i = 0; i < workers.size() && i < most; ++i)
-    text += (i ? "; " : ": ") + operation.node().name_of(workers[i]) + why_silent(node, workers[i]);
+    text += (i ? "; " : ": ") + run_.workers.plan().name_of(workers[i]) + why_silent(node, workers[i]);
   if (workers.size() > most) text += "; and " + std::to_string(workers.size() - most) + " more";
   if (workers.empty() && run_.workers.presence().changes() && run_.workers.first_member() == anyone)
     text = ": no client is present, and none will come";

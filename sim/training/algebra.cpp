@@ -25,6 +25,14 @@ std::vector<Handle> values_of(const std::vector<T>& parts) {
   return values;
 }
 
+/// Steps of one worker are one contribution.
+void append(Contributions& all, const Contribution& made) {
+  if (all.empty() || all.back().worker != made.worker) return all.push_back(made);
+  all.back().steps += made.steps;
+  all.back().samples += made.samples;
+  all.back().spent += made.spent;
+}
+
 template <class T>
 std::vector<CompressedVector> compressed_vectors(const std::vector<T>& parts) {
   std::vector<CompressedVector> vectors;
@@ -225,16 +233,53 @@ Gradient Algebra::add(const Gradient& sum, const Gradient& next) const {
   }
   GradientState::More& more = state.more.edit();
   more.samples = sum->samples() + next->samples();
-  for (const Contribution& made : next->made()) {
-    if (!more.made.empty() && more.made.back().worker == made.worker) {
-      more.made.back().steps += made.steps;
-      more.made.back().samples += made.samples;
-      more.made.back().spent += made.spent;
-    } else {
-      more.made.push_back(made);
-    }
-  }
+  for (const Contribution& made : next->made()) append(more.made, made);
   return out;
+}
+
+Gradient Algebra::vote(const std::vector<Gradient>& parts) const {
+  const CompressedForm form = *compressed_vector(parts.front()).form;
+  Gradient out = mean(parts);
+  GradientState& state = out.edit();
+  Handle value = lineage_.elementwise(*plan_.compression->vote, values_of(parts), form.scalars);
+  if (plan_.statistics) value = lineage_.elementwise(rules::with_statistics, std::array{value, state.value()});
+  state.derive(std::move(value));
+  state.more.edit().compressed = form;
+  return out;
+}
+
+Weights Algebra::stepped(Weights weights, const Gradient& gradient, Optimizer& optimizer, double epochs, Rank self) const {
+  WeightsState& state = weights.edit();
+  state.value = optimizer.rule().step(lineage_, state.value, gradient->value(), epochs, gradient->averaged, optimizer.state());
+  state.local_samples += gradient->samples();
+  Contributions& all = state.more.edit().made;
+  const bool worker = self < plan_.workers;
+  if (!worker || (all.empty() && !gradient->more.there())) {
+    gradient->add_made(all);
+    return weights;
+  }
+  for (const Contribution& made : gradient->made()) {
+    if (made.worker == self)
+      append(all, made);
+    else
+      all.push_back(made);
+  }
+  return weights;
+}
+
+Weights Algebra::next_version(const Weights& before) const {
+  Weights next;
+  WeightsState& state = next.edit();
+  state.participants = before->participants;
+  state.value = before->value;
+  state.version = before->version + 1;
+  // A worker with weights of its own assumes that the others have made as much progress as itself.
+  const bool shared = plan_.versions == Versions::shared;
+  state.progress = before->progress + before->local_samples * (shared ? 1 : static_cast<std::uint64_t>(before->participants));
+  if (before->attached().empty()) return next;
+  state.more = before->more;
+  state.more.edit().made.clear();
+  return next;
 }
 
 // Values derived from one payload

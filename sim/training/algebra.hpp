@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/training/optimizer.hpp"
 #include "sim/training/payload.hpp"
 #include "sim/training/plan.hpp"
 
@@ -83,6 +84,12 @@ class Algebra {
   /// The same contribution with its gradient recomputed at `weights`, and marked as such (GradientState::More::newest). None if it is not a
   /// mean or sum of gradients of batches.
   std::optional<Gradient> retaken(const Gradient& gradient, const Weights& weights) const;
+
+  /// One step of the optimizer along the gradient, in epoch `epochs` of the training. The gradient's contributions join those of the
+  /// weights; successive steps of the node `self`, if it is a worker, are one contribution.
+  Weights stepped(Weights weights, const Gradient& gradient, Optimizer& optimizer, double epochs, Rank self) const;
+  /// The weights as the version that follows theirs, without their contributions.
+  Weights next_version(const Weights& before) const;
 
   /// The payload as it arrives. A message carries weights, and values derived from them, in the precision of the run. Gradients are already
   /// in that precision, attached vectors are always sent in full, and compressed values arrive unchanged.

@@ -1,6 +1,7 @@
 // The interface behind a Node: simulated time (sim/simulated) or real ranks (validation/mpi).
 #pragma once
 #include <cstdint>
+#include <stdexcept>
 
 #include "sim/training/payload.hpp"
 
@@ -8,6 +9,16 @@ namespace straggler {
 
 class Operation;
 class MailOperation;
+
+/// A replay's choices do not fit the scheme: they come from another run.
+struct ReplayMismatch : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A scheme uses an operation that this run does not have; the message names the process and the operation, and how to fix it.
+struct UnsupportedOperation : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// Two workers average their own weights: atomically at `at`, with the weights that `with` has sent it.
 struct Averaging {

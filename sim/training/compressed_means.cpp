@@ -1,4 +1,4 @@
-// Means of compressed gradients and of compressed differences of weights, by their messages or by their factors, and votes
+// Means of compressed gradients and of compressed differences of weights, by their messages or by their factors
 // (docs/decisions/044).
 #include <array>
 
@@ -7,35 +7,10 @@
 
 namespace straggler {
 
-namespace {
-
-const CompressedForm* form_of(const Gradient& gradient) {
-  const std::optional<CompressedForm>& form = gradient->more.get().compressed;
-  return form ? &*form : nullptr;
-}
-
-std::vector<Handle> values_of(const std::vector<Gradient>& parts) {
-  std::vector<Handle> values;
-  for (const Gradient& part : parts) values.push_back(part->value());
-  return values;
-}
-
-}  // namespace
-
-Gradient Algebra::vote(const std::vector<Gradient>& parts) const {
-  const CompressedForm form = *form_of(parts.front());
-  Gradient out = mean(parts);
-  GradientState& state = out.edit();
-  Handle value = lineage_.elementwise(*plan_.compression->vote, values_of(parts), form.scalars);
-  if (plan_.statistics) value = lineage_.elementwise(rules::with_statistics, std::array{value, state.value()});
-  state.derive(std::move(value));
-  state.more.edit().compressed = form;
-  return out;
-}
-
 const Rule& Algebra::all_reduce_rule(const Gradient& part) const {
   // Of buckets each is packed by itself; their sums are those of the vectors.
-  const bool sums = form_of(part) && part->fragment().whole() && !plan_.compression->gathered && plan_.compression->bounds.empty();
+  const bool sums =
+      part->more.get().compressed && part->fragment().whole() && !plan_.compression->gathered && plan_.compression->buckets.bounds.empty();
   return sums ? rules::compressed_mean : all_reduce_rule();
 }
 

@@ -78,8 +78,8 @@ struct WireBytes {
     return fragment.whole() ? bytes : fragment.share_of(bytes / grain) * grain;
   }
   static void price(const CompressedForm& form, Parts& parts) {
-    parts.front().bytes = form.bytes - form.second;
-    if (form.second > 0) parts.push_back({form.second, Part::Kind::right_factors});
+    parts.front().bytes = form.bytes - form.right_bytes;
+    if (form.right_bytes > 0) parts.push_back({form.right_bytes, Part::Kind::right_factors});
   }
   static void price_statistics(std::uint64_t bytes, Parts& parts) {
     if (bytes > 0) parts.push_back({bytes, Part::Kind::statistics});

@@ -93,7 +93,7 @@ class Node final : public Participant {
   Pending<CellStepOperation> step_cell(const Gradient& gradient) { return Pending<CellStepOperation>(slot_, *this, gradient); }
   /// A new outer optimizer (SchemeEntry::outer_optimizer). Throws std::logic_error if the entry names none.
   Optimizer outer_optimizer() const;
-  /// The state of this node's optimizer, at these weights.
+  /// Of the run's optimizer, at these weights.
   double learning_rate(const Weights& weights) const { return plan().optimizer->learning_rate(epochs_at(weights), 1); }
   /// The operation begins now and stays in flight until it is awaited later. Receives: only from a given rank.
   template <class T>
@@ -155,8 +155,8 @@ class Node final : public Participant {
   /// The contribution of a worker that took no step: no value, zero steps.
   Gradient no_gradient(const Weights& weights) const;
 
-  /// A worker's send is a contribution. Weights without steps count as one of zero steps. Gradients are compressed if the run compresses
-  /// them (Participant::outgoing).
+  /// A worker's send is a contribution. Weights without steps count as one of zero steps. Messages are encoded if the run compresses them
+  /// (MessageCodec).
   /// A server's send or post answers the last message that it received from that worker. If the life that sent it is over, the answer is
   /// dropped.
   template <class T>
@@ -181,6 +181,12 @@ class Node final : public Participant {
   template <class T>
   void post(Peer to, const T& payload) {
     backend().post(self_, to, arriving(payload, to));
+  }
+  /// The neighbours' estimate of this worker's weights (MessageCodec::estimate). Only if the run compresses.
+  Weights estimate(const Weights& weights) { return codec().estimate(weights); }
+  /// The weights as held by the node to which they were sent last.
+  Weights as_held_by(Rank rank, const Weights& sent) const {
+    return rare_ && rare_->codec ? rare_->codec->held_by(rank, sent) : algebra().as_sent(sent);
   }
   /// Posts to every member except this node, in rank order. It is not an answer: it reaches whichever life is a member.
   template <class T>
@@ -276,7 +282,7 @@ class Node final : public Participant {
  private:
   Contribution contribution_of(const WeightsState& weights) const;
   Weights as_contribution(Weights weights) const;
-  Gradient as_contribution(const Gradient& gradient) { return outgoing(gradient); }
+  Gradient as_contribution(const Gradient& gradient) { return encoded(gradient, Peer(server(), Peer::any_life)); }
   Samples as_contribution(Samples samples) const { return samples; }
   Token as_contribution(Token token) const { return token; }
   /// A group of all workers means all workers.
@@ -291,23 +297,21 @@ class Node final : public Participant {
       if (sends_as_it_is()) return Payload(payload);
     if constexpr (std::is_same_v<T, Weights>)
       if (!is_worker() && sends_as_it_is()) return Payload(payload);
-    if constexpr (std::is_same_v<T, Weights>)
-      return Payload(outgoing(as_contribution(payload), to));
-    else
-      return Payload(algebra().as_sent(as_contribution(payload)));
+    if constexpr (std::is_same_v<T, Weights>) {
+      if (compresses()) return Payload(codec().encode(as_contribution(payload), to));
+    }
+    return Payload(algebra().as_sent(as_contribution(payload)));
   }
   /// None where each receiver gets weights of its own, such as compressed answers.
   template <class T>
   std::optional<Payload> the_same_for_all(const T& payload) {
-    if (std::is_same_v<T, Weights> && plan().compression && plan().compression->answers) return std::nullopt;
+    if (std::is_same_v<T, Weights> && plan().compression && plan().compression->exchange.answers) return std::nullopt;
     return arriving(payload, Peer(0, Peer::any_life));
   }
   template <class T>
   T brought(T mine, const RankGroup& group) {
-    if constexpr (std::is_same_v<T, Weights>)
-      return outgoing(as_contribution(std::move(mine)), group);
-    else
-      return outgoing(mine, group);
+    if constexpr (std::is_same_v<T, Weights>) mine = as_contribution(std::move(mine));
+    return encoded(std::move(mine), group);
   }
   Peer addressee(Rank to) const { return !is_worker() ? backend().last_heard(self_, to) : Peer(to, Peer::any_life); }
   /// False: it is not in.

@@ -17,31 +17,6 @@ Gradient ComputeOperation::gradient() const {
   return result;
 }
 
-Weights StepOperation::await_resume() {
-  Participant& here = node();
-  const double epochs = here.epochs_at(weights_);
-  WeightsState& weights = weights_.edit();
-  weights.value =
-      optimizer_.rule().step(here.lineage(), weights.value, gradient_->value(), epochs, gradient_->averaged, optimizer_.state());
-  weights.local_samples += gradient_->samples();
-  Contributions& all = weights.more.edit().made;
-  if (!here.is_worker() || (all.empty() && !gradient_->more.there())) {
-    gradient_->add_made(all);
-    return std::move(weights_);
-  }
-  for (const Contribution& made : gradient_->made()) {
-    // A worker's local steps are one contribution; each contribution that a server applies counts as one.
-    if (made.worker == here.self() && !all.empty() && all.back().worker == here.self()) {
-      all.back().steps += made.steps;
-      all.back().samples += made.samples;
-      all.back().spent += made.spent;
-    } else {
-      all.push_back(made);
-    }
-  }
-  return std::move(weights_);
-}
-
 void MailOperation::take(MessagePointer item) {
   message = std::move(item);
   node().backend().received(*this);
@@ -50,9 +25,8 @@ void MailOperation::take(MessagePointer item) {
 namespace {
 void require_all_reduce(const Participant& node) {
   if (!node.backend().reduces())
-    throw UnsupportedOperation(
-        node.name() +
-        " calls an all-reduce in a scheme that exchanges by a server, or from one process; set SchemeEntry::reduces if it may");
+    throw UnsupportedOperation(node.name() +
+                               " calls an all-reduce, but its scheme exchanges through a server; set SchemeEntry::reduces to allow both");
   if (!node.is_worker()) throw UnsupportedOperation(node.name() + " calls an all-reduce; these are for workers");
 }
 }  // namespace
@@ -82,13 +56,12 @@ void CollectiveOperation::prepare() {
   if (!ascending || ranks.empty() || ranks.front() < 0 || ranks.back() >= node().workers() ||
       !std::ranges::binary_search(ranks, node().self()))
     throw std::invalid_argument(node().name() +
-                                " calls a collective over a group that is no ascending list of workers with itself among them");
+                                " calls a collective over a group that is not an ascending list of workers including this one");
 }
 
 void CellOperation::prepare() {
   if (node().plan().cell_chunks == 0 || node().is_server())
-    throw UnsupportedOperation(
-        node().name() + " accesses weights in shared memory, which only workers have whose scheme says so; set SchemeEntry::cell_chunks");
+    throw UnsupportedOperation(node().name() + " accesses shared weights, but its scheme declares none; set SchemeEntry::cell_chunks");
 }
 
 void ReceiveOperationBase::prepare() {
@@ -101,28 +74,9 @@ std::string ReceiveOperationBase::describe() const {
                                                                                  "a token"};
   std::string text = node().name() + " waits for " + what[payload_kind_] + " from ";
   if (from_ == anyone) return text + "anyone";
-  return text + node().name_of(from_);
+  return text + node().plan().name_of(from_);
 }
 
 std::string SignalOperation::describe() const { return node().name() + " waits for signal " + std::to_string(number_); }
-
-PublishOperation::PublishOperation(Participant& node, const Weights& given) : Operation(node, Kind::publish), before_(given) {
-  const WeightsState& before = *before_.operator->();
-  WeightsState& weights = weights_.edit();
-  weights.participants = before.participants;
-  weights.value = before.value;
-  weights.version = before.version + 1;
-  // A worker with weights of its own assumes that the others have made as much progress as itself.
-  const bool shared = node.plan().versions == Versions::shared;
-  weights.progress = before.progress + before.local_samples * (shared ? 1 : static_cast<std::uint64_t>(before.participants));
-  if (before.attached().empty()) return;
-  weights.more = before.more;
-  weights.more.edit().made.clear();
-}
-
-Weights PublishOperation::await_resume() {
-  node().published(weights_);
-  return std::move(weights_);
-}
 
 }  // namespace straggler

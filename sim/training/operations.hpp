@@ -24,8 +24,6 @@ class ComputeOperation : public Operation {
   const Weights& weights() const { return weights_; }
   /// The computed gradient.
   Gradient gradient() const;
-  /// The same in the form that an all-reduce takes. Call it once.
-  Gradient contribution() const { return node().outgoing(gradient(), nullptr); }
   // Back end's own, as is milestone().
   Time span;  // at full speed; after the end, the time booked as computing it
   std::uint16_t& milestone() { return count_; }
@@ -66,13 +64,13 @@ class AveragedGradientOperation final : public ComputeOperation, public Collecti
   Gradient await_resume() {
     node().reduction_taken();
     auto mean = std::get<Gradient>(std::move(payload));
-    node().averaged(mean, brought, nullptr);
+    if (node().compresses()) node().codec().averaged(mean, brought, nullptr);
     return mean;
   }
   // Back end's own.
   /// This worker's part is known: payload. Call it once.
   void bring() {
-    Gradient mine = contribution();
+    Gradient mine = node().encoded(gradient(), RankGroup());
     brought = mine->value();
     payload = std::move(mine);
   }
@@ -89,7 +87,10 @@ class StepOperation final : public Operation {
   StepOperation(Participant& node, Optimizer& optimizer, const Weights& weights, const Gradient& gradient)
       : Operation(node, Kind::step), optimizer_(optimizer), weights_(weights), gradient_(gradient) {}
   ~StepOperation() { give_up(); }
-  Weights await_resume();
+  Weights await_resume() {
+    const double epochs = node().epochs_at(weights_);
+    return node().algebra().stepped(std::move(weights_), gradient_, optimizer_, epochs, node().self());
+  }
   /// The part of the vectors that changes.
   const Fragment& fragment() const { return gradient_->fragment(); }
 
@@ -153,7 +154,8 @@ class ReceiveOperationBase : public MailOperation {
   template <class T>
   T taken() {
     T what = std::get<T>(std::move(message->payload));
-    if constexpr (std::is_same_v<T, Weights>) node().received(what, message->from);
+    if constexpr (std::is_same_v<T, Weights>)
+      if (node().compresses()) node().codec().arrived(what, message->from);
     return what;
   }
 
@@ -246,7 +248,7 @@ class LoadOperation final : public Operation {
 /// The process that drives this worker is busy with something other than computing.
 struct HostWork {
   Time span;
-  bool ahead = false;          // it began when the last such work that the worker has waited for was over; the worker began with it
+  bool ahead = false;          // it starts when the previous host work ended, not now, so it overlaps the devices' iteration
   bool loader_stands = false;  // it takes the core on which the loader would prepare batches
 };
 
@@ -334,7 +336,7 @@ class AllReduceOperation final : public CollectiveOperation {
   T await_resume() {
     if (!group()) node().reduction_taken();
     T mean = std::get<T>(std::move(payload));
-    node().averaged(mean, brought_, group());
+    if (node().compresses()) node().codec().averaged(mean, brought_, group());
     return mean;
   }
 
@@ -382,9 +384,13 @@ class ReduceScatterOperation final : public CollectiveOperation {
 
 class PublishOperation final : public Operation {
  public:
-  PublishOperation(Participant& node, const Weights& weights);
+  PublishOperation(Participant& node, const Weights& weights)
+      : Operation(node, Kind::publish), before_(weights), weights_(node.algebra().next_version(weights)) {}
   ~PublishOperation() { give_up(); }
-  Weights await_resume();
+  Weights await_resume() {
+    if (node().compresses()) node().codec().published(weights_);
+    return std::move(weights_);
+  }
   /// Stamped: version and progress are those of the new version.
   const Weights& weights() const { return weights_; }
   /// The contributions in it.
@@ -412,16 +418,6 @@ template <>
 inline constexpr bool may_be_in_flight<ReduceScatterOperation> = true;
 template <class T>
 inline constexpr bool may_be_in_flight<ReceiveOperation<T>> = true;
-
-/// A replay's choices do not fit the scheme: they come from another run.
-struct ReplayMismatch : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// A scheme uses an operation that this run does not have; the message names the process and the operation, and how to fix it.
-struct UnsupportedOperation : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 static_assert(sizeof(GradientOperation) <= OperationSlot::size && sizeof(SendOperation) <= OperationSlot::size,
               "what every worker waits in must fit");

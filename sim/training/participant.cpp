@@ -2,26 +2,11 @@
 
 namespace straggler {
 
-std::string Participant::name_of(Rank rank) const {
-  if (rank < workers()) return "worker " + std::to_string(rank);
-  if (plan().aggregation.has(rank)) return "aggregator " + std::to_string(rank - plan().aggregation.first_rank);
-  return "server " + std::to_string(rank - workers());
-}
-
 double Participant::epochs_at(const Weights& weights) const {
   if (plan().epoch_samples == 0) return 0;
   // Between two versions a worker assumes that the others have made as much progress as itself.
   const std::uint64_t local = weights->local_samples * (!is_worker() ? 1 : static_cast<std::uint64_t>(weights->participants));
   return static_cast<double>(weights->progress + local) / static_cast<double>(plan().epoch_samples);
-}
-
-Weights Participant::initial_weights() {
-  if (begins_later()) return rare_->start;
-  if (!context_.initial->value.empty()) return context_.initial;
-  WeightsState& weights = context_.initial.edit();
-  weights.value = context_.lineage.initial();
-  weights.participants = context_.plan.workers;
-  return context_.initial;
 }
 
 void Operation::complete_unheard() {

@@ -147,7 +147,7 @@ struct CompressedForm {
   std::uint64_t bytes = 0;                           // on the wire
   std::vector<double> scalars;                       // of the compressor's rule, with the number of a draw
   std::shared_ptr<const LowRank> factors = nullptr;  // null: it is no product
-  std::uint64_t second = 0;                          // of the bytes, those of a second all-reduce after the first
+  std::uint64_t right_bytes = 0;                     // of the bytes, those of right factors that follow in an all-reduce of their own
 };
 
 /// A vector that a client keeps on its device between invitations.
@@ -374,7 +374,7 @@ struct CompressedVector {
 CompressedVector compressed_vector(const Gradient& gradient);
 CompressedVector compressed_vector(const Weights& weights);
 
-/// The maker of a worker's contribution; empty if it is not a contribution.
+/// The contributions in a payload.
 Contributions made_of(const Payload& payload);
 
 /// A payload and its sender. To answer later, keep the sender and not only the rank: the answer is for that life.

@@ -34,4 +34,10 @@ double TrainingPlan::batches_per_epoch() const {
   return static_cast<double>(epoch_samples) * static_cast<double>(workers) / samples_per_batch;
 }
 
+std::string TrainingPlan::name_of(Rank rank) const {
+  if (rank < workers) return "worker " + std::to_string(rank);
+  if (aggregation.has(rank)) return "aggregator " + std::to_string(rank - aggregation.first_rank);
+  return "server " + std::to_string(rank - workers);
+}
+
 }  // namespace straggler

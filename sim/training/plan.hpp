@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/base/even_split.hpp"
@@ -54,13 +55,15 @@ struct TrainingPlan {
   bool endless = false;                       // without data: no batch is cut where a pass over a part ends
   double input_bytes = 0, output_bytes = 0;   // of one sample
   const UpdateRule* optimizer = nullptr;
-  const UpdateRule* outer_optimizer = nullptr;  // of SchemeEntry::outer_optimizer; none: the scheme has none
+  const UpdateRule* outer_optimizer = nullptr;  // of SchemeEntry::outer_optimizer; null: the scheme has none
   bool statistics = false;                      // vectors end in running statistics, or in a dynamic loss scale
-  const Rule* rounding = nullptr;               // the effect of a message on weights; none: nothing
-  const Compression* compression = nullptr;     // the effect of a message on a worker's gradients; none: nothing
+  const Rule* rounding = nullptr;               // the effect of a message on weights; null: nothing
+  const Compression* compression = nullptr;     // the effect of a message on gradients and weights; null: nothing
   /// For what-if runs without staleness: a server recomputes each arriving gradient at its newest version; their order does not change.
   bool newest_weights = false;
 
+  /// A process's name in messages: "worker 3", "server 0", "aggregator 1".
+  std::string name_of(Rank rank) const;
   /// Samples of a worker's batch, and of the pieces in which it takes it: at most the batch.
   std::int64_t batch_of(Rank worker) const { return EvenSplit<std::int64_t>{batch, larger_batches}.size(worker); }
   std::int64_t minibatch_of(Rank worker) const { return minibatch > 0 ? std::min(minibatch, batch_of(worker)) : batch_of(worker); }

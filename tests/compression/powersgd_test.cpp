@@ -185,7 +185,7 @@ TEST_CASE("bytes of ResNet-18 by its layers (He et al. 2016, ImageNet)") {
   CHECK(vectors == 10'600);
   for (const std::uint64_t r : {1u, 2u, 4u}) {  // in no layer r (n + m) >= n m
     CHECK(powersgd().bytes({static_cast<double>(r), 0}, {at, tensors}) == 4 * (r * sides + 10'600));
-    CHECK(powersgd().second_bytes({static_cast<double>(r), 0}, {at, tensors}) == 4 * r * columns);
+    CHECK(powersgd().right_bytes({static_cast<double>(r), 0}, {at, tensors}) == 4 * r * columns);
   }
   // Where factors are no smaller, a tensor is whole: 4 × 4 at rank 2.
   const std::vector<TensorInfo> small = {{"a", {4, 4}, 0}};

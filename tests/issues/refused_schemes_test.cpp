@@ -61,8 +61,8 @@ TEST_CASE("an all-reduce of a scheme with a server is refused: place, what is wr
       }
       REQUIRE(lines.size() == 1);
       CHECK(lines.front() == "--set training.scheme={kind: reduces_beside_server, what: " + what +
-                                 "}: training.scheme: worker 0 calls an all-reduce in a scheme that exchanges by a server, or from one "
-                                 "process; set SchemeEntry::reduces if it may");
+                                 "}: training.scheme: worker 0 calls an all-reduce, but its scheme exchanges through a server; set "
+                                 "SchemeEntry::reduces to allow both");
     }
   }
 }

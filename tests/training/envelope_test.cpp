@@ -94,7 +94,7 @@ TEST_CASE("the fragments of a payload add up to it, and are cut at multiples of 
 
 TEST_CASE("a compressed vector has the bytes of its form; right factors are a part of their own") {
   Gradient gradient = gradient_of(1);
-  gradient.edit().more.edit().compressed = CompressedForm{.bytes = 100, .scalars = {}, .factors = nullptr, .second = 30};
+  gradient.edit().more.edit().compressed = CompressedForm{.bytes = 100, .scalars = {}, .factors = nullptr, .right_bytes = 30};
   CHECK(parts_of(with_statistics, gradient) == Expected{70, 30, statistics});
   CHECK(with_statistics.spared_of(gradient) == model - 100.0);
   Weights weights = weights_with(1);

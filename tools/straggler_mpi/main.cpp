@@ -110,6 +110,6 @@ int main(int count, char** arguments) {
   if (!words.empty() && cli::is_shared_by_ranks(words.front())) return cli::sweep_on_ranks(mpi, words);
   if (!mpi.first() && !std::freopen("/dev/null", "w", stdout)) return Exit::cannot_go_on;  // what is printed, rank 0 prints
   std::optional<RealOptions> options;
-  if (const int code = together(mpi, [&] { options = cli::parse(words); })) return code;
+  if (const int code = run_on_all_ranks(mpi, [&] { options = cli::parse(words); })) return code;
   return options ? real_run(mpi, *options) : Exit::done;
 }

@@ -8,7 +8,7 @@ namespace straggler {
 void MpiBackend::keep_sent(Rank to, const Payload& payload) {
   const auto* weights = std::get_if<Weights>(&payload);
   const bool below = !node_.is_worker() && (to < task_.plan.workers || node_.is_server());
-  if (weights && below && task_.plan.compression && task_.plan.compression->of_weights) sent_[to].push_back((*weights)->value);
+  if (weights && below && task_.plan.compression && task_.plan.compression->exchange.of_weights) sent_[to].push_back((*weights)->value);
 }
 
 void MpiBackend::forget_sent(Rank from, const Payload& payload) {

@@ -132,8 +132,8 @@ class RankRun {
     const Bytes theirs = channel_->share(packer.take(), publisher());
     if (Unpacker(theirs).get_key() != mine)
       throw Refusal(
-          fmt::format("rank {} has another scenario, other data, another build or another kernel set (here {}) than rank 0; give all "
-                      "the same, with --kernels where processors differ",
+          fmt::format("rank {} differs from rank 0 in scenario, data, build or kernel set (here {}); give every rank the same, with "
+                      "--kernels where processors differ",
                       mpi_.rank(), blueprint_->kernels->name));
     build();
     say_the_ring();
@@ -299,13 +299,13 @@ class RankRun {
   std::unique_ptr<RankValues> values_;
   std::unique_ptr<SingleGradient> gradient_;
   std::unique_ptr<ComputeThread> thread_;
-  Codec codec_;  // of compressed gradients
+  Codec codec_;  // of compressed vectors
   std::unique_ptr<MpiBackend> backend_;
 };
 
 }  // namespace
 
-int together(const Mpi& mpi, const std::function<void()>& part) {
+int run_on_all_ranks(const Mpi& mpi, const std::function<void()>& part) {
   const Failure failure = failure_of(part);
   const Mpi::Verdict verdict = mpi.agree(failure.code);
   if (verdict.rank == mpi.rank())
@@ -316,10 +316,10 @@ int together(const Mpi& mpi, const std::function<void()>& part) {
 int real_run(const Mpi& mpi, const RealOptions& options) {
   keep_freed_memory();
   RankRun run(mpi, options);
-  if (const int code = together(mpi, [&] { run.prepare(); })) return code;
-  if (const int code = together(mpi, [&] { run.meet(); })) return code;
-  if (const int code = together(mpi, [&] { run.run(); })) return code;
-  if (const int code = together(mpi, [&] { run.finish(); })) return code;
+  if (const int code = run_on_all_ranks(mpi, [&] { run.prepare(); })) return code;
+  if (const int code = run_on_all_ranks(mpi, [&] { run.meet(); })) return code;
+  if (const int code = run_on_all_ranks(mpi, [&] { run.run(); })) return code;
+  if (const int code = run_on_all_ranks(mpi, [&] { run.finish(); })) return code;
   return mpi.agree(run.exit_code()).code;
 }
 

@@ -26,6 +26,6 @@ int real_run(const Mpi& mpi, const RealOptions& options);
 
 /// Runs `part` on this rank and agrees with the others on the outcome. The first rank that threw prints its error. Returns the exit code: 0
 /// if all ranks succeeded.
-int together(const Mpi& mpi, const std::function<void()>& part);
+int run_on_all_ranks(const Mpi& mpi, const std::function<void()>& part);
 
 }  // namespace straggler

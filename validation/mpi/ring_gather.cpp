@@ -8,7 +8,7 @@ RingGather::RingGather(Rank self, Rank ranks, std::function<void(RingMean::Outgo
 void RingGather::begin(std::vector<Packed> mine, std::uint8_t flags) {
   std::vector<Packed> theirs(mine.size());
   for (std::size_t k = 0; k < mine.size(); ++k) theirs[k].part.kind = mine[k].part.kind;
-  times_around_ = ranks_ == 1 ? 0 : mine.size();
+  parts_ = ranks_ == 1 ? 0 : mine.size();
   messages_.assign(index_of(ranks_), theirs);
   messages_[index_of(self_)] = std::move(mine);
   flags_ = flags;

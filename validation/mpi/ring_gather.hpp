@@ -24,7 +24,7 @@ class RingGather {
   void begin(std::vector<Packed> mine, std::uint8_t flags);
   /// The next message from the left. Only while not done.
   void arrived(std::span<const std::byte> message);
-  bool done() const { return around_ == times_around_; }
+  bool done() const { return around_ == parts_; }
 
   /// Once done: a rank's parts.
   std::vector<Bytes> message(Rank rank) const;
@@ -39,8 +39,8 @@ class RingGather {
   std::function<void(RingMean::Outgoing)> to_right_;
   std::vector<std::vector<Packed>> messages_;  // [ranks][parts]
   std::uint8_t flags_ = 0;
-  std::size_t around_ = 0, times_around_ = 0;  // once for each part
-  Rank step_ = 0;                              // of this time around
+  std::size_t around_ = 0, parts_ = 0;  // each part goes around once; 0: this rank is alone
+  Rank step_ = 0;                       // of this time around
 };
 
 }  // namespace straggler

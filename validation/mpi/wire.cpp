@@ -153,7 +153,7 @@ void pack_form(const CompressedForm& form, Packer& to) {
   to.put(form.bytes);
   to.put(std::uint64_t{form.scalars.size()});
   for (const double scalar : form.scalars) to.put(scalar);
-  to.put(form.second);
+  to.put(form.right_bytes);
   to.put(std::uint8_t{form.factors != nullptr});
   if (form.factors) to.put(form.factors->both.empty() ? form.factors->left.key() : Key{});
 }
@@ -165,7 +165,7 @@ CompressedForm unpack_form(Vectors& vectors, Unpacker& from) {
   form.bytes = from.get<std::uint64_t>();
   form.scalars.resize(from.get_count(sizeof(double)));
   for (double& scalar : form.scalars) scalar = from.get<double>();
-  form.second = from.get<std::uint64_t>();
+  form.right_bytes = from.get<std::uint64_t>();
   if (from.get<std::uint8_t>() == 0) return form;
   const Key left = from.get_key();
   form.factors = std::make_shared<const LowRank>(LowRank{left == Key{} ? Handle() : vectors.named(left), {}});

@@ -39,7 +39,7 @@ class Values {
   ~Values() = default;
 };
 
-/// How the parameters of compressed gradients are written.
+/// How the parameters of compressed vectors are written.
 struct Codec {
   const CompressorEntry* entry = nullptr;
   std::vector<TensorInfo> tensors;
