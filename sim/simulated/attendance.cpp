@@ -27,7 +27,7 @@ class Attendance::Comer final : public Event {
   ~Comer() = default;
 
  private:
-  void happen() override { post_office_.tell_of_members(); }
+  void happen() override { post_office_.notify_of_members(); }
   PostOffice& post_office_;
 };
 
@@ -84,7 +84,7 @@ void Attendance::lose(Rank worker) {
   computations_.set_down(worker, true);
   const Time back = run_.workers.presence().until(worker, run_.world.now());
   if (back < Time::limit()) run_.world.queue().at(back, participation);
-  post_office_.tell_of_members();
+  post_office_.notify_of_members();
 }
 
 void Attendance::readmit(Rank worker) {

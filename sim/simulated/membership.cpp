@@ -138,7 +138,7 @@ void Membership::take_out(Rank worker, State becomes) {
   }
   collectives_.membership_changed(worker);
   if (publications_.remove_worker(worker)) return;
-  post_office_.tell_of_members();
+  post_office_.notify_of_members();
   start_ready();  // the exchange that they waited for may have broken off
   const auto comes = [this](Rank rank) { return run_.workers.state(rank) == State::coming || to_come_[static_cast<std::size_t>(rank)]; };
   bool any = run_.workers.members() > 0;
@@ -203,7 +203,7 @@ void Membership::start(Rank worker) {
   run_.workers.set_state(worker, State::member);
   run_.workers.set_enrolled(worker, true);
   run_.workers.spawn_worker(worker);
-  post_office_.tell_of_members();
+  post_office_.notify_of_members();
 }
 
 }  // namespace straggler

@@ -160,7 +160,7 @@ void PostOffice::begin(Delivery& delivery) {
   if (plain_ || (coding_.span(from, delivery.payload) == Time() && !processors_.occupies(from))) return send_part(delivery);
   const Time free = processors_.free_from(from);
   const Moments handled = this->handled(from, delivery);
-  tell_server(from, "sends a message", free, handled.front());
+  trace_server(from, "sends a message", free, handled.front());
   run_.world.queue().at(handled.front(), delivery);
   if (delivery.parts() > 1) delivery.more().handled = handled;
 }
@@ -249,7 +249,7 @@ bool PostOffice::overtakes(Delivery& delivery) {
 }
 
 /// The message has arrived, or is lost: the next one of its pair follows.
-void PostOffice::let_follow(const Delivery& gone) {
+void PostOffice::release_next(const Delivery& gone) {
   if (in_order_.empty()) return;
   const auto known = in_order_.find(pair_of(gone.from, gone.to));
   if (known == in_order_.end()) return;
@@ -267,18 +267,18 @@ void PostOffice::let_follow(const Delivery& gone) {
 
 void PostOffice::delivered(Delivery& delivery) {
   if (!delivery.state_transfer && overtakes(delivery)) return;
-  if (trace_) tell(delivery, false);
+  if (trace_) trace(delivery, false);
   run_.books.received(delivery.to, delivery.sent_bytes());
   run_.books.end_flight(delivery.from);
   run_.books.end_flight(delivery.to);
   delivery.unlink();
   MessagePointer message(&delivery);
   if (delivery.state_transfer) return state_watch_->state_arrived(delivery.to);
-  let_follow(delivery);
-  hand_over(std::move(message));
+  release_next(delivery);
+  deliver(std::move(message));
 }
 
-void PostOffice::hand_over(MessagePointer message) {
+void PostOffice::deliver(MessagePointer message) {
   const Rank to = message->to;
   run_.workers.wake(to);
   if (!unsent_.empty()) unsent_.erase(pair_of(message->from, to));
@@ -289,7 +289,7 @@ void PostOffice::hand_over(MessagePointer message) {
 
 /// It will not arrive.
 void PostOffice::lose(Delivery& delivery) {
-  if (trace_) tell(delivery, true);
+  if (trace_) trace(delivery, true);
   if (delivery.begun > 0) {
     run_.books.lost(delivery.sent_bytes());
     run_.books.end_flight(delivery.from);
@@ -301,11 +301,11 @@ void PostOffice::lose(Delivery& delivery) {
   }
   delivery.unlink();
   const MessagePointer message(&delivery);
-  let_follow(delivery);
+  release_next(delivery);
   if (delivery.state_transfer) state_watch_->state_lost(delivery.to);
 }
 
-void PostOffice::tell(const Delivery& delivery, bool lost) {
+void PostOffice::trace(const Delivery& delivery, bool lost) {
   const auto known = left_.find(&delivery);
   if (known == left_.end()) return;  // lost before it left
   MessageTrace message;
@@ -329,7 +329,7 @@ void PostOffice::tell(const Delivery& delivery, bool lost) {
   trace_->message(message);
 }
 
-void PostOffice::tell_server(Rank rank, const char* what, Time from, Time to) const {
+void PostOffice::trace_server(Rank rank, const char* what, Time from, Time to) const {
   if (trace_ && !run_.world.is_worker(rank) && to > from) trace_->served(rank, what, from, to);
 }
 
@@ -390,13 +390,13 @@ void PostOffice::forget_former_life(Rank worker) {
   for (Delivery* delivery : former) lose(*delivery);
 }
 
-void PostOffice::tell_of_members() {
+void PostOffice::notify_of_members() {
   const Rank nobody = run_.world.workers;  // where there is a server, its own rank
-  const auto tell = [&](Rank rank) { hand_over(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice()))); };
-  for (Rank k = 0; k < run_.world.cluster.aggregators.count; ++k) tell(run_.world.cluster.aggregators.first + k);
-  if (run_.world.has_server()) return tell(run_.world.workers);
+  const auto notify = [&](Rank rank) { deliver(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice()))); };
+  for (Rank k = 0; k < run_.world.cluster.aggregators.count; ++k) notify(run_.world.cluster.aggregators.first + k);
+  if (run_.world.has_server()) return notify(run_.world.workers);
   for (Rank worker = 0; run_.world.cluster.peers && worker < run_.world.workers; ++worker)
-    if (run_.workers.is_member(worker)) tell(worker);
+    if (run_.workers.is_member(worker)) notify(worker);
 }
 
 std::uint64_t PostOffice::bytes_in_flight() const {

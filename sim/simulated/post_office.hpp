@@ -73,7 +73,7 @@ class PostOffice {
   /// The life of `worker` that sent the message `node` took last from it; any life if it has taken nothing.
   Peer last_heard(Rank node, Rank worker) const;
   /// The server and the aggregators get notices of changed members; all members do where workers exchange with each other.
-  void tell_of_members();
+  void notify_of_members();
 
   SignalBoard& signals() { return signals_; }
   Processors& processors() { return processors_; }
@@ -111,7 +111,7 @@ class PostOffice {
   /// Made on first use.
   Mailbox<MessagePointer>& mail_of(Rank rank) { return mail_.made(index_of(rank)); }
   /// Into its mailbox, which an idle worker opens now.
-  void hand_over(MessagePointer message);
+  void deliver(MessagePointer message);
   /// A node's process was given a message; it sees it now or when its processor has handled it.
   void taken(const MailOperation& operation);
   void take_at_newest(const MailOperation& operation) const;
@@ -139,10 +139,10 @@ class PostOffice {
   bool may_be_overtaken(const Delivery& delivery) const;
   void keep_in_order(Delivery& delivery);
   bool overtakes(Delivery& delivery);
-  void let_follow(const Delivery& gone);
+  void release_next(const Delivery& gone);
   /// With a trace: it has arrived or is lost.
-  void tell(const Delivery& delivery, bool lost);
-  void tell_server(Rank rank, const char* what, Time from, Time to) const;
+  void trace(const Delivery& delivery, bool lost);
+  void trace_server(Rank rank, const char* what, Time from, Time to) const;
 
   // With many workers, one worker's data have left the cache when its turn comes, so they are prefetched some events ahead.
   static constexpr Rank many = 256;

@@ -80,7 +80,7 @@ void PostOffice::handle(MailOperation& operation) {
   operation.settle();
   const Time free = processors_.free_from(rank);
   const Time done = handled(rank, *operation.message).back();
-  tell_server(rank, "handles a message", free, done);
+  trace_server(rank, "handles a message", free, done);
   run_.world.queue().at(done, operation);
 }
 

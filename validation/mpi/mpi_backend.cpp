@@ -4,6 +4,8 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "validation/mpi/patience.hpp"
+
 namespace straggler {
 
 namespace {
@@ -12,12 +14,8 @@ std::int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-constexpr std::int64_t least_nap = 20'000;  // ns
-
-/// A sleep is a small share of the time for which nothing has happened: it delays messages little, and ranks that wait long leave the cores
-/// to working ranks.
 std::int64_t nap_after(std::int64_t idle_ns, bool quiet) {
-  return std::clamp<std::int64_t>(idle_ns / 32, least_nap, quiet ? 250'000 : 100'000);
+  return pause_after(std::chrono::nanoseconds(idle_ns), std::chrono::microseconds(quiet ? 250 : 100)).count();
 }
 
 Bytes bytes_of(std::string_view text) {
@@ -71,7 +69,7 @@ void MpiBackend::run() {
     loop();
   } catch (const std::exception& error) {
     failure_ = node_.name() + ": " + error.what();
-    tell_all(MessageKind::stop, bytes_of(failure_));
+    send_to_all(MessageKind::stop, bytes_of(failure_));
   }
   log_.samples_drawn = node_.drawn();
   log_.events = queue_.fired();
@@ -111,7 +109,7 @@ void MpiBackend::loop() {
 void MpiBackend::stop_now(Time end) {
   stopping_ = true;
   end_ = end;
-  tell_all(MessageKind::stop, {});
+  send_to_all(MessageKind::stop, {});
 }
 
 void MpiBackend::fire_due() {
@@ -125,7 +123,7 @@ void MpiBackend::wait(std::int64_t idle_since) {
   if (computing_.job)
     thread_.wait(*computing_.job, span);
   else
-    arrivals_.wait(least_nap, span);
+    arrivals_.wait(least_pause.count(), span);
 }
 
 /// After every rank's goodbye nothing is in flight: it is the last message between two ranks, and messages do not overtake each other.
@@ -133,13 +131,13 @@ void MpiBackend::drain() {
   draining_ = true;
   if (computing_.job) computing_.job->cancelled = true;
   process_.reset();
-  tell_all(MessageKind::bye, {});
+  send_to_all(MessageKind::bye, {});
   std::int64_t idle_since = steady_ns();
   while (goodbyes_ < channel_.ranks() - 1 || !channel_.all_left()) {
     if (channel_.progress(*this))
       idle_since = steady_ns();
     else
-      arrivals_.wait(least_nap, nap_after(steady_ns() - idle_since, channel_.quiet()));
+      arrivals_.wait(least_pause.count(), nap_after(steady_ns() - idle_since, channel_.quiet()));
   }
 }
 
@@ -302,7 +300,7 @@ bool MpiBackend::start_publish(PublishOperation& operation) {
   stopping_ = true;
   end_ = now();
   if (publishes()) end_ = publications_.back().when;
-  if (task_.has_server) tell_all(MessageKind::stop, {});
+  if (task_.has_server) send_to_all(MessageKind::stop, {});
   return false;
 }
 
@@ -374,7 +372,7 @@ void MpiBackend::signal_workers(Rank from, SyncSignal signal) {
     if (rank != from) channel_.send(rank, MessageKind::signal, bytes, nullptr);
 }
 
-void MpiBackend::tell_all(MessageKind kind, Bytes bytes) {
+void MpiBackend::send_to_all(MessageKind kind, Bytes bytes) {
   const auto shared = std::make_shared<const Bytes>(std::move(bytes));
   for (Rank rank = 0; rank < channel_.ranks(); ++rank)
     if (rank != channel_.self()) channel_.send(rank, kind, shared, nullptr);

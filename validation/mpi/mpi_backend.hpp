@@ -213,7 +213,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   /// Weights that this rank has sent to a lower one are kept until a message arrives that builds on later weights.
   void keep_sent(Rank to, const Payload& payload);
   void forget_sent(Rank from, const Payload& payload);
-  void tell_all(MessageKind kind, Bytes bytes);
+  void send_to_all(MessageKind kind, Bytes bytes);
   void loop();
   void fire_due();
   void wait(std::int64_t idle_since);

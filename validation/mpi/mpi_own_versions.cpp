@@ -112,7 +112,7 @@ void MpiBackend::forget_own() {
   if (draining_) return;
   Packer packer;
   packer.put(number);
-  tell_all(MessageKind::forget, packer.take());
+  send_to_all(MessageKind::forget, packer.take());
 }
 
 void MpiBackend::take_forget(const Bytes& bytes) {

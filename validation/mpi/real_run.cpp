@@ -108,7 +108,7 @@ class RankRun {
   }
 
   /// If the scenario leaves the algorithm open, the predicted one may differ from the one that runs.
-  void say_the_ring() const {
+  void print_algorithm() const {
     if (!chosen_.empty() && !options_.quiet && mpi_.first())
       fmt::print(stderr,
                  "straggler-mpi: all-reduce by ring, as always on real ranks; collective.algorithm auto would simulate {} (compare with "
@@ -136,7 +136,7 @@ class RankRun {
                       "--kernels where processors differ",
                       mpi_.rank(), blueprint_->kernels->name));
     build();
-    say_the_ring();
+    print_algorithm();
   }
 
   void run() {
@@ -171,7 +171,7 @@ class RankRun {
     if (options_.emulated) warn_of_overruns(record, course.logs);
     sink.finish(*folder_, scenario_.name);
     write(record, weights);
-    say(record);
+    print_summary(record);
     if (record.outcome == Outcome::interrupted) exit_code_ = Exit::interrupted;
   }
   int exit_code() const { return exit_code_; }
@@ -229,11 +229,11 @@ class RankRun {
       codec_ = {blueprint_->compressor, blueprint_->model->tensors()};
       task.cut.codec = &codec_;
     }
-    task.published = [this](Time now, const Weights& weights) { tell_progress(now, *weights.operator->()); };
+    task.published = [this](Time now, const Weights& weights) { print_progress(now, *weights.operator->()); };
     backend_ = std::make_unique<MpiBackend>(std::move(task), *channel_, *lineage_, *values_, *thread_);
   }
 
-  void tell_progress(Time now, const WeightsState& weights) {
+  void print_progress(Time now, const WeightsState& weights) {
     const StopRule& stop = blueprint_->stop;
     const double updates = static_cast<double>(weights.version);
     const double epochs = static_cast<double>(weights.progress) / static_cast<double>(blueprint_->plan.epoch_samples);
@@ -271,7 +271,7 @@ class RankRun {
     folder_->commit();
   }
 
-  void say(const RunRecord& record) const {
+  void print_summary(const RunRecord& record) const {
     if (!options_.quiet)
       for (const std::string& warning : record.warnings) fmt::print(stderr, "warning: {}\n", shown_text(warning));
     fmt::print("{}: {} on {} ranks, {}, {} measured, {} updates, test accuracy {:.4f}, train loss {:.4f}; results in {}\n",
