@@ -418,9 +418,10 @@ std::vector<Bytes> pack(const Payload& payload, const Cut& cut, Values& values) 
 }
 
 Payload unpack(const Cut& cut, Values& values, std::span<const Bytes> parts) {
+  const std::size_t count = cut.parts().size();
   std::vector<Unpacker> unpackers(parts.begin(), parts.end());
-  unpackers.resize(cut.parts().size(), Unpacker({}));
-  Payload payload = unpack_payload(GivenValues(cut, values, std::span(unpackers).subspan(1)), unpackers.front());
+  if (unpackers.size() < count) unpackers.resize(count, Unpacker({}));
+  Payload payload = unpack_payload(GivenValues(cut, values, std::span(unpackers).subspan(1, count - 1)), unpackers.front());
   if (!std::ranges::all_of(unpackers, &Unpacker::done)) throw std::logic_error("a message between ranks has more bytes than its payload");
   return payload;
 }

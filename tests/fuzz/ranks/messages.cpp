@@ -11,19 +11,21 @@ namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-/// The first byte says whether running statistics follow; the rest is the message, then what follows behind. Nothing is compressed:
+/// The first byte says whether there is a part of running statistics, the second one its length; it ends the input. Nothing is compressed:
 /// decoders trust the scalars of a message, which only a compressor of the same program makes.
 void wire(std::string_view input) {
   if (input.size() < 2) return;
-  const std::size_t behind = std::min<std::size_t>(static_cast<unsigned char>(input[1]), input.size() - 2);
+  const std::size_t main = input.size() - 2 - std::min<std::size_t>(static_cast<unsigned char>(input[1]), input.size() - 2);
   const Cut cut(24, static_cast<unsigned char>(input[0]) % 2 ? 24 : 20, 20);
   input.remove_prefix(2);
   may_refuse<std::logic_error>([&] {
     Lineage lineage(Math::lazy, Key{1, 2});
     HeldValues values(lineage);
     values.made(1, std::vector<float>(24, 1.0f));
-    Unpacker from(bytes_of(input.substr(0, input.size() - behind))), rest(bytes_of(input.substr(input.size() - behind)));
-    unpack(cut, values, from, rest);
+    std::vector<Bytes> parts;
+    for (const std::span<const std::byte> part : {bytes_of(input.substr(0, main)), bytes_of(input.substr(main))})
+      parts.emplace_back(part.begin(), part.end());
+    unpack(cut, values, parts);
   });
   may_refuse<std::logic_error>([&] {
     Lineage lineage(Math::lazy, Key{1, 2});
@@ -32,7 +34,7 @@ void wire(std::string_view input) {
     unpack_names(values, from);
   });
 }
-const AddTarget add_wire("wire", "a payload between ranks: choice, length behind, message", wire);
+const AddTarget add_wire("wire", "a payload between ranks: choice, length of statistics, message", wire);
 
 void sweep_message(std::string_view input) {
   if (input.empty()) return;
