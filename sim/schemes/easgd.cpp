@@ -83,6 +83,7 @@ const Register<SchemeEntry> entry({
     .examples = {{{"period", "3"}, {"alpha", "0.2"}}, {{"period", "1"}}},
     .make = made<Easgd>,
     .answers_hold_own = false,  // the gradient after an exchange is taken at the weights before it
+    .sends_gradients = false,
     .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 1,  // the weights before the exchange
 });
