@@ -63,7 +63,7 @@ const Register<SchemeEntry> entry({
     .plain_sgd_alone = {{{"n", "1"}}, {{"n", "1"}, {"staleness", "inverse"}}},
     .unfit = [](const Parameters& parameters, const TrainingPlan& plan) -> std::string {
       if (parameters.count("n") <= plan.workers) return {};
-      return "n: is " + std::to_string(parameters.count("n")) + ", but an update takes workers / n gradients, at least one; with " +
+      return "n is " + std::to_string(parameters.count("n")) + ", but an update takes workers / n gradients, at least one; with " +
              std::to_string(plan.workers) + " workers n is at most " + std::to_string(plan.workers);
     },
 });
