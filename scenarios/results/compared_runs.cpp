@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/base/registry.hpp"
+#include "sim/training/scheme.hpp"
+
 namespace straggler {
 
 const ThresholdResult* find_threshold(const RunResult& run, double threshold) {
@@ -16,7 +19,10 @@ bool timing_alone(const RunResult& run) {
          std::none_of(run.thresholds.begin(), run.thresholds.end(), reached);
 }
 
-std::string baseline(const RunResult& run) { return run.scheme == "ssgd" ? "synchronous SGD" : ""; }
+std::string baseline(const RunResult& run) {
+  const SchemeEntry* const entry = Registry<SchemeEntry>::instance().find(run.scheme);
+  return entry ? entry->baseline : std::string();
+}
 
 std::optional<SpeedUps> speed_ups_of(const Comparison& comparison) {
   const RunResult& reference = comparison.runs[comparison.reference];

@@ -31,7 +31,7 @@ struct Comparison {
 /// Run without the math: it has no accuracies.
 bool timing_alone(const RunResult& run);
 
-/// What comparisons call a run that they measure others against; empty: they do not.
+/// SchemeEntry::baseline of its scheme; empty also for a scheme that is not known here.
 std::string baseline(const RunResult& run);
 
 /// The row of `run` for that threshold; null if the run does not have it.

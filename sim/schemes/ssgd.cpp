@@ -71,6 +71,7 @@ const Register<SchemeEntry> entry({
     },
     .average = Average::By::plain,
     .plain_sgd_alone = {{}, {{"via", "server"}}},
+    .baseline = "synchronous SGD",
 });
 
 }  // namespace

@@ -226,6 +226,9 @@ struct SchemeEntry {
   /// A second optimizer, which steps along the workers' common result: its kind and parameters, as in `training.optimizer`.
   Fact<std::optional<OptimizerChoice>> outer_optimizer = std::nullopt;
 
+  /// What comparisons call it, which measure others against its runs: "synchronous SGD". Empty: they do not.
+  std::string baseline = {};
+
   bool needs_server(const Parameters& given) const { return exchange(given) == Exchange::server; }
   /// training.compression applies.
   bool compressible(const Parameters& given) const { return exchange(given) != Exchange::none && not_compressible.empty(); }
