@@ -181,7 +181,7 @@ TEST_CASE("a store of another layout is replaced, one of a later version and oth
   }
   CHECK(EvaluationFile(path).find(key(1)));
   Database(path, "the store").run("PRAGMA user_version = 99");
-  CHECK_THROWS_WITH_AS(EvaluationFile{path}, doctest::Contains("of a later version"), ResultsError);
+  CHECK_THROWS_WITH_AS(EvaluationFile{path}, doctest::Contains("written by a newer version"), ResultsError);
   { SweepState state(files.folder() / "sweep.sqlite"); }
   CHECK_THROWS_WITH_AS(EvaluationFile{files.folder() / "sweep.sqlite"}, doctest::Contains("is a database, but not a store"), ResultsError);
 }
