@@ -201,13 +201,6 @@ void define_exchanges(py::class_<NodeObject>& node) {
       py::arg("contribution"), "It is dropped: what was spent on it is wasted.");
 }
 
-GatherUntil until_of(const std::string& until) {
-  if (until == "one_at_least") return GatherUntil::one_at_least;
-  if (until == "nobody_left") return GatherUntil::nobody_left;
-  if (until == "first_lives") return GatherUntil::first_lives;
-  throw std::invalid_argument("until is one_at_least, nobody_left or first_lives, not '" + until + "'");
-}
-
 /// Calls Python at once for a late contribution.
 template <class T>
 Task<std::vector<From<T>>> first_of_version(Node& node, Life& life, std::uint64_t version, std::int64_t count, std::shared_ptr<Kept> late) {
@@ -223,21 +216,16 @@ Task<std::vector<From<T>>> first_of_version(Node& node, Life& life, std::uint64_
 void define_gathering(py::class_<NodeObject>& node) {
   node.def(
       "gather",
-      [](NodeObject& self, const py::object& type, std::uint64_t version, const std::optional<std::vector<Rank>>& ranks,
-         const std::string& until) {
-        const GatherUntil rule = until_of(until);
-        std::vector<Rank> from;
+      [](NodeObject& self, const py::object& type, std::uint64_t version, std::optional<std::vector<Rank>> ranks) {
         if (ranks)
-          for (const Rank rank : *ranks) from.push_back(rank_below(self, rank, self.scope().ranks()));
-        else
-          for (Rank rank = 0; rank < self.node().workers(); ++rank) from.push_back(rank);
+          for (const Rank rank : *ranks) rank_below(self, rank, self.scope().ranks());
         return with_contribution(type, [&](auto chosen) {
-          return operation(self, gather<typename decltype(chosen)::type>(self.node(), version, std::move(from), rule));
+          return operation(self, gather<typename decltype(chosen)::type>(self.node(), version, std::move(ranks)));
         });
       },
-      py::arg("type"), py::arg("version"), py::arg("ranks") = py::none(), py::arg("until") = "one_at_least",
-      "A list: one contribution to `version` from each member, or from those of `ranks` (aggregators, too), in rank order. Members may "
-      "change meanwhile.");
+      py::arg("type"), py::arg("version"), py::arg("ranks") = py::none(),
+      "A list: one contribution to `version` from each member, or from those of `ranks` (aggregators, too), in rank order; at least one. "
+      "Members may change meanwhile.");
   node.def(
       "gather_first",
       [](NodeObject& self, const py::object& type, std::int64_t count, const std::optional<std::uint64_t>& version,

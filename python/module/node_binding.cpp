@@ -3,7 +3,6 @@
 
 #include <pybind11/stl.h>
 
-#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -82,11 +81,7 @@ void define_identity(py::class_<NodeObject>& node) {
       [](const NodeObject& self) {
         const Node& mine = self.node();
         if (mine.aggregators() == 0 || mine.is_server()) throw std::invalid_argument("only an aggregator and its workers have a group");
-        const Aggregation& all = mine.plan().aggregation;
-        const std::size_t number = index_of(mine.is_worker() ? all.number_of(mine.self()) : mine.self() - all.first_rank);
-        std::vector<Rank> ranks(index_of(all.first_worker[number + 1] - all.first_worker[number]));
-        std::iota(ranks.begin(), ranks.end(), all.first_worker[number]);
-        return ranks;
+        return mine.group();
       },
       "The workers of this aggregator, or of this worker's, ascending.");
   fact(
@@ -121,7 +116,8 @@ void define_identity(py::class_<NodeObject>& node) {
         if (count < 1) throw std::invalid_argument("at least one worker is drawn");
         return *self.node().sample_workers(count, round);
       },
-      py::arg("count"), py::arg("round"), "Distinct workers, ascending, drawn by (seed, round): the same on every node, at no message.");
+      py::arg("count"), py::arg("round"),
+      "Distinct workers, ascending, drawn by (seed, round): the same on every node, without a message.");
 }
 
 void define_random(py::module_& module, py::class_<NodeObject>& node) {
@@ -252,9 +248,9 @@ void define_membership(py::class_<NodeObject>& node) {
       "Workers may fail, leave or join in this run.");
   node.def(
       "is_member", [](const NodeObject& self, Rank worker) { return self.node().is_member(worker_rank(self, worker)); }, py::arg("worker"),
-      "It is in: it has not crashed, left, or yet to join.");
+      "It is a member: it has joined, is up, and has not left.");
   node.def(
-      "is_enrolled", [](const NodeObject& self, Rank worker) { return self.node().backend().is_enrolled(worker_rank(self, worker)); },
+      "is_enrolled", [](const NodeObject& self, Rank worker) { return self.node().is_enrolled(worker_rank(self, worker)); },
       py::arg("worker"), "It has joined and has not left, whether it is up or not.");
   node.def(
       "awaits",
@@ -262,7 +258,7 @@ void define_membership(py::class_<NodeObject>& node) {
         worker_rank(self, worker);
         return version ? self.node().awaits(worker, *version) : self.node().awaits(worker);
       },
-      py::arg("worker"), py::arg("version") = py::none(), "It is in, or it is down and the others wait for its return.");
+      py::arg("worker"), py::arg("version") = py::none(), "It is a member, or it is down and the others wait for its return.");
   node.def(
       "takes_part",
       [](const NodeObject& self, Rank worker, std::uint64_t version) { return self.node().takes_part(worker_rank(self, worker), version); },

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "python/module/calls.hpp"
+#include "python/module/rounds.hpp"
 
 namespace straggler::python {
 
@@ -147,6 +148,11 @@ Life::~Life() {
   generator_ = Kept();
   object_ = Kept();
   PyErr_Restore(type, value, trace);
+}
+
+Rounds& Life::rounds() {
+  if (!rounds_) rounds_ = std::make_unique<Rounds>(node_, scope_->rules());
+  return *rounds_;
 }
 
 py::object Life::take_result() {

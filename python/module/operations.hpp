@@ -12,6 +12,7 @@
 namespace straggler::python {
 
 class Life;
+class Rounds;
 
 /// `kept`: what the operation refers to.
 template <class T, class Kept = std::monostate>
@@ -102,6 +103,8 @@ class Life {
   bool has_turn() const { return scope_->is_here() && scope_->is_turn_of(*this); }
   Linked& operations() { return operations_; }
   Linked& push_weights() { return push_weights_; }
+  /// Of a server or an aggregator; made on first use.
+  Rounds& rounds();
   /// An operation was dropped before it began or was awaited: a `yield` is missing.
   void note_forgotten() { forgotten_ = true; }
   /// Sends the generator the awaited result; returns its next awaitable. Throws py::error_already_set.
@@ -117,6 +120,7 @@ class Life {
   Kept current_;         // the operation that is being awaited
   Linked operations_;    // head
   Linked push_weights_;  // head
+  std::unique_ptr<Rounds> rounds_;
   bool forgotten_ = false;
 };
 
@@ -130,7 +134,8 @@ class NodeObject {
   Scope& scope() const { return life().scope(); }
   void end() { life_ = nullptr; }
   std::string text() const;
-  bool drew = false;  // a batch has begun
+  bool drew = false;     // a batch has begun
+  bool invited = false;  // an invitation was asked for
 
  private:
   Life* life_;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "python/module/node_binding.hpp"
+#include "python/module/rounds.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace straggler::python {
@@ -47,10 +48,10 @@ void define_votes(py::class_<NodeObject>& node) {
 /// Workers that follow one another, or all.
 Node::Pool pool_of(const NodeObject& node, const std::optional<std::vector<Rank>>& among) {
   if (!among) return {0, node.node().workers()};
-  if (among->empty()) throw std::invalid_argument("among is empty; name at least one worker, as node.group does");
+  if (among->empty()) throw std::invalid_argument("`among` is empty; name at least one worker, as node.group does");
   for (std::size_t i = 0; i < among->size(); ++i)
     if (worker_rank(node, (*among)[i]) != among->front() + static_cast<Rank>(i))
-      throw std::invalid_argument("among has workers that do not follow one another; node.group has such that do");
+      throw std::invalid_argument("`among` must be consecutive workers, as node.group is");
   return {among->front(), static_cast<Rank>(among->size())};
 }
 
@@ -73,47 +74,58 @@ void define_clients(py::class_<NodeObject>& node) {
         return *self.node().first_clients(pool_of(self, among), count);
       },
       py::arg("count"), py::arg("among") = py::none(),
-      "Those of round 0, drawn among the workers that are in at the beginning: the same on every node, whenever it asks.");
+      "The clients of round 0, drawn among the members at the beginning: the same on every node, at any time.");
   node.def(
       "present", [](const NodeObject& self, Rank worker) { return self.node().present(worker_rank(self, worker)); }, py::arg("worker"),
-      "The life of that worker that is in, or was in last: to be sent to, and its .life is 0 if it never restarted.");
+      "The worker's current or last life, as an address for send; .life is 0 if it never restarted.");
   node.def_property_readonly(
       "clients_come_and_go", [](const NodeObject& self) { return self.node().plan().clients_come_and_go; },
-      "Workers have an availability: those that are absent now may be back.");
+      "Workers have an availability: those that are absent now may return.");
   node.def(
-      "await_comers", [](const NodeObject& self) { self.node().backend().await_comers(); },
-      "Where clients come and go: a server asks to be told when the next one comes, by a MembershipNotice.");
+      "await_comers", [](const NodeObject& self) { self.node().await_comers(); },
+      "Where clients come and go: a MembershipNotice follows when the next absent worker is present again.");
   node.def(
       "as_held_by",
       [](NodeObject& self, Rank worker, const WeightsObject& sent) {
         return to_python(self.scope(), self.node().as_held_by(worker_rank(self, worker), value_in(self, sent)));
       },
-      py::arg("worker"), py::arg("sent"), "The weights as that worker holds them to whom they were sent last: compressed, or rounded.");
+      py::arg("worker"), py::arg("sent"), "Weights as the worker holds them that was sent them last: compressed, or rounded.");
 }
 
-/// `weights` as a group's contribution to the version of `start`, from several rounds with the means `means`: one row per worker.
-Weights contribution_of(const Weights& start, Weights weights, const std::vector<Weights>& means) {
-  Contributions made;
-  std::uint64_t samples = 0;
-  for (const Weights& mean : means) {
-    samples += mean->local_samples;
-    for (const Contribution& each : mean->made()) {
-      const auto known = std::find_if(made.begin(), made.end(), [&](const Contribution& one) { return one.worker == each.worker; });
-      if (known == made.end()) {
-        made.push_back(each);
-        continue;
-      }
-      known->steps += each.steps;
-      known->samples += each.samples;
-      known->spent += each.spent;
-    }
-  }
-  std::sort(made.begin(), made.end(), [](const Contribution& a, const Contribution& b) { return a.worker < b.worker; });
-  WeightsState& state = weights.edit();
-  state.progress = start->progress;
-  state.local_samples = samples;
-  if (!made.empty()) state.more.edit().made = std::move(made);
-  return weights;
+void define_rounds(py::class_<NodeObject>& node) {
+  node.def(
+      "round",
+      [](NodeObject& self, const WeightsObject& weights, const Rounds::Clients& clients) {
+        if (self.node().is_worker()) throw std::invalid_argument(self.node().name() + " makes a round; only servers and aggregators do");
+        return operation(self, self.life().rounds().round(value_in(self, weights), clients));
+      },
+      py::arg("weights"), py::arg("clients"),
+      "A list of contributions, in rank order: clients are invited to train from these weights. `clients`: how many are drawn, or a list "
+      "of "
+      "ranks. Absences, crashes, deadline.time and over_select are handled as the scheme's parameters of these names say.");
+  node.def(
+      "invitation",
+      [](NodeObject& self, const std::optional<std::int64_t>& clients) {
+        require_worker(self, "is invited");
+        if (self.node().plan().invited && !clients)
+          throw std::invalid_argument(
+              "the first clients begin by themselves, as invited=… in @straggler.scheme says; write "
+              "node.invitation(clients), with the number that the server gives node.round");
+        const bool first = std::exchange(self.invited, true) == false;
+        return operation(self, invitation(self.node(), self.scope().rules(), clients, first));
+      },
+      py::arg("clients") = py::none(),
+      "The weights from which this client trains next: what node.round sends. The first clients of a scheme with invited=… begin by "
+      "themselves; `clients` is the number of clients in a round.");
+  node.def(
+      "train_locally",
+      [](NodeObject& self, const WeightsObject& weights) {
+        require_worker(self, "trains");
+        return operation(self, self.scope().rules().train_locally(self.node(), value_in(self, weights)));
+      },
+      py::arg("weights"),
+      "The weights after this client's local steps: local_steps batches, or local_epochs passes over its own data (default 1), or until "
+      "deadline.time with deadline.late: partial, as the scheme's parameters of these names say.");
 }
 
 void define_groups(py::class_<NodeObject>& node) {
@@ -137,10 +149,13 @@ void define_groups(py::class_<NodeObject>& node) {
   node.def(
       "contribution_of",
       [](NodeObject& self, const WeightsObject& start, const WeightsObject& weights, const py::sequence& means) {
-        return to_python(self.scope(), contribution_of(value_in(self, start), value_in(self, weights), values_of<Weights>(self, means)));
+        RoundsOfGroup rounds;
+        if (py::len(means) > 0)
+          for (const Weights& mean : values_of<Weights>(self, means)) rounds.add(mean);
+        return to_python(self.scope(), rounds.contribution(value_in(self, start), value_in(self, weights)));
       },
       py::arg("start"), py::arg("weights"), py::arg("means"),
-      "The weights as what a group has put into the version of `start` in several rounds; `means`: one of each round.");
+      "The weights as what a group contributes to the version of `start` in several rounds; `means`: one of each round.");
 }
 
 void define_one_process(py::module_& module, py::class_<NodeObject>& node) {
@@ -230,6 +245,7 @@ void define_push_sum(py::module_& module, py::class_<NodeObject>& node) {
 void define_roles(py::module_& module, py::class_<NodeObject>& node) {
   define_votes(node);
   define_clients(node);
+  define_rounds(node);
   define_groups(node);
   define_one_process(module, node);
   define_push_sum(module, node);

@@ -92,7 +92,7 @@ class PythonScheme final : public Scheme {
     const Gil gil;
     const Aggregation& aggregation = node.plan().aggregation;
     const Rank ranks = aggregation.count() > 0 ? aggregation.first_rank + aggregation.count() : node.workers() + (has_server_ ? 1 : 0);
-    scope = std::make_shared<Scope>(make_instance(*type_, parameters_), ranks, has_server_);
+    scope = std::make_shared<Scope>(make_instance(*type_, parameters_), ranks, has_server_, parameters_);
     scope_ = scope;
     return scope;
   }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "python/module/calls.hpp"
+#include "python/module/rounds.hpp"
 
 namespace straggler::python {
 
@@ -23,8 +24,13 @@ std::uint64_t next_number() {
 }
 }  // namespace
 
-Scope::Scope(py::object instance, Rank limit, bool has_server)
-    : number_(next_number()), instance_(std::move(instance)), ranks_(limit), has_server_(has_server) {}
+Scope::Scope(py::object instance, Rank limit, bool has_server, const Parameters& parameters)
+    : number_(next_number()), instance_(std::move(instance)), ranks_(limit), has_server_(has_server), parameters_(parameters) {}
+
+const FederatedRounds& Scope::rules() {
+  if (!rules_) rules_ = std::make_unique<const FederatedRounds>(round_rules(parameters_));
+  return *rules_;
+}
 
 Scope::~Scope() {
   const Gil gil;

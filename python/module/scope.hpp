@@ -33,6 +33,10 @@
 #include "python/module/awaited.hpp"
 #include "sim/training/node.hpp"
 
+namespace straggler {
+class FederatedRounds;
+}
+
 namespace straggler::python {
 
 class Life;
@@ -93,7 +97,7 @@ class HeldBase : public Linked {
 class Scope {
  public:
   /// `instance`: the author's scheme. `limit`: ranks are below it.
-  Scope(py::object instance, Rank limit, bool has_server);
+  Scope(py::object instance, Rank limit, bool has_server, const Parameters& parameters);
   ~Scope();
   Scope(const Scope&) = delete;
 
@@ -101,6 +105,8 @@ class Scope {
   py::handle instance() const { return instance_.get(); }
   Rank ranks() const { return ranks_; }
   bool has_server() const { return has_server_; }
+  /// Of rounds of clients, by the scheme's parameters (round_rules, which throws); made on first use.
+  const FederatedRounds& rules();
   /// Of no other simulation of this process.
   std::uint64_t number() const { return number_; }
   /// Drops the values of objects that died on other threads. On the simulation's thread, with the lock held.
@@ -132,6 +138,8 @@ class Scope {
   Kept instance_;
   Rank ranks_;
   bool has_server_;
+  const Parameters parameters_;
+  std::unique_ptr<const FederatedRounds> rules_;
   Linked objects_;  // head
   std::vector<Remains> left_;
   std::uint64_t unpublished_steps_ = 0;  // of a scheme that has published nothing

@@ -21,12 +21,11 @@ class ConcurrentClients {
     for (const Rank rank : *node.first_clients({0, node.workers()}, count_)) busy_.add(rank);
     await_comers();
   }
-  /// Whether this worker trains without being asked, from these weights: it is one of the first, in its first life.
+  /// Whether this worker trains without being asked, from these weights: it is one of the first.
   static bool begins(const Node& node, std::int64_t count, Weights& weights) {
-    const std::uint32_t life = node.present(node.self()).life;
-    const auto first = node.first_clients({0, node.workers()}, std::min<std::int64_t>(count, node.workers()));
-    if ((life != 0 && life != Peer::any_life) || !std::binary_search(first->begin(), first->end(), node.self())) return false;
-    weights = with_participants(std::move(weights), std::min<std::int64_t>(count, node.workers()));
+    const std::int64_t clients = std::min<std::int64_t>(count, node.workers());
+    if (!begins_by_itself(node, {0, node.workers()}, clients)) return false;
+    weights = with_participants(std::move(weights), clients);
     return true;
   }
   /// The server's, at first.
@@ -62,7 +61,7 @@ class ConcurrentClients {
   }
   /// While there is a place for a client that is absent now.
   void await_comers() const {
-    if (node_.plan().clients_come_and_go && busy_.count() < count_) node_.backend().await_comers();
+    if (node_.plan().clients_come_and_go && busy_.count() < count_) node_.await_comers();
   }
   /// A client that is not training, drawn uniformly. With one client at a time it is the one that federated averaging invites to that
   /// round.

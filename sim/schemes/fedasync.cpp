@@ -8,6 +8,7 @@
 #include "sim/schemes/concurrent_clients.hpp"
 #include "sim/schemes/federated.hpp"
 #include "sim/training/answers.hpp"
+#include "sim/training/gather.hpp"
 
 namespace straggler::schemes::fedasync {
 namespace {
@@ -49,11 +50,7 @@ class FedAsync final : public Scheme {
       weights = co_await node.receive<Weights>(node.server());
     for (;;) {
       node.reset_optimizer();
-      FederatedRounds::LocalBatches batches(node, rounds_);
-      while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const Gradient gradient = co_await node.gradient(weights, *batch);
-        weights = co_await node.step(weights, gradient);
-      }
+      weights = co_await rounds_.train_locally(node, weights);
       co_await node.send(node.server(), weights);
       weights = co_await node.receive<Weights>(node.server());
     }
@@ -82,52 +79,38 @@ class FedAsync final : public Scheme {
   double alpha_, a_, b_;
 };
 
-std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = FederatedRounds::parameters_without_rounds();
-  all.push_back(
-      {.name = "alpha", .fallback = "0.6", .meaning = "share of a client's weights in the new ones", .range = Range::above_to(0, 1)});
-  all.push_back(staleness_choice.parameter(Damping::constant, "how that share falls with the age τ of the client's initial weights"));
-  all.push_back({.name = "a", .meaning = "speed of that fall; default 0.5 with polynomial, 10 with hinge", .range = Range::above(0)});
-  all.push_back({.name = "b", .fallback = "4", .meaning = "with hinge: the age from which the share falls", .range = Range::at_least(0)});
-  all.push_back(Answers::parameter());
-  all.push_back(on_failure({OnFailure::drop, OnFailure::abort}, "another client is invited in its place, or end"));
-  return all;
-}
-
-const Register<SchemeEntry> entry({
-    .name = "fedasync",
-    .summary = "asynchronous federated learning: the server mixes in each client's weights as they come",
-    .reference = "Xie et al. 2019",
-    .family = Family::federated,
-    .asynchronous = true,
-    .contributions = one_contribution(),
-    .rule = "w ← (1 - α s(τ)) w + α s(τ) w_k",
-    .paragraph =
-        "Some clients train at any time. The server mixes in the weights of each as they come and invites another client, so no round "
-        "waits for a slow one. Old weights can be given a smaller share. The age τ counts the updates since the client got its weights: 0 "
-        "for fresh ones, where the paper's is 1.",
-    .waits = "nobody",
-    .damping = [](const Parameters& parameters, const TrainingPlan&,
-                  std::uint64_t staleness) { return FedAsync(parameters).damping(static_cast<double>(staleness)); },
-    .picture = {{"clients", "3"}, {"local_steps", "2"}},
-    .parameters = parameters(),
-    .examples = {{{"staleness", "polynomial"}}, {{"clients", "2"}, {"staleness", "hinge"}, {"b", "1"}}, {{"local_steps", "3"}}},
-    .make =
-        [](const Parameters& parameters) {
-          FederatedRounds::refuse_rounds(parameters);
-          return std::make_unique<FedAsync>(parameters);
-        },
-    .updates_per_epoch =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          const FederatedRounds rounds(parameters);
-          return *rounds.per_epoch(plan) * static_cast<double>(rounds.clients_of(plan.workers));
-        },
-    .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).clients_of(plan.workers)); },
-    .selection = FederatedRounds::selection,
-    .invites = true,
-    .workers_hold = WorkersHold::own_version,  // measured: local steps are computed when they are over
-});
+const Register<SchemeEntry> entry(concurrent_entry(
+    {
+        .name = "fedasync",
+        .summary = "asynchronous federated learning: the server mixes in each client's weights as they come",
+        .reference = "Xie et al. 2019",
+        .family = Family::federated,
+        .rule = "w ← (1 - α s(τ)) w + α s(τ) w_k",
+        .paragraph =
+            "Some clients train at any time. The server mixes in the weights of each as they come and invites another client, so no round "
+            "waits for a slow one. Old weights can be given a smaller share. The age τ counts the updates since the client got its "
+            "weights: 0 "
+            "for fresh ones, where the paper's is 1.",
+        .damping = [](const Parameters& parameters, const TrainingPlan&,
+                      std::uint64_t staleness) { return FedAsync(parameters).damping(static_cast<double>(staleness)); },
+        .traffic = {.text = "2 d",
+                    .bytes =
+                        [](const Parameters&, const TrainingPlan&) {
+                          return std::optional<UpdateBytes>({2, 0});
+                        }},
+        .picture = {{"clients", "3"}, {"local_steps", "2"}},
+        .parameters = FederatedRounds::parameters_without_rounds(
+            {{.name = "alpha", .fallback = "0.6", .meaning = "share of a client's weights in the new ones", .range = Range::above_to(0, 1)},
+             staleness_choice.parameter(Damping::constant, "how that share falls with the age τ of the client's initial weights"),
+             {.name = "a", .meaning = "speed of that fall; default 0.5 with polynomial, 10 with hinge", .range = Range::above(0)},
+             {.name = "b", .fallback = "4", .meaning = "with hinge: the age from which the share falls", .range = Range::at_least(0)},
+             Answers::parameter()}),
+        .examples = {{{"staleness", "polynomial"}}, {{"clients", "2"}, {"staleness", "hinge"}, {"b", "1"}}, {{"local_steps", "3"}}},
+        .make = made<FedAsync>,
+        .updates_per_epoch = [](const Parameters& parameters,
+                                const TrainingPlan& plan) { return FederatedRounds(parameters).updates_per_epoch(plan, 1); },
+    },
+    [](const Parameters& parameters, Rank workers) { return FederatedRounds(parameters).clients_of(workers); }));
 
 }  // namespace
 }  // namespace straggler::schemes::fedasync

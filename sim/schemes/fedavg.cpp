@@ -2,7 +2,7 @@
 // its own data, with batch size B, and the server averages by the clients' numbers of samples n_k:
 //   w ← Σ_k (n_k / n_S) w_k,   n_S = Σ_k n_k over the sampled clients.
 // McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized Data, 2017.
-#include "sim/schemes/federated.hpp"
+#include "sim/schemes/client_rounds.hpp"
 #include "sim/schemes/momentum_at_sync.hpp"
 
 namespace straggler::schemes::fedavg {
@@ -18,12 +18,7 @@ class FedAvg final : public Scheme {
     if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
     weights = momentum_.incoming(node, weights);
     for (;;) {
-      FederatedRounds::LocalBatches batches(node, rounds_);
-      while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const std::optional<Gradient> gradient = co_await batches.gradient(weights, *batch);
-        if (!gradient) break;
-        weights = co_await node.step(weights, *gradient);
-      }
+      weights = co_await rounds_.train_locally(node, weights);
       const Weights mine = momentum_.outgoing(node, weights);
       co_await node.send(node.server(), mine);
       const Weights average = co_await node.receive<Weights>(node.server());
@@ -33,12 +28,11 @@ class FedAvg final : public Scheme {
 
   Process server(Node& node) const override {
     Weights weights = rounds_.initial_weights(node);
-    FederatedRounds::Server clients(rounds_, node);
+    ClientRounds clients(rounds_, node);
     for (;;) {
-      const std::vector<Weights> parts = co_await clients.contributions(weights);
+      const std::vector<Weights> parts = co_await clients.round(weights);
       if (!parts.empty()) weights = rounds_.mean(node, parts);
       weights = co_await node.publish(weights);
-      clients.invite(weights);
     }
   }
 
@@ -46,15 +40,7 @@ class FedAvg final : public Scheme {
   MomentumAtSync momentum_;
 };
 
-std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = FederatedRounds::parameters(Average::By::samples);
-  all.push_back(via_choice.only({Exchange::server}).parameter(Exchange::server, "how weights are averaged"));
-  all.push_back(MomentumAtSync::parameter(MomentumAtSync::Mode::reset));
-  all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
-  return all;
-}
-
-const Register<SchemeEntry> entry({
+const Register<SchemeEntry> entry(round_entry({
     .name = "fedavg",
     .summary = "federated averaging: sampled clients train for local epochs, the server averages their weights",
     .reference = "McMahan et al. 2017",
@@ -65,8 +51,9 @@ const Register<SchemeEntry> entry({
         "The server invites clients, each trains on its own data, and the server averages their weights by samples. A round takes as "
         "long as its slowest client. Clients with different data drift apart while they train.",
     .traffic = MomentumAtSync::traffic(FederatedRounds::traffic(2)),
-    .picture = {{"clients", "3"}, {"local_steps", "2"}},
-    .parameters = parameters(),
+    .parameters = FederatedRounds::parameters(Average::By::samples,
+                                              {via_choice.only({Exchange::server}).parameter(Exchange::server, "how weights are averaged"),
+                                               MomentumAtSync::parameter(MomentumAtSync::Mode::reset)}),
     .examples = {{{"fraction", "0.5"}},
                  {{"fraction", "0.5"}, {"local_epochs", "2"}, {"momentum_at_sync", "average"}},
                  {{"clients", "2"}, {"local_steps", "3"}},
@@ -76,12 +63,7 @@ const Register<SchemeEntry> entry({
     .make = made<FedAvg>,
     .average = FederatedRounds::average,
     .plain_sgd_alone = {{{"momentum_at_sync", "keep"}}},
-    .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
-    .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
-    .selection = FederatedRounds::selection,
-    .invites = true,
-});
+}));
 
 }  // namespace
 }  // namespace straggler::schemes::fedavg

@@ -10,6 +10,7 @@
 #include "sim/schemes/concurrent_clients.hpp"
 #include "sim/schemes/federated.hpp"
 #include "sim/training/answers.hpp"
+#include "sim/training/gather.hpp"
 
 namespace straggler::schemes::fedbuff {
 namespace {
@@ -35,12 +36,7 @@ class FedBuff final : public Scheme {
       weights = co_await node.receive<Weights>(node.server());
     for (;;) {
       node.reset_optimizer();
-      Weights local = weights;
-      FederatedRounds::LocalBatches batches(node, rounds_);
-      while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const Gradient gradient = co_await node.gradient(local, *batch);
-        local = co_await node.step(local, gradient);
-      }
+      const Weights local = co_await rounds_.train_locally(node, weights);
       const Gradient change = algebra.difference(weights, local);
       co_await node.send(node.server(), change);
       weights = co_await node.receive<Weights>(node.server());
@@ -87,68 +83,54 @@ class FedBuff final : public Scheme {
   Answers answers_;
 };
 
-std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = FederatedRounds::parameters_without_rounds();
-  all.push_back({.name = "buffer",
-                 .type = ValueType::count,
-                 .fallback = "10",
-                 .meaning = "K, changes of an update",
-                 .range = Range::between(1, 1e6)});
-  all.push_back({.name = "server_rate", .fallback = "1", .meaning = "η, step of the server along their mean", .range = Range::above(0)});
-  all.push_back(Average::parameter(Average::By::plain));
-  all.push_back({.name = "concurrency",
-                 .type = ValueType::count,
-                 .meaning = "clients that train at any time; overrides clients and fraction",
-                 .range = Range::at_least(1)});
-  all.push_back(Answers::parameter());
-  all.push_back(on_failure({OnFailure::drop, OnFailure::abort}, "another client is invited in its place, or end"));
-  return all;
-}
-
-const Register<SchemeEntry> entry({
-    .name = "fedbuff",
-    .summary = "asynchronous federated learning: the server steps on every K changes, old ones damped",
-    .reference = "Nguyen et al. 2022",
-    .family = Family::federated,
-    .asynchronous = true,
-    .rule = "w ← w - η (1/K) Σ (w_start - w_end)/√(1 + τ)",
-    .paragraph =
-        "As `fedasync`, but the server collects the changes of K clients and takes one step along their mean, where old changes count "
-        "less.",
-    .waits = "nobody",
-    .damping = [](const Parameters&, const TrainingPlan&, std::uint64_t staleness) { return damping(staleness); },
-    .traffic = {.text = "2 K d",
-                .bytes = [](const Parameters& parameters) { return UpdateBytes{2 * static_cast<double>(parameters.count("buffer"))}; }},
-    .picture = {{"buffer", "2"}, {"concurrency", "3"}, {"local_steps", "2"}},
-    .parameters = parameters(),
-    .examples = {{{"buffer", "3"}, {"concurrency", "2"}},
-                 {{"buffer", "1"}, {"local_steps", "2"}, {"server_rate", "0.5"}},
-                 {{"buffer", "2"}}},
-    .make =
-        [](const Parameters& parameters) {
-          FederatedRounds::refuse_rounds(parameters);
-          return std::make_unique<FedBuff>(parameters);
-        },
-    .average = FederatedRounds::average,
-    .answers_hold_own = false,
-    .updates_per_epoch =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          const FederatedRounds rounds(parameters);
-          return *rounds.per_epoch(plan) * static_cast<double>(rounds.clients_of(plan.workers)) /
-                 static_cast<double>(parameters.count("buffer"));
-        },
-    .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(concurrency_of(parameters, plan.workers)); },
-    .selection = FederatedRounds::selection,
-    .invites = true,
-    .workers_hold = WorkersHold::own_version,  // measured: local steps are computed when they are over; with `at_once` twice as much
-    .outer_optimizer =
-        [](const Parameters& parameters) {
-          OptimizerChoice server{"sgd", {}};
-          server.parameters.set("learning_rate", parameters.number("server_rate"));
-          return std::optional(server);
-        },
-});
+const Register<SchemeEntry> entry(concurrent_entry(
+    {
+        .name = "fedbuff",
+        .summary = "asynchronous federated learning: the server steps on every K changes, old ones damped",
+        .reference = "Nguyen et al. 2022",
+        .family = Family::federated,
+        .rule = "w ← w - η (1/K) Σ (w_start - w_end)/√(1 + τ)",
+        .paragraph =
+            "As `fedasync`, but the server collects the changes of K clients and takes one step along their mean, where old changes count "
+            "less.",
+        .damping = [](const Parameters&, const TrainingPlan&, std::uint64_t staleness) { return damping(staleness); },
+        .traffic = {.text = "2 K d",
+                    .bytes =
+                        [](const Parameters& parameters, const TrainingPlan&) {
+                          return std::optional<UpdateBytes>({2 * static_cast<double>(parameters.count("buffer")), 0});
+                        }},
+        .picture = {{"buffer", "2"}, {"concurrency", "3"}, {"local_steps", "2"}},
+        .parameters = FederatedRounds::parameters_without_rounds(
+            {{.name = "buffer",
+              .type = ValueType::count,
+              .fallback = "10",
+              .meaning = "K, changes of an update",
+              .range = Range::between(1, 1e6)},
+             {.name = "server_rate", .fallback = "1", .meaning = "η, step of the server along their mean", .range = Range::above(0)},
+             Average::parameter(Average::By::plain),
+             {.name = "concurrency",
+              .type = ValueType::count,
+              .meaning = "clients that train at any time; overrides clients and fraction",
+              .range = Range::at_least(1)},
+             Answers::parameter()}),
+        .examples = {{{"buffer", "3"}, {"concurrency", "2"}},
+                     {{"buffer", "1"}, {"local_steps", "2"}, {"server_rate", "0.5"}},
+                     {{"buffer", "2"}}},
+        .make = made<FedBuff>,
+        .average = FederatedRounds::average,
+        .answers_hold_own = false,
+        .updates_per_epoch =
+            [](const Parameters& parameters, const TrainingPlan& plan) {
+              return FederatedRounds(parameters).updates_per_epoch(plan, parameters.count("buffer"));
+            },
+        .outer_optimizer =
+            [](const Parameters& parameters) {
+              OptimizerChoice server{"sgd", {}};
+              server.parameters.set("learning_rate", parameters.number("server_rate"));
+              return std::optional(server);
+            },
+    },
+    concurrency_of));
 
 }  // namespace
 }  // namespace straggler::schemes::fedbuff

@@ -10,7 +10,7 @@
 // h is always the mean of all clients' h_i: a client takes its new h_i only if its contribution counted, as its next invitation says. A
 // crash leaves h_i as it is, and who crashes for good stays in h. A client that joins has h_i = 0: h ← h N / (N + 1). One that leaves sends
 // its h_i: h ← (N h - h_i) / (N - 1).
-#include "sim/schemes/federated.hpp"
+#include "sim/schemes/client_rounds.hpp"
 
 namespace straggler::schemes::feddyn {
 namespace {
@@ -29,13 +29,10 @@ class FedDyn final : public Scheme {
       node.settle(weights);
       node.reset_optimizer();
       const Handle start = weights->value;  // x
-      FederatedRounds::LocalBatches batches(node, rounds_);
-      while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const std::optional<Gradient> gradient = co_await batches.gradient(weights, *batch);
-        if (!gradient) break;
-        const Gradient corrected = algebra.corrected(*gradient, {{own, -1}, {weights->value, alpha_}, {start, -alpha_}});
-        weights = co_await node.step(weights, corrected);
-      }
+      const auto direction = [&](const Weights& here, const Gradient& gradient) {
+        return algebra.corrected(gradient, {{own, -1}, {here->value, alpha_}, {start, -alpha_}});
+      };
+      weights = co_await rounds_.train_locally(node, weights, direction);
       Handle sent;  // y_i
       Pending<SendOperation> sending = node.send(node.server(), weights, sent);
       rounds_.keep(node, algebra.combination({{own, 1}, {sent, -alpha_}, {start, alpha_}}), weights);
@@ -48,9 +45,9 @@ class FedDyn final : public Scheme {
     const Algebra& algebra = node.algebra();
     Weights weights = rounds_.initial_weights(node);
     Handle drift;  // -h / α = (1/N) Σ (y_i - x) over all rounds; empty: 0
-    FederatedRounds::Server clients(rounds_, node);
+    ClientRounds clients(rounds_, node);
     for (;;) {
-      const std::vector<Weights> parts = co_await clients.contributions(weights);
+      const std::vector<Weights> parts = co_await clients.round(weights);
       drift = next_drift(node, drift, weights, parts, clients.turnover());
       if (!parts.empty()) {
         const Weights mean = rounds_.mean(node, parts);
@@ -59,13 +56,12 @@ class FedDyn final : public Scheme {
         weights = algebra.with_statistics(next, algebra.difference(weights, mean));
       }
       weights = co_await node.publish(weights);
-      clients.invite(weights);
     }
   }
 
   /// -h' / α, where h' = (N h - Σ n_j h_j of those that left - α Σ n_i (y_i - x)) / N', for clients that count N before and N' now.
   Handle next_drift(const Node& node, const Handle& drift, const Weights& weights, const std::vector<Weights>& parts,
-                    const FederatedRounds::Server::Turnover& clients) const {
+                    const ClientRounds::Turnover& clients) const {
     const double now = clients.now, share = 1 / now;
     std::vector<Term> terms;
     for (const Weights& part : parts) terms.push_back({part->value, rounds_.count(node, part) * share});
@@ -93,14 +89,7 @@ class FedDyn final : public Scheme {
   double alpha_;
 };
 
-std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = FederatedRounds::parameters(Average::By::plain);
-  all.push_back({.name = "alpha", .fallback = "0.01", .meaning = "strength of the regularization", .range = Range::above(0)});
-  all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
-  return all;
-}
-
-const Register<SchemeEntry> entry({
+const Register<SchemeEntry> entry(round_entry({
     .name = "feddyn",
     .summary = "federated averaging with dynamic regularization: clients and server remember the pull of the local optima",
     .reference = "Acar et al. 2021",
@@ -111,18 +100,13 @@ const Register<SchemeEntry> entry({
         "counters the drift between clients with different data, and sends no more bytes than `fedavg`. A client that leaves sends "
         "its term; that of one that crashes for good stays in the mean.",
     .traffic = FederatedRounds::traffic(2),
-    .picture = {{"clients", "3"}, {"local_steps", "2"}},
-    .parameters = parameters(),
+    .parameters = FederatedRounds::parameters(
+        Average::By::plain, {{.name = "alpha", .fallback = "0.01", .meaning = "strength of the regularization", .range = Range::above(0)}}),
     .examples = {{{"fraction", "0.5"}}, {{"alpha", "0.1"}, {"local_steps", "3"}}},
     .make = made<FedDyn>,
-    .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
-    .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
-    .selection = FederatedRounds::selection,
-    .invites = true,
     .clients_keep_vectors = true,
     .worker_vectors = 2,  // h_i, and the weights of the round or the next h_i
-});
+}));
 
 }  // namespace
 }  // namespace straggler::schemes::feddyn

@@ -4,7 +4,7 @@
 // where |a_k|₁ = τ_k for plain SGD, and Σ_j (1 - ρ^(τ_k-j)) / (1 - ρ), j = 0 … τ_k - 1, with local momentum ρ, whose buffer starts at 0 in
 // each round. With equal numbers of steps it is FedAvg, up to rounding.
 // Wang, Liu, Liang, Joshi, Poor, Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020.
-#include "sim/schemes/federated.hpp"
+#include "sim/schemes/client_rounds.hpp"
 #include "sim/schemes/momentum_at_sync.hpp"
 
 namespace straggler::schemes::fednova {
@@ -20,12 +20,7 @@ class FedNova final : public Scheme {
     if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
     for (;;) {
       node.reset_optimizer();
-      FederatedRounds::LocalBatches batches(node, rounds_);
-      while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const std::optional<Gradient> gradient = co_await batches.gradient(weights, *batch);
-        if (!gradient) break;
-        weights = co_await node.step(weights, *gradient);
-      }
+      weights = co_await rounds_.train_locally(node, weights);
       co_await node.send(node.server(), weights);
       weights = co_await node.receive<Weights>(node.server());
     }
@@ -33,12 +28,11 @@ class FedNova final : public Scheme {
 
   Process server(Node& node) const override {
     Weights weights = rounds_.initial_weights(node);
-    FederatedRounds::Server clients(rounds_, node);
+    ClientRounds clients(rounds_, node);
     for (;;) {
-      const std::vector<Weights> parts = co_await clients.contributions(weights);
+      const std::vector<Weights> parts = co_await clients.round(weights);
       if (!parts.empty()) weights = normalized(node, weights, parts);
       weights = co_await node.publish(weights);
-      clients.invite(weights);
     }
   }
 
@@ -72,15 +66,9 @@ class FedNova final : public Scheme {
   FederatedRounds rounds_;
 };
 
-std::vector<Parameter> parameters() {
-  constexpr auto reset = MomentumAtSync::Mode::reset;  // the only one for which |a_k|₁ holds
-  std::vector<Parameter> all = FederatedRounds::parameters(Average::By::samples);
-  all.push_back(MomentumAtSync::choice.only({reset}).parameter(reset, "what a round does to the clients' momentum"));
-  all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
-  return all;
-}
+constexpr auto reset = MomentumAtSync::Mode::reset;  // the only one for which |a_k|₁ holds
 
-const Register<SchemeEntry> entry({
+const Register<SchemeEntry> entry(round_entry({
     .name = "fednova",
     .summary = "federated averaging of changes per step: clients with more local steps do not count more",
     .reference = "Wang et al. 2020",
@@ -90,18 +78,13 @@ const Register<SchemeEntry> entry({
                  "weight of its steps, which is their number for plain SGD, so that more steps do not mean more influence. The optimizer "
                  "is `sgd`, with or without momentum, and without `nesterov`.",
     .traffic = FederatedRounds::traffic(2),
-    .picture = {{"clients", "3"}, {"local_steps", "2"}},
-    .parameters = parameters(),
+    .parameters = FederatedRounds::parameters(
+        Average::By::samples, {MomentumAtSync::choice.only({reset}).parameter(reset, "what a round does to the clients' momentum")}),
     .examples = {{{"fraction", "0.5"}}, {{"local_epochs", "2"}}, {{"clients", "2"}, {"local_steps", "3"}}},
     .make = made<FedNova>,
     .average = FederatedRounds::average,
-    .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
-    .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
-    .selection = FederatedRounds::selection,
-    .invites = true,
     .weighs_steps = true,
-});
+}));
 
 }  // namespace
 }  // namespace straggler::schemes::fednova

@@ -5,7 +5,7 @@
 //   FedAdagrad: v ← v + Δ²,   FedAdam: v ← β2 v + (1 - β2) Δ²,   FedYogi: v ← v - (1 - β2) Δ² sign(v - Δ²).
 // Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan, Adaptive Federated Optimization, ICLR 2021, Algorithm 2.
 // With SGD at rate 1 it is FedAvg, up to rounding.
-#include "sim/schemes/federated.hpp"
+#include "sim/schemes/client_rounds.hpp"
 
 namespace straggler::schemes::fedopt {
 namespace {
@@ -25,12 +25,7 @@ class FedOpt final : public Scheme {
     if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
     for (;;) {
       node.reset_optimizer();
-      FederatedRounds::LocalBatches batches(node, rounds_);
-      while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const std::optional<Gradient> gradient = co_await batches.gradient(weights, *batch);
-        if (!gradient) break;
-        weights = co_await node.step(weights, *gradient);
-      }
+      weights = co_await rounds_.train_locally(node, weights);
       co_await node.send(node.server(), weights);
       weights = co_await node.receive<Weights>(node.server());
     }
@@ -40,9 +35,9 @@ class FedOpt final : public Scheme {
     const Algebra& algebra = node.algebra();
     Weights weights = rounds_.initial_weights(node);
     Optimizer optimizer = node.outer_optimizer();
-    FederatedRounds::Server clients(rounds_, node);
+    ClientRounds clients(rounds_, node);
     for (;;) {
-      const std::vector<Weights> parts = co_await clients.contributions(weights);
+      const std::vector<Weights> parts = co_await clients.round(weights);
       if (!parts.empty()) {
         const Weights mean = rounds_.mean(node, parts);
         const Gradient change = algebra.difference(weights, mean);  // -Δ
@@ -50,7 +45,6 @@ class FedOpt final : public Scheme {
         weights = algebra.with_statistics(next, change);
       }
       weights = co_await node.publish(weights);
-      clients.invite(weights);
     }
   }
 
@@ -72,23 +66,22 @@ OptimizerChoice server_optimizer(const Parameters& parameters) {
 
 std::vector<Parameter> parameters() {
   const Range share{0, 1, false, true};
-  std::vector<Parameter> all = FederatedRounds::parameters(Average::By::samples);
-  all.push_back(server_choice.parameter(Server::adam, "the server's optimizer"));
-  all.push_back({.name = "server_rate", .required = true, .meaning = "the server's learning rate", .range = Range::above(0)});
-  all.push_back({.name = "beta1", .fallback = "0.9", .meaning = "share of its momentum that the server keeps each round", .range = share});
-  all.push_back({.name = "beta2",
-                 .fallback = "0.99",
-                 .meaning = "share that the average of squared changes keeps each round, of adam and yogi",
-                 .range = share});
-  all.push_back({.name = "tau",
-                 .fallback = "1e-3",
-                 .meaning = "adaptivity of adagrad, adam and yogi: added to the root of the squares, which start at its square",
-                 .range = Range::above(0)});
-  all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
-  return all;
+  return FederatedRounds::parameters(
+      Average::By::samples,
+      {server_choice.parameter(Server::adam, "the server's optimizer"),
+       {.name = "server_rate", .required = true, .meaning = "the server's learning rate", .range = Range::above(0)},
+       {.name = "beta1", .fallback = "0.9", .meaning = "share of its momentum that the server keeps each round", .range = share},
+       {.name = "beta2",
+        .fallback = "0.99",
+        .meaning = "share that the average of squared changes keeps each round, of adam and yogi",
+        .range = share},
+       {.name = "tau",
+        .fallback = "1e-3",
+        .meaning = "adaptivity of adagrad, adam and yogi: added to the root of the squares, which start at its square",
+        .range = Range::above(0)}});
 }
 
-const Register<SchemeEntry> entry({
+const Register<SchemeEntry> entry(round_entry({
     .name = "fedopt",
     .summary = "federated averaging with an optimizer on the server: FedAvgM, FedAdagrad, FedAdam, FedYogi",
     .reference = "Reddi et al. 2021",
@@ -99,18 +92,12 @@ const Register<SchemeEntry> entry({
         "The server takes the clients' mean change as a gradient and steps along it with an optimizer: Adam, Adagrad, Yogi or momentum. "
         "`beta1` is 0.9 with `adagrad` too. The paper's experiments with FedAdagrad have β1 = 0.",
     .traffic = FederatedRounds::traffic(2),
-    .picture = {{"clients", "3"}, {"local_steps", "2"}},
     .parameters = parameters(),
     .examples = {{{"server_rate", "0.1"}}, {{"server", "sgd"}, {"server_rate", "1"}}, {{"fraction", "0.5"}, {"local_steps", "3"}}},
     .make = made<FedOpt>,
     .average = FederatedRounds::average,
-    .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
-    .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
-    .selection = FederatedRounds::selection,
-    .invites = true,
     .outer_optimizer = [](const Parameters& parameters) { return std::optional(server_optimizer(parameters)); },
-});
+}));
 
 }  // namespace
 }  // namespace straggler::schemes::fedopt

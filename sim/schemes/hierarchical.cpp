@@ -4,48 +4,15 @@
 // where n_k are the samples of client k, and N_ℓ those of all clients of ℓ that contributed.
 // Liu, Zhang, Song, Letaief, Client-Edge-Cloud Hierarchical Federated Learning, ICC 2020, algorithm 1.
 //
-// A client has one message at a time in flight to its aggregator, and each gets one answer: the weights of the next round. A contribution
-// from the weights of an earlier round (by a client that came back meanwhile) is dropped, and answered with the weights of the present
-// round. The run's versions do not distinguish rounds; `progress` does, which increases from round to round.
+// Versions of the run do not distinguish the rounds of a group; `progress` does, which increases from round to round.
 #include <algorithm>
 #include <cmath>
 
-#include "sim/schemes/federated.hpp"
+#include "sim/schemes/client_rounds.hpp"
 #include "sim/schemes/momentum_at_sync.hpp"
 
 namespace straggler::schemes::hierarchical {
 namespace {
-
-/// The clients' contributions in the rounds of one version of the run, joined to one each.
-class Contributed {
- public:
-  void add(const Weights& weights) {
-    samples_ += weights->local_samples;
-    for (const Contribution& made : weights->made()) {
-      const auto known = std::ranges::find(made_, made.worker, &Contribution::worker);
-      if (known == made_.end()) {
-        made_.push_back(made);
-        continue;
-      }
-      known->steps += made.steps;
-      known->samples += made.samples;
-      known->spent += made.spent;
-    }
-  }
-  /// `weights` as contributed to the version of `start`.
-  Weights to(const Weights& start, Weights weights) {
-    std::ranges::sort(made_, {}, &Contribution::worker);
-    WeightsState& state = weights.edit();
-    state.progress = start->progress;
-    state.local_samples = samples_;
-    if (!made_.empty()) state.more.edit().made = std::move(made_);
-    return weights;
-  }
-
- private:
-  std::uint64_t samples_ = 0;
-  Contributions made_;
-};
 
 class Hierarchical final : public Scheme {
  public:
@@ -58,12 +25,7 @@ class Hierarchical final : public Scheme {
     if (!begins(node, weights)) weights = co_await node.receive<Weights>(node.aggregator());
     weights = momentum_.incoming(node, weights);
     for (;;) {
-      FederatedRounds::LocalBatches batches(node, local_);
-      while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const std::optional<Gradient> gradient = co_await batches.gradient(weights, *batch);
-        if (!gradient) break;
-        weights = co_await node.step(weights, *gradient);
-      }
+      weights = co_await local_.train_locally(node, weights);
       const Weights mine = momentum_.outgoing(node, weights);
       co_await node.send(node.aggregator(), mine);
       const Weights averaged = co_await node.receive<Weights>(node.aggregator());
@@ -76,13 +38,9 @@ class Hierarchical final : public Scheme {
     const std::vector<Rank>& first = node.plan().aggregation.first_worker;
     return {first[index_of(aggregator)], first[index_of(aggregator) + 1] - first[index_of(aggregator)]};
   }
-  /// It invites some of its group only, or it may lose some.
-  bool keeps_account(const Node& node, Node::Pool pool) const {
-    return local_.keeps_account(node) || local_.clients_of(pool.count) < pool.count;
-  }
   bool begins(const Node& node, Weights& weights) const {
     const Node::Pool pool = pool_of(node, node.plan().aggregation.number_of(node.self()));
-    if (keeps_account(node, pool) && !local_.begins(node, pool)) return false;
+    if (!begins_by_itself(node, pool, local_.invited_of(pool.count))) return false;
     weights = with_participants(std::move(weights), participants(node));
     return true;
   }
@@ -95,54 +53,21 @@ class Hierarchical final : public Scheme {
 
   Process aggregator(Node& node) const override {
     const Node::Pool pool = pool_of(node, node.self() - node.aggregator(0));
-    return keeps_account(node, pool) ? inviting_aggregator(node, pool) : aggregator_of_all(node);
-  }
-
-  Process inviting_aggregator(Node& node, Node::Pool pool) const {
-    const std::vector<Rank> group = node.group();
-    FederatedRounds::Server clients(local_, node, pool, true);
+    ClientRounds clients(local_, node, pool);
     Weights weights = with_participants(node.initial_weights(), participants(node));
-    bool invited = true;  // to the first round
     for (;;) {
       const Weights start = weights;
-      Contributed contributed;
+      RoundsOfGroup rounds;
       for (std::int64_t round = 0; round < edge_rounds_; ++round) {
-        if (!invited) clients.invite(weights);
-        invited = false;
-        const std::vector<Weights> parts = co_await clients.contributions(weights);
+        const std::vector<Weights> parts = co_await clients.round(weights);
+        if (parts.empty() && !local_.deadline()) break;  // no client of the group is in
         if (!parts.empty()) {
-          const Weights mean = local_.mean(node, parts);
-          contributed.add(mean);
-          weights = next_round(node, group, mean);
-        } else if (local_.has_deadline()) {
-          weights = next_round(node, group, weights);
-        } else {
-          break;  // no client of the group is in
+          weights = local_.mean(node, parts);
+          rounds.add(weights);
         }
+        weights = next_round(node, pool, weights);
       }
-      const Weights mine = contributed.to(start, weights);
-      co_await node.send(node.server(), mine);
-      weights = co_await node.receive<Weights>(node.server());
-    }
-  }
-
-  Process aggregator_of_all(Node& node) const {
-    const std::vector<Rank> group = node.group();
-    Weights weights = with_participants(node.initial_weights(), participants(node));
-    std::vector<Peer> waiting;
-    for (;;) {
-      const Weights start = weights;
-      Contributed contributed;
-      for (std::int64_t round = 0; round < edge_rounds_; ++round) {
-        for (const Peer& client : std::exchange(waiting, {})) node.post(client, weights);
-        const std::vector<From<Weights>> parts = co_await round_of(node, group, weights);
-        if (parts.empty()) break;  // no client of the group is in
-        for (const From<Weights>& part : parts) waiting.push_back(part.sender);
-        const Weights mean = local_.mean(node, payloads(parts));
-        contributed.add(mean);
-        weights = next_round(node, group, mean);
-      }
-      const Weights mine = contributed.to(start, weights);
+      const Weights mine = rounds.contribution(start, weights);
       co_await node.send(node.server(), mine);
       weights = co_await node.receive<Weights>(node.server());
     }
@@ -157,7 +82,7 @@ class Hierarchical final : public Scheme {
       std::erase_if(parts, [](const Weights& part) { return part->made().empty(); });
       if (parts.empty()) {
         while (nobody_is_in(node)) {
-          if (node.plan().clients_come_and_go) node.backend().await_comers();
+          if (node.plan().clients_come_and_go) node.await_comers();
           co_await node.receive<MembershipNotice>();
         }
       } else {
@@ -181,38 +106,11 @@ class Hierarchical final : public Scheme {
     return true;
   }
 
-  /// A contribution to these weights from each client of the group that is in, or whose return is awaited; in rank order.
-  Task<std::vector<From<Weights>>> round_of(Node& node, const std::vector<Rank>& group, const Weights& weights) const {
-    std::vector<From<Weights>> parts;
-    const auto part_of = [&](Rank client) {
-      return std::ranges::find(parts, client, [](const From<Weights>& part) { return part.sender.rank; });
-    };
-    const auto complete = [&] {
-      if (!node.members_change()) return parts.size() == group.size();
-      return std::ranges::all_of(group, [&](Rank client) { return part_of(client) != parts.end() || !node.awaits(client); });
-    };
-    while (!complete()) {
-      std::optional<From<Weights>> arrived = co_await arrival_or_change<Weights>(node);
-      if (!arrived) continue;
-      if ((*arrived)->version != weights->version || (*arrived)->progress != weights->progress) {
-        node.discard<Weights>(*arrived);
-        node.post(arrived->sender, weights);
-      } else if (const auto known = part_of(arrived->sender.rank); known != parts.end()) {
-        node.discard<Weights>(*arrived);  // of another life: the first counts, and this one gets the answer
-        known->sender = arrived->sender;
-      } else {
-        parts.push_back(std::move(*arrived));
-      }
-    }
-    std::ranges::sort(parts, {}, [](const From<Weights>& part) { return part.sender.rank; });
-    co_return parts;
-  }
-
   /// The weights from which the group's clients start the next round. For schedules the aggregator assumes that each participant of other
   /// groups has made as much progress as one of its own.
-  Weights next_round(Node& node, const std::vector<Rank>& group, const Weights& mean) const {
+  Weights next_round(Node& node, Node::Pool pool, const Weights& mean) const {
     const auto all = static_cast<std::uint64_t>(participants(node));
-    const auto own = static_cast<std::uint64_t>(local_.clients_of(static_cast<Rank>(group.size())));
+    const auto own = static_cast<std::uint64_t>(local_.clients_of(pool.count));
     const std::uint64_t samples = mean->local_samples * all / own;
     Weights next = node.algebra().without_contributions(mean);
     next.edit().progress += std::max<std::uint64_t>(samples, 1);
@@ -236,7 +134,8 @@ std::vector<Parameter> parameters() {
        .type = ValueType::count,
        .meaning = "number of aggregators, at most one per worker; default: one per rack, or the square root of the number of workers",
        .range = Range::at_least(1)}};
-  for (Parameter& shared : FederatedRounds::parameters(Average::By::samples)) {
+  const Parameter momentum = MomentumAtSync::parameter(MomentumAtSync::Mode::reset);
+  for (Parameter& shared : FederatedRounds::parameters(Average::By::samples, {momentum})) {
     if (shared.name == "fraction") {
       shared.fallback.reset();
       shared.meaning = "share of the clients of each group that take part in a round; default: all";
@@ -244,8 +143,6 @@ std::vector<Parameter> parameters() {
     if (shared.name == "clients") shared.meaning = "number of clients of each group in a round; overrides fraction";
     all.push_back(std::move(shared));
   }
-  all.push_back(MomentumAtSync::parameter(MomentumAtSync::Mode::reset));
-  all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
   return all;
 }
 

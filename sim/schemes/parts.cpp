@@ -65,7 +65,7 @@ Process average_from_any(Node& node, FromAny rule, std::optional<Answers> answer
     else
       parts.push_back(arrived);
     if (std::ssize(parts) == rule.count) {
-      in_rank_order(parts);
+      sort_by_rank(parts);
       std::vector<Gradient> gradients = payloads(parts);
       parts.clear();
       for (Gradient& gradient : gradients)

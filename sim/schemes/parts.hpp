@@ -16,12 +16,6 @@ Process push_and_fetch(Node& node);
 /// for them, or computes on at the same weights.
 Process push_until_interrupted(Node& node, bool waits);
 
-/// Sums run in the order given: in this order they do not depend on who was first.
-template <class T>
-void in_rank_order(std::vector<From<T>>& parts) {
-  std::ranges::stable_sort(parts, {}, [](const From<T>& part) { return part.sender.rank; });
-}
-
 /// A server that steps on the mean of the first k gradients, each from a different worker, w ← w - lr (1/k) Σ g(w_read).
 struct FirstGradients {
   std::int64_t count;    // k

@@ -13,7 +13,7 @@
 // leaves sends its c_i: c ← (N c - c_i) / (N - 1).
 #include <numeric>
 
-#include "sim/schemes/federated.hpp"
+#include "sim/schemes/client_rounds.hpp"
 
 namespace straggler::schemes::scaffold {
 namespace {
@@ -38,15 +38,12 @@ class Scaffold final : public Scheme {
       node.reset_optimizer();
       Gradient sum = node.no_gradient(local);  // of g_i(y)
       double steps = 0;                        // K
-      FederatedRounds::LocalBatches batches(node, rounds_);
-      while (const std::optional<DrawnBatch> batch = batches.next()) {
-        const std::optional<Gradient> gradient = co_await batches.gradient(local, *batch);
-        if (!gradient) break;
-        sum = node.add(sum, *gradient);
+      const auto direction = [&](const Weights&, const Gradient& gradient) {
+        sum = node.add(sum, gradient);
         ++steps;
-        const Gradient corrected = algebra.corrected(*gradient, {{common, 1}, {own, -1}});
-        local = co_await node.step(local, corrected);
-      }
+        return algebra.corrected(gradient, {{common, 1}, {own, -1}});
+      };
+      local = co_await rounds_.train_locally(node, local, direction);
       if (steps == 0) {  // the deadline came before the first step: there is nothing to send
         co_await node.send(node.server(), algebra.without_attached(global));
         global = co_await node.receive<Weights>(node.server());
@@ -62,18 +59,16 @@ class Scaffold final : public Scheme {
 
   Process server(Node& node) const override {
     Weights weights = rounds_.initial_weights(node);
-    FederatedRounds::Server clients(rounds_, node);
+    ClientRounds clients(rounds_, node);
     for (;;) {
-      const std::vector<Weights> parts = co_await clients.contributions(weights);
-      const FederatedRounds::Server::Turnover turnover = clients.turnover();
+      const std::vector<Weights> parts = co_await clients.round(weights);
+      const ClientRounds::Turnover turnover = clients.turnover();
       weights = co_await node.publish(next_weights(node, weights, parts, turnover));
-      clients.invite(weights);
     }
   }
 
   /// With c' = (N c - Σ n_j c_j of those that left + Σ n_i (c_i⁺ - c_i)) / N', for clients that count N before and N' now.
-  Weights next_weights(Node& node, const Weights& weights, const std::vector<Weights>& parts,
-                       const FederatedRounds::Server::Turnover& clients) const {
+  Weights next_weights(Node& node, const Weights& weights, const std::vector<Weights>& parts, const ClientRounds::Turnover& clients) const {
     const Algebra& algebra = node.algebra();
     const double now = clients.now;
     std::vector<Term> terms = {{find_attached(weights->attached(), control), clients.before / now}};
@@ -95,15 +90,7 @@ class Scaffold final : public Scheme {
   double server_rate_;
 };
 
-std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = FederatedRounds::parameters(Average::By::plain);
-  all.push_back(
-      {.name = "server_rate", .fallback = "1", .meaning = "step of the server along the clients' mean change", .range = Range::above(0)});
-  all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
-  return all;
-}
-
-const Register<SchemeEntry> entry({
+const Register<SchemeEntry> entry(round_entry({
     .name = "scaffold",
     .summary = "federated averaging with control variates for clients with different data: two vectors travel each way",
     .reference = "Karimireddy et al. 2020",
@@ -114,21 +101,18 @@ const Register<SchemeEntry> entry({
         "variates). That counters the drift between clients with different data. Two vectors travel each way. A client that leaves "
         "sends its control variate; that of one that crashes for good stays in the mean.",
     .traffic = FederatedRounds::traffic(4),
-    .picture = {{"clients", "3"}, {"local_steps", "2"}},
-    .parameters = parameters(),
+    .parameters = FederatedRounds::parameters(Average::By::plain, {{.name = "server_rate",
+                                                                    .fallback = "1",
+                                                                    .meaning = "step of the server along the clients' mean change",
+                                                                    .range = Range::above(0)}}),
     .examples = {{{"fraction", "0.5"}},
                  {{"local_steps", "2"}, {"server_rate", "0.5"}},
                  {{"deadline.time", "50ms"}, {"deadline.late", "partial"}}},
     .make = made<Scaffold>,
-    .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return FederatedRounds(parameters).per_epoch(plan); },
-    .invited = [](const Parameters& parameters,
-                  const TrainingPlan& plan) { return std::optional(FederatedRounds(parameters).invited_of(plan.workers)); },
-    .selection = FederatedRounds::selection,
-    .invites = true,
     .clients_keep_vectors = true,
     .worker_vectors = 3,  // c_i, the sum that makes the next one, and its change
     .worker_bytes = 2'900,
-});
+}));
 
 }  // namespace
 }  // namespace straggler::schemes::scaffold

@@ -16,7 +16,8 @@ std::string PostOffice::why_silent(Rank node, Rank worker) const {
   if (!run_.world.is_worker(worker)) return {};
   const auto missed = unsent_.find(pair_of(node, worker));
   if (missed == unsent_.end() || run_.workers.state(worker) != Workers::State::member) return run_.workers.whereabouts(worker);
-  return ", absent when it was sent a message at " + format_quantity(missed->second.seconds(), Dimension::time);
+  return ", absent when it was sent a message at " + format_quantity(missed->second.seconds(), Dimension::time) +
+         " (node.round, in C++ ClientRounds, invites clients and waits for none that is absent)";
 }
 
 /// The workers that may be the reason why `node` waits for anyone: those that missed its last message and do nothing now, and those that

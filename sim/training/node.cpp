@@ -121,7 +121,7 @@ std::shared_ptr<const std::vector<Rank>> Node::first_clients(Pool pool, std::int
 
 std::vector<Rank> Node::group() const {
   const Aggregation& all = plan().aggregation;
-  const std::size_t number = index_of(self_ - all.first_rank);
+  const std::size_t number = index_of(is_worker() ? all.number_of(self_) : self_ - all.first_rank);
   std::vector<Rank> ranks(index_of(all.first_worker[number + 1] - all.first_worker[number]));
   std::iota(ranks.begin(), ranks.end(), all.first_worker[number]);
   return ranks;

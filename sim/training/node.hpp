@@ -40,7 +40,7 @@ class Node final : public Participant {
   Rank aggregator(Rank k) const { return plan().aggregation.first_rank + k; }
   /// The rank of this worker's aggregator.
   Rank aggregator() const { return aggregator(plan().aggregation.number_of(self_)); }
-  /// This aggregator's workers, consecutive and ascending.
+  /// The workers of this aggregator, or of this worker's: consecutive and ascending.
   std::vector<Rank> group() const;
 
   /// Samples of this worker's batch.
@@ -260,6 +260,11 @@ class Node final : public Participant {
   /// Members, and workers that are down but awaited (on_failure: wait).
   bool awaits(Rank worker) const { return backend().awaits(worker); }
   bool members_change() const { return backend().members_change(); }
+  /// Workers that have joined and have not left, whether they are up or not.
+  Rank enrolled() const { return backend().enrolled(); }
+  bool is_enrolled(Rank worker) const { return backend().is_enrolled(worker); }
+  /// Where clients come and go: a MembershipNotice follows when the next absent worker is present again.
+  void await_comers() const { backend().await_comers(); }
   /// The present life of that worker, or its last one.
   Peer present(Rank worker) const { return backend().present(worker); }
   /// Where workers publish their own weights: it is a member, and its present life began at or before its weights of that version.

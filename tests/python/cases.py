@@ -40,6 +40,10 @@ PAIRS = [
     ({"kind": "scaffold", "clients": 2, "average": "by_samples"}, {"kind": "py_scaffold", "average": "by_samples"}),
     ({"kind": "fedasync", "clients": 2}, {"kind": "py_fedasync"}),
 ]
+# Rounds that may end without some of their clients.
+ROUNDS = [({"kind": "fedavg", **each}, {"kind": "py_fedavg", **each})
+          for each in ({"clients": 2, "over_select": 1.5}, {"clients": 3, "deadline": {"time": "100ms"}},
+                       {"clients": 3, "local_epochs": 2, "deadline": {"time": "150ms", "late": "partial"}})]
 COMING = {"cluster.workers[0].availability": {"kind": "on_off", "on": "200ms", "off": "100ms"}}
 # On one host, and from one process, without crashes.
 HOST = {"cluster.workers": [{"count": 4, "device": "node", "per_host": 4}], "cluster.servers.count": 0,

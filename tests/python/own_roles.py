@@ -2,7 +2,6 @@
 from one process, or push sums. Operation by operation, so that all results must be the same bytes."""
 import math
 
-import own_schemes
 import straggler
 from straggler import Drawing, Gradient, MembershipNotice, Samples, Weights, first_of
 
@@ -174,6 +173,9 @@ class Hierarchical:
 
     def worker(self, node):
         weights = node.initial_weights()
+        group = node.group
+        if node.present(node.rank).life not in (0, None) or node.rank not in node.first_clients(len(group), group):
+            weights = yield node.receive(Weights, node.aggregator)
         while True:
             seen = 0
             while seen < node.pass_samples:
@@ -191,42 +193,17 @@ class Hierarchical:
 
     def aggregator(self, node):
         weights = node.initial_weights()
-        waiting = []
+        rounds = InvitedRounds(node, len(node.group), node.group)
         while True:
             start, means = weights, []
             for _ in range(self.edge_rounds):
-                for client in waiting:
-                    node.post(client, weights)
-                waiting.clear()
-                parts = yield from self.round_of(node, weights)
+                parts = yield from rounds.parts(weights)
                 if not parts:
                     break
-                waiting += [sender for _, sender in parts]
-                means.append(self.average(node, [part for part, _ in parts]))
+                means.append(self.average(node, parts))
                 weights = node.next_round(means[-1], means[-1].local_samples * node.workers // len(node.group))
             yield node.send(node.server, node.contribution_of(start, weights, means))
             weights = yield node.receive(Weights, node.server)
-
-    def round_of(self, node, weights):
-        parts = {}
-
-        def complete():
-            if not node.members_change:
-                return len(parts) == len(node.group)
-            return all(client in parts or not node.awaits(client) for client in node.group)
-        while not complete():
-            arrived = yield node.arrival_or_change(Weights)
-            if arrived is None:
-                continue
-            if (arrived.version, arrived.progress) != (weights.version, weights.progress):
-                node.discard(arrived)
-                node.post(arrived.sender, weights)
-            elif arrived.sender.rank in parts:
-                node.discard(arrived)  # of another life: the first counts, and this one gets the answer
-                parts[arrived.sender.rank] = parts[arrived.sender.rank][0], arrived.sender
-            else:
-                parts[arrived.sender.rank] = arrived, arrived.sender
-        return [parts[rank] for rank in sorted(parts)]
 
     def server(self, node):
         weights = node.initial_weights()
@@ -248,10 +225,7 @@ class Scaffold:
     def worker(self, node):
         weights = node.initial_weights()
         count = min(self.clients, node.workers)
-        if node.members_change:
-            first = node.first_clients(count) if node.present(node.rank).life == 0 else []
-        else:
-            first = node.sample_workers(count, weights.version)
+        first = node.first_clients(count) if node.present(node.rank).life in (0, None) else []
         weights = node.with_participants(weights, count)
         if node.rank not in first:
             weights = yield node.receive(Weights, node.server)
@@ -286,11 +260,11 @@ class Scaffold:
     def server(self, node):
         count = min(self.clients, node.workers)
         weights = node.with_participants(node.initial_weights(), count)
-        rounds = MissableRounds(node, count) if node.members_change else None
+        rounds = InvitedRounds(node, count)
         enrolled = self.all_count(node)
         while True:
-            parts = yield from rounds.parts(weights) if rounds else own_schemes.of_those_sampled(node, weights, count)
-            before, enrolled, left = enrolled, self.all_count(node), rounds.take_left() if rounds else []
+            parts = yield from rounds.parts(weights)
+            before, enrolled, left = enrolled, self.all_count(node), rounds.take_left()
             counts = [self.count_of(node, part.contributions[0].worker) for part in parts]
             shares = [each / sum(counts) for each in counts]
             average = node.mean(parts) if self.average == "plain" else node.weighted_mean(parts, shares)
@@ -299,17 +273,14 @@ class Scaffold:
                                       + [(vector, -self.count_of(node, rank) / enrolled) for rank, vector in left])
             weights = node.attach(node.without_attached(node.blend(average, weights, 0.0)), "control variate", common)
             weights = yield node.publish(weights)
-            if rounds:
-                rounds.invite(weights)
-            else:
-                node.broadcast(weights, node.sample_workers(count, weights.version))
 
 
-class MissableRounds:
-    """Rounds that clients may miss: who trains and in which life, who is awaited, what counted last, and the vectors of those that left."""
+class InvitedRounds:
+    """Rounds of invited clients, as node.round makes them: who trains and in which life, who is awaited, what counted last, and the
+    vectors of those that left. `among`: an aggregator's group."""
 
-    def __init__(self, node, count):
-        self.node, self.count = node, count
+    def __init__(self, node, count, among=None):
+        self.node, self.count, self.among = node, count, among
         self.lives, self.awaited, self.down, self.counted, self.left, self.draws = {}, set(), set(), {}, [], 0
 
     def note(self, ranks):
@@ -324,7 +295,7 @@ class MissableRounds:
 
     def send(self, weights, ranks):
         for rank in ranks:
-            self.node.broadcast(self.node.with_counted(weights, self.counted.get(rank)), [rank])
+            self.node.broadcast(weights if self.among else self.node.with_counted(weights, self.counted.get(rank)), [rank])
 
     def may_invite(self, rank):
         return rank not in self.lives and self.node.awaits(rank)  # if the others wait for it, also while it is down
@@ -332,7 +303,7 @@ class MissableRounds:
     def invite(self, weights):
         for rank in self.lost():
             del self.lives[rank]
-        ranks = self.node.draw_clients(self.count, self.draws, self.may_invite)
+        ranks = self.node.draw_clients(self.count, self.draws, self.may_invite, self.among)
         self.draws += 1
         self.note(ranks)
         self.send(weights, ranks)
@@ -357,13 +328,18 @@ class MissableRounds:
 
     def parts(self, weights):
         if self.draws == 0:
-            self.note(self.node.first_clients(self.count))
+            self.note(self.node.first_clients(self.count, self.among))
             self.draws += 1
+        else:
+            self.invite(weights)
         parts = {}
         self.forget_lost(weights)
         while not parts or (len(parts) < self.wanted and self.awaited):
-            if not self.awaited and not self.invite(weights) and self.node.clients_come_and_go:
-                self.node.await_comers()
+            if not self.awaited and not self.invite(weights):
+                if self.among and not self.lives:
+                    break  # no client of the group is in
+                if self.node.clients_come_and_go:
+                    self.node.await_comers()
             arrived = yield self.node.arrival(Weights)
             if arrived is None:
                 self.forget_lost(weights)

@@ -78,49 +78,27 @@ def clients_of(parameters, workers):
     return min(parameters["clients"], workers)
 
 
-def of_those_sampled(node, weights, count):
-    """What the clients of a round send; others are asked if all of them are lost."""
-    first = node.sample_workers(count, weights.version)
-    parts = yield node.gather(Weights, weights.version, first, "nobody_left")
-    while not parts:
-        others = [rank for rank in range(node.workers) if node.is_member(rank) and rank not in first]
-        node.broadcast(weights, others)
-        parts = yield node.gather(Weights, weights.version, first + others, "first_lives")
-        if not parts and not any(node.is_member(rank) for rank in range(node.workers)):
-            yield node.receive(MembershipNotice)
-    return parts
-
-
-@straggler.scheme("py_fedavg", needs_server=True, parameters={"clients": 3, "local_epochs": 1}, asynchronous=False, sends_gradients=False,
-                  family="federated", invited=clients_of, on_failure=("drop", "wait", "abort"))
+@straggler.scheme("py_fedavg", needs_server=True,
+                  parameters={"clients": 3, "local_epochs": 1, "over_select": 1.0,
+                              "deadline.time": straggler.Parameter("time"), "deadline.late": ["drop", "partial"]},
+                  asynchronous=False, sends_gradients=False, family="federated", invites=True, on_failure=("drop", "wait", "abort"),
+                  invited=lambda given, workers: min(workers, int(clients_of(given, workers) * given["over_select"] + 0.5)))
 class FedAvg:
     def worker(self, node):
-        weights = node.initial_weights()
-        clients = node.sample_workers(min(self.clients, node.workers), weights.version)
-        weights = node.with_participants(weights, len(clients))
-        if node.rank not in clients:
-            weights = yield node.receive(Weights, node.server)
-            node.reset_optimizer()
         while True:
-            for _ in range(self.local_epochs):
-                seen = 0
-                while seen < node.pass_samples:
-                    batch = node.next_batch(min(node.batch_size, node.pass_samples - seen))
-                    seen += batch.size
-                    gradient = yield node.gradient(weights, batch)
-                    weights = yield node.step(weights, gradient)
-            yield node.send(node.server, weights)
-            weights = yield node.receive(Weights, node.server)
+            weights = yield node.invitation(self.clients)
             node.reset_optimizer()
+            weights = yield node.train_locally(weights)
+            yield node.send(node.server, weights)
 
     def server(self, node):
-        weights = node.with_participants(node.initial_weights(), min(self.clients, node.workers))
+        weights = node.initial_weights()
         while True:
-            parts = yield from of_those_sampled(node, weights, min(self.clients, node.workers))
-            samples = [node.samples_of(part.contributions[0].worker) for part in parts]
-            weights = node.weighted_mean(parts, [each / sum(samples) for each in samples])
+            parts = yield node.round(weights, self.clients)
+            if parts:
+                samples = [node.samples_of(part.contributions[0].worker) for part in parts]
+                weights = node.weighted_mean(parts, [each / sum(samples) for each in samples])
             weights = yield node.publish(weights)
-            node.broadcast(weights, node.sample_workers(min(self.clients, node.workers), weights.version))
 
 
 @straggler.scheme("py_dpsgd", exchange="peers", asynchronous=False, versions="lockstep", sends_gradients=False, family="gossip",

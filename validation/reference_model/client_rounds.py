@@ -1,7 +1,7 @@
 """Rounds of clients, as their server and they themselves know them, and clients at any time. docs/model.md: Rounds of clients."""
 from clients import beside, clients_of, count_of, deadline_of, draw_clients, is_partial, letter, of_round, participants, train
 from events import First
-from payloads import SERVER, Notice, Weights
+from payloads import SERVER, Weights
 from training import combination
 
 
@@ -65,11 +65,10 @@ def of_same(part, weights):
 class Rounds:
     """Rounds of a server, or of an aggregator among its group."""
 
-    def __init__(self, me, chosen, pool=None, some=False):
+    def __init__(self, me, chosen, pool=None):
         self.me, self.chosen, self.cluster = me, chosen, me.cluster
         self.pool = pool or list(range(me.p))
         self.of_group = pool is not None
-        self.keeps_account = some or self.accounts(me, chosen)
         self.busy, self.awaited, self.wanted, self.number = Busy(me), set(), 0, 0
         self.counted, self.left = {}, []  # where clients keep vectors: the version of a client's last contribution that counted
         self.enrolled = self.count_enrolled()
@@ -81,9 +80,9 @@ class Rounds:
         return bool(deadline_of(chosen) or chosen.get("over_select", 1) > 1 or me.cluster.attendance)
 
     @classmethod
-    def accounts(cls, me, chosen):
-        """Whether the server tracks who is busy; clients that come back then wait to be invited."""
-        return cls.may_miss(me, chosen) or (me.cluster.keeps_vectors and me.cluster.members_change)
+    def may_not_count(cls, me, chosen):
+        """Whether a contribution that was sent may be dropped."""
+        return cls.may_miss(me, chosen) or me.cluster.members_change
 
     @staticmethod
     def invited_of(chosen, number):
@@ -96,12 +95,9 @@ class Rounds:
 
     @classmethod
     def begins(cls, me, chosen):
-        """Whether a new process of a client takes part by itself, in the present round."""
-        pool = list(range(me.p))
+        """Whether a new process of a client takes part by itself, in the first round."""
         me.first_weights = of_round(me.first_weights, clients_of(chosen, me.p))
-        if cls.accounts(me, chosen):
-            return me.life == 0 and me.rank in cls.first(me, chosen, pool)
-        return me.rank in draw_clients(me, chosen, pool, clients_of(chosen, me.p), me.first_weights.version)
+        return me.life == 0 and me.rank in cls.first(me, chosen, list(range(me.p)))
 
     # Invitations
 
@@ -118,12 +114,10 @@ class Rounds:
 
     def may_invite(self, rank):
         """Where nobody can be late, clients that are down and awaited belong to the round."""
-        waits_for = not self.may_miss(self.me, self.chosen) and self.cluster.keeps_vectors and self.cluster.members_change
-        return self.busy.may(rank) or (waits_for and rank not in self.busy.lives and self.cluster.awaits(rank))
+        may = self.cluster.is_member if self.may_miss(self.me, self.chosen) else self.cluster.awaits
+        return rank not in self.busy.lives and may(rank)
 
     def invite(self, weights):
-        if not self.keeps_account:
-            return self.send(weights, self.drawn(weights))
         for rank in self.busy.lost():
             self.busy.remove(rank)
         ranks = draw_clients(self.me, self.chosen, self.pool, self.invited_of(self.chosen, len(self.pool)), self.number, self.may_invite)
@@ -132,45 +126,18 @@ class Rounds:
         self.send(weights, ranks)
         return ranks
 
-    def drawn(self, weights):
-        return draw_clients(self.me, self.chosen, self.pool, clients_of(self.chosen, len(self.pool)), weights.version)
-
     # Contributions
 
-    def contributions(self, weights):
-        """What counts of this round, in the order of ranks."""
-        parts = yield from (self.of_invited(weights) if self.keeps_account else self.of_drawn(weights))
-        return [parts[rank] for rank in sorted(parts)]
-
-    def take(self, parts, message, weights, awaited=True):
-        """Keeps the first contribution of a client to these weights, and drops others."""
+    def take(self, parts, message, awaited):
+        """Keeps the contribution of a client that is awaited, and drops others."""
         part, rank = message.content, message.sender
-        if awaited and rank not in parts and of_same(part, weights) and part.made[0].steps:
+        if awaited and part.made[0].steps:
             parts[rank] = part
         else:
             self.cluster.drop(part.made)
 
-    def of_drawn(self, weights):
-        """All drawn clients are awaited; those that fail are not, or until they are back. If none is left, all others are asked."""
-        asked, parts = self.drawn(weights), {}
-        while any(rank not in parts and self.cluster.awaits(rank) for rank in asked):
-            index, value = yield self.me.arrival(Weights)
-            if index == 0:
-                self.take(parts, value, weights)
-        while not parts:
-            others = [rank for rank in self.cluster.members() if rank not in asked]
-            self.send(weights, others)
-            alive = {rank: self.cluster.workers[rank].life for rank in self.cluster.members()}
-            while any(rank not in parts and self.cluster.is_member(rank, life) for rank, life in alive.items()):
-                index, value = yield self.me.arrival(Weights)
-                if index == 0:
-                    self.take(parts, value, weights)
-            if not parts and not self.cluster.members():
-                yield self.me.receive(Notice)
-        return parts
-
-    def of_invited(self, weights):
-        """The first that are wanted, of those invited; at the deadline those that have come."""
+    def contributions(self, weights):
+        """The first that are wanted, of those invited; at the deadline those that have come. In the order of ranks."""
         parts, answered, timer = {}, False, None
         if deadline_of(self.chosen) and not is_partial(self.chosen):
             timer = self.me.timer(deadline_of(self.chosen)).begin()
@@ -203,10 +170,10 @@ class Rounds:
                 awaited = value.sender in self.awaited and of_same(value.content, weights)
                 answered |= awaited
                 self.awaited.discard(value.sender)
-                self.take(parts, value, weights, awaited)
+                self.take(parts, value, awaited)
                 if value.sender in parts:
                     self.counted[value.sender] = weights.version
-        return parts
+        return [parts[rank] for rank in sorted(parts)]
 
     def forget_lost(self, weights):
         waits = self.cluster.waits and not self.cluster.attendance
@@ -263,7 +230,7 @@ def kept(me, weights):
 
 def keep(me, chosen, vector, start):
     """Before a contribution is sent: at once if it cannot miss its round."""
-    if Rounds.accounts(me, chosen):
+    if Rounds.may_not_count(me, chosen):
         me.memory["kept"].following, me.memory["kept"].version = vector, start.version
     else:
         me.memory["kept"] = Kept(vector)

@@ -1,5 +1,5 @@
 """Groups of clients whose weights an aggregator averages some times, before the server averages the aggregators. Liu et al. 2020."""
-from client_rounds import Rounds, of_same, steps_of_own
+from client_rounds import Rounds, steps_of_own
 from clients import all_made, averaged, beside, by_count, clients_of, draw_settings, facts, letter, of_round, participants
 from payloads import SERVER, Made, Notice, Weights
 from schemes.fedavg import momentum_at_sync
@@ -15,46 +15,11 @@ def settings(draw, p):
     return chosen
 
 
-def invites(me, chosen, group):
-    """Whether an aggregator invites its clients, as it invites some of them or may lose some. Else all take part, whenever they come."""
-    return Rounds.accounts(me, chosen) or clients_of(chosen, len(group)) < len(group)
-
-
 def worker(me, chosen):
     aggregator = me.cluster.aggregator_of(me.rank)
-    begins = not invites(me, chosen, aggregator.group)
     me.first_weights = of_round(me.first_weights, participants(me, chosen))
-    begins = begins or (me.life == 0 and me.rank in Rounds.first(me, chosen, aggregator.group))
+    begins = me.life == 0 and me.rank in Rounds.first(me, chosen, aggregator.group)
     return steps_of_own(me, chosen, to=aggregator.rank, begins=begins)
-
-
-class Round:
-    """Of an aggregator all of whose clients take part. Each message of a client gets one answer."""
-
-    def __init__(self, me, chosen, pool):
-        self.me, self.pool, self.waiting = me, pool, {}
-
-    def invite(self, weights):
-        for rank, life in sorted(self.waiting.items()):
-            self.me.post(rank, weights, life=life)
-        self.waiting = {}
-
-    def contributions(self, weights):
-        cluster, parts = self.me.cluster, {}
-        while any(rank not in parts and cluster.awaits(rank) for rank in self.pool):
-            index, message = yield self.me.arrival(Weights)
-            if index == 1:
-                continue
-            part, rank = message.content, message.sender
-            if not of_same(part, weights):
-                cluster.drop(part.made)
-                self.me.post(rank, weights, life=message.life)
-                continue
-            if rank in parts:
-                cluster.drop(part.made)
-            parts.setdefault(rank, part)
-            self.waiting[rank] = message.life
-        return [parts[rank] for rank in sorted(parts)]
 
 
 def joined(made):
@@ -68,8 +33,7 @@ def joined(made):
 
 def aggregator(me, chosen):
     weights, group, invited = of_round(me.first_weights, participants(me, chosen)), me.group, True
-    some = invites(me, chosen, group)
-    rounds = Rounds(me, chosen, group, some=True) if some else Round(me, chosen, group)
+    rounds = Rounds(me, chosen, group)
     while True:
         start, made = weights, []
         for _ in range(chosen["edge_rounds"]):
@@ -77,7 +41,7 @@ def aggregator(me, chosen):
                 rounds.invite(weights)
             invited = False
             parts = yield from rounds.contributions(weights)
-            if not parts and not (some and chosen.get("deadline")):
+            if not parts and not chosen.get("deadline"):
                 break  # no client is there
             value, state = averaged(me, chosen, parts) if parts else (weights.value, beside(weights, "state"))
             made += all_made(parts)
