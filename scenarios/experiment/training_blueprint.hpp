@@ -32,7 +32,9 @@ struct TrainingBlueprint : WorkloadBlueprint {
   TrainingBlueprint(const Scenario& scenario, const std::string& kernel_set, const WhatIf& changes);
 
   /// Bytes of a compressed message from a worker; a gossip message is the difference from an estimate. Only if the run compresses.
-  std::uint64_t message_bytes_compressed() const { return compression->exchange.gossips ? compression->tracking.bytes : compression->bytes; }
+  std::uint64_t message_bytes_compressed() const {
+    return compression->exchange.gossips ? compression->tracking.bytes : compression->bytes;
+  }
   /// Vectors of optimizer state, of four bytes a parameter, where updates are applied.
   std::size_t state_vectors() const;
 
