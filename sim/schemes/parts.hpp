@@ -1,6 +1,5 @@
 // Coroutines that several schemes share.
 #pragma once
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <vector>

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "sim/training/gather.hpp"
-#include "training/fake_cluster.hpp"
+#include "tests/training/fake_cluster.hpp"
 
 namespace gathering_test {
 
