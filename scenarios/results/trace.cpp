@@ -11,7 +11,7 @@ namespace straggler {
 
 namespace {
 
-enum Process { ranks = 0, messages = 1, collectives = 2, counters = 3 };
+enum ProcessId { ranks = 0, messages = 1, collectives = 2, counters = 3 };
 constexpr std::size_t events_of_message = 4, events_of_collective = 2;  // two of a flow and two of a bar; two of a bar
 
 /// One event, whose members are added one by one.
@@ -117,7 +117,7 @@ void TraceSampler::add_staleness(Time time, std::uint64_t staleness) {
 }
 
 void TraceSampler::write_names(OutFile& file, const RunRecord* record) const {
-  static constexpr std::pair<Process, const char*> processes[] = {
+  static constexpr std::pair<ProcessId, const char*> processes[] = {
       {messages, "messages"}, {collectives, "collectives"}, {counters, "counters"}};
   const bool any[] = {!messages_.empty(), !collectives_.empty(), !stalenesses_.empty() || record};
   for (std::size_t i = 0; i < std::size(processes); ++i)
