@@ -85,6 +85,8 @@ const Register<SchemeEntry> entry(concurrent_entry(
         .summary = "asynchronous federated learning: the server mixes in each client's weights as they come",
         .reference = "Xie et al. 2019",
         .family = Family::federated,
+        .asynchronous = true,
+        .contributions = one_contribution(),
         .rule = "w ← (1 - α s(τ)) w + α s(τ) w_k",
         .paragraph =
             "Some clients train at any time. The server mixes in the weights of each as they come and invites another client, so no round "
@@ -93,11 +95,6 @@ const Register<SchemeEntry> entry(concurrent_entry(
             "for fresh ones, where the paper's is 1.",
         .damping = [](const Parameters& parameters, const TrainingPlan&,
                       std::uint64_t staleness) { return FedAsync(parameters).damping(static_cast<double>(staleness)); },
-        .traffic = {.text = "2 d",
-                    .bytes =
-                        [](const Parameters&, const TrainingPlan&) {
-                          return std::optional<UpdateBytes>({2, 0});
-                        }},
         .picture = {{"clients", "3"}, {"local_steps", "2"}},
         .parameters = FederatedRounds::parameters_without_rounds(
             {{.name = "alpha", .fallback = "0.6", .meaning = "share of a client's weights in the new ones", .range = Range::above_to(0, 1)},

@@ -89,16 +89,14 @@ const Register<SchemeEntry> entry(concurrent_entry(
         .summary = "asynchronous federated learning: the server steps on every K changes, old ones damped",
         .reference = "Nguyen et al. 2022",
         .family = Family::federated,
+        .asynchronous = true,
         .rule = "w ← w - η (1/K) Σ (w_start - w_end)/√(1 + τ)",
         .paragraph =
             "As `fedasync`, but the server collects the changes of K clients and takes one step along their mean, where old changes count "
             "less.",
         .damping = [](const Parameters&, const TrainingPlan&, std::uint64_t staleness) { return damping(staleness); },
         .traffic = {.text = "2 K d",
-                    .bytes =
-                        [](const Parameters& parameters, const TrainingPlan&) {
-                          return std::optional<UpdateBytes>({2 * static_cast<double>(parameters.count("buffer")), 0});
-                        }},
+                    .bytes = [](const Parameters& parameters) { return UpdateBytes{2 * static_cast<double>(parameters.count("buffer"))}; }},
         .picture = {{"buffer", "2"}, {"concurrency", "3"}, {"local_steps", "2"}},
         .parameters = FederatedRounds::parameters_without_rounds(
             {{.name = "buffer",

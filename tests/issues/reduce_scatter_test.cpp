@@ -59,6 +59,7 @@ const Register<SchemeEntry> entry({
     .name = "in_parts",
     .summary = "for this test",
     .reference = "none",
+    .exchange = Exchange::all_reduce,
     .parameters =
         {{.name = "size", .type = ValueType::count, .fallback = "0", .meaning = "workers of a group; 0: none", .range = Range::at_least(0)},
          {.name = "how",
@@ -67,10 +68,7 @@ const Register<SchemeEntry> entry({
           .meaning = "",
           .choices = {"awaited", "in_flight", "first_part"}},
          on_failure({OnFailure::drop, OnFailure::abort}, "for this test")},
-    .make = [](const Parameters& parameters) { return std::make_unique<InParts>(parameters); },
-    .exchange = [](const Parameters&) { return Exchange::all_reduce; },
-    .updates_per_epoch = [](const Parameters&, const TrainingPlan& plan) { return plan.batches_per_epoch() / plan.workers; },
-    .sends_gradients = [](const Parameters&) { return true; },
+    .make = made<InParts>,
 });
 
 constexpr double batch_seconds = 0.1, bandwidth = 125e6, alpha = 100e-6;  // 100 samples of 1 ms; 1 Gbit/s; two links of 50 us

@@ -115,9 +115,8 @@ TEST_CASE("no client arrives by the deadline: the weights stay as they are") {
     CHECK(run.record.samples == 0);
     CHECK(run.weights == start.weights);
   }
-  CHECK_THROWS_WITH(
-      clients_timing(4, "{kind: fedavg, local_steps: 100, deadline: {time: 1ms}}", {"training.stop.updates=100000"}),
-      doctest::Contains("no client answered within deadline.time, 1 ms, in 1000 consecutive rounds; write a longer time"));
+  CHECK_THROWS_WITH(clients_timing(4, "{kind: fedavg, local_steps: 100, deadline: {time: 1ms}}", {"training.stop.updates=100000"}),
+                    doctest::Contains("no client answered within deadline.time, 1 ms, in 1000 consecutive rounds; write a longer time"));
 }
 
 TEST_CASE("over-selection: a round takes as long as the k-th fastest of those invited") {

@@ -12,7 +12,7 @@ namespace straggler::cli {
 namespace {
 
 /// The choices but for the default: ", or server".
-std::string others(const Parameter& parameter) {
+std::string other_choices(const Parameter& parameter) {
   std::vector<std::string> all;
   for (const std::string& choice : parameter.choices)
     if (choice != *parameter.fallback) all.push_back(choice);
@@ -28,7 +28,7 @@ std::string parameters_text(const SchemeEntry& scheme) {
     if (parameter.required)
       text += " (required)";
     else if (parameter.fallback)
-      text += " (" + *parameter.fallback + others(parameter) + ")";
+      text += " (" + *parameter.fallback + other_choices(parameter) + ")";
     all.push_back(std::move(text));
   }
   return all.empty() ? "none" : fmt::format("{}", fmt::join(all, ", "));
@@ -58,7 +58,7 @@ std::string needs_text(const SchemeEntry& scheme) {
 std::string failure_text(const SchemeEntry& scheme) {
   for (const Parameter& parameter : scheme.parameters)
     if (parameter.name == failure_choice.parameter_name())
-      return fmt::format("After a crash ({}{}): {}.", *parameter.fallback, others(parameter),
+      return fmt::format("After a crash ({}{}): {}.", *parameter.fallback, other_choices(parameter),
                          parameter.meaning.substr(parameter.meaning.find(": ") + 2));
   return {};
 }
