@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "sim/base/quantity.hpp"
+#include "sim/base/refusal.hpp"
 
 namespace straggler {
 namespace {
@@ -179,7 +180,7 @@ std::int64_t WorkerCompute::over_windows(const Work& work, Time start) {
     left = next;
     at = add_ticks(at, room);
   }
-  throw std::invalid_argument("a computation of worker " + std::to_string(worker_) + " spans more than " + std::to_string(most_windows) +
+  throw CannotContinue("a computation of worker " + std::to_string(worker_) + " spans more than " + std::to_string(most_windows) +
                               " windows of jitter.every (" + std::to_string(span) + " ps); give it a longer time");
 }
 

@@ -195,6 +195,8 @@ Task<Weights> FederatedRounds::train_locally(Node& node, Weights weights, Direct
   co_return weights;
 }
 
+constexpr std::size_t client_bytes = 2'200;  // measured: with the frame of its local training
+
 SchemeEntry round_entry(SchemeEntry entry) {
   entry.picture = {{"clients", "3"}, {"local_steps", "2"}};
   entry.updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) {
@@ -205,6 +207,7 @@ SchemeEntry round_entry(SchemeEntry entry) {
   };
   entry.selection = FederatedRounds::selection;
   entry.invites = true;
+  entry.worker_bytes = std::max(entry.worker_bytes, client_bytes);
   return entry;
 }
 
@@ -219,6 +222,7 @@ SchemeEntry concurrent_entry(SchemeEntry entry, std::function<std::int64_t(const
   };
   entry.selection = FederatedRounds::selection;
   entry.invites = true;
+  entry.worker_bytes = std::max(entry.worker_bytes, client_bytes);
   entry.workers_hold = WorkersHold::own_version;  // measured: local steps are computed when they are over
   return entry;
 }

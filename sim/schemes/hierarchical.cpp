@@ -197,6 +197,7 @@ const Register<SchemeEntry> entry({
     .selection = FederatedRounds::selection,
     .invites = true,
     .aggregators = aggregators,
+    .worker_bytes = 2'200,
 });
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "sim/base/refusal.hpp"
 #include "tests/cluster/compute_cases.hpp"
 #include "tests/cluster/jitter_cases.hpp"
 
@@ -287,7 +288,7 @@ TEST_CASE("far too short windows are an error, not a hang") {
   WorkerCompute compute(*time, 1, known({1}), every_time(1), 1, 6);
   CHECK_THROWS_WITH_AS(compute.duration({0, 1}, 0, Time()),
                        "a computation of worker 6 spans more than 10000000 windows of jitter.every (1 ps); give it a longer time",
-                       std::invalid_argument);
+                       CannotContinue);
 }
 
 TEST_CASE("slowdowns, quanta and factors that cannot be are refused") {

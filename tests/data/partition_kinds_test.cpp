@@ -162,7 +162,7 @@ TEST_CASE("shards: sorted by label, cut into equal pieces, `per_worker` for each
   const auto three = entry("shards").make({{"per_worker", std::int64_t{3}}}, uneven.request);
   CHECK(*std::min_element(three->sizes().sizes.begin(), three->sizes().sizes.end()) >= 90);
   CHECK(*std::max_element(three->sizes().sizes.begin(), three->sizes().sizes.end()) <= 93);
-  CHECK(has(refusal("shards", {{"per_worker", std::int64_t{51}}}, problem.request), "take at most 50 shards per worker or 19 workers"));
+  CHECK(has(refusal("shards", {{"per_worker", std::int64_t{51}}}, problem.request), "use at most 50 shards per worker or 19 workers"));
 }
 
 TEST_CASE("sorted_runs: worker k has the k-th contiguous run, by class or as in the file") {

@@ -167,7 +167,7 @@ const std::vector<Slip> network = {
     {"kind: vgg16", "kind: `vgg", {"workload.cost.model.kind: unknown model 'vgg'", "known: mlp, resnet50, vgg16"}},
     {"  model: {kind: mlp, hidden: [200, 100]}",
      "  model: `vgg16",
-     {"workload.model: 'vgg16' cannot be trained here; use it as workload.cost.model", "beside a model that learns: mlp, resnet50"}},
+     {"workload.model: 'vgg16' cannot be trained here; use it as workload.cost.model", "beside a trainable model: mlp, resnet50"}},
 };
 
 const std::vector<Slip> faults = {

@@ -25,7 +25,7 @@ TEST_CASE("every scheme: clients come and go, or the refusal has a remedy") {
           availability)};
       if (!invites) {
         if (variant.one_worker || variant.one_host) continue;
-        CHECK_THROWS_WITH(run_timing(text(variant), sets), doctest::Contains("take a federated scheme"));
+        CHECK_THROWS_WITH(run_timing(text(variant), sets), doctest::Contains("use a federated scheme"));
         continue;
       }
       ++invite;

@@ -305,7 +305,7 @@ TEST_CASE("the engine panels takes chains of its layers alone") {
   const Architecture with_norm = std::move(norm).build();
   CHECK(panel_steps(with_norm).empty());
   CHECK(refusal([&] { make_network(with_norm, setting, "panels"); }).find("'panels' does not compute all layers") != std::string::npos);
-  CHECK(refusal([&] { PanelNetwork(with_norm, setting); }).find("take another engine") != std::string::npos);
+  CHECK(refusal([&] { PanelNetwork(with_norm, setting); }).find("use another engine") != std::string::npos);
 
   ArchitectureBuilder fork({1, 4, 4});
   const LayerIndex flat = fork.flatten(network_input);
