@@ -181,7 +181,7 @@ std::int64_t WorkerCompute::over_windows(const Work& work, Time start) {
     at = add_ticks(at, room);
   }
   throw CannotContinue("a computation of worker " + std::to_string(worker_) + " spans more than " + std::to_string(most_windows) +
-                              " windows of jitter.every (" + std::to_string(span) + " ps); give it a longer time");
+                       " windows of jitter.every (" + std::to_string(span) + " ps); give it a longer time");
 }
 
 Time WorkerCompute::duration(const WorkPiece& piece, std::uint64_t call, Time start) {

@@ -19,5 +19,5 @@ TEST_CASE("a lone worker may crash and come back although all-reduces would star
   CHECK(one.record.updates == 12);
   CHECK(one.record.end == other.record.end);
   CHECK(one.record.weights_key == other.record.weights_key);
-  CHECK(has(error_of<ScenarioErrors>([&] { run_timing(cluster(2), skewed); }), "set cluster.network.collective.start: together"));
+  CHECK(has(error_of<ScenarioErrors>([&] { run_timing(cluster(2), skewed); }), "use start: together"));
 }
