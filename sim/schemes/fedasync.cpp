@@ -91,8 +91,7 @@ const Register<SchemeEntry> entry(concurrent_entry(
         .paragraph =
             "Some clients train at any time. The server mixes in the weights of each as they come and invites another client, so no round "
             "waits for a slow one. Old weights can be given a smaller share. The age τ counts the updates since the client got its "
-            "weights: 0 "
-            "for fresh ones, where the paper's is 1.",
+            "weights: 0 for fresh ones, where the paper's is 1.",
         .damping = [](const Parameters& parameters, const TrainingPlan&,
                       std::uint64_t staleness) { return FedAsync(parameters).damping(static_cast<double>(staleness)); },
         .picture = {{"clients", "3"}, {"local_steps", "2"}},
