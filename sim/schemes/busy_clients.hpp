@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/training/node.hpp"
@@ -66,6 +66,7 @@ class BusyClients {
     if (!node_.members_change()) return all;
     for (const auto& [rank, client] : clients_)
       if (node_.present(rank).life != client.life || (!node_.plan().clients_come_and_go && !node_.is_member(rank))) all.push_back(rank);
+    std::sort(all.begin(), all.end());
     return all;
   }
 
@@ -75,7 +76,7 @@ class BusyClients {
     std::uint32_t life = 0;
   };
   const Node& node_;
-  std::map<Rank, Client> clients_;
+  std::unordered_map<Rank, Client> clients_;
   std::uint64_t round_ = 0;
   std::int64_t awaited_ = 0;  // clients of this round
 };

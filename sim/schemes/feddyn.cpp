@@ -29,10 +29,10 @@ class FedDyn final : public Scheme {
       node.settle(weights);
       node.reset_optimizer();
       const Handle start = weights->value;  // x
-      const auto direction = [&](const Weights& here, const Gradient& gradient) {
+      const FederatedRounds::Direction direction = [&](const Weights& here, const Gradient& gradient) {
         return algebra.corrected(gradient, {{own, -1}, {here->value, alpha_}, {start, -alpha_}});
       };
-      weights = co_await rounds_.train_locally(node, weights, direction);
+      weights = co_await rounds_.train_locally(node, weights, &direction);
       Handle sent;  // y_i
       Pending<SendOperation> sending = node.send(node.server(), weights, sent);
       rounds_.keep(node, algebra.combination({{own, 1}, {sent, -alpha_}, {start, alpha_}}), weights);

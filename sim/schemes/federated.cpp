@@ -1,6 +1,7 @@
 #include "sim/schemes/federated.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 
 namespace straggler {
@@ -176,21 +177,30 @@ class FederatedRounds::LocalBatches {
   std::uint64_t seen_ = 0;                  // samples of this pass
 };
 
-Task<Weights> FederatedRounds::train_locally(Node& node, Weights weights, Direction direction) const {
-  std::optional<Pending<TimerOperation>> timer;
-  if (deadline_ && partial_) timer.emplace(node.begin(node.timer(*deadline_)));
+namespace {
+
+/// None: the timer was first. A frame of its own, which only clients with a deadline need.
+Task<std::optional<Gradient>> gradient_before(Pending<TimerOperation>& timer, Node& node, const Weights& weights, const DrawnBatch& batch) {
+  auto first = co_await first_of_in_flight(timer, node.gradient(weights, batch));
+  if (first.index() == 0) co_return std::nullopt;
+  co_return std::get<1>(std::move(first));
+}
+
+}  // namespace
+
+Task<Weights> FederatedRounds::train_locally(Node& node, Weights weights, const Direction* direction) const {
+  std::unique_ptr<Pending<TimerOperation>> timer;
+  if (deadline_ && partial_) timer = std::make_unique<Pending<TimerOperation>>(node.begin(node.timer(*deadline_)));
   LocalBatches batches(node, *this);
   while (const std::optional<DrawnBatch> batch = batches.next()) {
-    Gradient gradient;
-    if (timer) {
-      auto first = co_await first_of_in_flight(*timer, node.gradient(weights, *batch));
-      if (first.index() == 0) break;
-      gradient = std::get<1>(std::move(first));
-    } else {
+    std::optional<Gradient> gradient;
+    if (timer)
+      gradient = co_await gradient_before(*timer, node, weights, *batch);
+    else
       gradient = co_await node.gradient(weights, *batch);
-    }
-    if (direction) gradient = direction(weights, gradient);
-    weights = co_await node.step(weights, gradient);
+    if (!gradient) break;
+    if (direction) gradient = (*direction)(weights, *gradient);
+    weights = co_await node.step(weights, *gradient);
   }
   co_return weights;
 }

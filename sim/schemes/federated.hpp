@@ -94,8 +94,8 @@ class FederatedRounds {
   /// What a client's local step goes along, at these weights.
   using Direction = std::function<Gradient(const Weights& weights, const Gradient& gradient)>;
   /// Trains on a client's own data as long as a round takes, or until the deadline, if clients then send what they have. Returns the
-  /// weights after the last step. `direction`: empty: the gradient.
-  Task<Weights> train_locally(Node& node, Weights weights, Direction direction = {}) const;
+  /// weights after the last step. `direction`: null: the gradient.
+  Task<Weights> train_locally(Node& node, Weights weights, const Direction* direction = nullptr) const;
 
  private:
   class LocalBatches;

@@ -19,8 +19,10 @@ class FedProx final : public Scheme {
     weights = momentum_.incoming(node, weights);
     for (;;) {
       const Handle start = weights->value;
-      const auto direction = [&](const Weights& here, const Gradient& gradient) { return held_near(node, gradient, here->value, start); };
-      weights = co_await rounds_.train_locally(node, weights, direction);
+      const FederatedRounds::Direction direction = [&](const Weights& here, const Gradient& gradient) {
+        return held_near(node, gradient, here->value, start);
+      };
+      weights = co_await rounds_.train_locally(node, weights, &direction);
       const Weights mine = momentum_.outgoing(node, weights);
       co_await node.send(node.server(), mine);
       const Weights average = co_await node.receive<Weights>(node.server());

@@ -38,12 +38,12 @@ class Scaffold final : public Scheme {
       node.reset_optimizer();
       Gradient sum = node.no_gradient(local);  // of g_i(y)
       double steps = 0;                        // K
-      const auto direction = [&](const Weights&, const Gradient& gradient) {
+      const FederatedRounds::Direction direction = [&](const Weights&, const Gradient& gradient) {
         sum = node.add(sum, gradient);
         ++steps;
         return algebra.corrected(gradient, {{common, 1}, {own, -1}});
       };
-      local = co_await rounds_.train_locally(node, local, direction);
+      local = co_await rounds_.train_locally(node, local, &direction);
       if (steps == 0) {  // the deadline came before the first step: there is nothing to send
         co_await node.send(node.server(), algebra.without_attached(global));
         global = co_await node.receive<Weights>(node.server());
