@@ -37,8 +37,9 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
 
   /// The price, computed once.
   std::size_t parts() const { return has_more && !more_->parts.empty() ? more_->parts.size() : 1; }
-  Part part(std::size_t k) const { return parts() > 1 ? more_->parts[k] : Part{bytes_}; }
+  Part part(std::size_t k) const { return has_more && parts() > 1 ? more_->parts[k] : Part{bytes_}; }
   std::uint64_t sent_bytes() const {
+    if (!has_more) return begun > 0 ? bytes_ : 0;
     std::uint64_t bytes = 0;
     for (std::size_t k = 0; k < begun; ++k) bytes += part(k).bytes;
     return bytes;
