@@ -103,7 +103,7 @@ class Life {
   bool has_turn() const { return scope_->is_here() && scope_->is_turn_of(*this); }
   Linked& operations() { return operations_; }
   Linked& push_weights() { return push_weights_; }
-  /// Of a server or an aggregator; made on first use.
+  /// The rounds of clients that a server or an aggregator holds; made on first use.
   Rounds& rounds();
   /// An operation was dropped before it began or was awaited: a `yield` is missing.
   void note_forgotten() { forgotten_ = true; }

@@ -16,7 +16,7 @@
 namespace straggler {
 
 struct RaceOutcome {
-  std::string name;  // of the scenario
+  std::string name;  // the scenario's
   std::vector<Entrant> entrants;
   bool paired = true, timing_only = false;
   std::vector<Finish> finishes, levels;  // as RaceReader has them
@@ -29,7 +29,7 @@ struct RaceOutcome {
   std::optional<std::string> two_optima;    // the warning of two_optima_warning(), if there is one
   std::vector<std::string> failures;        // runs of the race that failed; they count as missed
   std::vector<std::string> failed_candidates;
-  bool interrupted = false;  // there are no runs
+  bool interrupted = false;  // then it has no runs
 
   /// What is said of the race itself, without its runs.
   static RaceOutcome of(const Race& race, const RaceReader& reader);
@@ -42,7 +42,7 @@ struct RaceOutcome {
   std::vector<RunValues> times(const Finish& finish) const;
   /// The values chosen by its tuning ([tuning.paths]); empty: not tuned.
   std::vector<std::string> chosen(std::size_t entrant) const;
-  /// Of the runs that did not fail.
+  /// How the runs ended that did not fail.
   Endings endings() const;
   /// About the entrants as they are given, their tuning, and their runs.
   std::vector<std::string> warnings() const;

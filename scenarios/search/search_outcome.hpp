@@ -115,7 +115,7 @@ struct SearchOutcome {
   bool is_find() const { return between.empty(); }
   /// "neither" for neither.
   std::string name_of(Winner winner) const;
-  /// Of the runs that did not fail.
+  /// How the runs ended that did not fail.
   Endings endings() const;
 };
 
