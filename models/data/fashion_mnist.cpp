@@ -9,6 +9,7 @@
 #include "models/data/blocks.hpp"
 #include "models/data/idx.hpp"
 #include "models/data/pixels.hpp"
+#include "sim/base/machine.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler::data::fashion_mnist {
@@ -16,7 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* packaged = "/usr/share/datasets/fashion-mnist";
+/// Of Debian's package, or of the archive that holds this program, too (tools/package/build_static).
+fs::path packaged() {
+  const fs::path system = "/usr/share/datasets/fashion-mnist", own = program_folder() / "../share/straggler/fashion-mnist";
+  std::error_code ignored;
+  return !fs::is_directory(system, ignored) && fs::is_directory(own, ignored) ? own.lexically_normal() : system;
+}
 constexpr std::size_t classes = 10, side = 28;
 
 struct Folder {
@@ -26,7 +32,7 @@ struct Folder {
 
 Folder folder_of(const Parameters& parameters, const fs::path& base) {
   if (parameters.has("path")) return {base / parameters.text("path"), true};
-  return {packaged, false};
+  return {packaged(), false};
 }
 
 /// The file of one part ("train-images", "idx3"), under any of its common names.

@@ -97,6 +97,7 @@ std::vector<LayerCost> cost_of(const Architecture& architecture) {
 
 const NetworkEngine& choose_engine(const Architecture& architecture, const ModelSetting& setting, const std::string& engine) {
   const Registry<NetworkEngine>& engines = Registry<NetworkEngine>::instance();
+  if (engine == "onednn" && !engines.find(engine)) throw std::invalid_argument("this program was built without oneDNN; use engine: auto");
   if (engine != "auto") {
     const NetworkEngine& asked = engines.at(engine);  // throws on an unknown name
     if (!asked.computes(architecture, setting))

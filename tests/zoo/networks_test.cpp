@@ -13,10 +13,12 @@
 #include <map>
 #include <sstream>
 
+#include "models/zoo/reference_network.hpp"
+#if STRAGGLER_ONEDNN
 #include "models/kernels/onednn/maps.hpp"
 #include "models/kernels/onednn/operators.hpp"
 #include "models/zoo/onednn_planner.hpp"
-#include "models/zoo/reference_network.hpp"
+#endif
 #include "sim/base/registry.hpp"
 #include "tests/support/math_helpers.hpp"
 #include "tests/support/sanitized.hpp"
@@ -238,6 +240,17 @@ std::unique_ptr<Model> made_by(const ModelEntry& entry, const DataInfo& data, co
 
 bool huge(const Reference& reference) { return reference.parameters > 5'000'000; }
 
+// Where the program is built without oneDNN, no engine has that name.
+#if STRAGGLER_ONEDNN
+bool has_onednn(std::string_view kernels) { return onednn::map_kernels(kernels) != nullptr; }
+bool confine_onednn(std::string_view kernels) { return onednn::confine(kernels); }
+bool onednn_plans(const Architecture& architecture) { return onednn::plannable(architecture); }
+#else
+bool has_onednn(std::string_view) { return false; }
+bool confine_onednn(std::string_view) { return false; }
+bool onednn_plans(const Architecture&) { return false; }
+#endif
+
 }  // namespace
 
 TEST_CASE("the plain implementations in double equal PyTorch's float64") {
@@ -255,9 +268,9 @@ TEST_CASE("the plain implementations in double equal PyTorch's float64") {
 TEST_CASE("every engine equals PyTorch on every network that it computes") {
   // oneDNN takes one set of instructions a process. Were another test first with a slower one, it would be left out below, unseen.
   const std::string_view fastest = fastest_first().front()->name;
-  const bool onednn_has_it = onednn::map_kernels(fastest) != nullptr;
+  const bool onednn_has_it = has_onednn(fastest);
   if (onednn_has_it)
-    REQUIRE_MESSAGE(onednn::confine(fastest), "a test of this process has confined oneDNN to other instructions than " << fastest);
+    REQUIRE_MESSAGE(confine_onednn(fastest), "a test of this process has confined oneDNN to other instructions than " << fastest);
   for (const auto& named : references()) {
     const std::string& name = named.first;
     const Reference& reference = named.second;
@@ -279,7 +292,7 @@ TEST_CASE("every engine equals PyTorch on every network that it computes") {
         by_onednn += engine.name == "onednn";
       }
     CHECK(computed > 0);
-    CHECK((by_onednn > 0) == (onednn_has_it && onednn::plannable(network_named(name))));
+    CHECK((by_onednn > 0) == (onednn_has_it && onednn_plans(network_named(name))));
   }
 }
 
@@ -292,9 +305,8 @@ TEST_CASE("auto takes panels for chains, oneDNN where a convolution reads many c
     return std::move(build).build();
   };
   const ModelSetting fastest{*fastest_first().front()}, generic{select_kernels("generic")};
-  const bool has_onednn = onednn::map_kernels(fastest.kernels.name) && onednn::confinable(fastest.kernels.name);
   CHECK(choose_engine(chain(64, false), fastest, "auto").name == "panels");
-  CHECK(choose_engine(chain(65, false), fastest, "auto").name == (has_onednn ? "onednn" : "panels"));
+  CHECK(choose_engine(chain(65, false), fastest, "auto").name == (has_onednn(fastest.kernels.name) ? "onednn" : "panels"));
   CHECK(choose_engine(chain(65, false), generic, "auto").name == "panels");
   CHECK(choose_engine(chain(64, true), fastest, "auto").name == "reference");
   CHECK(choose_engine(chain(64, false), fastest, "reference").name == "reference");

@@ -11,17 +11,6 @@
 namespace straggler::onednn {
 namespace {
 
-// The OpenMP runtime that oneDNN links, which is loaded with it.
-const LateLibrary openmp("libgomp.so.1", "libgomp1");
-int omp_get_max_threads() {
-  static auto* const late = openmp.function<int()>("omp_get_max_threads");
-  return late();
-}
-void omp_set_num_threads(int threads) {
-  static auto* const late = openmp.function<void(int)>("omp_set_num_threads");
-  late(threads);
-}
-
 using Tag = dnnl::memory::format_tag;
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
@@ -30,11 +19,11 @@ constexpr auto fp32 = dnnl::memory::data_type::f32;
 /// oneDNN splits work over the calling thread's OpenMP thread count, when a primitive is made and when it runs.
 class OneThread {
  public:
-  OneThread() : before_(omp_get_max_threads()) {
-    if (before_ != 1) omp_set_num_threads(1);
+  OneThread() : before_(parallel_threads()) {
+    if (before_ != 1) set_parallel_threads(1);
   }
   ~OneThread() {
-    if (before_ != 1) omp_set_num_threads(before_);
+    if (before_ != 1) set_parallel_threads(before_);
   }
   OneThread(const OneThread&) = delete;
   OneThread& operator=(const OneThread&) = delete;
@@ -73,6 +62,28 @@ dnnl::primitive_attr own_scratch() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
+}
+
+// oneDNN 2 describes an operation before it describes the primitive; oneDNN 3 takes the arguments of both at once.
+
+/// `Primitive` of a forward pass; empty if it is not available and `may_fail`.
+template <class Primitive, class... Arguments>
+typename Primitive::primitive_desc describe(bool may_fail, const Arguments&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {processor(), arguments..., own_scratch(), may_fail};
+#else
+  return {typename Primitive::desc(arguments...), own_scratch(), processor(), may_fail};
+#endif
+}
+
+/// `Primitive` of a backward pass, whose forward pass is `hint`.
+template <class Primitive, class Hint, class... Arguments>
+typename Primitive::primitive_desc describe_backward(const Hint& hint, bool may_fail, const Arguments&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {processor(), arguments..., hint, own_scratch(), may_fail};
+#else
+  return {typename Primitive::desc(arguments...), own_scratch(), processor(), hint, may_fail};
+#endif
 }
 
 }  // namespace
@@ -168,16 +179,50 @@ bool Layout::operator==(const Layout& other) const {
   return descriptor_ && other.descriptor_ ? descriptor_->desc == other.descriptor_->desc : descriptor_ == other.descriptor_;
 }
 
-std::size_t Layout::block() const {
-  const dnnl_memory_desc_t& all = descriptor_->desc.data;
-  if (all.format_kind != dnnl_blocked || all.ndims != 4 || all.offset0 != 0) return 0;
+namespace {
+
+/// How a layout lies in memory.
+struct Blocking {
+  bool blocked;
+  dnnl::memory::dim offset;
+  Dims widths, padded, strides, inner, inner_dims;
+};
+
+Blocking blocking_of(const Desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return {};
+  return {true,
+          desc.get_submemory_offset(),
+          desc.get_dims(),
+          desc.get_padded_dims(),
+          desc.get_strides(),
+          desc.get_inner_blks(),
+          desc.get_inner_idxs()};
+#else
+  const dnnl_memory_desc_t& all = desc.data;
+  if (all.format_kind != dnnl_blocked) return {};
   const dnnl_blocking_desc_t& blocking = all.format_desc.blocking;
-  if (blocking.inner_nblks > 1 || (blocking.inner_nblks == 1 && blocking.inner_idxs[0] != 1)) return 0;
-  const dnnl_dim_t block = blocking.inner_nblks == 1 ? blocking.inner_blks[0] : 1;
-  const dnnl_dim_t height = all.dims[2], width = all.dims[3], blocks = (all.dims[1] + block - 1) / block;
-  const dnnl_dim_t strides[4] = {blocks * height * width * block, height * width * block, width * block, block};
-  if (all.padded_dims[1] != blocks * block) return 0;
-  return std::equal(strides, strides + 4, blocking.strides) ? static_cast<std::size_t>(block) : 0;
+  const auto numbers = [](const dnnl_dim_t* first, int count) { return Dims(first, first + count); };
+  return {true,
+          all.offset0,
+          numbers(all.dims, all.ndims),
+          numbers(all.padded_dims, all.ndims),
+          numbers(blocking.strides, all.ndims),
+          numbers(blocking.inner_blks, blocking.inner_nblks),
+          numbers(blocking.inner_idxs, blocking.inner_nblks)};
+#endif
+}
+
+}  // namespace
+
+std::size_t Layout::block() const {
+  const Blocking all = blocking_of(descriptor_->desc);
+  if (!all.blocked || all.widths.size() != 4 || all.offset != 0) return 0;
+  if (all.inner.size() > 1 || (all.inner.size() == 1 && all.inner_dims[0] != 1)) return 0;
+  const dnnl_dim_t block = all.inner.size() == 1 ? all.inner[0] : 1;
+  const dnnl_dim_t height = all.widths[2], width = all.widths[3], blocks = (all.widths[1] + block - 1) / block;
+  const Dims strides = {blocks * height * width * block, height * width * block, width * block, block};
+  return all.padded[1] == blocks * block && all.strides == strides ? static_cast<std::size_t>(block) : 0;
 }
 
 const Layout& Operator::layout(std::size_t argument) const { return primitive_->layouts.at(argument); }
@@ -221,18 +266,17 @@ dnnl::convolution_forward::primitive_desc describe_forward(const Convolution& c,
   const ConvolutionShapes s(c);
   using Forward = dnnl::convolution_forward;
   const auto training = dnnl::prop_kind::forward_training;
-  const Forward::desc desc =
-      c.bias ? Forward::desc(training, algorithm, any(s.source), any(s.weight), any(s.bias), any(s.result), s.strides, s.pads, s.pads)
-             : Forward::desc(training, algorithm, any(s.source), any(s.weight), any(s.result), s.strides, s.pads, s.pads);
-  return Forward::primitive_desc(desc, own_scratch(), processor(), may_fail);
+  return c.bias ? describe<Forward>(may_fail, training, algorithm, any(s.source), any(s.weight), any(s.bias), any(s.result), s.strides,
+                                    s.pads, s.pads)
+                : describe<Forward>(may_fail, training, algorithm, any(s.source), any(s.weight), any(s.result), s.strides, s.pads, s.pads);
 }
 
-/// `describe(algorithm, may_fail)` with Winograd if it is requested and available, else direct.
-template <class Describe>
-auto described(Algorithm algorithm, const Describe& describe) {
+/// `by(algorithm, may_fail)` with Winograd if it is requested and available, else direct.
+template <class By>
+auto described(Algorithm algorithm, const By& by) {
   if (algorithm == Algorithm::winograd)
-    if (auto made = describe(name_of(algorithm), true)) return made;
-  return describe(dnnl::algorithm::convolution_direct, false);
+    if (auto made = by(name_of(algorithm), true)) return made;
+  return by(dnnl::algorithm::convolution_direct, false);
 }
 
 }  // namespace
@@ -255,8 +299,7 @@ Operator convolution_by_source(const Convolution& c) {
   using Backward = dnnl::convolution_backward_data;
   const auto hint = describe_forward(c, dnnl::algorithm::convolution_direct);
   const auto made = described(c.algorithm, [&](dnnl::algorithm algorithm, bool may_fail) {
-    const Backward::desc desc(algorithm, any(s.source), any(s.weight), any(s.result), s.strides, s.pads, s.pads);
-    return Backward::primitive_desc(desc, own_scratch(), processor(), hint, may_fail);
+    return describe_backward<Backward>(hint, may_fail, algorithm, any(s.source), any(s.weight), any(s.result), s.strides, s.pads, s.pads);
   });
   return Access::make<Backward>(
       made,
@@ -269,10 +312,10 @@ Operator convolution_by_weight(const Convolution& c) {
   using Backward = dnnl::convolution_backward_weights;
   const auto hint = describe_forward(c, dnnl::algorithm::convolution_direct);
   const auto made = described(c.algorithm, [&](dnnl::algorithm algorithm, bool may_fail) {
-    const Backward::desc desc =
-        c.bias ? Backward::desc(algorithm, any(s.source), any(s.weight), any(s.bias), any(s.result), s.strides, s.pads, s.pads)
-               : Backward::desc(algorithm, any(s.source), any(s.weight), any(s.result), s.strides, s.pads, s.pads);
-    return Backward::primitive_desc(desc, own_scratch(), processor(), hint, may_fail);
+    return c.bias ? describe_backward<Backward>(hint, may_fail, algorithm, any(s.source), any(s.weight), any(s.bias), any(s.result),
+                                                s.strides, s.pads, s.pads)
+                  : describe_backward<Backward>(hint, may_fail, algorithm, any(s.source), any(s.weight), any(s.result), s.strides, s.pads,
+                                                s.pads);
   });
   std::vector<std::pair<int, Desc>> arguments = {
       {DNNL_ARG_SRC, made.src_desc()}, {DNNL_ARG_DIFF_DST, made.diff_dst_desc()}, {DNNL_ARG_DIFF_WEIGHTS, made.diff_weights_desc()}};
@@ -290,7 +333,7 @@ struct LinearShapes {
         bias(row_major(dims({l.out}))) {}
   Desc source, weight, result, bias;
   dnnl::inner_product_forward::primitive_desc forward() const {
-    return {{dnnl::prop_kind::forward_training, source, weight, bias, result}, own_scratch(), processor()};
+    return describe<dnnl::inner_product_forward>(false, dnnl::prop_kind::forward_training, source, weight, bias, result);
   }
 };
 
@@ -309,7 +352,7 @@ Operator linear_by_source(const Linear& l) {
   const OneThread one;
   const LinearShapes s(l);
   using Backward = dnnl::inner_product_backward_data;
-  const Backward::primitive_desc made({s.source, s.weight, s.result}, own_scratch(), processor(), s.forward());
+  const auto made = describe_backward<Backward>(s.forward(), false, s.source, s.weight, s.result);
   return Access::make<Backward>(
       made,
       {{DNNL_ARG_DIFF_DST, made.diff_dst_desc()}, {DNNL_ARG_WEIGHTS, made.weights_desc()}, {DNNL_ARG_DIFF_SRC, made.diff_src_desc()}});
@@ -319,7 +362,7 @@ Operator linear_by_weight(const Linear& l) {
   const OneThread one;
   const LinearShapes s(l);
   using Backward = dnnl::inner_product_backward_weights;
-  const Backward::primitive_desc made({s.source, s.weight, s.bias, s.result}, own_scratch(), processor(), s.forward());
+  const auto made = describe_backward<Backward>(s.forward(), false, s.source, s.weight, s.bias, s.result);
   return Access::make<Backward>(made, {{DNNL_ARG_SRC, made.src_desc()},
                                        {DNNL_ARG_DIFF_DST, made.diff_dst_desc()},
                                        {DNNL_ARG_DIFF_WEIGHTS, made.diff_weights_desc()},
@@ -330,13 +373,23 @@ namespace {
 
 constexpr auto mean = dnnl::algorithm::pooling_avg_include_padding;
 
+/// `of(strides, widths, ..., pads, pads)`: the windows of a pool; oneDNN 3 asks for their dilation, too.
+template <class Of>
+auto with_windows(const Pool& p, const Of& of) {
+  const Dims pads = dims({p.slide.pad_height, p.slide.pad_width}), strides = dims({p.slide.stride, p.slide.stride});
+  const Dims widths = dims({p.slide.height, p.slide.width});
+#if DNNL_VERSION_MAJOR >= 3
+  return of(strides, widths, dims({0, 0}), pads, pads);
+#else
+  return of(strides, widths, pads, pads);
+#endif
+}
+
 dnnl::pooling_forward::primitive_desc describe_pool(const Pool& p, const Layout& source) {
   const Desc result = any(dims({p.rows, p.channels, p.slide.out_height, p.slide.out_width}));
-  const Dims pads = dims({p.slide.pad_height, p.slide.pad_width});
-  return {{dnnl::prop_kind::forward_training, mean, Access::desc(source), result, dims({p.slide.stride, p.slide.stride}),
-           dims({p.slide.height, p.slide.width}), pads, pads},
-          own_scratch(),
-          processor()};
+  return with_windows(p, [&](const auto&... windows) {
+    return describe<dnnl::pooling_forward>(false, dnnl::prop_kind::forward_training, mean, Access::desc(source), result, windows...);
+  });
 }
 
 }  // namespace
@@ -350,10 +403,9 @@ Operator average_pool(const Pool& p, const Layout& source) {
 Operator average_pool_backward(const Pool& p, const Layout& source) {
   const OneThread one;
   const auto forward = describe_pool(p, source);
-  const Dims pads = dims({p.slide.pad_height, p.slide.pad_width});
-  const dnnl::pooling_backward::primitive_desc made({mean, Access::desc(source), forward.dst_desc(), dims({p.slide.stride, p.slide.stride}),
-                                                     dims({p.slide.height, p.slide.width}), pads, pads},
-                                                    own_scratch(), processor(), forward);
+  const auto made = with_windows(p, [&](const auto&... windows) {
+    return describe_backward<dnnl::pooling_backward>(forward, false, mean, Access::desc(source), forward.dst_desc(), windows...);
+  });
   return Access::make<dnnl::pooling_backward>(made, {{DNNL_ARG_DIFF_DST, made.diff_dst_desc()}, {DNNL_ARG_DIFF_SRC, made.diff_src_desc()}});
 }
 
