@@ -1,8 +1,13 @@
+# Programs that hold their libraries.
+option(STRAGGLER_STATIC "link the program and the Python module with static archives of their libraries, if they are there" ON)
+set(STRAGGLER_CARRIED "" CACHE PATH "folder with lib/libnlopt.a, lib/libdnnl.a and oneDNN's include/, of which Debian has no archives (tools/package/carried)")
+if(STRAGGLER_CARRIED AND NOT EXISTS ${STRAGGLER_CARRIED}/lib/libnlopt.a)
+  message(FATAL_ERROR "STRAGGLER_CARRIED is '${STRAGGLER_CARRIED}', where lib/libnlopt.a is missing; tools/package/carried builds it")
+endif()
+
 # straggler_static_libraries(): finds static archives of the libraries that the program links, beside their shared ones, so that they are of
 # the same version. Sets straggler_static_libraries, or leaves it empty if one is missing: then the program links shared libraries. Half of
-# the time in which a small run starts went into loading them (decision 124). Of NLopt and oneDNN
-# Debian has no archive.
-option(STRAGGLER_STATIC "link the program with static archives of its libraries, if they are there" ON)
+# the time in which a small run starts went into loading them (decision 124). NLopt and oneDNN are shared unless they are carried.
 
 function(straggler_static_libraries)
   set(straggler_static_libraries PARENT_SCOPE)
@@ -41,19 +46,55 @@ function(straggler_static_libraries)
   set(straggler_static_libraries ${found} PARENT_SCOPE)
 endfunction()
 
-# straggler_program(target modules...): links what the modules hold, with static archives of the libraries if all of them are there.
-function(straggler_program target)
-  if(NOT straggler_static_libraries)
-    target_link_libraries(${target} PRIVATE ${ARGN})
-    return()
-  endif()
-  target_link_libraries(${target} PRIVATE straggler_flags straggler_fmt_archive ${straggler_static_libraries} ${NLOPT_C_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS})
+# straggler_objects(target modules...): links the objects of the modules, but not the libraries that they name.
+function(straggler_objects target)
   foreach(module ${ARGN})
     get_target_property(kind ${module} TYPE)
     if(kind STREQUAL OBJECT_LIBRARY)
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:${module}>)
     endif()
   endforeach()
+endfunction()
+
+# straggler_program(target modules...): links what the modules hold, with static archives of the libraries if all of them are there.
+function(straggler_program target)
+  if(NOT straggler_static_libraries)
+    target_link_libraries(${target} PRIVATE ${ARGN})
+    return()
+  endif()
+  set(nlopt ${NLOPT_C_LIBRARY})
+  if(STRAGGLER_CARRIED)
+    set(nlopt ${STRAGGLER_CARRIED}/lib/libnlopt.a)
+  endif()
+  straggler_objects(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE straggler_flags straggler_fmt_archive ${straggler_static_libraries} ${nlopt} Threads::Threads ${CMAKE_DL_LIBS})
   # oneDNN, which is loaded late, brings a C++ library of its own, and throws nothing out of it.
   target_link_options(${target} PRIVATE -static-libstdc++)
+endfunction()
+
+# straggler_whole_program(target modules...): the same objects in a program that needs no other file, for the archive of a release
+# (tools/package/build_static). It cannot load a library, so it holds the oneDNN of STRAGGLER_CARRIED, or says that it has none.
+function(straggler_whole_program target)
+  if(NOT STRAGGLER_CARRIED OR NOT straggler_static_libraries)
+    return()
+  endif()
+  add_executable(${target} EXCLUDE_FROM_ALL straggler/main.cpp straggler/large_arrays.cpp whole_program/late_library.cpp)
+  set(loading "/late_library[.]cpp[.]o$")
+  if(EXISTS ${STRAGGLER_CARRIED}/lib/libdnnl.a)
+    set(loading "/(late_library|operators)[.]cpp[.]o$")
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/models/kernels/onednn/operators.cpp)
+    target_include_directories(${target} SYSTEM PRIVATE ${STRAGGLER_CARRIED}/include)
+    target_compile_definitions(${target} PRIVATE STRAGGLER_DNNL_LINKED)
+    set(onednn ${STRAGGLER_CARRIED}/lib/libdnnl.a)
+  endif()
+  foreach(module ${ARGN})
+    get_target_property(kind ${module} TYPE)
+    if(kind STREQUAL OBJECT_LIBRARY)
+      target_sources(${target} PRIVATE $<FILTER:$<TARGET_OBJECTS:${module}>,EXCLUDE,${loading}>)
+    endif()
+  endforeach()
+  target_link_libraries(${target} PRIVATE straggler_flags straggler_fmt_archive ${straggler_static_libraries} ${STRAGGLER_CARRIED}/lib/libnlopt.a
+    ${onednn} Threads::Threads)
+  target_link_options(${target} PRIVATE -static-pie)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/whole OUTPUT_NAME straggler)
 endfunction()

@@ -1,15 +1,20 @@
 # Sourced by what builds and tests: what Debian 12 must have, how to get it, and how long a stage took.
 
+# To build the program and to run it.
+program_packages=(
+  g++ cmake ninja-build libboost-dev libboost-program-options-dev libboost-graph-dev libboost-random-dev libeigen3-dev libyaml-cpp-dev libfmt-dev
+  nlohmann-json3-dev librandom123-dev zlib1g-dev libdeflate-dev libsqlite3-dev libnlopt-dev libnlopt-cxx-dev libdnnl-dev dataset-fashion-mnist
+)
+python_packages=(pybind11-dev python3-dev python3-numpy python3-pandas)
+mpi_packages=(libopenmpi-dev openmpi-bin)
+# To run every test.
 straggler_packages=(
-  g++ cmake ninja-build ccache clang-format-14
-  libboost-dev libboost-program-options-dev libboost-graph-dev libboost-random-dev
-  libeigen3-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev librandom123-dev zlib1g-dev libdeflate-dev libsqlite3-dev libnlopt-dev libnlopt-cxx-dev libdnnl-dev
-  doctest-dev dataset-fashion-mnist python3-jsonschema python3-yaml
-  libopenmpi-dev openmpi-bin
-  pybind11-dev python3-dev python3-numpy python3-pandas python3-pip python3-setuptools python3-venv python3-wheel
-  python3-matplotlib python3-ipykernel python3-nbclient
+  "${program_packages[@]}" "${python_packages[@]}" "${mpi_packages[@]}"
+  ccache clang-format-14 doctest-dev python3-jsonschema python3-yaml
+  python3-pip python3-setuptools python3-venv python3-wheel python3-matplotlib python3-ipykernel python3-nbclient
   chromium chromium-driver python3-selenium
 )
+clang_packages=(clang libbenchmark-dev)  # tools/clang_syntax
 # Brings what pages draw charts with; Debian's own are left alone where another npm is there.
 command -v npm >/dev/null || straggler_packages+=(nodejs npm)
 
@@ -30,26 +35,28 @@ install_missing() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# build PRESET [TARGET...]: configures if need be and builds what is old.
+# build PRESET [TARGET...]: configures if need be and builds what is old. A terminal sees each step, a log every line of progress.
 build() {
   local preset=$1 log
   shift
   log=$(mktemp)
-  if ! cmake --preset "$preset" >"$log" 2>&1; then
+  if ! cmake --preset "$preset" "${build_options[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     rm -f "$log"
     return 1
   fi
   rm -f "$log"
   echo "building $preset (minutes the first time, seconds after)" >&2
-  cmake --build --preset "$preset" ${1:+--target "$@"} -- --quiet >&2
+  NINJA_STATUS='[%f/%t] ' cmake --build --preset "$preset" ${1:+--target "$@"} >&2
 }
+build_options=()  # of cmake
 
-# stage NAME COMMAND...: runs it, and says how long it took.
+# stage NAME COMMAND...: runs it, and says how long it took. Fails as it does.
 stage() {
-  local name=$1 start=$SECONDS
+  local name=$1 start=$SECONDS status=0
   shift
-  "$@"
+  "$@" || status=$?
   local seconds=$((SECONDS - start))
   printf '%s: %d min %02d s\n' "$name" $((seconds / 60)) $((seconds % 60))
+  return $status
 }

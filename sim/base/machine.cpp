@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -174,6 +175,16 @@ unsigned usable_cores() {
 std::uint64_t usable_memory() {
   const auto all = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return std::min(all, own_limits().bytes.value_or(all));
+}
+
+std::filesystem::path program_folder() {
+  // As the program was started, resolved; unlike /proc/self/exe it is there without /proc. Relative paths are those of the start.
+  static const std::filesystem::path folder = [] {
+    const auto* const started = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+    std::error_code error;
+    return started == nullptr ? std::filesystem::path() : std::filesystem::weakly_canonical(started, error).parent_path();
+  }();
+  return folder;
 }
 
 }  // namespace straggler

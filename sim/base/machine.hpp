@@ -24,5 +24,7 @@ unsigned usable_cores();
 inline constexpr unsigned most_threads = 4096, most_jobs = 1024;
 /// Bytes of memory: the machine's, or less if control groups limit it. Cached.
 std::uint64_t usable_memory();
+/// The folder of the running program's file; the current folder if the system does not say.
+std::filesystem::path program_folder();
 
 }  // namespace straggler

@@ -14,7 +14,7 @@ namespace straggler::test {
 /// How many random stories are drawn for each variant, and one in how many moments is tried: all of them by tools/check_long, fewer under
 /// sanitizers.
 inline const bool check_long = !sanitized && std::getenv("STRAGGLER_CHECK_LONG") != nullptr;
-inline const std::uint64_t draws = check_long ? 60 : sanitized ? 4 : 12;
+inline const std::uint64_t draws = check_long ? 60 : sanitized ? 1 : 12;
 inline const int one_moment_in = check_long ? 1 : sanitized ? 9 : 3;
 
 struct Variant {
@@ -65,6 +65,13 @@ struct Story {
   bool nobody_left = false;
   bool crash = true;
 };
+
+/// All of them; under sanitizers one, the next at each call: their code is the same, and every other build runs all.
+inline std::vector<Story> tried(std::vector<Story> all) {
+  static std::size_t calls = 0;
+  if (!sanitized) return all;
+  return {all.at(calls++ % all.size())};
+}
 
 /// Where one process drives all workers, none can join or leave.
 inline bool refuses(const Variant& variant, const std::string& faults) {

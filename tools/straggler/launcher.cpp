@@ -11,6 +11,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "sim/base/machine.hpp"
 #include "sim/base/quantity.hpp"
 #include "tools/straggler/command.hpp"
 
@@ -48,8 +49,7 @@ void hand_over_to_ranks(const std::vector<std::string>& arguments) {
   const unsigned processes = launched_processes();
   if (processes == 1 || arguments.empty() || !is_shared_by_ranks(arguments.front())) return;
   if (std::ranges::find(arguments, "--alone") != arguments.end()) return;
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path() / "straggler-mpi";
+  const fs::path program = program_folder() / "straggler-mpi";
   std::string name = program.string();
   std::vector<std::string> words(arguments);
   std::vector<char*> all{name.data()};

@@ -54,7 +54,7 @@ void add_noise(std::vector<ClaimRow>& rows, const std::vector<std::optional<doub
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ClaimRow& row = rows[i];
     row.noise = own[i];
-    if (row.relative_to && own[i]) row.noise = std::hypot(*own[i], *own[*row.relative_to]);
+    if (row.relative_to && own[i]) row.noise = std::sqrt(*own[i] * *own[i] + *own[*row.relative_to] * *own[*row.relative_to]);
     row.weight = given ? 1 / (*row.noise * *row.noise) : repeats[i];
   }
   normalize_weights(rows);
