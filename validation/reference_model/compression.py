@@ -1,4 +1,4 @@
-"""What messages leave out. docs/model.md: Compression.
+"""What messages leave out. docs/model_math.md: Compression.
 
 Compressors that draw random numbers are not here (random_k, qsgd, terngrad): their streams are the program's own. Nor is powersgd, which
 sends a model of one vector whole.

@@ -1,6 +1,6 @@
 """The numbers: a quadratic whose optimum is known, optimizers, schedules. Vectors are lists of floats.
 
-docs/model.md: Learning (`quadratic`), Optimizer state, Learning rate.
+docs/model_math.md: Learning (`quadratic`), Optimizer state, Learning rate.
 """
 import math
 
@@ -53,7 +53,7 @@ class Schedule:
 
 
 class Optimizer:
-    """State and step of one optimizer; settings as in a scenario. See docs/model.md for the formulas."""
+    """State and step of one optimizer; settings as in a scenario. See docs/model_math.md for the formulas."""
 
     def __init__(self, settings, schedule=None):
         self.settings, self.schedule = settings, Schedule(schedule)
