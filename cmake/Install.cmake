@@ -1,4 +1,4 @@
-# What `cmake --install` lays out, and what CPack makes packages of (decision 092). Components: straggler (program, man pages, completion,
+# What `cmake --install` lays out, and what CPack makes packages of (decision 92). Components: straggler (program, man pages, completion,
 # scenarios), mpi (straggler-mpi), python, dev (headers, archives and the CMake package).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

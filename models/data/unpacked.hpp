@@ -1,4 +1,4 @@
-// How far a compressed file may unpack (docs/decisions/112-a-file-has-bounds.md).
+// How far a compressed file may unpack (decision 112).
 #pragma once
 #include <cstdint>
 

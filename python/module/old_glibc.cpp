@@ -1,5 +1,5 @@
-// The archive of the C++ library asks for arc4random, of glibc 2.36, for a random_device that nothing here uses. With this one the module needs
-// glibc 2.34, which any distribution since 2022 has.
+// The archive of the C++ library asks for arc4random, of glibc 2.36, for a random_device that nothing here uses. With this one the module
+// needs glibc 2.34, which any distribution since 2022 has.
 #include <unistd.h>
 
 #include <cstdint>

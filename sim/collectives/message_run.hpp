@@ -29,14 +29,14 @@ class CollectiveWatch {
   ~CollectiveWatch() = default;
 };
 
-/// A message's bytes flow first, its latency passes after (docs/decisions/005). A rank starts all sends of a round and goes on when it has
+/// A message's bytes flow first, its latency passes after (decision 5). A rank starts all sends of a round and goes on when it has
 /// received its share of the round and has spent the arithmetic.
 ///  - A message of at most `eager_most` bytes is eager: it leaves at once, and its sender does not wait for it.
 ///  - Another is a rendezvous: it leaves when its receiver has reached its round, and its sender waits until it is over. Where ranks start
 ///    as they come, a rendezvous is over when its bytes have left, and a rank's messages to one receiver leave in the order of sending, one
 ///    after another, as on one connection; so do its messages of the next collective while this one is in progress. Where they start
 ///    together, rounds are in step: a rendezvous is over when it has arrived, since published formulas charge α for each
-///    step (docs/decisions/025), and the messages of a round share their connection.
+///    step (decision 25), and the messages of a round share their connection.
 ///
 /// Any number of collectives may be in progress. Destroying it takes their messages out of the network.
 class MessageRun {

@@ -140,7 +140,7 @@ void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* 
 [[gnu::always_inline]] inline void PostOffice::start_flow(Delivery& delivery, std::uint64_t bytes) {
   const auto from = static_cast<std::uint32_t>(delivery.from), to = static_cast<std::uint32_t>(delivery.to);
   FlowId& flow = *delivery.begin_flows(1);
-  // The sender is done when its last byte has left: bytes flow first, the latency passes after (docs/decisions/005).
+  // The sender is done when its last byte has left: bytes flow first, the latency passes after (decision 5).
   if (run_.world.transport.plain()) {
     const Route& route = run_.world.transport.route(from, to);
     if (many_workers_) run_.world.network.prefetch(route.links);

@@ -1,5 +1,5 @@
 // The codec of a node's compressed messages. It encodes the gradients and weights that leave the node, and knows what both sides then hold:
-// what its messages have left out, and the weights from which differences are taken (docs/decisions/030, 043).
+// what its messages have left out, and the weights from which differences are taken (decisions 30, 43).
 #pragma once
 #include <boost/container/flat_map.hpp>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Means of compressed gradients and of compressed differences of weights, by their messages or by their factors
-// (docs/decisions/044).
+// (decision 44).
 #include <array>
 
 #include "sim/lineage/compressed_mean.hpp"

@@ -13,7 +13,7 @@ namespace straggler {
 struct Fragment;
 
 /// A worker sends q = C(v), or with error feedback q = C(v + e) and keeps e <- v + e - q for its next message. The receiver gets q, a
-/// vector as long as v. For weights, v is their difference from weights that both sides hold (docs/decisions/043).
+/// vector as long as v. For weights, v is their difference from weights that both sides hold (decision 43).
 struct Compression {
   const Rule* rule = nullptr;   // (v[, e]) -> q
   std::vector<double> scalars;  // followed by the draw's number, for random rules

@@ -21,7 +21,7 @@
 namespace straggler {
 
 /// A node and one of its lives: a worker that restarts after a crash begins another life. A message to a life that is over is dropped
-/// (docs/decisions/007).
+/// (decision 7).
 struct Peer {
   static constexpr std::uint32_t any_life = 0xffffffff;  // any life of the process
   Peer(Rank its_rank, std::uint32_t its_life) : rank(its_rank), life(its_life) {}

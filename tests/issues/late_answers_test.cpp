@@ -1,5 +1,5 @@
 // A server that holds answers back, as stale synchronous parallel does, may answer a worker that has crashed and restarted meanwhile.
-// The answer belongs to the life that asked; the new one must not find it (docs/decisions/007).
+// The answer belongs to the life that asked; the new one must not find it (decision 7).
 #include <doctest/doctest.h>
 
 #include <set>

@@ -123,7 +123,7 @@ inline std::size_t taken_without_own_last(const Result& result, Rank worker) {
   return count;
 }
 
-/// No life of a worker found the answer to a former one (docs/decisions/007): it would be an answer ahead from then on.
+/// No life of a worker found the answer to a former one (decision 7): it would be an answer ahead from then on.
 inline void check_answers(const Result& result, const std::string& faults) {
   for (Rank worker = 0; index_of(worker) < result.record.workers.size(); ++worker) {
     const std::string crash = "crash, worker: " + std::to_string(worker) + ",";

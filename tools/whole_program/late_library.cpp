@@ -4,7 +4,8 @@
 namespace straggler {
 
 void* LateLibrary::symbol(const char*) const {
-  throw MissingLibrary(std::string(file_) + " cannot be loaded: this program was linked without shared libraries, and without oneDNN; build it "
+  throw MissingLibrary(std::string(file_) +
+                       " cannot be loaded: this program was linked without shared libraries, and without oneDNN; build it "
                        "with tools/package/build_static, or let another engine compute the network (workload.model.engine: reference)");
 }
 

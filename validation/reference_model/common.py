@@ -1,4 +1,4 @@
-"""What workers do that reduce together, and that publish the same versions. docs/model.md: All-reduce; docs/decisions/007."""
+"""What workers do that reduce together, and that publish the same versions. docs/model.md: All-reduce; decision 7."""
 from collective import AllReduce
 from events import Event
 from nodes import Done

@@ -1,4 +1,4 @@
-"""Versions of weights that are each worker's own. docs/model.md: Versions of own weights; docs/decisions/027 and 034."""
+"""Versions of weights that are each worker's own. docs/model.md: Versions of own weights; decisions 27 and 34."""
 from events import Event
 from training import mean
 
@@ -87,7 +87,7 @@ class Share:
 
 
 class PushSum(Lockstep):
-    """Push-sum weights add up to p; what nobody has, and no message, is lost. All agree on who is in at a step. docs/decisions/147."""
+    """Push-sum weights add up to p; what nobody has, and no message, is lost. All agree on who is in at a step. Decision 147."""
 
     def __init__(self, cluster):
         super().__init__(cluster)
@@ -124,7 +124,7 @@ class PushSum(Lockstep):
 
 
 class FreeRunning(Lockstep):
-    """Each update of any worker makes a version, the mean of all members' weights as far as averages count. docs/decisions/034."""
+    """Each update of any worker makes a version, the mean of all members' weights as far as averages count. Decision 34."""
 
     def __init__(self, cluster):
         super().__init__(cluster)
