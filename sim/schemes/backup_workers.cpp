@@ -15,8 +15,7 @@ class BackupWorkers final : public Scheme {
   Process worker(Node& node) const override { return push_and_fetch(node); }
   Process server(Node& node) const override {
     const std::int64_t count = node.workers() - backups_;
-    const auto to_round = FirstGradients::NewWeights::to_round;
-    return average_first(node, {.count = count, .at_this_version = true, .new_weights = to_round}, answers_);
+    return average_first(node, {.count = count, .at_this_version = true, .at_once = true}, answers_);
   }
 
   std::int64_t backups_;

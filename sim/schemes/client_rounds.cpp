@@ -148,6 +148,19 @@ Task<std::vector<Weights>> ClientRounds::round(Weights weights, std::vector<Rank
   co_return all;
 }
 
+Process answer_invitations(Node& node, const FederatedRounds& rounds, MomentumAtSync momentum) {
+  Weights weights = node.initial_weights();
+  if (!rounds.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
+  weights = momentum.incoming(node, weights);
+  for (;;) {
+    weights = co_await rounds.train_locally(node, weights);
+    const Weights mine = momentum.outgoing(node, weights);
+    co_await node.send(node.server(), mine);
+    const Weights next = co_await node.receive<Weights>(node.server());
+    weights = momentum.incoming(node, next);
+  }
+}
+
 Process average_rounds(Node& node, const FederatedRounds& rounds) {
   Weights weights = rounds.initial_weights(node);
   ClientRounds clients(rounds, node);

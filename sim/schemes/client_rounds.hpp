@@ -9,6 +9,7 @@
 
 #include "sim/schemes/busy_clients.hpp"
 #include "sim/schemes/federated.hpp"
+#include "sim/schemes/momentum_at_sync.hpp"
 #include "sim/training/gather.hpp"
 
 namespace straggler {
@@ -79,6 +80,8 @@ class ClientRounds {
   double enrolled_ = 0;
 };
 
+/// A client that trains in each round to which it is invited and answers with its weights.
+Process answer_invitations(Node& node, const FederatedRounds& rounds, MomentumAtSync momentum);
 /// A server whose new weights are the mean of a round's contributions.
 Process average_rounds(Node& node, const FederatedRounds& rounds);
 

@@ -15,6 +15,12 @@
 namespace straggler::schemes::data_parallel {
 namespace {
 
+enum class Launches { in_turn, ahead };
+constexpr ChoiceTable<Launches> launches_choice("launches", {{Launches::in_turn, "in_turn"}, {Launches::ahead, "ahead"}});
+
+enum class Loading { beside, between };
+constexpr ChoiceTable<Loading> loading_choice("loading", {{Loading::beside, "beside"}, {Loading::between, "between"}});
+
 Samples piece(const DrawnBatch& batch, double bytes_per_sample) {
   Samples out;
   out.edit().batch = batch;
@@ -24,8 +30,11 @@ Samples piece(const DrawnBatch& batch, double bytes_per_sample) {
 
 class DataParallel final : public Scheme {
  public:
-  DataParallel(Time overhead, Time dispatch, bool ahead, bool loads_between)
-      : overhead_(overhead), dispatch_(dispatch), ahead_(ahead), loads_between_(loads_between) {}
+  explicit DataParallel(const Parameters& parameters)
+      : overhead_(Time::from_seconds(parameters.number("overhead"))),
+        dispatch_(Time::from_seconds(parameters.number("dispatch"))),
+        ahead_(launches_choice.of(parameters) == Launches::ahead),
+        loads_between_(loading_choice.of(parameters) == Loading::between) {}
 
  private:
   Process worker(Node& node) const override { return node.self() == 0 ? host(node) : device(node); }
@@ -44,10 +53,8 @@ class DataParallel final : public Scheme {
       }
       co_await node.load(pieces.front(), samples);
       co_await node.host_work(launches);
-      std::vector<Pending<SendOperation>> scattered = sends(node, [&](Rank rank) { return inputs(node, pieces[index_of(rank)]); });
-      for (Pending<SendOperation>& each : scattered) co_await each;
-      std::vector<Pending<SendOperation>> broadcast = sends(node, [&](Rank) { return weights; });
-      for (Pending<SendOperation>& each : broadcast) co_await each;
+      for (Pending<SendOperation>& each : sends(node, [&](Rank rank) { return inputs(node, pieces[index_of(rank)]); })) co_await each;
+      for (Pending<SendOperation>& each : sends(node, [&](Rank) { return weights; })) co_await each;
       const Gradient own = co_await node.gradient(weights, pieces.front());
       std::vector<Gradient> gradients = {own};
       for (Rank rank = 1; rank < node.workers(); ++rank) co_await node.receive<Samples>(rank);
@@ -95,12 +102,6 @@ class DataParallel final : public Scheme {
   bool ahead_, loads_between_;
 };
 
-enum class Launches { in_turn, ahead };
-constexpr ChoiceTable<Launches> launches_choice("launches", {{Launches::in_turn, "in_turn"}, {Launches::ahead, "ahead"}});
-
-enum class Loading { beside, between };
-constexpr ChoiceTable<Loading> loading_choice("loading", {{Loading::beside, "beside"}, {Loading::between, "between"}});
-
 const Register<SchemeEntry> entry({
     .name = "data_parallel",
     .summary = "one process drives all devices of a host: scatter, broadcast, compute, gather, step on device 0",
@@ -133,12 +134,7 @@ const Register<SchemeEntry> entry({
                        Loading::beside,
                        "beside: the loader has cores of its own; between: it shares the host's only core and stops while that dispatches"),
                    on_failure({OnFailure::abort}, "end")},
-    .make =
-        [](const Parameters& parameters) {
-          return std::make_unique<DataParallel>(
-              Time::from_seconds(parameters.number("overhead")), Time::from_seconds(parameters.number("dispatch")),
-              launches_choice.of(parameters) == Launches::ahead, loading_choice.of(parameters) == Loading::between);
-        },
+    .make = made<DataParallel>,
     .plain_sgd_alone = {{}},
     .real = false,
     .one_process = true,

@@ -62,7 +62,14 @@ class OuterOptimizers {
 
 class Diloco final : public Scheme {
  public:
-  explicit Diloco(const Parameters& parameters) : options_(parameters) {}
+  explicit Diloco(const Parameters& parameters) : options_(parameters) {
+    const std::string steps = std::to_string(options_.steps);
+    if (options_.fragments > options_.steps)
+      throw std::invalid_argument("fragments: " + std::to_string(options_.fragments) + " in turn need as many steps; take at most " +
+                                  steps);
+    if (options_.delay >= options_.steps)
+      throw std::invalid_argument("delay: a fragment must be back before it leaves again; take fewer than " + steps);
+  }
 
  private:
   struct InFlight {
@@ -165,15 +172,7 @@ const Register<SchemeEntry> entry({
           .range = Range::between(0, 1)},
          on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"steps", "4"}}, {{"steps", "4"}, {"fragments", "2"}}, {{"steps", "6"}, {"fragments", "2"}, {"delay", "2"}}},
-    .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
-      if (parameters.count("fragments") > parameters.count("steps"))
-        throw std::invalid_argument("fragments: " + std::to_string(parameters.count("fragments")) +
-                                    " in turn need as many steps; take at most " + std::to_string(parameters.count("steps")));
-      if (parameters.count("delay") >= parameters.count("steps"))
-        throw std::invalid_argument("delay: a fragment must be back before it leaves again; take fewer than " +
-                                    std::to_string(parameters.count("steps")));
-      return std::make_unique<Diloco>(parameters);
-    },
+    .make = made<Diloco>,
     .average = Average::By::plain,
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {

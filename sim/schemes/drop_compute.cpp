@@ -24,7 +24,9 @@ DrawnBatch micro_batch(const DrawnBatch& batch, std::int64_t m, std::int64_t cou
 
 class DropCompute final : public Scheme {
  public:
-  DropCompute(std::int64_t micro_batches, Time timeout) : micro_batches_(micro_batches), timeout_(timeout) {}
+  explicit DropCompute(const Parameters& parameters)
+      : micro_batches_(parameters.count("micro_batches")),
+        timeout_(Time::from_seconds(std::min(parameters.number("timeout"), Time::limit().seconds()))) {}
 
  private:
   Process worker(Node& node) const override {
@@ -99,11 +101,7 @@ const Register<SchemeEntry> entry({
                     .range = Range::above(0)},
                    on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"micro_batches", "4"}, {"timeout", "6ms"}}, {{"micro_batches", "1"}, {"timeout", "1h"}}},
-    .make =
-        [](const Parameters& parameters) {
-          return std::make_unique<DropCompute>(parameters.count("micro_batches"),
-                                               Time::from_seconds(std::min(parameters.number("timeout"), Time::limit().seconds())));
-        },
+    .make = made<DropCompute>,
     .plain_sgd_alone = {{{"micro_batches", "1"}, {"timeout", "1h"}}},
     .updates_per_epoch = std::nullopt,
     .worker_vectors = 1,  // gradients of micro-batches

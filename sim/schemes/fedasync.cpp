@@ -5,10 +5,9 @@
 // Xie, Koyejo, Gupta, Asynchronous Federated Optimization, 2019.
 #include <cmath>
 
+#include "sim/schemes/client_rounds.hpp"
 #include "sim/schemes/concurrent_clients.hpp"
-#include "sim/schemes/federated.hpp"
 #include "sim/training/answers.hpp"
-#include "sim/training/gather.hpp"
 
 namespace straggler::schemes::fedasync {
 namespace {
@@ -44,17 +43,7 @@ class FedAsync final : public Scheme {
   }
 
  private:
-  Process worker(Node& node) const override {
-    Weights weights = node.initial_weights();
-    if (!ConcurrentClients::begins(node, rounds_.clients_of(node.workers()), weights))
-      weights = co_await node.receive<Weights>(node.server());
-    for (;;) {
-      node.reset_optimizer();
-      weights = co_await rounds_.train_locally(node, weights);
-      co_await node.send(node.server(), weights);
-      weights = co_await node.receive<Weights>(node.server());
-    }
-  }
+  Process worker(Node& node) const override { return answer_invitations(node, rounds_, MomentumAtSync::Mode::reset); }
 
   Process server(Node& node) const override {
     ConcurrentClients clients(node, rounds_.clients_of(node.workers()));

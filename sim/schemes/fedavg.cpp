@@ -3,7 +3,6 @@
 //   w ← Σ_k (n_k / n_S) w_k,   n_S = Σ_k n_k over the sampled clients.
 // McMahan et al., Communication-Efficient Learning of Deep Networks from Decentralized Data, 2017.
 #include "sim/schemes/client_rounds.hpp"
-#include "sim/schemes/momentum_at_sync.hpp"
 
 namespace straggler::schemes::fedavg {
 namespace {
@@ -13,28 +12,8 @@ class FedAvg final : public Scheme {
   explicit FedAvg(const Parameters& parameters) : rounds_(parameters), momentum_(parameters) {}
 
  private:
-  Process worker(Node& node) const override {
-    Weights weights = node.initial_weights();
-    if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
-    weights = momentum_.incoming(node, weights);
-    for (;;) {
-      weights = co_await rounds_.train_locally(node, weights);
-      const Weights mine = momentum_.outgoing(node, weights);
-      co_await node.send(node.server(), mine);
-      const Weights average = co_await node.receive<Weights>(node.server());
-      weights = momentum_.incoming(node, average);
-    }
-  }
-
-  Process server(Node& node) const override {
-    Weights weights = rounds_.initial_weights(node);
-    ClientRounds clients(rounds_, node);
-    for (;;) {
-      const std::vector<Weights> parts = co_await clients.round(weights);
-      if (!parts.empty()) weights = rounds_.mean(node, parts);
-      weights = co_await node.publish(weights);
-    }
-  }
+  Process worker(Node& node) const override { return answer_invitations(node, rounds_, momentum_); }
+  Process server(Node& node) const override { return average_rounds(node, rounds_); }
 
   FederatedRounds rounds_;
   MomentumAtSync momentum_;

@@ -52,7 +52,7 @@ class FedBuff final : public Scheme {
       const std::optional<From<Gradient>> arrived = co_await arrival_or_change<Gradient>(node);
       if (arrived) buffer.push_back(*arrived);
       if (buffer.size() == buffer_) {
-        std::stable_sort(buffer.begin(), buffer.end(), [](const auto& a, const auto& b) { return a.sender.rank < b.sender.rank; });
+        sort_by_rank(buffer);
         const std::vector<Gradient> changes = payloads(buffer);
         buffer.clear();
         const std::vector<double> counts = rounds_.counts(node, changes);
@@ -71,9 +71,7 @@ class FedBuff final : public Scheme {
   static Gradient damped_mean(Node& node, const Weights& weights, const std::vector<Gradient>& changes, const std::vector<double>& counts) {
     const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
     std::vector<double> shares;
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-      shares.push_back(damping(weights->version - changes[i]->version()) * counts[i] / all);
-    }
+    for (std::size_t i = 0; i < changes.size(); ++i) shares.push_back(damping(weights->version - changes[i]->version()) * counts[i] / all);
     return node.weighted_sum(changes, shares);
   }
 

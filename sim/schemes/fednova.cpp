@@ -5,7 +5,6 @@
 // each round. With equal numbers of steps it is FedAvg, up to rounding.
 // Wang, Liu, Liang, Joshi, Poor, Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020.
 #include "sim/schemes/client_rounds.hpp"
-#include "sim/schemes/momentum_at_sync.hpp"
 
 namespace straggler::schemes::fednova {
 namespace {
@@ -15,16 +14,7 @@ class FedNova final : public Scheme {
   explicit FedNova(const Parameters& parameters) : rounds_(parameters) {}
 
  private:
-  Process worker(Node& node) const override {
-    Weights weights = node.initial_weights();
-    if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
-    for (;;) {
-      node.reset_optimizer();
-      weights = co_await rounds_.train_locally(node, weights);
-      co_await node.send(node.server(), weights);
-      weights = co_await node.receive<Weights>(node.server());
-    }
-  }
+  Process worker(Node& node) const override { return answer_invitations(node, rounds_, MomentumAtSync::Mode::reset); }
 
   Process server(Node& node) const override {
     Weights weights = rounds_.initial_weights(node);

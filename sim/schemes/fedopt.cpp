@@ -20,16 +20,7 @@ class FedOpt final : public Scheme {
   explicit FedOpt(const Parameters& parameters) : rounds_(parameters) {}
 
  private:
-  Process worker(Node& node) const override {
-    Weights weights = node.initial_weights();
-    if (!rounds_.takes_part(node, weights)) weights = co_await node.receive<Weights>(node.server());
-    for (;;) {
-      node.reset_optimizer();
-      weights = co_await rounds_.train_locally(node, weights);
-      co_await node.send(node.server(), weights);
-      weights = co_await node.receive<Weights>(node.server());
-    }
-  }
+  Process worker(Node& node) const override { return answer_invitations(node, rounds_, MomentumAtSync::Mode::reset); }
 
   Process server(Node& node) const override {
     const Algebra& algebra = node.algebra();

@@ -3,7 +3,6 @@
 // the gradient of f_i(y) + (μ/2) |y - x|². The server averages by the clients' numbers of samples. With μ = 0 it is FedAvg, bit for bit.
 // Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith, Federated Optimization in Heterogeneous Networks, MLSys 2020.
 #include "sim/schemes/client_rounds.hpp"
-#include "sim/schemes/momentum_at_sync.hpp"
 
 namespace straggler::schemes::fedprox {
 namespace {

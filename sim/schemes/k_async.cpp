@@ -12,10 +12,7 @@ class KAsync final : public Scheme {
 
  private:
   Process worker(Node& node) const override { return push_and_fetch(node); }
-  Process server(Node& node) const override {
-    const auto to_averaged = FirstGradients::NewWeights::to_averaged;
-    return average_first(node, {.count = k_, .at_this_version = false, .new_weights = to_averaged}, answers_);
-  }
+  Process server(Node& node) const override { return average_first(node, {.count = k_, .at_this_version = false}, answers_); }
 
   std::int64_t k_;
   Answers answers_;

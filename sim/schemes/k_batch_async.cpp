@@ -13,7 +13,9 @@ class KBatchAsync final : public Scheme {
 
  private:
   Process worker(Node& node) const override { return push_and_fetch(node); }
-  Process server(Node& node) const override { return average_from_any(node, {.count = k_, .at_this_version = false}, answers_); }
+  Process server(Node& node) const override {
+    return average_first(node, {.count = k_, .at_this_version = false, .from_any = true}, answers_);
+  }
 
   std::int64_t k_;
   Answers answers_;

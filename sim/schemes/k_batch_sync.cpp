@@ -13,7 +13,7 @@ class KBatchSync final : public Scheme {
 
  private:
   Process worker(Node& node) const override { return push_until_interrupted(node, false); }
-  Process server(Node& node) const override { return average_from_any(node, {.count = k_, .at_this_version = true}, {}); }
+  Process server(Node& node) const override { return average_first(node, {.count = k_, .at_this_version = true, .from_any = true}, {}); }
 
   std::int64_t k_;
 };

@@ -7,50 +7,28 @@
 namespace straggler::schemes::local_sgd {
 namespace {
 
-struct LocalSgdOptions {
-  explicit LocalSgdOptions(const Parameters& parameters) : steps(parameters.count("steps")), momentum(parameters) {}
-  std::int64_t steps;
-  MomentumAtSync momentum;
-};
-
-class LocalSgdByAllReduce final : public Scheme {
+class LocalSgd final : public Scheme {
  public:
-  explicit LocalSgdByAllReduce(const Parameters& parameters) : options_(parameters) {}
+  explicit LocalSgd(const Parameters& parameters)
+      : steps_(parameters.count("steps")), by_server_(via_choice.of(parameters) == Exchange::server), momentum_(parameters) {}
 
  private:
   Process worker(Node& node) const override {
-    Weights weights = node.initial_weights();
+    Weights weights = momentum_.incoming(node, node.initial_weights());
     for (;;) {
-      for (std::int64_t h = 0; h < options_.steps; ++h) {
+      for (std::int64_t h = 0; h < steps_; ++h) {
         const Gradient gradient = co_await node.gradient(weights, node.batch_size());
         weights = co_await node.step(weights, gradient);
       }
-      const Weights mine = options_.momentum.outgoing(node, weights);
-      const Weights average = co_await node.all_reduce_mean(mine);
-      weights = options_.momentum.incoming(node, average);
-      weights = co_await node.publish(weights);
-    }
-  }
-
-  LocalSgdOptions options_;
-};
-
-class LocalSgdByServer final : public Scheme {
- public:
-  explicit LocalSgdByServer(const Parameters& parameters) : options_(parameters) {}
-
- private:
-  Process worker(Node& node) const override {
-    Weights weights = options_.momentum.incoming(node, node.initial_weights());
-    for (;;) {
-      for (std::int64_t h = 0; h < options_.steps; ++h) {
-        const Gradient gradient = co_await node.gradient(weights, node.batch_size());
-        weights = co_await node.step(weights, gradient);
+      Weights average = momentum_.outgoing(node, weights);
+      if (by_server_) {
+        co_await node.send(node.server(), average);
+        average = co_await node.receive<Weights>(node.server());
+      } else {
+        average = co_await node.all_reduce_mean(average);
       }
-      const Weights mine = options_.momentum.outgoing(node, weights);
-      co_await node.send(node.server(), mine);
-      const Weights average = co_await node.receive<Weights>(node.server());
-      weights = options_.momentum.incoming(node, average);
+      weights = momentum_.incoming(node, average);
+      if (!by_server_) weights = co_await node.publish(weights);
     }
   }
 
@@ -64,7 +42,9 @@ class LocalSgdByServer final : public Scheme {
     }
   }
 
-  LocalSgdOptions options_;
+  std::int64_t steps_;
+  bool by_server_;
+  MomentumAtSync momentum_;
 };
 
 const Register<SchemeEntry> entry({
@@ -89,10 +69,7 @@ const Register<SchemeEntry> entry({
                    MomentumAtSync::parameter(MomentumAtSync::Mode::keep),
                    on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"steps", "3"}}, {{"via", "server"}, {"momentum_at_sync", "average"}}},
-    .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
-      if (via_choice.of(parameters) == Exchange::server) return std::make_unique<LocalSgdByServer>(parameters);
-      return std::make_unique<LocalSgdByAllReduce>(parameters);
-    },
+    .make = made<LocalSgd>,
     .average = Average::By::plain,
     .plain_sgd_alone = {{{"steps", "4"}}, {{"steps", "4"}, {"via", "server"}}},
 });

@@ -10,7 +10,8 @@ class MomentumAtSync {
  public:
   enum class Mode { keep, reset, average };
   static constexpr ChoiceTable<Mode> choice{"momentum_at_sync", {{Mode::keep, "keep"}, {Mode::reset, "reset"}, {Mode::average, "average"}}};
-  explicit MomentumAtSync(const Parameters& parameters) : mode_(choice.of(parameters)) {}
+  MomentumAtSync(Mode mode) : mode_(mode) {}  // NOLINT: a mode is all of it
+  explicit MomentumAtSync(const Parameters& parameters) : MomentumAtSync(choice.of(parameters)) {}
   /// The declaration that a scheme adds to its parameters.
   static Parameter parameter(Mode fallback) {
     return choice.parameter(fallback, "what a synchronization does to the workers' optimizer state");

@@ -24,11 +24,13 @@ struct NonblockingOptions {
       : minibatch(parameters.count("minibatch")),
         reset_counters(counters_choice.of(parameters) == Counters::reset),
         average(parameters),
+        gradients(exchanged_choice.of(parameters) == Exchanged::gradients),
         at_boundary(interrupt_choice.of(parameters) == Interrupt::boundary),
         momentum(parameters) {}
   std::int64_t minibatch;
   bool reset_counters;  // false: after a sync each worker continues with the rest of its batch
   Average average;
+  bool gradients;    // workers send the sum of their local gradients, and the server steps on the average
   bool at_boundary;  // finish the current mini-batch before stopping
   MomentumAtSync momentum;
 };
@@ -46,7 +48,7 @@ std::vector<double> shares_of(const std::vector<T>& parts, const Average& averag
   return Average::shares(std::move(counts));
 }
 
-/// One worker's way through its batches. Both exchanges share it; they differ in what a worker contributes.
+/// One worker's way through its batches.
 class LocalWork {
  public:
   LocalWork(Node& node, const NonblockingOptions& options) : node_(node), options_(options), left_(node.batch_size()) { draw(); }
@@ -92,9 +94,12 @@ Task<std::optional<Gradient>> gradient_unless_signalled(Node& node, const Weight
   co_return std::get<Gradient>(std::move(outcome));
 }
 
-class NonblockingWeights final : public Scheme {
+class Nonblocking final : public Scheme {
  public:
-  explicit NonblockingWeights(const Parameters& parameters) : options_(parameters) {}
+  explicit Nonblocking(const Parameters& parameters) : options_(parameters) {
+    if (options_.gradients && options_.momentum.averages())
+      throw std::invalid_argument("momentum_at_sync: 'average' needs exchange: weights; gradients carry no momentum");
+  }
 
  private:
   Process worker(Node& node) const override {
@@ -102,57 +107,23 @@ class NonblockingWeights final : public Scheme {
     LocalWork work(node, options_);
     for (;;) {
       const std::uint64_t round = weights->version;
+      std::optional<Gradient> sum;
+      if (options_.gradients) sum = node.no_gradient(weights);
       while (!work.batch_complete()) {
         const std::optional<Gradient> gradient = co_await gradient_unless_signalled(node, weights, work.minibatch(), options_.at_boundary);
         if (!gradient) break;
         weights = co_await node.step(weights, *gradient);
+        if (sum) sum = node.add(*sum, *gradient);
         work.completed();
       }
       if (work.batch_complete()) node.broadcast(SyncSignal(round));
       work.synchronized();
-      const Weights mine = options_.momentum.outgoing(node, weights);
-      co_await node.send(node.server(), mine);
-      const Weights average = co_await node.receive<Weights>(node.server());
-      weights = options_.momentum.incoming(node, average);
-    }
-  }
-
-  Process server(Node& node) const override {
-    Weights weights = node.initial_weights();
-    for (;;) {
-      const std::vector<Weights> parts = co_await gather<Weights>(node, weights->version);
-      const Weights average =
-          options_.average.by_samples() ? node.weighted_mean(parts, shares_of(parts, options_.average)) : node.mean(parts);
-      weights = co_await node.publish(average);
-      node.broadcast(weights);
-    }
-  }
-
-  NonblockingOptions options_;
-};
-
-/// The same with gradients on the wire: workers send the sum of their local gradients, the server steps on the average.
-class NonblockingGradients final : public Scheme {
- public:
-  explicit NonblockingGradients(const Parameters& parameters) : options_(parameters) {}
-
- private:
-  Process worker(Node& node) const override {
-    Weights weights = node.initial_weights();
-    LocalWork work(node, options_);
-    for (;;) {
-      const std::uint64_t round = weights->version;
-      Gradient sum = node.no_gradient(weights);
-      while (!work.batch_complete()) {
-        const std::optional<Gradient> gradient = co_await gradient_unless_signalled(node, weights, work.minibatch(), options_.at_boundary);
-        if (!gradient) break;
-        weights = co_await node.step(weights, *gradient);
-        sum = node.add(sum, *gradient);
-        work.completed();
+      if (sum) {
+        co_await node.send(node.server(), *sum);
+      } else {
+        weights = options_.momentum.outgoing(node, weights);
+        co_await node.send(node.server(), weights);
       }
-      if (work.batch_complete()) node.broadcast(SyncSignal(round));
-      work.synchronized();
-      co_await node.send(node.server(), sum);
       const Weights next = co_await node.receive<Weights>(node.server());
       weights = options_.momentum.incoming(node, next);
     }
@@ -161,13 +132,18 @@ class NonblockingGradients final : public Scheme {
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
     for (;;) {
-      const std::vector<Gradient> sums = co_await gather<Gradient>(node, weights->version);
-      // Each worker stepped at the rate of one already.
-      const Gradient average = node.algebra().counted_as(node.weighted_sum(sums, shares_of(sums, options_.average)), 1);
-      if (average->samples() > 0)
-        weights = co_await node.step(weights, average);
-      else
-        average->add_made(weights.edit().more.edit().made);  // nobody took a step
+      if (options_.gradients) {
+        const std::vector<Gradient> sums = co_await gather<Gradient>(node, weights->version);
+        // Each worker stepped at the rate of one already.
+        const Gradient average = node.algebra().counted_as(node.weighted_sum(sums, shares_of(sums, options_.average)), 1);
+        if (average->samples() > 0)
+          weights = co_await node.step(weights, average);
+        else
+          average->add_made(weights.edit().more.edit().made);  // nobody took a step
+      } else {
+        const std::vector<Weights> parts = co_await gather<Weights>(node, weights->version);
+        weights = options_.average.by_samples() ? node.weighted_mean(parts, shares_of(parts, options_.average)) : node.mean(parts);
+      }
       weights = co_await node.publish(weights);
       node.broadcast(weights);
     }
@@ -175,13 +151,6 @@ class NonblockingGradients final : public Scheme {
 
   NonblockingOptions options_;
 };
-
-std::unique_ptr<Scheme> make(const Parameters& parameters) {
-  if (exchanged_choice.of(parameters) == Exchanged::weights) return std::make_unique<NonblockingWeights>(parameters);
-  if (MomentumAtSync(parameters).averages())
-    throw std::invalid_argument("momentum_at_sync: 'average' needs exchange: weights; gradients carry no momentum");
-  return std::make_unique<NonblockingGradients>(parameters);
-}
 
 const Register<SchemeEntry> entry({
     .name = "nonblocking",
@@ -214,7 +183,7 @@ const Register<SchemeEntry> entry({
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "average without it, wait for it at the next sync, or end")},
     .examples = {{{"minibatch", "10"}}, {{"minibatch", "10"}, {"counters", "reset"}, {"exchange", "gradients"}, {"average", "by_samples"}}},
-    .make = make,
+    .make = made<Nonblocking>,
     .plain_sgd_alone = {{}, {{"exchange", "gradients"}}},
     .updates_per_epoch = std::nullopt,
     .minibatch = [](const Parameters& parameters) { return parameters.count("minibatch"); },

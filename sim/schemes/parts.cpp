@@ -5,6 +5,18 @@
 
 namespace straggler::schemes {
 
+namespace {
+
+Gradient damped_mean(Node& node, const Weights& weights, std::vector<Gradient> gradients,
+                     const std::function<double(std::uint64_t)>& damping) {
+  for (Gradient& gradient : gradients)
+    if (const double counts = damping ? damping(Node::staleness(weights, gradient)) : 1; counts != 1)
+      gradient = node.algebra().scaled(gradient, counts);
+  return node.mean(gradients);
+}
+
+}  // namespace
+
 Process push_and_fetch(Node& node) {
   Weights weights = node.initial_weights();
   for (;;) {
@@ -30,53 +42,35 @@ Process push_until_interrupted(Node& node, bool waits) {
 }
 
 Process average_first(Node& node, FirstGradients rule, std::optional<Answers> answers) {
-  using NewWeights = FirstGradients::NewWeights;
   Weights weights = node.initial_weights();
-  const auto late = [&](const From<Gradient>& gradient) {
-    node.discard<Gradient>(gradient);
-    return rule.new_weights == NewWeights::to_round ? answers->send(node, gradient.sender, weights) : Answer();
+  const auto answer = [&](Peer worker) { return answers ? answers->send(node, worker, weights) : Answer(); };
+  const auto drop = [&](const From<Gradient>& late) {
+    node.discard<Gradient>(late);
+    return answer(late.sender);
   };
   for (;;) {
-    std::vector<From<Gradient>> first;
-    if (rule.at_this_version)
-      first = co_await gather_first<Gradient>(node, weights->version, rule.count, late);
+    Gathering<Gradient> gathering(node, rule.at_this_version ? std::optional(weights->version) : std::nullopt);
+    if (rule.from_any)
+      co_await gathering.first_from_any(rule.count, answer);
     else
-      first = co_await gather_first<Gradient>(node, rule.count);
-    const Gradient mean = node.mean(payloads(first));
+      co_await gathering.first(rule.count, drop);
+    const Peer last = gathering.last();
+    const std::vector<From<Gradient>> first = gathering.parts();
+    const Gradient mean = damped_mean(node, weights, payloads(first), rule.damping);
     weights = co_await node.step(weights, mean);
     weights = co_await node.publish(weights);
-    if (rule.new_weights == NewWeights::to_all) node.broadcast(weights);
-    if (rule.new_weights == NewWeights::to_round)
-      for (const From<Gradient>& gradient : first) node.post(gradient.sender, weights);
-    if (rule.new_weights != NewWeights::to_averaged) continue;
     std::vector<Answer> leaving;
-    for (const From<Gradient>& gradient : first) leaving.push_back(answers->send(node, gradient.sender, weights));
-    for (Answer& answer : leaving) co_await answer;
-  }
-}
-
-Process average_from_any(Node& node, FromAny rule, std::optional<Answers> answers) {
-  Weights weights = node.initial_weights();
-  std::vector<From<Gradient>> parts;
-  for (;;) {
-    const From<Gradient> arrived = co_await node.receive<Gradient>();
-    if (rule.at_this_version && arrived->version() != weights->version)
-      node.discard<Gradient>(arrived);
-    else
-      parts.push_back(arrived);
-    if (std::ssize(parts) == rule.count) {
-      sort_by_rank(parts);
-      std::vector<Gradient> gradients = payloads(parts);
-      parts.clear();
-      for (Gradient& gradient : gradients)
-        if (const double counts = rule.damping ? rule.damping(Node::staleness(weights, gradient)) : 1; counts != 1)
-          gradient = node.algebra().scaled(gradient, counts);
-      const Gradient mean = node.mean(gradients);
-      weights = co_await node.step(weights, mean);
-      weights = co_await node.publish(weights);
-      if (!answers) node.broadcast(weights);
+    if (!answers) node.broadcast(weights);
+    if (rule.from_any) {
+      leaving.push_back(answer(last));
+    } else if (answers) {
+      for (const From<Gradient>& gradient : first)
+        if (rule.at_once)
+          node.post(gradient.sender, weights);
+        else
+          leaving.push_back(answer(gradient.sender));
     }
-    if (answers) co_await answers->send(node, arrived.sender, weights);
+    for (Answer& each : leaving) co_await each;
   }
 }
 

@@ -14,7 +14,9 @@ class Rennala final : public Scheme {
 
  private:
   Process worker(Node& node) const override { return push_and_fetch(node); }
-  Process server(Node& node) const override { return average_from_any(node, {.count = batch_, .at_this_version = true}, answers_); }
+  Process server(Node& node) const override {
+    return average_first(node, {.count = batch_, .at_this_version = true, .from_any = true}, answers_);
+  }
 
   std::int64_t batch_;
   Answers answers_;

@@ -27,8 +27,8 @@ class Softsync final : public Scheme {
   Process worker(Node& node) const override { return push_and_fetch(node); }
   Process server(Node& node) const override {
     const auto share = [rule = damping_](std::uint64_t staleness) { return damping(rule, staleness); };
-    return average_from_any(node, {.count = gradients_of(parameters_, node.workers()), .at_this_version = false, .damping = share},
-                            answers_);
+    const std::int64_t count = gradients_of(parameters_, node.workers());
+    return average_first(node, {.count = count, .at_this_version = false, .from_any = true, .damping = share}, answers_);
   }
 
   Parameters parameters_;

@@ -45,7 +45,7 @@ class Gathering {
   /// `version`: contributions to others are late; none: all count. `from`: the workers to wait for; none: all. What others send counts
   /// too.
   explicit Gathering(Node& node, std::optional<std::uint64_t> version = std::nullopt, std::optional<std::vector<Rank>> from = std::nullopt)
-      : node_(node), version_(version), from_(std::move(from)), has_(index_of(node.workers())) {
+      : node_(node), version_(version), from_(std::move(from)) {
     if (from_) std::ranges::sort(*from_);
   }
 
@@ -57,6 +57,20 @@ class Gathering {
     return collect(count, nullptr, std::move(late));
   }
   Task<std::int64_t> first(std::int64_t count) { return collect(count, nullptr, dropping()); }
+  /// Waits for `count` from any workers, several of one included, whoever fails meanwhile; late ones are dropped. answer(sender) is called
+  /// at once for each that comes but the last; what it returns is awaited.
+  template <class Answer>
+  Task<std::int64_t> first_from_any(std::int64_t count, Answer answer) {
+    for (;;) {
+      const From<T> arrived = co_await node_.template receive<T>();
+      if (version_ && version_of(arrived) != *version_)
+        node_.template discard<T>(arrived);
+      else
+        parts_.push_back(arrived);
+      if (std::ssize(parts_) == count) co_return count;
+      co_await answer(arrived.sender);
+    }
+  }
   /// Continues until the timer, which is in flight, completes, or all awaited workers have contributed.
   template <class Late>
   Task<std::int64_t> until(Pending<TimerOperation>& timer, Late late) {
@@ -65,6 +79,8 @@ class Gathering {
   Task<std::int64_t> until(Pending<TimerOperation>& timer) { return collect(all(), &timer, dropping()); }
   /// The workers to wait for.
   std::int64_t all() const { return from_ ? static_cast<std::int64_t>(from_->size()) : node_.workers(); }
+  /// Sender of the latest one.
+  Peer last() const { return parts_.back().sender; }
   /// Takes them out, in rank order.
   std::vector<From<T>> parts() {
     sort_by_rank(parts_);
@@ -101,7 +117,7 @@ class Gathering {
   }
   void take(From<T> arrived) {
     const auto sender = index_of(arrived.sender.rank);
-    if (sender >= has_.size()) has_.resize(sender + 1);  // an aggregator
+    if (sender >= has_.size()) has_.resize(std::max(sender + 1, index_of(node_.workers())));
     if (has_[sender]) {
       node_.template discard<T>(arrived);
       std::ranges::find(parts_, arrived.sender.rank, [](const From<T>& part) { return part.sender.rank; })->sender = arrived.sender;
@@ -125,7 +141,7 @@ class Gathering {
   std::optional<std::uint64_t> version_;
   std::optional<std::vector<Rank>> from_;  // ascending
   std::vector<From<T>> parts_;
-  std::vector<bool> has_;  // [workers]: has contributed; longer where others contribute, too
+  std::vector<bool> has_;  // [workers]: has contributed; longer where aggregators contribute
   std::int64_t came_ = 0;  // of those to wait for
 };
 
