@@ -74,13 +74,13 @@ void define_means(py::class_<NodeObject>& node) {
   node.def(
       "weighted_sum",
       [](NodeObject& self, const py::sequence& parts, const std::vector<double>& shares) {
-        return to_python(self.scope(), self.node().weighted_sum(shared_values<Gradient>(self, parts, shares), shares));
+        return to_python(self.scope(), self.node().algebra().weighted_sum(shared_values<Gradient>(self, parts, shares), shares));
       },
       py::arg("parts"), py::arg("shares"), "Of gradients: the sum of shares[i] parts[i].");
   node.def(
       "add",
       [](NodeObject& self, const GradientObject& sum, const GradientObject& next) {
-        return to_python(self.scope(), self.node().add(value_in(self, sum), taken_in(self, next)));
+        return to_python(self.scope(), self.node().algebra().add(value_in(self, sum), taken_in(self, next)));
       },
       py::arg("sum"), py::arg("next"), "Of two gradients.");
   node.def(

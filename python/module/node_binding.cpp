@@ -228,7 +228,10 @@ void define_computing(py::class_<NodeObject>& node) {
       "adopt_optimizer", [](NodeObject& self, const WeightsObject& weights) { self.node().adopt_optimizer(value_in(self, weights)); },
       py::arg("weights"), "Takes over the state that travelled with them.");
   node.def(
-      "learning_rate", [](NodeObject& self, const WeightsObject& weights) { return self.node().learning_rate(value_in(self, weights)); },
+      "learning_rate",
+      [](NodeObject& self, const WeightsObject& weights) {
+        return self.node().plan().optimizer->learning_rate(self.node().epochs_at(value_in(self, weights)), 1);
+      },
       py::arg("weights"), "Of this node's optimizer for a step at these weights, as the schedule has it.");
   node.def(
       "epochs_at", [](NodeObject& self, const WeightsObject& weights) { return self.node().epochs_at(value_in(self, weights)); },

@@ -9,6 +9,7 @@
 #include "python/module/node_binding.hpp"
 #include "python/module/rounds.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/schemes/vote.hpp"
 
 namespace straggler::python {
 
@@ -26,21 +27,21 @@ void define_votes(py::class_<NodeObject>& node) {
       "vote",
       [require_votes](NodeObject& self, const py::sequence& parts) {
         require_votes(self);
-        return to_python(self.scope(), self.node().vote(values_of<Gradient>(self, parts)));
+        return to_python(self.scope(), self.node().algebra().vote(values_of<Gradient>(self, parts)));
       },
       py::arg("parts"), "Over gradients that were taken at the same weights; the server steps along it.");
   node.def(
       "leading_to",
       [require_votes](NodeObject& self, const GradientObject& vote, const WeightsObject& published) {
         require_votes(self);
-        return to_python(self.scope(), self.node().leading_to(value_in(self, vote), value_in(self, published)));
+        return to_python(self.scope(), leading_to(value_in(self, vote), value_in(self, published)));
       },
       py::arg("vote"), py::arg("published"), "The vote as its server sends it, which has made this version with it.");
   node.def(
       "of_version",
       [require_votes](NodeObject& self, const WeightsObject& stepped, const GradientObject& vote) {
         require_votes(self);
-        return to_python(self.scope(), self.node().of_version(value_in(self, stepped), value_in(self, vote)));
+        return to_python(self.scope(), of_version(value_in(self, stepped), value_in(self, vote)));
       },
       py::arg("stepped"), py::arg("vote"), "A worker's weights, moved by such a vote, as the server's version.");
 }

@@ -322,7 +322,7 @@ SchemeEntry entry_of(const Spec& spec, const Shared& type) {
   entry.with_compression = fact<ParameterTexts>(spec.get("with_compression"), "with_compression");
   entry.workers_hold = workers_hold_named(spec.text("workers_hold"));
   entry.worker_vectors = static_cast<std::size_t>(count_or_none(spec.get("worker_vectors"), "worker_vectors", 0).value_or(0));
-  entry.worker_bytes += python_bytes;
+  entry.worker_bytes = usual::worker_bytes(Versions::shared) + python_bytes;
   entry.make = [type, exchange = entry.exchange](const Parameters& parameters) {
     return std::make_unique<PythonScheme>(type, parameters, exchange(parameters) == Exchange::server);
   };

@@ -37,9 +37,10 @@ std::size_t timing_bytes(const TrainingBlueprint& blueprint) {
   if (const std::size_t invited = blueprint.plan.invited ? static_cast<std::size_t>(*blueprint.plan.invited) : workers;
       updates && invited < workers)
     active = static_cast<std::size_t>(std::min<std::uint64_t>(workers / invited, *updates) * invited);
+  constexpr std::size_t idle_bytes = 300;  // of a worker that was not invited yet
   // Bytes of what a worker records of the weights that others hold.
   const std::size_t known = blueprint.compression && blueprint.compression->exchange.differences() ? 1'000 : 0;
-  return 12'000'000 + (scheme.worker_bytes + known) * active + scheme.idle_bytes * (workers - active);
+  return 12'000'000 + (scheme.worker_bytes + known) * active + idle_bytes * (workers - active);
 }
 
 namespace {

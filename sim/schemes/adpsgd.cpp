@@ -83,8 +83,6 @@ const Register<SchemeEntry> entry({
     .summary = "asynchronous decentralized SGD: after each gradient a worker averages with one neighbour, which keeps computing",
     .reference = "Lian et al. 2018",
     .family = Family::gossip,
-    .exchange = Exchange::peers,
-    .asynchronous = true,
     .contributions = one_contribution(),
     .rule = "x_i, x_j ← (x_i + x_j)/2, then x_i ← x_i - lr g_i(x_read)",
     .paragraph =
@@ -95,13 +93,7 @@ const Register<SchemeEntry> entry({
     .parameters = {BipartiteGraph::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "its neighbours average with others, or the run ends")},
     .make = made<Adpsgd>,
-    .versions = Versions::free_running,
-    .plain_sgd_alone = {{}},
     .unfit = [](const Parameters& parameters, const TrainingPlan& plan) { return BipartiteGraph(parameters).unfit(plan.workers); },
-    .not_compressible =
-        "sends weights to changing workers, which hold no common base for a difference; take none, or dpsgd with gamma (CHOCO-SGD)",
-    .workers_hold = WorkersHold::own_version,  // measured: the state of its optimizer is made when a step needs it
-    .worker_bytes = 2'300,
 });
 
 }  // namespace

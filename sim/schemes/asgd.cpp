@@ -96,7 +96,7 @@ class Asgd final : public Scheme {
   Gradient damped(Node& node, const Gradient& gradient, std::uint64_t staleness) const {
     if (staleness_ == Staleness::none || staleness <= 1) return gradient;
     const double share = damping(staleness_, node.workers(), staleness);
-    return staleness_ == Staleness::adaptive ? node.algebra().scaled(gradient, share) : node.weighted_sum({gradient}, {share});
+    return staleness_ == Staleness::adaptive ? node.algebra().scaled(gradient, share) : node.algebra().weighted_sum({gradient}, {share});
   }
 
   /// g + λ g⊙g⊙(w - w_read). A fresh gradient has a w_read other than w where answers are compressed.
@@ -145,10 +145,7 @@ const Register<SchemeEntry> entry({
                     .fallback = "0.04",
                     .meaning = "λ, the strength of `staleness: delay_compensated`",
                     .range = Range::at_least(0)},
-                   {.name = "max_delay",
-                    .type = ValueType::count,
-                    .meaning = "a gradient with τ of at least this is dropped; default: none",
-                    .range = Range::at_least(1)},
+                   optional_count("max_delay", "a gradient with τ of at least this is dropped; default: none"),
                    Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"max_delay", "3"}}, {{"max_delay", "1"}}, {{"staleness", "delay_compensated"}, {"lambda", "1"}, {"max_delay", "6"}}},

@@ -35,16 +35,8 @@ const Register<SchemeEntry> entry({
     .paragraph = "More workers start than an update needs, and the b slowest gradients are dropped. Nobody is interrupted: a late worker "
                  "finishes its batch, which is dropped, and joins the next update late.",
     .waits = "the server for the first p - b",
-    .traffic = {.text = "2 (p - b) d, and 2 d per dropped gradient",
-                .bytes =
-                    [](const Parameters& parameters, const TrainingPlan& plan) {
-                      return UpdateBytes{2 * gradients_of(parameters, plan), 2};
-                    }},
-    .parameters = {{.name = "backups",
-                    .type = ValueType::count,
-                    .required = true,
-                    .meaning = "b, the number of gradients that an update does not wait for; less than the number of workers",
-                    .range = Range::at_least(0)},
+    .parameters = {required_count("backups", "b, the number of gradients that an update does not wait for; less than the number of workers",
+                                  Range::at_least(0)),
                    Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "average the others' gradients, wait if its gradient is needed, or end")},

@@ -9,8 +9,8 @@
 
 #include "sim/schemes/busy_clients.hpp"
 #include "sim/schemes/federated.hpp"
-#include "sim/schemes/momentum_at_sync.hpp"
 #include "sim/training/gather.hpp"
+#include "sim/training/momentum_at_sync.hpp"
 
 namespace straggler {
 

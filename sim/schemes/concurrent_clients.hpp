@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -30,34 +31,33 @@ class ConcurrentClients {
   }
   /// The server's, at first.
   Weights initial_weights(Node& node) const { return with_participants(node.initial_weights(), count_); }
-  /// The clients to invite now that this client has answered and members may have changed; all waiting clients, if these are fewer.
-  std::vector<Peer> after(Rank answered) {
-    busy_.remove(answered);
-    return fill();
+  void answered(Rank client) { busy_.remove(client); }
+  /// The next client to invite, after one has answered or members have changed; none: that was all. Waiting clients fill all free places;
+  /// one that is no longer there when its turn comes loses its place to another.
+  std::optional<Peer> next() {
+    for (;;) {
+      if (drawn_.empty() && std::exchange(places_free_, false)) fill();
+      if (drawn_.empty()) break;
+      const Peer drawn = drawn_.front();
+      drawn_.pop_front();
+      if (node_.is_member(drawn) && node_.present(drawn).life == drawn.life) return drawn;
+      busy_.remove(drawn);
+      places_free_ = true;
+    }
+    places_free_ = true;
+    return std::nullopt;
   }
-  std::vector<Peer> after_change() { return fill(); }
-  /// Whether a client that was drawn is still there when its turn comes to be sent its invitation. If not, its place is free.
-  bool waits(const Peer& drawn) {
-    if (node_.is_member(drawn) && node_.present(drawn).life == drawn.life) return true;
-    busy_.remove(drawn);
-    gone_ = true;
-    return false;
-  }
-  /// The clients to invite in place of those that did not wait.
-  std::vector<Peer> after_the_gone() { return std::exchange(gone_, false) ? fill() : std::vector<Peer>(); }
 
  private:
-  std::vector<Peer> fill() {
+  void fill() {
     for (const Rank rank : busy_.lost()) busy_.remove(rank);
-    std::vector<Peer> invited;
     while (busy_.count() < count_) {
       const std::optional<Rank> next = idle();
       if (!next) break;
       busy_.add(*next);
-      invited.push_back(node_.present(*next));
+      drawn_.push_back(node_.present(*next));
     }
     await_comers();
-    return invited;
   }
   /// While there is a place for a client that is absent now.
   void await_comers() const {
@@ -82,7 +82,8 @@ class ConcurrentClients {
   std::int64_t count_;
   BusyClients busy_;
   std::uint64_t invitations_ = 0;  // after the first ones
-  bool gone_ = false;              // some client that was drawn
+  std::deque<Peer> drawn_;         // in turn
+  bool places_free_ = true;        // there may be, which no drawn client fills
 };
 
 }  // namespace straggler

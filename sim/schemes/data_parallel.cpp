@@ -53,7 +53,8 @@ class DataParallel final : public Scheme {
       }
       co_await node.load(pieces.front(), samples);
       co_await node.host_work(launches);
-      for (Pending<SendOperation>& each : sends(node, [&](Rank rank) { return inputs(node, pieces[index_of(rank)]); })) co_await each;
+      for (Pending<SendOperation>& each : sends(node, [&](Rank rank) { return piece(pieces[index_of(rank)], node.plan().input_bytes); }))
+        co_await each;
       for (Pending<SendOperation>& each : sends(node, [&](Rank) { return weights; })) co_await each;
       const Gradient own = co_await node.gradient(weights, pieces.front());
       std::vector<Gradient> gradients = {own};
@@ -87,15 +88,13 @@ class DataParallel final : public Scheme {
     return leaving;
   }
 
-  static Samples inputs(const Node& node, const DrawnBatch& batch) { return piece(batch, node.plan().input_bytes); }
-
   static Gradient of_whole_batch(Node& node, const std::vector<Gradient>& gradients) {
     const std::uint64_t first = gradients.front()->samples();
     if (std::all_of(gradients.begin(), gradients.end(), [&](const Gradient& gradient) { return gradient->samples() == first; }))
       return node.mean(gradients);
     std::vector<double> counts;
     for (const Gradient& gradient : gradients) counts.push_back(static_cast<double>(gradient->samples()));
-    return node.weighted_sum(gradients, Average::shares(counts));
+    return node.algebra().weighted_sum(gradients, Average::shares(counts));
   }
 
   Time overhead_, dispatch_;
@@ -135,8 +134,6 @@ const Register<SchemeEntry> entry({
                        "beside: the loader has cores of its own; between: it shares the host's only core and stops while that dispatches"),
                    on_failure({OnFailure::abort}, "end")},
     .make = made<DataParallel>,
-    .plain_sgd_alone = {{}},
-    .real = false,
     .one_process = true,
     .worker_bytes = 3'000,  // measured: all messages of device 0 are in flight together
 });

@@ -121,13 +121,11 @@ const Register<SchemeEntry> entry({
     .summary = "DiLoCo: local steps, then an outer optimizer on the workers' mean change; whole or in fragments",
     .reference = "Douillard et al. 2023, 2025",
     .family = Family::local,
-    .exchange = Exchange::all_reduce,
     .asynchronous = [](const Parameters& parameters) { return parameters.count("delay") > 0; },
     .rule = "w ← Outer(w, w - (1/p) Σ w_i), after H local steps",
     .paragraph =
         "Local SGD for slow links: after H local steps an outer optimizer, SGD with Nesterov's momentum, steps along the mean change. "
         "Weights may travel in F fragments (`fragments`), each in flight while the workers compute on (`delay`).",
-    .waits = "all for the slowest, every H steps",
     .staleness = {.text = "0, or ⌈F delay / H⌉",
                   .most =
                       [](const Parameters& parameters) {
@@ -141,11 +139,7 @@ const Register<SchemeEntry> entry({
                     }},
     .picture = {{"steps", "3"}},
     .parameters =
-        {{.name = "steps",
-          .type = ValueType::count,
-          .required = true,
-          .meaning = "H, local steps between two synchronizations of the same weights",
-          .range = Range::at_least(1)},
+        {required_count("steps", "H, local steps between two synchronizations of the same weights"),
          {.name = "outer.learning_rate", .fallback = "0.7", .meaning = "learning rate of the outer optimizer", .range = Range::above(0)},
          {.name = "outer.momentum",
           .fallback = "0.9",
@@ -155,16 +149,9 @@ const Register<SchemeEntry> entry({
           .type = ValueType::boolean,
           .fallback = "true",
           .meaning = "the outer step looks ahead along its velocity; needs momentum"},
-         {.name = "fragments",
-          .type = ValueType::count,
-          .fallback = "1",
-          .meaning = "equal pieces of the weights that are synchronized in turn; at most steps",
-          .range = Range::between(1, 1e6)},
-         {.name = "delay",
-          .type = ValueType::count,
-          .fallback = "0",
-          .meaning = "local steps for which a fragment's all-reduce is in flight before it is mixed in; fewer than steps",
-          .range = Range::at_least(0)},
+         count_or("fragments", "1", "equal pieces of the weights that are synchronized in turn; at most steps", Range::between(1, 1e6)),
+         count_or("delay", "0", "local steps for which a fragment's all-reduce is in flight before it is mixed in; fewer than steps",
+                  Range::at_least(0)),
          {.name = "mix",
           .type = ValueType::fraction,
           .fallback = "0.5",
@@ -173,7 +160,6 @@ const Register<SchemeEntry> entry({
          on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"steps", "4"}}, {{"steps", "4"}, {"fragments", "2"}}, {{"steps", "6"}, {"fragments", "2"}, {"delay", "2"}}},
     .make = made<Diloco>,
-    .average = Average::By::plain,
     .updates_per_epoch =
         [](const Parameters& parameters, const TrainingPlan& plan) {
           return plan.batches_per_epoch() / plan.workers * static_cast<double>(parameters.count("fragments")) /

@@ -23,7 +23,7 @@ class Downpour final : public Scheme {
     std::optional<Pending<SendOperation>> push;  // in flight
     for (std::int64_t step = 1;; ++step) {
       const Gradient gradient = co_await node.gradient(weights, node.batch_size());
-      sum = node.add(sum, gradient);
+      sum = node.algebra().add(sum, gradient);
       const bool pushes = step % push_every_ == 0, fetches = step % fetch_every_ == 0;
       if (pushes) {
         co_await left(push);
@@ -66,10 +66,6 @@ class Downpour final : public Scheme {
   Answers answers_;
 };
 
-Parameter steps(const char* name, const char* meaning) {
-  return {.name = name, .type = ValueType::count, .fallback = "1", .meaning = meaning, .range = Range::at_least(1)};
-}
-
 const Register<SchemeEntry> entry({
     .name = "downpour",
     .summary = "asynchronous SGD with local steps: sums of gradients are pushed, weights are fetched, each every few steps",
@@ -90,14 +86,13 @@ const Register<SchemeEntry> entry({
                                                  static_cast<double>(parameters.count("fetch_every"))};
                     }},
     .picture = {{"push_every", "2"}, {"fetch_every", "2"}},
-    .parameters = {steps("push_every", "local steps between two pushes of the sum of gradients"),
-                   steps("fetch_every", "local steps between two requests for the server's weights"), Answers::parameter(),
+    .parameters = {count_or("push_every", "1", "local steps between two pushes of the sum of gradients"),
+                   count_or("fetch_every", "1", "local steps between two requests for the server's weights"), Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"push_every", "2"}, {"fetch_every", "3"}}, {{"push_every", "1"}, {"fetch_every", "4"}}, {{"push_every", "3"}}},
     .make = made<Downpour>,
     .answers_hold_own = false,
     .plain_sgd_alone = {{}, {{"fetch_every", "4"}}},
-    .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 1,
 });
 

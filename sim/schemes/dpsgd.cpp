@@ -82,7 +82,6 @@ const Register<SchemeEntry> entry({
     .reference = "Lian et al. 2017; with compression Koloskova et al. 2019",
     .other_names = {"gossip", "dsgd", "decentralized", "choco", "chocosgd"},
     .family = Family::gossip,
-    .exchange = Exchange::peers,
     .rule = "x_i ← Σ_j W_ij x_j - lr g_i(x_i)",
     .paragraph = "Every worker has weights of its own and averages them with its neighbours' while it computes. There is no server and no "
                  "all-reduce. A slow worker holds up its neighbours, and they hold up theirs a step later.",
@@ -103,11 +102,7 @@ const Register<SchemeEntry> entry({
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "its neighbours continue without it, wait for it, or the run ends")},
     .make = made<Dpsgd>,
-    .versions = Versions::lockstep,
-    .average = Average::By::plain,
-    .plain_sgd_alone = {{}},
     .with_compression = {{"gamma", "0.4"}},
-    .worker_bytes = 3'600,
 });
 
 }  // namespace

@@ -61,7 +61,7 @@ class DropCompute final : public Scheme {
     if (parts.empty()) return node.algebra().replaced(node.no_gradient(weights), weights->value);  // its share is none
     if (parts.size() == 1) return parts.front();
     Gradient all = node.no_gradient(weights);
-    for (const Gradient& part : parts) all = node.add(all, part);
+    for (const Gradient& part : parts) all = node.algebra().add(all, part);
     std::vector<Term> terms;
     for (const Gradient& part : parts)
       terms.push_back({part->value(), static_cast<double>(part->samples()) / static_cast<double>(all->samples())});
@@ -89,11 +89,7 @@ const Register<SchemeEntry> entry({
     .waits = "all for the slowest, at most for the timeout",
     .batch_is = "at most one worker's part of one step",
     .picture = {{"micro_batches", "4"}, {"timeout", "80ms"}},
-    .parameters = {{.name = "micro_batches",
-                    .type = ValueType::count,
-                    .required = true,
-                    .meaning = "M, the number of equal parts of a worker's batch",
-                    .range = Range::between(1, 1e6)},
+    .parameters = {required_count("micro_batches", "M, the number of equal parts of a worker's batch", Range::between(1, 1e6)),
                    {.name = "timeout",
                     .type = ValueType::time,
                     .required = true,
@@ -102,6 +98,7 @@ const Register<SchemeEntry> entry({
                    on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"micro_batches", "4"}, {"timeout", "6ms"}}, {{"micro_batches", "1"}, {"timeout", "1h"}}},
     .make = made<DropCompute>,
+    .average = std::nullopt,  // by samples
     .plain_sgd_alone = {{{"micro_batches", "1"}, {"timeout", "1h"}}},
     .updates_per_epoch = std::nullopt,
     .worker_vectors = 1,  // gradients of micro-batches

@@ -69,11 +69,7 @@ const Register<SchemeEntry> entry({
         "and exchanges.",
     .waits = "a worker for the answer to its exchange",
     .picture = {{"period", "3"}},
-    .parameters = {{.name = "period",
-                    .type = ValueType::count,
-                    .fallback = "10",
-                    .meaning = "local steps between two exchanges",
-                    .range = Range::between(1, 1e6)},
+    .parameters = {count_or("period", "10", "local steps between two exchanges", Range::between(1, 1e6)),
                    {.name = "alpha",
                     .type = ValueType::number,
                     .meaning = "moving rate: both move by this share of their difference; default 0.9 / workers",
@@ -84,7 +80,6 @@ const Register<SchemeEntry> entry({
     .make = made<Easgd>,
     .answers_hold_own = false,  // the gradient after an exchange is taken at the weights before it
     .sends_gradients = false,
-    .workers_hold = WorkersHold::own_weights,
     .worker_vectors = 1,  // the weights before the exchange
 });
 

@@ -55,10 +55,8 @@ class FedAsync final : public Scheme {
         weights = node.weighted_mean({weights, *arrived}, {1 - rate, rate});
         weights = co_await node.publish(weights);
       }
-      std::vector<Peer> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
-      for (; !invited.empty(); invited = clients.after_the_gone())
-        for (const Peer& client : invited)
-          if (clients.waits(client)) co_await answers_.send(node, client, weights);
+      if (arrived) clients.answered(arrived->sender);
+      while (const std::optional<Peer> next = clients.next()) co_await answers_.send(node, *next, weights);
     }
   }
 
@@ -74,7 +72,6 @@ const Register<SchemeEntry> entry(concurrent_entry(
         .summary = "asynchronous federated learning: the server mixes in each client's weights as they come",
         .reference = "Xie et al. 2019",
         .family = Family::federated,
-        .asynchronous = true,
         .contributions = one_contribution(),
         .rule = "w ← (1 - α s(τ)) w + α s(τ) w_k",
         .paragraph =
@@ -92,8 +89,6 @@ const Register<SchemeEntry> entry(concurrent_entry(
              Answers::parameter()}),
         .examples = {{{"staleness", "polynomial"}}, {{"clients", "2"}, {"staleness", "hinge"}, {"b", "1"}}, {{"local_steps", "3"}}},
         .make = made<FedAsync>,
-        .updates_per_epoch = [](const Parameters& parameters,
-                                const TrainingPlan& plan) { return FederatedRounds(parameters).updates_per_epoch(plan, 1); },
     },
     [](const Parameters& parameters, Rank workers) { return FederatedRounds(parameters).clients_of(workers); }));
 

@@ -29,7 +29,6 @@ const Register<SchemeEntry> entry(round_entry({
     .paragraph =
         "The server invites clients, each trains on its own data, and the server averages their weights by samples. A round takes as "
         "long as its slowest client. Clients with different data drift apart while they train.",
-    .traffic = MomentumAtSync::traffic(FederatedRounds::traffic(2)),
     .parameters = FederatedRounds::parameters(Average::By::samples,
                                               {via_choice.only({Exchange::server}).parameter(Exchange::server, "how weights are averaged"),
                                                MomentumAtSync::parameter(MomentumAtSync::Mode::reset)}),
@@ -40,7 +39,6 @@ const Register<SchemeEntry> entry(round_entry({
                  {{"deadline.time", "50ms"}, {"deadline.late", "partial"}},
                  {{"fraction", "0.5"}, {"deadline.time", "200ms"}}},
     .make = made<FedAvg>,
-    .average = FederatedRounds::average,
     .plain_sgd_alone = {{{"momentum_at_sync", "keep"}}},
 }));
 

@@ -9,8 +9,7 @@
 
 #include "sim/schemes/concurrent_clients.hpp"
 #include "sim/schemes/federated.hpp"
-#include "sim/training/answers.hpp"
-#include "sim/training/gather.hpp"
+#include "sim/schemes/parts.hpp"
 
 namespace straggler::schemes::fedbuff {
 namespace {
@@ -57,14 +56,12 @@ class FedBuff final : public Scheme {
         buffer.clear();
         const std::vector<double> counts = rounds_.counts(node, changes);
         const Gradient sum = damped_mean(node, weights, changes, counts);
-        const Gradient whole = rounds_.by_samples() ? node.weighted_sum(changes, Average::shares(counts)) : node.mean(changes);
+        const Gradient whole = rounds_.by_samples() ? node.algebra().weighted_sum(changes, Average::shares(counts)) : node.mean(changes);
         const Weights next = co_await node.step(optimizer, weights, sum);
         weights = co_await node.publish(node.algebra().with_statistics(next, whole));
       }
-      std::vector<Peer> invited = arrived ? clients.after(arrived->sender) : clients.after_change();
-      for (; !invited.empty(); invited = clients.after_the_gone())
-        for (const Peer& client : invited)
-          if (clients.waits(client)) co_await answers_.send(node, client, weights);
+      if (arrived) clients.answered(arrived->sender);
+      while (const std::optional<Peer> next = clients.next()) co_await answers_.send(node, *next, weights);
     }
   }
 
@@ -72,7 +69,7 @@ class FedBuff final : public Scheme {
     const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
     std::vector<double> shares;
     for (std::size_t i = 0; i < changes.size(); ++i) shares.push_back(damping(weights->version - changes[i]->version()) * counts[i] / all);
-    return node.weighted_sum(changes, shares);
+    return node.algebra().weighted_sum(changes, shares);
   }
 
   FederatedRounds rounds_;
@@ -87,44 +84,26 @@ const Register<SchemeEntry> entry(concurrent_entry(
         .summary = "asynchronous federated learning: the server steps on every K changes, old ones damped",
         .reference = "Nguyen et al. 2022",
         .family = Family::federated,
+        .contributions = from_any_workers("buffer", "K"),
         .asynchronous = true,
         .rule = "w ← w - η (1/K) Σ (w_start - w_end)/√(1 + τ)",
         .paragraph =
             "As `fedasync`, but the server collects the changes of K clients and takes one step along their mean, where old changes count "
             "less.",
         .damping = [](const Parameters&, const TrainingPlan&, std::uint64_t staleness) { return damping(staleness); },
-        .traffic = {.text = "2 K d",
-                    .bytes = [](const Parameters& parameters) { return UpdateBytes{2 * static_cast<double>(parameters.count("buffer"))}; }},
         .picture = {{"buffer", "2"}, {"concurrency", "3"}, {"local_steps", "2"}},
         .parameters = FederatedRounds::parameters_without_rounds(
-            {{.name = "buffer",
-              .type = ValueType::count,
-              .fallback = "10",
-              .meaning = "K, changes of an update",
-              .range = Range::between(1, 1e6)},
+            {count_or("buffer", "10", "K, changes of an update", Range::between(1, 1e6)),
              {.name = "server_rate", .fallback = "1", .meaning = "η, step of the server along their mean", .range = Range::above(0)},
              Average::parameter(Average::By::plain),
-             {.name = "concurrency",
-              .type = ValueType::count,
-              .meaning = "clients that train at any time; overrides clients and fraction",
-              .range = Range::at_least(1)},
+             optional_count("concurrency", "clients that train at any time; overrides clients and fraction"),
              Answers::parameter()}),
         .examples = {{{"buffer", "3"}, {"concurrency", "2"}},
                      {{"buffer", "1"}, {"local_steps", "2"}, {"server_rate", "0.5"}},
                      {{"buffer", "2"}}},
         .make = made<FedBuff>,
         .average = FederatedRounds::average,
-        .answers_hold_own = false,
-        .updates_per_epoch =
-            [](const Parameters& parameters, const TrainingPlan& plan) {
-              return FederatedRounds(parameters).updates_per_epoch(plan, parameters.count("buffer"));
-            },
-        .outer_optimizer =
-            [](const Parameters& parameters) {
-              OptimizerChoice server{"sgd", {}};
-              server.parameters.set("learning_rate", parameters.number("server_rate"));
-              return std::optional(server);
-            },
+        .outer_optimizer = [](const Parameters& parameters) { return std::optional(plain_steps(parameters.number("server_rate"))); },
     },
     concurrency_of));
 

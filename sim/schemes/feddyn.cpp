@@ -99,7 +99,6 @@ const Register<SchemeEntry> entry(round_entry({
         "Each client keeps a linear term that moves its own optimum to the common one, and the server keeps their mean. It "
         "counters the drift between clients with different data, and sends no more bytes than `fedavg`. A client that leaves sends "
         "its term; that of one that crashes for good stays in the mean.",
-    .traffic = FederatedRounds::traffic(2),
     .parameters = FederatedRounds::parameters(
         Average::By::plain, {{.name = "alpha", .fallback = "0.01", .meaning = "strength of the regularization", .range = Range::above(0)}}),
     .examples = {{{"fraction", "0.5"}}, {{"alpha", "0.1"}, {"local_steps", "3"}}},

@@ -1,8 +1,11 @@
 #include "sim/schemes/federated.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
+
+#include "sim/training/momentum_at_sync.hpp"
 
 namespace straggler {
 
@@ -19,42 +22,17 @@ Parameter optional_choice(const ChoiceTable<Enumerator>& table, std::string mean
   return {.name = std::string(table.parameter_name()), .type = ValueType::choice, .meaning = std::move(meaning), .choices = table.names()};
 }
 
-std::vector<Parameter> share_parameters() {
+/// `refused`: before the meaning of parameters of rounds.
+std::vector<Parameter> all_parameters(const std::string& refused) {
   return {{.name = "fraction",
            .type = ValueType::fraction,
            .fallback = "1",
            .meaning = "C, the share of the clients that take part in a round",
            .range = Range::above_to(0, 1)},
-          {.name = "clients",
-           .type = ValueType::count,
-           .meaning = "number of clients in a round; overrides fraction",
-           .range = Range::at_least(1)}};
-}
-
-std::vector<Parameter> local_parameters() {
-  return {{.name = "local_epochs",
-           .type = ValueType::count,
-           .fallback = "1",
-           .meaning = "E, passes over its own data that a client makes in a round",
-           .range = Range::at_least(1)},
-          {.name = "local_steps",
-           .type = ValueType::count,
-           .meaning = "batches on which a client trains in a round; overrides local_epochs",
-           .range = Range::at_least(1)}};
-}
-
-std::vector<Parameter> selection_parameters() {
-  return {optional_choice(selection_choice,
-                          "which clients are invited: uniform (default); by_samples: with probability proportional to their samples, and "
-                          "contributions of equal weight; fastest_of: the fastest of d for each place"),
-          {.name = "selection.d",
-           .type = ValueType::count,
-           .meaning = "of fastest_of: clients that are drawn for each place, default 2",
-           .range = Range::between(1, 1e6)}};
-}
-
-std::vector<Parameter> round_parameters(const std::string& refused) {
-  return {{.name = "deadline.time",
+          optional_count("clients", "number of clients in a round; overrides fraction"),
+          count_or("local_epochs", "1", "E, passes over its own data that a client makes in a round"),
+          optional_count("local_steps", "batches on which a client trains in a round; overrides local_epochs"),
+          {.name = "deadline.time",
            .type = ValueType::time,
            .meaning = refused + "time after which a round is closed, even if clients are missing",
            .range = Range::above(0)},
@@ -62,19 +40,11 @@ std::vector<Parameter> round_parameters(const std::string& refused) {
                                                  "deadline at most, and sends its finished steps"),
           {.name = "over_select",
            .meaning = refused + "factor on the number of invited clients; the first to answer count, the work of the others is wasted",
-           .range = Range::between(1, 1e6)}};
-}
-
-void append(std::vector<Parameter>& to, std::vector<Parameter> more) {
-  for (Parameter& parameter : more) to.push_back(std::move(parameter));
-}
-
-std::vector<Parameter> all_parameters(const std::string& refused) {
-  std::vector<Parameter> all = share_parameters();
-  append(all, local_parameters());
-  append(all, round_parameters(refused));
-  append(all, selection_parameters());
-  return all;
+           .range = Range::between(1, 1e6)},
+          optional_choice(selection_choice,
+                          "which clients are invited: uniform (default); by_samples: with probability proportional to their samples, and "
+                          "contributions of equal weight; fastest_of: the fastest of d for each place"),
+          optional_count("selection.d", "of fastest_of: clients that are drawn for each place, default 2", Range::between(1, 1e6))};
 }
 
 }  // namespace
@@ -96,14 +66,14 @@ FederatedRounds::FederatedRounds(const Parameters& parameters)
 std::vector<Parameter> FederatedRounds::parameters(Average::By average, std::vector<Parameter> own) {
   std::vector<Parameter> all = all_parameters("");
   all.push_back(Average::parameter(average));
-  append(all, std::move(own));
+  std::ranges::move(own, std::back_inserter(all));
   all.push_back(on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort}, "close the round without it, wait for it, or end"));
   return all;
 }
 
 std::vector<Parameter> FederatedRounds::parameters_without_rounds(std::vector<Parameter> own) {
   std::vector<Parameter> all = all_parameters("refused here, where there are no rounds: ");
-  append(all, std::move(own));
+  std::ranges::move(own, std::back_inserter(all));
   all.push_back(on_failure({OnFailure::drop, OnFailure::abort}, "another client is invited in its place, or end"));
   return all;
 }
@@ -205,10 +175,17 @@ Task<Weights> FederatedRounds::train_locally(Node& node, Weights weights, const 
   co_return weights;
 }
 
+namespace {
+
 constexpr std::size_t client_bytes = 2'200;  // measured: with the frame of its local training
 
-SchemeEntry round_entry(SchemeEntry entry) {
+}  // namespace
+
+SchemeEntry round_entry(SchemeEntry entry, int vectors) {
+  entry.traffic = MomentumAtSync::traffic(FederatedRounds::traffic(vectors));
   entry.picture = {{"clients", "3"}, {"local_steps", "2"}};
+  // Clients that keep vectors make up for who is drawn.
+  if (!entry.clients_keep_vectors) entry.average = FederatedRounds::average;
   entry.updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) {
     return FederatedRounds(parameters).per_epoch(plan);
   };
@@ -216,24 +193,24 @@ SchemeEntry round_entry(SchemeEntry entry) {
     return std::optional(FederatedRounds(parameters).invited_of(plan.workers));
   };
   entry.selection = FederatedRounds::selection;
-  entry.invites = true;
   entry.worker_bytes = std::max(entry.worker_bytes, client_bytes);
   return entry;
 }
 
 SchemeEntry concurrent_entry(SchemeEntry entry, std::function<std::int64_t(const Parameters&, Rank)> clients) {
-  entry.waits = "nobody";
   entry.make = [make = std::move(entry.make)](const Parameters& parameters) {
     FederatedRounds::refuse_rounds(parameters);
     return make(parameters);
+  };
+  entry.updates_per_epoch = [count = entry.contributions.count](const Parameters& parameters, const TrainingPlan& plan) {
+    const FederatedRounds rounds(parameters);
+    return *rounds.per_epoch(plan) * static_cast<double>(rounds.clients_of(plan.workers)) / *count(parameters, plan);
   };
   entry.invited = [clients = std::move(clients)](const Parameters& parameters, const TrainingPlan& plan) {
     return std::optional(clients(parameters, plan.workers));
   };
   entry.selection = FederatedRounds::selection;
-  entry.invites = true;
   entry.worker_bytes = std::max(entry.worker_bytes, client_bytes);
-  entry.workers_hold = WorkersHold::own_version;  // measured: local steps are computed when they are over
   return entry;
 }
 

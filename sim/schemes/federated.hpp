@@ -31,10 +31,6 @@ class FederatedRounds {
   }
   /// Rounds in an epoch: a client's local epoch is a pass over its own part, or over its share of the pool. None: a deadline decides.
   std::optional<double> per_epoch(const TrainingPlan& plan) const;
-  /// Updates in an epoch of a scheme without rounds, each of that many contributions.
-  double updates_per_epoch(const TrainingPlan& plan, std::int64_t contributions) const {
-    return *per_epoch(plan) * static_cast<double>(clients_of(plan.workers)) / static_cast<double>(contributions);
-  }
   /// Of a round in which this many vectors as long as the weights travel to each client and back, in total. Unknown where some are late.
   static UpdateTraffic traffic(int vectors);
 
@@ -110,8 +106,8 @@ class FederatedRounds {
   Average average_;
 };
 
-/// A scheme of rounds: the entry with the facts that all of these schemes share.
-SchemeEntry round_entry(SchemeEntry entry);
+/// A scheme of rounds: the entry with the facts that all of these schemes share. `vectors`: as for FederatedRounds::traffic.
+SchemeEntry round_entry(SchemeEntry entry, int vectors = 2);
 /// A scheme in which clients train at any time, as many as `clients` says.
 SchemeEntry concurrent_entry(SchemeEntry entry, std::function<std::int64_t(const Parameters&, Rank)> clients);
 

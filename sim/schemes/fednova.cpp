@@ -67,12 +67,10 @@ const Register<SchemeEntry> entry(round_entry({
     .paragraph = "Federated averaging for clients that take unequal numbers of local steps. Each client's change is divided by the "
                  "weight of its steps, which is their number for plain SGD, so that more steps do not mean more influence. The optimizer "
                  "is `sgd`, with or without momentum, and without `nesterov`.",
-    .traffic = FederatedRounds::traffic(2),
     .parameters = FederatedRounds::parameters(
         Average::By::samples, {MomentumAtSync::choice.only({reset}).parameter(reset, "what a round does to the clients' momentum")}),
     .examples = {{{"fraction", "0.5"}}, {{"local_epochs", "2"}}, {{"clients", "2"}, {"local_steps", "3"}}},
     .make = made<FedNova>,
-    .average = FederatedRounds::average,
     .weighs_steps = true,
 }));
 

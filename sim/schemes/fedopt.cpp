@@ -82,11 +82,9 @@ const Register<SchemeEntry> entry(round_entry({
     .paragraph =
         "The server takes the clients' mean change as a gradient and steps along it with an optimizer: Adam, Adagrad, Yogi or momentum. "
         "`beta1` is 0.9 with `adagrad` too. The paper's experiments with FedAdagrad have β1 = 0.",
-    .traffic = FederatedRounds::traffic(2),
     .parameters = parameters(),
     .examples = {{{"server_rate", "0.1"}}, {{"server", "sgd"}, {"server_rate", "1"}}, {{"fraction", "0.5"}, {"local_steps", "3"}}},
     .make = made<FedOpt>,
-    .average = FederatedRounds::average,
     .outer_optimizer = [](const Parameters& parameters) { return std::optional(server_optimizer(parameters)); },
 }));
 

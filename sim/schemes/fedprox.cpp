@@ -48,7 +48,6 @@ const Register<SchemeEntry> entry(round_entry({
     .rule = "fedavg, with local steps along g + μ (y - w)",
     .paragraph = "Federated averaging whose local steps are pulled back towards the weights of the round, so that clients with different "
                  "data drift less.",
-    .traffic = MomentumAtSync::traffic(FederatedRounds::traffic(2)),
     .parameters = FederatedRounds::parameters(Average::By::samples,
                                               {{.name = "mu",
                                                 .fallback = "0.01",
@@ -57,7 +56,6 @@ const Register<SchemeEntry> entry(round_entry({
                                                MomentumAtSync::parameter(MomentumAtSync::Mode::reset)}),
     .examples = {{{"fraction", "0.5"}, {"mu", "0.1"}}, {{"mu", "0"}}, {{"clients", "2"}, {"local_steps", "3"}}},
     .make = made<FedProx>,
-    .average = FederatedRounds::average,
     .plain_sgd_alone = {{{"mu", "0"}, {"momentum_at_sync", "keep"}}},
     .worker_vectors = 1,  // the weights of the round
 }));

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "sim/schemes/client_rounds.hpp"
-#include "sim/schemes/momentum_at_sync.hpp"
+#include "sim/training/momentum_at_sync.hpp"
 
 namespace straggler::schemes::hierarchical {
 namespace {
@@ -125,15 +125,9 @@ class Hierarchical final : public Scheme {
 
 std::vector<Parameter> parameters() {
   std::vector<Parameter> all = {
-      {.name = "edge_rounds",
-       .type = ValueType::count,
-       .fallback = "5",
-       .meaning = "averages over the clients of an aggregator before the server averages the aggregators",
-       .range = Range::at_least(1)},
-      {.name = "aggregators",
-       .type = ValueType::count,
-       .meaning = "number of aggregators, at most one per worker; default: one per rack, or the square root of the number of workers",
-       .range = Range::at_least(1)}};
+      count_or("edge_rounds", "5", "averages over the clients of an aggregator before the server averages the aggregators"),
+      optional_count("aggregators",
+                     "number of aggregators, at most one per worker; default: one per rack, or the square root of the number of workers")};
   const Parameter momentum = MomentumAtSync::parameter(MomentumAtSync::Mode::reset);
   for (Parameter& shared : FederatedRounds::parameters(Average::By::samples, {momentum})) {
     if (shared.name == "fraction") {
@@ -195,7 +189,6 @@ const Register<SchemeEntry> entry({
     .plain_sgd_alone = {{{"edge_rounds", "1"}, {"momentum_at_sync", "keep"}}},
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) { return rounds_per_epoch(parameters, plan); },
     .selection = FederatedRounds::selection,
-    .invites = true,
     .aggregators = aggregators,
     .worker_bytes = 2'200,
 });

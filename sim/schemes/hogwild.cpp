@@ -31,17 +31,12 @@ const Register<SchemeEntry> entry({
         "The workers of one host read and change the same weights in its memory, without locks. A read takes time, so its chunks may be "
         "of different versions. Additions never get lost.",
     .traffic = {.text = "none between hosts", .bytes = UpdateBytes()},
-    .parameters = {{.name = "chunks",
-                    .type = ValueType::count,
-                    .fallback = "16",
-                    .meaning = "equal pieces of the weights; each is read, and added to, at once",
-                    .range = Range::between(1, 1e6)},
+    .parameters = {count_or("chunks", "16", "equal pieces of the weights; each is read, and added to, at once", Range::between(1, 1e6)),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"chunks", "1"}}},
     .make = made<Hogwild>,
     .plain_sgd_alone = {{}, {{"chunks", "1"}}},
     .cell_chunks = [](const Parameters& parameters) { return parameters.count("chunks"); },
-    .real = false,
 });
 
 }  // namespace

@@ -28,18 +28,12 @@ const Register<SchemeEntry> entry({
     .paragraph =
         "The server waits for the gradients of k different workers, however old, and answers these k. It stands between `asgd` (k = 1) "
         "and a round of all workers: there is less staleness than in the former and less waiting than in the latter.",
-    .parameters = {{.name = "k",
-                    .type = ValueType::count,
-                    .required = true,
-                    .meaning = "gradients of an update, each from a different worker; at most the number of workers",
-                    .range = Range::at_least(1)},
+    .parameters = {required_count("k", "gradients of an update, each from a different worker; at most the number of workers"),
                    Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "average the others' gradients, wait if its gradient is needed, or end")},
     .examples = {{{"k", "2"}}, {{"k", "1"}}},
     .make = made<KAsync>,
-    .answers_together = [](const Parameters& parameters) { return parameters.count("k"); },
-    .plain_sgd_alone = {{{"k", "1"}}},
 });
 
 }  // namespace

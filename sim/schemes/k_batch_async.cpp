@@ -30,14 +30,10 @@ const Register<SchemeEntry> entry({
     .rule = "w ← w - lr (1/k) Σ g(w_read), over the first k from any workers",
     .paragraph = "The server averages k gradients from any workers, and answers each as it comes, so nobody waits. A larger k means fewer "
                  "updates, each of less noise and less staleness.",
-    .parameters =
-        {{.name = "k", .type = ValueType::count, .required = true, .meaning = "gradients of an update", .range = Range::between(1, 1e6)},
-         Answers::parameter(),
-         on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
+    .parameters = {required_count("k", "gradients of an update", Range::between(1, 1e6)), Answers::parameter(),
+                   on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"k", "3"}}, {{"k", "1"}}},
     .make = made<KBatchAsync>,
-    .answers_hold_own = false,
-    .plain_sgd_alone = {{{"k", "1"}}},
 });
 
 }  // namespace

@@ -18,30 +18,23 @@ class KBatchSync final : public Scheme {
   std::int64_t k_;
 };
 
-UpdateBytes up_and_to_all(const Parameters& parameters, const TrainingPlan& plan) {
-  return {static_cast<double>(parameters.count("k")) + plan.workers, 1};
-}
-
 const Register<SchemeEntry> entry({
     .name = "k_batch_sync",
     .summary = "synchronous SGD on the first k gradients from any workers: they compute on until they are interrupted",
     .reference = "Dutta et al. 2018",
-    .asynchronous =
-        [](const Parameters& parameters) { return parameters.count("k") > 1; },  // a worker may make two gradients of one update
     .contributions = from_any_workers("k"),
     .rule = "w ← w - lr (1/k) Σ g(w), over the first k from any workers; then all are interrupted",
     .paragraph =
         "As `k_sync`, but a fast worker does not wait for the others: it computes further batches at the same weights until k gradients "
         "have come from any workers.",
     .waits = "nobody: the new weights interrupt all",
-    .traffic = {.text = "(k + p) d, and d per dropped gradient", .bytes = up_and_to_all},
-    .parameters =
-        {{.name = "k", .type = ValueType::count, .required = true, .meaning = "gradients of an update", .range = Range::between(1, 1e6)},
-         on_failure({OnFailure::drop, OnFailure::abort}, "the others compute on without it, or end")},
+    .traffic = up_and_to_all("k"),
+    .parameters = {required_count("k", "gradients of an update", Range::between(1, 1e6)),
+                   on_failure({OnFailure::drop, OnFailure::abort}, "the others compute on without it, or end")},
     .examples = {{{"k", "4"}}, {{"k", "1"}}},
     .make = made<KBatchSync>,
-    .answers_hold_own = false,
     .unanswered = true,
+    .plain_sgd_alone = {},
     .worker_bytes = 1'900,
 });
 

@@ -18,10 +18,6 @@ class KSync final : public Scheme {
   std::int64_t k_;
 };
 
-UpdateBytes up_and_to_all(const Parameters& parameters, const TrainingPlan& plan) {
-  return {static_cast<double>(parameters.count("k")) + plan.workers, 1};
-}
-
 const Register<SchemeEntry> entry({
     .name = "k_sync",
     .summary = "synchronous SGD on the first k gradients of an update: the other workers are interrupted",
@@ -31,18 +27,13 @@ const Register<SchemeEntry> entry({
     .paragraph =
         "An update takes the first k gradients. The new weights interrupt the other workers, whose unfinished batches are thrown away. "
         "So everybody starts the next update in time, and a worker that is always slow never contributes.",
-    .traffic = {.text = "(k + p) d, and d per dropped gradient", .bytes = up_and_to_all},
+    .traffic = up_and_to_all("k"),
     .picture = {{"k", "3"}},
-    .parameters = {{.name = "k",
-                    .type = ValueType::count,
-                    .required = true,
-                    .meaning = "gradients of an update, each from a different worker; at most the number of workers",
-                    .range = Range::at_least(1)},
+    .parameters = {required_count("k", "gradients of an update, each from a different worker; at most the number of workers"),
                    on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "average the others' gradients, wait if its gradient is needed, or end")},
     .examples = {{{"k", "2"}}, {{"k", "1"}}},
     .make = made<KSync>,
-    .plain_sgd_alone = {{{"k", "1"}}},
 });
 
 }  // namespace

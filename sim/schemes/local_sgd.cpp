@@ -1,8 +1,8 @@
 // Local SGD: every worker takes H local steps, then all average their weights.
 //   w_i ← w_i - lr g_i(w_i)  (H times),   w ← (1/p) Σ_i w_i
 // Stich, Local SGD Converges Fast and Communicates Little, 2019; Zinkevich et al. 2010.
-#include "sim/schemes/momentum_at_sync.hpp"
 #include "sim/training/gather.hpp"
+#include "sim/training/momentum_at_sync.hpp"
 
 namespace straggler::schemes::local_sgd {
 namespace {
@@ -58,19 +58,12 @@ const Register<SchemeEntry> entry({
     .paragraph =
         "Workers take H steps of their own between two averages of their weights. That needs one message in H, and a worker that is "
         "slow in one step may catch up in the next. The workers' weights drift apart meanwhile.",
-    .waits = "all for the slowest, every H steps",
-    .traffic = MomentumAtSync::traffic(usual::traffic(exchange_via, {})),
-    .parameters = {{.name = "steps",
-                    .type = ValueType::count,
-                    .required = true,
-                    .meaning = "H, local steps between two averages",
-                    .range = Range::at_least(1)},
+    .parameters = {required_count("steps", "H, local steps between two averages"),
                    via_choice.parameter(Exchange::all_reduce, "how weights are averaged"),
                    MomentumAtSync::parameter(MomentumAtSync::Mode::keep),
                    on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"steps", "3"}}, {{"via", "server"}, {"momentum_at_sync", "average"}}},
     .make = made<LocalSgd>,
-    .average = Average::By::plain,
     .plain_sgd_alone = {{{"steps", "4"}}, {{"steps", "4"}, {"via", "server"}}},
 });
 

@@ -4,8 +4,8 @@
 // of all workers' weights is the next version, which everyone receives. The interrupted mini-batch is redone from its start on
 // the new version; completed ones are kept.
 // The rule and its options: docs/model.md, "Non-blocking SGD".
-#include "sim/schemes/momentum_at_sync.hpp"
 #include "sim/training/gather.hpp"
+#include "sim/training/momentum_at_sync.hpp"
 
 namespace straggler::schemes::nonblocking {
 namespace {
@@ -113,7 +113,7 @@ class Nonblocking final : public Scheme {
         const std::optional<Gradient> gradient = co_await gradient_unless_signalled(node, weights, work.minibatch(), options_.at_boundary);
         if (!gradient) break;
         weights = co_await node.step(weights, *gradient);
-        if (sum) sum = node.add(*sum, *gradient);
+        if (sum) sum = node.algebra().add(*sum, *gradient);
         work.completed();
       }
       if (work.batch_complete()) node.broadcast(SyncSignal(round));
@@ -135,7 +135,7 @@ class Nonblocking final : public Scheme {
       if (options_.gradients) {
         const std::vector<Gradient> sums = co_await gather<Gradient>(node, weights->version);
         // Each worker stepped at the rate of one already.
-        const Gradient average = node.algebra().counted_as(node.weighted_sum(sums, shares_of(sums, options_.average)), 1);
+        const Gradient average = node.algebra().counted_as(node.algebra().weighted_sum(sums, shares_of(sums, options_.average)), 1);
         if (average->samples() > 0)
           weights = co_await node.step(weights, average);
         else
@@ -157,6 +157,7 @@ const Register<SchemeEntry> entry({
     .summary = "non-blocking SGD: the first worker through its batch stops all others, their weights are averaged",
     .reference = "docs/model.md, Non-blocking SGD",
     .family = Family::local,
+    .exchange = Exchange::server,
     .rule = "w ← (1/p) Σ w_i, when the first worker has done its batch",
     .paragraph = "The first worker through its batch stops all others inside theirs, and the weights of all are averaged. A slow worker "
                  "contributes the steps that it has done.",
@@ -168,11 +169,7 @@ const Register<SchemeEntry> entry({
                                           return UpdateBytes{2.0 * plan.workers};
                                         }}),
     .picture = {{"minibatch", "8"}},
-    .parameters = {{.name = "minibatch",
-                    .type = ValueType::count,
-                    .fallback = "32",
-                    .meaning = "samples of one local step; the last one of a batch may be smaller",
-                    .range = Range::at_least(1)},
+    .parameters = {count_or("minibatch", "32", "samples of one local step; the last one of a batch may be smaller"),
                    counters_choice.parameter(Counters::persist, "after a sync, continue with the rest of the batch, or start a whole one"),
                    Average::parameter(Average::By::plain),
                    interrupt_choice.parameter(Interrupt::immediate, "stop inside the current mini-batch, or after it"),

@@ -74,4 +74,17 @@ Process average_first(Node& node, FirstGradients rule, std::optional<Answers> an
   }
 }
 
+UpdateTraffic up_and_to_all(const std::string& parameter) {
+  return {.text = "(" + parameter + " + p) d, and d per dropped gradient",
+          .bytes = [parameter](const Parameters& parameters, const TrainingPlan& plan) {
+            return UpdateBytes{static_cast<double>(parameters.count(parameter)) + plan.workers, 1};
+          }};
+}
+
+OptimizerChoice plain_steps(double rate) {
+  OptimizerChoice steps{"sgd", {}};
+  steps.parameters.set("learning_rate", rate);
+  return steps;
+}
+
 }  // namespace straggler::schemes

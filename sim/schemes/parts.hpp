@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "sim/training/answers.hpp"
 #include "sim/training/gather.hpp"
@@ -24,5 +25,11 @@ struct FirstGradients {
 };
 /// Without `answers` the new weights go to all members at once: they interrupt those that compute. With them late ones are answered, too.
 Process average_first(Node& node, FirstGradients rule, std::optional<Answers> answers);
+
+/// Of a server that does so: as many gradients as that parameter says, and the new weights to all.
+UpdateTraffic up_and_to_all(const std::string& parameter);
+
+/// An outer optimizer that takes plain steps.
+OptimizerChoice plain_steps(double rate);
 
 }  // namespace straggler::schemes

@@ -3,7 +3,7 @@
 // from then on every worker takes H local steps between two averages,
 //   w_i ← w_i - lr g_i(w_i)  (H times),   w ← (1/p) Σ_i w_i.
 // Lin, Stich, Patel, Jaggi, Don't Use Large Mini-Batches, Use Local SGD, ICLR 2020.
-#include "sim/schemes/momentum_at_sync.hpp"
+#include "sim/training/momentum_at_sync.hpp"
 
 namespace straggler::schemes::post_local_sgd {
 namespace {
@@ -44,7 +44,6 @@ const Register<SchemeEntry> entry({
     .summary = "synchronous SGD at first, then local SGD",
     .reference = "Lin et al. 2020",
     .family = Family::local,
-    .exchange = Exchange::all_reduce,
     .rule = "ssgd until start, then local_sgd",
     .paragraph = "Synchronous SGD for the first epochs, while weights change fastest, and local SGD from `start` on, which saves messages.",
     .waits = "all for the slowest, later every H steps",
@@ -57,11 +56,7 @@ const Register<SchemeEntry> entry({
                                           return UpdateBytes{2.0 * (plan.workers - 1)};
                                         }}),
     .picture = {{"steps", "3"}, {"start.epochs", "0.2"}},
-    .parameters = {{.name = "steps",
-                    .type = ValueType::count,
-                    .required = true,
-                    .meaning = "H, local steps between two averages",
-                    .range = Range::at_least(1)},
+    .parameters = {required_count("steps", "H, local steps between two averages"),
                    {.name = "start.epochs",
                     .required = true,
                     .meaning = "passes over the data before the local steps begin",
@@ -70,7 +65,6 @@ const Register<SchemeEntry> entry({
                    on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"steps", "3"}, {"start.epochs", "0.5"}}, {{"start.epochs", "0"}}, {{"momentum_at_sync", "average"}}},
     .make = made<PostLocalSgd>,
-    .average = Average::By::plain,
     .plain_sgd_alone = {{{"steps", "4"}, {"start.epochs", "0.5"}}},
     // More at first: the number of an epoch is not fixed.
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) -> std::optional<double> {

@@ -27,31 +27,16 @@ const Register<SchemeEntry> entry({
     .summary = "synchronous SGD on the first B gradients from any workers: stale ones are dropped, no worker is interrupted",
     .reference = "Tyurin & Richtarik 2023",
     .other_names = {"rennalasgd"},
-    .asynchronous =
-        [](const Parameters& parameters) { return parameters.count("batch") > 1; },  // a worker may make two gradients of one update
-    .contributions = from_any_workers("batch"),
+    .contributions = from_any_workers("batch", "B"),
     .rule = "w ← w - lr (1/b) Σ g(w), over the first b at this version; stale ones are dropped",
     .paragraph =
         "The server collects B gradients at its current weights, from any workers, and drops those that were taken at older ones. No "
         "worker is interrupted or waits, so a slow worker wastes only its own work. Tyurin and Richtárik prove that the right B is "
         "optimal, up to a constant, where each worker's compute time is fixed.",
-    .waits = "nobody",
-    .traffic = {.text = "2 B d, and 2 d per dropped gradient",
-                .bytes =
-                    [](const Parameters& parameters) {
-                      return UpdateBytes{2 * static_cast<double>(parameters.count("batch")), 2};
-                    }},
-    .parameters = {{.name = "batch",
-                    .type = ValueType::count,
-                    .required = true,
-                    .meaning = "B, gradients of an update",
-                    .range = Range::between(1, 1e6)},
-                   Answers::parameter(),
+    .parameters = {required_count("batch", "B, gradients of an update", Range::between(1, 1e6)), Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"batch", "4"}}, {{"batch", "1"}}},
     .make = made<Rennala>,
-    .answers_hold_own = false,
-    .plain_sgd_alone = {{{"batch", "1"}}},
 });
 
 }  // namespace

@@ -39,7 +39,7 @@ class Scaffold final : public Scheme {
       Gradient sum = node.no_gradient(local);  // of g_i(y)
       double steps = 0;                        // K
       const FederatedRounds::Direction direction = [&](const Weights&, const Gradient& gradient) {
-        sum = node.add(sum, gradient);
+        sum = algebra.add(sum, gradient);
         ++steps;
         return algebra.corrected(gradient, {{common, 1}, {own, -1}});
       };
@@ -90,29 +90,30 @@ class Scaffold final : public Scheme {
   double server_rate_;
 };
 
-const Register<SchemeEntry> entry(round_entry({
-    .name = "scaffold",
-    .summary = "federated averaging with control variates for clients with different data: two vectors travel each way",
-    .reference = "Karimireddy et al. 2020",
-    .family = Family::federated,
-    .rule = "y ← y - lr (g_i(y) - c_i + c), w ← w + server_rate (1/S) Σ (y_i - w)",
-    .paragraph =
-        "Each client corrects its local steps by the difference between its own gradients and the mean gradient (control "
-        "variates). That counters the drift between clients with different data. Two vectors travel each way. A client that leaves "
-        "sends its control variate; that of one that crashes for good stays in the mean.",
-    .traffic = FederatedRounds::traffic(4),
-    .parameters = FederatedRounds::parameters(Average::By::plain, {{.name = "server_rate",
-                                                                    .fallback = "1",
-                                                                    .meaning = "step of the server along the clients' mean change",
-                                                                    .range = Range::above(0)}}),
-    .examples = {{{"fraction", "0.5"}},
-                 {{"local_steps", "2"}, {"server_rate", "0.5"}},
-                 {{"deadline.time", "50ms"}, {"deadline.late", "partial"}}},
-    .make = made<Scaffold>,
-    .clients_keep_vectors = true,
-    .worker_vectors = 3,  // c_i, the sum that makes the next one, and its change
-    .worker_bytes = 2'900,
-}));
+const Register<SchemeEntry> entry(round_entry(
+    {
+        .name = "scaffold",
+        .summary = "federated averaging with control variates for clients with different data: two vectors travel each way",
+        .reference = "Karimireddy et al. 2020",
+        .family = Family::federated,
+        .rule = "y ← y - lr (g_i(y) - c_i + c), w ← w + server_rate (1/S) Σ (y_i - w)",
+        .paragraph =
+            "Each client corrects its local steps by the difference between its own gradients and the mean gradient (control "
+            "variates). That counters the drift between clients with different data. Two vectors travel each way. A client that leaves "
+            "sends its control variate; that of one that crashes for good stays in the mean.",
+        .parameters = FederatedRounds::parameters(Average::By::plain, {{.name = "server_rate",
+                                                                        .fallback = "1",
+                                                                        .meaning = "step of the server along the clients' mean change",
+                                                                        .range = Range::above(0)}}),
+        .examples = {{{"fraction", "0.5"}},
+                     {{"local_steps", "2"}, {"server_rate", "0.5"}},
+                     {{"deadline.time", "50ms"}, {"deadline.late", "partial"}}},
+        .make = made<Scaffold>,
+        .clients_keep_vectors = true,
+        .worker_vectors = 3,  // c_i, the sum that makes the next one, and its change
+        .worker_bytes = 2'900,
+    },
+    4));
 
 }  // namespace
 }  // namespace straggler::schemes::scaffold

@@ -25,12 +25,9 @@ const Register<SchemeEntry> entry({
     .rule = "w ← w - lr g(w)",
     .paragraph = "One worker computes a gradient, steps, and starts again. It sends nothing and waits for nobody. It is the reference for "
                  "all other schemes.",
-    .waits = "nobody",
     .batch_is = "one step",
-    .traffic = {.text = "0", .bytes = UpdateBytes()},
     .parameters = {on_failure({OnFailure::wait, OnFailure::abort}, "continue from the latest version when it is back, or end")},
     .make = made<Sequential>,
-    .plain_sgd_alone = {{}},
     .only_workers = 1,
 });
 

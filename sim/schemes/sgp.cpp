@@ -74,7 +74,6 @@ const Register<SchemeEntry> entry({
     .reference = "Assran et al. 2019",
     .other_names = {"stochasticgradientpush", "gradientpush", "pushsum", "pushsumsgd"},
     .family = Family::gossip,
-    .exchange = Exchange::peers,
     .rule = "x_i ← ½ (x_i - lr g_i(x_i/w_i)) + ½ Σ_j (x_j - lr g_j(x_j/w_j)), w_i ← ½ w_i + ½ Σ_j w_j",
     .paragraph =
         "In each step every worker sends half of its sum to one other worker, a different one each time, and keeps the other half. "
@@ -86,12 +85,6 @@ const Register<SchemeEntry> entry({
     .parameters = {on_failure({OnFailure::drop, OnFailure::wait, OnFailure::abort},
                               "the others continue without it, those that need its share wait, or the run ends")},
     .make = made<Sgp>,
-    .versions = Versions::lockstep,
-    .average = Average::By::plain,
-    .plain_sgd_alone = {{}},
-    .not_compressible =
-        "sends weights to changing workers, which hold no common base for a difference; take none, or dpsgd with gamma (CHOCO-SGD)",
-    .worker_bytes = 3'600,
 });
 
 }  // namespace

@@ -2,7 +2,8 @@
 //   w̄ = (1/p) Σ_i w_i,   u ← β u + (w_t - w̄) / lr,   w_{t+1} = w_t - α lr u.
 // lr is the learning rate at w_t. With β = 0 and α = 1 it is local SGD, up to rounding.
 // Wang, Tantia, Ballas, Rabbat, SlowMo: Improving Communication-Efficient Distributed SGD with Slow Momentum, ICLR 2020.
-#include "sim/schemes/momentum_at_sync.hpp"
+#include "sim/schemes/parts.hpp"
+#include "sim/training/momentum_at_sync.hpp"
 
 namespace straggler::schemes::slow_momentum {
 namespace {
@@ -23,7 +24,7 @@ class SlowMomentum final : public Scheme {
     for (;;) {
       Handle slow = find_attached(global->attached(), slow_momentum);
       const Weights start = algebra.without_attached(global);
-      const double rate = node.learning_rate(start);
+      const double rate = node.plan().optimizer->learning_rate(node.epochs_at(start), 1);
       Weights local = start;
       for (std::int64_t h = 0; h < steps_; ++h) {
         const Gradient gradient = co_await node.gradient(local, node.batch_size());
@@ -51,34 +52,21 @@ const Register<SchemeEntry> entry({
     .reference = "Wang et al. 2020",
     .other_names = {"slowmo"},
     .family = Family::local,
-    .exchange = Exchange::all_reduce,
     .contributions = {.batches = "steps"},
     .rule = "u ← β u + (w - w̄)/lr, w ← w - α lr u, after H local steps",
     .paragraph =
         "Local SGD after which all workers take a common step along a momentum of past rounds. It needs no more messages than `local_sgd`.",
-    .waits = "all for the slowest, every H steps",
-    .traffic = MomentumAtSync::traffic(usual::traffic(Exchange::all_reduce, {})),
     .parameters =
-        {{.name = "steps",
-          .type = ValueType::count,
-          .required = true,
-          .meaning = "H, local steps between two averages",
-          .range = Range::at_least(1)},
+        {required_count("steps", "H, local steps between two averages"),
          {.name = "beta", .fallback = "0.7", .meaning = "share of the slow momentum that a round keeps", .range = {0, 1, false, true}},
          {.name = "alpha", .fallback = "1", .meaning = "slow learning rate", .range = Range::above(0)},
          MomentumAtSync::parameter(MomentumAtSync::Mode::keep),
          on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
     .examples = {{{"steps", "3"}}, {{"beta", "0"}}, {{"alpha", "0.5"}, {"momentum_at_sync", "reset"}}},
     .make = made<SlowMomentum>,
-    .average = Average::By::plain,
     .worker_vectors = 1,  // the weights of the round; u is the same for all
     .worker_bytes = 2'300,
-    .outer_optimizer =
-        [](const Parameters&) {
-          OptimizerChoice outer{"sgd", {}};
-          outer.parameters.set("learning_rate", 1.0);
-          return outer;
-        },
+    .outer_optimizer = plain_steps(1),
 });
 
 }  // namespace

@@ -2,6 +2,7 @@
 //   w ← w - lr (1/p) Σ_i g_i(w),
 // exchanged by all-reduce (every worker steps, identically) or by a parameter server (the server steps).
 // Chen et al., Revisiting Distributed Synchronous SGD, 2016; all-reduce: Goyal et al. 2017.
+#include "sim/schemes/vote.hpp"
 #include "sim/training/gather.hpp"
 
 namespace straggler::schemes::ssgd {
@@ -33,11 +34,11 @@ class SsgdByServer final : public Scheme {
     Weights weights = node.initial_weights();
     for (;;) {
       const std::vector<Gradient> gradients = co_await gather<Gradient>(node, weights->version);
-      const Gradient direction = node.votes() ? node.vote(gradients) : node.mean(gradients);
+      const Gradient direction = node.votes() ? node.algebra().vote(gradients) : node.mean(gradients);
       weights = co_await node.step(weights, direction);
       weights = co_await node.publish(weights);
       if (node.votes())
-        node.broadcast(node.leading_to(direction, weights));
+        node.broadcast(leading_to(direction, weights));
       else
         node.broadcast(weights);
     }
@@ -49,7 +50,7 @@ class SsgdByServer final : public Scheme {
     if (!node.votes()) co_return co_await node.receive<Weights>(node.server());
     const Gradient vote = co_await node.receive<Gradient>(node.server());
     const Weights stepped = co_await node.step(weights, vote);
-    co_return node.of_version(stepped, vote);
+    co_return of_version(stepped, vote);
   }
 };
 
@@ -69,8 +70,6 @@ const Register<SchemeEntry> entry({
       if (via_choice.of(parameters) == Exchange::server) return std::make_unique<SsgdByServer>();
       return std::make_unique<SsgdByAllReduce>();
     },
-    .average = Average::By::plain,
-    .plain_sgd_alone = {{}, {{"via", "server"}}},
     .baseline = "synchronous SGD",
 });
 

@@ -73,11 +73,7 @@ const Register<SchemeEntry> entry({
                         return static_cast<std::uint64_t>((plan.workers - 1) * (2 * parameters.count("slack") + 1));
                       }},
     .picture = {{"slack", "1"}},
-    .parameters = {{.name = "slack",
-                    .type = ValueType::count,
-                    .required = true,
-                    .meaning = "s, the number of updates by which a worker may be ahead of the slowest",
-                    .range = Range::at_least(0)},
+    .parameters = {required_count("slack", "s, the number of updates by which a worker may be ahead of the slowest", Range::at_least(0)),
                    scale_choice.parameter(Scale::mean,
                                           "the step on a worker's gradient: lr/p, so that a round makes one mean step, or "
                                           "lr, as in the paper"),

@@ -55,6 +55,15 @@ void Computations::start(ComputeOperation& operation, std::uint64_t call) {
   simulation_.queue().at(there, operation);
 }
 
+namespace {
+
+/// The pass over its data in which the batch lies.
+std::uint64_t epoch_of(const TrainingPlan& plan, const DrawnBatch& batch) {
+  return batch.position / (plan.shared_stream ? plan.train_samples : plan.stream_samples[batch.stream]);
+}
+
+}  // namespace
+
 /// When the batch lies on the device.
 Time Computations::loaded(ComputeOperation& operation) {
   const Rank rank = operation.node().self();
@@ -63,14 +72,14 @@ Time Computations::loaded(ComputeOperation& operation) {
   Loader& loader = loaders_[index_of(rank)];
   if (loader.work == operation.batch().work) return std::max(now(), loader.last_ready);
   loader.work = operation.batch().work;
-  return fetched(own, loader, operation.node().epoch_of(operation.batch()), operation.batch().size);
+  return fetched(own, loader, epoch_of(operation.node().plan(), operation.batch()), operation.batch().size);
 }
 
 bool Computations::load(LoadOperation& operation) {
   const Rank rank = operation.node().self();
   const ComputeClass& own = class_of(rank);
   if (!loads(own)) return true;
-  const Time there = fetched(own, loaders_[index_of(rank)], operation.node().epoch_of(operation.first()), operation.samples());
+  const Time there = fetched(own, loaders_[index_of(rank)], epoch_of(operation.node().plan(), operation.first()), operation.samples());
   if (there == now()) return true;
   times_.set_loading(rank, now(), true);
   simulation_.queue().at(there, operation);

@@ -242,22 +242,4 @@ Weights Node::as_contribution(Weights weights) const {
   return weights;
 }
 
-Gradient Node::leading_to(Gradient vote, const Weights& published) const {
-  vote.edit().more.edit().made.clear();  // they are in the server's version
-  WeightsState& at = vote.edit().at.edit();
-  at.version = published->version;
-  at.progress = published->progress;
-  at.participants = published->participants;
-  return vote;
-}
-
-Weights Node::of_version(Weights stepped, const Gradient& vote) const {
-  WeightsState& weights = stepped.edit();
-  weights.version = vote->version();
-  weights.progress = vote->progress();
-  weights.local_samples = 0;
-  weights.more.reset();
-  return stepped;
-}
-
 }  // namespace straggler

@@ -93,8 +93,6 @@ class Node final : public Participant {
   Pending<CellStepOperation> step_cell(const Gradient& gradient) { return Pending<CellStepOperation>(slot_, *this, gradient); }
   /// A new outer optimizer (SchemeEntry::outer_optimizer). Throws std::logic_error if the entry names none.
   Optimizer outer_optimizer() const;
-  /// Of the run's optimizer, at these weights.
-  double learning_rate(const Weights& weights) const { return plan().optimizer->learning_rate(epochs_at(weights), 1); }
   /// The operation begins now and stays in flight until it is awaited later. Receives: only from a given rank.
   template <class T>
   Pending<T> begin(Pending<T> operation) {
@@ -129,19 +127,9 @@ class Node final : public Participant {
   Weights blend(const Weights& mine, const std::vector<Weights>& parts, const std::vector<double>& shares) {
     return algebra().blend(mine, parts, shares);
   }
-  Gradient weighted_sum(const std::vector<Gradient>& parts, const std::vector<double>& shares) {
-    return algebra().weighted_sum(parts, shares);
-  }
-  Gradient add(const Gradient& sum, const Gradient& next) { return algebra().add(sum, next); }
-  /// A server may answer with a vote over the workers' messages, as small as one of them; the workers then step by themselves. Not where
-  /// workers fail, leave or join: they would not hold the server's weights and its optimizer's state.
+  /// A server may answer with a vote over the workers' messages (Algebra::vote), as small as one of them; the workers then step by
+  /// themselves. Not where workers fail, leave or join: they would not hold the server's weights and its optimizer's state.
   bool votes() const { return plan().compression && plan().compression->vote && !members_change(); }
-  /// A vote over gradients taken at the same weights. Workers get the version that the step leads to: `published`.
-  Gradient vote(const std::vector<Gradient>& parts) const { return algebra().vote(parts); }
-  /// A vote as its server sends it after it has published this version.
-  Gradient leading_to(Gradient vote, const Weights& published) const;
-  /// This worker's weights after the step of such a vote have the server's version.
-  Weights of_version(Weights stepped, const Gradient& vote) const;
   /// Drops a contribution: it goes into no version, and the time spent on it is wasted.
   template <class T>
   void discard(const T& contribution) {

@@ -34,10 +34,6 @@ class Participant {
   OperationSlot& slot() { return slot_; }
   /// Passes over the training set, as schedules count them, at these weights.
   double epochs_at(const Weights& weights) const;
-  /// The pass over its data in which the batch lies.
-  std::uint64_t epoch_of(const DrawnBatch& batch) const {
-    return batch.position / (plan().shared_stream ? plan().train_samples : plan().stream_samples[batch.stream]);
-  }
   /// This node's own, of the run's optimizer.
   Optimizer& optimizer() {
     if (!optimizer_) optimizer_ = std::make_unique<Optimizer>(*plan().optimizer);

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/training/momentum_at_sync.hpp"
 #include "sim/training/plan.hpp"
 
 namespace straggler {
@@ -14,6 +15,18 @@ Process Scheme::aggregator(Node&) const { return Process(); }
 
 Parameter on_failure(std::initializer_list<OnFailure> choices, const std::string& meaning) {
   return failure_choice.only(choices).parameter(*choices.begin(), "when a worker crashes: " + meaning);
+}
+
+Parameter required_count(const std::string& name, const std::string& meaning, const Range& range) {
+  return {.name = name, .type = ValueType::count, .required = true, .meaning = meaning, .range = range};
+}
+
+Parameter count_or(const std::string& name, const std::string& fallback, const std::string& meaning, const Range& range) {
+  return {.name = name, .type = ValueType::count, .fallback = fallback, .meaning = meaning, .range = range};
+}
+
+Parameter optional_count(const std::string& name, const std::string& meaning, const Range& range) {
+  return {.name = name, .type = ValueType::count, .meaning = meaning, .range = range};
 }
 
 std::string_view name_of(Exchange exchange) {
@@ -29,28 +42,54 @@ StalenessBound unbounded_staleness() { return {.text = "none", .most = std::null
 
 UpdateContributions one_contribution() { return {.text = "1", .count = 1}; }
 
-UpdateContributions from_any_workers(const std::string& parameter) {
-  return {.text = parameter, .count = [parameter](const Parameters& given) { return static_cast<double>(given.count(parameter)); }};
+UpdateContributions from_any_workers(const std::string& parameter, const std::string& symbol) {
+  return {.text = symbol.empty() ? parameter : symbol,
+          .count = [parameter](const Parameters& given) { return static_cast<double>(given.count(parameter)); },
+          .any = parameter};
 }
 
 UpdateContributions from_different_workers(const std::string& parameter) {
   UpdateContributions contributions = from_any_workers(parameter);
-  contributions.distinct = parameter;
+  contributions.distinct = std::exchange(contributions.any, {});
   return contributions;
 }
 
 namespace usual {
 
+namespace {
+
+bool always(const Fact<bool>& fact) {
+  const bool* const value = fact.constant();
+  return value && *value;
+}
+
+}  // namespace
+
+Exchange exchange(Family family) {
+  if (family == Family::gossip) return Exchange::peers;
+  return family == Family::local ? Exchange::all_reduce : Exchange::server;
+}
+
 UpdateContributions contributions(Family family) { return family == Family::asynchronous ? one_contribution() : UpdateContributions(); }
 
-std::string waits(Family family, const UpdateContributions& contributions) {
+/// A worker may make two contributions of one version to an update from any workers.
+Fact<bool> asynchronous(Family family, const UpdateContributions& contributions) {
+  if (family == Family::asynchronous || (family != Family::synchronous && contributions.text == "1")) return true;
+  if (contributions.any.empty()) return false;
+  return [parameter = contributions.any](const Parameters& parameters) { return parameters.count(parameter) > 1; };
+}
+
+std::string waits(Family family, const Fact<Exchange>& exchange, const Fact<bool>& asynchronous, const UpdateContributions& contributions) {
   if (!contributions.distinct.empty()) return "the first " + contributions.text + " for the " + contributions.text + "-th";
+  const Exchange* const by = exchange.constant();
+  if (always(asynchronous) || !contributions.any.empty() || (by && *by == Exchange::none)) return "nobody";
   switch (family) {
     case Family::synchronous:
       return "all for the slowest";
+    case Family::local:
+      return "all for the slowest, every H steps";
     case Family::asynchronous:
       return "nobody";
-    case Family::local:
     case Family::gossip:
       return {};
     case Family::federated:
@@ -66,25 +105,56 @@ std::string batch_is(Family family, const UpdateContributions& contributions) {
   return contributions.text == "p" ? "one worker's part of one step" : "one gradient";
 }
 
-StalenessBound staleness(const Fact<bool>& asynchronous) {
-  const bool* const always = asynchronous.constant();
-  return always && *always ? unbounded_staleness() : StalenessBound();
-}
+StalenessBound staleness(const Fact<bool>& asynchronous) { return always(asynchronous) ? unbounded_staleness() : StalenessBound(); }
 
-UpdateTraffic traffic(const Fact<Exchange>& exchange, const UpdateContributions& contributions) {
-  const std::string by_server = contributions.text == "1" ? "2 d" : "2 " + contributions.text + " d", by_ring = "2 (p - 1) d";
+UpdateTraffic traffic(Family family, const Fact<Exchange>& exchange, const UpdateContributions& contributions) {
+  std::string by_server = contributions.text == "1" ? "2 d" : "2 " + contributions.text + " d";
+  const std::string by_ring = "2 (p - 1) d";
+  const bool drops = family == Family::synchronous && contributions.text != "p";  // late ones are dropped and answered
+  if (drops) by_server += ", and 2 d per dropped gradient";
   UpdateTraffic traffic;
-  if (const Exchange* const always = exchange.constant())
-    traffic.text = *always == Exchange::server ? by_server : *always == Exchange::all_reduce ? by_ring : "";
+  if (const Exchange* const by = exchange.constant())
+    traffic.text = *by == Exchange::server ? by_server : *by == Exchange::all_reduce ? by_ring : *by == Exchange::none ? "0" : "";
   else
     traffic.text = by_ring + " in a ring, " + by_server + " by a server";
-  traffic.bytes = [exchange, count = contributions.count](const Parameters& parameters, const TrainingPlan& plan) {
+  traffic.bytes = [exchange, drops, count = contributions.count](const Parameters& parameters, const TrainingPlan& plan) {
     std::optional<double> messages;
     if (exchange(parameters) == Exchange::server) messages = count(parameters, plan);
     if (exchange(parameters) == Exchange::all_reduce) messages = plan.workers - 1;
-    return messages ? std::optional<UpdateBytes>({2 * *messages, 0}) : std::nullopt;
+    if (exchange(parameters) == Exchange::none) messages = 0;
+    return messages ? std::optional<UpdateBytes>({2 * *messages * MomentumAtSync::vectors(parameters), drops ? 2.0 : 0.0}) : std::nullopt;
   };
   return traffic;
+}
+
+Versions versions(Family family, const Fact<bool>& asynchronous) {
+  if (family != Family::gossip) return Versions::shared;
+  return always(asynchronous) ? Versions::free_running : Versions::lockstep;
+}
+
+/// Without the parameter: plain, in means over all workers.
+Fact<std::optional<Average::By>> average(const Fact<Exchange>& exchange, const Fact<Versions>& versions) {
+  const Exchange* const by = exchange.constant();
+  const Versions* const of = versions.constant();
+  const bool over_all = !by || *by == Exchange::all_reduce || (of && *of == Versions::lockstep);
+  return [over_all](const Parameters& parameters) {
+    const std::optional<Average::By> declared = Average::declared(parameters);
+    return declared || !over_all ? declared : Average::By::plain;
+  };
+}
+
+PlanFact<std::int64_t> answers_together(const UpdateContributions& contributions) {
+  if (contributions.distinct.empty()) return 1;
+  return [parameter = contributions.distinct](const Parameters& parameters) { return parameters.count(parameter); };
+}
+
+std::vector<ParameterTexts> plain_sgd_alone(Family family, const Fact<Exchange>& exchange, const UpdateContributions& contributions) {
+  if (family == Family::local || family == Family::federated || !contributions.batches.empty()) return {};
+  ParameterTexts one;
+  for (const std::string& parameter : {contributions.distinct, contributions.any})
+    if (!parameter.empty()) one[parameter] = "1";
+  if (exchange.constant()) return {one};
+  return {one, {{"via", "server"}}};
 }
 
 PlanFact<std::optional<double>> updates_per_epoch(const UpdateContributions& contributions) {
@@ -111,9 +181,22 @@ Fact<bool> sends_gradients(Family family, const Fact<Exchange>& exchange) {
   return [of_gradients, exchange](const Parameters& parameters) { return of_gradients && exchange(parameters) != Exchange::none; };
 }
 
-WorkersHold workers_hold(Family family) {
+std::string not_compressible(Family family, const ParameterTexts& with_compression) {
+  if (family != Family::gossip || !with_compression.empty()) return {};
+  return "sends weights to changing workers, which hold no common base for a difference; take none, or dpsgd with gamma (CHOCO-SGD)";
+}
+
+/// Of an asynchronous scheme the local steps of a round are computed when they are over, and the optimizer's state with them.
+WorkersHold workers_hold(Family family, const Fact<bool>& asynchronous, const UpdateContributions& contributions) {
   if (family == Family::synchronous) return WorkersHold::same_version;
-  return family == Family::asynchronous ? WorkersHold::own_version : WorkersHold::own_weights;
+  if (family == Family::local || !contributions.batches.empty()) return WorkersHold::own_weights;
+  return family == Family::asynchronous || always(asynchronous) ? WorkersHold::own_version : WorkersHold::own_weights;
+}
+
+std::size_t worker_bytes(const Fact<Versions>& versions) {
+  const Versions* const of = versions.constant();
+  if (!of || *of == Versions::shared) return 1'600;
+  return *of == Versions::lockstep ? 3'600 : 2'300;
 }
 
 }  // namespace usual

@@ -46,6 +46,12 @@ inline constexpr ChoiceTable<OnFailure> failure_choice("on_failure",
 /// The parameter of a scheme that supports these.
 Parameter on_failure(std::initializer_list<OnFailure> choices, const std::string& meaning);
 
+/// Whole numbers: one that a scenario states; one with a default; and one that may be absent.
+Parameter required_count(const std::string& name, const std::string& meaning, const Range& range = Range::at_least(1));
+Parameter count_or(const std::string& name, const std::string& fallback, const std::string& meaning,
+                   const Range& range = Range::at_least(1));
+Parameter optional_count(const std::string& name, const std::string& meaning, const Range& range = Range::at_least(1));
+
 /// How the workers of a scheme exchange their results.
 enum class Exchange {
   none,        // no messages: one worker alone, or workers that share their host's memory
@@ -90,13 +96,14 @@ struct UpdateContributions {
   /// None: it is not fixed.
   PlanFact<std::optional<double>> count = of_all_workers;
   std::string distinct = {};  // the parameter that states it, where each contribution is of a different worker
-  std::string batches = {};   // the parameter that states the batches in a contribution; empty: one
+  std::string any = {};       // the parameter that states it, where one worker may make several
+  std::string batches = {};   // the parameter that states the local steps in a contribution; empty: one batch
 
   static std::optional<double> of_all_workers(const Parameters&, const TrainingPlan& plan);
 };
 UpdateContributions one_contribution();
-/// As many as that parameter says: from any workers, or each from a different one.
-UpdateContributions from_any_workers(const std::string& parameter);
+/// As many as that parameter says: from any workers, or each from a different one. `symbol`: its name in formulas, if that is another.
+UpdateContributions from_any_workers(const std::string& parameter, const std::string& symbol = {});
 UpdateContributions from_different_workers(const std::string& parameter);
 
 /// Bounds the staleness τ of every contribution to an update while no worker fails: updates published between reading the weights and the
@@ -121,18 +128,27 @@ struct UpdateTraffic {
   PlanFact<std::optional<UpdateBytes>> bytes = std::nullopt;
 };
 
-/// What a scheme does unless its entry says otherwise, by its family, its exchange and its contributions.
+/// What a scheme does unless its entry says otherwise. A fact follows from facts before it.
 namespace usual {
+Exchange exchange(Family family);
 UpdateContributions contributions(Family family);
-std::string waits(Family family, const UpdateContributions& contributions);
+Fact<bool> asynchronous(Family family, const UpdateContributions& contributions);
+std::string waits(Family family, const Fact<Exchange>& exchange, const Fact<bool>& asynchronous, const UpdateContributions& contributions);
 std::string batch_is(Family family, const UpdateContributions& contributions);
 StalenessBound staleness(const Fact<bool>& asynchronous);
-/// Each contribution goes to the server, which answers it; or one all-reduce. Of messages between workers the entry says it.
-UpdateTraffic traffic(const Fact<Exchange>& exchange, const UpdateContributions& contributions);
+/// Each contribution goes to the server, which answers it; or one all-reduce. Of messages between workers the entry says it. Averaged
+/// momentum travels with the weights.
+UpdateTraffic traffic(Family family, const Fact<Exchange>& exchange, const UpdateContributions& contributions);
+Versions versions(Family family, const Fact<bool>& asynchronous);
+Fact<std::optional<Average::By>> average(const Fact<Exchange>& exchange, const Fact<Versions>& versions);
+PlanFact<std::int64_t> answers_together(const UpdateContributions& contributions);
+std::vector<ParameterTexts> plain_sgd_alone(Family family, const Fact<Exchange>& exchange, const UpdateContributions& contributions);
 PlanFact<std::optional<double>> updates_per_epoch(const UpdateContributions& contributions);
 PlanFact<std::string> unfit(const UpdateContributions& contributions);
 Fact<bool> sends_gradients(Family family, const Fact<Exchange>& exchange);
-WorkersHold workers_hold(Family family);
+std::string not_compressible(Family family, const ParameterTexts& with_compression);
+WorkersHold workers_hold(Family family, const Fact<bool>& asynchronous, const UpdateContributions& contributions);
+std::size_t worker_bytes(const Fact<Versions>& versions);
 }  // namespace usual
 
 /// SchemeEntry::make of a class that is made of the parameters.
@@ -144,26 +160,26 @@ std::unique_ptr<Scheme> made(const Parameters& parameters) {
     return std::make_unique<S>();
 }
 
-/// The rest of the program knows a scheme by this entry. Facts that are left out follow from `family`, `exchange`, `asynchronous` and
-/// `contributions` as the braces state them that make the entry; those that are assigned later change no other.
+/// The rest of the program knows a scheme by this entry. Facts that are left out follow from `family`, `exchange`, `contributions`
+/// and the facts before them as the braces state them that make the entry; those that are assigned later change no other.
 struct SchemeEntry {
   std::string name, summary, reference;
   /// Names of it in other programs and papers, in lower case and without separators, for "did you mean".
   std::vector<std::string> other_names = {};
   Family family = Family::synchronous;
-  Fact<Exchange> exchange = Exchange::server;
-  /// False: every contribution to an update was computed from the version before it, and no worker contributes twice to one update.
-  Fact<bool> asynchronous = family == Family::asynchronous;
+  Fact<Exchange> exchange = usual::exchange(family);
   UpdateContributions contributions = usual::contributions(family);
-  std::string rule = {};                                          // the formula, in one line
-  std::string paragraph = {};                                     // strengths and costs, in a few sentences
-  std::string waits = usual::waits(family, contributions);        // who waits for whom
-  std::string batch_is = usual::batch_is(family, contributions);  // what one batch of a worker is to the scheme
+  /// False: every contribution to an update was computed from the version before it, and no worker contributes twice to one update.
+  Fact<bool> asynchronous = usual::asynchronous(family, contributions);
+  std::string rule = {};                                                            // the formula, in one line
+  std::string paragraph = {};                                                       // strengths and costs, in a few sentences
+  std::string waits = usual::waits(family, exchange, asynchronous, contributions);  // who waits for whom
+  std::string batch_is = usual::batch_is(family, contributions);                    // what one batch of a worker is to the scheme
   StalenessBound staleness = usual::staleness(asynchronous);
   /// s(τ): what a contribution of that staleness counts, where a fresh one counts 1.
   std::function<double(const Parameters&, const TrainingPlan&, std::uint64_t)> damping = [](const Parameters&, const TrainingPlan&,
                                                                                             std::uint64_t) { return 1.0; };
-  UpdateTraffic traffic = usual::traffic(exchange, contributions);
+  UpdateTraffic traffic = usual::traffic(family, exchange, contributions);
   /// Parameters of the picture in docs/schemes.md (four workers, scenarios/examples/four_workers.yaml); the others are as in variant_of().
   ParameterTexts picture = {};
   DeclaredParameters parameters = {};
@@ -174,18 +190,18 @@ struct SchemeEntry {
   /// Its workers all-reduce or all-gather in addition to `exchange`: beside a server, or among their messages.
   Fact<bool> reduces = false;
   /// Whose weights the versions are. The scheme's code is the same in each case: every worker publishes each of its updates.
-  Fact<Versions> versions = Versions::shared;
+  Fact<Versions> versions = usual::versions(family, asynchronous);
   /// What workers count in the means that make its versions. None: a version is no mean over workers, or the fastest decide who is in it.
-  Fact<std::optional<Average::By>> average = Average::declared;
+  Fact<std::optional<Average::By>> average = usual::average(exchange, versions);
   /// True: a worker's next weights include its last contribution, since an update comes between. False: it may continue before that.
-  bool answers_hold_own = true;
+  bool answers_hold_own = contributions.any.empty();
   /// With `answers: in_turn`: the most answers that its server lets leave side by side (sim/training/answers.hpp).
-  PlanFact<std::int64_t> answers_together = 1;
+  PlanFact<std::int64_t> answers_together = usual::answers_together(contributions);
   /// True: workers send one message after the other without waiting for an answer. So messages pile up before a server that handles fewer
   /// than they send.
   bool unanswered = false;
   /// Sets of parameters (as in `examples`) under which one worker equals plain SGD, bit for bit, if it takes its batch in one piece.
-  std::vector<ParameterTexts> plain_sgd_alone = {};
+  std::vector<ParameterTexts> plain_sgd_alone = usual::plain_sgd_alone(family, exchange, contributions);
   /// Published updates in one pass over the data, if that number is fixed, from the plan's drawing rule.
   PlanFact<std::optional<double>> updates_per_epoch = usual::updates_per_epoch(contributions);
   /// Size of the pieces in which a worker takes its batch (TrainingPlan::minibatch); none: whole.
@@ -202,25 +218,25 @@ struct SchemeEntry {
   /// Parameters that it requires with training.compression and refuses without, each with a value to try.
   ParameterTexts with_compression = {};
   /// The reason why its messages cannot be compressed, and the remedy; empty: they can, if there are any.
-  std::string not_compressible = {};
+  std::string not_compressible = usual::not_compressible(family, with_compression);
   /// The number of the plan's workers that a server invites to a round. The others act only when a message reaches them. The seed decides
   /// which ones are invited to the first round (Node::first_clients). None: every worker acts from the beginning.
   PlanFact<std::optional<std::int64_t>> invited = std::nullopt;
   /// How its server draws the invited clients.
   Fact<ClientSelection> selection = ClientSelection();
   /// Its workers are clients that act when invited, so they may come and go (cluster.workers[i].availability).
-  bool invites = false;
+  bool invites = family == Family::federated;
   /// Its clients keep vectors (Node::kept) whose mean the server holds: it learns the vector of one that leaves (WeightsState::kept).
   bool clients_keep_vectors = false;
   /// Aggregators in addition to the server, each for a group of consecutive workers (Node::group): at least 1, at most one per worker. They
   /// are placed by the racks of the topology if there are as many (the plan has that number). None: the scheme has no such role.
   std::function<Rank(const Parameters&, const TrainingPlan&)> aggregators = {};
-  bool real = true;          // can run on MPI ranks
   bool one_process = false;  // worker 0's process drives all workers: it loads for them (Node::load), and none may join or leave
-  WorkersHold workers_hold = usual::workers_hold(family);
-  std::size_t worker_vectors = 0;    // further vectors of the length of the weights that a worker holds
-  std::size_t idle_bytes = 300;      // measured: this program's memory per worker that was not invited yet
-  std::size_t worker_bytes = 1'600;  // measured: this program's memory per worker without math: node, frame, links, accounts, messages
+  bool real = !one_process && cell_chunks.constant() && !*cell_chunks.constant();  // can run on MPI ranks
+  WorkersHold workers_hold = usual::workers_hold(family, asynchronous, contributions);
+  std::size_t worker_vectors = 0;  // further vectors of the length of the weights that a worker holds
+  /// Measured: this program's memory per worker without math: node, frame, links, accounts, messages.
+  std::size_t worker_bytes = usual::worker_bytes(versions);
   /// Its server divides by the weight of local steps: only optimizers that know it will do (UpdateRule::weight_of_steps).
   bool weighs_steps = false;
   /// A second optimizer, which steps along the workers' common result: its kind and parameters, as in `training.optimizer`.

@@ -100,7 +100,6 @@ const Register<SchemeEntry> constant_additions({
     .parameters = {on_failure({OnFailure::drop}, "nobody waits for anybody")},
     .make = made<ConstantAdditions>,
     .cell_chunks = 7,
-    .real = false,
 });
 
 /// `workers` of one host, on which a read takes 30 ms and 1 ms, an addition 60 ms and 1 ms.

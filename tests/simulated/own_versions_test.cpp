@@ -33,13 +33,9 @@ const Register<SchemeEntry> apart({
     .summary = "every worker alone, for this test",
     .reference = "none",
     .family = Family::gossip,
-    .exchange = Exchange::peers,
-    .asynchronous = true,
     .contributions = one_contribution(),
     .parameters = {on_failure({OnFailure::drop, OnFailure::abort}, "nobody waits for anybody")},
     .make = made<Apart>,
-    .versions = Versions::free_running,
-    .plain_sgd_alone = {{}},
     .real = false,
 });
 

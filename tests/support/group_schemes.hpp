@@ -60,7 +60,7 @@ class TwoLevels final : public Scheme {
           node.post(arrived->sender, weights);
         }
       }
-      std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.sender.rank < b.sender.rank; });
+      sort_by_rank(parts);
       weights = co_await node.publish(node.mean(payloads(parts)));
       for (const From<Weights>& part : parts) node.post(part.sender, weights);
     }
@@ -90,6 +90,7 @@ inline const Register<SchemeEntry> two_levels({
     .summary = "for this test",
     .reference = "none",
     .family = Family::local,
+    .exchange = Exchange::server,
     .asynchronous = true,  // under faults a worker may contribute to an older version
     .parameters = {group_size("2"), on_failure({OnFailure::drop, OnFailure::abort}, "groups go on without it, or end")},
     .make = [](const Parameters& parameters) { return std::make_unique<TwoLevels>(static_cast<Rank>(parameters.count("size"))); },

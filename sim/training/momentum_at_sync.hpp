@@ -16,12 +16,16 @@ class MomentumAtSync {
   static Parameter parameter(Mode fallback) {
     return choice.parameter(fallback, "what a synchronization does to the workers' optimizer state");
   }
-  /// Of a scheme whose messages of weights are these: averaged momentum travels with them.
+  /// The vectors of a message of weights: averaged momentum travels with them.
+  static double vectors(const Parameters& parameters) {
+    return parameters.has(choice.parameter_name()) && MomentumAtSync(parameters).averages() ? 2 : 1;
+  }
+  /// Of a scheme whose messages of weights are these.
   static UpdateTraffic traffic(const UpdateTraffic& of_weights) {
     return {.text = of_weights.text, .bytes = [of_weights](const Parameters& parameters, const TrainingPlan& plan) {
               std::optional<UpdateBytes> bytes = of_weights.bytes(parameters, plan);
-              if (bytes && MomentumAtSync(parameters).averages()) bytes = UpdateBytes{2 * bytes->update, 2 * bytes->dropped};
-              return bytes;
+              const double all = vectors(parameters);
+              return bytes ? std::optional<UpdateBytes>({all * bytes->update, all * bytes->dropped}) : bytes;
             }};
   }
   bool averages() const { return mode_ == Mode::average; }
