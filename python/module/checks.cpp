@@ -64,8 +64,8 @@ py::dict explain_run(const py::dict& given, const py::dict& how, const py::objec
   py::dict files, out;
   files["explain.csv"] = explain_csv(explained);
   files["elasticities.csv"] = elasticities_csv(explained);
-  files["slowdowns.csv"] = slowdowns_csv(explained.slowdowns);
-  files["step_slowdowns.csv"] = step_slowdowns_csv(explained.slowdowns);
+  files["slowdowns.csv"] = slowdowns_csv(*explained.slowdowns);
+  files["step_slowdowns.csv"] = step_slowdowns_csv(*explained.slowdowns);
   files["explain.json"] = explain_json(explained, how["out"].is_none() ? std::string() : how["out"].cast<std::string>());
   files["report.html"] = explain_page(explained);
   out["files"] = files;

@@ -14,6 +14,7 @@
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/replaced.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "scenarios/results/verdict.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -176,8 +177,8 @@ py::dict compare_folders(const std::vector<std::string>& folders, const std::vec
   {
     const Released released;
     const Comparison comparison = comparison_of(folders, labels);
-    text = comparison_table(comparison) + "\n" + comparison.verdict + "\n";
-    for (const std::string& note : comparison.notes) text += "note: " + note + "\n";
+    text = comparison_table(comparison) + "\n" + plain(verdict(comparison)) + "\n";
+    for (const Said& note : comparison_notes(comparison)) text += "note: " + plain(note) + "\n";
     json = comparison_json(comparison, {});
   }
   py::dict out;

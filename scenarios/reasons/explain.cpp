@@ -74,20 +74,6 @@ class Runner {
   EvaluationFile own_store_{":memory:"};
 };
 
-std::string counted(std::uint64_t count, const char* what) {
-  return fmt::format("{} {}{}", readable_count(count), what, count == 1 ? "" : "s");
-}
-
-/// The bounds without the target: "20 epochs or 400 updates, whichever comes first".
-std::string bounds_text(const StopSpec& stop) {
-  std::vector<std::string> bounds;
-  if (stop.epochs) bounds.push_back(fmt::format("{} epoch{}", format_number(*stop.epochs), *stop.epochs == 1 ? "" : "s"));
-  if (stop.updates) bounds.push_back(counted(static_cast<std::uint64_t>(*stop.updates), "update"));
-  std::string text;
-  for (const std::string& bound : bounds) text += (text.empty() ? "" : " or ") + bound;
-  return bounds.size() > 1 ? text + ", whichever comes first" : text;
-}
-
 /// Failed for a reason that stands in one line.
 std::string first_line_of(const std::exception& error) {
   if (const auto* errors = dynamic_cast<const ScenarioErrors*>(&error); errors && !errors->problems.empty())
@@ -111,20 +97,19 @@ class Work {
     if (target && !by_target_) stop.on_target = StopSpec::OnTarget::go_on;
     const bool timed_out = stop.simulated_time && record.end >= Time::from_seconds(*stop.simulated_time);
     const bool ended_early = !is_finished(record.outcome);
-    if (by_target_)
-      sentence_ = fmt::format("Each row takes the time to a test accuracy of {}.", format_number(*target));
-    else if (timed_out || ended_early)
-      sentence_ = fmt::format("Each row makes the {} that the run made until {}.", counted(record.updates, "update"),
-                              timed_out ? "its simulated time was over" : fmt::format("it ended ({})", name_of(record.outcome)));
-    else
-      sentence_ = fmt::format("Each row does the same work: {}.", bounds_text(stop));
-    if (target && timing_only_)
-      sentence_ += fmt::format(" Timing alone has no accuracies: the target of {} is left out.", format_number(*target));
-    else if (target && !by_target_ && record.outcome != Outcome::target_reached && !time_to_target(record))
-      sentence_ += fmt::format(" The run does not reach its target of {}.", format_number(*target));
+    shared_.target = target;
+    shared_.made = timed_out || ended_early;
+    if (shared_.made) {
+      shared_.updates = record.updates;
+      if (!timed_out) shared_.ended = record.outcome;
+    } else {
+      shared_.epochs = stop.epochs;
+      if (stop.updates) shared_.updates = static_cast<std::uint64_t>(*stop.updates);
+    }
+    shared_.missed = target && !timing_only_ && record.outcome != Outcome::target_reached && !time_to_target(record);
     if (by_target_) {
       bound_by(target_slack * record.updates);
-    } else if (timed_out || ended_early) {
+    } else if (shared_.made) {
       if (scenario_.training.schedule.kind.name == "constant") stop.epochs.reset();  // other schedules end with the epochs
       stop.updates.reset();
       bound_by(record.updates);
@@ -141,7 +126,7 @@ class Work {
     return setting;
   }
   bool by_target() const { return by_target_; }
-  const std::string& sentence() const { return sentence_; }
+  const SharedWork& shared() const { return shared_; }
 
  private:
   /// A row may take this many times the run's updates to reach a target.
@@ -156,7 +141,7 @@ class Work {
 
   Scenario scenario_;
   bool timing_only_, by_target_ = false;
-  std::string sentence_;
+  SharedWork shared_;
 };
 
 /// The compared figure: seconds to the target, or of the run.
@@ -184,14 +169,14 @@ void judge(ChangeRow& row, const Figures& own) {
 /// If the scenario cannot run with even workers, the reason is added.
 void add_slowdowns(Explained& out, const Scenario& scenario, const Blueprint& blueprint, const ExplainOptions& options, Runner& runner) {
   const EachOf each = [&](std::size_t count, const std::function<void(std::size_t)>& work) { runner.each(count, true, work); };
+  Slowdowns& found = out.slowdowns.emplace();
   try {
-    out.slowdowns = slowdowns(scenario, blueprint, each, options.interrupted);
+    found = slowdowns(scenario, blueprint, each, options.interrupted);
   } catch (const ScenarioErrors& errors) {
-    out.slowdowns.note = first_line_of(errors);
+    found.note = first_line_of(errors);
   } catch (const RunFailed& failed) {
-    out.slowdowns.note = first_line_of(failed);
+    found.note = first_line_of(failed);
   }
-  out.slowdown_words = slowdown_words(out.slowdowns);
 }
 
 /// Without a cause that changes only when messages and gradients arrive, another model was learned.
@@ -210,13 +195,19 @@ std::string cut_short(const RunRecord& record, const RunRecord& own) {
   if (is_finished(record.outcome)) return {};
   if (record.outcome != Outcome::diverged) return fmt::format("ends early ({})", name_of(record.outcome));
   if (own.outcome == Outcome::diverged && record.updates >= own.updates) return {};
-  return fmt::format("diverges after {}", counted(record.updates, "update"));
+  return fmt::format("diverges after {}", updates_text(record.updates));
 }
 
 }  // namespace
 
+std::string updates_text(std::uint64_t updates) { return readable_count(updates) + (updates == 1 ? " update" : " updates"); }
+
 std::optional<double> ChangeRow::elasticity() const {
   return rate_change && input_share != 0 ? std::optional(*rate_change / input_share) : std::nullopt;
+}
+
+bool Explained::reaches_what_was_missed(const CauseRow& each) const {
+  return !order_matters && !row(Cause::nothing).figures->time_to_target && each.figures && each.figures->time_to_target;
 }
 
 double Explained::seconds() const { return compared(*row(Cause::nothing).figures, by_target).value_or(0); }
@@ -246,7 +237,7 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options) {
   out.warnings = record.warnings;
   out.diverged = record.outcome == Outcome::diverged;
   out.by_target = work.by_target();
-  out.work = work.sentence();
+  out.work = work.shared();
   out.rows.resize(causes.size());
   out.changes.resize(changes.size());
   for (std::size_t i = 0; i < causes.size(); ++i) {
@@ -293,6 +284,41 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options) {
     add_slowdowns(out, work.doing({scenario, {}}).scenario, blueprint, options, runner);
   }
   return out;
+}
+
+double cost_of(const Explained& explained, const CauseRow& row) {
+  if (!explained.by_rate()) return *row.share;
+  const double own = explained.row(Cause::nothing).figures->samples_per_second;
+  return own > 0 ? row.figures->samples_per_second / own - 1 : 0;
+}
+
+std::vector<const CauseRow*> ranked_causes(const Explained& explained) {
+  std::vector<const CauseRow*> rows;
+  for (const CauseRow& row : explained.rows) {
+    const bool answer = explained.by_rate() ? row.figures.has_value() : row.share.has_value();
+    if (row.cause == Cause::nothing || row.cause == Cause::all || !answer || row.absent) continue;
+    const bool only_ends_elsewhere = row.cause == Cause::staleness && !explained.by_target && !explained.reaches_what_was_missed(row);
+    if (only_ends_elsewhere || (explained.by_rate() && row.cause == Cause::staleness)) continue;
+    rows.push_back(&row);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const CauseRow* a, const CauseRow* b) { return cost_of(explained, *a) > cost_of(explained, *b); });
+  // Reaching a missed target counts for more than seconds.
+  std::stable_partition(rows.begin(), rows.end(), [&](const CauseRow* row) { return explained.reaches_what_was_missed(*row); });
+  const auto place = [&](Cause cause) { return std::ranges::find(rows, cause, [](const CauseRow* row) { return row->cause; }); };
+  const auto bandwidth = place(Cause::bandwidth), contention = place(Cause::contention);
+  if (bandwidth < contention && contention != rows.end()) {
+    const double all = cost_of(explained, **bandwidth), shared = cost_of(explained, **contention);
+    if (shared > all / 2 && (shared >= bottleneck_share || all < bottleneck_share)) std::rotate(bandwidth, contention, contention + 1);
+  }
+  return rows;
+}
+
+const CauseRow* bottleneck(const Explained& explained) {
+  const std::vector<const CauseRow*> rows = ranked_causes(explained);
+  if (rows.empty()) return nullptr;
+  const CauseRow& first = *rows.front();
+  return cost_of(explained, first) >= bottleneck_share || explained.reaches_what_was_missed(first) ? &first : nullptr;
 }
 
 }  // namespace straggler

@@ -37,6 +37,16 @@ struct ChangeRow {
   std::string note;
 };
 
+/// The work that all rows share: that of the run until the target, or until one of its bounds, or the updates that it made.
+struct SharedWork {
+  std::optional<double> target;          // of the scenario
+  std::optional<double> epochs;          // the bounds, where the run reached one of them
+  std::optional<std::uint64_t> updates;  // likewise; or that the run made until its time was over, or until it ended
+  bool made = false;                     // the latter
+  std::optional<Outcome> ended;          // of `made`: how; none: its time was over
+  bool missed = false;                   // the target, by a run that stopped for other reasons
+};
+
 struct Explained {
   std::string name, scheme;
   bool timing_only = false;
@@ -44,18 +54,22 @@ struct Explained {
   bool by_target = false;  // compared by the time to the target; else by the seconds of the run
   /// Causes change the order of updates, so what one seed learns differs by chance too, with the time to the target.
   bool order_matters = false;
-  std::string work;            // a sentence: the work that all rows share
+  SharedWork work;
   std::vector<CauseRow> rows;  // in the order of `Cause`
   std::vector<ChangeRow> changes;
-  Slowdowns slowdowns;                      // ExplainOptions::slowdowns
-  std::vector<std::string> slowdown_words;  // empty: not requested
+  std::optional<Slowdowns> slowdowns;  // none: not requested
   std::vector<std::string> warnings;
   const CauseRow& row(Cause cause) const { return rows[static_cast<std::size_t>(cause)]; }
   /// The base of the rows' shares.
   double seconds() const;
   /// Causes are ranked by samples per second: times to the target of one seed differ by chance.
   bool by_rate() const { return by_target && order_matters; }
+  /// The run misses its target, and would reach it without the cause of this row, which is no chance.
+  bool reaches_what_was_missed(const CauseRow& row) const;
 };
+
+/// "1 update", "1,200 updates"
+std::string updates_text(std::uint64_t updates);
 
 struct ExplainOptions {
   RunOptions run;  // threads, kernels, timing_only, store (null: one in memory)
@@ -73,7 +87,7 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options);
 /// The files explain.csv and elasticities.csv. Times in seconds; an empty cell: there is no such number.
 std::string explain_csv(const Explained& explained);
 std::string elasticities_csv(const Explained& explained);
-/// The printed text: the two tables, then the sentences of explain_words().
+/// The printed text: the two tables, then the sentences of explain_said.hpp.
 std::string explain_text(const Explained& explained);
 /// The same as one JSON object.
 std::string explain_json(const Explained& explained, const std::string& out);
@@ -88,8 +102,5 @@ double cost_of(const Explained& explained, const CauseRow& row);
 /// The first of them, if it costs at least this share of the time; null: computing is the bottleneck.
 const CauseRow* bottleneck(const Explained& explained);
 inline constexpr double bottleneck_share = 0.05;
-
-/// Sentences: the bottleneck, the most effective change, and ineffective ones.
-std::vector<std::string> explain_words(const Explained& explained);
 
 }  // namespace straggler

@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
-#include "scenarios/reasons/explain.hpp"
+#include "scenarios/reasons/explain_said.hpp"
 #include "scenarios/results/json.hpp"
 #include "scenarios/results/text.hpp"
 #include "sim/base/csv.hpp"
@@ -83,6 +84,12 @@ Json slowdowns_json(const Slowdowns& slowdowns) {
   return json;
 }
 
+std::vector<std::string> all_words(const Explained& explained) {
+  std::vector<Said> all = explain_said(explained);
+  if (explained.slowdowns) std::ranges::copy(slowdowns_said(*explained.slowdowns), std::back_inserter(all));
+  return plain(all);
+}
+
 Json figures_json(const std::optional<Figures>& figures) {
   Json json;
   json["simulated_s"] = json_or_null(of(figures, &Figures::simulated_seconds));
@@ -113,10 +120,9 @@ std::string elasticities_csv(const Explained& explained) {
 }
 
 std::string explain_text(const Explained& explained) {
-  std::string out = fmt::format("{}, {}. {}\n\n{}\n{}\n", explained.name, explained.scheme, explained.work, cause_table(explained),
-                                change_table(explained));
-  for (const std::string& sentence : explain_words(explained)) out += sentence + "\n";
-  for (const std::string& sentence : explained.slowdown_words) out += sentence + "\n";
+  std::string out = fmt::format("{}, {}. {}\n\n{}\n{}\n", explained.name, explained.scheme, plain(work_said(explained)),
+                                cause_table(explained), change_table(explained));
+  for (const std::string& sentence : all_words(explained)) out += sentence + "\n";
   return out;
 }
 
@@ -128,7 +134,7 @@ std::string explain_json(const Explained& explained, const std::string& out) {
             {"ranked_by", explained.by_rate()   ? "samples_per_second"
                           : explained.by_target ? "time_to_target_s"
                                                 : "simulated_s"},
-            {"work", explained.work}};
+            {"work", plain(work_said(explained))}};
   json["causes"] = Json::array();
   for (const CauseRow& row : explained.rows) {
     Json one{{"cause", name_of(row.cause)}};
@@ -151,11 +157,8 @@ std::string explain_json(const Explained& explained, const std::string& out) {
   }
   const CauseRow* const first = bottleneck(explained);
   json["bottleneck"] = first ? Json(name_of(first->cause)) : Json();
-  json["words"] = explain_words(explained);
-  if (!explained.slowdown_words.empty()) {
-    json["slowdowns"] = slowdowns_json(explained.slowdowns);
-    for (const std::string& sentence : explained.slowdown_words) json["words"].push_back(sentence);
-  }
+  json["words"] = all_words(explained);
+  if (explained.slowdowns) json["slowdowns"] = slowdowns_json(*explained.slowdowns);
   json["warnings"] = explained.warnings;
   json["out"] = out;
   return json_document(json);

@@ -15,7 +15,6 @@
 #include "scenarios/results/text.hpp"
 #include "scenarios/schema/worker_names.hpp"
 #include "sim/base/csv.hpp"
-#include "sim/base/readable.hpp"
 
 namespace straggler {
 
@@ -25,7 +24,6 @@ constexpr std::size_t most_workers = 64;  // that are looked at
 constexpr std::uint64_t most_updates = 1'000, most_columns = 60;
 constexpr double most_work = 2e6;      // updates times workers, of all runs together
 constexpr double slowest_part = 0.03;  // of the workers (Lin et al. 2025, section 5.1)
-constexpr double worth_telling = 1.005;
 
 /// The time of each update, and the time spent on batches.
 class Times final : public RecordSink {
@@ -242,16 +240,7 @@ class Comparison {
   Slowdowns out_;
 };
 
-std::string times_text(double slowdown) { return fmt::format("{:.3g}", slowdown); }
 double time_lost(double slowdown) { return 1 - 1 / slowdown; }
-
-/// "computing", "loading and communicating"
-std::string kinds_text(const Slowdowns& slowdowns, bool even) {
-  std::vector<std::string> names;
-  for (const Slowdowns::Kind& kind : slowdowns.kinds)
-    if (kind.even == even) names.push_back(even ? name_of(kind.kind) : fmt::format("{} {}", name_of(kind.kind), times_text(kind.slowdown)));
-  return listed(names);
-}
 
 }  // namespace
 
@@ -293,35 +282,6 @@ std::string step_slowdowns_csv(const Slowdowns& slowdowns) {
   add("all", slowdowns.by_step);
   for (const Slowdowns::Worker& worker : slowdowns.workers) add(std::to_string(worker.rank), worker.by_step);
   return "worker,first_update,last_update,slowdown\n" + out;
-}
-
-std::vector<std::string> slowdown_words(const Slowdowns& slowdowns) {
-  if (!slowdowns.note.empty()) return {"There are no slowdowns by worker: " + slowdowns.note + "."};
-  const std::string updates = fmt::format("{} update{}", readable_count(slowdowns.updates), slowdowns.updates == 1 ? "" : "s");
-  if (std::abs(slowdowns.all() - 1) < worth_telling - 1)
-    return {fmt::format("Workers are even: if all took the mean, {} would take as long (S = {}).", updates, times_text(slowdowns.all()))};
-  std::vector<std::string> out;
-  out.push_back(fmt::format("Uneven workers: if each batch took the mean of all batches, {} would take {} instead of {} (S = {}).", updates,
-                            readable_seconds(slowdowns.ideal_seconds), readable_seconds(slowdowns.seconds), times_text(slowdowns.all())));
-  std::string kinds = fmt::format("Slowdown by kind of work (S_t): {}", kinds_text(slowdowns, false));
-  if (const std::string even = kinds_text(slowdowns, true); !even.empty()) kinds += fmt::format("; workers are alike in {}", even);
-  out.push_back(kinds + ".");
-  std::vector<std::string> workers;
-  constexpr std::size_t most_named = 3;
-  for (const Slowdowns::Worker* const worker : slowdowns.ranked())
-    if (workers.size() < most_named && worker->slowdown >= worth_telling)
-      workers.push_back(fmt::format("{} {}", worker->name, times_text(worker->slowdown)));
-  if (!workers.empty()) out.push_back(fmt::format("Slowdown by worker, each uneven alone (S_w): {}.", listed(workers)));
-  if (slowdowns.slowest_share) {
-    const std::string who =
-        slowdowns.slowest == 1 ? slowdowns.ranked().front()->name : fmt::format("the slowest {} workers", slowdowns.slowest);
-    const double share = *slowdowns.slowest_share;
-    if (share > 1)
-      out.push_back(fmt::format("If only {} were even, the run would be faster than with all workers even (M_W = {:.3g}).", who, share));
-    else
-      out.push_back(fmt::format("If only {} were even, {:.0f} % of the lost time would be saved (M_W).", who, 100 * share));
-  }
-  return out;
 }
 
 }  // namespace straggler

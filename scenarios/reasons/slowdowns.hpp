@@ -73,7 +73,7 @@ std::string slowdowns_csv(const Slowdowns& slowdowns);
 /// The file step_slowdowns.csv: `worker,first_update,last_update,slowdown`, a row each cell of the picture ("all": the run); none without
 /// steps that workers share.
 std::string step_slowdowns_csv(const Slowdowns& slowdowns);
-/// Sentences for the terminal and the page.
-std::vector<std::string> slowdown_words(const Slowdowns& slowdowns);
+/// A smaller slowdown is none.
+inline constexpr double worth_telling = 1.005;
 
 }  // namespace straggler

@@ -92,13 +92,10 @@ std::vector<std::vector<std::size_t>> chosen_facets(const SweepView& view, const
   return facets_where(view, plan, [&](std::size_t facet, std::size_t value) { return chosen[facet][value]; });
 }
 
-std::string facet_name(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet) {
-  std::string name;
-  for (std::size_t i = 0; i < facet.size(); ++i) {
-    const ReportAxis& axis = view.axes()[plan.facets[i]];
-    name += (i > 0 ? ", " : "") + axis.title + " " + axis.labels[facet[i]];
-  }
-  return name;
+Said facet_said(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet) {
+  std::vector<Said> all;
+  for (std::size_t i = 0; i < facet.size(); ++i) all.push_back(said_of(view.axes()[plan.facets[i]], facet[i]));
+  return joined(all);
 }
 
 std::vector<std::size_t> in_order(const ReportAxis& axis) {

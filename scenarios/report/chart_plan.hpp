@@ -33,7 +33,7 @@ std::vector<std::vector<std::size_t>> chosen_facets(const SweepView& view, const
 /// Values of the facets' axes with finished settings: [facets][plan.facets], in the sweep's order.
 std::vector<std::vector<std::size_t>> facets_of(const SweepView& view, const ChartPlan& plan);
 /// "precision fp16, workers 4"; empty without facets.
-std::string facet_name(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet);
+Said facet_said(const SweepView& view, const ChartPlan& plan, const std::vector<std::size_t>& facet);
 
 /// Indices of an axis's values in the order of pictures: by number, else as the sweep has them.
 std::vector<std::size_t> in_order(const ReportAxis& axis);

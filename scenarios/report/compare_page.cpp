@@ -14,8 +14,10 @@
 #include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/run_charts.hpp"
+#include "scenarios/report/said_words.hpp"
 #include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/results/comparison.hpp"
+#include "scenarios/results/verdict.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
@@ -51,8 +53,8 @@ class ComparePage {
 
   std::string html() {
     body_ = fmt::format("<h1>{} runs, side by side</h1>\n", comparison_.runs.size());
-    body_ += html_paragraph(comparison_.verdict, "answer");
-    if (!comparison_.notes.empty()) body_ += html_list(comparison_.notes, "dim");
+    body_ += html_paragraph(page_words(verdict(comparison_)), "answer");
+    if (const std::vector<Said> notes = comparison_notes(comparison_); !notes.empty()) body_ += html_list(page_words(notes), "dim");
     if (const auto shown = measure()) {
       body_ += "<h2>Learning</h2>\n";
       learning(*shown);

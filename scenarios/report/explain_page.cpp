@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "scenarios/reasons/explain_said.hpp"
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/said_words.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
 
@@ -125,20 +127,19 @@ std::string change_rows(const Explained& explained) {
 }  // namespace
 
 std::string explain_page(const Explained& explained) {
-  std::vector<std::string> words = explain_words(explained);
+  std::vector<std::string> words = page_words(explain_said(explained));
   std::string body = fmt::format("<h1>Why {} takes as long as it does</h1>\n", xml_text(explained.name));
   body += html_paragraph(words.front(), "answer");
   words.erase(words.begin());
   body += html_list(words);
-  body += html_paragraph(fmt::format("Scheme {}. {}", explained.scheme, explained.work), "dim");
+  body += html_paragraph(fmt::format("Scheme {}. {}", explained.scheme, page_words(work_said(explained))), "dim");
   body += html_of(costs(explained));
-  if (!explained.slowdown_words.empty()) {
-    body += "<h2>Uneven workers</h2>\n" + html_list(explained.slowdown_words) + html_of(slowdown_figures(explained.slowdowns));
-  }
+  if (const auto& slowdowns = explained.slowdowns)
+    body += "<h2>Uneven workers</h2>\n" + html_list(page_words(slowdowns_said(*slowdowns))) + html_of(slowdown_figures(*slowdowns));
   body += "<h2>One cause removed at a time</h2>\n" + cause_rows(explained);
   body += "<h2>Small changes</h2>\n" + change_rows(explained);
   std::vector<std::string> files{"explain.csv", "elasticities.csv"};
-  if (explained.slowdowns.note.empty()) files.insert(files.end(), {"slowdowns.csv", "step_slowdowns.csv"});
+  if (explained.slowdowns && explained.slowdowns->note.empty()) files.insert(files.end(), {"slowdowns.csv", "step_slowdowns.csv"});
   if (!explained.warnings.empty()) body += html_list(explained.warnings, "dim");
   return html_page("Why " + explained.name + " takes as long", body + html_tables(files, ""));
 }

@@ -17,26 +17,27 @@ class Findings {
  public:
   Findings(const SweepView& view, const ChartPlan& plan) : view_(view), plan_(plan) {}
 
-  std::vector<std::string> all() {
+  std::vector<Said> all() {
     if (view_.settings().empty()) return {};
     best();
     if (plan_.series) winners();
     if (plan_.series && plan_.x) courses();
     speed_ups();
     if (view_.most_repeats() < 2)
-      say(view_.exact() ? std::string("Every setting ran once, which is enough: every seed has the same timing.")
-                        : fmt::format("Every setting ran once: {} (repeats: 5 could).", chance_words()));
-    for (const std::string& note : Endings::of(view_.outcome().rows).notes()) say("Warning: " + note + ".");
+      say(view_.exact() ? worded("Every setting ran once, which is enough: every seed has the same timing.")
+                        : worded("Every setting ran once: {} (repeats: 5 could).", chance_words()));
+    for (const std::string& note : Endings::of(view_.outcome().rows).notes()) say(worded("Warning: {}.", note));
     return std::move(sentences_);
   }
 
  private:
-  void say(std::string sentence) { sentences_.push_back(std::move(sentence)); }
+  void say(Said sentence) { sentences_.push_back(std::move(sentence)); }
   const ReportAxis& axis(std::size_t i) const { return view_.axes()[i]; }
   const std::string& series_name(std::size_t setting) const {
     return axis(*plan_.series).labels[view_.settings()[setting].at[*plan_.series]];
   }
-  std::string value(std::size_t setting) const { return view_.text(view_.settings()[setting], view_.metric().key, view_.metric().text); }
+  Said value(std::size_t setting) const { return view_.mean_said(view_.settings()[setting], view_.metric().key, view_.metric().text); }
+  Said rival_name(std::size_t setting) const { return view_.rival_said(view_.settings()[setting]); }
 
   /// What settings without a value failed to do: runs of a metric of speed have one if they finish.
   const char* did() const { return view_.metric().speed ? "finished" : "reached the target"; }
@@ -51,37 +52,36 @@ class Findings {
   void best() {
     const std::vector<std::vector<std::size_t>> workloads = view_.workloads();
     for (std::size_t i = 0; i < std::min(workloads.size(), most_courses); ++i) {
-      const std::string name = view_.workload_of(view_.settings()[workloads[i].front()]);
-      best_of(workloads[i], name.empty() ? name : "With " + name + ": ");
+      const Said name = view_.workload_said(view_.settings()[workloads[i].front()]);
+      best_of(workloads[i], name.empty() ? name : worded("With {}: ", name));
     }
   }
 
-  std::string rival_names(const std::vector<std::size_t>& settings) const {
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min<std::size_t>(settings.size(), 3); ++i)
-      names.push_back(view_.rival_name_of(view_.settings()[settings[i]]));
-    if (settings.size() > 3) names.push_back(fmt::format("{} more", settings.size() - 3));
-    return fmt::format("{}", fmt::join(names, "; "));
+  Said rival_names(const std::vector<std::size_t>& settings) const {
+    std::vector<Said> names;
+    for (std::size_t i = 0; i < std::min<std::size_t>(settings.size(), 3); ++i) names.push_back(rival_name(settings[i]));
+    if (settings.size() > 3) names.push_back(Said(fmt::format("{} more", settings.size() - 3)));
+    return joined(names, "; ", "; ");
   }
 
-  std::string narrow_rivals(const std::vector<NarrowLead>& narrow) const {
-    std::vector<std::string> names;
-    for (const ReportSetting& setting : view_.settings()) names.push_back(view_.rival_name_of(setting));
-    return narrow_words(narrow, names);
+  Said narrow_rivals(const std::vector<NarrowLead>& narrow) const {
+    std::vector<Said> names;
+    for (std::size_t i = 0; i < view_.settings().size(); ++i) names.push_back(rival_name(i));
+    return narrow_said(narrow, names);
   }
 
-  void best_of(const std::vector<std::size_t>& whole, const std::string& where) {
+  void best_of(const std::vector<std::size_t>& whole, const Said& where) {
     const std::vector<std::size_t> reached = view_.rank(whole, TestFamily::with_best).order;
     const std::size_t unfinished = this->unfinished(whole);
     if (reached.empty()) {
-      const std::string no = where + (where.empty() ? "No" : "no");
-      say(unfinished == whole.size() ? no + " setting has a run that finished."
-                                     : no + " setting reached its target; a lower target or a later stop would tell them apart.");
+      say(worded("{}{} setting {}.", where, where.empty() ? "No" : "no",
+                 unfinished == whole.size() ? "has a run that finished"
+                                            : "reached its target; a lower target or a later stop would tell them apart"));
       return;
     }
     const std::size_t first = reached.front();
     if (whole.size() == 1) {
-      say(fmt::format("{}{} only setting: {}.", where, where.empty() ? "The" : "the", value(first)));
+      say(worded("{}{} only setting: {}.", where, where.empty() ? "The" : "the", value(first)));
       return;
     }
     // If all settings are rivals of each other, they are compared as in a race.
@@ -90,18 +90,16 @@ class Findings {
                                ? fmt::format("{} settings", whole.size())
                                : fmt::format("the {} {} that {}", reached.size(), settings_word(reached.size()), did());
     const std::string word = ranking.winner ? "best" : "ahead", what = where.empty() ? capital(word) : word;
-    const std::string with =
-        view_.metric().less_is_better ? "a " + view_.metric().title + " of " + value(first) : value(first) + " " + view_.metric().title;
-    std::string sentence = fmt::format("{}{} of {}{}: {}, with {}.", where, what, of, ranking.one_run ? ", one run each" : "",
-                                       view_.rival_name_of(view_.settings()[first]), with);
-    if (!ranking.narrow.empty()) sentence += " " + narrow_rivals(ranking.narrow) + ".";
-    if (!ranking.alike.empty()) sentence += fmt::format(" No difference from it: {}.", rival_names(ranking.alike));
-    if (!ranking.open.empty() && !ranking.one_run)
-      sentence += fmt::format(" Too few seeds to tell it from: {}.", rival_names(ranking.open));
+    const Said with = view_.metric().less_is_better ? worded("a {} of {}", view_.metric().title, value(first))
+                                                    : worded("{} {}", value(first), view_.metric().title);
+    Said sentence = worded("{}{} of {}{}: {}, with {}.", where, what, of, ranking.one_run ? ", one run each" : "", rival_name(first), with);
+    if (!ranking.narrow.empty()) sentence.add(worded(" {}.", narrow_rivals(ranking.narrow)));
+    if (!ranking.alike.empty()) sentence.add(worded(" No difference from it: {}.", rival_names(ranking.alike)));
+    if (!ranking.open.empty() && !ranking.one_run) sentence.add(worded(" Too few seeds to tell it from: {}.", rival_names(ranking.open)));
     say(std::move(sentence));
     reason(whole, ranking.order, ranking.winner.has_value());
     if (const std::size_t missed = whole.size() - reached.size() - unfinished; missed > 0)
-      say(fmt::format("{}{} of {} settings never reached the target in time.", where, missed, whole.size()));
+      say(worded("{}{} of {} settings never reached the target in time.", where, std::to_string(missed), std::to_string(whole.size())));
   }
 
   /// The setting that the first one is compared with: of another compared value, with everything else equal; else the next one.
@@ -125,17 +123,19 @@ class Findings {
     if (!other) return;
     if (const Ranking both = view_.rank({order.front(), *other}); both.level || !both.alike.empty()) return;
     const RunResult a = view_.result(order.front()), b = view_.result(*other);
-    const std::string first = view_.rival_name_of(view_.settings()[order.front()]), second = view_.rival_name_of(view_.settings()[*other]);
+    const Said first = rival_name(order.front()), second = rival_name(*other);
     const bool missed = std::find(order.begin(), order.end(), *other) == order.end();
+    const ThresholdResult* const at = find_threshold(a, a.target_accuracy.value_or(0));
+    const char* const begin = told ? "Why: " : "In these runs ";
+    if (missed && !view_.metric().speed && at != nullptr && at->seconds)
+      say(worded("{}{} gets there in {}, which {} {}.", begin, first, value(order.front()), second, how_missed(a, b, at->threshold)));
+    if (missed) return;
     std::string why;
     if (view_.metric().speed)
-      why = missed ? std::string() : why_faster(a, b);
-    else if (const ThresholdResult* at = find_threshold(a, a.target_accuracy.value_or(0)); at != nullptr && at->seconds)
-      why = missed ? fmt::format("which {} {}", second, how_missed(a, b, at->threshold)) : why_sooner(a, b, at->threshold);
-    if (why.empty()) return;
-    const char* const begin = told ? "Why: " : "In these runs ";
-    say(missed ? fmt::format("{}{} gets there in {}, {}.", begin, first, value(order.front()), why)
-               : fmt::format("{}{} is ahead of {}, {}.", begin, first, second, why));
+      why = why_faster(a, b);
+    else if (at != nullptr && at->seconds)
+      why = why_sooner(a, b, at->threshold);
+    if (!why.empty()) say(worded("{}{} is ahead of {}, {}.", begin, first, second, why));
   }
 
   bool only_rivals() const {
@@ -182,9 +182,9 @@ class Findings {
     if (parts.empty()) return;
     std::vector<std::string> leads_below;
     for (const auto& [name, count] : narrow) leads_below.push_back(fmt::format("{} in {}", name, count));
-    say(fmt::format("With everything else equal, {}{}.{}", listed(parts),
-                    leads.empty() ? "" : "; of one run each, in which " + chance_words(),
-                    narrow.empty() ? std::string() : fmt::format(" By less than 10 %: {}.", listed(leads_below))));
+    say(worded("With everything else equal, {}{}.{}", listed(parts),
+               leads.empty() ? std::string() : "; of one run each, in which " + chance_words(),
+               narrow.empty() ? std::string() : fmt::format(" By less than 10 %: {}.", listed(leads_below))));
   }
 
   /// Where some are rivals of each other.
@@ -209,10 +209,10 @@ class Findings {
     for (const std::vector<std::size_t>& facet : facets_of(view_, plan_))
       for (const std::optional<std::size_t> y : values_of(plan_.y)) {
         if (++told > most_courses) return;
-        std::string where = facet_name(view_, plan_, facet);
-        if (y) where += (where.empty() ? "" : ", ") + axis(*plan_.y).title + " " + axis(*plan_.y).labels[*y];
-        if (const std::string text = course(facet, y); !text.empty())
-          say(fmt::format("{}{}.", where.empty() ? fmt::format("Along {}: ", axis(*plan_.x).title) : "At " + where + ": ", text));
+        Said where = facet_said(view_, plan_, facet);
+        if (y) where.add(where.empty() ? "" : ", ").add(said_of(axis(*plan_.y), *y));
+        if (const Said text = course(facet, y); !text.empty())
+          say(where.empty() ? worded("Along {}: {}.", title_of(axis(*plan_.x)), text) : worded("At {}: {}.", where, text));
       }
   }
 
@@ -227,7 +227,7 @@ class Findings {
     return alike_words(series_name(ranking.order.front()), names, ranking.all_alike);
   }
 
-  std::string course(const std::vector<std::size_t>& facet, std::optional<std::size_t> y) const {
+  Said course(const std::vector<std::size_t>& facet, std::optional<std::size_t> y) const {
     struct Run {
       std::string winner;
       std::size_t first, last;
@@ -243,7 +243,7 @@ class Findings {
         runs.back().last = x;
     }
     const ReportAxis& x = axis(*plan_.x);
-    if (runs.size() == 1) return fmt::format("{} at every {}", runs[0].winner, x.title);
+    if (runs.size() == 1) return worded("{} at every {}", runs[0].winner, title_of(x));
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const std::string &first = x.labels[runs[i].first], &last = x.labels[runs[i].last];
@@ -255,7 +255,7 @@ class Findings {
         parts.push_back(i == 0 ? fmt::format("{} up to {}", runs[i].winner, last)
                                : fmt::format("{} from {} to {}", runs[i].winner, first, last));
     }
-    return fmt::format("{}", fmt::join(parts, "; "));
+    return parts.empty() ? Said() : Said(fmt::format("{}", fmt::join(parts, "; ")));
   }
 
   /// How many times as fast the most, and the best, number of workers is; on a map at some values of the other axes.
@@ -294,48 +294,52 @@ class Findings {
   void speed_up(const ChartPlan& plan, const std::vector<std::size_t>& facet, std::optional<std::size_t> series) {
     const auto best = largest(plan, facet, series);
     if (!best) return;
-    const std::string where = facet_name(view_, plan, facet), name = series ? axis(*plan.series).labels[*series] : std::string();
-    const std::string who = name + (name.empty() || where.empty() ? "" : ", ") + where;
+    Said who = facet_said(view_, plan, facet);
+    if (series) who = worded("{}{}{}", axis(*plan.series).labels[*series], who.empty() ? "" : ", ", who);
+    const bool alone = who.empty();
+    if (!alone) who.add(": ");
     const std::vector<std::size_t> counts = in_order(axis(*plan.x));
-    if (best->x == counts.front()) {
-      if (counts.size() > 1)
-        say(fmt::format("{}{} number of workers is faster than {}.", who.empty() ? who : who + ": ", who.empty() ? "No" : "no",
-                        counted(axis(*plan.x), best->x)));
-      return;
-    }
-    say(fmt::format("{}{} is {:.3g} with {}{}.", who.empty() ? "The " : who + ": the ", speed_up_words(), best->factor,
-                    counted(axis(*plan.x), best->x), best->x != counts.back() ? "; more do not help" : " (the largest count tried)"));
+    const Said with = counted(axis(*plan.x), best->x);
+    if (best->x != counts.front())
+      say(worded("{}{} {} is {} with {}{}.", who, alone ? "The" : "the", speed_up_words(), fmt::format("{:.3g}", best->factor), with,
+                 best->x != counts.back() ? "; more do not help" : " (the largest count tried)"));
+    else if (counts.size() > 1)
+      say(worded("{}{} number of workers is faster than {}.", who, alone ? "No" : "no", with));
   }
 
   /// "1 worker", "8 workers".
-  static std::string counted(const ReportAxis& axis, std::size_t value) {
-    return axis.labels[value] + " " + (axis.title == "workers" && axis.labels[value] == "1" ? "worker" : axis.title);
+  static Said counted(const ReportAxis& axis, std::size_t value) {
+    if (axis.title == "workers" && axis.labels[value] == "1") return Said("1 worker");
+    return worded("{} {}", axis.labels[value], title_of(axis));
   }
 
   /// Of all that are compared: "At bandwidth 1Gbps: the largest scaling speed-up … is 12 with 16 workers for ssgd, 4 with 8 for asgd".
   void speed_ups_together(const ChartPlan& plan, const std::vector<std::size_t>& facet) {
-    std::vector<std::string> parts;
+    std::vector<Said> parts;
     for (const std::optional<std::size_t> series : values_of(plan.series))
       if (const auto best = largest(plan, facet, series)) {
-        const std::string who = series && !axis(*plan.series).numbers.empty() ? axis(*plan.series).title + " " : std::string();
-        const std::string of = series ? " for " + who + axis(*plan.series).labels[*series] : std::string();
-        const std::string with = parts.empty() ? counted(axis(*plan.x), best->x) : axis(*plan.x).labels[best->x];
-        parts.push_back(best->x == in_order(axis(*plan.x)).front() ? "none with more than " + counted(axis(*plan.x), best->x) + of
-                                                                   : fmt::format("{:.3g} with {}{}", best->factor, with, of));
+        Said of;
+        if (series) {
+          const ReportAxis& compared = axis(*plan.series);
+          of = worded(" for {}", compared.numbers.empty() ? Said(compared.labels[*series]) : said_of(compared, *series));
+        }
+        const Said with = parts.empty() ? counted(axis(*plan.x), best->x) : Said(axis(*plan.x).labels[best->x]);
+        parts.push_back(best->x == in_order(axis(*plan.x)).front() ? worded("none with more than {}{}", counted(axis(*plan.x), best->x), of)
+                                                                   : worded("{} with {}{}", fmt::format("{:.3g}", best->factor), with, of));
       }
-    const std::string where = facet_name(view_, plan, facet);
-    if (!parts.empty() && parts.size() <= most_parts)
-      say(fmt::format("{}{} is {}.", where.empty() ? "The " : "At " + where + ": the ", speed_up_words(), fmt::join(parts, ", ")));
+    if (parts.empty() || parts.size() > most_parts) return;
+    const Said where = facet_said(view_, plan, facet);
+    say(worded("{} {} is {}.", where.empty() ? worded("The") : worded("At {}: the", where), speed_up_words(), joined(parts)));
   }
 
   static constexpr std::size_t most_courses = 24, most_told = 3, most_parts = 8;
   const SweepView& view_;
   const ChartPlan& plan_;
-  std::vector<std::string> sentences_;
+  std::vector<Said> sentences_;
 };
 
 }  // namespace
 
-std::vector<std::string> findings(const SweepView& view, const ChartPlan& plan) { return Findings(view, plan).all(); }
+std::vector<Said> findings(const SweepView& view, const ChartPlan& plan) { return Findings(view, plan).all(); }
 
 }  // namespace straggler

@@ -1,6 +1,5 @@
 // The findings of a sweep, in sentences.
 #pragma once
-#include <string>
 #include <vector>
 
 #include "scenarios/report/chart_plan.hpp"
@@ -8,6 +7,6 @@
 namespace straggler {
 
 /// The best setting, the winners by region, and the limits of the scaling speed-up. Empty if nothing is finished.
-std::vector<std::string> findings(const SweepView& view, const ChartPlan& plan);
+std::vector<Said> findings(const SweepView& view, const ChartPlan& plan);
 
 }  // namespace straggler

@@ -14,7 +14,7 @@ struct PageWords {
   std::string operator()(const SaidMetric& part) const { return metric_title(part.name); }
   std::string operator()(const SaidName& part) const { return part.name; }
   std::string operator()(const SaidValue& part) const {
-    MeanStyle style = said_mean;
+    MeanStyle style = part.style;
     style.sign = page_mean.sign;
     return mean_text(part.statistics, part.runs, part.text, style);
   }
@@ -30,6 +30,12 @@ std::string metric_title(const std::string& metric) {
 }
 
 std::string page_words(const Said& said) { return said.written(PageWords()); }
+
+std::vector<std::string> page_words(const std::vector<Said>& all) {
+  std::vector<std::string> sentences;
+  for (const Said& said : all) sentences.push_back(page_words(said));
+  return sentences;
+}
 
 std::string page_sentence(const Said& said) {
   const bool named = !said.empty() && std::holds_alternative<SaidName>(said.parts().front());

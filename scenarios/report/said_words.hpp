@@ -15,6 +15,7 @@ std::string metric_title(const std::string& metric);
 
 /// "bandwidth 1Gbps" for a setting, "time to target" for a metric.
 std::string page_words(const Said& said);
+std::vector<std::string> page_words(const std::vector<Said>& all);
 /// With a full stop, and a capital in front, but for a name.
 std::string page_sentence(const Said& said);
 

@@ -8,6 +8,7 @@
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/run_charts.hpp"
+#include "scenarios/report/said_words.hpp"
 #include "scenarios/report/scheme_looks.hpp"
 #include "sim/base/readable.hpp"
 
@@ -60,7 +61,7 @@ class SweepFigures {
   }
 
   std::string titled(const std::string& what, const ChartPlan& plan, const std::vector<std::size_t>& facet) const {
-    const std::string where = facet_name(view_, plan, facet);
+    const std::string where = page_words(facet_said(view_, plan, facet));
     return capital(where.empty() ? what : what + " (" + where + ")");
   }
 

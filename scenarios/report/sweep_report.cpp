@@ -101,7 +101,7 @@ std::vector<Figure> learning(const SweepView& view, const RunSheets& sheets, con
     for (const std::size_t setting : workloads[i])
       if (std::find(order.begin(), order.end(), setting) == order.end()) order.push_back(setting);
     const ReportSetting& first = view.settings()[order.front()];
-    for (Figure& figure : sheets.curves(order, shown[order.front()].target(), view.workload_of(first)))
+    for (Figure& figure : sheets.curves(order, shown[order.front()].target(), page_words(view.workload_said(first))))
       figures.push_back(std::move(figure));
   }
   return figures;
@@ -152,7 +152,7 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const Descri
   const std::string name = description.has(Described::sweep) ? description.one(Described::sweep) : "Sweep";
   std::string body = fmt::format("<h1>{}</h1>\n", xml_text(name)) + html_paragraph(asked(view, description.one(Described::scenario)));
   std::vector<std::pair<std::string, std::string>> files(1);
-  const std::vector<std::string> sentences = findings(view, plan);
+  const std::vector<std::string> sentences = page_words(findings(view, plan));
   if (sentences.empty()) {
     body += html_paragraph("No point is finished.");
   } else {

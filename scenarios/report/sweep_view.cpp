@@ -139,9 +139,13 @@ Endings SweepView::endings(const ReportSetting& setting) const {
   return endings;
 }
 
-std::string SweepView::text(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const {
+Said SweepView::mean_said(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const {
   const bool any = std::ranges::any_of(setting.rows, [](const SweepRow* row) { return is_finished(row->fields); });
-  return any ? mean_text(statistics(setting, key), setting.rows.size(), text, page_mean) : endings(setting).outcomes();
+  if (!any) return Said(endings(setting).outcomes());
+  return {SaidValue{statistics(setting, key), setting.rows.size(), text, page_mean}};
+}
+std::string SweepView::text(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const {
+  return page_words(mean_said(setting, key, text));
 }
 
 RepeatStatistics SweepView::statistics(const ReportSetting& setting, const std::string& key) const {
@@ -164,17 +168,28 @@ std::optional<std::size_t> SweepView::setting_at(const std::vector<std::size_t>&
 namespace {
 
 template <class Wanted>
-std::string name_by(const std::vector<ReportAxis>& axes, const ReportSetting& setting, const Wanted& wanted) {
-  std::string name;
+Said settings_said(const std::vector<ReportAxis>& axes, const ReportSetting& setting, const Wanted& wanted) {
+  std::vector<Said> all;
   for (std::size_t axis = 0; axis < axes.size(); ++axis)
-    if (wanted(axes[axis])) name += (name.empty() ? "" : ", ") + axes[axis].title + " " + axes[axis].labels[setting.at[axis]];
-  return name;
+    if (wanted(axes[axis])) all.push_back(said_of(axes[axis], setting.at[axis]));
+  return joined(all);
 }
 
 }  // namespace
 
+Said title_of(const ReportAxis& axis) {
+  std::vector<Said> paths;
+  for (const std::string& path : axis.paths) paths.push_back({SaidPath{path}});
+  return joined(paths);
+}
+
+Said said_of(const ReportAxis& axis, std::size_t value) {
+  if (axis.paths.size() == 1) return {SaidSetting{axis.paths.front(), axis.labels[value]}};
+  return worded("{} {}", title_of(axis), axis.labels[value]);
+}
+
 std::string SweepView::name_of(const ReportSetting& setting) const {
-  return name_by(axes_, setting, [](const ReportAxis&) { return true; });
+  return page_words(settings_said(axes_, setting, [](const ReportAxis&) { return true; }));
 }
 std::string SweepView::short_name_of(const ReportSetting& setting) const {
   std::string name;
@@ -184,11 +199,11 @@ std::string SweepView::short_name_of(const ReportSetting& setting) const {
   }
   return name;
 }
-std::string SweepView::rival_name_of(const ReportSetting& setting) const {
-  return name_by(axes_, setting, [](const ReportAxis& axis) { return !axis.workload; });
+Said SweepView::rival_said(const ReportSetting& setting) const {
+  return settings_said(axes_, setting, [](const ReportAxis& axis) { return !axis.workload; });
 }
-std::string SweepView::workload_of(const ReportSetting& setting) const {
-  return name_by(axes_, setting, [](const ReportAxis& axis) { return axis.workload; });
+Said SweepView::workload_said(const ReportSetting& setting) const {
+  return settings_said(axes_, setting, [](const ReportAxis& axis) { return axis.workload; });
 }
 
 std::size_t SweepView::most_repeats() const {
@@ -240,7 +255,7 @@ std::vector<std::vector<std::size_t>> SweepView::workloads() const {
   std::vector<std::vector<std::size_t>> all;
   std::map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < settings_.size(); ++i) {
-    const auto [at, fresh] = known.emplace(workload_of(settings_[i]), all.size());
+    const auto [at, fresh] = known.emplace(plain(workload_said(settings_[i])), all.size());
     if (fresh) all.emplace_back();
     all[at->second].push_back(i);
   }

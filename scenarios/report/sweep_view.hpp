@@ -10,6 +10,7 @@
 #include "scenarios/results/endings.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/statistics/better.hpp"
+#include "scenarios/statistics/said.hpp"
 #include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/derived_scalars.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
@@ -25,6 +26,11 @@ struct ReportAxis {
   bool workers = false;             // how many there are
   bool workload = false;            // a workload: its values do not compete
 };
+
+/// "bandwidth 1Gbps"
+Said said_of(const ReportAxis& axis, std::size_t value);
+/// "bandwidth"
+Said title_of(const ReportAxis& axis);
 
 /// The metric by which settings are compared.
 struct ReportMetric {
@@ -72,7 +78,8 @@ class SweepView {
   std::map<std::int64_t, double> values(const ReportSetting& setting, const std::string& key) const;
   /// How the runs of a setting ended.
   Endings endings(const ReportSetting& setting) const;
-  /// The setting's mean as pages put it; "diverged" and the like where no run finished.
+  /// The setting's mean; "diverged" and the like where no run finished.
+  Said mean_said(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const;
   std::string text(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const;
   RepeatStatistics statistics(const ReportSetting& setting, const std::string& key) const;
   RepeatStatistics metric_of(std::size_t setting) const { return statistics(settings_[setting], metric_.key); }
@@ -80,12 +87,13 @@ class SweepView {
   RunResult result(std::size_t setting) const;
   /// The setting at these values of the axes; none if it has no finished point.
   std::optional<std::size_t> setting_at(const std::vector<std::size_t>& at) const;
-  /// "scheme asgd, bandwidth 1Gbps"; without axes of the workload, or these alone.
+  /// "scheme asgd, bandwidth 1Gbps"
   std::string name_of(const ReportSetting& setting) const;
   /// "asgd, bandwidth 1Gbps": schemes need no title.
   std::string short_name_of(const ReportSetting& setting) const;
-  std::string rival_name_of(const ReportSetting& setting) const;
-  std::string workload_of(const ReportSetting& setting) const;
+  /// Without axes of the workload, or these alone.
+  Said rival_said(const ReportSetting& setting) const;
+  Said workload_said(const ReportSetting& setting) const;
   /// By the rule of better.hpp.
   Ranking rank(const std::vector<std::size_t>& settings, TestFamily family = TestFamily::all_pairs) const;
   /// Settings of one workload each, in the sweep's order.

@@ -7,6 +7,18 @@
 
 namespace straggler {
 
+RunGroups grouped(const std::vector<RunResult>& runs, const std::function<std::string(const RunResult&)>& text) {
+  RunGroups groups;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::string own = text(runs[i]);
+    if (own.empty()) continue;
+    auto at = std::ranges::find(groups, own, &RunGroups::value_type::first);
+    if (at == groups.end()) at = groups.insert(at, {own, {}});
+    at->second.push_back(i);
+  }
+  return groups;
+}
+
 const ThresholdResult* find_threshold(const RunResult& run, double threshold) {
   for (const ThresholdResult& row : run.thresholds)
     if (row.threshold == threshold) return &row;

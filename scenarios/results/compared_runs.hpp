@@ -1,12 +1,19 @@
-// A comparison of runs: data that comparison, verdict and predictions share.
+// A comparison of runs: the values from which tables, sentences (verdict.hpp) and pages are made.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/results/reader.hpp"
 
 namespace straggler {
+
+/// The runs with one text each: (text, runs), in the order of the runs.
+using RunGroups = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
+/// Runs whose text is empty are left out.
+RunGroups grouped(const std::vector<RunResult>& runs, const std::function<std::string(const RunResult&)>& text);
 
 struct Comparison {
   std::vector<RunResult> runs;
@@ -21,11 +28,9 @@ struct Comparison {
   /// The finished run with the least time to `deciding`, of at least two runs that have it as a threshold; timing alone: with the most
   /// samples per second of at least two finished runs; none: no run wins.
   std::optional<std::size_t> winner;
-  bool timing_only = false;        // no run has accuracies
-  bool mixed = false;              // measured runs and simulated ones: no winner among all, see predictions.hpp
-  std::string different;           // the data of the runs that have accuracies, if these do not compare: "mnist (a), blobs (b)"
-  std::string verdict;             // one sentence: the winner and the reason
-  std::vector<std::string> notes;  // reasons why the runs are hard to compare
+  bool timing_only = false;  // no run has accuracies
+  bool mixed = false;        // measured runs and simulated ones: no winner among all, see predictions.hpp
+  RunGroups different;       // by data, the runs that have accuracies, if these do not compare; else empty
 };
 
 /// Run without the math: it has no accuracies.

@@ -1,5 +1,6 @@
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/json.hpp"
+#include "scenarios/results/verdict.hpp"
 
 namespace straggler {
 
@@ -36,8 +37,8 @@ std::string comparison_json(const Comparison& comparison, const std::vector<std:
   json["speed_up_at"] = speed_ups ? json_or_null(speed_ups->threshold) : Json();
   json["deciding_threshold"] = json_or_null(comparison.deciding);
   json["winner"] = comparison.winner ? Json(comparison.labels[*comparison.winner]) : Json();
-  json["verdict"] = comparison.verdict;
-  json["notes"] = comparison.notes;
+  json["verdict"] = plain(verdict(comparison));
+  json["notes"] = plain(comparison_notes(comparison));
   json["left_out"] = left_out;
   return json_document(json);
 }

@@ -32,7 +32,7 @@ class Pair {
   Pair(const Comparison& comparison, std::size_t simulated, std::size_t real)
       : comparison_(comparison), simulated_(simulated), real_(real) {}
 
-  std::string text() const {
+  Said said() const {
     const RunResult &a = comparison_.runs[simulated_], &b = comparison_.runs[real_];
     if (comparison_.deciding) {
       const ThresholdResult *x = find_threshold(a, *comparison_.deciding), *y = find_threshold(b, *comparison_.deciding);
@@ -46,12 +46,12 @@ class Pair {
   }
 
  private:
-  std::string times(double predicted, double measured, const std::string& what) const {
+  Said times(double predicted, double measured, const std::string& what) const {
     return clause(readable_seconds(predicted) + what, readable_seconds(measured), error_text(predicted, measured, true));
   }
-  std::string clause(const std::string& predicted, const std::string& measured, const std::string& error) const {
-    return fmt::format("'{}' says {} where '{}' measured {}: {}", comparison_.labels[simulated_], predicted, comparison_.labels[real_],
-                       measured, error);
+  Said clause(const std::string& predicted, const std::string& measured, const std::string& error) const {
+    return worded("'{}' says {} where '{}' measured {}: {}", SaidName{comparison_.labels[simulated_]}, predicted,
+                  SaidName{comparison_.labels[real_]}, measured, error);
   }
 
   const Comparison& comparison_;
@@ -60,14 +60,15 @@ class Pair {
 
 }  // namespace
 
-std::string predictions(const Comparison& comparison) {
-  std::string all;
+Said predictions(const Comparison& comparison) {
+  std::vector<Said> all;
   for (std::size_t i = 0; i < comparison.runs.size(); ++i)
     for (std::size_t j = 0; j < comparison.runs.size(); ++j)
-      if (predicts(comparison.runs[i], comparison.runs[j])) all += (all.empty() ? "" : "; ") + Pair(comparison, i, j).text();
+      if (predicts(comparison.runs[i], comparison.runs[j])) all.push_back(Pair(comparison, i, j).said());
   if (all.empty())
-    return "No simulated run has the scheme, workers, data and model of a measured one, and simulated and measured runs do not compete.";
-  return all + ".";
+    return worded(
+        "No simulated run has the scheme, workers, data and model of a measured one, and simulated and measured runs do not compete.");
+  return joined(all, "; ", "; ").add(".");
 }
 
 }  // namespace straggler

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
+#include "scenarios/results/comparison.hpp"
 #include "scenarios/results/endings.hpp"
+#include "scenarios/results/predictions.hpp"
 #include "scenarios/statistics/pair_test.hpp"
 #include "sim/base/readable.hpp"
 
@@ -90,12 +93,13 @@ class Sentence {
  public:
   explicit Sentence(const Comparison& comparison) : comparison_(comparison) {}
 
-  std::string text() const {
+  Said said() const {
     if (comparison_.runs.size() == 1) return alone();
     const auto finished = std::ranges::count_if(comparison_.runs, [](const RunResult& run) { return is_finished(run.outcome); });
-    if (finished == 0) return "No run wins: none finished.";
+    if (finished == 0) return worded("No run wins: none finished.");
     if (!comparison_.different.empty())
-      return fmt::format("No run wins: their accuracies do not compare, as they learn from different data: {}.", comparison_.different);
+      return worded("No run wins: their accuracies do not compare, as they learn from different data: {}.",
+                    groups_said(comparison_, comparison_.different));
     if (comparison_.deciding) return comparison_.winner ? by_accuracy() : unopposed();
     if (comparison_.timing_only && finished == 1) return only_one_finished();
     if (comparison_.timing_only) return by_throughput();
@@ -105,11 +109,11 @@ class Sentence {
  private:
   const RunResult& run(std::size_t i) const { return comparison_.runs[i]; }
 
-  std::string called(std::size_t i) const {
+  Said called(std::size_t i) const {
     const std::string& label = comparison_.labels[i];
     const std::string& scheme = run(i).scheme;
-    if (const std::string known = baseline(run(i)); !known.empty()) return fmt::format("{} ('{}')", known, label);
-    return label == scheme ? fmt::format("'{}'", label) : fmt::format("'{}' ({})", label, scheme);
+    if (const std::string known = baseline(run(i)); !known.empty()) return worded("{} ('{}')", known, SaidName{label});
+    return label == scheme ? worded("'{}'", SaidName{label}) : worded("'{}' ({})", SaidName{label}, scheme);
   }
 
   bool finished(std::size_t i) const { return is_finished(run(i).outcome); }
@@ -145,51 +149,50 @@ class Sentence {
     return *best;
   }
 
-  std::string alone() const {
+  Said alone() const {
     const RunResult& only = run(0);
     if (!finished(0))
-      return fmt::format("There is only one run, so nothing to compare: {} {} after {}.", called(0), how_it_ended(only.outcome),
-                         readable_seconds(only.simulated_seconds));
+      return worded("There is only one run, so nothing to compare: {} {} after {}.", called(0), how_it_ended(only.outcome),
+                    readable_seconds(only.simulated_seconds));
     std::string what = fmt::format("handles {} samples per second", readable_number(only.samples_per_second.value_or(0)));
     if (comparison_.deciding)
       what = fmt::format("reaches {} test accuracy in {}", percent(*comparison_.deciding), readable_seconds(*seconds(0)));
-    return fmt::format("There is only one run, so nothing to compare: {} {}.", called(0), what);
+    return worded("There is only one run, so nothing to compare: {} {}.", called(0), what);
   }
 
   /// One run got there, and no other was asked to.
-  std::string unopposed() const {
+  Said unopposed() const {
     std::size_t only = 0;
     while (!contends(only)) ++only;
-    std::string others;
+    std::vector<Said> others;
     bool all_timing = true;
     for (std::size_t i = 0; i < comparison_.runs.size(); ++i) {
       if (i == only) continue;
-      others += (others.empty() ? "" : ", ") + called(i);
+      others.push_back(called(i));
       all_timing = all_timing && timing_alone(run(i));
     }
-    const std::string why = all_timing ? fmt::format("{} {} run for timing alone", others, comparison_.runs.size() == 2 ? "was" : "were")
-                                       : "no other run was asked for that (evaluate.thresholds)";
-    return fmt::format("No run wins: {} reaches {} test accuracy in {}, and {}.", called(only), percent(*comparison_.deciding),
-                       readable_seconds(*seconds(only)), why);
+    const Said why = all_timing ? worded("{} {} run for timing alone", joined(others), others.size() == 1 ? "was" : "were")
+                                : worded("no other run was asked for that (evaluate.thresholds)");
+    return worded("No run wins: {} reaches {} test accuracy in {}, and {}.", called(only), percent(*comparison_.deciding),
+                  readable_seconds(*seconds(only)), why);
   }
 
-  std::string nobody() const {
+  Said nobody() const {
     const auto accuracy = [&](std::size_t i) { return finished(i) ? run(i).final_test_accuracy.value_or(-1) : -1; };
     std::size_t best = 0;
     for (std::size_t i = 1; i < comparison_.runs.size(); ++i)
       if (accuracy(i) > accuracy(best)) best = i;
-    if (accuracy(best) < 0) return "No run wins: none has an accuracy.";
-    const std::string nearest = fmt::format("{} has the best final test accuracy, {}", called(best), percent(accuracy(best)));
+    if (accuracy(best) < 0) return worded("No run wins: none has an accuracy.");
+    const Said nearest = worded("{} has the best final test accuracy, {}", called(best), percent(accuracy(best)));
     if (comparison_.thresholds.empty())
-      return fmt::format("No run wins on time to accuracy, as none was asked for a threshold (evaluate.thresholds) or a target: {}.",
-                         nearest);
-    return fmt::format("No run wins: none reached even {} test accuracy; {}.", percent(comparison_.thresholds.front()), nearest);
+      return worded("No run wins on time to accuracy, as none was asked for a threshold (evaluate.thresholds) or a target: {}.", nearest);
+    return worded("No run wins: none reached even {} test accuracy; {}.", percent(comparison_.thresholds.front()), nearest);
   }
 
-  std::string only_one_finished() const {
+  Said only_one_finished() const {
     std::size_t only = 0;
     while (!finished(only)) ++only;
-    return fmt::format("No run wins: only {} finished.", called(only));
+    return worded("No run wins: only {} finished.", called(only));
   }
 
   std::string reason(const RunResult& a, const RunResult& b) const {
@@ -197,40 +200,54 @@ class Sentence {
     return !parts ? std::string() : fmt::format(" {}{}.", parts->level() ? "It " : "The reason: it ", parts->words());
   }
 
-  std::string by_throughput() const {
-    if (!comparison_.winner) return "No run wins: none handled a sample.";
+  Said by_throughput() const {
+    if (!comparison_.winner) return worded("No run wins: none handled a sample.");
     const std::size_t winner = *comparison_.winner, other = opponent();
     const RunResult &a = run(winner), &b = run(other);
     const double rate_a = *a.samples_per_second, rate_b = b.samples_per_second.value_or(0);
     if (rate_b <= 0)
-      return fmt::format("{} wins with {} samples per second, and {} handled none ({}).", called(winner), readable_number(rate_a),
-                         called(other), timing_caveat);
+      return worded("{} wins with {} samples per second, and {} handled none ({}).", called(winner), readable_number(rate_a), called(other),
+                    timing_caveat);
     if (rate_a / rate_b < level_ratio)
-      return fmt::format("Nobody wins: {} and {} handle the same {} samples per second ({}).", called(winner), called(other),
-                         readable_number(rate_a), timing_caveat);
-    return fmt::format("{} wins on speed: {} samples per second, {} {} with {}{} ({}).", called(winner), readable_number(rate_a),
-                       beats(rate_a / rate_b, "many as", "more than"), called(other), readable_number(rate_b), where(a, b), timing_caveat);
+      return worded("Nobody wins: {} and {} handle the same {} samples per second ({}).", called(winner), called(other),
+                    readable_number(rate_a), timing_caveat);
+    return worded("{} wins on speed: {} samples per second, {} {} with {}{} ({}).", called(winner), readable_number(rate_a),
+                  beats(rate_a / rate_b, "many as", "more than"), called(other), readable_number(rate_b), where(a, b), timing_caveat);
   }
 
-  std::string by_accuracy() const {
+  Said by_accuracy() const {
     const std::size_t winner = *comparison_.winner, other = opponent();
     const double mine = *seconds(winner);
     const std::string goal = percent(*comparison_.deciding) + " test accuracy";
     if (const std::optional<double> theirs = seconds(other)) {
       if (*theirs == mine)
-        return fmt::format("Nobody wins: {} and {} both reach {} in {}.", called(winner), called(other), goal, readable_seconds(mine));
+        return worded("Nobody wins: {} and {} both reach {} in {}.", called(winner), called(other), goal, readable_seconds(mine));
       if (mine <= 0)
-        return fmt::format("{} wins. It has {} from the start, {} after {}.", called(winner), goal, called(other),
-                           readable_seconds(*theirs));
-      return fmt::format("{} wins. It reaches {} in {}; {} needs {}, {}.{}", called(winner), goal, readable_seconds(mine), called(other),
-                         readable_seconds(*theirs), beats(*theirs / mine, "long", "longer"), reason(run(winner), run(other)));
+        return worded("{} wins. It has {} from the start, {} after {}.", called(winner), goal, called(other), readable_seconds(*theirs));
+      return worded("{} wins. It reaches {} in {}; {} needs {}, {}.{}", called(winner), goal, readable_seconds(mine), called(other),
+                    readable_seconds(*theirs), beats(*theirs / mine, "long", "longer"), reason(run(winner), run(other)));
     }
-    return fmt::format("{} wins. It reaches {} in {}, which {} {}.", called(winner), goal, readable_seconds(mine), called(other),
-                       how_missed(run(winner), run(other), *comparison_.deciding));
+    return worded("{} wins. It reaches {} in {}, which {} {}.", called(winner), goal, readable_seconds(mine), called(other),
+                  how_missed(run(winner), run(other), *comparison_.deciding));
   }
 
   const Comparison& comparison_;
 };
+
+/// The winner's sentence among the measured runs, or among the simulated ones, if these are of several schemes; otherwise empty.
+Said verdict_among(const Comparison& all, bool real) {
+  std::vector<RunResult> runs;
+  std::vector<std::string> labels;
+  std::set<std::string> schemes;
+  for (std::size_t i = 0; i < all.runs.size(); ++i) {
+    if (all.runs[i].real != real) continue;
+    runs.push_back(all.runs[i]);
+    labels.push_back(all.labels[i]);
+    schemes.insert(all.runs[i].scheme);
+  }
+  if (schemes.size() < 2) return {};
+  return worded(" Of the {}: {}", real ? "measured" : "simulated", verdict(compare(std::move(runs), std::move(labels))));
+}
 
 }  // namespace
 
@@ -270,6 +287,9 @@ std::string how_missed(const RunResult& a, const RunResult& b, double threshold)
   return out + fmt::format(", although it handled {} samples where {} were enough", readable_number(b.samples), readable_number(*needed));
 }
 
-std::string verdict(const Comparison& comparison) { return Sentence(comparison).text(); }
+Said verdict(const Comparison& comparison) {
+  if (!comparison.mixed || !comparison.different.empty()) return Sentence(comparison).said();
+  return predictions(comparison).add(verdict_among(comparison, true)).add(verdict_among(comparison, false));
+}
 
 }  // namespace straggler

@@ -1,14 +1,21 @@
-// Which run wins, in one sentence derived from the figures.
+// What a comparison of runs says, and the reasons why one run is before another, all derived from the figures.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "scenarios/results/compared_runs.hpp"
+#include "scenarios/statistics/said.hpp"
 
 namespace straggler {
 
-/// All but `verdict` and `notes` of the comparison are filled in. Time to an accuracy is the number of samples it takes divided by samples
-/// per second: the sentence names the factor that made the difference, and the part of the workers' time per sample that shrank most.
-std::string verdict(const Comparison& comparison);
+/// Which run wins, by how much and why. Time to an accuracy is the number of samples it takes divided by samples per second: the sentence
+/// names the factor that made the difference, and the part of the workers' time per sample that shrank most. Where measured runs meet
+/// simulated ones it begins with predictions().
+Said verdict(const Comparison& comparison);
+/// Reasons why the runs are hard to compare.
+std::vector<Said> comparison_notes(const Comparison& comparison);
+/// "mnist (a, c), blobs (b)"
+Said groups_said(const Comparison& comparison, const RunGroups& groups);
 
 /// Why `a` reaches the accuracy before `b`, both of which do: "because it handles 1.42 times as many samples per second (its workers idle
 /// 1.2 ms a sample instead of 3 ms, as the other's wait for workers 6 and 7 (3x slower)) and needs as many samples". Empty: not known.

@@ -10,6 +10,7 @@
 #include "scenarios/report/run_files.hpp"
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/recorder.hpp"
+#include "scenarios/results/verdict.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/serve/live_progress.hpp"
 #include "sim/base/problem_text.hpp"
@@ -126,9 +127,9 @@ void MathJob::work(const Request& request) {
   write_whole_files(place, {{"report.html", compare_page(comparison, place)}});
   const auto seen = [&](const fs::path& path) { return path.lexically_relative(root_).generic_string(); };
   set({{"state", "done"},
-       {"verdict", comparison.verdict},
+       {"verdict", plain(verdict(comparison))},
        {"winner", comparison.winner ? Json(comparison.labels[*comparison.winner]) : Json()},
-       {"notes", comparison.notes},
+       {"notes", plain(comparison_notes(comparison))},
        {"table", comparison_table(comparison)},
        {"page", seen(place / "report.html")},
        {"folders", {seen(base), seen(place / "changed")}}});

@@ -11,7 +11,11 @@ struct PlainWords {
   std::string operator()(const SaidSetting& part) const { return part.path + "=" + part.value; }
   std::string operator()(const SaidMetric& part) const { return part.name; }
   std::string operator()(const SaidName& part) const { return part.name; }
-  std::string operator()(const SaidValue& part) const { return mean_text(part.statistics, part.runs, part.text, said_mean); }
+  std::string operator()(const SaidValue& part) const {
+    MeanStyle style = part.style;
+    style.sign = MeanStyle().sign;
+    return mean_text(part.statistics, part.runs, part.text, style);
+  }
 };
 
 }  // namespace
@@ -23,10 +27,16 @@ std::string capital(std::string text) {
 
 std::string plain(const Said& said) { return said.written(PlainWords()); }
 
-Said joined(const std::vector<Said>& all, const std::string& last) {
+std::vector<std::string> plain(const std::vector<Said>& all) {
+  std::vector<std::string> sentences;
+  for (const Said& said : all) sentences.push_back(plain(said));
+  return sentences;
+}
+
+Said joined(const std::vector<Said>& all, const std::string& last, const std::string& between) {
   Said out;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (i > 0) out.add(i + 1 == all.size() ? last : ", ");
+    if (i > 0) out.add(i + 1 == all.size() ? last : between);
     out.add(all[i]);
   }
   return out;

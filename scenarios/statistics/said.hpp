@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <initializer_list>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -28,11 +30,14 @@ struct SaidMetric {
 struct SaidName {
   std::string name;
 };
+/// How a sentence of a search puts the mean of a metric: with the count of runs.
+inline constexpr MeanStyle said_mean{.count_all = true};
 /// The mean of a metric over runs, with its interval.
 struct SaidValue {
   RepeatStatistics statistics;
   std::size_t runs = 0;
   std::string (*text)(double) = nullptr;
+  MeanStyle style = said_mean;  // each writer has its own sign
 };
 using SaidPart = std::variant<std::string, SaidPath, SaidSetting, SaidMetric, SaidName, SaidValue>;
 
@@ -64,16 +69,44 @@ class Said {
   std::vector<SaidPart> parts_;
 };
 
-/// How a search puts the mean of a metric: with the count of runs.
-inline constexpr MeanStyle said_mean{.count_all = true};
+/// Words with "{}" for each part, as many as there are parts.
+template <class... Parts>
+struct SaidForm {
+  template <std::size_t size>
+  consteval SaidForm(const char (&words)[size]) : text(words) {  // NOLINT(google-explicit-constructor): a literal is a form
+    std::size_t places = 0;
+    for (std::size_t at = text.find("{}"); at != text.npos; at = text.find("{}", at + 2)) ++places;
+    if (places != sizeof...(Parts)) throw "as many {} as parts are needed";
+  }
+  std::string_view text;
+};
+/// worded("{} wins", SaidName{"a"}). Parts are sentences, their parts, and text.
+template <class... Parts>
+Said worded(SaidForm<std::type_identity_t<Parts>...> form, const Parts&... parts) {
+  Said said;
+  std::string_view rest = form.text;
+  const auto add_text = [&](std::string_view text) {
+    if (!text.empty()) said.add(std::string(text));
+  };
+  [[maybe_unused]] const auto add = [&](const auto& part) {
+    const std::size_t place = rest.find("{}");
+    add_text(rest.substr(0, place));
+    said.add(part);
+    rest.remove_prefix(place + 2);
+  };
+  (add(parts), ...);
+  add_text(rest);
+  return said;
+}
 
 /// As terminals and files have it: "PATH=VALUE", "10 s +- 1 s (2 of 2)".
 std::string plain(const Said& said);
+std::vector<std::string> plain(const std::vector<Said>& all);
 
 /// With a capital in front.
 std::string capital(std::string text);
 
-/// "a, b, c", with `last` before the last one.
-Said joined(const std::vector<Said>& all, const std::string& last = ", ");
+/// "a, b, c", with `last` before the last one, and `between` before others.
+Said joined(const std::vector<Said>& all, const std::string& last = ", ", const std::string& between = ", ");
 
 }  // namespace straggler

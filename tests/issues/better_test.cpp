@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "scenarios/report/findings.hpp"
+#include "scenarios/report/said_words.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/sweep/chance.hpp"
 #include "tests/report/made_up_sweep.hpp"
@@ -19,7 +20,7 @@ namespace {
 std::string said(const std::vector<std::string>& columns, const SweepOutcome& outcome, bool seedless = false) {
   const SweepView view(columns, outcome, seedless);
   std::string all;
-  for (const std::string& sentence : findings(view, plan_of(view))) all += sentence + "\n";
+  for (const std::string& sentence : page_words(findings(view, plan_of(view)))) all += sentence + "\n";
   return all;
 }
 

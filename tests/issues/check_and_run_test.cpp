@@ -50,7 +50,7 @@ TEST_CASE("a run with a schedule is explained, also where its time was over firs
     const auto jitter = std::ranges::find(explained.rows, Cause::jitter, &CauseRow::cause);
     REQUIRE(jitter != explained.rows.end());
     CHECK(jitter->figures);
-    CHECK(explained.slowdowns.note == "");
+    CHECK(explained.slowdowns.value().note == "");
   }
 }
 

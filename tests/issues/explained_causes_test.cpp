@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "scenarios/experiment/blueprint.hpp"
-#include "scenarios/reasons/explain.hpp"
+#include "scenarios/reasons/explain_said.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/text.hpp"
 
@@ -34,7 +34,7 @@ Slowdowns slowdowns_of(int workers, const std::vector<std::string>& sets) {
 
 std::string said(const Explained& all) {
   std::string text;
-  for (const std::string& sentence : explain_words(all)) text += sentence + "\n";
+  for (const std::string& sentence : plain(explain_said(all))) text += sentence + "\n";
   return text;
 }
 

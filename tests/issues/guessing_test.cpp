@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "scenarios/report/findings.hpp"
+#include "scenarios/report/said_words.hpp"
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/endings.hpp"
+#include "scenarios/results/verdict.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
 #include "tests/report/made_up_sweep.hpp"
@@ -101,7 +103,7 @@ TEST_CASE("sweeps, their pages and comparisons count and name runs that only gue
       "2 of 4 runs end no better than guessing (the most frequent class has 0.1000 of the test samples): they learned";
   CHECK(has(sweep_table(columns, outcome), "\nwarning: " + warning));
   const SweepView view(columns, outcome);
-  const std::vector<std::string> all = findings(view, plan_of(view));
+  const std::vector<std::string> all = page_words(findings(view, plan_of(view)));
   CHECK(std::ranges::any_of(all, [&](const std::string& each) { return each.starts_with("Warning: " + warning); }));
 
   std::vector<RunResult> runs(2);
@@ -111,7 +113,7 @@ TEST_CASE("sweeps, their pages and comparisons count and name runs that only gue
     runs[i].summary = outcome.rows[2 * i].fields;
     runs[i].final_test_accuracy = i == 0 ? 0.8 : 0.1;
   }
-  const std::vector<std::string> notes = of_guessing(compare(runs).notes);
+  const std::vector<std::string> notes = of_guessing(plain(comparison_notes(compare(runs))));
   REQUIRE(notes.size() == 1);
   CHECK(notes[0].starts_with("'guesses': the final test accuracy of 0.1000 is"));
 }

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "scenarios/report/findings.hpp"
+#include "scenarios/report/said_words.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/results/comparison.hpp"
+#include "scenarios/results/verdict.hpp"
 #include "tests/report/made_up_sweep.hpp"
 #include "tests/support/crash_scenario.hpp"
 #include "tests/support/text.hpp"
@@ -33,7 +35,7 @@ void set_outcomes(SweepOutcome& outcome, std::size_t group, const std::vector<st
 std::string said(const std::vector<std::string>& columns, const SweepOutcome& outcome, bool seedless = false) {
   const SweepView view(columns, outcome, seedless);
   std::string all;
-  for (const std::string& sentence : findings(view, plan_of(view))) all += sentence + "\n";
+  for (const std::string& sentence : page_words(findings(view, plan_of(view)))) all += sentence + "\n";
   return all;
 }
 
@@ -149,15 +151,16 @@ TEST_CASE("compare: a run that did not finish wins neither by speed nor by accur
       compare({run("a", Outcome::aborted, 1, {}), run("b", Outcome::completed, 10, {}), run("c", Outcome::completed, 20, {})});
   REQUIRE(speed.winner);
   CHECK(speed.labels[*speed.winner] == "b");
-  CHECK(has(speed.verdict, "'b' (asgd) wins on speed: 100 samples per second, 2 times as many as 'c'"));
-  CHECK(std::ranges::any_of(speed.notes, [](const std::string& note) { return has(note, "'a' was aborted"); }));
+  CHECK(has(plain(verdict(speed)), "'b' (asgd) wins on speed: 100 samples per second, 2 times as many as 'c'"));
+  CHECK(std::ranges::any_of(plain(comparison_notes(speed)), [](const std::string& note) { return has(note, "'a' was aborted"); }));
   CHECK_FALSE(compare({run("a", Outcome::overloaded, 1, {}), run("b", Outcome::completed, 10, {})}).winner);
-  CHECK(has(compare({run("a", Outcome::stalled, 1, {}), run("b", Outcome::aborted, 1, {})}).verdict, "No run wins: none finished."));
+  CHECK(
+      has(plain(verdict(compare({run("a", Outcome::stalled, 1, {}), run("b", Outcome::aborted, 1, {})}))), "No run wins: none finished."));
 
   const Comparison accuracy = compare({run("a", Outcome::diverged, 9, 2), run("b", Outcome::completed, 10, 5)});
   REQUIRE(accuracy.winner);
   CHECK(accuracy.labels[*accuracy.winner] == "b");
-  CHECK(has(accuracy.verdict, "which 'a' (asgd) did after 2 s, before it diverged"));
+  CHECK(has(plain(verdict(accuracy)), "which 'a' (asgd) did after 2 s, before it diverged"));
   CHECK_FALSE(speed_ups_of(accuracy)->ratios[0]);
   CHECK(speed_ups_of(accuracy)->ratios[1] == 1.0);
 }

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "scenarios/experiment/blueprint.hpp"
-#include "scenarios/reasons/explain.hpp"
+#include "scenarios/reasons/explain_said.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/cluster/device_profile.hpp"
 #include "tests/support/variants.hpp"
@@ -37,7 +37,7 @@ void check_all(const std::string& yaml, const std::vector<std::string>& sets) {
     CAPTURE(row.change);
     CHECK(row.figures.has_value() == row.note.empty());
   }
-  CHECK_FALSE(explain_words(all).empty());
+  CHECK_FALSE(plain(explain_said(all)).empty());
   // With all that is uneven left as it is, groups that are cut in parts run as before.
   const std::vector<WorkKind> every(all_work_kinds.begin(), all_work_kinds.end());
   std::vector<Rank> some{0};

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "scenarios/experiment/trajectory_store.hpp"
-#include "scenarios/reasons/explain.hpp"
+#include "scenarios/reasons/explain_said.hpp"
 #include "scenarios/report/explain_page.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"
@@ -43,7 +43,7 @@ void check_found(const Explained& all, Cause cause, double seconds) {
   CHECK(*ranked.front()->seconds_saved == doctest::Approx(seconds).epsilon(0.02));
   REQUIRE(bottleneck(all) != nullptr);
   CHECK(bottleneck(all)->cause == cause);
-  CHECK(explain_words(all).front().find(label_of(cause)) != std::string::npos);
+  CHECK(plain(explain_said(all)).front().find(label_of(cause)) != std::string::npos);
 }
 
 std::string updates(int count) { return "training.stop={updates: " + std::to_string(count) + "}"; }
@@ -162,7 +162,7 @@ TEST_CASE("a cause that is absent has a row that says so and saves nothing") {
     CHECK(all.row(cause).seconds_saved == 0);
   }
   CHECK(bottleneck(all) == nullptr);
-  CHECK(explain_words(all).front().find("computing") != std::string::npos);
+  CHECK(plain(explain_said(all)).front().find("computing") != std::string::npos);
   // Schemes that send weights have no gradient to take again; timing alone has none either.
   const CauseRow weights = explained(cluster(4), {"training.scheme={kind: fedasync}"}).row(Cause::staleness);
   CHECK_FALSE(weights.figures.has_value());
@@ -179,7 +179,7 @@ TEST_CASE("rows do the same work: a stop by time becomes the updates that were m
   for (const CauseRow& row : all.rows)
     if (row.figures) CHECK(row.figures->updates == 15);
   CHECK(all.row(Cause::nothing).figures->simulated_seconds == doctest::Approx(3.0).epsilon(1e-3));
-  CHECK(all.work.find("15 updates") != std::string::npos);
+  CHECK(plain(work_said(all)).find("15 updates") != std::string::npos);
   CHECK_THROWS_AS(explained(cluster(4), {"training.stop={simulated_time: 1ms}"}), RunFailed);
 }
 
@@ -274,7 +274,7 @@ TEST_CASE("staleness that slows training is found, as the time to the target") {
   CHECK_FALSE(missed.by_target);
   REQUIRE(bottleneck(missed) != nullptr);
   CHECK(bottleneck(missed)->cause == Cause::staleness);
-  CHECK(explain_words(missed).front().find("does not reach its target") != std::string::npos);
+  CHECK(plain(explain_said(missed)).front().find("does not reach its target") != std::string::npos);
 }
 
 TEST_CASE("where causes change the order of updates, they are ranked by samples per second, and one seed's chance is named") {
@@ -294,7 +294,7 @@ TEST_CASE("where causes change the order of updates, they are ranked by samples 
     CHECK(cost_of(all, *row) == doctest::Approx(gains.back()));
   }
   CHECK(std::ranges::is_sorted(gains, std::greater()));
-  const std::vector<std::string> words = explain_words(all);
+  const std::vector<std::string> words = plain(explain_said(all));
   const std::string caveat =
       "Without a cause, updates come in another order, so the time to the target differs by chance too: one seed cannot tell chance from a "
       "saving.";

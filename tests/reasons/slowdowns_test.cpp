@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "scenarios/experiment/blueprint.hpp"
-#include "scenarios/reasons/slowdowns.hpp"
+#include "scenarios/reasons/explain_said.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"
 
@@ -89,7 +89,7 @@ TEST_CASE("batches of a trace: a worker's slowdown of a step is (max(its batch, 
   CHECK(all.seconds == about(whole));
   for (std::size_t worker = 0; worker < p; ++worker) CHECK(all.workers[worker].slowdown == about(of_worker[worker]));
   CHECK(*all.slowest_share < 1);
-  CHECK(slowdown_words(all).front().find("Uneven workers") == 0);
+  CHECK(plain(slowdowns_said(all).front()).find("Uneven workers") == 0);
 }
 
 TEST_CASE("one slow link is a slowdown of communicating, and of its worker") {
@@ -117,10 +117,10 @@ TEST_CASE("even workers are reported as even") {
   CHECK(all.all() == about(1));
   for (const Slowdowns::Kind& kind : all.kinds) CHECK(kind.even);
   CHECK_FALSE(all.slowest_share.has_value());
-  CHECK(slowdown_words(all).front().find("Workers are even") == 0);
+  CHECK(plain(slowdowns_said(all).front()).find("Workers are even") == 0);
   Slowdowns nearly = all;
   nearly.seconds = 0.9954 * nearly.ideal_seconds;
-  CHECK(slowdown_words(nearly).front().find("would take as long (S = 0.995).") != std::string::npos);
+  CHECK(plain(slowdowns_said(nearly).front()).find("would take as long (S = 0.995).") != std::string::npos);
 }
 
 }  // namespace slowdowns_test

@@ -8,6 +8,7 @@
 #include "scenarios/report/chart_plan.hpp"
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/picture.hpp"
+#include "scenarios/report/said_words.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "tests/report/made_up_sweep.hpp"
 #include "tests/support/text.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 std::vector<std::string> sentences(const std::vector<std::string>& columns, const SweepOutcome& outcome) {
   const SweepView view(columns, outcome);
-  return findings(view, plan_of(view));
+  return page_words(findings(view, plan_of(view)));
 }
 
 bool says(const std::vector<std::string>& said, const std::string& part) {

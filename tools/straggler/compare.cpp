@@ -4,6 +4,7 @@
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/result_folder.hpp"
+#include "scenarios/results/verdict.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "tools/straggler/command.hpp"
 
@@ -53,8 +54,8 @@ int execute_compare(const std::vector<std::string>& given) {
     print_text("{}", comparison_json(comparison, skipped));
     return Exit::done;
   }
-  print_text("{}\n{}\n", comparison_table(comparison), comparison.verdict);
-  for (const std::string& note : comparison.notes) print_text("note: {}\n", note);
+  print_text("{}\n{}\n", comparison_table(comparison), plain(verdict(comparison)));
+  for (const Said& note : comparison_notes(comparison)) print_text("note: {}\n", plain(note));
   for (const std::string& note : skipped) print_text("note: {}, and is left out\n", note);
   if (page) print_text("\npage in {}\n", page->string());
   return Exit::done;

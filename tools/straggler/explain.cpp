@@ -61,8 +61,8 @@ int execute_explain(const std::vector<std::string>& given) {
     const std::string json = explain_json(explained, out.string());
     write_whole_files(out, {{"explain.csv", explain_csv(explained)},
                             {"elasticities.csv", elasticities_csv(explained)},
-                            {"slowdowns.csv", slowdowns_csv(explained.slowdowns)},
-                            {"step_slowdowns.csv", step_slowdowns_csv(explained.slowdowns)},
+                            {"slowdowns.csv", slowdowns_csv(*explained.slowdowns)},
+                            {"step_slowdowns.csv", step_slowdowns_csv(*explained.slowdowns)},
                             {"explain.json", json},
                             {"report.html", explain_page(explained)}});
     results_are_in(out);
