@@ -9,7 +9,6 @@
 #include "scenarios/report/compare_page.hpp"
 #include "scenarios/report/run_files.hpp"
 #include "scenarios/report/run_page.hpp"
-#include "scenarios/results/comparison.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/replaced.hpp"

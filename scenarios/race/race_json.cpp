@@ -19,9 +19,8 @@ Json entrants_json(const RaceOutcome& outcome) {
   for (std::size_t entrant = 0; entrant < outcome.entrants.size(); ++entrant) {
     Json json{{"entrant", outcome.entrants[entrant].label}, {"seeds", Json::array()}, {"outcomes", Json::array()}, {"tuned", Json()}};
     for (const StudyRun& run : outcome.runs[entrant]) {
-      const std::string* const ended = scalar_of(run.fields, "outcome").text();
       json["seeds"].push_back(run.seed);
-      json["outcomes"].push_back(ended ? Json(*ended) : Json("failed"));
+      json["outcomes"].push_back(run.ending());
     }
     if (outcome.tuning) json["tuned"] = settings_json(*outcome.tuning, outcome.tuned[entrant].best);
     entrants.push_back(std::move(json));

@@ -66,11 +66,6 @@ std::string pairs_table(const RaceOutcome& outcome) {
   return aligned(rows, 1);  // the first row is titles
 }
 
-std::string outcome_text(const StudyRun& run) {
-  const std::string* const outcome = scalar_of(run.fields, "outcome").text();
-  return outcome ? *outcome : "failed";
-}
-
 std::string setting(const RaceOutcome& outcome) {
   const std::vector<StudyRun>& first = outcome.runs.front();
   std::string text = fmt::format("{} entrants, {} seeds each, {}", outcome.entrants.size(), outcome.seeds(),
@@ -97,7 +92,7 @@ std::string race_csv(const RaceOutcome& outcome) {
         const auto seconds = seconds_to(finish, run.fields);
         text += fmt::format("{},{},{},{}", csv_text(outcome.entrants[entrant].label), finish.name, run.seed,
                             seconds ? number_text(*seconds) : "missed");
-        text += finished ? std::string("\n") : "," + outcome_text(run) + "\n";
+        text += finished ? std::string("\n") : "," + run.ending() + "\n";
       }
   return text;
 }

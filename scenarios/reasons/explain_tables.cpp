@@ -37,8 +37,8 @@ std::string cause_table(const Explained& explained) {
   for (const CauseRow& row : explained.rows) {
     std::vector<std::string> cells{name_of(row.cause), seconds_cell(of(row.figures, &Figures::simulated_seconds)),
                                    number_cell(of(row.figures, &Figures::samples_per_second))};
-    if (target) cells.push_back(seconds_cell(row.figures ? row.figures->time_to_target : std::nullopt));
-    if (math) cells.push_back(score_cell(row.figures ? row.figures->final_test_accuracy : std::nullopt));
+    if (target) cells.push_back(seconds_cell(of(row.figures, &Figures::time_to_target)));
+    if (math) cells.push_back(score_cell(of(row.figures, &Figures::final_test_accuracy)));
     cells.push_back(seconds_cell(row.seconds_saved));
     cells.push_back(share_cell(row.share));
     rows.push_back(std::move(cells));
@@ -94,8 +94,8 @@ Json figures_json(const std::optional<Figures>& figures) {
   Json json;
   json["simulated_s"] = json_or_null(of(figures, &Figures::simulated_seconds));
   json["samples_per_second"] = json_or_null(of(figures, &Figures::samples_per_second));
-  json["time_to_target_s"] = json_or_null(figures ? figures->time_to_target : std::nullopt);
-  json["final_test_accuracy"] = json_or_null(figures ? figures->final_test_accuracy : std::nullopt);
+  json["time_to_target_s"] = json_or_null(of(figures, &Figures::time_to_target));
+  json["final_test_accuracy"] = json_or_null(of(figures, &Figures::final_test_accuracy));
   return json;
 }
 
@@ -105,8 +105,8 @@ std::string explain_csv(const Explained& explained) {
   std::string out = "cause,simulated_seconds,samples_per_second,time_to_target_s,final_test_accuracy,seconds_saved,share\n";
   for (const CauseRow& row : explained.rows)
     out += fmt::format("{},{},{},{},{},{},{}\n", name_of(row.cause), cell(of(row.figures, &Figures::simulated_seconds)),
-                       cell(of(row.figures, &Figures::samples_per_second)), cell(row.figures ? row.figures->time_to_target : std::nullopt),
-                       cell(row.figures ? row.figures->final_test_accuracy : std::nullopt), cell(row.seconds_saved), cell(row.share));
+                       cell(of(row.figures, &Figures::samples_per_second)), cell(of(row.figures, &Figures::time_to_target)),
+                       cell(of(row.figures, &Figures::final_test_accuracy)), cell(row.seconds_saved), cell(row.share));
   return out;
 }
 
@@ -115,7 +115,7 @@ std::string elasticities_csv(const Explained& explained) {
   for (const ChangeRow& row : explained.changes)
     out += fmt::format("{},{},{},{},{},{},{}\n", csv_text(row.change), number_text(row.input_share),
                        cell(of(row.figures, &Figures::samples_per_second)), cell(row.rate_change), cell(row.elasticity()),
-                       cell(row.figures ? row.figures->time_to_target : std::nullopt), cell(row.target_change));
+                       cell(of(row.figures, &Figures::time_to_target)), cell(row.target_change));
   return out;
 }
 
@@ -150,7 +150,7 @@ std::string explain_json(const Explained& explained, const std::string& out) {
     one["samples_per_second"] = json_or_null(of(row.figures, &Figures::samples_per_second));
     one["rate_change"] = json_or_null(row.rate_change);
     one["elasticity"] = json_or_null(row.elasticity());
-    one["time_to_target_s"] = json_or_null(row.figures ? row.figures->time_to_target : std::nullopt);
+    one["time_to_target_s"] = json_or_null(of(row.figures, &Figures::time_to_target));
     one["time_to_target_change"] = json_or_null(row.target_change);
     one["note"] = text_or_null(row.note);
     json["elasticities"].push_back(std::move(one));

@@ -16,7 +16,6 @@
 #include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/said_words.hpp"
 #include "scenarios/report/scheme_looks.hpp"
-#include "scenarios/results/comparison.hpp"
 #include "scenarios/results/verdict.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"

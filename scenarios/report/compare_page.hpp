@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "scenarios/results/compared_runs.hpp"
+#include "scenarios/results/comparison.hpp"
 
 namespace straggler {
 

@@ -280,7 +280,7 @@ class Findings {
     std::optional<SpeedUp> best;
     for (const std::size_t x : in_order(axis(*plan.x)))
       if (const auto at = setting_of(view_, plan, facet, x, {}, series))
-        if (const RepeatStatistics factor = view_.statistics(view_.settings()[*at], speed_up_key());
+        if (const RepeatStatistics factor = view_.scalars().statistics(view_.settings()[*at], speed_up_key());
             factor.count > 0 && factor.mean > (best ? best->factor : 0))
           best = SpeedUp{factor.mean, x};
     return best;

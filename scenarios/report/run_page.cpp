@@ -43,10 +43,7 @@ struct RunFiles {
   std::vector<SummaryField> summary;
   std::optional<Scenario> scenario;  // none: of another version
 
-  std::string text(const char* key) const {
-    const std::string* const text = scalar_of(summary, key).text();
-    return text ? *text : std::string();
-  }
+  std::string text(const char* key) const { return text_of(summary, key); }
   std::optional<double> number(std::string_view key) const { return scalar_of(summary, key).number(); }
   std::optional<std::uint64_t> count(const char* key) const { return scalar_of(summary, key).count(); }
   /// Not every run keeps its large tables.

@@ -90,9 +90,8 @@ std::vector<std::size_t> chosen_of(const std::vector<std::size_t>& order) {
 }  // namespace
 
 ShownRun shown_run(std::uint64_t seed, const std::vector<SummaryField>& fields, const std::string& sketch) {
-  const std::string* const outcome = scalar_of(fields, "outcome").text();
   ShownRun run{seed, {}, sketch};
-  if (outcome) run.outcome = *outcome;
+  if (const std::string outcome = text_of(fields, "outcome"); !outcome.empty()) run.outcome = outcome;
   for (const SheetColumn& column : sheet_columns())
     if (const auto value = scalar_of(fields, column.key).number()) run.numbers[column.key] = *value;
   if (const auto target = scalar_of(fields, "target_accuracy").number()) run.numbers["target_accuracy"] = *target;

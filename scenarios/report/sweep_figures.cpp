@@ -77,7 +77,7 @@ class SweepFigures {
       const auto at = setting_of(view_, plan, facet, x, {}, series);
       if (!at) continue;
       const ReportSetting& setting = view_.settings()[*at];
-      const RepeatStatistics value = view_.statistics(setting, shown.key);
+      const RepeatStatistics value = view_.scalars().statistics(setting, shown.key);
       const double number = axis(*plan.x).numbers[x];
       if (value.count == 0)
         curve.missed.push_back(number);
@@ -156,7 +156,7 @@ class SweepFigures {
         const auto at = setting_of(view_, plan_, facet, {}, {}, series);
         if (!at) continue;
         const ReportSetting& setting = view_.settings()[*at];
-        const RepeatStatistics value = view_.statistics(setting, shown.key);
+        const RepeatStatistics value = view_.scalars().statistics(setting, shown.key);
         std::string name = names[series];
         for (std::size_t i = 0; i < facet.size(); ++i) name += (name.empty() ? "" : ", ") + axis(plan_.facets[i]).labels[facet[i]];
         chart.rows.push_back({name, looks[series], value.count == 0, value.mean, value.half_width,
@@ -174,11 +174,11 @@ class SweepFigures {
     std::vector<std::string> links;
     for (std::size_t i = 0; i < view_.settings().size(); ++i) {
       const ReportSetting& setting = view_.settings()[i];
-      if (view_.values(setting, "compute_fraction").empty()) continue;
+      if (view_.scalars().values(setting, "compute_fraction").empty()) continue;
       names.push_back(view_.name_of(setting));
       links.push_back(link_of(i));
       rows.emplace_back();
-      for (const PhaseRow& row : phase_rows) rows.back()[row.phase] = view_.statistics(setting, share_key(row.phase)).mean;
+      for (const PhaseRow& row : phase_rows) rows.back()[row.phase] = view_.scalars().statistics(setting, share_key(row.phase)).mean;
     }
     StackChart chart = time_split(names, rows);
     if (chart.parts.empty()) return;
@@ -231,7 +231,7 @@ class SweepFigures {
     cell.tip = view_.name_of(setting) + ": " + text;
     if (value.count == 0) {
       cell.kind = MapCell::Kind::nobody;
-      cell.lines = {view_.endings(setting).all_finished() ? "missed" : text};
+      cell.lines = {setting.endings().all_finished() ? "missed" : text};
       return cell;
     }
     cell.kind = MapCell::Kind::level;

@@ -128,9 +128,9 @@ std::string table(const SweepView& view, const RunSheets& sheets, const std::vec
     std::vector<std::string> row;
     for (std::size_t axis = 0; axis < view.axes().size(); ++axis) row.push_back(view.axes()[axis].labels[setting.at[axis]]);
     row.push_back(std::to_string(setting.rows.size()));
-    if (!finished) row.push_back(view.endings(setting).outcomes());
+    if (!finished) row.push_back(setting.endings().outcomes());
     for (const Column& column : columns) {
-      const RepeatStatistics value = view.statistics(setting, column.key);
+      const RepeatStatistics value = view.scalars().statistics(setting, column.key);
       const bool target = std::string_view(column.key) == "time_to_target_s";
       row.push_back(value.count > 0 || target ? mean_text(value, setting.rows.size(), column.text, page_mean) : std::string("\u2013"));
     }

@@ -74,15 +74,11 @@ SweepView::SweepView(const std::vector<std::string>& columns, const SweepOutcome
     : columns_(columns), outcome_(outcome), scalars_(columns, outcome), seedless_(seedless) {
   const std::vector<SweptAxis> swept = swept_axes(columns.size(), outcome.groups);
   for (const SweptAxis& axis : swept) axes_.push_back(report_axis(axis, columns));
-  for (const SweepRow& row : outcome.rows) {
-    if (settings_.empty() || settings_.back().group != row.group) {
-      ReportSetting setting;
-      setting.group = row.group;
-      for (const SweptAxis& axis : swept) setting.at.push_back(axis.of_group[row.group]);
-      places_[setting.at] = settings_.size();
-      settings_.push_back(std::move(setting));
-    }
-    settings_.back().rows.push_back(&row);
+  for (SweptSetting& setting : swept_settings(outcome)) {
+    std::vector<std::size_t> at;
+    for (const SweptAxis& axis : swept) at.push_back(axis.of_group[setting.group]);
+    places_[at] = settings_.size();
+    settings_.push_back({std::move(setting), std::move(at)});
   }
   find_metric();
 }
@@ -91,7 +87,7 @@ void SweepView::find_metric() {
   std::vector<double> targets, samples;
   bool scored = false, trained = false;
   for (const ReportSetting& setting : settings_)
-    for (const auto& [repeat, count] : values(setting, "samples")) samples.push_back(count);
+    for (const auto& [repeat, count] : scalars_.values(setting, "samples")) samples.push_back(count);
   for (const SweepRow& row : outcome_.rows) {
     if (const auto target = scalar_of(row.fields, "target_accuracy").number()) targets.push_back(*target);
     trained = trained || scalar_of(row.fields, "final_test_accuracy").is_number();
@@ -123,35 +119,17 @@ void SweepView::find_metric() {
 }
 
 bool SweepView::has(const std::string& key) const {
-  return std::any_of(settings_.begin(), settings_.end(), [&](const ReportSetting& setting) { return !values(setting, key).empty(); });
-}
-
-std::map<std::int64_t, double> SweepView::values(const ReportSetting& setting, const std::string& key) const {
-  std::map<std::int64_t, double> all;
-  for (const SweepRow* row : setting.rows)
-    if (const auto value = scalars_.find(*row, key).number(); value && is_finished(row->fields)) all[row->repeat] = *value;
-  return all;
-}
-
-Endings SweepView::endings(const ReportSetting& setting) const {
-  Endings endings;
-  for (const SweepRow* row : setting.rows) endings.add(row->fields);
-  return endings;
+  return std::any_of(settings_.begin(), settings_.end(),
+                     [&](const ReportSetting& setting) { return !scalars_.values(setting, key).empty(); });
 }
 
 Said SweepView::mean_said(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const {
   const bool any = std::ranges::any_of(setting.rows, [](const SweepRow* row) { return is_finished(row->fields); });
-  if (!any) return Said(endings(setting).outcomes());
-  return {SaidValue{statistics(setting, key), setting.rows.size(), text, page_mean}};
+  if (!any) return Said(setting.endings().outcomes());
+  return {SaidValue{scalars_.statistics(setting, key), setting.rows.size(), text, page_mean}};
 }
 std::string SweepView::text(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const {
   return page_words(mean_said(setting, key, text));
-}
-
-RepeatStatistics SweepView::statistics(const ReportSetting& setting, const std::string& key) const {
-  std::vector<double> all;
-  for (const auto& [repeat, value] : values(setting, key)) all.push_back(value);
-  return statistics_of(all);
 }
 
 RunResult SweepView::result(std::size_t setting) const {
@@ -215,7 +193,7 @@ std::size_t SweepView::most_repeats() const {
 Contender SweepView::contender(const ReportSetting& setting) const {
   Contender contender;
   for (const SweepRow* row : setting.rows) contender[row->repeat];
-  for (const auto& [repeat, value] : values(setting, metric_.key)) contender[repeat] = value;
+  for (const auto& [repeat, value] : scalars_.values(setting, metric_.key)) contender[repeat] = value;
   return contender;
 }
 

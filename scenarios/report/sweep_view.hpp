@@ -42,11 +42,8 @@ struct ReportMetric {
   bool speed = false;  // a measure of speed, not of learning
 };
 
-/// A group of the sweep that has finished points.
-struct ReportSetting {
-  std::size_t group = 0;
+struct ReportSetting : SweptSetting {
   std::vector<std::size_t> at;  // [axes]: index of its value
-  std::vector<const SweepRow*> rows;
 };
 
 /// The comparison of some settings by the metric. All lists are of settings.
@@ -72,17 +69,13 @@ class SweepView {
   const std::vector<ReportSetting>& settings() const { return settings_; }
   const ReportMetric& metric() const { return metric_; }
 
+  const SweepScalars& scalars() const { return scalars_; }
   /// Some finished run has a value.
   bool has(const std::string& key) const;
-  /// By repeat, of those that finished.
-  std::map<std::int64_t, double> values(const ReportSetting& setting, const std::string& key) const;
-  /// How the runs of a setting ended.
-  Endings endings(const ReportSetting& setting) const;
   /// The setting's mean; "diverged" and the like where no run finished.
   Said mean_said(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const;
   std::string text(const ReportSetting& setting, const std::string& key, std::string (*text)(double)) const;
-  RepeatStatistics statistics(const ReportSetting& setting, const std::string& key) const;
-  RepeatStatistics metric_of(std::size_t setting) const { return statistics(settings_[setting], metric_.key); }
+  RepeatStatistics metric_of(std::size_t setting) const { return scalars_.statistics(settings_[setting], metric_.key); }
   /// The mean over the runs of a setting, as comparisons see one.
   RunResult result(std::size_t setting) const;
   /// The setting at these values of the axes; none if it has no finished point.

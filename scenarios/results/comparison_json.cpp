@@ -1,4 +1,3 @@
-#include "scenarios/results/comparison.hpp"
 #include "scenarios/results/json.hpp"
 #include "scenarios/results/verdict.hpp"
 

@@ -10,14 +10,13 @@ namespace straggler {
 
 Learned learned_of(const std::vector<SummaryField>& fields) {
   const auto number = [&](const char* key) { return scalar_of(fields, key).number(); };
-  const std::string* const scheme = scalar_of(fields, "scheme").text();
-  return {scheme ? *scheme : std::string(), number("final_test_accuracy"),          number("guessing_accuracy"), number("epochs"),
-          number("staleness_mean"),         number("compression_ratio").has_value()};
+  return {text_of(fields, "scheme"), number("final_test_accuracy"), number("guessing_accuracy"),
+          number("epochs"),          number("staleness_mean"),      number("compression_ratio").has_value()};
 }
 
 void Endings::add(const std::vector<SummaryField>& fields) {
-  const std::string* const outcome = scalar_of(fields, "outcome").text();
-  add(outcome ? *outcome : std::string(name_of(Outcome::completed)));
+  const std::string outcome = text_of(fields, "outcome");
+  add(outcome.empty() ? name_of(Outcome::completed) : outcome);
   if (scalar_of(fields, "guessing_accuracy").is_none() || !is_finished(fields)) return;
   const Learned learned = learned_of(fields);
   if (!only_guesses(learned)) return;

@@ -1,4 +1,4 @@
-#include "scenarios/results/predictions.hpp"
+#include "scenarios/results/verdict.hpp"
 
 #include <fmt/format.h>
 

@@ -62,12 +62,11 @@ void check_summary(const fs::path& file, const std::vector<SummaryField>& fields
   for (const char* const key : {"name", "scheme"}) require(key, find(key).text() != nullptr, "text");
   find("outcome");
   require("outcome", outcome_of(fields).has_value(), "an outcome of this version; run the scenario again with this version");
-  for (const char* const key : {"workers", "simulated_seconds", "updates", "samples", "bytes_sent"})
-    require(key, find(key).is_number(), "a number");
-  std::vector<std::string> keys{"epochs",          "samples_per_second", "final_test_accuracy",
-                                "target_accuracy", "staleness_mean",     "staleness_max"};
+  for (const auto& [key, place] : result_counts) require(key, find(key).is_number(), "a number");
+  std::vector<std::string> keys{"target_accuracy"};
+  for (const auto& [key, place] : result_numbers)
+    if (place != &RunResult::compression_ratio || !scalar_of(fields, key).is_none()) keys.emplace_back(key);
   for (const PhaseRow& row : phase_rows) keys.push_back(share_key(row.phase));
-  if (!scalar_of(fields, "compression_ratio").is_none()) keys.emplace_back("compression_ratio");
   if (!scalar_of(fields, "target_accuracy").is_none())
     keys.insert(keys.end(), {"time_to_target_s", "last_below_target_s", "updates_to_target", "samples_to_target", "bytes_to_target"});
   for (const std::string& key : keys) require(key, find(key).is_none() || find(key).is_number(), "a number");
@@ -208,27 +207,14 @@ bool has_losses(const fs::path& folder) {
 
 RunResult result_of(const std::vector<SummaryField>& fields) {
   const auto value = [&](std::string_view key) { return scalar_of(fields, key).number(); };
-  const auto text = [&](std::string_view key) {
-    const std::string* const text = scalar_of(fields, key).text();
-    return text ? *text : std::string();
-  };
   RunResult run;
-  run.scheme = text("scheme");
-  run.name = scalar_of(fields, "name").text() ? text("name") : run.scheme;
+  run.scheme = text_of(fields, "scheme");
+  run.name = scalar_of(fields, "name").text() ? text_of(fields, "name") : run.scheme;
   run.outcome = outcome_of(fields).value_or(Outcome::completed);
-  run.workers = value("workers").value_or(0);
-  run.simulated_seconds = value("simulated_seconds").value_or(0);
-  run.updates = value("updates").value_or(0);
-  run.epochs = value("epochs");
-  run.samples = value("samples").value_or(0);
-  run.bytes_sent = value("bytes_sent").value_or(0);
-  run.samples_per_second = value("samples_per_second");
-  run.final_test_accuracy = value("final_test_accuracy");
+  for (const auto& [key, place] : result_counts) run.*place = value(key).value_or(0);
+  for (const auto& [key, place] : result_numbers) run.*place = value(key);
   run.target_accuracy = value("target_accuracy");
   for (const PhaseRow& row : phase_rows) run.shares[row.phase] = value(share_key(row.phase));
-  run.staleness_mean = value("staleness_mean");
-  run.staleness_max = value("staleness_max");
-  run.compression_ratio = value("compression_ratio");
   run.summary = fields;
   return run;
 }

@@ -1,9 +1,11 @@
 // Reads result folders, simulated and measured ones.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/results/out_file.hpp"
@@ -39,6 +41,21 @@ struct RunResult {
   std::vector<SummaryField> summary;        // all of summary.json, in its order
   std::vector<ThresholdResult> thresholds;  // ascending; the target, if there is one, is among them
 };
+
+/// The figures that have a place of their own in RunResult, by their key in summary.json, besides shares and what concerns the target.
+inline constexpr std::array<std::pair<const char*, double RunResult::*>, 5> result_counts = {
+    {{"workers", &RunResult::workers},
+     {"simulated_seconds", &RunResult::simulated_seconds},
+     {"updates", &RunResult::updates},
+     {"samples", &RunResult::samples},
+     {"bytes_sent", &RunResult::bytes_sent}}};
+inline constexpr std::array<std::pair<const char*, std::optional<double> RunResult::*>, 6> result_numbers = {
+    {{"epochs", &RunResult::epochs},
+     {"samples_per_second", &RunResult::samples_per_second},
+     {"final_test_accuracy", &RunResult::final_test_accuracy},
+     {"staleness_mean", &RunResult::staleness_mean},
+     {"staleness_max", &RunResult::staleness_max},
+     {"compression_ratio", &RunResult::compression_ratio}}};
 
 /// The scalars of summary.json, in its order. Whole numbers are exact; all others are reals, for JSON knows no times. Throws ResultsError:
 /// no file, not a JSON object, or a value that is no scalar.

@@ -151,13 +151,9 @@ RunResult mean_of(const std::vector<RunResult>& runs) {
   if (!finished.empty() && finished.size() < runs.size()) return mean_of(finished);
   RunResult all = runs.front();
   if (runs.size() == 1) return all;
-  for (double RunResult::*const count :
-       {&RunResult::workers, &RunResult::simulated_seconds, &RunResult::updates, &RunResult::samples, &RunResult::bytes_sent})
-    all.*count = *mean(runs, [count](const RunResult& run) { return std::optional(run.*count); });
-  for (std::optional<double> RunResult::*const value :
-       {&RunResult::epochs, &RunResult::samples_per_second, &RunResult::final_test_accuracy, &RunResult::staleness_mean,
-        &RunResult::staleness_max, &RunResult::compression_ratio})
-    all.*value = mean(runs, [value](const RunResult& run) { return run.*value; });
+  for (const auto& figure : result_counts)
+    all.*figure.second = *mean(runs, [&](const RunResult& run) { return std::optional(run.*figure.second); });
+  for (const auto& figure : result_numbers) all.*figure.second = mean(runs, [&](const RunResult& run) { return run.*figure.second; });
   for (std::size_t phase = 0; phase < phase_count; ++phase)
     all.shares[phase] = mean(runs, [phase](const RunResult& run) { return run.shares[phase]; });
   for (ThresholdResult& row : all.thresholds)

@@ -45,6 +45,11 @@ struct StudyRun {
   std::uint64_t seed = 0;
   std::vector<SummaryField> fields;  // empty: it failed
   std::string sketch = {};           // as `written`; empty: there is none
+  /// "completed", "failed"
+  std::string ending() const {
+    const std::string outcome = text_of(fields, "outcome");
+    return outcome.empty() ? "failed" : outcome;
+  }
 };
 /// mean_of() those that did not fail. None: all have.
 std::optional<RunResult> mean_result(const std::vector<StudyRun>& runs);

@@ -148,11 +148,16 @@ const Scalar& scalar_of(const std::vector<SummaryField>& fields, std::string_vie
   return at == fields.end() ? none : at->value;
 }
 
+std::string text_of(const std::vector<SummaryField>& fields, std::string_view key) {
+  const std::string* const text = scalar_of(fields, key).text();
+  return text ? *text : std::string();
+}
+
 std::optional<Outcome> outcome_of(const std::vector<SummaryField>& fields) {
-  const std::string* const text = scalar_of(fields, "outcome").text();
+  const std::string text = text_of(fields, "outcome");
   for (const Outcome outcome : {Outcome::completed, Outcome::target_reached, Outcome::diverged, Outcome::interrupted, Outcome::aborted,
                                 Outcome::all_workers_down, Outcome::stalled, Outcome::overloaded})
-    if (text && *text == name_of(outcome)) return outcome;
+    if (text == name_of(outcome)) return outcome;
   return std::nullopt;
 }
 

@@ -22,6 +22,9 @@ struct SummaryField {
 /// The scalar of this key; a scalar that is none if there is no such field.
 const Scalar& scalar_of(const std::vector<SummaryField>& fields, std::string_view key);
 
+/// The text of this key; empty if there is none.
+std::string text_of(const std::vector<SummaryField>& fields, std::string_view key);
+
 /// All scalars, in the order of summary.json. Times are exact to the tick. Fractions are means over workers of the phase's
 /// share of the worker's time; percentiles are nearest-rank: the smallest staleness that at least that share of the
 /// contributions does not exceed.

@@ -7,9 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "scenarios/results/comparison.hpp"
 #include "scenarios/results/endings.hpp"
-#include "scenarios/results/predictions.hpp"
 #include "scenarios/statistics/pair_test.hpp"
 #include "sim/base/readable.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/results/compared_runs.hpp"
+#include "scenarios/results/comparison.hpp"
 #include "scenarios/statistics/said.hpp"
 
 namespace straggler {
@@ -12,6 +12,10 @@ namespace straggler {
 /// names the factor that made the difference, and the part of the workers' time per sample that shrank most. Where measured runs meet
 /// simulated ones it begins with predictions().
 Said verdict(const Comparison& comparison);
+/// For every simulated run and every measured one of the same scheme, workers, data and model (as far as known): the predicted and the
+/// measured value, as a clause each. They are compared by the time to the deciding accuracy if both reached it; otherwise by the time of
+/// the whole run if both made equally many updates; otherwise by samples per second. Of a comparison that is mixed.
+Said predictions(const Comparison& comparison);
 /// Reasons why the runs are hard to compare.
 std::vector<Said> comparison_notes(const Comparison& comparison);
 /// "mnist (a, c), blobs (b)"

@@ -8,7 +8,6 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/report/compare_page.hpp"
 #include "scenarios/report/run_files.hpp"
-#include "scenarios/results/comparison.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/verdict.hpp"
 #include "scenarios/results/whole_files.hpp"

@@ -1,6 +1,7 @@
 // A sentence of an answer, in parts. Each writer puts them in its own words: a terminal names settings as the scenario does, a page by
 // titles.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <initializer_list>
 #include <string>
@@ -85,17 +86,12 @@ template <class... Parts>
 Said worded(SaidForm<std::type_identity_t<Parts>...> form, const Parts&... parts) {
   Said said;
   std::string_view rest = form.text;
-  const auto add_text = [&](std::string_view text) {
-    if (!text.empty()) said.add(std::string(text));
+  const auto words_before = [&](std::size_t place) {
+    if (place > 0) said.add(std::string(rest.substr(0, place)));
+    rest.remove_prefix(std::min(rest.size(), place + 2));
   };
-  [[maybe_unused]] const auto add = [&](const auto& part) {
-    const std::size_t place = rest.find("{}");
-    add_text(rest.substr(0, place));
-    said.add(part);
-    rest.remove_prefix(place + 2);
-  };
-  (add(parts), ...);
-  add_text(rest);
+  ((words_before(rest.find("{}")), said.add(parts)), ...);
+  words_before(rest.size());
   return said;
 }
 

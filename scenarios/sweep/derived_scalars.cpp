@@ -123,4 +123,32 @@ const Scalar& SweepScalars::find(const SweepRow& row, const std::string& key) co
   return own.is_none() ? scalar_of(derived_[static_cast<std::size_t>(&row - first_)], key) : own;
 }
 
+std::map<std::int64_t, double> SweepScalars::values(const SweptSetting& setting, const std::string& key) const {
+  std::map<std::int64_t, double> all;
+  for (const SweepRow* row : setting.rows)
+    if (const auto value = find(*row, key).number(); value && is_finished(row->fields)) all[row->repeat] = *value;
+  return all;
+}
+
+RepeatStatistics SweepScalars::statistics(const SweptSetting& setting, const std::string& key) const {
+  std::vector<double> all;
+  for (const auto& [repeat, value] : values(setting, key)) all.push_back(value);
+  return statistics_of(all);
+}
+
+Endings SweptSetting::endings() const {
+  Endings endings;
+  for (const SweepRow* row : rows) endings.add(row->fields);
+  return endings;
+}
+
+std::vector<SweptSetting> swept_settings(const SweepOutcome& outcome) {
+  std::vector<SweptSetting> all;
+  for (const SweepRow& row : outcome.rows) {
+    if (all.empty() || all.back().group != row.group) all.push_back({row.group, {}});
+    all.back().rows.push_back(&row);
+  }
+  return all;
+}
+
 }  // namespace straggler

@@ -7,15 +7,29 @@
 // A point is compared with the point of the same repeat (and so the same seed) and otherwise the same setting. Where that one is missing,
 // or missed the target, or one of both did not finish, the cell is empty.
 #pragma once
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "scenarios/results/endings.hpp"
+#include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 
 namespace straggler {
 
 /// [rows of the outcome]: the same keys for each; keys without any value are left out.
 std::vector<std::vector<SummaryField>> derived_scalars(const std::vector<std::string>& columns, const SweepOutcome& outcome);
+
+/// A group of the sweep that has points, and its runs.
+struct SweptSetting {
+  std::size_t group = 0;
+  std::vector<const SweepRow*> rows;
+  Endings endings() const;
+};
+
+/// In the order of the groups.
+std::vector<SweptSetting> swept_settings(const SweepOutcome& outcome);
 
 /// Every row's scalars: those of summary.json, derived ones, then scalars that only some of the runs have (times to thresholds).
 class SweepScalars {
@@ -26,6 +40,9 @@ class SweepScalars {
   const std::vector<std::string>& keys() const { return keys_; }
   /// Of a row, one of the outcome's own; a scalar that is none if it has no such field.
   const Scalar& find(const SweepRow& row, const std::string& key) const;
+  /// By repeat, of runs that finished and have it.
+  std::map<std::int64_t, double> values(const SweptSetting& setting, const std::string& key) const;
+  RepeatStatistics statistics(const SweptSetting& setting, const std::string& key) const;
 
  private:
   const SweepRow* first_;

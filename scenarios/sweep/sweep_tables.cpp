@@ -11,37 +11,6 @@
 #include "sim/base/readable.hpp"
 
 namespace straggler {
-namespace {
-
-struct Group {
-  std::size_t number;
-  std::vector<const SweepRow*> rows;
-};
-
-std::vector<Group> grouped(const SweepOutcome& outcome) {
-  std::vector<Group> groups;
-  for (const SweepRow& row : outcome.rows) {
-    if (groups.empty() || groups.back().number != row.group) groups.push_back({row.group, {}});
-    groups.back().rows.push_back(&row);
-  }
-  return groups;
-}
-
-RepeatStatistics statistics_of(const Group& group, const SweepScalars& all, const std::string& key) {
-  std::vector<double> values;
-  for (const SweepRow* row : group.rows)
-    if (const auto value = all.find(*row, key).number(); value && is_finished(row->fields)) values.push_back(*value);
-  return straggler::statistics_of(values);
-}
-
-Endings endings_of(const Group& group) {
-  Endings endings;
-  for (const SweepRow* row : group.rows) endings.add(row->fields);
-  return endings;
-}
-
-}  // namespace
-
 std::string points_csv(const std::vector<std::string>& columns, const SweepOutcome& outcome) {
   std::string text;
   for (const std::string& path : columns) text += csv_text(path) + ",";
@@ -69,12 +38,12 @@ std::string groups_csv(const std::vector<std::string>& columns, const SweepOutco
   std::erase_if(keys, holds_text);
   for (const std::string& key : keys) text += fmt::format(",{0}_mean,{0}_sd,{0}_ci95,{0}_count", key);
   text += "\n";
-  for (const Group& group : grouped(outcome)) {
-    for (const std::string& label : outcome.groups[group.number].labels) text += csv_text(label) + ",";
-    text += fmt::format("{}", group.rows.size());
-    if (!finished) text += "," + csv_text(endings_of(group).outcomes());
+  for (const SweptSetting& setting : swept_settings(outcome)) {
+    for (const std::string& label : outcome.groups[setting.group].labels) text += csv_text(label) + ",";
+    text += fmt::format("{}", setting.rows.size());
+    if (!finished) text += "," + csv_text(setting.endings().outcomes());
     for (const std::string& key : keys) {
-      const RepeatStatistics statistics = statistics_of(group, all, key);
+      const RepeatStatistics statistics = all.statistics(setting, key);
       if (statistics.count == 0)
         text += ",,,,0";
       else if (statistics.count == 1)
@@ -95,24 +64,24 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     rows[0].emplace_back(title);
   const SweepScalars all(columns, outcome);
   bool widths = false;
-  const auto of = [&](const Group& group, const char* key, std::string (*text)(double)) {
-    const RepeatStatistics statistics = statistics_of(group, all, key);
+  const auto of = [&](const SweptSetting& setting, const char* key, std::string (*text)(double)) {
+    const RepeatStatistics statistics = all.statistics(setting, key);
     widths = widths || statistics.half_width > 0;
-    return mean_text(statistics, group.rows.size(), text);
+    return mean_text(statistics, setting.rows.size(), text);
   };
   const bool speed_up = std::find(all.keys().begin(), all.keys().end(), "speed_up") != all.keys().end();
   if (speed_up) rows[0].emplace_back("scaling speed-up");
   const Endings endings = Endings::of(outcome.rows);
   if (!endings.all_finished()) rows[0].emplace_back("outcome");
-  for (const Group& group : grouped(outcome)) {
-    std::vector<std::string> row = outcome.groups[group.number].labels;
-    row.push_back(std::to_string(group.rows.size()));
-    row.push_back(of(group, "simulated_seconds", readable_seconds));
-    row.push_back(of(group, "samples_per_second", readable_number));
-    row.push_back(of(group, "time_to_target_s", readable_seconds));
-    row.push_back(of(group, "final_test_accuracy", readable_score));
-    if (speed_up) row.push_back(of(group, "speed_up", readable_number));
-    if (!endings.all_finished()) row.push_back(endings_of(group).outcomes());
+  for (const SweptSetting& setting : swept_settings(outcome)) {
+    std::vector<std::string> row = outcome.groups[setting.group].labels;
+    row.push_back(std::to_string(setting.rows.size()));
+    row.push_back(of(setting, "simulated_seconds", readable_seconds));
+    row.push_back(of(setting, "samples_per_second", readable_number));
+    row.push_back(of(setting, "time_to_target_s", readable_seconds));
+    row.push_back(of(setting, "final_test_accuracy", readable_score));
+    if (speed_up) row.push_back(of(setting, "speed_up", readable_number));
+    if (!endings.all_finished()) row.push_back(setting.endings().outcomes());
     rows.push_back(std::move(row));
   }
   std::string text = aligned(rows, columns.size());

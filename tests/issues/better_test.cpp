@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/report/findings.hpp"
-#include "scenarios/report/said_words.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/sweep/chance.hpp"
 #include "tests/report/made_up_sweep.hpp"
@@ -16,13 +14,6 @@ using namespace straggler;
 using namespace straggler::test;
 
 namespace {
-
-std::string said(const std::vector<std::string>& columns, const SweepOutcome& outcome, bool seedless = false) {
-  const SweepView view(columns, outcome, seedless);
-  std::string all;
-  for (const std::string& sentence : page_words(findings(view, plan_of(view)))) all += sentence + "\n";
-  return all;
-}
 
 const std::vector<std::string> by_bandwidth = {"cluster.network.link.bandwidth", "training.scheme"};
 

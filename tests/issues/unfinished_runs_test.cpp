@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#include "scenarios/report/findings.hpp"
-#include "scenarios/report/said_words.hpp"
 #include "scenarios/report/sweep_report.hpp"
-#include "scenarios/results/comparison.hpp"
 #include "scenarios/results/verdict.hpp"
 #include "tests/report/made_up_sweep.hpp"
 #include "tests/support/crash_scenario.hpp"
@@ -30,13 +27,6 @@ void set_outcomes(SweepOutcome& outcome, std::size_t group, const std::vector<st
     if (row.group == group && std::ranges::find(repeats, row.repeat) != repeats.end())
       row.fields.back().value = Scalar(std::string(name_of(what)));
   }
-}
-
-std::string said(const std::vector<std::string>& columns, const SweepOutcome& outcome, bool seedless = false) {
-  const SweepView view(columns, outcome, seedless);
-  std::string all;
-  for (const std::string& sentence : page_words(findings(view, plan_of(view)))) all += sentence + "\n";
-  return all;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -98,7 +88,7 @@ TEST_CASE("sweep: a repeat that diverges enters no mean and counts as missed, ho
   outcome.rows[5].fields[1].value = Scalar(0.001);
   REQUIRE(outcome.rows[5].fields[1].key == "simulated_seconds");
   const SweepView view({"training.scheme"}, outcome);
-  CHECK(view.statistics(view.settings()[1], "simulated_seconds").mean == doctest::Approx((6 + 7 + 8 + 9) / 4.0));
+  CHECK(view.scalars().statistics(view.settings()[1], "simulated_seconds").mean == doctest::Approx((6 + 7 + 8 + 9) / 4.0));
   CHECK(view.rank({0, 1}).order == std::vector<std::size_t>{0, 1});  // it never missed
   const std::vector<std::string> groups = lines_of(groups_csv({"training.scheme"}, outcome));
   CHECK(groups[2].starts_with("asgd,5,\"4 completed, 1 diverged\","));

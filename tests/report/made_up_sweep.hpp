@@ -1,11 +1,15 @@
 // Outcomes of sweeps that a test makes up.
 #pragma once
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "scenarios/report/findings.hpp"
+#include "scenarios/report/said_words.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 #include "tests/support/text.hpp"
 
@@ -38,6 +42,16 @@ inline SweepOutcome made_up(const std::vector<std::vector<std::string>>& values,
     outcome.groups.push_back({labels, {}, {}});
   }
   return outcome;
+}
+
+/// What the page of a sweep finds.
+inline std::vector<std::string> sentences(const std::vector<std::string>& columns, const SweepOutcome& outcome, bool seedless = false) {
+  const SweepView view(columns, outcome, seedless);
+  return page_words(findings(view, plan_of(view)));
+}
+/// A line each.
+inline std::string said(const std::vector<std::string>& columns, const SweepOutcome& outcome, bool seedless = false) {
+  return fmt::format("{}\n", fmt::join(sentences(columns, outcome, seedless), "\n"));
 }
 
 }  // namespace straggler::test

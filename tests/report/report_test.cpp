@@ -6,9 +6,7 @@
 
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/chart_plan.hpp"
-#include "scenarios/report/findings.hpp"
 #include "scenarios/report/picture.hpp"
-#include "scenarios/report/said_words.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "tests/report/made_up_sweep.hpp"
 #include "tests/support/text.hpp"
@@ -18,11 +16,6 @@ using namespace straggler;
 using namespace straggler::test;
 
 namespace {
-
-std::vector<std::string> sentences(const std::vector<std::string>& columns, const SweepOutcome& outcome) {
-  const SweepView view(columns, outcome);
-  return page_words(findings(view, plan_of(view)));
-}
 
 bool says(const std::vector<std::string>& said, const std::string& part) {
   return std::any_of(said.begin(), said.end(), [&](const std::string& sentence) { return has(sentence, part); });

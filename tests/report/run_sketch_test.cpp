@@ -5,10 +5,8 @@
 #include <cmath>
 
 #include "scenarios/report/chart_plan.hpp"
-#include "scenarios/report/findings.hpp"
 #include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/run_sheets.hpp"
-#include "scenarios/report/said_words.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/run_sketch.hpp"
 #include "scenarios/results/verdict.hpp"
@@ -177,8 +175,7 @@ TEST_CASE("a sweep says why the setting ahead is ahead of the other scheme, with
     const double rate = (labels[0] == "asgd" ? 200 : 100) + (labels[1] == "2MB/s" ? 1 : 0);
     return {{"workers", 4}, {"samples", 10 * rate}, {"simulated_seconds", 10}, {"samples_per_second", rate}};
   });
-  const SweepView view(columns, outcome);
-  const std::vector<std::string> said = page_words(findings(view, plan_of(view)));
+  const std::vector<std::string> said = sentences(columns, outcome);
   CHECK(std::find(
             said.begin(), said.end(),
             "In these runs scheme asgd, bandwidth 2MB/s is ahead of scheme ssgd, bandwidth 2MB/s, because it handles 1.99 times as many "

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "scenarios/results/comparison.hpp"
 #include "scenarios/results/verdict.hpp"
 #include "tests/support/text.hpp"
 

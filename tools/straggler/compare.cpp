@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "scenarios/report/compare_page.hpp"
-#include "scenarios/results/comparison.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/verdict.hpp"
