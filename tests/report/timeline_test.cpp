@@ -7,6 +7,8 @@
 namespace straggler {
 namespace {
 
+using test::count;
+
 constexpr Time time_at(double seconds) { return Time::from_ticks(static_cast<std::int64_t>(seconds * 1e12)); }
 
 TEST_CASE("a timeline knows dropped work by how long it took, earliest first, and keeps the rest") {

@@ -42,3 +42,11 @@ TEST_CASE("a terminal names settings and metrics as the scenario and its results
   CHECK(plain(narrow_said({{1, 0.05}, {0, 0.061}}, {{SaidSetting{"x", "1"}}, {SaidSetting{"x", "2"}}})) ==
         "x=2 differs by 5 % and x=1 by 6.1 %, less than 10 %");
 }
+
+TEST_CASE("the parts of a sentence come where its form has places") {
+  const Said who{SaidSetting{"x", "1"}};
+  CHECK(plain(worded("{} wins{}; {} {}", who, "", SaidName{"asgd"}, std::string("loses"))) == "x=1 wins; asgd loses");
+  CHECK(plain(worded("nobody wins")) == "nobody wins");
+  CHECK(plain(worded("{}", "")).empty());
+  CHECK(std::holds_alternative<SaidSetting>(worded("{} wins", who).parts().front()));
+}
