@@ -1,6 +1,9 @@
 // JSON Schema, draft 7: https://json-schema.org/draft-07/json-schema-release-notes
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "scenarios/schema/scenario_keys.hpp"
 #include "scenarios/schema/section.hpp"
@@ -15,9 +18,16 @@ using Shape = ScenarioKey::Shape;
 
 const char* const number_pattern = "[0-9]*\\.?[0-9]+([eE][-+]?[0-9]+)?";
 
+/// 1 instead of 1.0.
+Json bound(double value) {
+  constexpr double exact = 9007199254740992.0;  // 2^53: integers to here are exact
+  if (value == std::floor(value) && std::abs(value) <= exact) return static_cast<std::int64_t>(value);
+  return value;
+}
+
 Json with_bounds(Json schema, const Range& range) {
-  if (std::isfinite(range.low)) schema[range.low_open ? "exclusiveMinimum" : "minimum"] = range.low;
-  if (std::isfinite(range.high)) schema[range.high_open ? "exclusiveMaximum" : "maximum"] = range.high;
+  if (std::isfinite(range.low)) schema[range.low_open ? "exclusiveMinimum" : "minimum"] = bound(range.low);
+  if (std::isfinite(range.high)) schema[range.high_open ? "exclusiveMaximum" : "maximum"] = bound(range.high);
   return schema;
 }
 
@@ -196,12 +206,118 @@ class Maker {
   const Vocabulary& vocabulary_;
 };
 
+/// Parts that stand in several places become definitions. A part whose descriptions differ is defined without its own one, which stands
+/// beside the reference: draft 7 ignores what stands there, and editors show it.
+class Definitions {
+ public:
+  /// `files`: schemas that have a file of their own, by their text.
+  Definitions(const Json& root, std::map<std::string, std::string> files) : files_(std::move(files)) {
+    for (const ValueType type : {ValueType::time, ValueType::bytes, ValueType::rate, ValueType::flops})
+      usual_names_.emplace(scalar(type, {}, {}).dump(), noun_of(type));
+    visit_inside(root, {}, [this](const Json& part, const std::string&) { count(part); });
+    root_ = with_references(root, {});
+  }
+  Json result() && {
+    if (!all_.empty()) root_["definitions"] = std::move(all_);
+    return std::move(root_);
+  }
+
+ private:
+  /// "compute_rate" of "a compute rate".
+  static std::string noun_of(ValueType type) {
+    std::string noun(name_of(type));
+    noun.erase(0, noun.find(' ') + 1);
+    std::ranges::replace(noun, ' ', '_');
+    return noun;
+  }
+
+  /// Calls `visit` with each schema directly inside `schema`, which is a Json or a const Json, and a name for it.
+  template <class Schema, class Visit>
+  static void visit_inside(Schema& schema, const std::string& name, const Visit& visit) {
+    if (schema.contains("properties"))
+      for (auto& [key, part] : schema["properties"].items()) visit(part, key);
+    if (schema.contains("patternProperties"))
+      for (auto& [pattern, part] : schema["patternProperties"].items()) visit(part, name);
+    for (const char* const one : {"items", "additionalProperties"})
+      if (schema.contains(one) && schema[one].is_object()) visit(schema[one], name);
+    if (schema.contains("anyOf"))
+      for (auto& part : schema["anyOf"]) visit(part, part.value("title", name));
+  }
+
+  static Json without_description(Json schema) {
+    schema.erase("description");
+    return schema;
+  }
+
+  /// Inside of what repeats, each part counts once.
+  void count(const Json& schema) {
+    if (++uses_[schema.dump()] > 1) return;
+    const std::string bare = without_description(schema).dump();
+    if (++uses_without_description_[bare] > 1 || files_.contains(bare)) return;
+    visit_inside(schema, {}, [this](const Json& part, const std::string&) { count(part); });
+  }
+
+  Json with_references(Json schema, const std::string& name) {
+    visit_inside(schema, name, [this](Json& part, const std::string& its_name) { part = shared(part, its_name); });
+    return schema;
+  }
+
+  Json shared(const Json& schema, const std::string& name) {
+    const std::string text = schema.dump();
+    return repeats(uses_, text) ? reference_to(text, schema, name) : shared_without_description(schema, name);
+  }
+
+  Json shared_without_description(const Json& schema, const std::string& name) {
+    const Json bare = without_description(schema);
+    const std::string text = bare.dump();
+    const auto file = files_.find(text);
+    if (file == files_.end() && !repeats(uses_without_description_, text)) return with_references(schema, name);
+    Json reference = file != files_.end() ? Json{{"$ref", file->second}} : reference_to(text, bare, name);
+    if (schema.contains("description")) reference["description"] = schema["description"];
+    return reference;
+  }
+
+  Json reference_to(const std::string& text, const Json& schema, const std::string& name) {
+    auto found = names_.find(text);
+    if (found == names_.end()) {
+      const Json& type = schema.contains("type") && !schema.contains("description") ? schema["type"] : Json();
+      const bool scalar = type.is_string() && type != "object" && type != "array";  // many keys have such values
+      found = names_.emplace(text, free_name(text, scalar ? type.get<std::string>() : name)).first;
+      all_[found->second] = nullptr;  // its place, before those inside of it
+      Json definition = schema.contains("description") ? shared_without_description(schema, name) : with_references(schema, name);
+      all_[found->second] = std::move(definition);
+    }
+    return {{"$ref", "#/definitions/" + found->second}};
+  }
+
+  std::string free_name(const std::string& text, const std::string& name) {
+    const auto usual = usual_names_.find(text);
+    const std::string begin = usual != usual_names_.end() ? usual->second : name;
+    std::string free = begin;
+    for (unsigned number = 2; !taken_.insert(free).second; ++number) free = begin + "_" + std::to_string(number);
+    return free;
+  }
+
+  /// And a definition makes the file smaller.
+  static bool repeats(const std::map<std::string, std::size_t>& uses, const std::string& text) {
+    constexpr std::size_t reference = 40, name = 20;  // bytes, about
+    const std::size_t count = uses.at(text);
+    return (count - 1) * text.size() > count * reference + name;
+  }
+
+  std::map<std::string, std::string> files_, usual_names_, names_;      // by the text of a schema
+  std::map<std::string, std::size_t> uses_, uses_without_description_;  // likewise
+  std::set<std::string> taken_;
+  Json root_, all_ = Json::object();
+};
+
 }  // namespace
 
 Json json_schema(const std::string& title, const std::vector<ScenarioKey>& keys, const Vocabulary& vocabulary) {
   Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
-  schema.update(Maker(vocabulary).map_of(keys));
-  return schema;
+  const Maker maker(vocabulary);
+  schema.update(maker.map_of(keys));
+  return Definitions(schema, {{maker.map_of(scenario_keys()).dump(), "scenario.json"}}).result();
 }
 
 }  // namespace straggler
