@@ -76,7 +76,7 @@ Setting setting_of(const std::string& item) {
     const std::string meant = meant_key(value, names);
     const std::string unknown =
         meant.empty() ? unknown_name("setting", value, names)
-                      : "unknown setting " + in_quotes(value) + "; did you mean " + in_quotes(meant) + "? known: " + joined(names);
+                      : "unknown setting " + in_quotes(value) + "; did you mean " + in_quotes(meant) + "? " + known_names(value, names);
     throw std::invalid_argument(unknown + ", or PATH={from: A, to: B}");
   }
   const std::string path = known != nullptr ? known->path : *label;

@@ -38,8 +38,9 @@ void check_kind(const std::string& kind) {
     return;  // reading the scenario reports the rest
   const std::string meant = meant_kind(KindGroup::compression, kind, compressors);
   throw std::invalid_argument("unknown scheme or compressor " + in_quotes(kind) +
-                              (meant.empty() ? "; known schemes: " + joined(schemes) + "; compressors: " + joined(compressors)
-                                             : "; did you mean '" + meant + "'? known compressors: " + joined(compressors)));
+                              (meant.empty() ? "; schemes " + known_kinds(KindGroup::scheme, kind, schemes) + "; compressors "
+                                             : "; did you mean '" + meant + "'? compressors ") +
+                              known_kinds(KindGroup::compression, kind, compressors));
 }
 
 /// A scheme, `compression` among its parameters or not; or a compressor alone, which changes just that.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <utility>
 
+#include "scenarios/schema/scenario_keys.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/training/scheme.hpp"
@@ -254,13 +256,74 @@ std::string_view said_of_absent(std::optional<KindGroup> group, std::string_view
 
 std::string with_page(std::string_view says) { return says.empty() ? std::string() : std::string(says) + " (docs/limits.md)"; }
 
-/// `meant`: in quotes, or empty.
-std::string unknown(std::string_view what, std::string_view name, const std::string& meant, const std::vector<std::string>& known) {
-  return "unknown " + std::string(what) + " " + in_quotes(name) + (meant.empty() ? ";" : "; did you mean " + meant + "?") +
-         " known: " + (known.empty() ? "none" : joined(known));
+/// `meant`: in quotes, or empty. `known`: as known_names() returns it.
+std::string unknown(std::string_view what, std::string_view name, const std::string& meant, const std::string& known) {
+  return "unknown " + std::string(what) + " " + in_quotes(name) + (meant.empty() ? "; " : "; did you mean " + meant + "? ") + known;
+}
+
+/// The command that lists the keys of that section, if it lists all of `known`; else empty. `section`: with indices and with names of the
+/// user's choice.
+std::string command_that_lists(std::string_view section, std::string_view kind, const std::vector<std::string>& known) {
+  const std::vector<ScenarioKey>* keys = &scenario_keys();
+  std::string part;
+  bool any_name = false;  // the next word is of the user's choice
+  for (std::size_t at = 0; at < section.size();) {
+    const std::size_t end = std::min(section.find('.', at), section.size());
+    const std::string_view word = section.substr(at, std::min(section.find('[', at), end) - at);
+    at = end + 1;
+    if (std::exchange(any_name, false)) continue;
+    const auto key = std::ranges::find(*keys, word, &ScenarioKey::name);
+    if (key == keys->end()) return {};
+    part += (part.empty() ? "" : ".") + key->name;
+    if (key->shape == ScenarioKey::Shape::kind) {
+      const bool found = at >= section.size() && Vocabulary::from_registries().find(*key->kind, kind) != nullptr;
+      return found ? "straggler list " + std::string(listed_as(*key->kind)) + " " + std::string(kind) : std::string();
+    }
+    any_name = key->shape == ScenarioKey::Shape::entries || key->shape == ScenarioKey::Shape::entries_of;
+    keys = &key->keys.all();
+  }
+  const auto listed = [&](const std::string& name) { return std::ranges::find(*keys, name, &ScenarioKey::name) != keys->end(); };
+  if (std::ranges::all_of(known, listed)) return "straggler list keys" + (part.empty() ? part : " " + part);
+  // The first key of another file names its kind.
+  const bool other_file = section.empty() && (known.front() == "sweep" || known.front() == "claim");
+  return other_file ? "straggler list keys " + known.front() : std::string();
 }
 
 }  // namespace
+
+std::string_view listed_as(KindGroup group) {
+  switch (group) {
+    case KindGroup::scheme:
+      return "schemes";
+    case KindGroup::collective:
+      return "collectives";
+    case KindGroup::topology:
+      return "topologies";
+    case KindGroup::model:
+    case KindGroup::cost_model:
+      return "models";
+    case KindGroup::partition:
+      return "partitions";
+    case KindGroup::optimizer:
+      return "optimizers";
+    case KindGroup::schedule:
+      return "schedules";
+    case KindGroup::sharing:
+      return "sharing";
+    case KindGroup::device:
+      return "devices";
+    case KindGroup::machine:
+      return "machines";
+    default:
+      return name_of(group);
+  }
+}
+
+std::string known_kinds(KindGroup group, std::string_view name, const std::vector<std::string>& known) {
+  const Vocabulary& listed = Vocabulary::from_registries();
+  const bool all = std::ranges::all_of(known, [&](const std::string& each) { return listed.find(group, each) != nullptr; });
+  return known_names(name, known, all ? "straggler list " + std::string(listed_as(group)) : std::string());  // devices have entries, too
+}
 
 std::string with_blank_after_colon(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -280,7 +343,7 @@ std::string meant_key(std::string_view key, const std::vector<std::string>& know
 std::string not_modelled(std::string_view key, std::string_view section) { return with_page(said_of_absent({}, key, section)); }
 std::string not_modelled(KindGroup group, std::string_view name) { return with_page(said_of_absent(group, name, {})); }
 
-std::string unknown_key(std::string_view key, const std::vector<std::string>& known, std::string_view section) {
+std::string unknown_key(std::string_view key, const std::vector<std::string>& known, std::string_view section, std::string_view kind) {
   if (const std::string says = not_modelled(key, section); !says.empty()) return "unknown key " + in_quotes(key) + ": " + says;
   std::string meant = meant_key(key, known);
   const std::string_view name = before_colon(key);
@@ -291,7 +354,7 @@ std::string unknown_key(std::string_view key, const std::vector<std::string>& kn
   const std::string_view path = path_elsewhere(name);
   // A kind that does not know it stands in the right section.
   if (meant.empty() && !path.empty() && !section.ends_with(section_of(path))) meant = path;
-  return unknown("key", key, meant, known);
+  return unknown("key", key, meant, known_names(name, known, command_that_lists(section, kind, known)));
 }
 
 std::string meant_kind(KindGroup group, std::string_view name, const std::vector<std::string>& known) {
@@ -308,7 +371,7 @@ std::string unknown_kind(KindGroup group, std::string_view what, std::string_vie
   if (const std::string says = not_modelled(group, name); !says.empty())
     return "unknown " + std::string(what) + " " + in_quotes(name) + ": " + says;
   const std::string meant = meant_kind(group, name, known);
-  return unknown(what, name, meant.empty() ? meant : "'" + meant + "'", known);
+  return unknown(what, name, meant.empty() ? meant : "'" + meant + "'", known_kinds(group, name, known));
 }
 
 }  // namespace straggler

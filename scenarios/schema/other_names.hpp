@@ -19,11 +19,18 @@ std::string meant_key(std::string_view key, const std::vector<std::string>& know
 std::string not_modelled(std::string_view key, std::string_view section);
 std::string not_modelled(KindGroup group, std::string_view name);
 
-/// "unknown key 'lr'; did you mean 'learning_rate'? known: kind, learning_rate". `section`: the path where it stands; a key that belongs to
-/// another section is reported with it: "unknown key 'lr'; did you mean training.optimizer.learning_rate? known: …". A value that is
-/// glued to the key: "unknown key 'updates:10'; did you mean 'updates: 10', with a blank after the colon? known: …".
-/// One that is not modelled: "unknown key 'accumulation': gradient accumulation is not modelled; …".
-std::string unknown_key(std::string_view key, const std::vector<std::string>& known, std::string_view section);
+/// What `straggler list` calls a group of kinds: "schemes", "topologies".
+std::string_view listed_as(KindGroup group);
+/// Of a group's names, those to tell: "known: asgd, ssgd", or the three nearest to `name` and the command that prints all. `name` may be
+/// empty.
+std::string known_kinds(KindGroup group, std::string_view name, const std::vector<std::string>& known);
+
+/// "unknown key 'lr'; did you mean 'learning_rate'? known: kind, learning_rate". Of many keys, the three nearest. `section`: the path where
+/// it stands; a key that belongs to another section is reported with it: "unknown key 'lr'; did you mean training.optimizer.learning_rate?
+/// known: …". A value that is glued to the key: "unknown key 'updates:10'; did you mean 'updates: 10', with a blank after the colon? known:
+/// …". One that is not modelled: "unknown key 'accumulation': gradient accumulation is not modelled; …". `kind`: the one that stands in the
+/// section; empty: none.
+std::string unknown_key(std::string_view key, const std::vector<std::string>& known, std::string_view section, std::string_view kind = {});
 
 /// "updates: 10" of "updates:10"; empty if there is no colon in `text` with something on both of its sides.
 std::string with_blank_after_colon(std::string_view text);

@@ -240,9 +240,11 @@ void Section::finish() {
     return std::find(names.begin(), names.end(), key) != names.end();
   };
   if (node_ != nullptr) {
+    const YamlNode* const named = node_->find("kind");
+    const std::string kind = named != nullptr ? named->text : std::string();
     for (const YamlNode::Key& key : node_->keys) {
       if (among(known_, key.name)) continue;
-      context_.problems.add(key.place, path_of(key.name), unknown_key(key.name, known_, path_));
+      context_.problems.add(key.place, path_of(key.name), unknown_key(key.name, known_, path_, kind));
       meant_.push_back(meant_key(key.name, known_));
     }
   }
@@ -287,7 +289,7 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
   if (node != nullptr && (node->type == YamlNode::Type::null || node->type == YamlNode::Type::sequence)) {
     context.problems.add(node->place, path,
                          "is " + what_stands(*node) + "; write the name of a " + std::string(name_of(group)) +
-                             ", or {kind: NAME} with its parameters; known: " + joined(context.vocabulary.names(group)));
+                             ", or {kind: NAME} with its parameters; " + known_kinds(group, {}, context.vocabulary.names(group)));
     return {fallback, {}};
   }
   Section section(context, short_form ? nullptr : node, path, short_form ? node->place : parent);
@@ -347,7 +349,7 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
   } else if (const YamlNode::Key* slip = kind.name.empty() ? meaning_kind(section) : nullptr) {
     context.problems.add(slip->place, section.path_of(slip->name), unknown_key(slip->name, {"kind"}, path));
   } else if (kind.name.empty()) {
-    context.problems.add(place, where, "has no kind; write {kind: NAME} with one of: " + joined(names()));
+    context.problems.add(place, where, "has no kind; write {kind: NAME}; " + known_kinds(group, {}, names()));
   } else if (group == KindGroup::model && context.vocabulary.find(KindGroup::cost_model, kind.name) != nullptr) {
     context.problems.add(place, where,
                          in_quotes(kind.name) +

@@ -71,13 +71,34 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return best;
 }
 
-std::string unknown_name(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
+std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& known, std::size_t most) {
+  const std::string meant = lower(name.substr(0, longest_name));
+  std::vector<std::pair<std::size_t, const std::string*>> order;
+  for (const std::string& candidate : known) {
+    const std::string other = lower(candidate.substr(0, longest_name));
+    order.emplace_back(other.starts_with(meant) ? 0 : 1 + edit_distance(meant, other), &candidate);
+  }
+  std::ranges::stable_sort(order, {}, [](const auto& each) { return each.first; });
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(most, order.size()); ++i) names.push_back(*order[i].second);
+  return names;
+}
+
+std::string known_names(std::string_view name, const std::vector<std::string>& known, std::string_view all) {
+  constexpr std::size_t few = 6, shown = 3;
+  if (known.size() <= few) return "known: " + (known.empty() ? "none" : joined(known));
+  const std::string text = "known: " + joined(nearest_names(name, known, shown));
+  if (all.empty()) return text + " and " + std::to_string(known.size() - shown) + " more";
+  return text + "; all " + std::to_string(known.size()) + ": " + std::string(all);
+}
+
+std::string unknown_name(std::string_view what, std::string_view name, const std::vector<std::string>& known, std::string_view all) {
   std::string message = "unknown " + std::string(what) + " " + in_quotes(name);
   if (const std::string near = nearest_name(name, known); !near.empty())
     message += "; did you mean '" + near + "'?";
   else
     message += ";";
-  return message + " known: " + (known.empty() ? "none" : joined(known));
+  return message + " " + known_names(name, known, all);
 }
 
 std::string in_quotes(std::string_view text) {

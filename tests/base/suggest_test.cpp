@@ -30,6 +30,21 @@ TEST_CASE("an unknown name is reported with the probable one and the known ones"
   CHECK(unknown_name("key", "colour", {"bandwidth"}) == "unknown key 'colour'; known: bandwidth");
 }
 
+TEST_CASE("of many known names the three nearest are named, those that begin with the word first, and where all are") {
+  const std::vector<std::string> many = {"adpsgd", "asgd", "fedasync", "fedavg", "fedbuff", "sgp", "ssgd"};
+  CHECK(nearest_names("fed", many, 3) == std::vector<std::string>{"fedasync", "fedavg", "fedbuff"});
+  CHECK(nearest_names("asdg", many, 3) == std::vector<std::string>{"asgd", "ssgd", "adpsgd"});  // 1, 2 and 3 edits, as sgp
+  CHECK(nearest_names("FEDAVG", many, 1) == std::vector<std::string>{"fedavg"});
+  CHECK(nearest_names("", many, 2) == std::vector<std::string>{"adpsgd", "asgd"});  // all begin with nothing
+  CHECK(nearest_names("x", {"y"}, 3) == std::vector<std::string>{"y"});
+  CHECK(unknown_name("scheme", "asdg", many, "straggler list schemes") ==
+        "unknown scheme 'asdg'; did you mean 'asgd'? known: asgd, ssgd, adpsgd; all 7: straggler list schemes");
+  CHECK(unknown_name("scheme", "fed", many) == "unknown scheme 'fed'; known: fedasync, fedavg, fedbuff and 4 more");
+  const std::vector<std::string> six(many.begin() + 1, many.end());
+  CHECK(known_names("asdg", six, "straggler list schemes") == "known: asgd, fedasync, fedavg, fedbuff, sgp, ssgd");
+  CHECK(known_names("a", {}) == "known: none");
+}
+
 TEST_CASE("quoted text stays short and printable") {
   CHECK(in_quotes("abc") == "'abc'");
   CHECK(in_quotes("a\nb\x1b") == "'a\\x0ab\\x1b'");

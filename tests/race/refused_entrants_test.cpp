@@ -32,7 +32,7 @@ std::string refusal(const std::function<void()>& act) {
 
 TEST_CASE("a race names a misspelt compressor, and refuses an impossible entrant before it runs anything") {
   CHECK(has(refusal([] { entrants_of_schemes("none,topk"); }), "unknown scheme or compressor 'topk'; did you mean 'top_k'?"));
-  CHECK(has(refusal([] { entrants_of_schemes("none,qwertz"); }), "; compressors: bf16, fp16"));
+  CHECK(has(refusal([] { entrants_of_schemes("none,qwertz"); }), "; compressors known: "));
   CHECK(refusal([] { entrants_of_schemes("none,asdg"); }).empty());  // like a scheme: the scenario's own message says so
   const TemporaryFolder folder;
   Race race;

@@ -26,7 +26,9 @@ const std::vector<Slip> slips = {
     {"seed: 1\n", "seed: `-1\n", {"seed: ", "negative"}},
     {"seed: 1\n", "seed: `1.5\n", {"seed: ", "whole number"}},
     {"seed: 1\n", "seed: `18446744073709551616\n", {"seed: ", "too large"}},
-    {"seed: 1\n", "seed: 1\n`sed: 1\n", {"unknown key 'sed'; did you mean 'seed'?", "known: straggler, name, seed"}},
+    {"seed: 1\n",
+     "seed: 1\n`sed: 1\n",
+     {"unknown key 'sed'; did you mean 'seed'?", "known: seed, name, cluster; all 7: straggler list keys"}},
     // Units and numbers.
     {"bandwidth: 1Gbps", "bandwidth: `10", {"cluster.network.link.bandwidth: 10 has no unit; write 10B/s", "10Gbps"}},
     {"overhead: 2ms", "overhead: `10", {"devices.node.compute.affine.overhead: 10 has no unit; write 10s, 10ms"}},
@@ -62,7 +64,8 @@ const std::vector<Slip> slips = {
     // Keys.
     {"{bandwidth: 1Gbps, ",
      "{`bandwith: 1Gbps, bandwidth: 1Gbps, ",
-     {"unknown key 'bandwith'; did you mean 'bandwidth'?", "known: bandwidth, up, down, latency, burst, peak, duplex"}},
+     {"unknown key 'bandwith'; did you mean 'bandwidth'?",
+      "known: bandwidth, burst, down; all 7: straggler list keys cluster.network.link"}},
     {"{bandwidth: 1Gbps, ",
      "{bandwidth: 1Gbps, `bandwidth: 2Gbps, ",
      {"cluster.network.link.bandwidth: duplicate key 'bandwidth', first on line 21; keep one"}},

@@ -24,7 +24,8 @@ TEST_CASE("a key of another section is reported with its section") {
   const Slip slips[] = {
       {scheme,
        "  `lr: 0.1\n  scheme: {kind: nonblocking",
-       {"training.lr: unknown key 'lr'; did you mean training.optimizer.learning_rate? known: scheme,"}},
+       {"training.lr: unknown key 'lr'; did you mean training.optimizer.learning_rate? known: stop, batch, scheme; all 8: straggler list "
+        "keys training"}},
       {scheme,
        "  `learning_rate: 0.1\n  scheme: {kind: nonblocking",
        {"training.learning_rate: unknown key 'learning_rate'; did you mean training.optimizer.learning_rate?"}},
@@ -35,7 +36,7 @@ TEST_CASE("a key of another section is reported with its section") {
   for (const Slip& slip : slips) CHECK(check_slip(good, slip) == 1);
   CHECK(check_slip(good, {"seed: 1\n",
                           "seed: 1\n`model: lenet5\n",
-                          {"model: unknown key 'model'; did you mean workload.model? known: straggler,"}}) == 1);
+                          {"model: unknown key 'model'; did you mean workload.model? known: name, seed, devices; all 7: "}}) == 1);
   CHECK(check_slip(good, {"seed: 1\n", "seed: 1\n`scheme: ssgd\n", {"scheme: unknown key 'scheme'; did you mean training.scheme?"}}) == 1);
   const std::vector<std::string> group = {"count", "device", "slowdown", "per_host"};
   CHECK(unknown_key("speed", group, "cluster.workers[0]") ==

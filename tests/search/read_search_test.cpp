@@ -65,7 +65,7 @@ find:
 TEST_CASE("errors of a search name their place") {
   CHECK(wrong(find_with("metric: time_to_traget_s")).starts_with("sweep.yaml:4:"));
   has(wrong(find_with("metric: time_to_traget_s")), "find.metric: unknown metric 'time_to_traget_s'; did you mean 'time_to_target_s'?");
-  has(wrong(find_with("metric: mood")), ", time_to_ACCURACY_s");
+  has(wrong(find_with("metric: mood")), " more, or time_to_ACCURACY_s");
   has(wrong(find_with("metric: time_to_target_s")), "find.metric: time_to_target_s needs a target, and the scenario has none");
   has(wrong(find_with("metric: time_to_0.9_s")), "time_to_0.9_s refers to a threshold that the scenario does not list; add 0.9");
   has(wrong(find_with("budget: 0")), "find.budget: ");

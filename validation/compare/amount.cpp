@@ -51,10 +51,10 @@ double unit_factor(std::string_view unit) {
   if (unit.empty()) return 1;
   if (unit == "%") return 0.01;
   if (const auto dimension = unit_dimension(unit)) return parse_quantity(one_of(unit), *dimension);
-  std::string known = "%";
+  std::vector<std::string> known{"%"};
   for (const Dimension dimension : dimensions)
-    for (const std::string& each : units_of(dimension)) known += ", " + each;
-  throw std::invalid_argument("unknown unit " + in_quotes(unit) + "; known: " + known);
+    for (const std::string& each : units_of(dimension)) known.push_back(each);
+  throw std::invalid_argument(unknown_name("unit", unit, known));
 }
 
 std::optional<Dimension> unit_dimension(std::string_view unit) {
