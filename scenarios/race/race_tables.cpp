@@ -26,13 +26,18 @@ std::string times_table(const RaceOutcome& outcome) {
     rows.push_back({outcome.entrants[entrant].label});
     for (const std::string& value : outcome.chosen(entrant)) rows.back().push_back(value);
   }
-  for (const Finish& finish : outcome.finishes) {
+  bool won = false;
+  for (std::size_t i = 0; i < outcome.finishes.size(); ++i) {
+    const Finish& finish = outcome.finishes[i];
+    const std::optional<std::size_t> winner = outcome.verdicts[i].winner;
+    won = won || winner;
     rows[0].push_back(finish_title(finish));
     const std::vector<RunValues> times = outcome.times(finish);
     for (std::size_t entrant = 0; entrant < times.size(); ++entrant) {
       const RepeatStatistics statistics = statistics_of(times[entrant]);
       widths = widths || statistics.count > 1;
-      rows[entrant + 1].push_back(mean_text(statistics, times[entrant].size(), readable_seconds, {.missed = true, .zero_widths = true}));
+      rows[entrant + 1].push_back((winner == entrant ? "* " : "") +
+                                  mean_text(statistics, times[entrant].size(), readable_seconds, {.missed = true, .zero_widths = true}));
     }
   }
   if (!outcome.endings().all_finished()) {
@@ -40,7 +45,7 @@ std::string times_table(const RaceOutcome& outcome) {
     for (std::size_t entrant = 0; entrant < outcome.entrants.size(); ++entrant)
       rows[entrant + 1].push_back(Endings::of(outcome.runs[entrant]).outcomes());
   }
-  return aligned(rows, 1) + (widths ? half_width_note : "");  // the first row is titles
+  return aligned(rows, 1) + (widths ? half_width_note : "") + (won ? "* wins: significantly faster than every other entrant\n" : "");
 }
 
 std::string pairs_table(const RaceOutcome& outcome) {

@@ -27,7 +27,8 @@ std::string time_cell(const RunResult& run, double threshold) {
 
 class Table {
  public:
-  explicit Table(const Comparison& comparison) : comparison_(comparison) {
+  explicit Table(const Comparison& comparison) : comparison_(comparison), names_(comparison.labels) {
+    if (comparison.winner) names_[*comparison.winner].insert(0, "* ");
     add("scheme", [](const RunResult& run) { return run.scheme; });
     add("outcome", [](const RunResult& run) { return std::string(name_of(run.outcome)); });
     add("workers", [](const RunResult& run) { return readable_number(run.workers); });
@@ -59,6 +60,7 @@ class Table {
       if (first > 0) out += '\n';
       out += part(room, first, std::min(first + across, comparison_.runs.size()));
     }
+    if (comparison_.winner) out += "* the run that wins\n";
     return out;
   }
 
@@ -114,7 +116,7 @@ class Table {
     std::size_t lines = 1;
     std::vector<std::size_t> widths;
     for (std::size_t i = first; i < last; ++i) {
-      const std::string& name = comparison_.labels[i];
+      const std::string& name = names_[i];
       std::size_t widest = std::min(room, name.size());
       for (const Row& row : rows_) widest = std::max(widest, row.cells[i].size());
       widths.push_back(widest);
@@ -123,7 +125,7 @@ class Table {
     std::vector<std::vector<std::string>> rows(lines, {""});
     for (std::size_t line = 0; line < lines; ++line)
       for (std::size_t i = first; i < last; ++i) {
-        const std::string& name = comparison_.labels[i];
+        const std::string& name = names_[i];
         const std::size_t width = widths[i - first], from = line * width;
         rows[line].push_back(from < name.size() ? name.substr(from, width) : std::string());
       }
@@ -143,6 +145,7 @@ class Table {
   }
 
   const Comparison& comparison_;
+  std::vector<std::string> names_;  // [runs], above their columns
   std::vector<Row> rows_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "models/kernels/kernels.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "scenarios/results/summary.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/problem_text.hpp"
 #include "sim/training/late_schemes.hpp"
@@ -271,6 +272,7 @@ void PointPool::finish(std::uint64_t ticket, FinishedPoint result, AskedEvaluati
   progress_.wall_seconds += result.wall_seconds;
   progress_.evaluations += asked.all;
   progress_.saved += asked.known;
+  progress_.last_accuracy = scalar_of(result.fields, "final_test_accuracy").number();
   outcomes_[ended->point.index].result = std::move(result);
   settled_.push_back(ended->point.index);
   settle();

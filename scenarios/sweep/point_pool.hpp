@@ -45,6 +45,7 @@ struct SweepProgress {
   std::size_t failed = 0;
   std::uint64_t evaluations = 0, saved = 0;  // requested, and of these found in the store
   double wall_seconds = 0;                   // sum over the points that this run finished
+  std::optional<double> last_accuracy;       // on the test samples, of the point that finished last; none: for timing alone
 };
 
 struct PoolOptions {

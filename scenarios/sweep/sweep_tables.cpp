@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 
 #include "scenarios/results/text.hpp"
 #include "scenarios/statistics/statistics.hpp"
@@ -11,6 +13,36 @@
 #include "sim/base/readable.hpp"
 
 namespace straggler {
+namespace {
+
+/// The settings whose figure in the deciding column is the best of at least two; none where workloads differ, which are no rivals of each
+/// other, or where all settings are equal.
+struct BestGroups {
+  const char *key = "", *words = "";  // of the column: "least mean time to target"
+  std::vector<std::size_t> groups;    // numbers
+};
+
+BestGroups best_of(const std::vector<SweptSetting>& settings, const std::vector<std::string>& columns, const SweepScalars& all) {
+  if (std::ranges::any_of(columns, [](const std::string& path) { return path.starts_with("workload"); })) return {};
+  constexpr std::tuple<const char*, const char*, double> deciding[] = {{"time_to_target_s", "the least mean time to the target", 1},
+                                                                       {"samples_per_second", "the most samples per second", -1}};
+  for (const auto& [key, words, sign] : deciding) {
+    std::vector<std::pair<double, std::size_t>> figures;
+    for (const SweptSetting& setting : settings)
+      if (const RepeatStatistics statistics = all.statistics(setting, key); statistics.count == setting.rows.size())
+        figures.emplace_back(sign * statistics.mean, setting.group);
+    if (figures.empty()) continue;
+    const auto best = std::ranges::min_element(figures);
+    BestGroups found{key, words, {}};
+    for (const auto& [figure, number] : figures)
+      if (figure == best->first) found.groups.push_back(number);
+    return found.groups.size() < settings.size() ? found : BestGroups();
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string points_csv(const std::vector<std::string>& columns, const SweepOutcome& outcome) {
   std::string text;
   for (const std::string& path : columns) text += csv_text(path) + ",";
@@ -64,16 +96,19 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     rows[0].emplace_back(title);
   const SweepScalars all(columns, outcome);
   bool widths = false;
+  const std::vector<SweptSetting> settings = swept_settings(outcome);
+  const BestGroups best = best_of(settings, columns, all);
   const auto of = [&](const SweptSetting& setting, const char* key, std::string (*text)(double)) {
     const RepeatStatistics statistics = all.statistics(setting, key);
     widths = widths || statistics.half_width > 0;
-    return mean_text(statistics, setting.rows.size(), text);
+    const bool marked = std::string_view(key) == best.key && std::ranges::find(best.groups, setting.group) != best.groups.end();
+    return (marked ? "* " : "") + mean_text(statistics, setting.rows.size(), text);
   };
   const bool speed_up = std::find(all.keys().begin(), all.keys().end(), "speed_up") != all.keys().end();
   if (speed_up) rows[0].emplace_back("scaling speed-up");
   const Endings endings = Endings::of(outcome.rows);
   if (!endings.all_finished()) rows[0].emplace_back("outcome");
-  for (const SweptSetting& setting : swept_settings(outcome)) {
+  for (const SweptSetting& setting : settings) {
     std::vector<std::string> row = outcome.groups[setting.group].labels;
     row.push_back(std::to_string(setting.rows.size()));
     row.push_back(of(setting, "simulated_seconds", readable_seconds));
@@ -86,6 +121,7 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
   }
   std::string text = aligned(rows, columns.size());
   if (widths) text += half_width_note;
+  if (!best.groups.empty()) text += fmt::format("* {}\n", best.words);
   for (const std::string& note : endings.notes()) text += "warning: " + note + "\n";
   return text;
 }

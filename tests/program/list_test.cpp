@@ -17,7 +17,9 @@ TEST_CASE("a group of `list`, or what a sweep file holds, in a command's place")
   const auto refused = [&](const std::string& word) { return place.shell("straggler " + word).err; };
   CHECK(refused("schemes") == "straggler: unknown command 'schemes'; did you mean 'list schemes'? (see straggler --help)\n");
   CHECK(refused("search") == "straggler: unknown command 'search'; did you mean 'sweep'? (see straggler --help)\n");
-  CHECK(refused("chek").starts_with("straggler: unknown command 'chek'; did you mean 'check'? known: init, run,"));
+  const std::string check = refused("chek");
+  CHECK(check.starts_with("straggler: unknown command 'chek'; did you mean 'check'? known: check, "));
+  CHECK(check.ends_with(" more (see straggler --help)\n"));
 }
 
 TEST_CASE("list GROUP NAME: one entry of any group, as the whole group has it; a wrong name gets one line") {
@@ -46,7 +48,10 @@ TEST_CASE("list GROUP NAME: one entry of any group, as the whole group has it; a
     CHECK(std::count(done.err.begin(), done.err.end(), '\n') == 1);
     return done.err;
   };
-  CHECK(refused("schemes ssgdd").starts_with("straggler: unknown scheme 'ssgdd'; did you mean 'ssgd'? known: adpsgd, "));
+  const std::string scheme = refused("schemes ssgdd"), all_schemes = "; all " + std::to_string(all["schemes"].size());
+  CHECK(scheme.starts_with("straggler: unknown scheme 'ssgdd'; did you mean 'ssgd'? known: ssgd, "));
+  CHECK(std::count(scheme.begin(), scheme.end(), ',') == 2);  // three names
+  CHECK(scheme.ends_with(all_schemes + ": straggler list schemes (see straggler list --help)\n"));
   CHECK(refused("compression float16").find("did you mean 'fp16'?") != std::string::npos);
   CHECK(refused("schemes fsdp").find("not modelled") != std::string::npos);
   CHECK(refused("topologies torsu").find("unknown topology 'torsu'; did you mean 'torus'? known: ") != std::string::npos);

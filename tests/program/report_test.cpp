@@ -163,7 +163,7 @@ TEST_CASE("runs side by side have one page, with all curves in each picture") {
   REQUIRE(place.shell("straggler run small.yaml --out two --set training.scheme=ssgd --quiet --threads 2").code == 0);
   const auto told = place.shell("straggler compare \"<b>\" two --out both");
   REQUIRE(told.code == 0);
-  CHECK(has(told.out, "page in both/report.html"));
+  CHECK(told.out.ends_with("\npage: both/report.html\n"));
   const std::string page = place.read("both/report.html");
   CHECK(has(page, "<h1>2 runs, side by side</h1>"));
   // Of one name, they are told apart by their folders, whose names are text.

@@ -116,7 +116,7 @@ std::vector<const CollectiveEntry*> entries_of(const Arguments& arguments, Colle
     const std::string name = list.substr(at, comma - at);
     at = comma + 1;
     const CollectiveEntry* const entry = algorithms_of(collective).find(name);
-    if (entry == nullptr) throw UsageError(unknown_name("--algorithms", name, known));
+    if (entry == nullptr) throw UsageError(unknown_name("--algorithms", name, known, "straggler list collectives"));
     if (const std::string lacks = entry->unfit(times.shape()); !lacks.empty())
       throw UsageError(fmt::format("--algorithms: {} {}", name, lacks));
     all.push_back(entry);
@@ -189,7 +189,7 @@ void print_choices(const AllReduceTimes& times, const std::vector<const Collecti
 }
 
 int execute_allreduce(const std::vector<std::string>& given) {
-  po::options_description own("Options", 110);
+  po::options_description own("Options", help_width);
   auto add = own.add_options();
   add("collective", po::value<std::string>()->value_name("NAME"), "all_reduce, all_gather or reduce_scatter (default: all_reduce)");
   add("ranks", po::value<std::string>()->value_name("N"), "number of GPUs (default: the workers of --scenario)");
@@ -229,7 +229,7 @@ int execute_allreduce(const std::vector<std::string>& given) {
 const Command allreduce_command{
     "allreduce",
     "[OPTIONS]",
-    "times and bandwidths of an all-reduce or another collective, as nccl-tests prints them, for each algorithm",
+    "times and bandwidths of collectives, as nccl-tests prints them",
     "  straggler allreduce --ranks 64 --per-host 8 --sizes 1MiB..1GiB\n"
     "  straggler allreduce --ranks 64 --per-host 8 --set cluster.network.link.bandwidth=400Gbps --algorithms ring,hierarchical\n"
     "  straggler allreduce --ranks 64 --per-host 8 --collective reduce_scatter\n"

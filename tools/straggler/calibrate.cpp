@@ -39,7 +39,7 @@ std::string formats() {
 }
 
 int execute_calibrate(const std::vector<std::string>& given) {
-  po::options_description own("Options", 110);
+  po::options_description own("Options", help_width);
   own.add_options()("output,o", po::value<std::string>()->value_name("FILE"), "file of the entries (default: standard output)");
   Arguments arguments(calibrate_command, own);
   if (!arguments.parse(given, 1, 2)) return Exit::done;
@@ -67,7 +67,7 @@ int execute_calibrate(const std::vector<std::string>& given) {
 
 const Command calibrate_command{"calibrate",
                                 "MEASURED [RATES]",
-                                "turns times of messages into links, and times of batches into devices",
+                                "turns times of messages into links, times of batches into devices",
                                 "  straggler calibrate pingpong.csv\n"
                                 "  straggler calibrate osu_latency.out osu_bw.out\n"
                                 "  straggler calibrate step_times.csv -o devices.yaml\n",

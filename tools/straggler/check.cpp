@@ -15,7 +15,7 @@ namespace po = boost::program_options;
 namespace {
 
 int execute_check(const std::vector<std::string>& given) {
-  po::options_description own("Options", 110);
+  po::options_description own("Options", help_width);
   auto add = own.add_options();
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
       "changes the scenario first; repeatable. A path in VALUE is relative to the current folder (a path in the file: to the file's "
@@ -52,8 +52,7 @@ int execute_check(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command check_command{"check", "SCENARIO.yaml",
-                            "explains a scenario: workers, routes, bytes, the time of an update and its bottleneck, memory",
+const Command check_command{"check", "SCENARIO.yaml", "explains a scenario: the time of an update, its bottleneck, memory",
                             "  straggler check scenario.yaml\n"
                             "  straggler check scenario.yaml --set training.batch.per_worker=64\n"
                             "  straggler check scenario.yaml --graph cluster.dot\n"

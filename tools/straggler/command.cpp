@@ -20,10 +20,16 @@ namespace po = boost::program_options;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> all{
-      &init_command,      &run_command,       &sweep_command,    &race_command,  &compare_command, &explain_command,   &validate_command,
-      &calibrate_command, &check_command,     &quantize_command, &words_command, &store_command,   &report_command,    &list_command,
-      &schema_command,    &allreduce_command, &timeline_command, &serve_command, &man_command,     &completion_command};
+      &run_command,       &check_command, &explain_command,  &compare_command,  &sweep_command,  &race_command,      &report_command,
+      &serve_command,     &init_command,  &list_command,     &timeline_command, &schema_command, &validate_command,  &calibrate_command,
+      &allreduce_command, &words_command, &quantize_command, &store_command,    &man_command,    &completion_command};
   return all;
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command* command : commands()) names.emplace_back(command->name);
+  return names;
 }
 
 std::string version_text(std::string_view program) {
@@ -38,8 +44,6 @@ std::string version_text(std::string_view program) {
 }
 
 namespace {
-
-constexpr unsigned help_width = 110;
 
 std::optional<CommandHelp>* collected = nullptr;  // where help_of() wants help instead of printing it
 
@@ -118,14 +122,15 @@ void Arguments::read_common() {
     common_.threads = static_cast<unsigned>(threads);
   }
   common_.quiet = flag("quiet");
-  if (!has("progress")) return;
+  if (has("progress")) common_.progress = progress_style();
+  if (common_.quiet) common_.progress = ProgressStyle::none;
+}
+
+ProgressStyle Arguments::progress_style() const {
   static const std::vector<std::string> styles{"auto", "bar", "plain", "none"};
   const std::string& given = get<std::string>("progress");
-  for (std::size_t i = 0; i < styles.size(); ++i) {
-    if (styles[i] != given) continue;
-    common_.progress = static_cast<ProgressStyle>(i);
-    return;
-  }
+  for (std::size_t i = 0; i < styles.size(); ++i)
+    if (styles[i] == given) return static_cast<ProgressStyle>(i);
   throw UsageError(unknown_name("--progress", given, styles));
 }
 
@@ -143,7 +148,7 @@ void Arguments::print_help() const {
   std::ostringstream options;
   if (!own_.options().empty()) options << own_ << '\n';
   options << shared_;
-  print_text("{} {} {}: {}\n\n{}\nExamples:\n{}{}", command_.program, command_.name, command_.arguments, command_.summary, options.str(),
+  print_text("{} {} {}\n{}\n\n{}\nExamples:\n{}{}", command_.program, command_.name, command_.arguments, command_.summary, options.str(),
              command_.examples, command_.all_notes());
 }
 
@@ -159,6 +164,11 @@ std::vector<CommandHelp> help_of_all_commands() {
   std::vector<CommandHelp> all;
   for (const Command* command : commands()) all.push_back(help_of(*command));
   return all;
+}
+
+void print_page(const std::filesystem::path& page) {
+  std::fflush(stderr);  // on a terminal it comes last
+  print_text("page: {}\n", page.string());
 }
 
 void print_result(const std::string& text, bool quiet) {

@@ -9,10 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/progress_line.hpp"
 #include "sim/base/refusal.hpp"
 #include "sim/base/shown_text.hpp"
 
 namespace straggler::cli {
+
+/// Columns of the help.
+constexpr unsigned help_width = 80;
 
 /// Wrong arguments. The line ends with the help to see.
 struct UsageError : Refusal {
@@ -35,9 +39,10 @@ struct Command {
   const char* summary;    // one line
   const char* examples;   // lines, indented by two
   int (*run)(const std::vector<std::string>& arguments);
-  const char* notes = "";              // lines at the end of the help: assumptions
-  std::string (*formats)() = nullptr;  // of the files that it reads, as such lines; null: none to say
-  const char* program = "straggler";   // whose command it is; straggler-mpi has no --threads: each rank is one
+  const char* notes = "";                         // lines at the end of the help: assumptions
+  std::string (*formats)() = nullptr;             // of the files that it reads, as such lines; null: none to say
+  const char* program = "straggler";              // whose command it is; straggler-mpi has no --threads: each rank is one
+  std::vector<std::string> (*words)() = nullptr;  // that its argument may be; null: it is a file
   std::string all_notes() const { return notes + (formats != nullptr ? formats() : std::string()); }
 };
 
@@ -45,16 +50,16 @@ extern const Command run_command, sweep_command, race_command, compare_command, 
     check_command, quantize_command, words_command, store_command, report_command, list_command, schema_command, init_command,
     allreduce_command, timeline_command, serve_command, man_command, completion_command;
 const std::vector<const Command*>& commands();
+/// "run", "check", …: in the order of use.
+std::vector<std::string> command_names();
 /// The groups of `list`: "schemes", "jitter", …
 std::vector<std::string> list_groups();
-
-enum class ProgressStyle { automatic, bar, plain, none };
 
 /// The common options.
 struct Common {
   unsigned threads = 0;  // 0: all cores
   bool quiet = false;
-  ProgressStyle progress = ProgressStyle::automatic;
+  ProgressStyle progress = ProgressStyle::automatic;  // none if quiet
 };
 
 /// Parses one subcommand's arguments. The options of every command (--threads, --quiet, --progress, --help, --version) are
@@ -81,6 +86,7 @@ class Arguments {
 
  private:
   void read_common();
+  ProgressStyle progress_style() const;
   [[noreturn]] void unknown_option(const std::string& given) const;
   void print_help() const;
 
@@ -105,6 +111,9 @@ std::string version_text(std::string_view program = "straggler");
 std::string built_commit();
 /// "Release, x86_64, Boost 1_74".
 std::string build_details();
+
+/// "page: DIR/report.html": the last line of a command that wrote one.
+void print_page(const std::filesystem::path& page);
 
 /// Prints a result; its lines that begin with "warning: " go to standard error, or nowhere if it is to be quiet.
 void print_result(const std::string& text, bool quiet);

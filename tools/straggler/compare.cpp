@@ -30,7 +30,7 @@ fs::path write_page(const Comparison& comparison, const fs::path& folder) {
 }
 
 int execute_compare(const std::vector<std::string>& given) {
-  boost::program_options::options_description own("Options", 110);
+  boost::program_options::options_description own("Options", help_width);
   own.add_options()("out,o", boost::program_options::value<std::string>()->value_name("DIR"),
                     "also writes DIR/report.html: learning curves of all runs, where their time went, and the table");
   own.add_options()("json", "prints the table as one JSON object, with all scalars and thresholds of each run");
@@ -56,19 +56,17 @@ int execute_compare(const std::vector<std::string>& given) {
   print_text("{}\n{}\n", comparison_table(comparison), plain(verdict(comparison)));
   for (const Said& note : comparison_notes(comparison)) print_text("note: {}\n", plain(note));
   for (const std::string& note : skipped) print_text("note: {}, and is left out\n", note);
-  if (page) print_text("\npage in {}\n", page->string());
+  if (page) print_page(*page);
   return Exit::done;
 }
 
 }  // namespace
 
-const Command compare_command{
-    "compare", "RUN_DIR...",
-    "compares runs: time to accuracy, speed-ups over the reference, where the time went, and which run wins and why",
-    "  straggler compare results/ssgd results/asgd results/nonblocking\n"
-    "  straggler compare results/ssgd results/asgd --out results/compared\n"
-    "  straggler compare results/*       # folders of sweeps, races and claims are left out, with a note\n"
-    "  straggler compare results/* --json\n",
-    execute_compare};
+const Command compare_command{"compare", "RUN_DIR...", "compares runs: times to accuracies, which run wins, and why",
+                              "  straggler compare results/ssgd results/asgd results/nonblocking\n"
+                              "  straggler compare results/ssgd results/asgd --out results/compared\n"
+                              "  straggler compare results/*       # folders of sweeps, races and claims are left out, with a note\n"
+                              "  straggler compare results/* --json\n",
+                              execute_compare};
 
 }  // namespace straggler::cli

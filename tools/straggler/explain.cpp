@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 po::options_description explain_options() {
-  po::options_description options("Options", 110);
+  po::options_description options("Options", help_width);
   auto add = options.add_options();
   add("out,o", po::value<std::string>()->value_name("DIR"), "folder of the tables (default: results/NAME-explain)");
   add_scenario_options(add);
@@ -32,7 +32,7 @@ po::options_description explain_options() {
 
 /// Prints the next run on standard error once two seconds have passed.
 std::function<void(std::size_t, std::size_t, const std::string&)> teller(const Common& common) {
-  if (common.quiet || common.progress == ProgressStyle::none) return {};
+  if (common.progress == ProgressStyle::none) return {};
   using Clock = std::chrono::steady_clock;
   return [start = Clock::now()](std::size_t number, std::size_t count, const std::string& what) {
     if (Clock::now() - start < std::chrono::seconds(2)) return;
@@ -70,8 +70,10 @@ int execute_explain(const std::vector<std::string>& given) {
       for (const std::string& warning : explained.warnings) print_text(stderr, "warning: {}\n", warning);
     if (arguments.flag("json"))
       print_text("{}", json);
-    else
+    else {
       print_text("{}\nresults in {}\n", explain_text(explained), out.string());
+      print_page(out / "report.html");
+    }
   } catch (const ExplainInterrupted&) {
     if (!arguments.common().quiet) print_text(stderr, "interrupted before the end: nothing is written\n");
     return Exit::interrupted;
@@ -81,8 +83,7 @@ int execute_explain(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command explain_command{"explain", "SCENARIO.yaml",
-                              "why a run takes as long as it does: the same work with one cause of delay removed at a time",
+const Command explain_command{"explain", "SCENARIO.yaml", "why a run takes as long as it does: one cause removed at a time",
                               "  straggler explain scenario.yaml\n"
                               "  straggler explain scenario.yaml --timing-only --out results/why\n"
                               "  straggler explain scenario.yaml --set training.scheme=asgd --seed 2 --json\n",

@@ -95,9 +95,12 @@ int execute_init(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command init_command{"init", "[FILE]", "writes a commented scenario to start from, to FILE (never overwriting) or standard output",
+const Command init_command{"init",
+                           "[FILE]",
+                           "writes a commented scenario to start from",
                            "  straggler init my-cluster.yaml\n"
                            "  straggler init | straggler run -\n",
-                           execute_init};
+                           execute_init,
+                           "\nWithout FILE it prints the scenario. A file that exists is not replaced.\n"};
 
 }  // namespace straggler::cli

@@ -33,27 +33,17 @@ struct Entry {
 
 /// One group of `list`: entries of a registry.
 struct Group {
+  explicit Group(KindGroup of) : name(listed_as(of)), kind(of) {}
   std::string name;
   KindGroup kind;
 };
 
 const std::vector<Group>& groups() {
-  static const std::vector<Group> all{
-      {"schemes", KindGroup::scheme},
-      {"collectives", KindGroup::collective},
-      {"topologies", KindGroup::topology},
-      {"sharing", KindGroup::sharing},
-      {"jitter", KindGroup::jitter},
-      {"models", KindGroup::model},
-      {"data", KindGroup::data},
-      {"partitions", KindGroup::partition},
-      {"optimizers", KindGroup::optimizer},
-      {"schedules", KindGroup::schedule},
-      {"compression", KindGroup::compression},
-      {"devices", KindGroup::device},
-      {"availability", KindGroup::availability},
-      {"machines", KindGroup::machine},
-  };
+  static const std::vector<Group> all{Group(KindGroup::scheme),       Group(KindGroup::collective),  Group(KindGroup::topology),
+                                      Group(KindGroup::sharing),      Group(KindGroup::jitter),      Group(KindGroup::model),
+                                      Group(KindGroup::data),         Group(KindGroup::partition),   Group(KindGroup::optimizer),
+                                      Group(KindGroup::schedule),     Group(KindGroup::compression), Group(KindGroup::device),
+                                      Group(KindGroup::availability), Group(KindGroup::machine)};
   return all;
 }
 
@@ -357,18 +347,20 @@ int list_keys(const std::string& part, const Arguments& arguments) {
   return Exit::done;
 }
 
+std::vector<std::string> groups_and_keys() {
+  std::vector<std::string> names = list_groups();
+  names.emplace_back("keys");
+  return names;
+}
+
 const Group& group_called(const std::string& name) {
-  std::vector<std::string> known;
-  for (const Group& group : groups()) {
+  for (const Group& group : groups())
     if (group.name == name) return group;
-    known.push_back(group.name);
-  }
-  known.emplace_back("keys");
-  throw UsageError(unknown_name("group", name, known));
+  throw UsageError(unknown_name("group", name, groups_and_keys(), "straggler list"));
 }
 
 int execute_list(const std::vector<std::string>& given) {
-  boost::program_options::options_description own("Options", 110);
+  boost::program_options::options_description own("Options", help_width);
   own.add_options()("json", "as JSON: an array of entries, of one NAME that entry, or without a group an object of such arrays")(
       "markdown", "keys and schemes as Markdown, as in the documentation");
   Arguments arguments(list_command, own);
@@ -406,13 +398,17 @@ std::vector<std::string> list_groups() {
 }
 
 const Command list_command{
-    "list", "[GROUP [NAME]]", "what is built in, with parameters: schemes, models, data, jitter, ...",
-    "  straggler list\n"
-    "  straggler list schemes\n"
-    "  straggler list schemes fedavg       one of them; so of every group\n"
-    "  straggler list jitter --json\n"
-    "  straggler list keys                 all keys of a scenario's top level; of a part: list keys cluster.network\n"
-    "  straggler list keys sweep           those of a sweep file; of a claim: list keys claim\n",
-    execute_list};
+    .name = "list",
+    .arguments = "[GROUP [NAME]]",
+    .summary = "what is built in, with parameters: schemes, models, data, ...",
+    .examples =
+        "  straggler list\n"
+        "  straggler list schemes\n"
+        "  straggler list schemes fedavg       one of them; so of every group\n"
+        "  straggler list jitter --json\n"
+        "  straggler list keys                 all keys of a scenario's top level; of a part: list keys cluster.network\n"
+        "  straggler list keys sweep           those of a sweep file; of a claim: list keys claim\n",
+    .run = execute_list,
+    .words = groups_and_keys};
 
 }  // namespace straggler::cli

@@ -72,7 +72,7 @@ ManPage program_page() {
 }
 
 int execute_man(const std::vector<std::string>& given) {
-  po::options_description own("Options", 110);
+  po::options_description own("Options", help_width);
   own.add_options()("out,o", po::value<std::string>()->value_name("DIR"),
                     "writes all pages there, as straggler.1, straggler-run.1 and so on");
   Arguments arguments(man_command, own);
@@ -113,17 +113,18 @@ std::vector<std::pair<std::string, std::string>> man_pages() {
 
 std::string man_page_of(const std::string& command) {
   if (command.empty()) return roff(program_page());
-  std::vector<std::string> known;
-  for (const CommandHelp& help : help_of_all_commands()) {
+  for (const CommandHelp& help : help_of_all_commands())
     if (command == help.command->name) return roff(page_of(help));
-    known.emplace_back(help.command->name);
-  }
-  throw UsageError(unknown_name("command", command, known));
+  throw UsageError(unknown_name("command", command, command_names()));
 }
 
-const Command man_command{"man", "[COMMAND]", "prints the man page of a command, or of the program",
-                          "  straggler man run | man -l -\n"
-                          "  straggler man --out ~/.local/share/man/man1\n",
-                          execute_man};
+const Command man_command{.name = "man",
+                          .arguments = "[COMMAND]",
+                          .summary = "prints the man page of a command, or of the program",
+                          .examples =
+                              "  straggler man run | man -l -\n"
+                              "  straggler man --out ~/.local/share/man/man1\n",
+                          .run = execute_man,
+                          .words = command_names};
 
 }  // namespace straggler::cli

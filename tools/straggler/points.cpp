@@ -106,13 +106,17 @@ void print_timing(const SweepProgress& progress, double wall_seconds, const Comm
 
 namespace {
 
-std::string line(const SweepProgress& now, std::optional<double> left, bool open_end) {
+ProgressState progress_of(const SweepProgress& now, std::optional<double> left, bool open_end) {
   const char* const least = open_end ? "at least " : "";
-  std::string text = fmt::format("{} of {}{} points, {} running", now.finished, least, now.points, now.running);
-  if (left) text += fmt::format(", {}{} left", least, readable_seconds(*left));
+  ProgressState state;
+  if (!open_end && now.points > 0) state.fraction = static_cast<double>(now.finished + now.failed) / static_cast<double>(now.points);
+  if (left) state.parts.push_back(fmt::format("{}{} left", least, readable_seconds(*left)));
+  if (now.last_accuracy) state.parts.push_back(fmt::format("last accuracy {:.4f}", *now.last_accuracy));
+  state.parts.push_back(fmt::format("{} of {}{} points", now.finished, least, now.points));
+  state.parts.push_back(fmt::format("{} running", now.running));
   if (now.saved > 0)
-    text += fmt::format(", {} of {} evaluations from the store", readable_count(now.saved), readable_count(now.evaluations));
-  return text;
+    state.parts.push_back(fmt::format("{} of {} evaluations from the store", readable_count(now.saved), readable_count(now.evaluations)));
+  return state;
 }
 
 }  // namespace
@@ -120,14 +124,7 @@ std::string line(const SweepProgress& now, std::optional<double> left, bool open
 void PointsLine::show(const SweepProgress& now) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   const std::optional<double> left = remaining_.estimate(now, seconds);
-  if (!shown_ || seconds < next_) return;
-  next_ = seconds + (bar_ ? 0.2 : 5);
-  fmt::print(stderr, "{}{}{}", bar_ ? "\r\x1b[K" : "", line(now, left, open_end_), bar_ ? "" : "\n");
-  drawn_ = bar_;
-}
-
-void PointsLine::clear() const {
-  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+  if (line_.due(seconds)) line_.show(progress_of(now, left, open_end_), seconds);
 }
 
 }  // namespace straggler::cli

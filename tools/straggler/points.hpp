@@ -1,7 +1,5 @@
 // Shared by the commands that run many points: a folder with a state, the store, the number of runs at a time, progress.
 #pragma once
-#include <unistd.h>
-
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -49,20 +47,16 @@ void print_timing(const SweepProgress& progress, double wall_seconds, const Comm
 class PointsLine {
  public:
   /// `open_end`: the results of the first points may add points.
-  PointsLine(const Common& common, bool open_end)
-      : open_end_(open_end),
-        shown_(!common.quiet && common.progress != ProgressStyle::none),
-        bar_(common.progress == ProgressStyle::bar || (common.progress == ProgressStyle::automatic && isatty(STDERR_FILENO))) {}
+  PointsLine(const Common& common, bool open_end) : open_end_(open_end), line_(common.progress) {}
 
   void show(const SweepProgress& now);
-  void clear() const;
+  void clear() { line_.clear(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  const bool open_end_, shown_, bar_;
-  bool drawn_ = false;
-  double next_ = 2;
+  const bool open_end_;
+  ProgressLine line_;
   Clock::time_point start_ = Clock::now();
   RemainingTime remaining_;
 };

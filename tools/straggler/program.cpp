@@ -22,20 +22,22 @@ namespace {
 void print_overview(std::FILE* to) {
   print_text(to,
              "straggler: which way of training finishes first on this cluster, and why?\n"
-             "It computes the real gradients of distributed SGD in simulated time, on a cluster described in YAML.\n\n");
-  for (const Command* command : commands())
-    print_text(to, "  straggler {:<28} {}\n", fmt::format("{} {}", command->name, command->arguments), command->summary);
+             "It computes the real gradients of distributed SGD in simulated time, on a\n"
+             "cluster described in YAML.\n\n"
+             "Usage: straggler COMMAND ...\n\n");
+  for (const Command* command : commands()) print_text(to, "  {:<10}  {}\n", command->name, command->summary);
   print_text(to,
              "\n"
-             "  straggler COMMAND --help                options and examples of a command\n"
-             "  straggler --version\n\n"
+             "straggler COMMAND --help shows arguments, options and examples of a command;\n"
+             "straggler --version the version, commit and build.\n\n"
              "Examples:\n"
              "  straggler check scenario.yaml\n"
              "  straggler run scenario.yaml --out results/first\n"
              "  straggler compare results/first results/second\n\n"
-             "Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 1 a bound was\n"
-             "exceeded, 2 bad usage or bad input, 3 it could not continue (failed points, a full disk), 130 interrupted (what was\n"
-             "finished is written).\n");
+             "Results go to standard output, progress and messages to standard error. Exit\n"
+             "codes: 0 done, 1 a bound was exceeded, 2 bad usage or bad input, 3 it could not\n"
+             "continue (failed points, a full disk), 130 interrupted (what was finished is\n"
+             "written).\n");
 }
 
 std::string written_results;  // their path; empty: not written yet
@@ -68,16 +70,13 @@ int dispatch(const std::vector<std::string>& arguments) {
     print_text("{}", version_text());
     return Exit::done;
   }
-  std::vector<std::string> known;
-  for (const Command* command : commands()) {
+  for (const Command* command : commands())
     if (first == command->name) return command->run({arguments.begin() + 1, arguments.end()});
-    known.emplace_back(command->name);
-  }
   const bool option = first.rfind('-', 0) == 0;
   if (option) throw UsageError(unknown_name("option", first, {"--help", "--version"}));
   if (const std::string meant = meant_command(first); !meant.empty())
     throw UsageError("unknown command " + in_quotes(first) + "; did you mean '" + meant + "'?");
-  throw UsageError(unknown_name("command", first, known));
+  throw UsageError(unknown_name("command", first, command_names()));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ constexpr const char* model_prefix = "quantized-";
 constexpr std::size_t usual_calibration_samples = 1000;
 
 po::options_description quantize_options() {
-  po::options_description options("Options", 110);
+  po::options_description options("Options", help_width);
   const auto text = [] { return po::value<std::string>(); };
   auto add = options.add_options();
   add("scenario", text()->value_name("FILE"), "scenario whose model and data these are (required)");
@@ -284,7 +284,7 @@ int execute_quantize(const std::vector<std::string>& given) {
 }  // namespace
 
 const Command quantize_command{
-    "quantize", "MODEL.safetensors", "a trained model in integers of 2 to 8 bits: accuracy after every step",
+    "quantize", "MODEL.safetensors", "a trained model in integers of 2 to 8 bits: accuracy by step",
     "  straggler quantize results/lenet/model.safetensors --scenario lenet.yaml\n"
     "  straggler quantize results/lenet/model.safetensors --scenario lenet.yaml --bits 8,6,4 --ranges mse\n"
     "  straggler quantize model.safetensors --scenario lenet.yaml --weights --weight-bits 4 --granularity tensor\n",

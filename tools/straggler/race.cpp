@@ -25,10 +25,10 @@ constexpr const char* race_file = "race.sqlite";
 constexpr std::uint64_t default_budget = 20, default_seeds = 5;
 
 po::options_description race_options() {
-  po::options_description options("Options", 110);
+  po::options_description options("Options", help_width);
   auto add = options.add_options();
   const auto texts = [](const char* name) { return po::value<std::vector<std::string>>()->composing()->value_name(name); };
-  add("schemes", texts("LIST"), "entrants: names of schemes, or flow YAML such as \"ssgd,damped={kind: asgd, staleness: inverse}\"");
+  add("schemes", texts("SCHEME,..."), "entrants: names of schemes, or flow YAML such as \"ssgd,damped={kind: asgd, staleness: inverse}\"");
   add("entrant", texts("YAML"),
       "one more entrant, which differs in any settings: \"slow: {training.scheme: asgd, cluster.servers.count: 2}\"; repeatable");
   add("tune", texts("LIST"),
@@ -158,6 +158,7 @@ int execute_race(const std::vector<std::string>& given) {
   for (const std::string& failure : outcome.failures) print_text(stderr, "failed, counts as missed: {}\n", failure);
   print_timing(pool.progress(), seconds, arguments.common());
   if (outcome.interrupted) return Exit::interrupted;
+  if (!arguments.flag("json")) print_page(out / "report.html");
   return outcome.failures.empty() ? Exit::done : Exit::cannot_go_on;
 }
 
@@ -166,7 +167,7 @@ int execute_race(const std::vector<std::string>& given) {
 const Command race_command{
     "race",
     "SCENARIO.yaml",
-    "a fair race: schemes tuned alike, with the same seeds; which is first, and is that significant?",
+    "a fair race: schemes tuned alike, over the same seeds",
     "  straggler race scenarios/quickstart.yaml --schemes ssgd,asgd,nonblocking,fedavg\n"
     "  straggler race scenario.yaml --schemes ssgd,asgd --tune learning_rate,momentum --budget 20 --seeds 8\n"
     "  straggler race scenario.yaml --schemes \"plain=asgd,damped={kind: asgd, staleness: inverse}\"\n"

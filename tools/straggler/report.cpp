@@ -74,7 +74,7 @@ void make_room(const fs::path& page, const std::string& text, bool quiet) {
 }
 
 int execute_report(const std::vector<std::string>& given) {
-  po::options_description own("Options", 110);
+  po::options_description own("Options", help_width);
   own.add_options()("out,o", po::value<std::string>()->value_name("FILE"),
                     "the page (default: report.html in the folder, with a sweep's maps; of several runs: compared.html)");
   Arguments arguments(report_command, own);
@@ -106,11 +106,9 @@ int execute_report(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command report_command{
-    "report", "RESULT_DIR...",
-    "one page about a run, a sweep, a search or a race, made from its result folder; or about several runs, compared",
-    "  straggler report results/first\n  straggler report results/bandwidth -o bandwidth.html\n"
-    "  straggler report results/ssgd results/asgd -o compared.html\n",
-    execute_report};
+const Command report_command{"report", "RESULT_DIR...", "one page about a run, sweep, search or race, or about several runs",
+                             "  straggler report results/first\n  straggler report results/bandwidth -o bandwidth.html\n"
+                             "  straggler report results/ssgd results/asgd -o compared.html\n",
+                             execute_report};
 
 }  // namespace straggler::cli

@@ -37,7 +37,7 @@ int exit_code(Outcome outcome) {
 }
 
 po::options_description run_options() {
-  po::options_description options("Options", 110);
+  po::options_description options("Options", help_width);
   auto add = options.add_options();
   add("out,o", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
   add_scenario_options(add);
@@ -157,7 +157,7 @@ class Run {
     ResultFolder folder(request_);
     Experiment experiment(scenario_, options_);
     Recorder recorder(folder, kept_.order, options_.trace);
-    Progress progress(common_.progress, common_.quiet, [&] { return interrupt_requested() || recorder.failed(); });
+    Progress progress(common_, [&] { return interrupt_requested() || recorder.failed(); });
     progress_ = &progress;
     const auto start = std::chrono::steady_clock::now();
     const RunRecord record = [&] {
@@ -178,6 +178,7 @@ class Run {
         print_text(stderr, "{} is kept: --resume continues from it\n", file.string());
     if (!common_.quiet) print_warnings(record, recorder, wall_seconds);
     print_text("{}", run_report(scenario_, record, folder.out()));
+    if (kept_.page) print_page(folder.out() / "report.html");
     return exit_code(record.outcome);
   }
 

@@ -26,31 +26,37 @@ std::string in_lines(const nlohmann::ordered_json& json, const std::string& inde
   return out + "\n" + indent + (json.is_object() ? '}' : ']');
 }
 
+std::vector<std::string> kinds_of_files() {
+  std::vector<std::string> names;
+  for (const FileFormat& format : file_formats()) names.push_back(format.name);
+  return names;
+}
+
 int execute_schema(const std::vector<std::string>& given) {
-  boost::program_options::options_description own("Options", 110);
+  boost::program_options::options_description own("Options", help_width);
   Arguments arguments(schema_command, own);
   if (!arguments.parse(given, 0, 1)) return Exit::done;
   const std::string kind = arguments.positional().empty() ? "scenario" : arguments.positional().front();
-  std::vector<std::string> known;
-  for (const FileFormat& format : file_formats()) {
+  for (const FileFormat& format : file_formats())
     if (format.name == kind) {
       print_text("{}\n", in_lines(json_schema(format.title, format.keys)));
       return Exit::done;
     }
-    known.push_back(format.name);
-  }
-  throw UsageError(unknown_name("kind of file", kind, known));
+  throw UsageError(unknown_name("kind of file", kind, kinds_of_files()));
 }
 
 }  // namespace
 
-const Command schema_command{"schema",
-                             "[scenario|sweep|claim]",
-                             "the JSON Schema of a scenario, a sweep or a claim, for completion and checks in editors",
-                             "  straggler schema > scenario.json\n"
-                             "  straggler schema sweep > sweep.json   # refers to scenario.json beside it\n",
-                             execute_schema,
-                             "Editors with a YAML language server complete and check a file that begins with "
-                             "'# yaml-language-server: $schema=scenario.json'.\n"};
+const Command schema_command{.name = "schema",
+                             .arguments = "[scenario|sweep|claim]",
+                             .summary = "the JSON Schema of a scenario, a sweep or a claim, for editors",
+                             .examples =
+                                 "  straggler schema > scenario.json\n"
+                                 "  straggler schema sweep > sweep.json   # refers to scenario.json beside it\n",
+                             .run = execute_schema,
+                             .notes =
+                                 "\nEditors with a YAML language server complete and check a file that begins with\n"
+                                 "'# yaml-language-server: $schema=scenario.json'.\n",
+                             .words = kinds_of_files};
 
 }  // namespace straggler::cli

@@ -29,7 +29,7 @@ fs::path given_folder(const Arguments& arguments) {
 }
 
 int execute_serve(const std::vector<std::string>& given) {
-  po::options_description own("Options", 110);
+  po::options_description own("Options", help_width);
   own.add_options()("port", po::value<std::string>()->value_name("N")->default_value("0"), "port of 127.0.0.1; 0: a free one");
   Arguments arguments(serve_command, own);
   if (!arguments.parse(given, 0, 1)) return Exit::done;
@@ -55,7 +55,7 @@ int execute_serve(const std::vector<std::string>& given) {
 
 const Command serve_command{"serve",
                             "[DIR]",
-                            "a local page of a folder's results: follows runs in progress, and answers what-if questions at once",
+                            "a local page of results, which answers what-if questions at once",
                             "  straggler serve\n"
                             "  straggler serve results --port 8080\n"
                             "  straggler serve scenarios        # what-if alone, before anything was run\n",

@@ -18,13 +18,15 @@ fs::path file_of(const Arguments& arguments) {
   throw UsageError("neither XDG_CACHE_HOME nor HOME is set, so there is no default place; name the file with --store");
 }
 
+std::vector<std::string> actions() { return {"info", "clear"}; }
+
 int execute_store(const std::vector<std::string>& given) {
-  po::options_description own("Options", 110);
+  po::options_description own("Options", help_width);
   own.add_options()("store", po::value<std::string>()->value_name("FILE"), "the file (default: in the user's cache folder)");
   Arguments arguments(store_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   const std::string& what = arguments.positional().front();
-  if (what != "info" && what != "clear") throw UsageError(unknown_name("action", what, {"info", "clear"}));
+  if (what != "info" && what != "clear") throw UsageError(unknown_name("action", what, actions()));
   const fs::path file = file_of(arguments);
   if (!fs::exists(file)) {
     print_text("{}: no store yet; a sweep makes one\n", file.string());
@@ -43,7 +45,11 @@ int execute_store(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command store_command{"store", "info|clear", "the store of evaluations and weights that sweeps share",
-                            "  straggler store info\n  straggler store clear --store sweeps.sqlite\n", execute_store};
+const Command store_command{.name = "store",
+                            .arguments = "info|clear",
+                            .summary = "the store of evaluations and weights that sweeps share",
+                            .examples = "  straggler store info\n  straggler store clear --store sweeps.sqlite\n",
+                            .run = execute_store,
+                            .words = actions};
 
 }  // namespace straggler::cli

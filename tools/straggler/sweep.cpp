@@ -36,7 +36,7 @@ namespace {
 constexpr const char* sweep_file = "sweep.sqlite";
 
 po::options_description sweep_options() {
-  po::options_description options("Options", 110);
+  po::options_description options("Options", help_width);
   auto add = options.add_options();
   add("out,o", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
   add("resume", "continues a sweep, and fails if there is none (without this option a sweep also continues, or begins)");
@@ -173,14 +173,16 @@ class SweepCommand {
     const Description description = state.description();
     const std::vector<std::string> columns = description.all(Described::column);
     finish(description, columns, outcome);
-    if (outcome.missing.empty()) return Exit::done;
     std::fflush(stdout);
-    const PlacedPoint& first = outcome.missing.front();
-    print_text(stderr,
-               "straggler: {} of {} points are missing from all folders and from the tables; the first is {}; run their shards "
-               "again, or `straggler sweep SWEEP.yaml --out {}`\n",
-               outcome.missing.size(), outcome.progress.points, point_name(columns, first.labels, first.repeat), out_.string());
-    return Exit::cannot_go_on;
+    if (!outcome.missing.empty()) {
+      const PlacedPoint& first = outcome.missing.front();
+      print_text(stderr,
+                 "straggler: {} of {} points are missing from all folders and from the tables; the first is {}; run their shards "
+                 "again, or `straggler sweep SWEEP.yaml --out {}`\n",
+                 outcome.missing.size(), outcome.progress.points, point_name(columns, first.labels, first.repeat), out_.string());
+    }
+    print_page(out_ / "report.html");
+    return outcome.missing.empty() ? Exit::done : Exit::cannot_go_on;
   }
 
   int run_in_folder(const SearchFile& search) {
@@ -212,6 +214,7 @@ class SweepCommand {
       finish(state.description(), sweep.columns(), outcome);
     }
     print_warnings(outcome, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    print_page(out_ / "report.html");
     if (outcome.interrupted) return Exit::interrupted;
     return outcome.failures.empty() ? Exit::done : Exit::cannot_go_on;
   }
@@ -233,7 +236,7 @@ class SweepCommand {
   }
 
   /// Writes its table and prints its sentences; the outcome has no rows.
-  SweepOutcome search_in_folder(const SearchFile& search, SweepState& state, PointPool& pool, const PointsLine& line) const {
+  SweepOutcome search_in_folder(const SearchFile& search, SweepState& state, PointPool& pool, PointsLine& line) const {
     const SearchOutcome found = run_search(search, options_, pool);
     SweepOutcome outcome;
     outcome.failures = found.failures;
@@ -318,7 +321,7 @@ int execute_sweep(const std::vector<std::string>& given) {
 
 const Command sweep_command{"sweep",
                             "SWEEP.yaml",
-                            "runs one scenario with many settings: worker counts, bandwidths, schemes",
+                            "runs one scenario with many settings, or searches among them",
                             "  straggler sweep scenarios/sweeps/bandwidth.yaml\n"
                             "  straggler sweep sweep.yaml --dry-run\n"
                             "  straggler sweep sweep.yaml --jobs 4 --timing-only --out results/fast\n"

@@ -62,7 +62,7 @@ void write_picture(const std::filesystem::path& path, const std::string& text) {
 
 int execute_timeline(const std::vector<std::string>& given) {
   namespace po = boost::program_options;
-  po::options_description own("Options", 110);
+  po::options_description own("Options", help_width);
   auto add = own.add_options();
   add("out,o", po::value<std::string>()->value_name("FILE.svg"), "the picture (default: timeline.svg)");
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the scenario; repeatable");

@@ -40,7 +40,7 @@ void print_lines(const std::vector<ClaimResult>& results) {
 }
 
 int execute_validate(const std::vector<std::string>& given) {
-  po::options_description own("Options", 110);
+  po::options_description own("Options", help_width);
   auto add = own.add_options();
   add("out,o", po::value<std::string>()->value_name("DIR"), "folder of validation.csv and report.html (default: results/validation)");
   add("force", "writes into the folder even if it holds something else");
@@ -59,7 +59,7 @@ int execute_validate(const std::vector<std::string>& given) {
   PredictOptions options;
   options.threads = arguments.common().threads;
   options.interrupted = interrupt_requested;
-  const bool tell = !arguments.common().quiet && arguments.common().progress != ProgressStyle::none;
+  const bool tell = arguments.common().progress != ProgressStyle::none;
   const bool json = arguments.flag("json");
   std::vector<ClaimResult> results;
   bool interrupted = false;
@@ -82,6 +82,7 @@ int execute_validate(const std::vector<std::string>& given) {
     print_text("{}", validation_json(results, not_tried));
   else
     print_text("{}{}\n", claims_summary(results), interrupted ? fmt::format("; {} not tried: interrupted", not_tried) : "");
+  if (!json && !results.empty()) print_page(out / "report.html");
   if (interrupted) return Exit::interrupted;
   for (const ClaimResult& result : results)
     if (!result.holds()) return Exit::exceeded;
@@ -92,7 +93,7 @@ int execute_validate(const std::vector<std::string>& given) {
 
 const Command validate_command{"validate",
                                "CLAIM.yaml...",
-                               "compares predictions with measurements: fits, predicts, and fails if a bound is missed",
+                               "compares predictions with measurements; fails if a bound is missed",
                                "  straggler validate validation/claims/*.yaml\n"
                                "  straggler validate claim.yaml --out results/claim\n"
                                "  straggler validate claim.yaml --json\n",

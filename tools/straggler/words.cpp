@@ -31,7 +31,7 @@ void print_neighbours(const WordVectors& vectors, std::size_t word, std::size_t 
 }
 
 int execute_words(const std::vector<std::string>& given) {
-  po::options_description own("Options", 110);
+  po::options_description own("Options", help_width);
   auto add = own.add_options();
   add("near", po::value<std::vector<std::string>>()->composing()->value_name("WORD,..."), "prints the nearest neighbours of each word");
   add("count", po::value<std::string>()->value_name("N"), "neighbours of each word (default: 10)");
@@ -56,7 +56,7 @@ int execute_words(const std::vector<std::string>& given) {
 
 }  // namespace
 
-const Command words_command{"words", "RUN_DIR|model.safetensors", "nearest neighbours of words, and their vectors for other programs",
+const Command words_command{"words", "RUN_DIR|model.safetensors", "nearest neighbours of words, and their vectors",
                             "  straggler words results/word2vec --near king,queen\n"
                             "  straggler words results/word2vec --out vectors.txt\n",
                             execute_words};

@@ -43,7 +43,7 @@ const Command real_run_command{
 
 /// None: help or version was printed. `words`: after the command.
 std::optional<RealOptions> read_options(const std::vector<std::string>& words) {
-  po::options_description own("Options", 110);
+  po::options_description own("Options", help_width);
   auto add = own.add_options();
   add("out", po::value<std::string>()->value_name("DIR"), "folder of the results (default: results/NAME)");
   add("compute", po::value<std::string>()->value_name("HOW")->default_value("emulated"),

@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "sim/base/readable.hpp"
 
 namespace straggler {
 
-RankProgress::RankProgress(bool shown) {
-  if (shown) thread_ = std::thread([this] { work(); });
+RankProgress::RankProgress(bool shown) : line_(shown ? ProgressStyle::plain : ProgressStyle::none) {
+  if (line_.shown()) thread_ = std::thread([this] { work(); });
 }
 
 RankProgress::~RankProgress() {
@@ -40,14 +38,20 @@ void RankProgress::published(std::uint64_t updates, double epochs, double fracti
 void RankProgress::work() {
   using namespace std::chrono_literals;
   std::unique_lock lock(mutex_);
-  for (auto pause = 2s; !ended_.wait_for(lock, pause, [this] { return over_; }); pause = 5s)
-    if (!stage_.empty()) fmt::print(stderr, "{}\n", line());
+  while (!ended_.wait_for(lock, 100ms, [this] { return over_; })) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    if (!stage_.empty() && line_.due(seconds)) line_.show(state(), seconds);
+  }
 }
 
-std::string RankProgress::line() const {
-  const std::string since = readable_seconds(std::chrono::duration<double>(Clock::now() - stage_began_).count());
-  if (!updating_) return fmt::format("       {} for {}", stage_, since);
-  return fmt::format("{:3.0f} %  {} for {}  epoch {:.2f}  updates {}", 100 * fraction_, stage_, since, epochs_, updates_);
+ProgressState RankProgress::state() const {
+  const double seconds = std::chrono::duration<double>(Clock::now() - stage_began_).count();
+  const std::string stage = fmt::format("{} for {}", stage_, readable_seconds(seconds));
+  if (!updating_) return {{}, {stage}};
+  ProgressState now{fraction_, {}};
+  if (fraction_ > 0) now.parts.push_back(readable_seconds(seconds * (1 - fraction_) / fraction_) + " left");
+  now.parts.insert(now.parts.end(), {stage, fmt::format("epoch {:.2f}", epochs_), fmt::format("updates {}", updates_)});
+  return now;
 }
 
 }  // namespace straggler

@@ -7,9 +7,11 @@
 #include <string>
 #include <thread>
 
+#include "sim/base/progress_line.hpp"
+
 namespace straggler {
 
-/// Prints nothing for the first two seconds, then a line every five, from its own thread: loading and evaluating take long, too.
+/// Lines, and no bar, since a launcher passes them on; from its own thread, since loading and evaluating take long, too.
 class RankProgress {
  public:
   /// Not `shown`: no thread, no lines.
@@ -26,12 +28,13 @@ class RankProgress {
  private:
   using Clock = std::chrono::steady_clock;
   void work();
-  std::string line() const;
+  ProgressState state() const;
 
+  ProgressLine line_;
   std::mutex mutex_;
   std::condition_variable ended_;
   std::string stage_;
-  Clock::time_point stage_began_ = Clock::now();
+  Clock::time_point start_ = Clock::now(), stage_began_ = start_;
   bool updating_ = false, over_ = false;
   std::uint64_t updates_ = 0;
   double epochs_ = 0, fraction_ = 0;
