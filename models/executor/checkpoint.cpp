@@ -9,7 +9,9 @@
 #include <cstring>
 #include <utility>
 
+#include "sim/base/ascii.hpp"
 #include "sim/base/aside_file.hpp"
+#include "sim/base/format_version.hpp"
 
 namespace straggler {
 namespace {
@@ -18,7 +20,9 @@ namespace fs = std::filesystem;
 
 static_assert(std::endian::native == std::endian::little, "words are written as they lie in memory");
 
-constexpr std::array<char, 16> mark = {'s', 't', 'r', 'a', 'g', 'g', 'l', 'e', 'r', ' ', 's', 'a', 'v', 'e', ' ', '1'};
+static_assert(FormatVersion::checkpoint < 10, "the mark has room for one digit");
+constexpr std::array<char, 16> mark = {'s', 't', 'r', 'a', 'g', 'g', 'l', 'e',
+                                       'r', ' ', 's', 'a', 'v', 'e', ' ', '0' + FormatVersion::checkpoint};
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
 constexpr std::size_t buffer_bytes = 1 << 20;
 constexpr const char* damaged = "is truncated or damaged; remove it, and the run starts from the beginning";
@@ -122,14 +126,18 @@ CheckpointFile::CheckpointFile(const fs::path& file) : path_(file), file_(std::f
   read_head();
 }
 
-void CheckpointFile::fail(const char* sentence) const { throw DataError(fmt::format("{}: {}", path_.string(), sentence)); }
+void CheckpointFile::fail(const std::string& sentence) const { throw DataError(fmt::format("{}: {}", path_.string(), sentence)); }
 
 void CheckpointFile::verify() {
   std::error_code error;
   const std::uintmax_t size = fs::is_regular_file(path_, error) ? fs::file_size(path_, error) : 0;
   std::array<char, mark.size()> first{};
-  if (size < first.size() || std::fread(first.data(), 1, first.size(), file_.get()) != first.size() || first != mark)
+  const bool whole = size >= first.size() && std::fread(first.data(), 1, first.size(), file_.get()) == first.size();
+  if (!whole || !std::equal(mark.begin(), mark.end() - 1, first.begin()) || !is_digit(first.back()))
     fail("is not a checkpoint that this program wrote; remove it, or choose another folder with --out");
+  if (first != mark)
+    fail(fmt::format("is a checkpoint of version {}; this program reads version {}; continue with the program that wrote it, or remove it",
+                     first.back(), FormatVersion::checkpoint));
   if (size % word_bytes != 0 || size < mark.size() + 2 * word_bytes) fail(damaged);
   bytes_ = size;
   Hasher hasher;

@@ -71,7 +71,7 @@ class CheckpointFile {
   std::uint64_t count(std::uint64_t bytes_each);
   std::uint64_t left() const;
   std::string text();
-  [[noreturn]] void fail(const char* sentence) const;
+  [[noreturn]] void fail(const std::string& sentence) const;
 
   std::filesystem::path path_;
   std::unique_ptr<std::FILE, Close> file_;

@@ -134,6 +134,7 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
   {
     const Released released;
     const Scenario scenario = read(source);
+    const std::string other = options.replay ? other_program(*options.replay) : std::string();
     request.scenario_name = scenario.name;
     request.scenario_file = scenario.file;
     ResultFolder folder(request);
@@ -145,6 +146,7 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
     record = experiment.run(&recorder, &progress);
     wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     recorder.finish(folder, scenario.name, &record);
+    if (!other.empty()) record.warnings.insert(record.warnings.begin(), other);
     write_run_files(folder, scenario, options, experiment, record, {}, wall_seconds, page);
     folder.commit();
     if (options.checkpoint) finish_checkpoint(options.checkpoint->file, record.outcome == Outcome::interrupted);
@@ -190,6 +192,8 @@ py::dict compare_folders(const std::vector<std::string>& folders, const std::vec
 
 void define_runs(py::module_& module) {
   module.def("run", &run, py::arg("source"), py::arg("how"), py::arg("tell"));
+  module.def(
+      "refuse_newer_results", [](const std::string& folder) { refuse_newer_results(folder); }, py::arg("folder"));
   module.def("compare", &compare_folders, py::arg("folders"), py::arg("labels"));
   module.def(
       "run_page",

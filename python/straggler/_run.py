@@ -39,6 +39,7 @@ def _read_weights(file: pathlib.Path) -> Dict[str, numpy.ndarray]:
 
 
 def _read_summary(folder: pathlib.Path) -> Dict[str, Any]:
+    _straggler.refuse_newer_results(os.fsencode(folder))
     try:
         with open(folder / "summary.json", encoding="utf-8") as file:
             summary = json.load(file)

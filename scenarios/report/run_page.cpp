@@ -41,7 +41,9 @@ constexpr std::size_t most_run_points = 2'500;  // of one curve of four
 struct RunFiles {
   fs::path folder;
   std::vector<SummaryField> summary;
-  std::optional<Scenario> scenario;  // none: of another version
+  bool real = false;
+  std::optional<Scenario> scenario = std::nullopt;  // none: of another version
+  std::string unread = {};                          // why it is none, with its place
 
   std::string text(const char* key) const { return text_of(summary, key); }
   std::optional<double> number(std::string_view key) const { return scalar_of(summary, key).number(); }
@@ -55,10 +57,12 @@ struct RunFiles {
 };
 
 RunFiles run_files(const fs::path& folder, const Scenario* scenario) {
-  RunFiles run{folder, read_summary(folder / "summary.json"), {}};
+  const bool real = is_real_run(folder);  // refuses results of a later version first
+  RunFiles run{folder, read_summary(folder / "summary.json"), real};
   try {
     run.scenario = scenario ? *scenario : read_scenario(folder / "scenario.yaml");
-  } catch (const std::runtime_error&) {
+  } catch (const std::runtime_error& error) {
+    run.unread = first_line_of(error);
   }
   return run;
 }
@@ -236,7 +240,12 @@ std::vector<Figure> learning_figures(const RunFiles& run, const ResultTable& cur
 
 /// The course of the run over time, from the timing simulated again.
 std::string timeline_html(const RunFiles& run, const ResultTable& curve) {
-  if (!run.scenario || is_real_run(run.folder)) return {};
+  if (run.real) return {};
+  if (!run.scenario) {
+    const std::string folder = (run.folder / "").string();  // the page stays right where the folder moves
+    return html_paragraph(
+        fmt::format("There is no timeline: {}.", run.unread.starts_with(folder) ? run.unread.substr(folder.size()) : run.unread), "dim");
+  }
   FinishedRun finished;
   finished.seconds = run.number("simulated_seconds").value_or(0);
   finished.updates = run.count("updates").value_or(0);
@@ -328,10 +337,8 @@ std::optional<Figure> links_figure(const RunFiles& run) {
   return figure_of(chart.label, {}, chart);
 }
 
-}  // namespace
-
-PageParts run_page_parts(const fs::path& folder, const Scenario* scenario) {
-  const RunFiles run = run_files(folder, scenario);
+PageParts page_of(const RunFiles& run) {
+  const fs::path& folder = run.folder;
   const std::string name = run.text("name");
   std::string body = fmt::format("<h1>{}</h1>\n<p>{} on {} workers, seed {}.</p>\n", xml_text(name), xml_text(run.text("scheme")),
                                  readable_count(run.count("workers").value_or(0)), run.count("seed").value_or(0));
@@ -359,6 +366,14 @@ PageParts run_page_parts(const fs::path& folder, const Scenario* scenario) {
   return page_parts(name + " \u2013 a run", body);
 }
 
-std::string run_page(const fs::path& folder) { return run_page_parts(folder).text(); }
+}  // namespace
+
+PageParts run_page_parts(const fs::path& folder, const Scenario* scenario) { return page_of(run_files(folder, scenario)); }
+
+std::string run_page(const fs::path& folder, const std::function<void(const std::string&)>& warn) {
+  const RunFiles run = run_files(folder, nullptr);
+  if (warn && !run.unread.empty()) warn(run.unread);
+  return page_of(run).text();
+}
 
 }  // namespace straggler

@@ -27,6 +27,8 @@ class Notes {
     }
     difference("model", [](const RunResult& run) { return run.model; });
     difference("target accuracy", [](const RunResult& run) { return run.target_accuracy ? number_text(*run.target_accuracy) : "none"; });
+    for (const RunResult& run : runs())
+      if (!run.unread.empty()) say("{}; its data and model are not compared", run.unread);
     not_asked();
     chance();
     for (std::size_t i = 0; i < runs().size(); ++i) {

@@ -9,10 +9,12 @@
 
 #include "scenarios/results/json.hpp"
 #include "scenarios/results/result_table.hpp"
+#include "scenarios/results/run_info.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/waited_for.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/csv.hpp"
+#include "sim/base/format_version.hpp"
 #include "sim/base/json_depth.hpp"
 #include "sim/base/shown_text.hpp"
 #include "sim/base/suggest.hpp"
@@ -45,6 +47,22 @@ Scalar scalar_of(const Json& value, const fs::path& file, const std::string& key
   if (value.is_string()) return Scalar(value.get<std::string>());
   throw ResultsError(
       fmt::format("{}: {} is {}; it must be a number, a text or null", file.string(), in_quotes(key), shortened(value.dump(), 60)));
+}
+
+/// run.json, of a version that this program reads; empty without it. Throws ResultsError.
+nlohmann::json info_of(const fs::path& folder) {
+  const fs::path path = folder / "run.json";
+  std::error_code error;
+  if (!fs::exists(path, error)) return nlohmann::json::object();
+  nlohmann::json json = nlohmann::json::parse(json_text_of(path), nullptr, false);
+  if (!json.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", path.string()));
+  if (const auto version = json.find("results");
+      version != json.end() && (!version->is_number_integer() || *version > FormatVersion::results))
+    throw ResultsError(fmt::format(
+        "{}: these results have version {} of the format; this program reads version {}; use the straggler that "
+        "wrote them, or run the scenario again",
+        path.string(), shortened(version->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 60), FormatVersion::results));
+  return json;
 }
 
 /// Requires the scalars that comparisons read, each of its type, or none where it may not apply. Throws ResultsError.
@@ -135,8 +153,10 @@ void add_workload(RunResult& run, const Scenario* known) {
     if (optimizer.has("learning_rate")) run.learning_rate = optimizer.number("learning_rate");
     run.seed = scenario.seed;
     run.waited_for = waited_for(scenario, idle_of_groups(run.folder / "workers.csv", scenario.cluster.workers.size()));
-  } catch (const std::runtime_error&) {
+  } catch (const std::runtime_error& error) {
     run.data = run.model = run.data_path = {};
+    std::error_code unknown;
+    if (fs::exists(run.folder / "scenario.yaml", unknown)) run.unread = first_line_of(error);
   }
 }
 
@@ -169,15 +189,21 @@ std::vector<SummaryField> read_summary(const fs::path& file) {
   return fields;
 }
 
-/// A folder without run.json is of a simulation, which needs it for nothing.
-bool is_real_run(const fs::path& folder) {
-  const fs::path path = folder / "run.json";
-  std::error_code error;
-  if (!fs::exists(path, error)) return false;
-  const auto json = nlohmann::json::parse(json_text_of(path), nullptr, false);
-  if (!json.is_object()) throw ResultsError(fmt::format("{}: is not a JSON object; run the scenario again to get it", path.string()));
-  return json.contains("real");
+void refuse_newer_results(const fs::path& folder) { info_of(folder); }
+
+std::string other_program(const fs::path& folder) {
+  const nlohmann::json info = info_of(folder);
+  const auto text = [&](const char* key) {
+    const auto at = info.find(key);
+    return at != info.end() && at->is_string() ? at->get<std::string>() : std::string();
+  };
+  const std::string version_then = text("version"), compiler_then = text("compiler");
+  if (version_then.empty() || (version_then == version() && compiler_then == compiler())) return {};
+  return fmt::format("{}: straggler {} ({}) made this run; this is straggler {} ({}), whose bits may differ",
+                     (folder / "run.json").string(), shortened(version_then, 40), shortened(compiler_then, 40), version(), compiler());
 }
+
+bool is_real_run(const fs::path& folder) { return info_of(folder).contains("real"); }
 
 std::string results_of_another_command(const fs::path& path) {
   static constexpr std::pair<const char*, const char*> marks[] = {{"sweep.sqlite", "holds a sweep (straggler report shows it)"},
@@ -190,6 +216,11 @@ std::string results_of_another_command(const fs::path& path) {
   for (const auto& [file, what] : marks)
     if (fs::exists(path / file, error)) return what;
   return {};
+}
+
+std::string first_line_of(const std::runtime_error& error) {
+  const std::string all = error.what();
+  return all.substr(0, all.find('\n'));
 }
 
 bool has_losses(const fs::path& folder) {
@@ -231,11 +262,12 @@ RunResult read_run_result(const fs::path& folder, const Scenario* scenario) {
                                    part ? "summary.json is missing, so the results are not complete; run the scenario again"
                                         : "is not a result folder: it has no summary.json; name the result folder of a run"));
   }
+  const bool real = is_real_run(folder);
   const std::vector<SummaryField> fields = read_summary(folder / "summary.json");
   check_summary(folder / "summary.json", fields);
   RunResult run = result_of(fields);
   run.folder = folder;
-  run.real = is_real_run(folder);
+  run.real = real;
   run.with_math = has_losses(folder);
   run.thresholds = read_thresholds(folder / "thresholds.csv");
   add_target(run);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ struct RunResult {
   bool with_math = false;               // its curve has losses, even if they are no numbers
   std::string data, model;              // the workload's data and model in scenario.yaml, without the path; empty if it cannot be read
   std::string data_path;                // empty if none was given
+  std::string unread;                   // why this version does not read scenario.yaml, with its place; empty: it does, or there is none
   std::optional<std::uint64_t> seed;    // of scenario.yaml; none if it cannot be read
   std::optional<double> learning_rate;  // likewise
   double workers = 0, simulated_seconds = 0 /* or measured */, updates = 0, samples = 0, bytes_sent = 0;
@@ -65,15 +67,26 @@ std::vector<SummaryField> read_summary(const std::filesystem::path& file);
 RunResult result_of(const std::vector<SummaryField>& fields);
 
 /// `scenario`: that of the folder, if it has been read; null: it is read from there. Throws ResultsError: not a result folder, a file that
-/// is missing, or one that is malformed (with the place).
+/// is missing, one of a later version, or one that is malformed (with the place).
 RunResult read_run_result(const std::filesystem::path& folder, const Scenario* scenario = nullptr);
 
-/// A run of real ranks, whose times are measured. Throws ResultsError if its run.json is not readable.
+/// Throws ResultsError if its run.json has a later version of the format of result folders than this program reads, or is not readable. A
+/// folder without run.json, or of a program before there were versions, has version 1.
+void refuse_newer_results(const std::filesystem::path& folder);
+
+/// A sentence, if its run.json says that a program of another version or compiler made the run; else empty. Throws ResultsError as
+/// refuse_newer_results().
+std::string other_program(const std::filesystem::path& folder);
+
+/// A run of real ranks, whose times are measured. Throws ResultsError as refuse_newer_results().
 bool is_real_run(const std::filesystem::path& folder);
 
 /// The kind of result at the path, if another command than `run` made it: "holds a sweep (straggler report shows it)", "is a checkpoint".
 /// Empty: a run, or nothing that is known.
 std::string results_of_another_command(const std::filesystem::path& path);
+
+/// An error may have many lines; a warning has one.
+std::string first_line_of(const std::runtime_error& error);
 
 /// Whether curve.csv of a result folder has a loss, even if it is nan: a run of the timing alone has none. False without such a file.
 bool has_losses(const std::filesystem::path& folder);

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "scenarios/results/text.hpp"
+#include "sim/base/format_version.hpp"
 #include "sim/base/machine.hpp"
 #include "sim/base/readable.hpp"
 
@@ -69,6 +70,7 @@ std::string run_json(const RunInfo& info) {
                                      : std::string();
   const double rate = info.wall_seconds > 0 ? static_cast<double>(info.events) / info.wall_seconds : 0;
   return fmt::format(R"({{
+  "results": {},
   "wall_seconds": {},
   "events_per_second": {},
   "threads": {},
@@ -80,9 +82,9 @@ std::string run_json(const RunInfo& info) {
   "machine": {{"processor": {}, "cores": {}, "memory_bytes": {}}}
 }}
 )",
-                     json_number(info.wall_seconds), json_number(rate), info.threads, json_text(info.kernels), real, info.recomputed,
-                     peak_memory_bytes(), json_text(version()), json_text(compiler()), json_text(machine.processor), machine.cores,
-                     machine.memory_bytes);
+                     FormatVersion::results, json_number(info.wall_seconds), json_number(rate), info.threads, json_text(info.kernels), real,
+                     info.recomputed, peak_memory_bytes(), json_text(version()), json_text(compiler()), json_text(machine.processor),
+                     machine.cores, machine.memory_bytes);
 }
 
 }  // namespace straggler

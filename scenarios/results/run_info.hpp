@@ -1,4 +1,4 @@
-// run.json: how the run was run. The one result file that differs from run to run.
+// run.json: how the run was run, and the version of the format of its folder. The one result file that differs from run to run.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -7,6 +7,7 @@
 
 #include "models/data/dataset.hpp"
 #include "models/safetensors/safetensors.hpp"
+#include "scenarios/results/reader.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
@@ -15,6 +16,7 @@ namespace fs = std::filesystem;
 
 WordVectors read_word_vectors(const fs::path& path) {
   std::error_code error;
+  if (fs::is_directory(path, error)) refuse_newer_results(path);
   const fs::path model = fs::is_directory(path, error) ? path / "model.safetensors" : path, words = model.parent_path() / "vocabulary.txt";
   if (!fs::exists(model, error))
     throw DataError(

@@ -18,7 +18,8 @@ struct WordVectors {
   std::vector<float> values;  // [words][width]: the input vectors, as trained
 };
 
-/// `path`: a result folder, or its model.safetensors (or another name); vocabulary.txt lies beside that. Throws DataError.
+/// `path`: a result folder, or its model.safetensors (or another name); vocabulary.txt lies beside that. Throws DataError, or
+/// ResultsError if the folder has results of a later version.
 WordVectors read_word_vectors(const std::filesystem::path& path);
 
 /// The number of a word. Throws DataError that names the nearest one.

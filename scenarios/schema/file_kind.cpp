@@ -1,17 +1,22 @@
 #include "scenarios/schema/file_kind.hpp"
 
+#include <string>
+
 #include "scenarios/schema/source_text.hpp"
+#include "sim/base/format_version.hpp"
 
 namespace straggler {
 namespace {
 
 struct KindOfFile {
-  const char *key, *noun, *command, *beginning;
+  const char* key;
+  int version;
+  const char *noun, *command, *beginning;
 };
 constexpr KindOfFile kinds[] = {
-    {"straggler", "a scenario", "run", "a scenario begins with 'straggler: 1'"},
-    {"sweep", "a sweep file", "sweep", "a sweep file begins with 'sweep: 1' and has a scenario (or base) and axes"},
-    {"claim", "a claim", "validate", "a claim begins with 'claim: 1'"},
+    {"straggler", FormatVersion::scenario, "a scenario", "run", "a scenario begins with 'straggler: 1'"},
+    {"sweep", FormatVersion::sweep, "a sweep file", "sweep", "a sweep file begins with 'sweep: 1' and has a scenario (or base) and axes"},
+    {"claim", FormatVersion::claim, "a claim", "validate", "a claim begins with 'claim: 1'"},
 };
 
 }  // namespace
@@ -27,6 +32,19 @@ bool is_of_another_kind(const YamlNode& root, FileKind wanted, const std::filesy
     return true;
   }
   return false;
+}
+
+bool is_of_another_version(Section& top, FileKind kind) {
+  const KindOfFile& own = kinds[static_cast<std::size_t>(kind)];
+  const std::string number = std::to_string(own.version);
+  const YamlNode* const found = top.require(own.key, std::string("write '") + own.key + ": " + number + "', the version of the format");
+  if (found == nullptr) return false;
+  const bool right = found->type == YamlNode::Type::scalar && found->text == number;
+  if (right && !found->quoted) return false;
+  top.context().problems.add(found->place, own.key,
+                             right ? "is text in quotes; write " + number + ", without quotes"
+                                   : "is " + what_stands(*found) + "; this program reads version " + number + " of the format only");
+  return !right;
 }
 
 }  // namespace straggler

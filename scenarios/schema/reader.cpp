@@ -18,14 +18,6 @@ namespace straggler {
 
 namespace {
 
-void read_version(Section& top) {
-  const YamlNode* version = top.require("straggler", "write 'straggler: 1', the version of the format");
-  if (version == nullptr) return;
-  if (version->type != YamlNode::Type::scalar || version->quoted || version->text != "1")
-    top.context().problems.add(version->place, "straggler",
-                               "is " + what_stands(*version) + "; this program reads version 1 of the format only");
-}
-
 /// The file's own name, where none is given.
 std::string name_from(const std::filesystem::path& file) {
   std::string name = file.stem().string().substr(0, 100);
@@ -35,7 +27,6 @@ std::string name_from(const std::filesystem::path& file) {
 }
 
 void read_head(Section& top, Scenario& scenario) {
-  read_version(top);
   const YamlNode* name = top.find("name");
   scenario.name = name == nullptr ? name_from(scenario.file) : top.word("name");
   if (name != nullptr && name->type == YamlNode::Type::scalar && !is_name(scenario.name))
@@ -114,7 +105,8 @@ Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, cons
   Scenario scenario;
   scenario.file = file;
   Section top(context, &root, "", Place{});
-  if (root.type != YamlNode::Type::map) return scenario;  // reported; further errors would only repeat it
+  // Reported: further errors would only repeat it.
+  if (root.type != YamlNode::Type::map || is_of_another_version(top, FileKind::scenario)) return scenario;
   read_head(top, scenario);
   const auto part = [&](const char* key, const char* remedy) {
     const YamlNode* node = top.require(key, remedy);

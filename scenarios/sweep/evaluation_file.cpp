@@ -7,10 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/format_version.hpp"
+
 namespace straggler {
 namespace {
 
-constexpr std::int64_t layout = 2;        // of the tables; a file of another one starts anew
 constexpr std::uint64_t row_bytes = 120;  // of an evaluation, and of a value beside its floats, with its places in indexes
 constexpr std::uint64_t page_bytes = 4096, page_content = page_bytes - 4;  // SQLite's own choice; large values continue on separate pages
 constexpr std::uint64_t log_bytes = std::uint64_t{16} << 20, longest_log = 3 * log_bytes;
@@ -56,52 +57,79 @@ std::uint64_t left_by(std::uint64_t bytes) { return row_bytes + bytes; }
 
 Statement& bind(Statement& statement, int at, const Key& key) { return statement.bind(at, half(key.high)).bind(at + 1, half(key.low)); }
 
+DatabaseUse use_of_store(int patience_ms, bool only_read) {
+  return {.noun = "the store",
+          .patience_ms = patience_ms,
+          .when_full = "free some space, or name another file with --store",
+          .elsewhere = "name another file with --store",
+          .only_read = only_read};
+}
+
+/// The number of tables with such a name.
+std::int64_t tables_named(Database& database, const std::string& condition) {
+  Statement select(database, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name " + condition);
+  select.step();
+  return select.count(0);
+}
+
+bool has_evaluations(Database& database) { return tables_named(database, "= 'evaluations'") > 0; }
+
+/// Throws ResultsError: not a store, or one of a later version.
+void refuse_foreign(Database& database) {
+  const bool foreign = tables_named(database, "NOT IN ('evaluations', 'vectors', 'floats', 'clock')") > 0;
+  if (!foreign || has_evaluations(database)) database.refuse_newer(FormatVersion::store);
+  if (foreign) throw ResultsError(database.file().string() + ": is a database, but not a store; name another file with --store");
+}
+
+/// Of its tables.
+EvaluationFile::Facts count_rows(Database& database) {
+  EvaluationFile::Facts facts;
+  const std::int64_t stamp = half(math_stamp().low);
+  Statement select(database, "SELECT count(*), coalesce(sum(stamp = ?), 0) FROM evaluations");
+  select.bind(0, stamp).step();
+  facts.evaluations = static_cast<std::uint64_t>(select.count(0));
+  facts.own_evaluations = static_cast<std::uint64_t>(select.count(1));
+  Statement vectors(database, "SELECT count(*), coalesce(sum(stamp = ?), 0), coalesce(sum(bytes), 0) FROM vectors");
+  vectors.bind(0, stamp).step();
+  facts.values = static_cast<std::uint64_t>(vectors.count(0));
+  facts.own_values = static_cast<std::uint64_t>(vectors.count(1));
+  facts.value_bytes = static_cast<std::uint64_t>(vectors.count(2));
+  return facts;
+}
+
+void add_sizes(EvaluationFile::Facts& facts, const std::filesystem::path& file, std::uint64_t cap) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+  facts.file_bytes = error ? 0 : bytes;
+  facts.cap = cap;
+}
+
 }  // namespace
 
 /// The database, and the frequent statements.
 struct EvaluationFile::Open {
   Open(const std::filesystem::path& file, int patience_ms)
-      : database(with_folder(file), DatabaseUse{.noun = "the store",
-                                                .patience_ms = patience_ms,
-                                                .when_full = "free some space, or name another file with --store",
-                                                .elsewhere = "name another file with --store"}),
+      : database(with_folder(file), use_of_store(patience_ms, false)),
         find(with_tables(database), "SELECT loss, accuracy, sum FROM evaluations WHERE high = ? AND low = ?"),
         find_value(database,
                    "SELECT sum, data FROM vectors JOIN floats USING (id) WHERE root_high = ? AND root_low = ? AND high = ? AND low = ?") {}
 
-  static std::int64_t layout_of(Database& database) {
-    Statement version(database, "SELECT user_version FROM pragma_user_version");
-    version.step();
-    return version.count(0);
-  }
-  static std::int64_t others(Database& database) {
-    Statement tables_of_others(database,
-                               "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
-                               " AND name NOT IN ('evaluations', 'vectors', 'floats', 'clock')");
-    tables_of_others.step();
-    return tables_of_others.count(0);
-  }
   static Database& with_tables(Database& database) {
     // No waiting for the disk: after a power cut the cache may be damaged, which checksums detect. And with secure_delete on, freed space
     // would be overwritten with zeros.
     database.run("PRAGMA synchronous = OFF; PRAGMA secure_delete = OFF");
     database.run(("PRAGMA journal_size_limit = " + std::to_string(log_bytes)).c_str());
-    if (layout_of(database) != layout) make_tables(database);
+    if (database.version() != FormatVersion::store) make_tables(database);
     return database;
   }
   static void make_tables(Database& database) {
     Transaction transaction(database);
-    const std::int64_t found = layout_of(database);  // another process may have been first
-    if (found == layout) return;
-    if (others(database) > 0)
-      throw ResultsError(database.file().string() + ": is a database, but not a store; name another file with --store");
-    if (found > layout)
-      throw ResultsError(database.file().string() +
-                         ": the store was written by a newer version of straggler; name another file with --store");
+    if (database.version() == FormatVersion::store) return;  // another process was first
+    refuse_foreign(database);
     database.run(
         "DROP TABLE IF EXISTS evaluations; DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS floats; DROP TABLE IF EXISTS clock;");
     database.run(tables);
-    database.run(("PRAGMA user_version = " + std::to_string(layout)).c_str());
+    database.set_version(FormatVersion::store);
     transaction.commit();
   }
 
@@ -413,20 +441,21 @@ void EvaluationFile::clear() {
 
 EvaluationFile::Facts EvaluationFile::facts() {
   const std::lock_guard lock(mutex_);
+  Facts facts = count_rows(open_->database);
+  add_sizes(facts, file_, cap_);
+  return facts;
+}
+
+EvaluationFile::Facts EvaluationFile::facts_of(const std::filesystem::path& file) {
+  Database database(file, use_of_store(default_patience_ms, true));
   Facts facts;
-  const std::int64_t stamp = half(math_stamp().low);
-  Statement select(open_->database, "SELECT count(*), coalesce(sum(stamp = ?), 0) FROM evaluations");
-  select.bind(0, stamp).step();
-  facts.evaluations = static_cast<std::uint64_t>(select.count(0));
-  facts.own_evaluations = static_cast<std::uint64_t>(select.count(1));
-  Statement vectors(open_->database, "SELECT count(*), coalesce(sum(stamp = ?), 0), coalesce(sum(bytes), 0) FROM vectors");
-  vectors.bind(0, stamp).step();
-  facts.values = static_cast<std::uint64_t>(vectors.count(0));
-  facts.own_values = static_cast<std::uint64_t>(vectors.count(1));
-  facts.value_bytes = static_cast<std::uint64_t>(vectors.count(2));
-  std::error_code ignored;
-  if (std::filesystem::exists(file_, ignored)) facts.file_bytes = std::filesystem::file_size(file_, ignored);
-  facts.cap = cap_;
+  const std::int64_t found = database.version();
+  if (found != FormatVersion::store) refuse_foreign(database);
+  if (found == FormatVersion::store)
+    facts = count_rows(database);
+  else if (has_evaluations(database))
+    facts.older = found;
+  add_sizes(facts, file, default_cap);
   return facts;
 }
 

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -53,8 +54,11 @@ class EvaluationFile final : public TrajectoryStore {
     std::uint64_t evaluations = 0, own_evaluations = 0;  // own: by this program's math
     std::uint64_t values = 0, own_values = 0, value_bytes = 0;
     std::uint64_t file_bytes = 0, cap = 0;
+    std::optional<std::int64_t> older;  // version of its format, if an earlier one than this program writes; nothing is counted then
   };
   Facts facts();
+  /// Of a file that is only looked at: it stays as it is. Throws ResultsError.
+  static Facts facts_of(const std::filesystem::path& file);
   const std::filesystem::path& file() const { return file_; }
   /// $XDG_CACHE_HOME/straggler/store.sqlite, or ~/.cache/…; empty if neither is known.
   static std::filesystem::path default_file();

@@ -164,13 +164,6 @@ std::string base_text(const YamlNode& base) {
   return text;
 }
 
-void read_version(Section& top, Sweep&) {
-  const YamlNode* version = top.require("sweep", "write 'sweep: 1', the version of this format");
-  if (version != nullptr && (version->type != YamlNode::Type::scalar || version->text != "1"))
-    top.context().problems.add(version->place, "sweep",
-                               "is " + what_stands(*version) + "; this program reads version 1 of the format only");
-}
-
 void read_name(Section& top, Sweep& sweep) {
   top.require("name", "write a name for the results, as worker-counts");
   sweep.name = top.word("name");
@@ -204,13 +197,12 @@ Part<Sweep> sweep_part() {
   using Shape = ScenarioKey::Shape;
   const ScenarioKey axes{.name = "PATH", .shape = Shape::one_of, .keys = axis_forms()};
   return Part<Sweep>({
-      read_by<Sweep>({.name = "sweep",
-                      .type = ValueType::count,
-                      .meaning = "version of the format",
-                      .required = true,
-                      .form = "`1`",
-                      .choices = {"1"}},
-                     read_version),
+      read_before<Sweep>({.name = "sweep",
+                          .type = ValueType::count,
+                          .meaning = "version of the format",
+                          .required = true,
+                          .form = "`1`",
+                          .choices = {"1"}}),
       read_by<Sweep>({.name = "name",
                       .type = ValueType::text,
                       .meaning = "names the results, and their folder `results/NAME`: letters, digits, `-` and `_`",
@@ -302,6 +294,7 @@ Sweep read_sweep(const std::filesystem::path& file, const MoreKeys& more) {
   } else if (root && !is_of_another_kind(*root, FileKind::sweep, file, problems)) {
     ReadContext context{Vocabulary::from_registries(), problems, sweep.folder};
     Section top(context, &*root, "", Place{});
+    if (is_of_another_version(top, FileKind::sweep)) problems.raise();
     sweep_part().read(top, sweep);
     refuse_double_paths(context, sweep, top.place_of("axes"));
     if (more) more(top, sweep);

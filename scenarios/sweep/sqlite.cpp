@@ -148,6 +148,20 @@ void Database::run(const char* sql) {
   if (const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); code != SQLITE_OK) fail(code);
 }
 
+std::int64_t Database::version() {
+  Statement version(*this, "SELECT user_version FROM pragma_user_version");
+  version.step();
+  return version.count(0);
+}
+
+void Database::set_version(int version) { run(fmt::format("PRAGMA user_version = {}", version).c_str()); }
+
+void Database::refuse_newer(int own) {
+  if (const std::int64_t found = version(); found > own)
+    throw ResultsError(fmt::format("{}: {} has version {} of the format; this program reads version {}; use the straggler that wrote it{}",
+                                   file_.string(), use_.noun, found, own, use_.only_read ? std::string() : ", or " + use_.elsewhere));
+}
+
 std::int64_t Database::changes() const { return sqlite3_changes64(handle_); }
 
 void Database::bound_log(std::uint64_t bytes) {

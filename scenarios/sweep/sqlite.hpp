@@ -62,6 +62,11 @@ class Database {
   /// Waits up to two seconds until the write-ahead log is at most so long: where several processes write in turn, none of them would find
   /// the moment to empty it, and it would grow without end. Call it before a transaction.
   void bound_log(std::uint64_t bytes);
+  /// Of its format, which the file holds; 0: none was set.
+  std::int64_t version();
+  void set_version(int version);
+  /// Throws ResultsError if its version is above `own`, the one that this program writes.
+  void refuse_newer(int own);
   /// Rows that the last statement changed.
   std::int64_t changes() const;
   [[noreturn]] void fail(int code) const;

@@ -9,6 +9,7 @@
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/run_sketch.hpp"
 #include "scenarios/sweep/sweep_state.hpp"
+#include "sim/base/format_version.hpp"
 
 /// None is null.
 template <class Value>
@@ -31,7 +32,7 @@ inline void from_json(const nlohmann::json& json, StudyRun& run) {
 /// Of the search or race that the state describes.
 template <class Outcome>
 void keep_outcome(SweepState& state, const char* kind, const Outcome& outcome) {
-  const nlohmann::json json{{"answer", 4}, {"kind", kind}, {"described", state.description().lines()}, {"of", outcome}};
+  const nlohmann::json json{{"answer", FormatVersion::answer}, {"kind", kind}, {"described", state.description().lines()}, {"of", outcome}};
   state.keep_answer(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -40,9 +41,13 @@ template <class Outcome>
 Outcome kept_outcome(SweepState& state, const char* kind, const std::string& place) {
   const std::string text = state.answer(), again = std::string("; run the ") + kind + " again: finished points are kept";
   if (text.empty()) throw ResultsError(place + ": the " + kind + " has not finished, or an earlier version ran it" + again);
+  std::string fault = "cannot be read";
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
-    if (json.at("answer") == 4 && json.at("kind") == kind) {
+    const nlohmann::json& version = json.at("answer");
+    if (version.is_number_integer() && version != FormatVersion::answer) {
+      fault = "has version " + version.dump() + " of the format; this program reads version " + std::to_string(FormatVersion::answer);
+    } else if (version == FormatVersion::answer && json.at("kind") == kind) {
       if (Description::of_lines(json.at("described")) != state.description())
         throw ResultsError(place + ": the " + kind + " was changed and has not finished since" + again);
       return json.at("of").template get<Outcome>();
@@ -50,7 +55,7 @@ Outcome kept_outcome(SweepState& state, const char* kind, const std::string& pla
   } catch (const nlohmann::json::exception&) {
   } catch (const std::invalid_argument&) {
   }
-  throw ResultsError(place + ": another version of straggler wrote the answer of this " + kind + "; run the same straggler " +
+  throw ResultsError(place + ": the answer of this " + kind + " " + fault + "; run the same straggler " +
                      (kind == std::string_view("race") ? "race" : "sweep") + " command again: finished runs are not repeated");
 }
 

@@ -11,6 +11,7 @@
 
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/run_sketch.hpp"
+#include "sim/base/format_version.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
@@ -81,6 +82,7 @@ SweepState::SweepState(const std::filesystem::path& file, DatabaseWait wait) : S
 
 SweepState::SweepState(const std::filesystem::path& file, DatabaseWait wait, bool only_read)
     : database_(file, DatabaseUse{.noun = "the state of the sweep", .wait = std::move(wait), .only_read = only_read}) {
+  database_.refuse_newer(FormatVersion::state);
   if (database_.read_only()) {  // perhaps of an earlier version
     Statement select(database_, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'sketches'");
     sketches_ = select.step() && select.count(0) > 0;
@@ -96,6 +98,7 @@ SweepState::SweepState(const std::filesystem::path& file, DatabaseWait wait, boo
       "CREATE TABLE IF NOT EXISTS settings (number INTEGER PRIMARY KEY, labels TEXT, repeats INTEGER);"
       "CREATE TABLE IF NOT EXISTS description (line INTEGER PRIMARY KEY, text TEXT);"
       "CREATE TABLE IF NOT EXISTS answer (text TEXT)");
+  if (!only_read && database_.version() != FormatVersion::state) database_.set_version(FormatVersion::state);
   transaction.commit();
 }
 

@@ -139,6 +139,15 @@ TEST_CASE("an interrupted run keeps its checkpoint; an unusable one gives one li
   refused(endless + " --resume --quiet --seed 6", "r.checkpoint: belongs to a different scenario");
   refused(endless + " --resume --quiet --kernels generic", "; add --kernels ");
   const std::string bytes = place.read("r.checkpoint");
+  std::string later = bytes;
+  REQUIRE(later.at(15) == '1');
+  later[15] = '2';
+  place.write("r.checkpoint", later);
+  refused(endless + " --resume --quiet",
+          "r.checkpoint: is a checkpoint of version 2; this program reads version 1; continue with the program");
+  later[15] = 'x';
+  place.write("r.checkpoint", later);
+  refused(endless + " --resume --quiet", "r.checkpoint: is not a checkpoint");
   place.write("r.checkpoint", bytes.substr(0, bytes.size() - 100));
   refused(endless + " --resume --quiet", "r.checkpoint: is truncated or damaged");
   place.write("r.checkpoint", "something else that is long enough");

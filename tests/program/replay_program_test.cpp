@@ -55,6 +55,31 @@ TEST_CASE("a replay on another cluster has the weights of the run it replays; wi
   CHECK(place.summary("replay")["weights_key"] != key);
 }
 
+TEST_CASE("a replay of another program's run warns, and one of results of a later version is refused") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  REQUIRE(place.shell("straggler run small.yaml --out first --quiet").code == 0);
+  const std::string again = "straggler run small.yaml --out replay --force --replay first";
+  nlohmann::json info = nlohmann::json::parse(place.read("first/run.json"));
+  CHECK(info["results"] == 1);
+  CHECK(place.shell(again).err.find("warning") == std::string::npos);
+  info["version"] = "0.0.1";
+  place.write("first/run.json", info.dump());
+  const auto warned = place.shell(again);
+  CHECK(warned.code == 0);
+  CHECK_MESSAGE(warned.err.find("warning: first/run.json: straggler 0.0.1 (") != std::string::npos, warned.err);
+  CHECK(place.shell(again + " --quiet").err.empty());
+  info["results"] = 2;
+  place.write("first/run.json", info.dump());
+  for (const std::string& command : {again + " --quiet", std::string("straggler report first"), std::string("straggler compare first")}) {
+    const auto refused = place.shell(command);
+    CHECK(refused.code == 2);
+    CHECK(refused.err ==
+          "first/run.json: these results have version 2 of the format; this program reads version 1; use the straggler that wrote them, or "
+          "run the scenario again\n");
+  }
+}
+
 TEST_CASE("a replay of another scenario is refused") {
   const Workplace place;
   place.write("small.yaml", small);

@@ -8,6 +8,7 @@
 
 namespace report_test {
 
+using straggler::test::count;
 using straggler::test::has;
 using straggler::test::shown;
 using straggler::test::Workplace;
@@ -127,6 +128,27 @@ TEST_CASE("a race leaves a page, and `report` makes the same one again") {
   CHECK(has(page, "Time an epoch: "));
   REQUIRE(place.shell("rm here/report.html && straggler report here").code == 0);
   CHECK((place.read("here/report.html") == page));
+}
+
+TEST_CASE("where the scenario of a run is of another version, report warns, and the page and a comparison say what they lack") {
+  const Workplace place;
+  place.write("small.yaml", scenario);
+  for (const char* const folder : {"here", "there"})
+    REQUIRE(place.shell("straggler run small.yaml --quiet --out " + std::string(folder)).code == 0);
+  const std::string described = place.read("here/scenario.yaml"), first = "straggler: 1";
+  REQUIRE(described.starts_with(first));
+  place.write("here/scenario.yaml", "straggler: 2\nwhat: ever" + described.substr(first.size()));
+  const std::string why = "scenario.yaml:1:12: straggler: is '2'; this program reads version 1 of the format only";
+  const Workplace::Done done = place.shell("straggler report here");
+  CHECK(done.code == 0);
+  CHECK(done.err == "warning: here/" + why + "; the page has no timeline\n");
+  const std::string page = place.read("here/report.html");
+  CHECK(has(page, "There is no timeline: scenario.yaml:1:12: "));
+  CHECK(has(page, "Test and train accuracy over simulated time"));
+  CHECK(place.shell("straggler report here --quiet").err.empty());
+  const std::string compared = place.shell("straggler compare here there").out;
+  CHECK(has(compared, "note: here/" + why + "; its data and model are not compared\n"));
+  CHECK(count(compared, "not compared") == 1);
 }
 
 TEST_CASE("refusals of report, in one line each") {

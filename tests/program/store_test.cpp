@@ -39,6 +39,14 @@ void prepare(const Workplace& place) {
   REQUIRE(place.shell("straggler sweep sweep.yaml --out whole --no-store --quiet").code == 0);
 }
 
+/// The user_version of a database that nobody has open: bytes 60 to 63 of the file, the last one lowest (sqlite.org/fileformat2.html).
+void set_version(const Workplace& place, const std::string& file, char version) {
+  std::string bytes = place.read(file);
+  REQUIRE(bytes.size() > 100);
+  bytes[63] = version;
+  place.write(file, bytes);
+}
+
 }  // namespace
 
 TEST_CASE("a store that cannot be used is reported in one line, and the sweep is as without it") {
@@ -59,6 +67,15 @@ TEST_CASE("a store that cannot be used is reported in one line, and the sweep is
   run("whole/sweep.sqlite", "whole/sweep.sqlite: is a database, but not a store; name another file with --store");
   run("/proc/store.sqlite", "/proc/store.sqlite: the store cannot be used");
   CHECK(place.shell("straggler store info --store damaged.sqlite").code == 2);
+  REQUIRE(place.shell("straggler sweep sweep.yaml --out y --quiet --store mine.sqlite").code == 0);
+  const std::string counted = place.shell("straggler store info --store mine.sqlite").out;
+  CHECK(has(counted, " evaluations, "));
+  set_version(place, "mine.sqlite", 1);
+  for (int times = 0; times < 2; ++times)
+    CHECK(has(place.shell("straggler store info --store mine.sqlite").out,
+              "mine.sqlite\nan older format, version 1; it will be emptied when a run writes to it\n"));
+  set_version(place, "mine.sqlite", 2);
+  CHECK(place.shell("straggler store info --store mine.sqlite").out == counted);  // nothing was lost
 }
 
 TEST_CASE("a state that cannot be used ends the sweep in one line") {
@@ -75,6 +92,16 @@ TEST_CASE("a state that cannot be used ends the sweep in one line") {
   refused("straggler sweep sweep.yaml --out damaged --no-store --quiet",
           "damaged/sweep.sqlite: the state of the sweep cannot be used (file is not a database); it is damaged, or not a file of "
           "Straggler; move it");
+  place.shell("mkdir raced && cp whole/sweep.sqlite raced/race.sqlite");
+  set_version(place, "whole/sweep.sqlite", 2);
+  set_version(place, "raced/race.sqlite", 2);
+  const std::string later =
+      ": the state of the sweep has version 2 of the format; this program reads version 1; use the straggler that wrote it";
+  refused("straggler sweep sweep.yaml --out whole --no-store --quiet",
+          "whole/sweep.sqlite" + later + ", or name another folder with --out");
+  refused("straggler report whole", "whole/sweep.sqlite" + later);
+  refused("straggler race small.yaml --schemes ssgd,asgd --out raced --no-store --quiet", "raced/race.sqlite" + later);
+  refused("straggler report raced", "raced/race.sqlite" + later);
   refused("straggler sweep sweep.yaml --out /proc/none --no-store --quiet", "/proc/none: cannot be made");
 }
 

@@ -5,6 +5,7 @@
 #include "scenarios/report/race_page.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "tests/support/page_text.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -120,6 +121,10 @@ TEST_CASE("a race's outcome is kept whole; timing alone, unpaired, without tunin
   CHECK_FALSE(has(page, "Warning"));
   state.keep_answer("{}");
   CHECK_THROWS_AS(kept_race(state, ""), ResultsError);
+  state.keep_answer("{\"answer\":5,\"kind\":\"race\"}");
+  CHECK(test::error_of<ResultsError>([&] { kept_race(state, "here"); }) ==
+        "here: the answer of this race has version 5 of the format; this program reads version 4; run the same straggler race command "
+        "again: finished runs are not repeated");
   // Where no candidate reached any level, they were judged by their loss.
   RaceOutcome lost = raced();
   for (Tuned& tuned : lost.tuned)

@@ -5,6 +5,8 @@
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/results.hpp"
+#include "scenarios/results/run_info.hpp"
+#include "scenarios/results/word_vectors.hpp"
 #include "tests/results/results_support.hpp"
 #include "tests/support/text.hpp"
 
@@ -82,6 +84,46 @@ TEST_CASE("a run is measured if run.json says that it was of real ranks") {
   CHECK(read_run_result(out).real);
   put(out / "run.json", "{");
   CHECK(has(refusal(out), "run.json: is not a JSON object"));
+}
+
+TEST_CASE("results of a later version are refused with both versions; those without one are of version 1") {
+  const ScratchFolder scratch;
+  const fs::path out = written(scratch, sample_record());
+  CHECK(refusal(out).empty());  // no run.json
+  for (const char* const text : {R"({"threads": 1})", R"({"results": 1})"}) {
+    put(out / "run.json", text);
+    CHECK(refusal(out).empty());
+  }
+  put(out / "run.json", R"({"results": 2})");
+  put(out / "summary.json", R"({"what version 2 may have": []})");
+  const std::string line = (out / "run.json").string() +
+                           ": these results have version 2 of the format; this program reads version 1; use the straggler that wrote them, "
+                           "or run the scenario again";
+  CHECK(refusal(out) == line);
+  CHECK(test::error_of<ResultsError>([&] { refuse_newer_results(out); }) == line);
+  CHECK(test::error_of<ResultsError>([&] { read_word_vectors(out); }) == line);
+  for (const char* const wrong : {"1.5", "\"1\"", "[]", "null"}) {
+    put(out / "run.json", std::string("{\"results\": ") + wrong + "}");
+    CHECK_MESSAGE(has(refusal(out), "have version " + std::string(wrong) + " of the format"), wrong);
+  }
+}
+
+TEST_CASE("a folder says which program made its run, if that was another one") {
+  const ScratchFolder scratch;
+  CHECK(other_program(scratch.path()).empty());  // not known
+  const auto with = [&](const std::string& other_version, const std::string& other_compiler) {
+    put(scratch / "run.json", "{\"version\": \"" + other_version + "\", \"compiler\": \"" + other_compiler + "\"}");
+    return other_program(scratch.path());
+  };
+  put(scratch / "run.json", run_json({}));
+  CHECK(other_program(scratch.path()).empty());
+  CHECK(with(version(), compiler()).empty());
+  CHECK(with("0.0.1", compiler()) == (scratch / "run.json").string() + ": straggler 0.0.1 (" + compiler() +
+                                         ") made this run; this is straggler " + version() + " (" + compiler() +
+                                         "), whose bits may differ");
+  CHECK(has(with(version(), "cc 1"), "straggler " + version() + " (cc 1) made this run"));
+  put(scratch / "run.json", R"({"version": 3})");
+  CHECK(other_program(scratch.path()).empty());
 }
 
 TEST_CASE("a target that is also a threshold is listed once") {

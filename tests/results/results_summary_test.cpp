@@ -171,6 +171,7 @@ TEST_CASE("an accuracy counts from the first evaluation from which it holds for 
 
 TEST_CASE("run.json has the facts of the execution") {
   const auto info = nlohmann::json::parse(run_json({2.5, 1000, 3, "x86-64-v3"}));
+  CHECK(info["results"] == 1);
   CHECK(info["wall_seconds"] == 2.5);
   CHECK(info["events_per_second"] == 400);
   CHECK(info["threads"] == 3);

@@ -19,7 +19,7 @@ namespace {
 const std::vector<Slip> slips = {
     // The head.
     {"straggler: 1 ", "straggler: `2 ", {"straggler: ", "'2'", "version 1"}},
-    {"straggler: 1 ", "straggler: `\"1\" ", {"version 1"}},
+    {"straggler: 1 ", "straggler: `\"1\" ", {"straggler: is text in quotes; write 1, without quotes"}},
     {"straggler: 1 ", "`stragler: 1 ", {"unknown key 'stragler'; did you mean 'straggler'?"}},
     {"name: two-slow-workers", "name: `two slow workers", {"name: ", "letters, digits"}},
     {"name: two-slow-workers", "name: `../../etc", {"name: ", "letters, digits"}},
@@ -190,6 +190,23 @@ TEST_CASE("all errors of a file are reported at once, in the order of their plac
   CHECK(lines[1].starts_with("dir/good.yaml:17:32: cluster.workers[1].slowdowns: "));
   CHECK(lines[2].starts_with("dir/good.yaml:21:39: cluster.network.link.latency: "));
   CHECK(lines[3].starts_with("dir/good.yaml:33:18: training.scheme.kind: "));
+}
+
+TEST_CASE("of a file of another version nothing else is said: its format is not known") {
+  std::string text = good;
+  text.replace(text.find("straggler: 1"), 12, "straggler: 2");
+  text.replace(text.find("slowdown"), 8, "slowdowns");
+  text.replace(text.find("seed: 1"), 7, "sede: 1");
+  CHECK(errors(text) == std::vector<std::string>{"dir/good.yaml:1:12: straggler: is '2'; this program reads version 1 of the format only"});
+  CHECK(errors(good, {"straggler=2", "seed=x"}) ==
+        std::vector<std::string>{"--set straggler=2: straggler: is '2'; this program reads version 1 of the format only"});
+  text.replace(text.find("straggler: 2"), 12, "straggler: [");
+  text.insert(text.find("straggler: [") + 12, "1]");
+  CHECK(errors(text) ==
+        std::vector<std::string>{"dir/good.yaml:1:12: straggler: is a list; this program reads version 1 of the format only"});
+  // The version in quotes is known: the other mistakes are said, too.
+  text.replace(text.find("straggler: [1]"), 14, "straggler: '1'");
+  CHECK(errors(text).size() == 3);
 }
 
 TEST_CASE("one mistake, one line: the key that a misspelt one meant is not reported as missing") {

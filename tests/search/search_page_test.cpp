@@ -192,9 +192,16 @@ TEST_CASE("a page shows the last run, or there is none") {
   CHECK(refused(state).empty());
   state.describe(Description::of_lines({"sweep: another"}));
   CHECK(refused(state) == "here: the search was changed and has not finished since; run the search again: finished points are kept");
-  state.keep_answer("{}");
-  CHECK(refused(state).find(
-            "here: another version of straggler wrote the answer of this search; run the same straggler sweep command again") == 0);
+  const std::string again = "; run the same straggler sweep command again: finished runs are not repeated";
+  for (const int version : {3, 5}) {
+    state.keep_answer("{\"answer\":" + std::to_string(version) + ",\"kind\":\"search\"}");
+    CHECK(refused(state) == "here: the answer of this search has version " + std::to_string(version) +
+                                " of the format; this program reads version 4" + again);
+  }
+  for (const char* const text : {"{}", "{", "{\"answer\":\"4\"}"}) {
+    state.keep_answer(text);
+    CHECK(refused(state) == "here: the answer of this search cannot be read" + again);
+  }
 }
 
 TEST_CASE("names of a search's metrics, and ticks in the unit of the range") {

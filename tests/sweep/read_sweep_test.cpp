@@ -23,6 +23,13 @@ std::string wrong(const std::string& body) {
 
 }  // namespace
 
+TEST_CASE("of a sweep of another version nothing else is said") {
+  const Files files;
+  const auto refusal = [&](const std::string& text) { return said(files, [&] { read_sweep(files.write("sweep.yaml", text)); }); };
+  CHECK(refusal("sweep: 2\nvary: {x: [1]}\n") == "sweep.yaml:1:8: sweep: is '2'; this program reads version 1 of the format only");
+  CHECK(refusal("sweep: \"1\"\nname: try\nscenario: small.yaml\n") == "sweep.yaml:1:8: sweep: is text in quotes; write 1, without quotes");
+}
+
 TEST_CASE("ranges: geometric, arithmetic, evenly spread, logarithmic") {
   using Texts = std::vector<std::string>;
   CHECK(values_of("{from: 1, to: 64, times: 2}") == Texts{"1", "2", "4", "8", "16", "32", "64"});

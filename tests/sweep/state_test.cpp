@@ -75,6 +75,33 @@ TEST_CASE("a state that an earlier version wrote is read; one that is damaged is
   }
 }
 
+TEST_CASE("a state has version 1; one without a version has it, too; a later one is refused with both versions") {
+  const Files files;
+  const std::filesystem::path file = files.path() / "sweep.sqlite";
+  const FinishedPoint point{{{"seed", Scalar(std::uint64_t{1})}}, 0.25};
+  SweepState(file).record("a", point);
+  const auto set = [&](int version) { Database(file, "the state of the sweep").set_version(version); };
+  const auto found = [&] { return Database(file, "the state of the sweep").version(); };
+  CHECK(found() == 1);
+  set(0);
+  CHECK(SweepState::to_read(file).find("a").has_value());
+  CHECK(found() == 0);  // reading changes nothing
+  CHECK(SweepState(file).find("a").has_value());
+  CHECK(found() == 1);
+  set(2);
+  const std::string line = file.string() +
+                           ": the state of the sweep has version 2 of the format; this program reads version 1; use the straggler that "
+                           "wrote it";
+  CHECK(error_of<ResultsError>([&] { SweepState::to_read(file); }) == line);
+  CHECK(error_of<ResultsError>([&] { SweepState{file}; }) == line + ", or name another folder with --out");
+  CHECK(found() == 2);
+  // Where nothing can be written, too.
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  std::filesystem::permissions(files.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  CHECK(error_of<ResultsError>([&] { SweepState::to_read(file); }) == line);
+  std::filesystem::permissions(files.path(), std::filesystem::perms::owner_all);
+}
+
 TEST_CASE("the largest seed is the same in the scalars, the state and the tables of a sweep") {
   const Files files;
   const Sweep sweep = sweep_of(files, "timing_only: true\naxes: {training.scheme: [ssgd, asgd]}\n");

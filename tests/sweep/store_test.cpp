@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tests/support/text.hpp"
 #include "tests/sweep/sweep_fixture.hpp"
 
 using namespace straggler;
@@ -181,9 +182,47 @@ TEST_CASE("a store of another layout is replaced, one of a later version and oth
   }
   CHECK(EvaluationFile(path).find(key(1)));
   Database(path, "the store").run("PRAGMA user_version = 99");
-  CHECK_THROWS_WITH_AS(EvaluationFile{path}, doctest::Contains("written by a newer version"), ResultsError);
+  CHECK_THROWS_WITH_AS(
+      EvaluationFile{path},
+      doctest::Contains("the store has version 99 of the format; this program reads version 2; use the straggler that wrote it, or"),
+      ResultsError);
   { SweepState state(files.folder() / "sweep.sqlite"); }
   CHECK_THROWS_WITH_AS(EvaluationFile{files.folder() / "sweep.sqlite"}, doctest::Contains("is a database, but not a store"), ResultsError);
+}
+
+TEST_CASE("a store that is only looked at stays as it is, of whatever version") {
+  const Files files;
+  const auto path = files.folder() / "store.sqlite";
+  {
+    EvaluationFile store(path);
+    store.keep(key(1), {0.5, 0.5});
+  }
+  const auto set = [&](int version, const char* more = "") {
+    Database database(path, "the store");
+    database.run(more);
+    database.set_version(version);
+  };
+  CHECK(EvaluationFile::facts_of(path).evaluations == 1);
+  CHECK(EvaluationFile::facts_of(path).own_evaluations == 1);
+  CHECK_FALSE(EvaluationFile::facts_of(path).older);
+  set(1);
+  const std::string before = files.read("store.sqlite");
+  const EvaluationFile::Facts facts = EvaluationFile::facts_of(path);
+  CHECK(facts.older == 1);
+  CHECK(facts.evaluations == 0);  // not counted
+  CHECK(facts.file_bytes == before.size());
+  CHECK((files.read("store.sqlite") == before));
+  set(2);
+  CHECK(EvaluationFile::facts_of(path).evaluations == 1);
+  // A later version may have tables that this program does not know.
+  set(3, "CREATE TABLE more (x)");
+  const std::string line =
+      path.string() + ": the store has version 3 of the format; this program reads version 2; use the straggler that wrote it";
+  CHECK(error_of<ResultsError>([&] { EvaluationFile::facts_of(path); }) == line);
+  CHECK(error_of<ResultsError>([&] { EvaluationFile{path}; }) == line + ", or name another file with --store");
+  { SweepState state(files.folder() / "sweep.sqlite"); }
+  CHECK(has(error_of<ResultsError>([&] { EvaluationFile::facts_of(files.folder() / "sweep.sqlite"); }), "is a database, but not a store"));
+  CHECK_FALSE(EvaluationFile::facts_of(files.write("empty.sqlite", "")).older);
 }
 
 TEST_CASE("a sweep continues without a store that is damaged, locked, out of reach or full, and says so once") {

@@ -37,6 +37,15 @@ bool starts(const std::string& text, const std::string& beginning) {
 
 }  // namespace
 
+TEST_CASE("of a claim of another version nothing else is said") {
+  Parts parts;
+  parts.head = "claim: 2\nname: t\n";
+  CHECK(wrong(parts) == "claim.yaml:1:8: claim: is '2'; this program reads version 1 of the format only");
+  Parts quoted;
+  quoted.head.replace(0, 8, "claim: '1'");
+  CHECK(wrong(quoted) == "claim.yaml:1:8: claim: is text in quotes; write 1, without quotes");
+}
+
 TEST_CASE("the parts that the other cases change are right") { CHECK(wrong(Parts()) == ""); }
 
 TEST_CASE("invalid claims") {

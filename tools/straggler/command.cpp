@@ -9,6 +9,7 @@
 
 #include "models/kernels/kernels.hpp"
 #include "scenarios/results/run_info.hpp"
+#include "sim/base/format_version.hpp"
 #include "sim/base/machine.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
@@ -39,8 +40,10 @@ std::string version_text(std::string_view program) {
       "commit: {}\n"
       "build: {}\n"
       "kernels: {} (of {})\n"
-      "formats: scenario 1, sweep 1, claim 1\n",
-      program, version(), compiler(), built_commit(), build_details(), kernels, fmt::join(available_kernels(), ", "));
+      "formats: scenario {}, sweep {}, claim {}, results {}, state {}, store {}, checkpoint {}\n",
+      program, version(), compiler(), built_commit(), build_details(), kernels, fmt::join(available_kernels(), ", "),
+      FormatVersion::scenario, FormatVersion::sweep, FormatVersion::claim, FormatVersion::results, FormatVersion::state,
+      FormatVersion::store, FormatVersion::checkpoint);
 }
 
 namespace {

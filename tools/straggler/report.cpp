@@ -45,10 +45,13 @@ Files race_files(const fs::path& file, const fs::path& page_folder, const Databa
   return {{"report.html", race_page(kept_race(state, file.string()), state.description(), seen_from(page_folder, file.parent_path()))}};
 }
 
-Files files_of(const fs::path& folder, const fs::path& page_folder, const DatabaseWait& wait) {
+/// The page is right without the scenario, but says less.
+void warn_unread(const std::string& why) { print_text(stderr, "warning: {}; the page has no timeline\n", why); }
+
+Files files_of(const fs::path& folder, const fs::path& page_folder, const DatabaseWait& wait, bool quiet) {
   if (fs::exists(folder / "sweep.sqlite")) return sweep_files(folder / "sweep.sqlite", page_folder, wait);
   if (fs::exists(folder / "race.sqlite")) return race_files(folder / "race.sqlite", page_folder, wait);
-  if (fs::exists(folder / "summary.json")) return {{"report.html", run_page(folder)}};
+  if (fs::exists(folder / "summary.json")) return {{"report.html", quiet ? run_page(folder) : run_page(folder, warn_unread)}};
   throw ResultsError(fmt::format(
       "{}: holds no summary.json of a run, sweep.sqlite of a sweep or race.sqlite of a race; name a result folder", folder.string()));
 }
@@ -90,15 +93,16 @@ int execute_report(const std::vector<std::string>& given) {
   }
   const fs::path folder = arguments.positional().front();
   const DatabaseWait wait = wait_for_others(arguments.common());
+  const bool quiet = arguments.common().quiet;
   if (!arguments.has("out")) {
-    const Files files = files_of(folder, folder, wait);
+    const Files files = files_of(folder, folder, wait, quiet);
     write_whole_files(folder, files);
     if (fs::exists(folder / "sweep.sqlite")) remove_old_maps(folder, files);
     for (const auto& [name, text] : files) print_text("{}\n", (folder / name).string());
     return Exit::done;
   }
   const fs::path out = arguments.file("out");
-  const Files files = files_of(folder, out.parent_path(), wait);
+  const Files files = files_of(folder, out.parent_path(), wait, quiet);
   write_whole_files(out.parent_path(), {{out.filename().string(), files.front().second}});
   print_text("{}\n", out.string());
   return Exit::done;

@@ -9,6 +9,7 @@
 #include "scenarios/experiment/run_checkpoint.hpp"
 #include "scenarios/experiment/trajectory_store.hpp"
 #include "scenarios/report/run_files.hpp"
+#include "scenarios/results/reader.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/replaced.hpp"
 #include "scenarios/results/result_folder.hpp"
@@ -142,6 +143,7 @@ class Run {
     request_.force = arguments.flag("force");
     if (request_.out.empty()) throw UsageError("--out is empty; name a folder");
     refuse_to_replace_the_replayed();
+    if (options_.replay) check_the_replayed();
     options_.checkpoint = checkpoint_request(arguments, request_.out);
     if (arguments.has("store")) open_store(arguments.file("store"));
     if (options_.checkpoint)
@@ -188,6 +190,11 @@ class Run {
     if (options_.replay && fs::equivalent(*options_.replay, request_.out, error))
       throw ResultsError(fmt::format("{}: the replay would replace the run that it replays; use --out {}", request_.out.string(),
                                      free_neighbour(request_.out)));
+  }
+
+  void check_the_replayed() const {
+    const std::string other = other_program(*options_.replay);
+    if (!common_.quiet && !other.empty()) print_text(stderr, "warning: {}\n", other);
   }
 
   void open_store(const fs::path& file) {

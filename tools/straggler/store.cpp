@@ -32,13 +32,16 @@ int execute_store(const std::vector<std::string>& given) {
     print_text("{}: no store yet; a sweep makes one\n", file.string());
     return Exit::done;
   }
-  EvaluationFile store(file);
-  if (what == "clear") store.clear();
-  const EvaluationFile::Facts facts = store.facts();
+  if (what == "clear") EvaluationFile(file).clear();
+  const EvaluationFile::Facts facts = EvaluationFile::facts_of(file);
   const auto bytes = [](std::uint64_t count) { return readable_bytes(static_cast<double>(count)); };
-  print_text("{}\n{} evaluations, {} of them by this program's math\n{} weights and momenta, {} of them by this program's math; {}\n",
-             store.file().string(), readable_count(facts.evaluations), readable_count(facts.own_evaluations), readable_count(facts.values),
-             readable_count(facts.own_values), bytes(facts.value_bytes));
+  print_text("{}\n", file.string());
+  if (facts.older)
+    print_text("an older format, version {}; it will be emptied when a run writes to it\n", *facts.older);
+  else
+    print_text("{} evaluations, {} of them by this program's math\n{} weights and momenta, {} of them by this program's math; {}\n",
+               readable_count(facts.evaluations), readable_count(facts.own_evaluations), readable_count(facts.values),
+               readable_count(facts.own_values), bytes(facts.value_bytes));
   print_text("{} of at most {}\n", bytes(facts.file_bytes), bytes(facts.cap));
   return Exit::done;
 }

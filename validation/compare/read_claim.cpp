@@ -208,25 +208,17 @@ void check_replaced(Section& top, const Claim& claim) {
     add(claim.fit->parameters[i].paths, item_path("fit.parameters", i), claim.fit->parameters[i].place);
 }
 
-void read_version(Section& top, Claim&) {
-  const YamlNode* version = top.require("claim", "write 'claim: 1', the version of the format");
-  if (version != nullptr && (version->type != YamlNode::Type::scalar || version->quoted || version->text != "1"))
-    top.context().problems.add(version->place, "claim",
-                               "is " + what_stands(*version) + "; this program reads version 1 of the format only");
-}
-
 Part<Claim> claim_part() {
   const auto file = [](const char* name, const char* meaning) {
     return ScenarioKey{.name = name, .type = ValueType::path, .meaning = meaning, .required = true};
   };
   return Part<Claim>({
-      read_by<Claim>({.name = "claim",
-                      .type = ValueType::count,
-                      .meaning = "version of the format",
-                      .required = true,
-                      .form = "`1`",
-                      .choices = {"1"}},
-                     read_version),
+      read_before<Claim>({.name = "claim",
+                          .type = ValueType::count,
+                          .meaning = "version of the format",
+                          .required = true,
+                          .form = "`1`",
+                          .choices = {"1"}}),
       field(&Claim::title, {.name = "title",
                             .type = ValueType::text,
                             .meaning = "the claim, in one line",
@@ -339,6 +331,7 @@ Claim read_claim(const std::filesystem::path& file) {
   } else if (root && !is_of_another_kind(*root, FileKind::claim, file, problems)) {
     ReadContext context{Vocabulary::from_registries(), problems, file.parent_path()};
     Section top(context, &*root, "", Place{});
+    if (is_of_another_version(top, FileKind::claim)) problems.raise();
     claim_part().read(top, claim);
     top.finish();
     check_claim(top, claim);
