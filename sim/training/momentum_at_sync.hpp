@@ -1,30 +1,25 @@
 // The effect of a synchronization on the optimizer state of workers that take local steps.
 #pragma once
+#include "sim/training/momentum_mode.hpp"
 #include "sim/training/node.hpp"
 
 namespace straggler {
 
-/// keep: each worker continues with its own momentum. reset: it starts anew. average: it travels with the weights and is averaged like them
-/// (which doubles the bytes of a message under SGD with momentum).
 class MomentumAtSync {
  public:
-  enum class Mode { keep, reset, average };
-  static constexpr ChoiceTable<Mode> choice{"momentum_at_sync", {{Mode::keep, "keep"}, {Mode::reset, "reset"}, {Mode::average, "average"}}};
+  using Mode = MomentumMode;
+  static constexpr const ChoiceTable<Mode>& choice = momentum_modes;
   MomentumAtSync(Mode mode) : mode_(mode) {}  // NOLINT: a mode is all of it
   explicit MomentumAtSync(const Parameters& parameters) : MomentumAtSync(choice.of(parameters)) {}
   /// The declaration that a scheme adds to its parameters.
   static Parameter parameter(Mode fallback) {
     return choice.parameter(fallback, "what a synchronization does to the workers' optimizer state");
   }
-  /// The vectors of a message of weights: averaged momentum travels with them.
-  static double vectors(const Parameters& parameters) {
-    return parameters.has(choice.parameter_name()) && MomentumAtSync(parameters).averages() ? 2 : 1;
-  }
   /// Of a scheme whose messages of weights are these.
   static UpdateTraffic traffic(const UpdateTraffic& of_weights) {
     return {.text = of_weights.text, .bytes = [of_weights](const Parameters& parameters, const TrainingPlan& plan) {
               std::optional<UpdateBytes> bytes = of_weights.bytes(parameters, plan);
-              const double all = vectors(parameters);
+              const double all = vectors_with_momentum(parameters);
               return bytes ? std::optional<UpdateBytes>({all * bytes->update, all * bytes->dropped}) : bytes;
             }};
   }

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "sim/training/momentum_at_sync.hpp"
+#include "sim/training/momentum_mode.hpp"
 #include "sim/training/plan.hpp"
 
 namespace straggler {
@@ -122,7 +122,7 @@ UpdateTraffic traffic(Family family, const Fact<Exchange>& exchange, const Updat
     if (exchange(parameters) == Exchange::server) messages = count(parameters, plan);
     if (exchange(parameters) == Exchange::all_reduce) messages = plan.workers - 1;
     if (exchange(parameters) == Exchange::none) messages = 0;
-    return messages ? std::optional<UpdateBytes>({2 * *messages * MomentumAtSync::vectors(parameters), drops ? 2.0 : 0.0}) : std::nullopt;
+    return messages ? std::optional<UpdateBytes>({2 * *messages * vectors_with_momentum(parameters), drops ? 2.0 : 0.0}) : std::nullopt;
   };
   return traffic;
 }

@@ -353,8 +353,9 @@ std::string completion_for(const std::string& shell) {
 const Command completion_command{.name = "completion",
                                  .arguments = "SHELL",
                                  .summary = "prints the completion of commands, options and keys for a shell",
-                                 .examples = "  source <(straggler completion bash)\n"
-                                             "  straggler completion fish > ~/.config/fish/completions/straggler.fish\n",
+                                 .examples =
+                                     "  source <(straggler completion bash)\n"
+                                     "  straggler completion fish > ~/.config/fish/completions/straggler.fish\n",
                                  .run = execute_completion,
                                  .words = [] { return shells(); }};
 
