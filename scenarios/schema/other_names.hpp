@@ -25,6 +25,10 @@ std::string_view listed_as(KindGroup group);
 /// empty.
 std::string known_kinds(KindGroup group, std::string_view name, const std::vector<std::string>& known);
 
+/// The command that lists the keys of that section, if it lists all of `known`; else empty. `section`: with indices and with names of the
+/// user's choice; `kind`: the one that stands in it. Defined where all keys are known.
+std::string command_that_lists(std::string_view section, std::string_view kind, const std::vector<std::string>& known);
+
 /// "unknown key 'lr'; did you mean 'learning_rate'? known: kind, learning_rate". Of many keys, the three nearest. `section`: the path where
 /// it stands; a key that belongs to another section is reported with it: "unknown key 'lr'; did you mean training.optimizer.learning_rate?
 /// known: …". A value that is glued to the key: "unknown key 'updates:10'; did you mean 'updates: 10', with a blank after the colon? known:

@@ -1,7 +1,10 @@
 #include "scenarios/schema/scenario_keys.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
+#include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/read_parts.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
@@ -167,6 +170,32 @@ std::vector<KeyRow> key_rows(const std::vector<ScenarioKey>& all, const std::str
   std::vector<KeyRow> rows;
   add_rows(rows, *keys, "");
   return rows;
+}
+
+std::string command_that_lists(std::string_view section, std::string_view kind, const std::vector<std::string>& known) {
+  const std::vector<ScenarioKey>* keys = &scenario_keys();
+  std::string part;
+  bool any_name = false;  // the next word is of the user's choice
+  for (std::size_t at = 0; at < section.size();) {
+    const std::size_t end = std::min(section.find('.', at), section.size());
+    const std::string_view word = section.substr(at, std::min(section.find('[', at), end) - at);
+    at = end + 1;
+    if (std::exchange(any_name, false)) continue;
+    const auto key = std::ranges::find(*keys, word, &ScenarioKey::name);
+    if (key == keys->end()) return {};
+    part += (part.empty() ? "" : ".") + key->name;
+    if (key->shape == ScenarioKey::Shape::kind) {
+      const bool found = at >= section.size() && Vocabulary::from_registries().find(*key->kind, kind) != nullptr;
+      return found ? "straggler list " + std::string(listed_as(*key->kind)) + " " + std::string(kind) : std::string();
+    }
+    any_name = key->shape == ScenarioKey::Shape::entries || key->shape == ScenarioKey::Shape::entries_of;
+    keys = &key->keys.all();
+  }
+  const auto listed = [&](const std::string& name) { return std::ranges::find(*keys, name, &ScenarioKey::name) != keys->end(); };
+  if (std::ranges::all_of(known, listed)) return "straggler list keys" + (part.empty() ? part : " " + part);
+  // The first key of another file names its kind.
+  const bool other_file = section.empty() && (known.front() == "sweep" || known.front() == "claim");
+  return other_file ? "straggler list keys " + known.front() : std::string();
 }
 
 std::string plain_text(const std::string& markdown) {

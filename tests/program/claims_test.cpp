@@ -72,7 +72,9 @@ TEST_CASE("validate: 0 when every bound holds, 1 when one is missed") {
   CHECK(place.files("v").size() == 2);
   const auto again = place.shell("straggler validate loose.yaml tight.yaml --quiet --out w");
   CHECK(place.files("v") == place.files("w"));
-  CHECK(missed.out == again.out);
+  std::string moved = missed.out;  // the page, whose path is the last line
+  moved.replace(moved.rfind("\npage: v/report.html\n"), std::string::npos, "\npage: w/report.html\n");
+  CHECK(moved == again.out);
 }
 
 TEST_CASE("validate: bad input of any claim is 2, before anything runs or is written") {
