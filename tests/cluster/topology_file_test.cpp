@@ -8,6 +8,8 @@
 namespace straggler {
 namespace {
 
+using test::has;
+
 std::unique_ptr<Topology> read(const std::string& path, std::size_t hosts, bool multipath = false) {
   return make_topology("file", {{"path", path}, {"multipath", multipath}}, request_of(equal_nics(hosts), hosts));
 }
