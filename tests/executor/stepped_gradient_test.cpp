@@ -224,7 +224,7 @@ TEST_CASE("steps within random budgets have the same bits, or are refused") {
   std::uint64_t refused = 0, done = 0;
   for (std::uint64_t seed = 1; seed <= (sanitized ? 6 : 40); ++seed) {
     CAPTURE(seed);
-    const unsigned threads = 1 + seed % 3;
+    const auto threads = static_cast<unsigned>(1 + seed % 3);
     const std::size_t value = 16'000, scratch = 220'000;  // about
     const History plenty(seed, 1, true);
     // Every sixth has too little even for one gradient.
