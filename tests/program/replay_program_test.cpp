@@ -75,7 +75,8 @@ TEST_CASE("a replay of another program's run warns, and one of results of a late
     const auto refused = place.shell(command);
     CHECK(refused.code == 2);
     CHECK(refused.err ==
-          "first/run.json: these results have version 2 of the format; this program reads version 1; use the straggler that wrote them, or "
+          "straggler: first/run.json: these results have version 2 of the format; this program reads version 1; use the straggler that "
+          "wrote them, or "
           "run the scenario again\n");
   }
 }
@@ -138,7 +139,7 @@ TEST_CASE("a replay of a real run follows what its run.json says, and refuses wh
   place.write("first/run.json", "{");
   const auto broken = place.shell("straggler run small.yaml --out replay --force --replay first" + ssgd);
   CHECK(broken.code == 2);
-  CHECK(broken.err.find("run.json: is not JSON") != std::string::npos);
+  CHECK(broken.err.find("run.json: is not a JSON object") != std::string::npos);
 }
 
 TEST_CASE("a replay of a run that was stopped by its clock takes as many updates, if it was a real one") {

@@ -100,7 +100,7 @@ TEST_CASE("a state that cannot be used ends the sweep in one line") {
   refused("straggler sweep sweep.yaml --out whole --no-store --quiet",
           "whole/sweep.sqlite" + later + ", or name another folder with --out");
   refused("straggler report whole", "whole/sweep.sqlite" + later);
-  refused("straggler race small.yaml --schemes ssgd,asgd --out raced --no-store --quiet", "raced/race.sqlite" + later);
+  refused("straggler race small.yaml --schemes ssgd,asgd --timing-only --out raced --no-store --quiet", "raced/race.sqlite" + later);
   refused("straggler report raced", "raced/race.sqlite" + later);
   refused("straggler sweep sweep.yaml --out /proc/none --no-store --quiet", "/proc/none: cannot be made");
 }
