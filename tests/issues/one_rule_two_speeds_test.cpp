@@ -11,7 +11,7 @@ using namespace straggler::test;
 
 namespace {
 
-/// Four equal workers batch for 50 ms. Each takes 100 ms to send a message or to get one; the server could send many at a time.
+/// Four equal workers compute for 50 ms. Each takes 100 ms to send a message or to get one; the server could send many at a time.
 const double batch = 0.05, message = 0.1;
 std::vector<std::string> busy(const std::string& scheme, int updates) {
   return {"cluster.network.link={bandwidth: 1MB/s, latency: 0s}",
