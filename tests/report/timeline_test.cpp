@@ -69,7 +69,7 @@ TEST_CASE("the picture of a timeline: one block per span, one line per update, a
   CHECK(text.find("<path d=\"M53.4 67h324.3\" class=\"block\"/>") != std::string::npos);
   CHECK(text.find("<path d=\"M378.7 67h324.3\" class=\"ideal\"/>") != std::string::npos);
   CHECK(text.find("<path d=\"M378.7 50V118\" class=\"update\"/>") != std::string::npos);
-  CHECK(count(text, "class=\"hollow\"") == 2);  // in the legend, and worker b's block
+  CHECK(test::count(text, "class=\"hollow\"") == 2);  // in the legend, and worker b's block
 }
 
 }  // namespace
