@@ -12,7 +12,7 @@ using namespace straggler::test;
 namespace {
 
 /// Four equal workers compute for 50 ms. Each takes 100 ms to send a message or to get one; the server could send many at a time.
-const double batch = 0.05, message = 0.1;
+const double work = 0.05, message = 0.1;
 std::vector<std::string> busy(const std::string& scheme, int updates) {
   return {"cluster.network.link={bandwidth: 1MB/s, latency: 0s}",
           "cluster.servers.link={bandwidth: 1GB/s, latency: 0s}",
@@ -37,7 +37,7 @@ TEST_CASE("an answer takes the time of a message in turn, and answers at once le
        {"kind: asgd", "kind: k_async, k: 1", "kind: k_batch_async, k: 1", "kind: softsync, n: 4", "kind: ssp, slack: 1000, scale: sum",
         "kind: easgd, period: 1", "kind: fedasync, local_steps: 1", "kind: fedbuff, buffer: 1, local_steps: 1"}) {
     CAPTURE(scheme);
-    const double in_turn = batch + 4 * rounds * message, at_once = batch + message + (rounds - 1) * (batch + 2 * message);
+    const double in_turn = work + 4 * rounds * message, at_once = work + message + (rounds - 1) * (work + 2 * message);
     for (const std::string& text : {with(scheme, "in_turn"), "{" + scheme + "}"})
       CHECK(run_timing(cluster(4), busy(text, 4 * rounds)).record.end.seconds() == doctest::Approx(in_turn).epsilon(1e-9));
     CHECK(run_timing(cluster(4), busy(with(scheme, "at_once"), 4 * rounds)).record.end.seconds() == doctest::Approx(at_once).epsilon(1e-9));
@@ -51,9 +51,9 @@ TEST_CASE("downpour answers requests in turn, or at once") {
   const auto end = [&](const std::string& answers) {
     return run_timing(cluster(4), busy(with("kind: downpour", answers), 4 * rounds)).record.end.seconds();
   };
-  CHECK(end("at_once") == doctest::Approx(batch + message + (rounds - 1) * (batch + 2 * message + request)).epsilon(1e-9));
+  CHECK(end("at_once") == doctest::Approx(work + message + (rounds - 1) * (work + 2 * message + request)).epsilon(1e-9));
   // Four updates need no answer. Each further one follows an answer of its own, and the server gives one at a time.
-  CHECK(end("in_turn") >= batch + message + 4 * (rounds - 1) * message);
+  CHECK(end("in_turn") >= work + message + 4 * (rounds - 1) * message);
 }
 
 TEST_CASE("backup workers: late workers are answered in turn, or at once; those of an update always at once") {
@@ -62,14 +62,14 @@ TEST_CASE("backup workers: late workers are answered in turn, or at once; those 
   const auto end = [&](const std::string& answers) {
     return run_timing(cluster(4), busy(with("kind: backup_workers, backups: 3", answers), 2)).record.end.seconds();
   };
-  CHECK(end("at_once") == doctest::Approx(2 * batch + 3 * message).epsilon(1e-9));
-  CHECK(end("in_turn") == doctest::Approx(batch + 4 * message).epsilon(1e-9));
+  CHECK(end("at_once") == doctest::Approx(2 * work + 3 * message).epsilon(1e-9));
+  CHECK(end("in_turn") == doctest::Approx(work + 4 * message).epsilon(1e-9));
   // k_async answers the k of an update side by side, and waits for the last of them.
   const auto pairs = [&](const std::string& answers) {
     return run_timing(cluster(4), busy(with("kind: k_async, k: 2", answers), 2)).record.end.seconds();
   };
-  CHECK(pairs("at_once") == doctest::Approx(batch + message).epsilon(1e-9));
-  CHECK(pairs("in_turn") == doctest::Approx(batch + 2 * message).epsilon(1e-9));
+  CHECK(pairs("at_once") == doctest::Approx(work + message).epsilon(1e-9));
+  CHECK(pairs("in_turn") == doctest::Approx(work + 2 * message).epsilon(1e-9));
 }
 
 TEST_CASE("the same rule under two names has the same course on a crowded link, whatever `answers`") {
