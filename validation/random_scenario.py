@@ -16,6 +16,18 @@ class Refused(Exception):
     """The drawn scenario could not be made valid; the text is what `straggler run` said last."""
 
 
+def resolved(part, definitions=None):
+    """A JSON Schema whose `$ref`s to its definitions are replaced by these."""
+    if isinstance(part, list):
+        return [resolved(each, definitions) for each in part]
+    if not isinstance(part, dict):
+        return part
+    definitions = part.get("definitions", {}) if definitions is None else definitions
+    own = {key: resolved(value, definitions) for key, value in part.items() if key not in ("$ref", "definitions")}
+    target = part.get("$ref", "").removeprefix("#/definitions/")
+    return {**resolved(definitions[target], definitions), **own} if target else own
+
+
 class Drawing:
     """Draws one scenario. Files that it refers to are written into `folder` (a pathlib.Path)."""
 
