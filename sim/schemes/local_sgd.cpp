@@ -14,7 +14,8 @@ class LocalSgd final : public Scheme {
 
  private:
   Process worker(Node& node) const override {
-    Weights weights = momentum_.incoming(node, node.initial_weights());
+    Weights weights = node.initial_weights();
+    if (by_server_) weights = momentum_.incoming(node, weights);  // an all-reduce keeps the state of a newcomer beside its weights
     for (;;) {
       for (std::int64_t h = 0; h < steps_; ++h) {
         const Gradient gradient = co_await node.gradient(weights, node.batch_size());
