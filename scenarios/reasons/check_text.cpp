@@ -185,7 +185,8 @@ void add_collective(std::string& out, const Explanation& explanation, const std:
   if (times.empty()) return;
   line(out, "  of", fmt::format("{} alone, as one flow:", readable_bytes(static_cast<double>(explanation.reduced_bytes))));
   for (const CollectiveTime& each : times)
-    out += fmt::format("    {:<20} {:>9}{}\n", each.name, readable_seconds(each.seconds), each.choice.empty() ? "" : "  " + each.choice);
+    out += fmt::format("    {:<20} {:>9}{}\n", each.name, std::isinf(each.seconds) ? "> 100 d" : readable_seconds(each.seconds),
+                       each.choice.empty() ? "" : "  " + each.choice);
 }
 
 }  // namespace

@@ -73,7 +73,11 @@ double collective_seconds(const CollectiveEntry& entry, const Parameters& parame
   constexpr std::size_t planned_ranks = 65'536;
   if (shape.workers + shape.servers > planned_ranks)
     return costs.launch.seconds() + entry.seconds(static_cast<double>(bytes), shape, links, parameters);
-  return fluid_plan(*entry.make(bytes, shape, links, parameters), costs, transport, ranks).seconds();
+  try {
+    return fluid_plan(*entry.make(bytes, shape, links, parameters), costs, transport, ranks).seconds();
+  } catch (const TimeOverflow&) {
+    return infinity;
+  }
 }
 
 const CollectiveEntry& cheapest_collective(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,

@@ -36,7 +36,8 @@ struct FluidPlan {
 FluidPlan fluid_plan(const CollectiveSchedule& schedule, const CollectiveCosts& costs, Transport& transport,
                      std::span<const std::uint32_t> ranks = {});
 
-/// Seconds of one collective with these parameters (complete), by fluid_plan; by formula with `links` above 65,536 ranks.
+/// Seconds of one collective with these parameters (complete), by fluid_plan; by formula with `links` above 65,536 ranks. Infinite if it is
+/// longer than a simulation can be.
 double collective_seconds(const CollectiveEntry& entry, const Parameters& parameters, std::uint64_t bytes, const CollectiveShape& shape,
                           const UniformLinks& links, const CollectiveCosts& costs, Transport& transport,
                           std::span<const std::uint32_t> ranks = {});
