@@ -208,6 +208,7 @@ bool is_real_run(const fs::path& folder) { return info_of(folder).contains("real
 std::string results_of_another_command(const fs::path& path) {
   static constexpr std::pair<const char*, const char*> marks[] = {{"sweep.sqlite", "holds a sweep (straggler report shows it)"},
                                                                   {"race.sqlite", "holds a race (straggler report shows it)"},
+                                                                  {"explain.csv", "holds results of straggler explain"},
                                                                   {"validation.csv", "holds results of straggler validate"},
                                                                   {"quantization.csv", "holds results of straggler quantize"}};
   std::error_code error;

@@ -15,7 +15,7 @@ const std::string sweep = "sweep: 1\nname: try\nscenario: small.yaml\naxes: {tra
 
 }  // namespace
 
-TEST_CASE("compare results/* skips a sweep, a race and a checkpoint, and says so") {
+TEST_CASE("compare results/* skips what other commands left, and says so") {
   const Workplace place;
   place.write("small.yaml", scenario);
   place.write("try.yaml", sweep);
@@ -24,13 +24,17 @@ TEST_CASE("compare results/* skips a sweep, a race and a checkpoint, and says so
       place.shell("straggler race small.yaml --schemes ssgd,asgd --timing-only --seeds 5 --out results/fight --quiet --no-store").code ==
       0);
   REQUIRE(place.shell("straggler run small.yaml --timing-only --quiet").code == 0);
+  REQUIRE(place.shell("straggler explain small.yaml --timing-only --quiet --out results/why").code == 0);
   place.write("results/small.checkpoint", "x");
-  const auto alone = place.shell("straggler compare results/small"), all = place.shell("straggler compare results/*");
+  REQUIRE(place.shell("straggler compare results/small --out results/page").code == 0);
+  const auto all = place.shell("straggler compare results/*");
   CHECK(all.code == 0);
   CHECK(has(all.out, "note: results/try: holds a sweep (straggler report shows it), and is left out\n"));
   CHECK(has(all.out, "note: results/fight: holds a race (straggler report shows it), and is left out\n"));
   CHECK(has(all.out, "note: results/small.checkpoint: is the checkpoint of a run that has not ended, and is left out\n"));
-  CHECK(all.out.starts_with(alone.out));
+  CHECK(has(all.out, "note: results/why: holds results of straggler explain, and is left out\n"));
+  CHECK(has(all.out, "note: results/page: holds a page of straggler compare, and is left out\n"));
+  CHECK(all.out.starts_with(place.shell("straggler compare results/small").out));
 }
 
 TEST_CASE("compare of nothing but a sweep is refused, and so is a folder that holds nothing known") {

@@ -40,7 +40,10 @@ int execute_compare(const std::vector<std::string>& given) {
   std::vector<RunResult> runs;
   std::vector<std::string> skipped;
   for (const std::string& folder : arguments.positional()) {
-    if (const std::string held = results_of_another_command(folder); held.empty())
+    std::string held = results_of_another_command(folder);
+    if (std::error_code error; !fs::exists(fs::path(folder) / "summary.json", error) && is_compare_page(fs::path(folder) / "report.html"))
+      held = "holds a page of straggler compare";
+    if (held.empty())
       runs.push_back(read_run_result(folder));
     else
       skipped.push_back(fmt::format("{}: {}", folder, held));
@@ -65,7 +68,7 @@ int execute_compare(const std::vector<std::string>& given) {
 const Command compare_command{"compare", "RUN_DIR...", "compares runs: times to accuracies, which run wins, and why",
                               "  straggler compare results/ssgd results/asgd results/nonblocking\n"
                               "  straggler compare results/ssgd results/asgd --out results/compared\n"
-                              "  straggler compare results/*       # folders of sweeps, races and claims are left out, with a note\n"
+                              "  straggler compare results/*       # folders of other commands are left out, with a note\n"
                               "  straggler compare results/* --json\n",
                               execute_compare};
 
