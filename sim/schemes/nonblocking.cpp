@@ -102,28 +102,45 @@ class Nonblocking final : public Scheme {
   }
 
  private:
-  Process worker(Node& node) const override {
+  Process worker(Node& node) const override { return options_.gradients ? sends_gradients(node) : sends_weights(node); }
+
+  Process sends_weights(Node& node) const {
     Weights weights = options_.momentum.incoming(node, node.initial_weights());
     LocalWork work(node, options_);
     for (;;) {
       const std::uint64_t round = weights->version;
-      std::optional<Gradient> sum;
-      if (options_.gradients) sum = node.no_gradient(weights);
       while (!work.batch_complete()) {
         const std::optional<Gradient> gradient = co_await gradient_unless_signalled(node, weights, work.minibatch(), options_.at_boundary);
         if (!gradient) break;
         weights = co_await node.step(weights, *gradient);
-        if (sum) sum = node.algebra().add(*sum, *gradient);
         work.completed();
       }
       if (work.batch_complete()) node.broadcast(SyncSignal(round));
       work.synchronized();
-      if (sum) {
-        co_await node.send(node.server(), *sum);
-      } else {
-        weights = options_.momentum.outgoing(node, weights);
-        co_await node.send(node.server(), weights);
+      const Weights mine = options_.momentum.outgoing(node, weights);
+      co_await node.send(node.server(), mine);
+      const Weights average = co_await node.receive<Weights>(node.server());
+      weights = options_.momentum.incoming(node, average);
+    }
+  }
+
+  /// The same with gradients on the wire: workers send the sum of their local gradients, the server steps on the average.
+  Process sends_gradients(Node& node) const {
+    Weights weights = node.initial_weights();
+    LocalWork work(node, options_);
+    for (;;) {
+      const std::uint64_t round = weights->version;
+      Gradient sum = node.no_gradient(weights);
+      while (!work.batch_complete()) {
+        const std::optional<Gradient> gradient = co_await gradient_unless_signalled(node, weights, work.minibatch(), options_.at_boundary);
+        if (!gradient) break;
+        weights = co_await node.step(weights, *gradient);
+        sum = node.algebra().add(sum, *gradient);
+        work.completed();
       }
+      if (work.batch_complete()) node.broadcast(SyncSignal(round));
+      work.synchronized();
+      co_await node.send(node.server(), sum);
       const Weights next = co_await node.receive<Weights>(node.server());
       weights = options_.momentum.incoming(node, next);
     }
@@ -185,6 +202,7 @@ const Register<SchemeEntry> entry({
     .updates_per_epoch = std::nullopt,
     .minibatch = [](const Parameters& parameters) { return parameters.count("minibatch"); },
     .sends_gradients = [](const Parameters& parameters) { return exchanged_choice.of(parameters) == Exchanged::gradients; },
+    .worker_bytes = 2'300,
 });
 
 }  // namespace
