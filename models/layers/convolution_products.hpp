@@ -74,4 +74,25 @@ class ConvolutionProducts {
   bool dense_;
 };
 
+/// y = b + w x: in double by definition, in float as matrix products.
+inline void convolve(const reference::Convolution& layer, const double* x, const double* w, const double* b, double* y, double*) {
+  reference::convolution_forward(layer, x, w, b, y);
+}
+inline void convolve(const reference::Convolution& layer, const float* x, const float* w, const float* b, float* y, float* columns) {
+  ConvolutionProducts(layer).forward(x, w, b, y, columns);
+}
+
+/// dw, db and dx += the derivatives (db, dx null: none).
+inline void convolve_backward(const reference::Convolution& layer, const double* x, const double* w, const double* dy, double* dw,
+                              double* db, double* dx, double*) {
+  reference::convolution_backward_weights(layer, x, dy, dw, db);
+  if (dx) reference::convolution_backward_input(layer, dy, w, dx);
+}
+inline void convolve_backward(const reference::Convolution& layer, const float* x, const float* w, const float* dy, float* dw, float* db,
+                              float* dx, float* columns) {
+  const ConvolutionProducts products(layer);
+  products.backward_weights(x, dy, dw, db, columns);
+  if (dx) products.backward_input(dy, w, dx, columns);
+}
+
 }  // namespace straggler

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "models/layers/norm.hpp"
@@ -46,36 +48,34 @@ class Translation {
     if (from == network_input || readers_[from] != 1 || value_of_[from] == 0) return nullptr;
     // An identity (flatten, dropout) shares its input's value, which others may read.
     const LayerSpec& source = architecture_.layers[from];
-    if (source.kind == LayerKind::flatten || source.kind == LayerKind::dropout) return nullptr;
+    if (source.is("flatten") || source.is("dropout")) return nullptr;
     return &made_.steps[value_of_[from] - 1];
   }
 
   ValueIndex translate(LayerIndex l) {
+    static const std::map<std::string_view, ValueIndex (Translation::*)(LayerIndex)> translations = {
+        {"conv", &Translation::product},
+        {"linear", &Translation::product},
+        {"batch_norm", &Translation::batch_norm},
+        {"relu", &Translation::relu},
+        {"max_pool", &Translation::as<Kind::max_pool>},
+        {"average_pool", &Translation::as<Kind::average_pool>},
+        {"add", &Translation::as<Kind::add>},
+        {"flatten", &Translation::identity},  // channels, height, width are already in this order
+        {"dropout", &Translation::identity},  // does nothing in inference
+    };
     const LayerSpec& layer = architecture_.layers[l];
-    switch (layer.kind) {
-      case LayerKind::conv:
-      case LayerKind::linear:
-        return product(l);
-      case LayerKind::batch_norm:
-        return batch_norm(l);
-      case LayerKind::relu:
-        return relu(layer);
-      case LayerKind::max_pool:
-        return append(Kind::max_pool, layer);
-      case LayerKind::average_pool:
-        return append(Kind::average_pool, layer);
-      case LayerKind::add:
-        return append(Kind::add, layer);
-      case LayerKind::flatten:  // channels, height, width are already in this order
-      case LayerKind::dropout:  // does nothing in inference
-        return value(layer.inputs[0]);
-      default:
-        throw std::invalid_argument(
-            "its layer '" + layer.name +
-            "' cannot be quantized; known are convolutions, linear layers, batch norm, ReLU, max and average pools, "
-            "sums of branches, dropout and flatten");
-    }
+    if (const auto known = translations.find(layer.entry->name); known != translations.end()) return (this->*known->second)(l);
+    throw std::invalid_argument("its layer '" + layer.name +
+                                "' cannot be quantized; known are convolutions, linear layers, batch norm, ReLU, max and average pools, "
+                                "sums of branches, dropout and flatten");
   }
+
+  template <Kind kind>
+  ValueIndex as(LayerIndex l) {
+    return append(kind, architecture_.layers[l]);
+  }
+  ValueIndex identity(LayerIndex l) { return value(architecture_.layers[l].inputs[0]); }
 
   ValueIndex append(Kind kind, const LayerSpec& layer) {
     InferenceStep step;
@@ -94,7 +94,7 @@ class Translation {
     const ValueIndex made = append(Kind::product, layer);
     InferenceStep& step = made_.steps.back();
     step.tensors = prefix_of(layer);
-    step.linear = layer.kind == LayerKind::linear;
+    step.linear = layer.is("linear");
     if (step.linear) step.window = {};
     const std::size_t inputs = layer.tensors[0].shape.at(1);  // channels that one output sees
     step.groups = layer.in.channels / inputs;
@@ -135,7 +135,8 @@ class Translation {
     return made;
   }
 
-  ValueIndex relu(const LayerSpec& layer) {
+  ValueIndex relu(LayerIndex l) {
+    const LayerSpec& layer = architecture_.layers[l];
     InferenceStep* const step = sole_source(layer);
     if (!step || step->kind == Kind::max_pool) return append(Kind::relu, layer);
     if (step->kind != Kind::relu) step->rectified = true;

@@ -10,54 +10,17 @@ namespace {
 
 constexpr double float_bytes = sizeof(float);
 
-/// Of one sample, forward; half its FLOPs. The additions of biases are not counted.
-double multiply_adds(const LayerSpec& layer) {
-  const double outputs = static_cast<double>(layer.out.size());
-  switch (layer.kind) {
-    case LayerKind::conv: {
-      const auto channels = layer.in.channels / layer.groups;  // groups divide the channels
-      return outputs * static_cast<double>(layer.window.height * layer.window.width * channels);
-    }
-    case LayerKind::linear:
-      return outputs * static_cast<double>(layer.in.channels);
-    case LayerKind::attention_scores:
-      return outputs * (static_cast<double>(layer.in.channels) / static_cast<double>(layer.heads));  // heads divide the channels
-    case LayerKind::attention_context:
-      return outputs * static_cast<double>(layer.in.width);
-    default:
-      return 0;
-  }
-}
-
-bool backward_reads_inputs(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::conv:
-    case LayerKind::batch_norm:
-    case LayerKind::linear:
-    case LayerKind::layer_norm:
-    case LayerKind::gelu:
-    case LayerKind::max_pool:
-    case LayerKind::attention_scores:
-    case LayerKind::attention_context:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool backward_reads_output(LayerKind kind) { return kind == LayerKind::relu || kind == LayerKind::tanh || kind == LayerKind::softmax; }
-
-/// The outputs that the backward pass reads. A flattened tensor is its input tensor, so flatten passes the need on.
+/// The outputs that the backward pass reads. A view is its input, so it passes the need on.
 std::vector<bool> kept_outputs(const std::vector<LayerSpec>& layers) {
   std::vector<bool> kept(layers.size(), false);
   if (!layers.empty()) kept.back() = true;
   for (std::size_t i = layers.size(); i-- > 0;) {
-    const LayerSpec& layer = layers[i];
-    if (backward_reads_output(layer.kind)) kept[i] = true;
-    const bool passes_on = layer.kind == LayerKind::flatten && kept[i];
+    const LayerEntry& entry = *layers[i].entry;
+    if (entry.backward_reads_output) kept[i] = true;
+    const bool passes_on = entry.view && kept[i];
     if (passes_on) kept[i] = false;
-    if (!passes_on && !backward_reads_inputs(layer.kind)) continue;
-    for (const LayerIndex input : layer.inputs)
+    if (!passes_on && !entry.backward_reads_inputs) continue;
+    for (const LayerIndex input : layers[i].inputs)
       if (input != network_input) kept[input] = true;
   }
   return kept;
@@ -138,11 +101,11 @@ CostTable cost_table(const Architecture& architecture) {
   std::size_t offset = 0;
   for (std::size_t i = 0; i < architecture.layers.size(); ++i) {
     const LayerSpec& layer = architecture.layers[i];
-    const double flops = 2 * multiply_adds(layer);
+    const double flops = layer.entry->multiply_adds ? 2 * layer.entry->multiply_adds(layer) : 0;
     if (flops > 0 || !layer.tensors.empty() || table.layers.empty()) table.layers.push_back({layer.name, flops, 0, {}, 0});
     CostLayer& row = table.layers.back();
-    if (layer.kind != LayerKind::flatten) ++row.operations;                              // a flattened tensor is its input
-    if (layer.kind == LayerKind::batch_norm) table.statistics += 2 * layer.in.channels;  // mean and variance
+    if (!layer.entry->view) ++row.operations;
+    for (const TensorSpec& buffer : layer.buffers) table.statistics += elements(buffer.shape);
     if (kept[i]) row.activation_bytes += float_bytes * static_cast<double>(layer.out.size());
     for (const TensorSpec& tensor : layer.tensors) {
       row.tensors.push_back({tensor.name, tensor.shape, offset});

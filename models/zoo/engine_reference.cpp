@@ -17,6 +17,7 @@ class ReferenceModel final : public Model {
   std::vector<TensorInfo> buffers() const override { return buffers_of(network_.architecture()); }
   bool draws() const override { return network_.draws(); }
   std::vector<LayerCost> cost() const override { return cost_of(network_.architecture()); }
+  std::string_view engine() const override { return "reference"; }
   const Architecture* architecture() const override { return &network_.architecture(); }
   std::size_t workspace_bytes(std::size_t rows) const override { return network_.memory_bytes(rows); }
   void initialize(std::uint64_t seed, float* weights) const override { straggler::initialize(network_.architecture(), seed, weights); }

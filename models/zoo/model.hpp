@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,8 @@ class Model {
   virtual double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const = 0;
   /// True if some layer couples the samples of a batch (batch norm): such gradients may not be fused.
   virtual bool couples_samples() const { return false; }
+  /// The NetworkEngine that computes it; empty: none does.
+  virtual std::string_view engine() const { return {}; }
   /// The layers, with their tensors in the order of `tensors`; null if it is not such a network, or does not expose it.
   virtual const Architecture* architecture() const { return nullptr; }
 };

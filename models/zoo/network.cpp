@@ -13,12 +13,20 @@
 namespace straggler {
 namespace {
 
-/// Inputs of one output.
-std::size_t fan_in(const std::vector<std::size_t>& weight) { return elements(weight) / weight[0]; }
-
-void fill_normal(RandomStream stream, std::size_t count, float* out) {
+void fill(const TensorSpec& tensor, std::uint64_t seed, float* out) {
+  const std::size_t count = elements(tensor.shape);
+  const double size = tensor.initial.size;
+  if (tensor.initial.rule == InitialValues::Rule::constant) {
+    std::fill_n(out, count, static_cast<float>(size));
+    return;
+  }
+  RandomStream stream(seed, "model/" + tensor.name);
+  if (tensor.initial.rule == InitialValues::Rule::uniform) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>((2 * stream.uniform() - 1) * size);
+    return;
+  }
   for (std::size_t i = 0; i < count; ++i) {  // Box and Muller 1958
-    const double radius = std::sqrt(-2 * std::log(1 - stream.uniform()));
+    const double radius = size * std::sqrt(-2 * std::log(1 - stream.uniform()));
     out[i] = static_cast<float>(radius * std::cos(2 * std::numbers::pi * stream.uniform()));
   }
 }
@@ -35,7 +43,7 @@ NetworkLayout::NetworkLayout(const Architecture& architecture) {
   }
   for (const LayerSpec& layer : architecture.layers) {
     statistics.push_back(parameters + statistic_floats);
-    if (layer.kind == LayerKind::batch_norm) statistic_floats += 2 * layer.in.channels;
+    for (const TensorSpec& buffer : layer.buffers) statistic_floats += elements(buffer.shape);
   }
 }
 
@@ -54,12 +62,11 @@ std::vector<TensorInfo> buffers_of(const Architecture& architecture) {
   const NetworkLayout layout(architecture);
   std::vector<TensorInfo> infos;
   for (std::size_t l = 0; l < architecture.layers.size(); ++l) {
-    const LayerSpec& layer = architecture.layers[l];
-    if (layer.kind != LayerKind::batch_norm) continue;
-    const std::string& weight = layer.tensors.at(0).name;
-    const std::string prefix = weight.substr(0, weight.rfind('.'));
-    infos.push_back({prefix + ".running_mean", {layer.in.channels}, layout.statistics[l]});
-    infos.push_back({prefix + ".running_var", {layer.in.channels}, layout.statistics[l] + layer.in.channels});
+    std::size_t at = layout.statistics[l];
+    for (const TensorSpec& buffer : architecture.layers[l].buffers) {
+      infos.push_back({buffer.name, buffer.shape, at});
+      at += elements(buffer.shape);
+    }
   }
   return infos;
 }
@@ -68,23 +75,12 @@ void initialize(const Architecture& architecture, std::uint64_t seed, float* wei
   const NetworkLayout layout(architecture);
   for (std::size_t l = 0; l < architecture.layers.size(); ++l) {
     const LayerSpec& layer = architecture.layers[l];
-    const bool norm = layer.kind == LayerKind::batch_norm || layer.kind == LayerKind::layer_norm;
-    for (std::size_t t = 0; t < layer.tensors.size(); ++t) {
-      float* const tensor = weights + layout.tensors[l][t];
-      const std::size_t count = elements(layer.tensors[t].shape);
-      RandomStream stream(seed, "model/" + layer.tensors[t].name);
-      if (norm) {
-        std::fill_n(tensor, count, t == 0 ? 1.0f : 0.0f);
-      } else if (layer.kind == LayerKind::embedding) {
-        fill_normal(stream, count, tensor);
-      } else {
-        const double bound = 1 / std::sqrt(static_cast<double>(fan_in(layer.tensors[0].shape)));
-        for (std::size_t i = 0; i < count; ++i) tensor[i] = static_cast<float>((2 * stream.uniform() - 1) * bound);
-      }
+    for (std::size_t t = 0; t < layer.tensors.size(); ++t) fill(layer.tensors[t], seed, weights + layout.tensors[l][t]);
+    std::size_t at = layout.statistics[l];
+    for (const TensorSpec& buffer : layer.buffers) {
+      fill(buffer, seed, weights + at);
+      at += elements(buffer.shape);
     }
-    if (layer.kind != LayerKind::batch_norm) continue;
-    std::fill_n(weights + layout.statistics[l], layer.in.channels, 0.0f);
-    std::fill_n(weights + layout.statistics[l] + layer.in.channels, layer.in.channels, 1.0f);
   }
 }
 
@@ -107,7 +103,7 @@ const NetworkEngine& choose_engine(const Architecture& architecture, const Model
   // `panels` fills its lanes with samples for any layer, which is faster than oneDNN except where Winograd's algorithm saves
   // multiplications on many channels.
   const bool many_channels = std::any_of(architecture.layers.begin(), architecture.layers.end(),
-                                         [](const LayerSpec& layer) { return layer.kind == LayerKind::conv && layer.in.channels > 64; });
+                                         [](const LayerSpec& layer) { return layer.is("conv") && layer.in.channels > 64; });
   const std::array<const char*, 3> fastest_first = {many_channels ? "onednn" : "panels", many_channels ? "panels" : "onednn", "reference"};
   for (const char* const name : fastest_first)
     if (const NetworkEngine* const able = engines.find(name); able && able->computes(architecture, setting)) return *able;

@@ -11,12 +11,12 @@
 
 namespace straggler {
 
-/// Offsets of a layer's tensors in the flat vector, in floats: parameters in the architecture's order, followed by all running statistics:
-/// for each batch norm mean[channels], then variance[channels].
+/// Offsets of a layer's tensors in the flat vector, in floats: parameters in the architecture's order, followed by all buffers (running
+/// statistics), which a layer has side by side.
 struct NetworkLayout {
   explicit NetworkLayout(const Architecture& architecture);
   std::vector<std::vector<std::size_t>> tensors;  // [layers][tensors of the layer]: offsets
-  std::vector<std::size_t> statistics;            // [layers]: offset of the running mean; meaningless for other layers
+  std::vector<std::size_t> statistics;            // [layers]: offset of its first buffer; meaningless where there is none
   std::size_t parameters = 0, statistic_floats = 0;
 };
 
@@ -24,8 +24,7 @@ struct NetworkLayout {
 std::vector<TensorInfo> tensors_of(const Architecture& architecture);
 std::vector<TensorInfo> buffers_of(const Architecture& architecture);
 
-/// PyTorch's defaults: convolutions and linear layers uniform in ±1/√fan-in, weights and biases; norms 1 and 0; embeddings standard
-/// normal; running means 0 and variances 1. Tensor NAME draws from the stream "model/NAME".
+/// Tensors and buffers as their layers' rows say. Tensor NAME draws from the stream "model/NAME".
 void initialize(const Architecture& architecture, std::uint64_t seed, float* weights);
 
 /// Rows of LayerCost, as cost_model.hpp defines them.

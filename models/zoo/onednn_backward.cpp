@@ -10,24 +10,7 @@ void Planner::backward(LayerIndex layer) {
   if (arriving_[layer].empty()) return no_gradient(layer);
   for (const NormGroup& group : groups_)
     if (group.last == layer) return norm_backward(group);
-  switch (spec(layer).kind) {
-    case LayerKind::conv:
-      return conv_backward(layer);
-    case LayerKind::linear:
-      return linear_backward(layer);
-    case LayerKind::max_pool:
-      return max_pool_backward(layer);
-    case LayerKind::average_pool:
-      return average_pool_backward(layer);
-    case LayerKind::relu:
-      return relu_backward(layer);
-    case LayerKind::add:
-      for (const Place& place : arriving_at(layer, 1))
-        for (const LayerIndex term : spec(layer).inputs) contribute(term, place, values_[layer].layout);
-      return;
-    default:
-      return flatten_backward(layer);
-  }
+  (this->*kind_of(spec(layer))->backward)(layer);
 }
 
 /// The loss does not depend on this layer.
@@ -203,6 +186,11 @@ void Planner::relu_backward(LayerIndex layer) {
                kernels.relu_backward(floats, plan.at(y, call), plan.at(a, call), both ? plan.at(b, call) : nullptr, plan.at(back, call));
              });
   contribute(from, back, values_[layer].layout);
+}
+
+void Planner::add_backward(LayerIndex layer) {
+  for (const Place& place : arriving_at(layer, 1))
+    for (const LayerIndex term : spec(layer).inputs) contribute(term, place, values_[layer].layout);
 }
 
 void Planner::flatten_backward(LayerIndex layer) {

@@ -44,22 +44,22 @@ void Planner::find_groups() {
   for (LayerIndex l = 0; l < layers.size(); ++l)
     for (const LayerIndex from : layers[l].inputs)
       if (from != network_input && consumers_[from] == 1) consumer[from] = l;
-  const auto followed_by = [&](LayerIndex l, LayerKind kind) {  // and the follower can be fused into l's pass
+  const auto followed_by = [&](LayerIndex l, std::string_view kind) {  // and the follower can be fused into l's pass
     const LayerIndex next = consumer[l];
     return setting_.precision == Precision::fp32 && next != network_input &&
-           layers[next].kind == kind;  // else the intermediate value is rounded
+           layers[next].is(kind);  // else the intermediate value is rounded
   };
   std::vector<bool> taken(layers.size(), false);  // sums that are fused into some norm's pass
   for (LayerIndex l = 0; l < layers.size(); ++l) {
-    if (layers[l].kind != LayerKind::batch_norm) continue;
+    if (!layers[l].is("batch_norm")) continue;
     NormGroup group{l, l, {}, false, {}};
-    if (followed_by(l, LayerKind::add) && layers[consumer[l]].inputs.size() == 2 && !taken[consumer[l]]) {
+    if (followed_by(l, "add") && layers[consumer[l]].inputs.size() == 2 && !taken[consumer[l]]) {
       group.last = consumer[l];
       taken[group.last] = true;
       const std::vector<LayerIndex>& terms = layers[group.last].inputs;
       group.residual = terms[0] == l ? terms[1] : terms[0];
     }
-    if (followed_by(group.last, LayerKind::relu)) {
+    if (followed_by(group.last, "relu")) {
       group.last = consumer[group.last];
       group.relu = true;
     }
@@ -69,7 +69,7 @@ void Planner::find_groups() {
 }
 
 void Planner::forward(LayerIndex layer) {
-  if (spec(layer).kind == LayerKind::batch_norm) statistics(layer);
+  if (spec(layer).is("batch_norm")) statistics(layer);
   if (swallowed_[layer]) return;
   for (NormGroup& group : groups_) {
     if (group.last != layer) continue;
@@ -81,22 +81,7 @@ void Planner::forward(LayerIndex layer) {
     values_[layer].kept = !(setting_.training && setting_.precision == Precision::fp32 && group.relu && !group.residual);
     return;
   }
-  switch (spec(layer).kind) {
-    case LayerKind::conv:
-      return conv(layer);
-    case LayerKind::linear:
-      return linear(layer);
-    case LayerKind::max_pool:
-      return max_pool(layer);
-    case LayerKind::average_pool:
-      return average_pool(layer);
-    case LayerKind::relu:
-      return relu(layer);
-    case LayerKind::add:
-      return add(layer);
-    default:
-      return flatten(layer);
-  }
+  (this->*kind_of(spec(layer))->forward)(layer);
 }
 
 void Planner::conv(LayerIndex layer) {
@@ -205,10 +190,8 @@ void Planner::relu(LayerIndex layer) {
   const LayerIndex from = spec(layer).inputs[0];
   values_[layer] = value(from);
   values_[layer].kept = true;
-  const auto reads_again = [](LayerKind kind) {
-    return kind == LayerKind::flatten || kind == LayerKind::relu || kind == LayerKind::max_pool;
-  };
-  const bool own = from != network_input && consumers_[from] == 1 && !reads_again(spec(from).kind);
+  const auto reads_again = [](const LayerSpec& read) { return read.is("flatten") || read.is("relu") || read.is("max_pool"); };
+  const bool own = from != network_input && consumers_[from] == 1 && !reads_again(spec(from));
   const std::size_t floats = values_[layer].layout.floats();
   const Place x = value(from).place, y = own ? x : fresh(values_[layer].layout);
   values_[layer].place = y;

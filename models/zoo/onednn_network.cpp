@@ -46,6 +46,7 @@ class OneDnnNetwork final : public Model {
   std::size_t statistics() const override { return layout_.statistic_floats; }
   std::vector<TensorInfo> buffers() const override { return buffers_of(architecture_); }
   std::vector<LayerCost> cost() const override { return cost_of(architecture_); }
+  std::string_view engine() const override { return "onednn"; }
   const Architecture* architecture() const override { return &architecture_; }
   void initialize(std::uint64_t seed, float* weights) const override { straggler::initialize(architecture_, seed, weights); }
   std::unique_ptr<Workspace> workspace() const override { return std::make_unique<Scratch>(); }

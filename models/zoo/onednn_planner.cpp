@@ -1,29 +1,37 @@
 #include "models/zoo/onednn_planner.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace straggler::onednn {
 
 bool plannable(const Architecture& architecture) {
-  if (architecture.layers.empty()) return false;
-  return std::all_of(architecture.layers.begin(), architecture.layers.end(), [](const LayerSpec& layer) {
-    switch (layer.kind) {
-      case LayerKind::conv:
-      case LayerKind::batch_norm:
-      case LayerKind::relu:
-      case LayerKind::average_pool:
-      case LayerKind::add:
-      case LayerKind::flatten:
-        return true;
-      case LayerKind::max_pool:  // each window holds a place
-        return layer.window.pad_height < layer.window.height && layer.window.pad_width < layer.window.width;
-      case LayerKind::linear:
-        return layer.in.height == 1 && layer.in.width == 1;
-      default:
-        return false;
-    }
-  });
+  return !architecture.layers.empty() && std::all_of(architecture.layers.begin(), architecture.layers.end(), Planner::knows);
+}
+
+const Planner::Kind* Planner::kind_of(const LayerSpec& layer) {
+  static const std::array kinds = {Kind{"conv", &Planner::conv, &Planner::conv_backward},
+                                   Kind{"batch_norm", nullptr, nullptr},
+                                   Kind{"relu", &Planner::relu, &Planner::relu_backward},
+                                   Kind{"average_pool", &Planner::average_pool, &Planner::average_pool_backward},
+                                   Kind{"add", &Planner::add, &Planner::add_backward},
+                                   Kind{"flatten", &Planner::flatten, &Planner::flatten_backward},
+                                   Kind{"max_pool", &Planner::max_pool, &Planner::max_pool_backward,
+                                        [](const LayerSpec& max_pool) {  // each window holds a place
+                                          return max_pool.window.pad_height < max_pool.window.height &&
+                                                 max_pool.window.pad_width < max_pool.window.width;
+                                        }},
+                                   Kind{"linear", &Planner::linear, &Planner::linear_backward,
+                                        [](const LayerSpec& linear) { return linear.in.places() == 1 && linear.tensors.size() == 2; }}};
+  for (const Kind& kind : kinds)
+    if (layer.is(kind.name)) return &kind;
+  return nullptr;
+}
+
+bool Planner::knows(const LayerSpec& layer) {
+  const Kind* const kind = kind_of(layer);
+  return kind && (!kind->fits || kind->fits(layer));
 }
 
 Plan make_plan(const PlanSetting& setting) { return Planner(setting).make(); }

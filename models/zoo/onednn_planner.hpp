@@ -3,6 +3,7 @@
 // memory.
 #pragma once
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "models/layers/norm.hpp"
@@ -30,8 +31,19 @@ class Planner {
  public:
   explicit Planner(const PlanSetting& setting);
   Plan make();
+  /// Whether this engine computes such a layer.
+  static bool knows(const LayerSpec& layer);
 
  private:
+  /// How a kind of layer is planned. A norm is part of its group's pass.
+  struct Kind {
+    std::string_view name;
+    void (Planner::*forward)(LayerIndex);
+    void (Planner::*backward)(LayerIndex);
+    bool (*fits)(const LayerSpec&) = nullptr;  // null: every layer of that kind
+  };
+  static const Kind* kind_of(const LayerSpec& layer);
+
   // Forward (onednn_forward.cpp).
   void find_groups();
   void forward(LayerIndex layer);
@@ -57,6 +69,7 @@ class Planner {
   void norm_backward(const NormGroup& group);
   void norm_parameters(const NormGroup& group, const Place& sums);
   void relu_backward(LayerIndex layer);
+  void add_backward(LayerIndex layer);
   void flatten_backward(LayerIndex layer);
   void no_gradient(LayerIndex layer);
 

@@ -44,6 +44,7 @@ class PanelNetwork final : public Model, private SharedGradient, private Stepped
   std::size_t parameters() const override { return parameters_; }
   std::vector<TensorInfo> tensors() const override { return tensors_of(architecture_); }
   std::vector<LayerCost> cost() const override { return cost_of(architecture_); }
+  std::string_view engine() const override { return "panels"; }
   const Architecture* architecture() const override { return &architecture_; }
   std::size_t workspace_bytes(std::size_t rows) const override;
   void initialize(std::uint64_t seed, float* weights) const override { straggler::initialize(architecture_, seed, weights); }

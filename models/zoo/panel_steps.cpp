@@ -1,5 +1,6 @@
 // The architectures that the engine `panels` supports, and their steps.
-#include <optional>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "models/zoo/panel_network.hpp"
@@ -34,25 +35,11 @@ class Steps {
 
   /// False if this engine lacks the layer.
   bool add(const LayerSpec& layer, std::size_t index) {
-    switch (layer.kind) {
-      case LayerKind::flatten:  // same memory layout
-        return true;
-      case LayerKind::conv:
-        return add_weighted(layer, index, Kind::conv);
-      case LayerKind::linear:
-        return layer.in.height == 1 && layer.in.width == 1 && layer.tensors.size() == 2 && add_weighted(layer, index, Kind::dense);
-      case LayerKind::relu:
-        return add_relu(layer);
-      case LayerKind::max_pool:
-        return pools(layer) && add_max_pool(layer);
-      case LayerKind::average_pool:
-        if (!pools(layer)) return false;
-        append(layer, Kind::average_pool);
-        rectified_ = false;
-        return true;
-      default:
-        return false;
-    }
+    static const std::map<std::string_view, bool (Steps::*)(const LayerSpec&, std::size_t)> adders = {
+        {"flatten", &Steps::add_nothing}, {"conv", &Steps::add_conv},         {"linear", &Steps::add_linear},
+        {"relu", &Steps::add_relu},       {"max_pool", &Steps::add_max_pool}, {"average_pool", &Steps::add_average_pool}};
+    const auto adder = adders.find(layer.entry->name);
+    return adder != adders.end() && (this->*adder->second)(layer, index);
   }
   /// Empty if no layer above the last ReLU would apply its derivative.
   std::vector<PanelStep> take() && { return rectified_ ? std::vector<PanelStep>() : std::move(steps_); }
@@ -72,17 +59,30 @@ class Steps {
     return steps_.back();
   }
 
-  bool add_weighted(const LayerSpec& layer, std::size_t index, Kind kind) {
+  /// Flatten: the memory layout is the same.
+  bool add_nothing(const LayerSpec&, std::size_t) { return true; }
+
+  bool add_conv(const LayerSpec& layer, std::size_t index) {
+    add_weighted(layer, index, Kind::conv).conv = convolution(layer);
+    return true;
+  }
+
+  bool add_linear(const LayerSpec& layer, std::size_t index) {
+    if (layer.in.places() != 1 || layer.tensors.size() != 2) return false;
+    add_weighted(layer, index, Kind::dense);
+    return true;
+  }
+
+  PanelStep& add_weighted(const LayerSpec& layer, std::size_t index, Kind kind) {
     PanelStep& step = append(layer, kind);
     step.weights = layout_.tensors[index].at(0);
     step.biased = layer.tensors.size() > 1;
     if (step.biased) step.bias = layout_.tensors[index][1];
-    if (kind == Kind::conv) step.conv = convolution(layer);
     rectified_ = false;
-    return true;
+    return step;
   }
 
-  bool add_relu(const LayerSpec& layer) {
+  bool add_relu(const LayerSpec& layer, std::size_t) {
     if (rectified_) return true;  // already rectified
     const bool fuses = !steps_.empty() && !steps_.back().pooled && (steps_.back().kind == Kind::conv || steps_.back().kind == Kind::dense);
     if (fuses)
@@ -93,7 +93,15 @@ class Steps {
     return true;
   }
 
-  bool add_max_pool(const LayerSpec& layer) {
+  bool add_average_pool(const LayerSpec& layer, std::size_t) {
+    if (!pools(layer)) return false;
+    append(layer, Kind::average_pool);
+    rectified_ = false;
+    return true;
+  }
+
+  bool add_max_pool(const LayerSpec& layer, std::size_t) {
+    if (!pools(layer)) return false;
     if (!steps_.empty() && steps_.back().kind == Kind::conv && !steps_.back().pooled) {
       steps_.back().pooled = true;
       steps_.back().pool = layer.sliding();

@@ -1,4 +1,4 @@
-// A network computed layer by layer with the plain implementations of models/layers: in double the reference of all tests, in float
+// A network computed layer by layer with the plain arithmetic of its layers' rows: in double the reference of all tests, in float
 // (convolutions and dense layers as matrix products) the fallback for networks that no faster engine supports.
 #pragma once
 #include <algorithm>
@@ -56,8 +56,8 @@ class ReferenceNetwork {
   /// Scratch of one thread.
   struct Memory {
     std::vector<GrowingBuffer<Scalar>> outputs, derivatives;  // of layers; slots, reused across layers
-    std::vector<GrowingBuffer<std::uint32_t>> winners;        // of max pools
-    GrowingBuffer<Scalar> weights, inputs, statistics, columns;
+    std::vector<GrowingBuffer<std::uint32_t>> kept;           // of layers: indices from forward to backward
+    GrowingBuffer<Scalar> weights, inputs, statistics, scratch;
     const std::atomic<bool>* cancelled = nullptr;
     bool called_off() const { return cancelled && cancelled->load(std::memory_order_relaxed); }
   };
@@ -78,11 +78,9 @@ class ReferenceNetwork {
   struct Pass;
   void plan_derivatives();
   void forward(Pass& pass) const;
-  void forward_layer(Pass& pass, std::size_t index) const;
-  void forward_norm(Pass& pass, std::size_t index, const Scalar* x, Scalar* y) const;
+  LayerPass<Scalar> layer_pass(Pass& pass, std::size_t index) const;
   void backward(Pass& pass, Scalar* gradient) const;
   void backward_layer(Pass& pass, std::size_t index, const Scalar* dy, Scalar* gradient) const;
-  void backward_tensors(Pass& pass, std::size_t index, const Scalar* dy, Scalar* gradient) const;
   Scalar* derivative(Pass& pass, LayerIndex layer) const;
   Pass begin(const Scalar* weights, const Batch& batch, bool training, Memory& memory) const;
   void add_statistics(const Pass& pass, Scalar* gradient) const;
@@ -92,7 +90,7 @@ class ReferenceNetwork {
   NetworkLayout layout_;
   std::vector<std::size_t> slot_;         // [layers]: its slot in Memory::derivatives
   std::vector<std::size_t> slot_floats_;  // [slots]: per row
-  std::size_t column_floats_ = 0;
+  std::size_t scratch_floats_ = 0;
 };
 
 extern template class ReferenceNetwork<float>;

@@ -67,11 +67,10 @@ std::vector<Values> forward(const Trained& trained, const std::vector<float>& in
     const auto value = [&](std::size_t i) -> const Values& { return layer.inputs[i] == network_input ? given : out[layer.inputs[i]]; };
     const auto tensor = [&](std::size_t t) { return t < layer.tensors.size() ? trained.weights.data() + layout.tensors[l][t] : nullptr; };
     Values y = value(0);
-    if (layer.kind == LayerKind::linear) layer.window = {};
-    if (layer.kind == LayerKind::conv || layer.kind == LayerKind::linear) y = convolve(layer, value(0), tensor(0), tensor(1));
-    if (layer.kind == LayerKind::max_pool || layer.kind == LayerKind::average_pool)
-      y = pool(layer, value(0), layer.kind == LayerKind::max_pool);
-    if (layer.kind == LayerKind::batch_norm) {
+    if (layer.is("linear")) layer.window = {};
+    if (layer.is("conv") || layer.is("linear")) y = convolve(layer, value(0), tensor(0), tensor(1));
+    if (layer.is("max_pool") || layer.is("average_pool")) y = pool(layer, value(0), layer.is("max_pool"));
+    if (layer.is("batch_norm")) {
       const float* const mean = trained.weights.data() + layout.statistics[l];
       const std::size_t places = layer.in.height * layer.in.width;
       for (std::size_t i = 0; i < y.size(); ++i) {
@@ -80,9 +79,9 @@ std::vector<Values> forward(const Trained& trained, const std::vector<float>& in
         y[i] = static_cast<double>(tensor(0)[c]) * (y[i] - static_cast<double>(mean[c])) / deviation + static_cast<double>(tensor(1)[c]);
       }
     }
-    for (std::size_t each = 1; layer.kind == LayerKind::add && each < layer.inputs.size(); ++each)
+    for (std::size_t each = 1; layer.is("add") && each < layer.inputs.size(); ++each)
       for (std::size_t i = 0; i < y.size(); ++i) y[i] += value(each)[i];
-    if (layer.kind == LayerKind::relu)
+    if (layer.is("relu"))
       for (double& each : y) each = std::max(each, 0.0);
     out.push_back(std::move(y));
   }

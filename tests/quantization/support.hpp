@@ -32,7 +32,7 @@ inline Trained with_weights(Architecture architecture, std::uint64_t seed) {
   std::vector<float> weights(layout.parameters + layout.statistic_floats);
   initialize(architecture, seed, weights.data());
   for (std::size_t l = 0; l < architecture.layers.size(); ++l) {
-    if (architecture.layers[l].kind != LayerKind::batch_norm) continue;
+    if (!architecture.layers[l].is("batch_norm")) continue;
     const std::size_t channels = architecture.layers[l].in.channels;
     const auto put = [&](std::size_t at, double low, double high, std::uint64_t salt) {
       const std::vector<float> drawn = uniform(channels, low, high, seed + 31 * l + salt);

@@ -125,7 +125,7 @@ inline std::vector<float> recipe_weights(const Architecture& architecture, std::
   std::uint64_t salt = seed * 4096;
   for (std::size_t l = 0; l < architecture.layers.size(); ++l) {
     const LayerSpec& layer = architecture.layers[l];
-    const bool norm = layer.kind == LayerKind::batch_norm || layer.kind == LayerKind::layer_norm;
+    const bool norm = layer.is("batch_norm") || layer.is("layer_norm");
     for (std::size_t t = 0; t < layer.tensors.size(); ++t, ++salt) {
       const std::vector<std::size_t>& shape = layer.tensors[t].shape;
       std::size_t count = 1;
@@ -141,7 +141,7 @@ inline std::vector<float> recipe_weights(const Architecture& architecture, std::
         weights[layout.tensors[l][t] + i] = static_cast<float>(x);
       }
     }
-    if (layer.kind == LayerKind::batch_norm)
+    if (layer.is("batch_norm"))
       std::fill_n(weights.begin() + static_cast<std::ptrdiff_t>(layout.statistics[l] + layer.in.channels), layer.in.channels, 1.0f);
   }
   return weights;
@@ -154,7 +154,7 @@ struct RecipeBatch {
 };
 
 inline RecipeBatch recipe_batch(const Architecture& architecture, std::uint64_t seed, std::size_t step, std::size_t rows) {
-  const bool tokens = architecture.layers.front().kind == LayerKind::embedding;
+  const bool tokens = architecture.layers.front().is("embedding");
   const double classes = static_cast<double>(architecture.layers.back().out.size());
   RecipeBatch batch;
   for (std::size_t i = 0; i < rows * architecture.input.size(); ++i) {

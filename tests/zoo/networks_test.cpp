@@ -286,6 +286,7 @@ TEST_CASE("every engine equals PyTorch on every network that it computes") {
         CAPTURE(engine.name);
         CAPTURE(kernels->name);
         const std::unique_ptr<Model> model = make_network(network_named(name), setting, engine.name);
+        CHECK(model->engine() == engine.name);
         Follower<float> follower(subject(network_named(name), *model), reference, 1e-5);
         follower.follow(!(plain && huge(reference)) && !(sanitized && reference.parameters > 1'000'000));
         ++computed;

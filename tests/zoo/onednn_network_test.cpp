@@ -41,7 +41,7 @@ struct Problem {
     initialize(net, seed, weights.data());
     const std::vector<float> noise = numbers(weights.size(), seed + 1);
     for (std::size_t l = 0; l < net.layers.size(); ++l) {
-      if (net.layers[l].kind != LayerKind::batch_norm) continue;
+      if (!net.layers[l].is("batch_norm")) continue;
       const std::size_t channels = net.layers[l].in.channels;
       for (std::size_t i = 0; i < channels; ++i) {
         weights[layout.tensors[l][0] + i] += 0.5f * noise[layout.tensors[l][0] + i];

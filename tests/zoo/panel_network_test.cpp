@@ -56,12 +56,12 @@ void for_taps(const LayerSpec& layer, std::size_t row, std::size_t column, const
 double window_value(const LayerSpec& layer, const std::vector<double>& x, const double* w, std::size_t o, std::size_t row,
                     std::size_t column) {
   const double lowest = -std::numeric_limits<double>::infinity();
-  double value = layer.kind == LayerKind::max_pool ? lowest : 0;
+  double value = layer.is("max_pool") ? lowest : 0;
   for_taps(layer, row, column, [&](long y, long c, std::size_t tap) {
-    if (layer.kind == LayerKind::max_pool) value = std::max(value, at_or_zero(x, layer.in, o, y, c, lowest));
-    if (layer.kind == LayerKind::average_pool)
+    if (layer.is("max_pool")) value = std::max(value, at_or_zero(x, layer.in, o, y, c, lowest));
+    if (layer.is("average_pool"))
       value += at_or_zero(x, layer.in, o, y, c, 0) / static_cast<double>(layer.window.height * layer.window.width);
-    for (std::size_t i = 0; layer.kind == LayerKind::conv && i < layer.in.channels; ++i)
+    for (std::size_t i = 0; layer.is("conv") && i < layer.in.channels; ++i)
       value += at_or_zero(x, layer.in, i, y, c, 0) * w[(o * layer.in.channels + i) * layer.window.height * layer.window.width + tap];
   });
   return value;
@@ -72,11 +72,11 @@ std::vector<double> plain_layer(const LayerSpec& layer, const std::vector<double
   std::vector<double> y(layer.out.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
     const std::size_t plane = layer.out.height * layer.out.width, o = i / plane;
-    if (layer.kind == LayerKind::relu)
+    if (layer.is("relu"))
       y[i] = std::max(x[i], 0.0);
-    else if (layer.kind == LayerKind::flatten)
+    else if (layer.is("flatten"))
       y[i] = x[i];
-    else if (layer.kind == LayerKind::linear) {
+    else if (layer.is("linear")) {
       for (std::size_t j = 0; j < x.size(); ++j) y[i] += x[j] * w[i * x.size() + j];
     } else {
       y[i] = window_value(layer, x, w, o, i % plane / layer.out.width, i % layer.out.width);

@@ -107,41 +107,43 @@ class PlainNetwork {
     std::vector<double>& out = outputs_[l];
     const auto tensor = [&](std::size_t t) { return weights_.data() + layout_.tensors[l][t]; };
     const std::size_t places = layer.out.height * layer.out.width;
-    switch (layer.kind) {
-      case LayerKind::conv:
-        for (std::size_t i = 0; i < out.size() && layer.tensors.size() > 1; ++i) out[i] = tensor(1)[i / places % layer.out.channels];
-        windows(layer, rows, layer.tensors[0].shape[1],
-                [&](std::size_t o, std::size_t i, std::size_t w, std::size_t) { out[o] += in(l)[i] * tensor(0)[w]; });
-        return;
-      case LayerKind::linear:
-        for (std::size_t n = 0; n < rows; ++n)
-          for (std::size_t o = 0; o < layer.out.channels; ++o) {
-            double sum = tensor(1)[o];
-            for (std::size_t i = 0; i < layer.in.channels; ++i)
-              sum += tensor(0)[o * layer.in.channels + i] * in(l)[n * layer.in.channels + i];
-            out[n * layer.out.channels + o] = sum;
-          }
-        return;
-      case LayerKind::batch_norm:
-        return norm_forward(l, training);
-      case LayerKind::relu:
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::max(0.0, in(l)[i]);
-        return;
-      case LayerKind::add:
-        for (std::size_t t = 0; t < layer.inputs.size(); ++t)
-          for (std::size_t i = 0; i < out.size(); ++i) out[i] += in(l, t)[i];
-        return;
-      case LayerKind::max_pool:
-        std::fill(out.begin(), out.end(), -1e300);
-        pools(layer, rows, [&](std::size_t o, std::size_t i) { out[o] = std::max(out[o], in(l)[i]); });
-        return;
-      case LayerKind::average_pool:
-        pools(layer, rows,
-              [&](std::size_t o, std::size_t i) { out[o] += in(l)[i] / static_cast<double>(layer.window.height * layer.window.width); });
-        return;
-      default:
-        out = in(l);
+    if (layer.is("conv")) {
+      for (std::size_t i = 0; i < out.size() && layer.tensors.size() > 1; ++i) out[i] = tensor(1)[i / places % layer.out.channels];
+      windows(layer, rows, layer.tensors[0].shape[1],
+              [&](std::size_t o, std::size_t i, std::size_t w, std::size_t) { out[o] += in(l)[i] * tensor(0)[w]; });
+      return;
     }
+    if (layer.is("linear")) {
+      for (std::size_t n = 0; n < rows; ++n)
+        for (std::size_t o = 0; o < layer.out.channels; ++o) {
+          double sum = tensor(1)[o];
+          for (std::size_t i = 0; i < layer.in.channels; ++i)
+            sum += tensor(0)[o * layer.in.channels + i] * in(l)[n * layer.in.channels + i];
+          out[n * layer.out.channels + o] = sum;
+        }
+      return;
+    }
+    if (layer.is("batch_norm")) return norm_forward(l, training);
+    if (layer.is("relu")) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::max(0.0, in(l)[i]);
+      return;
+    }
+    if (layer.is("add")) {
+      for (std::size_t t = 0; t < layer.inputs.size(); ++t)
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] += in(l, t)[i];
+      return;
+    }
+    if (layer.is("max_pool")) {
+      std::fill(out.begin(), out.end(), -1e300);
+      pools(layer, rows, [&](std::size_t o, std::size_t i) { out[o] = std::max(out[o], in(l)[i]); });
+      return;
+    }
+    if (layer.is("average_pool")) {
+      pools(layer, rows,
+            [&](std::size_t o, std::size_t i) { out[o] += in(l)[i] / static_cast<double>(layer.window.height * layer.window.width); });
+      return;
+    }
+    out = in(l);
   }
 
   void norm_forward(std::size_t l, bool training) {
@@ -189,46 +191,48 @@ class PlainNetwork {
     const auto weight = [&](std::size_t t) { return weights_.data() + layout_.tensors[l][t]; };
     const auto by = [&](std::size_t t) { return gradient.data() + layout_.tensors[l][t]; };
     const std::size_t places = layer.out.height * layer.out.width;
-    switch (layer.kind) {
-      case LayerKind::conv:
-        windows(layer, rows, layer.tensors[0].shape[1], [&](std::size_t o, std::size_t i, std::size_t w, std::size_t) {
-          by(0)[w] += d[o] * in(l)[i];
-          below[i] += d[o] * weight(0)[w];
-        });
-        for (std::size_t i = 0; i < d.size() && layer.tensors.size() > 1; ++i) by(1)[i / places % layer.out.channels] += d[i];
-        return;
-      case LayerKind::linear:
-        for (std::size_t n = 0; n < rows; ++n)
-          for (std::size_t o = 0; o < layer.out.channels; ++o) {
-            const double own = d[n * layer.out.channels + o];
-            by(1)[o] += own;
-            for (std::size_t i = 0; i < layer.in.channels; ++i) {
-              by(0)[o * layer.in.channels + i] += own * in(l)[n * layer.in.channels + i];
-              below[n * layer.in.channels + i] += own * weight(0)[o * layer.in.channels + i];
-            }
-          }
-        return;
-      case LayerKind::batch_norm:
-        return norm_backward(l, scale, gradient);
-      case LayerKind::relu:
-        for (std::size_t i = 0; i < d.size(); ++i) below[i] += outputs_[l][i] > 0 ? d[i] : 0;
-        return;
-      case LayerKind::add:
-        for (std::size_t t = 0; t < layer.inputs.size(); ++t) {
-          std::vector<double>& term = error_in(l, t);
-          for (std::size_t i = 0; i < d.size(); ++i) term[i] += d[i];
-        }
-        return;
-      case LayerKind::max_pool:
-        pools(layer, rows, [&](std::size_t o, std::size_t i) { below[i] += in(l)[i] == outputs_[l][o] ? d[o] : 0; });
-        return;
-      case LayerKind::average_pool:
-        pools(layer, rows,
-              [&](std::size_t o, std::size_t i) { below[i] += d[o] / static_cast<double>(layer.window.height * layer.window.width); });
-        return;
-      default:
-        for (std::size_t i = 0; i < d.size(); ++i) below[i] += d[i];
+    if (layer.is("conv")) {
+      windows(layer, rows, layer.tensors[0].shape[1], [&](std::size_t o, std::size_t i, std::size_t w, std::size_t) {
+        by(0)[w] += d[o] * in(l)[i];
+        below[i] += d[o] * weight(0)[w];
+      });
+      for (std::size_t i = 0; i < d.size() && layer.tensors.size() > 1; ++i) by(1)[i / places % layer.out.channels] += d[i];
+      return;
     }
+    if (layer.is("linear")) {
+      for (std::size_t n = 0; n < rows; ++n)
+        for (std::size_t o = 0; o < layer.out.channels; ++o) {
+          const double own = d[n * layer.out.channels + o];
+          by(1)[o] += own;
+          for (std::size_t i = 0; i < layer.in.channels; ++i) {
+            by(0)[o * layer.in.channels + i] += own * in(l)[n * layer.in.channels + i];
+            below[n * layer.in.channels + i] += own * weight(0)[o * layer.in.channels + i];
+          }
+        }
+      return;
+    }
+    if (layer.is("batch_norm")) return norm_backward(l, scale, gradient);
+    if (layer.is("relu")) {
+      for (std::size_t i = 0; i < d.size(); ++i) below[i] += outputs_[l][i] > 0 ? d[i] : 0;
+      return;
+    }
+    if (layer.is("add")) {
+      for (std::size_t t = 0; t < layer.inputs.size(); ++t) {
+        std::vector<double>& term = error_in(l, t);
+        for (std::size_t i = 0; i < d.size(); ++i) term[i] += d[i];
+      }
+      return;
+    }
+    if (layer.is("max_pool")) {
+      pools(layer, rows, [&](std::size_t o, std::size_t i) { below[i] += in(l)[i] == outputs_[l][o] ? d[o] : 0; });
+      return;
+    }
+    if (layer.is("average_pool")) {
+      pools(layer, rows,
+            [&](std::size_t o, std::size_t i) { below[i] += d[o] / static_cast<double>(layer.window.height * layer.window.width); });
+      return;
+    }
+    for (std::size_t i = 0; i < d.size(); ++i) below[i] += d[i];
   }
 
   void norm_backward(std::size_t l, double scale, std::vector<double>& gradient) {

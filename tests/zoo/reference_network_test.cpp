@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <set>
 
 #include "models/zoo/multilayer_perceptron.hpp"
 #include "models/zoo/reference_network.hpp"
@@ -97,6 +98,16 @@ TEST_CASE("the full gradient of small networks of every kind of layer equals cen
                        v.insert(v.end(), tail.begin(), tail.end());
                        return loss(v, unused);
                      });
+  }
+}
+
+TEST_CASE("every kind of layer that can be trained is in one of these networks") {
+  std::set<std::string> checked;
+  for (const Architecture& architecture : small_networks())
+    for (const LayerSpec& layer : architecture.layers) checked.insert(layer.entry->name);
+  for (const LayerEntry& entry : Registry<LayerEntry>::instance().entries()) {
+    CAPTURE(entry.name);
+    CHECK(checked.contains(entry.name) == bool(entry.forward));
   }
 }
 
@@ -245,10 +256,10 @@ TEST_CASE("memory is as estimated, to the byte") {
       const Rows rows = problem.rows();
       network.gradient(problem.weights.data(), {rows.count, rows.inputs, rows.labels, rows.scale, rows.draws}, false, gradient.data(),
                        memory);
-      std::size_t bytes = memory.weights.bytes() + memory.inputs.bytes() + memory.statistics.bytes() + memory.columns.bytes();
+      std::size_t bytes = memory.weights.bytes() + memory.inputs.bytes() + memory.statistics.bytes() + memory.scratch.bytes();
       for (const auto& buffer : memory.outputs) bytes += buffer.bytes();
       for (const auto& buffer : memory.derivatives) bytes += buffer.bytes();
-      for (const auto& buffer : memory.winners) bytes += buffer.bytes();
+      for (const auto& buffer : memory.kept) bytes += buffer.bytes();
       CHECK(bytes == network.memory_bytes(6));
     }
 }
