@@ -54,6 +54,7 @@ const Register<NetworkEngine> entry({
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
       return std::make_unique<ReferenceModel>(std::move(architecture), setting.precision);
     },
+    .plain = true,
 });
 
 }  // namespace

@@ -36,6 +36,7 @@ struct NetworkEngine {
   /// Whether it supports all layers of the architecture, with these kernels on this processor.
   std::function<bool(const Architecture&, const ModelSetting&)> computes;
   std::function<std::unique_ptr<Model>(Architecture, const ModelSetting&)> make;
+  bool plain = false;  // slow: for what no other computes
 };
 
 /// `engine`: a name, or "auto" for the fastest that supports the network. Throws std::invalid_argument if there is no such engine, or if it

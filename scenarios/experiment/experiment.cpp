@@ -347,6 +347,11 @@ const ExecutorStatistics& Experiment::computed() const { return implementation_-
 const WordList* Experiment::vocabulary() const { return implementation_->blueprint.data.vocabulary.get(); }
 const char* Experiment::kernels() const { return implementation_->blueprint.kernels->name.data(); }
 
+std::string Experiment::engine() const {
+  const std::unique_ptr<Model>& model = implementation_->blueprint.model;
+  return model ? std::string(model->engine()) : std::string();
+}
+
 void Experiment::write_graph(const std::string& path) const {
   try {
     straggler::write_graph(implementation_->blueprint.fabric->topology(), path);

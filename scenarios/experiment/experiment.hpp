@@ -63,6 +63,7 @@ class Experiment {
   /// Vocabulary of the word vectors in the weights; null for other data.
   const WordList* vocabulary() const;
   const char* kernels() const;  // name of the set in use
+  std::string engine() const;   // that computes the network (NetworkEngine); empty: none does
   Explanation explain() const;
   /// Of all algorithms that fit: an all-reduce of Explanation::reduced_bytes alone on the network, as one flow, fastest first. Empty: the
   /// scheme has none.

@@ -98,6 +98,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   out.collective = blueprint.described_collective(scenario);
   out.reduced_bytes = blueprint.reduced_bytes;
   out.parameters = blueprint.model ? blueprint.model->parameters() : 0;
+  if (blueprint.model) out.engine = blueprint.model->engine();
   out.message_bytes = blueprint.model_bytes;
   if (blueprint.compression) {
     out.compression = blueprint.compressor->name;
@@ -113,6 +114,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
     out.warnings.push_back("batch_norm.exchange has no effect: the model whose messages are sent has no running statistics");
   out.warnings.insert(out.warnings.end(), blueprint.notes.begin(), blueprint.notes.end());
+  out.training_warnings = blueprint.training_notes;
   add_precision_warnings(scenario, out.warnings);
   if (blueprint.model) out.layers = blueprint.model->cost();
   if (scenario.workload.cost.model) {

@@ -47,9 +47,10 @@ struct Explanation {
   std::size_t classes = 0;
   std::size_t memory_bytes = 0;  // of this machine, for a run with math: an estimate
   std::size_t timing_bytes = 0;  // of which timing alone takes these
+  std::string engine;            // that computes the network (NetworkEngine); empty: none does
   std::vector<LayerCost> layers;
-  std::vector<std::string> warnings;
-  std::string cost_model;  // source of times and bytes; empty: the trained model
+  std::vector<std::string> warnings, training_warnings;  // training_warnings: where the model is trained
+  std::string cost_model;                                // source of times and bytes; empty: the trained model
   std::size_t cost_parameters = 0;
   std::vector<std::uint64_t> bucket_bytes;
   TopologyFacts facts;

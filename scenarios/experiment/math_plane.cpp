@@ -107,6 +107,7 @@ void evaluate_final(RunRecord& record, Evaluator& evaluator, Lineage& lineage, c
     record.skipped_updates = scale->skipped;
     record.final_loss_scale = scale->scale;
   }
+  record.warnings.insert(record.warnings.end(), blueprint.training_notes.begin(), blueprint.training_notes.end());
   const bool finite = std::isfinite(train.loss) && std::isfinite(test.loss);
   if (!finite && record.outcome == Outcome::completed) record.outcome = Outcome::diverged;
   if (record.outcome == Outcome::diverged) warn_of_divergence(record, blueprint.numerics);

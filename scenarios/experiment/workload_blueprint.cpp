@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/optimizers/optimizer.hpp"
+#include "models/zoo/network.hpp"
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
@@ -132,6 +133,11 @@ void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
                                   " has; use model skipgram, or other data");
     return make_model(scenario.workload.model);
   });
+  const Parameters& given = scenario.workload.model.parameters;
+  const NetworkEngine* const engine = Registry<NetworkEngine>::instance().find(model->engine());
+  if (engine && engine->plain && !(given.has("engine") && given.text("engine") == engine->name))
+    training_notes.push_back(fmt::format("workload.model: no fast engine computes this network with the kernels '{}': '{}' trains it, {}",
+                                         kernels->name, engine->name, engine->summary));
   if (scenario.workload.weights.empty()) return;
   try {
     start = read_model_weights(scenario.workload.weights, *model, scenario.seed);

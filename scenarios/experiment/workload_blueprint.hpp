@@ -36,12 +36,13 @@ struct WorkloadBlueprint {
   Augmentation augment;
   StreamSizes streams;
   Numerics numerics;
-  std::unique_ptr<Model> model;        // null: there is no data, so there is no training
-  ModelWeights start;                  // from workload.model.weights; empty: from the seed
-  std::vector<std::string> notes;      // sentences for the user, of `check` and of `run`
-  CostTable cost;                      // of the model, or of the cost model; no layers if only bytes are given
-  std::uint64_t model_bytes = 0;       // on the wire
-  std::uint64_t statistics_bytes = 0;  // of running statistics sent with each gradient or model; 0: they are not sent
+  std::unique_ptr<Model> model;             // null: there is no data, so there is no training
+  ModelWeights start;                       // from workload.model.weights; empty: from the seed
+  std::vector<std::string> notes;           // sentences for the user, of `check` and of `run`
+  std::vector<std::string> training_notes;  // the same, where the model is trained
+  CostTable cost;                           // of the model, or of the cost model; no layers if only bytes are given
+  std::uint64_t model_bytes = 0;            // on the wire
+  std::uint64_t statistics_bytes = 0;       // of running statistics sent with each gradient or model; 0: they are not sent
 
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   WorkloadBlueprint(const Scenario& scenario, const std::string& kernel_set);

@@ -206,6 +206,7 @@ std::string check_text(const Scenario& scenario, const Explanation& explanation,
   if (!explanation.aggregators.empty()) line(out, "aggregators", explanation.aggregators);
   add_data(out, scenario, explanation);
   if (explanation.learns) line(out, "parameters", readable_count(explanation.parameters));
+  line(out, "engine", explanation.engine);
   if (scenario.workload.precision != NumberFormat::fp32) line(out, "precision", described_precision(scenario));
   if (!explanation.cost_model.empty())
     line(out, "costs of", fmt::format("{}, {} parameters", explanation.cost_model, readable_count(explanation.cost_parameters)));
@@ -239,6 +240,7 @@ std::string check_text(const Scenario& scenario, const Explanation& explanation,
 std::vector<std::string> check_warnings(const Explanation& explanation, bool timing_only) {
   std::vector<std::string> warnings = explanation.warnings;
   if (timing_only || !explanation.learns) return warnings;
+  warnings.insert(warnings.end(), explanation.training_warnings.begin(), explanation.training_warnings.end());
   if (std::string warning = memory_warning(explanation.memory_bytes, this_machine().memory_bytes); !warning.empty())
     warnings.push_back(std::move(warning));
   return warnings;

@@ -14,6 +14,7 @@ void write_run_files(const ResultFolder& folder, const Scenario& scenario, const
   const unsigned threads = options.threads ? options.threads : this_machine().cores;
   RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
   info.recomputed = experiment.recomputed();
+  if (!options.timing_only) info.engine = experiment.engine();
   write_file(folder, "run.json", run_json(info));
   if (!page || !kept.page) return;
   const PageParts html = run_page_parts(folder.temporary(""), &scenario);

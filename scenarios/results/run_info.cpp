@@ -75,6 +75,7 @@ std::string run_json(const RunInfo& info) {
   "events_per_second": {},
   "threads": {},
   "kernels": {},
+  "engine": {},
 {}  "recomputed_values": {},
   "peak_memory_bytes": {},
   "version": {},
@@ -82,9 +83,9 @@ std::string run_json(const RunInfo& info) {
   "machine": {{"processor": {}, "cores": {}, "memory_bytes": {}}}
 }}
 )",
-                     FormatVersion::results, json_number(info.wall_seconds), json_number(rate), info.threads, json_text(info.kernels), real,
-                     info.recomputed, peak_memory_bytes(), json_text(version()), json_text(compiler()), json_text(machine.processor),
-                     machine.cores, machine.memory_bytes);
+                     FormatVersion::results, json_number(info.wall_seconds), json_number(rate), info.threads, json_text(info.kernels),
+                     info.engine.empty() ? "null" : json_text(info.engine), real, info.recomputed, peak_memory_bytes(),
+                     json_text(version()), json_text(compiler()), json_text(machine.processor), machine.cores, machine.memory_bytes);
 }
 
 }  // namespace straggler

@@ -20,6 +20,7 @@ struct RunInfo {
   std::string kernels;
   std::optional<RealRunInfo> real = std::nullopt;
   std::uint64_t recomputed = 0;  // values that were computed again for want of memory
+  std::string engine = {};       // that computed the network (NetworkEngine); empty: none did
 };
 
 /// The processor by the operating system's name, and the threads and memory that this process may use.

@@ -142,6 +142,8 @@ TEST_CASE("check --json holds times in seconds and sizes in bytes") {
   CHECK(all["topology"]["hosts"] == 4);  // three workers and a server
   CHECK(all["topology"]["cables"] == 4);
   CHECK(all["topology"]["diameter_s"] == 2e-3);
+  CHECK(all["engine"] == "panels");
+  CHECK(has(lines.out, "\nengine            panels\n"));
   CHECK(all["updates_per_epoch"] == 60);  // 1200 samples by 20
   // Two inputs to 16 to two classes, or as many as the data have; FP32.
   const double classes = all["data"]["classes"];

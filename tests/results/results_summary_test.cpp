@@ -176,6 +176,10 @@ TEST_CASE("run.json has the facts of the execution") {
   CHECK(info["events_per_second"] == 400);
   CHECK(info["threads"] == 3);
   CHECK(info["kernels"] == "x86-64-v3");
+  CHECK(info["engine"].is_null());
+  RunInfo with_engine{2.5, 1000, 3, "x86-64-v3"};
+  with_engine.engine = "panels";
+  CHECK(nlohmann::json::parse(run_json(with_engine))["engine"] == "panels");
   CHECK(info["peak_memory_bytes"].get<double>() > 1e5);
   CHECK(info["machine"]["cores"].get<int>() >= 1);
   CHECK(info["machine"]["memory_bytes"].get<double>() > info["peak_memory_bytes"].get<double>());

@@ -147,6 +147,7 @@ std::string check_json(const Scenario& scenario, const Explanation& explanation,
   json["epoch_samples"] = explanation.train_samples > 0 ? Json(explanation.train_samples) : Json();
   json["updates_per_epoch"] = json_or_null(explanation.updates_per_epoch);
   json["parameters"] = explanation.learns ? Json(explanation.parameters) : Json();
+  json["engine"] = text_or_null(explanation.engine);
   json["precision"] = precision_choice.name_of(scenario.workload.precision);
   json["costs_of"] = text_or_null(explanation.cost_model);
   json["cost_parameters"] = explanation.cost_model.empty() ? Json() : Json(explanation.cost_parameters);

@@ -265,6 +265,7 @@ class RankRun {
     write_file(*folder_, "scenario.yaml", write_scenario(scenario_));
     write_model(*folder_, all_tensors(*blueprint_->model), weights, blueprint_->data.vocabulary.get());
     RunInfo info{wall_seconds_, record.events, 1, std::string(blueprint_->kernels->name)};
+    info.engine = blueprint_->model->engine();
     info.real = RealRunInfo{mpi_.size(), options_.emulated ? "emulated" : "real", "ring"};
     write_file(*folder_, "run.json", run_json(info));
     write_file(*folder_, "report.html", run_page(folder_->temporary("")));
