@@ -15,9 +15,9 @@ const Register<CostModelEntry> entry({
                     .fallback = "128",
                     .meaning = "tokens of a sample",
                     .range = Range::between(1, 512)}},
-    .make =
+    .architecture =
         [](const Parameters& parameters) {
-          return cost_table(bert({.layers = 24, .features = 1024, .heads = 16}, static_cast<std::size_t>(parameters.count("sequence"))));
+          return bert({.layers = 24, .features = 1024, .heads = 16}, static_cast<std::size_t>(parameters.count("sequence")));
         },
 });
 

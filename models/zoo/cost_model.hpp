@@ -35,7 +35,8 @@ struct CostTable {
 struct CostModelEntry {
   std::string name, summary, reference;
   DeclaredParameters parameters;
-  std::function<CostTable(const Parameters&)> make;
+  std::function<Architecture(const Parameters&)> architecture;
+  CostTable make(const Parameters& parameters) const;
 };
 
 /// Numbers in a tensor.
@@ -49,7 +50,6 @@ CostTable cost_table(const Model& model);
 /// outputs that the backward pass reads again: the inputs of convolutions, linear layers, norms, GELUs, max pools and attention's products,
 /// the outputs of ReLU, tanh and softmax, and the network's own output; each once. Outputs kept by a layer without a row count in the row
 /// before it. The network's input, dropout's masks and max pool's indices are not counted.
-struct Architecture;
 CostTable cost_table(const Architecture& architecture);
 
 /// The device cost of one training step. FLOPs: forward, and twice as many backward (by the inputs and by the weights). Bytes of device

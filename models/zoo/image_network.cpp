@@ -29,10 +29,11 @@ Shape image_of(const ImageNetwork& network, const DataInfo& data) {
 
 }  // namespace
 
-ModelEntry image_network_entry(ImageNetwork network) {
+ModelEntry network_entry(std::string name, std::string summary,
+                         std::function<Architecture(const Parameters&, const DataInfo&)> architecture) {
   ModelEntry entry;
-  entry.name = network.name;
-  entry.summary = network.summary;
+  entry.name = std::move(name);
+  entry.summary = std::move(summary);
   entry.parameters = {
       {.name = "engine",
        .type = ValueType::choice,
@@ -42,12 +43,19 @@ ModelEntry image_network_entry(ImageNetwork network) {
       convolution_choice.parameter(
           ConvolutionRule::automatic,
           "how 3x3 convolutions are computed; auto: by Winograd's algorithm where that is faster, which rounds more coarsely")};
-  entry.make = [network = std::move(network)](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) {
+  entry.make = [architecture = std::move(architecture)](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) {
     ModelSetting own = setting;
     own.convolution = convolution_choice.of(parameters);
-    return make_network(network.architecture(image_of(network, data), data.classes), own, parameters.text("engine"));
+    return make_network(architecture(parameters, data), own, parameters.text("engine"));
   };
   return entry;
+}
+
+ModelEntry image_network_entry(ImageNetwork network) {
+  std::string name = network.name, summary = network.summary;
+  return network_entry(std::move(name), std::move(summary), [network = std::move(network)](const Parameters&, const DataInfo& data) {
+    return network.architecture(image_of(network, data), data.classes);
+  });
 }
 
 }  // namespace straggler

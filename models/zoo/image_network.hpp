@@ -15,7 +15,11 @@ struct ImageNetwork {
   std::function<Architecture(const Shape& image, std::size_t classes)> architecture;
 };
 
-/// Accepts the images of the data set, of any shape. Parameters `engine`: the engine that computes it; `convolution`: the algorithm.
+/// Parameters `engine`: the engine that computes it; `convolution`: the algorithm.
+ModelEntry network_entry(std::string name, std::string summary,
+                         std::function<Architecture(const Parameters&, const DataInfo&)> architecture);
+
+/// Accepts the images of the data set, of any shape.
 ModelEntry image_network_entry(ImageNetwork network);
 
 }  // namespace straggler

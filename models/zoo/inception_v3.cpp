@@ -133,9 +133,9 @@ const Register<CostModelEntry> entry({
                     .type = ValueType::boolean,
                     .fallback = "false",
                     .meaning = "with the auxiliary classifier (27,161,264 parameters)"}},
-    .make =
+    .architecture =
         [](const Parameters& parameters) {
-          return cost_table(Inception().make(static_cast<std::size_t>(parameters.count("classes")), parameters.flag("auxiliary")));
+          return Inception().make(static_cast<std::size_t>(parameters.count("classes")), parameters.flag("auxiliary"));
         },
 });
 

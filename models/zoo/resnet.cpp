@@ -30,8 +30,8 @@ CostModelEntry cost(const char* name, const char* summary, const Define& define)
                           .fallback = "10",
                           .meaning = "outputs of the last layer",
                           .range = Range::between(1, 1'000'000)}},
-          .make = [define](const Parameters& parameters) {
-            return cost_table(define({3, 32, 32}, static_cast<std::size_t>(parameters.count("classes"))));
+          .architecture = [define](const Parameters& parameters) {
+            return define({3, 32, 32}, static_cast<std::size_t>(parameters.count("classes")));
           }};
 }
 

@@ -16,9 +16,9 @@ const Register<CostModelEntry> entry({
                     .fallback = "1000",
                     .meaning = "outputs of the last layer",
                     .range = Range::between(1, 1'000'000)}},
-    .make =
+    .architecture =
         [](const Parameters& parameters) {
-          return cost_table(resnet_224x224(ResidualBlock::bottleneck, {3, 4, 6, 3}, static_cast<std::size_t>(parameters.count("classes"))));
+          return resnet_224x224(ResidualBlock::bottleneck, {3, 4, 6, 3}, static_cast<std::size_t>(parameters.count("classes")));
         },
 });
 

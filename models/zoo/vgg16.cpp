@@ -37,7 +37,7 @@ const Register<CostModelEntry> entry({
                     .fallback = "1000",
                     .meaning = "outputs of the last layer",
                     .range = Range::between(1, 1'000'000)}},
-    .make = [](const Parameters& parameters) { return cost_table(vgg16(static_cast<std::size_t>(parameters.count("classes")))); },
+    .architecture = [](const Parameters& parameters) { return vgg16(static_cast<std::size_t>(parameters.count("classes"))); },
 });
 
 }  // namespace

@@ -73,6 +73,8 @@ Json scalar(ValueType type, const Range& range, const std::vector<std::string>& 
     case ValueType::path:
     case ValueType::text:
       return {{"type", {"string", "number"}}};
+    case ValueType::nested:
+      return {{"type", {"array", "string"}}};
   }
   throw std::logic_error("no such type of value");
 }

@@ -6,7 +6,9 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "scenarios/schema/flow_yaml.hpp"
 #include "scenarios/schema/other_names.hpp"
+#include "scenarios/schema/source_text.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
@@ -53,6 +55,8 @@ std::string example(const Parameter& parameter) {
       return "a path";
     case ValueType::text:
       return "a text";
+    case ValueType::nested:
+      return "a list, or the path of a file with one";
   }
   throw std::logic_error("no such type of value");
 }
@@ -97,10 +101,26 @@ fs::path folder_of(const ReadContext& context, Place place) {
   return place.source <= context.sets_of_file ? context.sets_folder : fs::path();
 }
 
+/// A list, in the scenario or in a file of its own. Throws std::invalid_argument.
+Nested read_nested(const ReadContext& context, const YamlNode& node, const Parameter& parameter) {
+  if (node.type == YamlNode::Type::sequence) return nested(node);
+  if (node.type != YamlNode::Type::scalar) throw std::invalid_argument("is " + what_stands(node) + "; write " + example(parameter));
+  const std::string file = absolute_path(folder_of(context, node.place), node.text);
+  const Places places({file});
+  Problems problems(places);
+  const std::optional<std::string> text = read_text(file, problems, {"list", "- "});
+  const std::optional<YamlNode> list = text ? parse_yaml(*text, 0, problems) : std::nullopt;
+  if (list && !problems.any() && list->type != YamlNode::Type::sequence)
+    problems.add(list->place, "", "is " + what_stands(*list) + "; write a list");
+  if (problems.any()) throw std::invalid_argument(problems.found().front().line());
+  return nested(*list);
+}
+
 }  // namespace
 
 std::optional<Value> read_value(ReadContext& context, const YamlNode& node, const std::string& path, const Parameter& parameter) {
   try {
+    if (parameter.type == ValueType::nested) return read_nested(context, node, parameter);
     Value value = parse_value(parameter, text_of(node, parameter));
     if (parameter.type == ValueType::path) value = absolute_path(folder_of(context, node.place), std::get<std::string>(value));
     return value;

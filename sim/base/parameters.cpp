@@ -116,6 +116,9 @@ Value checked(const Parameter& parameter, Value value) {
         for (const std::int64_t item : std::get<std::vector<std::int64_t>>(value))
           check_range(parameter, static_cast<double>(item), std::to_string(item));
       break;
+    case ValueType::nested:
+      fits = std::holds_alternative<Nested>(value);
+      break;
     default:
       fits = std::holds_alternative<std::string>(value);
   }
@@ -158,6 +161,8 @@ std::string_view name_of(ValueType type) {
       return "a path";
     case ValueType::text:
       return "a text";
+    case ValueType::nested:
+      return "a list";
   }
   throw std::logic_error("no such type of value");
 }
@@ -183,6 +188,7 @@ const std::string& Parameters::text(std::string_view name) const { return get_as
 const std::vector<std::int64_t>& Parameters::counts(std::string_view name) const {
   return get_as<std::vector<std::int64_t>>(find(name), name);
 }
+const Nested& Parameters::nested(std::string_view name) const { return get_as<Nested>(find(name), name); }
 
 std::string flow_text(const std::vector<std::pair<std::string, std::string>>& texts) {
   std::string out, open;  // the map that is open, with its dot
@@ -233,6 +239,7 @@ Hasher& add(Hasher& hasher, const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) hasher.add(std::string_view(*text));
   if (const auto* counts = std::get_if<std::vector<std::int64_t>>(&value))
     for (const std::int64_t each : *counts) hasher.add(static_cast<std::uint64_t>(each));
+  if (const auto* nested = std::get_if<Nested>(&value)) hasher.add(std::string_view(flow_text(*nested)));
   return hasher;
 }
 
@@ -260,6 +267,8 @@ Value parse_value(const Parameter& parameter, std::string_view text) {
       if (text.empty() || text.find('\0') != std::string_view::npos)
         throw std::invalid_argument("is not a path; write the path of a file or folder");
       return std::string(text);
+    case ValueType::nested:
+      throw std::logic_error("a value that nests is not read from a text: " + parameter.name);
     default:
       return std::string(text);
   }
@@ -287,6 +296,8 @@ std::string format_value(ValueType type, const Value& value) {
       for (const std::int64_t item : std::get<std::vector<std::int64_t>>(value)) out += (out.empty() ? "" : ", ") + std::to_string(item);
       return "[" + out + "]";
     }
+    case ValueType::nested:
+      return flow_text(std::get<Nested>(value));
     default:
       return std::get<std::string>(value);
   }

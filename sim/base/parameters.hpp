@@ -11,12 +11,14 @@
 #include <variant>
 #include <vector>
 
+#include "sim/base/nested.hpp"
+
 namespace straggler {
 
 class Hasher;
 
 /// The kinds of values. Scenarios write units; values are kept in SI: seconds, bytes, bytes per second, FLOP per second.
-enum class ValueType { count, number, fraction, time, bytes, rate, flops, boolean, choice, counts, path, text };
+enum class ValueType { count, number, fraction, time, bytes, rate, flops, boolean, choice, counts, path, text, nested };
 std::string_view name_of(ValueType type);
 
 /// Bounds of a numeric parameter, in SI.
@@ -65,7 +67,7 @@ class DeclaredParameters {
   std::shared_ptr<const std::vector<Parameter>> list_;
 };
 
-using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;
+using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, Nested>;
 Hasher& add(Hasher& hasher, const Value& value);  // the value alone, not its type
 
 /// Validated values by name. Getters throw std::logic_error on a name or type that was not declared: a programming error.
@@ -80,6 +82,7 @@ class Parameters {
   bool flag(std::string_view name) const;                // boolean
   const std::string& text(std::string_view name) const;  // choice, path, text
   const std::vector<std::int64_t>& counts(std::string_view name) const;
+  const Nested& nested(std::string_view name) const;
   const std::map<std::string, Value>& all() const { return values_; }
   bool operator==(const Parameters&) const = default;
 
@@ -92,7 +95,7 @@ class Parameters {
 /// wrong; what would be right") on an undeclared name, a missing required one, a wrong type, or a value out of range.
 Parameters complete(const std::vector<Parameter>& declared, Parameters given);
 
-/// A scalar as a scenario writes it, turned into a value of that parameter, range checked. Throws std::invalid_argument
+/// A scalar (or a list of counts) as a scenario writes it, turned into a value of that parameter, range checked. Throws std::invalid_argument
 /// with "what is wrong; what would be right", without the place.
 Value parse_value(const Parameter& parameter, std::string_view text);
 

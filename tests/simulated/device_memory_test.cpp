@@ -71,7 +71,8 @@ const Sets data_sets = {"{kind: coordinates}", "{kind: fashion_mnist}", "{kind: 
 TEST_CASE("every model that is known by its layers") {
   for (const CostModelEntry& entry : Registry<CostModelEntry>::instance().entries()) {
     CAPTURE(entry.name);
-    check_limit({"workload.cost={model: " + entry.name + "}"});
+    const std::string listed = "{kind: layers, input: [3, 32, 32], layers: [{conv: 8, window: 3}, relu, flatten, {linear: classes}]}";
+    check_limit({"workload.cost={model: " + (entry.name == "layers" ? listed : entry.name) + "}"});
   }
 }
 
@@ -79,7 +80,9 @@ TEST_CASE("every model that learns") {
   std::set<std::string> checked;
   for (const ModelEntry& entry : Registry<ModelEntry>::instance().entries()) {
     CAPTURE(entry.name);
-    const std::string extra = entry.name == "mlp" ? ", hidden: [20]" : "";
+    const std::string extra = entry.name == "mlp"      ? ", hidden: [20]"
+                              : entry.name == "layers" ? ", layers: [flatten, {linear: 20}, relu, {linear: classes}]"
+                                                       : "";
     for (const std::string& data : data_sets) {
       const Sets sets = {"workload.model={kind: " + entry.name + extra + "}", "workload.data=" + data};
       if (!refusal(with(sets, "training.batch={per_worker: 10}")).empty()) continue;

@@ -17,6 +17,7 @@
 #include "sim/training/scheme.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/file_formats.hpp"
+#include "tools/straggler/model_layers.hpp"
 #include "tools/straggler/scheme_page.hpp"
 
 namespace straggler::cli {
@@ -362,12 +363,20 @@ const Group& group_called(const std::string& name) {
 int execute_list(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", help_width);
   own.add_options()("json", "as JSON: an array of entries, of one NAME that entry, or without a group an object of such arrays")(
-      "markdown", "keys and schemes as Markdown, as in the documentation");
+      "markdown", "keys and schemes as Markdown, as in the documentation")("yaml",
+                                                                           "a model as a list of layers, for model: {kind: layers}");
   Arguments arguments(list_command, own);
   if (!arguments.parse(given, 0, 2)) return Exit::done;
   const bool json = arguments.flag("json");
   if (!arguments.positional().empty() && arguments.positional().front() == "keys")
     return list_keys(arguments.positional().size() > 1 ? arguments.positional()[1] : std::string(), arguments);
+  if (arguments.flag("yaml")) {
+    if (arguments.positional().size() != 2 || arguments.positional().front() != "models")
+      throw UsageError("--yaml is for one model: straggler list models lenet5 --yaml");
+    entries_of(group_called("models"), arguments.positional()[1]);  // refuses an unknown one
+    print_layers(arguments.positional()[1]);
+    return Exit::done;
+  }
   if (arguments.flag("markdown")) {
     if (arguments.positional() != std::vector<std::string>{"schemes"})
       throw UsageError("--markdown is for keys and schemes: straggler list keys --markdown, straggler list schemes --markdown");
@@ -406,6 +415,7 @@ const Command list_command{
         "  straggler list schemes\n"
         "  straggler list schemes fedavg       one of them; so of every group\n"
         "  straggler list jitter --json\n"
+        "  straggler list models lenet5 --yaml its layers, as a scenario may list them\n"
         "  straggler list keys                 all keys of a scenario's top level; of a part: list keys cluster.network\n"
         "  straggler list keys sweep           those of a sweep file; of a claim: list keys claim\n",
     .run = execute_list,
