@@ -129,14 +129,14 @@ class ListReader {
     if (!inside || line.value->keys.size() != 2) refuse(path, "must have two keys; write repeat: {times: 4, layers: [...]}");
     const std::int64_t count = std::get<std::int64_t>(
         value({.name = "times", .type = ValueType::count, .range = Range::between(1, most_layers)}, *times, path + ".times"));
-    LayerIndex from = inputs(line, prefix).front();
+    LayerIndex from = only_input(line, prefix);
     for (std::int64_t i = 0; i < count; ++i) from = lines(*inside, from, path + ".layers", line.name + "." + std::to_string(i) + ".");
     return from;
   }
 
   LayerIndex residual(const Line& line, const std::string& prefix) {
     known_keys(line, {"skip"});
-    const LayerIndex from = inputs(line, prefix).front();
+    const LayerIndex from = only_input(line, prefix);
     static const Nested none;
     const LayerIndex inside = lines(line.value ? *line.value : none, from, line.place(), line.name + ".");
     LayerIndex skipped = from;
@@ -171,8 +171,15 @@ class ListReader {
     return from ? names(from, line.path + ".from", prefix) : std::vector<LayerIndex>{line.from};
   }
 
+  LayerIndex only_input(const Line& line, const std::string& prefix) const {
+    const std::vector<LayerIndex> all = inputs(line, prefix);
+    if (all.size() != 1) refuse(line.path + ".from", "has " + std::to_string(all.size()) + " names; write one");
+    return all.front();
+  }
+
   std::vector<LayerIndex> names(const Nested* given, const std::string& path, const std::string& prefix) const {
-    if (!given || given->form == Form::null || given->form == Form::map) refuse(path, "names no layers; write [NAME, NAME]");
+    if (!given || given->form == Form::null || given->form == Form::map || (given->form == Form::list && given->items.empty()))
+      refuse(path, "names no layers; write [NAME, NAME]");
     if (given->form == Form::word) return {named(*given, path, prefix)};
     std::vector<LayerIndex> found;
     for (std::size_t i = 0; i < given->items.size(); ++i)

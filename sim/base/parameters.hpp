@@ -95,7 +95,7 @@ class Parameters {
 /// wrong; what would be right") on an undeclared name, a missing required one, a wrong type, or a value out of range.
 Parameters complete(const std::vector<Parameter>& declared, Parameters given);
 
-/// A scalar (or a list of counts) as a scenario writes it, turned into a value of that parameter, range checked. Throws std::invalid_argument
+/// A scalar as a scenario writes it, turned into a value of that parameter, range checked. Throws std::invalid_argument
 /// with "what is wrong; what would be right", without the place.
 Value parse_value(const Parameter& parameter, std::string_view text);
 

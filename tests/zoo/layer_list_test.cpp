@@ -192,6 +192,10 @@ TEST_CASE("lines that are no layers") {
   CHECK(has(refusal(list({map({{"relu", map({})}, {"from", word("later")}})})), "layers[0].from: unknown layer 'later'"));
   CHECK(has(refusal(list({map({{"add", list({word("input")})}, {"from", word("input")}})})), "layers[0].from: is of no use"));
   CHECK(has(refusal(list({word("add")})), "layers[0]: names no layers"));
+  CHECK(has(refusal(list({map({{"relu", map({})}, {"from", list({})}})})), "layers[0].from: names no layers"));
+  CHECK(has(refusal(list({map({{"relu", map({})}, {"from", list({word("input"), word("input")})}})})), "needs 1 input and has 2"));
+  CHECK(has(refusal(list({map({{"residual", list({word("relu")})}, {"from", list({word("input"), word("input")})}})})),
+            "layers[0].from: has 2 names; write one"));
   CHECK(has(refusal(list({map({{"repeat", word("3")}})})), "layers[0].repeat: must have two keys"));
   CHECK(has(refusal(list({map({{"repeat", map({{"times", word("0")}, {"layers", list({word("relu")})}})}})})),
             "layers[0].repeat.times: 0 is out of range"));
