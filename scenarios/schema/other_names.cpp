@@ -284,6 +284,8 @@ std::string_view listed_as(KindGroup group) {
       return "devices";
     case KindGroup::machine:
       return "machines";
+    case KindGroup::layer:
+      return "layers";
     default:
       return name_of(group);
   }

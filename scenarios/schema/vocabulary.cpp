@@ -35,6 +35,8 @@ std::string_view name_of(KindGroup group) {
       return "availability";
     case KindGroup::machine:
       return "machine";
+    case KindGroup::layer:
+      return "layer";
   }
   throw std::logic_error("no such group of kinds");
 }

@@ -15,7 +15,7 @@ namespace straggler {
 struct DeviceSpec;
 struct IntraSpec;
 
-/// `cost_model`: values of `workload.cost.model`; `device`, `machine`: built-in ones.
+/// `cost_model`: values of `workload.cost.model`; `device`, `machine`: built-in ones; `layer`: lines of a network.
 enum class KindGroup {
   scheme,
   collective,
@@ -31,7 +31,8 @@ enum class KindGroup {
   schedule,
   compression,
   availability,
-  machine
+  machine,
+  layer
 };
 /// The word for it in messages: "scheme", "data", …
 std::string_view name_of(KindGroup group);

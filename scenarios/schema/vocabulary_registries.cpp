@@ -3,6 +3,7 @@
 #include "models/compression/compressor.hpp"
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
+#include "models/layers/layer.hpp"
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
@@ -127,6 +128,7 @@ Vocabulary vocabulary_of_registries() {
   add(KindGroup::compression, words_of<CompressorEntry>());
   add(KindGroup::availability, words_of<AvailabilityEntry>());
   add(KindGroup::machine, machines());
+  add(KindGroup::layer, words_of<LayerEntry>());
   return vocabulary;
 }
 

@@ -135,4 +135,33 @@ training:
                          "averages)") != std::string::npos);
 }
 
+TEST_CASE("list models NAME --yaml: layers that a scenario trains as the same network") {
+  const Workplace place;
+  const auto listed = place.shell("straggler list models lenet5 --yaml");
+  REQUIRE(listed.code == 0);
+  CHECK(listed.out.starts_with(
+      "# lenet5 of samples of 1 x 28 x 28\nkind: layers\nlayers:\n  - {conv: 6, window: 5, pad: 2, name: conv1}\n  - relu\n"));
+  place.write("lenet5.yaml", listed.out.substr(listed.out.find("  - ")));
+  place.write("net.yaml", R"(straggler: 1
+devices: {node: {compute: {affine: {per_sample: 1ms}}}}
+cluster: {workers: [{device: node}], network: {link: {bandwidth: 1Gbps, latency: 1ms}}}
+workload:
+  model: {kind: layers, layers: lenet5.yaml}
+  data: {kind: synthetic_images, channels: 1, height: 28, width: 28, samples: 100, test_samples: 50}
+training: {scheme: sequential, batch: {per_worker: 10}, optimizer: {kind: sgd, learning_rate: 0.1}, stop: {updates: 1}}
+)");
+  const auto own = nlohmann::json::parse(place.shell("straggler check net.yaml --json").out);
+  const auto built_in = nlohmann::json::parse(place.shell("straggler check net.yaml --json --set workload.model=lenet5").out);
+  CHECK(own["parameters"] == 61'706);
+  for (const char* const same : {"parameters", "engine", "layers", "message_bytes", "memory_bytes"}) CHECK(own[same] == built_in[same]);
+  for (const auto& entry : nlohmann::json::parse(place.shell("straggler list models --json").out)) {
+    const std::string name = entry["name"];
+    CAPTURE(name);
+    const bool of_layers = name != "quadratic" && name != "skipgram" && name != "layers";
+    CHECK(place.shell("straggler list models " + name + " --yaml").code == (of_layers ? 0 : 2));
+  }
+  CHECK(place.shell("straggler list models lenet --yaml").err.find("did you mean 'lenet5'?") != std::string::npos);
+  CHECK(place.shell("straggler list models --yaml").err.find("straggler list models lenet5 --yaml") != std::string::npos);
+}
+
 }  // namespace list_test

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/compression/compressor.hpp"
+#include "models/layers/layer.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/scenario_keys.hpp"
@@ -44,7 +45,7 @@ const std::vector<Group>& groups() {
                                       Group(KindGroup::sharing),      Group(KindGroup::jitter),      Group(KindGroup::model),
                                       Group(KindGroup::data),         Group(KindGroup::partition),   Group(KindGroup::optimizer),
                                       Group(KindGroup::schedule),     Group(KindGroup::compression), Group(KindGroup::device),
-                                      Group(KindGroup::availability), Group(KindGroup::machine)};
+                                      Group(KindGroup::availability), Group(KindGroup::machine),     Group(KindGroup::layer)};
   return all;
 }
 
@@ -144,6 +145,8 @@ std::vector<Entry> all_entries_of(const Group& group) {
       entry.reference = compressor.reference;
       entry.figures = facts_of(compressor);
     }
+    if (group.kind == KindGroup::layer)
+      entry.figures = {{"trains", yes_or_no(bool(Registry<LayerEntry>::instance().at(word.name).forward))}};
     entries.push_back(std::move(entry));
   }
   if (group.kind == KindGroup::model)
