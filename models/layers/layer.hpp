@@ -86,7 +86,7 @@ struct LayerEntry {
   DeclaredParameters parameters = {};
   Inputs inputs = {};
   bool tokens = false;  // its input is token numbers, which have no derivative
-  bool view = false;    // its output is its input's memory under another shape: no operation
+  bool view = false;    // its output is its input's memory under another shape
   Window (*window)(const LayerSpec&) = nullptr;
   /// Throws std::invalid_argument that names the shapes where the inputs do not fit. Null: that of the input.
   Shape (*shape)(const LayerSpec&, std::span<const Shape> inputs) = nullptr;
@@ -96,11 +96,14 @@ struct LayerEntry {
   // Cost. A layer with tensors or multiply-adds has a row in a cost table.
   double (*multiply_adds)(const LayerSpec&) = nullptr;  // forward, of one sample, without those of biases; null: none
   bool backward_reads_inputs = false, backward_reads_output = false;
+  std::size_t (*inner_activations)(const LayerSpec&) =
+      nullptr;                 // numbers of a sample that backward reads, and no layer puts out; null: none
+  std::size_t operations = 1;  // that a framework issues
 
   // Plain arithmetic in any scalar: the reference of all engines. No functions: the layer can be timed, not trained.
-  bool (*draws)(const LayerSpec&) = nullptr;                  // whether training needs random draws; null: no
-  std::size_t (*kept_indices)(const LayerSpec&) = nullptr;    // of a sample, from forward to backward; null: none
-  std::size_t (*scratch_floats)(const LayerSpec&) = nullptr;  // of a call, in float; null: none
+  bool (*draws)(const LayerSpec&) = nullptr;                // whether training needs random draws; null: no
+  std::size_t (*kept_indices)(const LayerSpec&) = nullptr;  // of a sample, from forward to backward; null: none
+  std::size_t (*scratch)(const LayerSpec&) = nullptr;       // numbers of a call; null: none
   LayerFunction forward = {};
   LayerFunction backward = {};  // called where there are tensors, or an input whose derivative is of use
 };

@@ -46,7 +46,7 @@ const Register<LayerEntry> entry({
           return static_cast<double>(layer.out.size()) * static_cast<double>(layer.window.height * layer.window.width * channels);
         },
     .backward_reads_inputs = true,
-    .scratch_floats = [](const LayerSpec& layer) { return ConvolutionProducts(convolution(layer, 1)).column_floats(); },
+    .scratch = [](const LayerSpec& layer) { return ConvolutionProducts(convolution(layer, 1)).column_floats(); },
     .forward =
         [](const auto& pass) {
           convolve(convolution(pass.layer, pass.rows), pass.x(), pass.tensor(0), pass.tensor(1), pass.y, pass.scratch);

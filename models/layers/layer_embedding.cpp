@@ -1,4 +1,4 @@
-// Embedding: the row of a table for the token at each place of the one input channel.
+// Embedding: the row of a table for the token at each place of the one input channel, and a row for the place.
 #include <stdexcept>
 
 #include "models/layers/layer_pass.hpp"
@@ -16,7 +16,12 @@ const Register<LayerEntry> entry({
           .type = ValueType::count,
           .required = true,
           .meaning = "tokens that there are: 0, 1, …",
-          .range = Range::at_least(1)}},
+          .range = Range::at_least(1)},
+         {.name = "positions",
+          .type = ValueType::choice,
+          .fallback = "none",
+          .meaning = "learned: a row for each place is added",
+          .choices = {"none", "learned"}}},
     .tokens = true,
     .shape = [](const LayerSpec& layer, std::span<const Shape>) -> Shape {
       const Shape out{layer.count("width"), layer.in.height, layer.in.width};
@@ -26,17 +31,23 @@ const Register<LayerEntry> entry({
       return out;
     },
     .tensors = [](const LayerSpec& layer) -> std::vector<TensorSpec> {
-      return {{"weight", {layer.count("rows"), layer.out.channels}, {InitialValues::Rule::normal, 1}}};
+      const InitialValues initial{InitialValues::Rule::normal, 1};
+      std::vector<TensorSpec> tensors{{"weight", {layer.count("rows"), layer.out.channels}, initial}};
+      if (layer.parameters.text("positions") == "learned")
+        tensors.push_back({"positions", {layer.out.places(), layer.out.channels}, initial});
+      return tensors;
     },
     .forward =
         [](const auto& pass) {
-          reference::embedding_forward(pass.rows, pass.layer.out.places(), pass.layer.count("rows"), pass.layer.out.channels, pass.x(),
-                                       pass.tensor(0), pass.y);
+          const std::size_t places = pass.layer.out.places(), channels = pass.layer.out.channels;
+          reference::embedding_forward(pass.rows, places, pass.layer.count("rows"), channels, pass.x(), pass.tensor(0), pass.y);
+          if (pass.tensor(1)) reference::positions_forward(pass.rows, places, channels, pass.tensor(1), pass.y);
         },
     .backward =
         [](const auto& pass) {
-          reference::embedding_backward(pass.rows, pass.layer.out.places(), pass.layer.count("rows"), pass.layer.out.channels, pass.x(),
-                                        pass.dy, pass.gradient(0));
+          const std::size_t places = pass.layer.out.places(), channels = pass.layer.out.channels;
+          reference::embedding_backward(pass.rows, places, pass.layer.count("rows"), channels, pass.x(), pass.dy, pass.gradient(0));
+          if (pass.gradient(1)) reference::positions_backward(pass.rows, places, channels, pass.dy, pass.gradient(1));
         },
 });
 

@@ -32,7 +32,7 @@ struct LayerPass {
   const Scalar* running = nullptr;    // forward in evaluation: the buffers
   Scalar* batch = nullptr;            // forward in training: the batch's statistics, in the buffers' order
   std::uint32_t* kept = nullptr;      // [rows][kept_indices]
-  Scalar* scratch = nullptr;          // [scratch_floats]
+  Scalar* scratch = nullptr;          // [scratch]
 
   const Scalar* x() const { return inputs[0].x; }
   Scalar* dx() const { return inputs[0].dx; }

@@ -4,6 +4,7 @@
 // Activations are sample-major: [rows][channels][height][width]. Backward passes add to their outputs, so that layers which feed several
 // others need no special care; only dense_backward_input assigns.
 #pragma once
+#include "models/layers/reference_attention.hpp"
 #include "models/layers/reference_convolution.hpp"
 #include "models/layers/reference_dense.hpp"
 #include "models/layers/reference_elementwise.hpp"

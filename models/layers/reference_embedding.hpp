@@ -37,4 +37,20 @@ void embedding_backward(std::size_t rows, std::size_t places, std::size_t table_
     }
 }
 
+/// y[rows][channels][places] += table[place][channels].
+template <class Scalar>
+void positions_forward(std::size_t rows, std::size_t places, std::size_t channels, const Scalar* table, Scalar* y) {
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t c = 0; c < channels; ++c)
+      for (std::size_t place = 0; place < places; ++place) y[(row * channels + c) * places + place] += table[place * channels + c];
+}
+
+/// dtable += Σ dy over the rows.
+template <class Scalar>
+void positions_backward(std::size_t rows, std::size_t places, std::size_t channels, const Scalar* dy, Scalar* dtable) {
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t c = 0; c < channels; ++c)
+      for (std::size_t place = 0; place < places; ++place) dtable[place * channels + c] += dy[(row * channels + c) * places + place];
+}
+
 }  // namespace straggler::reference

@@ -108,6 +108,14 @@ void batch_norm_backward(std::size_t rows, std::size_t channels, std::size_t pla
   }
 }
 
+/// Of the channels at one place, counted from the first.
+template <class Scalar>
+double mean_square(std::size_t channels, std::size_t places, const Scalar* x) {
+  double sum = 0;
+  for (std::size_t c = 0; c < channels; ++c) sum += static_cast<double>(x[c * places]) * static_cast<double>(x[c * places]);
+  return sum / static_cast<double>(channels);
+}
+
 template <class Scalar>
 void layer_norm_forward(std::size_t rows, std::size_t channels, std::size_t places, const Scalar* x, const Scalar* gain, const Scalar* bias,
                         Scalar* y) {
@@ -139,6 +147,37 @@ void layer_norm_backward(std::size_t rows, std::size_t channels, std::size_t pla
       }
       const auto dz = [&](std::size_t i) { return static_cast<double>(dy[place + i]) * static_cast<double>(gain[i / places]); };
       if (dx) normalize_backward(set, of.mean, deviation, x + place, dz, dx + row * channels * places + place);
+    }
+}
+
+/// y = gain x / √(mean(x²) + ε) over the channels of a place.
+template <class Scalar>
+void rms_norm_forward(std::size_t rows, std::size_t channels, std::size_t places, const Scalar* x, const Scalar* gain, Scalar* y) {
+  for (std::size_t row = 0; row < rows; ++row, x += channels * places, y += channels * places)
+    for (std::size_t place = 0; place < places; ++place) {
+      const double scale = 1 / std::sqrt(mean_square(channels, places, x + place) + norm_epsilon);
+      for (std::size_t i = place; i < channels * places; i += places)
+        y[i] = static_cast<Scalar>(static_cast<double>(x[i]) * scale * static_cast<double>(gain[i / places]));
+    }
+}
+
+/// dgain += Σ dy z with z = x / r, r = √(mean(x²) + ε); dx (null: none) += (dz - z mean(dz z)) / r with dz = dy gain.
+template <class Scalar>
+void rms_norm_backward(std::size_t rows, std::size_t channels, std::size_t places, const Scalar* x, const Scalar* gain, const Scalar* dy,
+                       Scalar* dgain, Scalar* dx) {
+  for (std::size_t row = 0; row < rows; ++row, x += channels * places, dy += channels * places)
+    for (std::size_t place = 0; place < places; ++place) {
+      const double scale = 1 / std::sqrt(mean_square(channels, places, x + place) + norm_epsilon);
+      const auto z = [&](std::size_t i) { return static_cast<double>(x[i]) * scale; };
+      const auto dz = [&](std::size_t i) { return static_cast<double>(dy[i]) * static_cast<double>(gain[i / places]); };
+      double product = 0;
+      for (std::size_t i = place; i < channels * places; i += places) {
+        dgain[i / places] += static_cast<Scalar>(static_cast<double>(dy[i]) * z(i));
+        product += dz(i) * z(i);
+      }
+      product /= static_cast<double>(channels);
+      for (std::size_t i = place; dx && i < channels * places; i += places)
+        dx[row * channels * places + i] += static_cast<Scalar>((dz(i) - z(i) * product) * scale);
     }
 }
 

@@ -104,7 +104,8 @@ CostTable cost_table(const Architecture& architecture) {
     const double flops = layer.entry->multiply_adds ? 2 * layer.entry->multiply_adds(layer) : 0;
     if (flops > 0 || !layer.tensors.empty() || table.layers.empty()) table.layers.push_back({layer.name, flops, 0, {}, 0});
     CostLayer& row = table.layers.back();
-    if (!layer.entry->view) ++row.operations;
+    row.operations += layer.entry->operations;
+    if (layer.entry->inner_activations) row.activation_bytes += float_bytes * static_cast<double>(layer.entry->inner_activations(layer));
     for (const TensorSpec& buffer : layer.buffers) table.statistics += elements(buffer.shape);
     if (kept[i]) row.activation_bytes += float_bytes * static_cast<double>(layer.out.size());
     for (const TensorSpec& tensor : layer.tensors) {

@@ -267,8 +267,11 @@ class ListReader {
   std::size_t layers_ = 0;
 };
 
-/// `name.weight`: name.
-std::string prefix_of(const std::string& tensor) { return tensor.substr(0, tensor.rfind('.')); }
+/// What stands before the names that the layer's row gives its tensors.
+std::string prefix_of(const LayerSpec& layer) {
+  const std::string& whole = layer.tensors.front().name;
+  return whole.substr(0, whole.size() - layer.entry->tensors(layer).front().name.size() - 1);
+}
 
 /// A number for both sides as one.
 Nested written(const Parameter& parameter, const Value& value) {
@@ -298,7 +301,7 @@ class ListWriter {
         if (input != network_input && (inputs.size() > 1 || input + 1 != l)) named[input] = true;
     }
     for (std::size_t l = 0; l < layers_.size(); ++l) {
-      if (!layers_[l].tensors.empty()) names_[l] = prefix_of(layers_[l].tensors.front().name);
+      if (!layers_[l].tensors.empty()) names_[l] = prefix_of(layers_[l]);
     }
     for (std::size_t l = 0; l < layers_.size(); ++l)
       if (named[l] && names_[l].empty()) names_[l] = free_name(layers_[l].name);

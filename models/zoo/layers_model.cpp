@@ -42,7 +42,9 @@ Architecture priced(const Parameters& parameters) {
   if (sides.empty() || sides.size() > 3)
     throw NestedError("input",
                       "has " + std::to_string(sides.size()) + " numbers; write [features], [height, width] or [channels, height, width]");
-  return architecture_of(parameters.nested("layers"), {shape_of(sides), {{"classes", parameters.count("classes")}}});
+  LayerListInput input{shape_of(sides), {{"classes", parameters.count("classes")}}};
+  if (parameters.has("vocabulary")) input.counts["vocabulary"] = parameters.count("vocabulary");
+  return architecture_of(parameters.nested("layers"), input);
 }
 
 const Register<CostModelEntry> cost({
@@ -59,7 +61,11 @@ const Register<CostModelEntry> cost({
                     .type = ValueType::count,
                     .fallback = "10",
                     .meaning = "what the word classes stands for",
-                    .range = Range::between(1, 1'000'000)}},
+                    .range = Range::between(1, 1'000'000)},
+                   {.name = "vocabulary",
+                    .type = ValueType::count,
+                    .meaning = "what the word vocabulary stands for; absent: nothing",
+                    .range = Range::between(1, 100'000'000)}},
     .architecture = priced,
 });
 

@@ -57,9 +57,8 @@ ReferenceNetwork<Scalar>::ReferenceNetwork(Architecture architecture, Precision 
   if (!std::is_same_v<Scalar, float> && precision != Precision::fp32)
     throw std::invalid_argument("only a network in float rounds to another format");
   plan_derivatives();
-  if constexpr (std::is_same_v<Scalar, float>)
-    for (const LayerSpec& layer : architecture_.layers)
-      if (layer.entry->scratch_floats) scratch_floats_ = std::max(scratch_floats_, layer.entry->scratch_floats(layer));
+  for (const LayerSpec& layer : architecture_.layers)
+    if (layer.entry->scratch) scratch_ = std::max(scratch_, layer.entry->scratch(layer));
 }
 
 /// A derivative lives from the last reader of an output back to the layer that made it. Slots are reused as backward proceeds.
@@ -117,7 +116,7 @@ std::size_t ReferenceNetwork<Scalar>::memory_bytes(std::size_t rows) const {
     if (layer.entry->kept_indices) kept += layer.entry->kept_indices(layer);
   }
   for (const std::size_t slot : slot_floats_) floats += slot;
-  std::size_t fixed = layout_.statistic_floats + scratch_floats_;
+  std::size_t fixed = layout_.statistic_floats + scratch_;
   if (precision_ != Precision::fp32) {
     floats += architecture_.input.size();
     fixed += layout_.parameters;
@@ -142,7 +141,7 @@ typename ReferenceNetwork<Scalar>::Pass ReferenceNetwork<Scalar>::begin(const Sc
     pass.inputs = inputs;
   }
   memory.statistics.grow(layout_.statistic_floats);
-  memory.scratch.grow(scratch_floats_);
+  memory.scratch.grow(scratch_);
   return pass;
 }
 

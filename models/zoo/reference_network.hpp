@@ -90,7 +90,7 @@ class ReferenceNetwork {
   NetworkLayout layout_;
   std::vector<std::size_t> slot_;         // [layers]: its slot in Memory::derivatives
   std::vector<std::size_t> slot_floats_;  // [slots]: per row
-  std::size_t scratch_floats_ = 0;
+  std::size_t scratch_ = 0;
 };
 
 extern template class ReferenceNetwork<float>;

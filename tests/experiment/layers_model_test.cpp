@@ -83,7 +83,7 @@ TEST_CASE("a line that does not fit is refused at its own line, with both shapes
 
 TEST_CASE("a network that cannot be trained on these data is refused") {
   const auto layers = [](const std::string& list) { return "{kind: layers, layers: [" + list + "]}"; };
-  CHECK(has(refusal(with_model(layers("{linear: 16}, gelu, {linear: classes}"))), "the layer '1' is cost-only and cannot be trained"));
+  CHECK(has(refusal(with_model(layers("{linear: 16}, softmax, {linear: classes}"))), "the layer '1' is cost-only and cannot be trained"));
   CHECK(has(refusal(with_model(layers("{conv: 4}"), images)), "the network makes 4 x 8 x 8 of a sample"));
   CHECK(has(refusal(with_model(layers("{linear: 16}, {linear: 3}"))), "workload.model.layers[1]: the network makes 3 x 1 x 1 of a sample"));
   CHECK(has(refusal(with_model("{kind: layers}")), "workload.model.layers: is missing"));

@@ -24,7 +24,7 @@ Value number(std::int64_t number) { return number; }
 }  // namespace
 
 TEST_CASE("a row says what it is and declares, and computes forward and backward or neither") {
-  CHECK(Registry<LayerEntry>::instance().entries().size() >= 18);
+  CHECK(Registry<LayerEntry>::instance().entries().size() >= 21);
   for (const LayerEntry& entry : Registry<LayerEntry>::instance().entries()) {
     CAPTURE(entry.name);
     CHECK_FALSE(entry.summary.empty());
@@ -33,7 +33,7 @@ TEST_CASE("a row says what it is and declares, and computes forward and backward
     CHECK(entry.inputs.least >= 1);
     CHECK(entry.inputs.most >= entry.inputs.least);
     // Plain arithmetic alone has scratch and draws.
-    if (!entry.forward) CHECK_FALSE((entry.scratch_floats || entry.kept_indices || entry.draws));
+    if (!entry.forward) CHECK_FALSE((entry.scratch || entry.kept_indices || entry.draws));
   }
 }
 
@@ -48,6 +48,9 @@ TEST_CASE("inputs that do not fit are refused with the shapes that disagree") {
   CHECK(names(refusal("attention_scores", {{6, 5, 1}, {4, 5, 1}}, {{"heads", number(2)}}), "6 x 5 x 1", "4 x 5 x 1"));
   CHECK(names(refusal("attention_scores", {{6, 5, 1}, {6, 5, 1}}, {{"heads", number(4)}}), "6 x 5 x 1", "4 heads"));
   CHECK(names(refusal("attention_context", {{2, 5, 5}, {6, 4, 1}}), "2 x 5 x 5", "6 x 4 x 1"));
+  CHECK(names(refusal("attention", {{6, 5, 2}}, {{"heads", number(2)}}), "6 x 5 x 2", "6 x 10 x 1"));
+  CHECK(names(refusal("attention", {{6, 5, 1}}, {{"heads", number(4)}}), "6 x 5 x 1", "4 heads"));
+  CHECK(names(refusal("attention", {{6, 5, 1}}, {{"heads", number(3)}, {"key_value_heads", number(2)}}), "3 heads", "2 heads"));
   CHECK(names(refusal("conv", {{3, 4, 9}}, {{"channels", number(8)}, {"window", numbers({5, 7})}}), "5 x 7 on", "3 x 4 x 9"));
   CHECK(names(refusal("conv", {{3, 9, 9}}, {{"channels", number(8)}, {"groups", number(2)}}), "3 x 9 x 9", "8 of the output"));
   CHECK(names(refusal("max_pool", {{3, 4, 9}}, {{"window", numbers({5})}}), "5 x 5 on", "3 x 4 x 9"));

@@ -222,6 +222,23 @@ TEST_CASE("operations are what a framework issues: layers and what stands betwee
   CHECK(table_of("resnet18").operations() == 20 + 20 + 1 + 2 * 8 + 8 + 1 + 1);
 }
 
+TEST_CASE("attention in one layer costs what its parts cost") {
+  ArchitectureBuilder whole({8, 6, 1}), parts({8, 6, 1});
+  whole.layer("attention", {network_input}, {{"heads", std::int64_t{2}}}, LayerName("a"));
+  const LayerIndex q = parts.linear(network_input, "q", 8), k = parts.linear(network_input, "k", 8),
+                   v = parts.linear(network_input, "v", 8);
+  parts.linear(parts.attention_context(parts.softmax(parts.attention_scores(q, k, "s", 2)), v, "c"), "out", 8);
+  const CostTable one = cost_table(std::move(whole).build()), many = cost_table(std::move(parts).build());
+  CHECK(one.parameters() == many.parameters());
+  CHECK(one.forward_flops() == many.forward_flops());
+  CHECK(one.activation_bytes() == many.activation_bytes());
+  CHECK(one.operations() == many.operations() - 2);  // queries, keys and values in one product
+  // Two heads of queries share one of keys and values: 8 + 4 + 4 outputs of the first projection.
+  ArchitectureBuilder shared({8, 6, 1});
+  shared.layer("attention", {network_input}, {{"heads", std::int64_t{2}}, {"key_value_heads", std::int64_t{1}}}, LayerName("a"));
+  CHECK(cost_table(std::move(shared).build()).parameters() == 16 * 9 + 8 * 9);
+}
+
 TEST_CASE("activations of ResNet-18 for 32x32: each convolution's output and each ReLU's") {
   // Stages of 65,536, 32,768, 16,384 and 8,192 values a layer. Convolutions: the stem and 4 in stage 1, 4 and a shortcut in the others.
   // ReLUs: the stem's and 4 a stage. Then 512 pooled features and 10 outputs.

@@ -29,6 +29,22 @@ Architecture many_kinds() {
   return std::move(build).build();
 }
 
+/// Attention with shared keys and values that looks back, and one that looks around; what stands beside them in transformers.
+Architecture transformer_kinds() {
+  ArchitectureBuilder build({1, 5, 1});
+  const auto count = [](std::int64_t number) -> Value { return number; };
+  LayerIndex x = build.layer("embedding", {network_input},
+                             {{"width", count(8)}, {"rows", count(11)}, {"positions", std::string("learned")}}, LayerName("tokens"));
+  LayerIndex y = build.layer("rms_norm", {x}, {}, LayerName("norm1"));
+  y = build.layer("attention", {y}, {{"heads", count(4)}, {"key_value_heads", count(2)}, {"causal", true}}, LayerName("back"));
+  x = build.add({x, y});
+  x = build.add({x, build.layer("attention", {build.layer_norm(x, "norm2")}, {{"heads", count(2)}}, LayerName("around"))});
+  x = build.layer("silu", {build.linear(x, "a", 6)});
+  x = build.layer("gelu", {build.gelu(build.linear(x, "b", 5))}, {{"form", std::string("tanh")}});
+  build.linear(build.flatten(x), "head", 3);
+  return std::move(build).build();
+}
+
 struct Problem {
   Architecture architecture;
   std::vector<float> weights;
@@ -76,8 +92,8 @@ std::unique_ptr<Model> reference_model(const Architecture& architecture, Precisi
 }
 
 std::vector<Architecture> small_networks() {
-  return {many_kinds(),           groups_network(),   layer_norm_network(),       embedding_network(),
-          average_pool_network(), branches_network(), dense_network({6, 9, 7, 4})};
+  return {many_kinds(),           groups_network(),   layer_norm_network(),        embedding_network(),
+          average_pool_network(), branches_network(), dense_network({6, 9, 7, 4}), transformer_kinds()};
 }
 
 }  // namespace
@@ -98,6 +114,29 @@ TEST_CASE("the full gradient of small networks of every kind of layer equals cen
                        v.insert(v.end(), tail.begin(), tail.end());
                        return loss(v, unused);
                      });
+  }
+}
+
+TEST_CASE("a causal place depends on itself and those before it alone, and shares of attention are a mean") {
+  // Values of one head are the inputs themselves, keys are zero: a place's context is the mean of what it sees.
+  ArchitectureBuilder build({2, 4, 1});
+  build.layer("attention", {network_input}, {{"heads", std::int64_t{1}}, {"causal", true}}, LayerName("a"));
+  const Architecture architecture = std::move(build).build();
+  const ReferenceNetwork<double> network(architecture);
+  Doubles weights(network.layout().parameters, 0.0);
+  for (std::size_t c = 0; c < 2; ++c) {
+    weights[network.layout().tensors[0][0] + (4 + c) * 2 + c] = 1;  // values
+    weights[network.layout().tensors[0][2] + c * 2 + c] = 1;        // output
+  }
+  // Its eight numbers are the scores: their loss tells them apart.
+  const Doubles x = {1, 2, 3, 6, 0, 4, -1, 5}, means = {1, 1.5, 2, 3, 0, 2, 1, 2};
+  double sum = 0;
+  for (const double mean : means) sum += std::exp(mean);
+  ReferenceNetwork<double>::Memory memory = network.memory();
+  for (std::int32_t label = 0; label < 8; ++label) {
+    std::uint64_t correct = 0;
+    const double loss = network.evaluate(weights.data(), {1, x.data(), &label, nullptr, nullptr}, correct, memory);
+    CHECK(loss == doctest::Approx(std::log(sum) - means[static_cast<std::size_t>(label)]).epsilon(1e-12));
   }
 }
 
@@ -248,7 +287,7 @@ TEST_CASE("a NaN weight anywhere gives a NaN loss") {
 
 TEST_CASE("memory is as estimated, to the byte") {
   for (const Precision precision : {Precision::fp32, Precision::fp16})
-    for (const Architecture& architecture : {many_kinds(), resnet8(), embedding_network()}) {
+    for (const Architecture& architecture : {many_kinds(), resnet8(), embedding_network(), transformer_kinds()}) {
       const ReferenceNetwork<float> network(architecture, precision);
       const Problem problem(architecture, 6);
       ReferenceNetwork<float>::Memory memory = network.memory();
@@ -330,9 +369,9 @@ TEST_CASE("without draws a network that drops out cannot train, and can evaluate
 TEST_CASE("impossible computations are refused in one sentence") {
   const auto lacks = [](const Architecture& architecture) { return ReferenceNetwork<float>::lacks(architecture); };
   CHECK(lacks(many_kinds()).empty());
-  ArchitectureBuilder gelu({3, 1, 1});
-  gelu.linear(gelu.gelu(network_input), "head", 2);
-  CHECK(lacks(std::move(gelu).build()).find("cost-only and cannot be trained") != std::string::npos);
+  ArchitectureBuilder softmax({3, 1, 1});
+  softmax.linear(softmax.softmax(network_input), "head", 2);
+  CHECK(lacks(std::move(softmax).build()).find("cost-only and cannot be trained") != std::string::npos);
   ArchitectureBuilder loose({3, 1, 1});
   loose.linear(network_input, "loose", 4);
   loose.linear(network_input, "head", 2);
