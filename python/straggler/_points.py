@@ -233,7 +233,8 @@ def explain(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = 
 
 _groups = {"schemes": "scheme", "collectives": "collective", "topologies": "topology", "sharing": "sharing model", "jitter": "jitter",
            "models": "model", "cost_models": "cost model", "data": "data", "partitions": "partition", "optimizers": "optimizer",
-           "schedules": "schedule", "compression": "compression", "devices": "built-in device", "availability": "availability"}
+           "schedules": "schedule", "compression": "compression", "devices": "built-in device", "availability": "availability",
+           "layers": "layer"}
 
 
 def list(group: Optional[str] = None) -> Any:
