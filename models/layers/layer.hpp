@@ -96,9 +96,8 @@ struct LayerEntry {
   // Cost. A layer with tensors or multiply-adds has a row in a cost table.
   double (*multiply_adds)(const LayerSpec&) = nullptr;  // forward, of one sample, without those of biases; null: none
   bool backward_reads_inputs = false, backward_reads_output = false;
-  std::size_t (*inner_activations)(const LayerSpec&) =
-      nullptr;                 // numbers of a sample that backward reads, and no layer puts out; null: none
-  std::size_t operations = 1;  // that a framework issues
+  std::size_t (*inner_activations)(const LayerSpec&) = nullptr;  // numbers of a sample that backward reads besides; null: none
+  std::size_t operations = 1;                                    // that a framework issues
 
   // Plain arithmetic in any scalar: the reference of all engines. No functions: the layer can be timed, not trained.
   bool (*draws)(const LayerSpec&) = nullptr;                // whether training needs random draws; null: no

@@ -30,8 +30,8 @@ Architecture trainable(const Nested& layers, const DataInfo& data) {
   const Shape wanted{data.classes, 1, 1}, &out = architecture.layers.back().out;
   const std::string last = "layers[" + std::to_string(layers.items.size() - 1) + "]";
   if (out != wanted)
-    throw NestedError(last, "the network makes " + shape_text(out) + " of a sample, and these data have " + shape_text(wanted) +
-                                " classes; end it with flatten and {linear: classes}");
+    throw NestedError(last, "the network makes " + shape_text(out) + " of a sample, and the classes of these data want " +
+                                shape_text(wanted) + "; end it with flatten and {linear: classes}");
   if (const std::string lacks = ReferenceNetwork<float>::lacks(architecture); !lacks.empty()) throw NestedError("layers", lacks);
   return architecture;
 }
