@@ -14,7 +14,7 @@ namespace straggler {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Shape = ScenarioKey::Shape;
+using KeyShape = ScenarioKey::Shape;
 
 const char* const number_pattern = "[0-9]*\\.?[0-9]+([eE][-+]?[0-9]+)?";
 
@@ -109,7 +109,7 @@ class Maker {
  private:
   void add(Properties& to, const std::vector<ScenarioKey>& keys) const {
     for (const ScenarioKey& key : keys) {
-      if (to.properties.contains(key.name) || (!key.listed() && key.fallback.empty() && key.shape == Shape::other)) continue;
+      if (to.properties.contains(key.name) || (!key.listed() && key.fallback.empty() && key.shape == KeyShape::other)) continue;
       to.properties[key.name] = described(value(key), key.meaning, key.fallback);
       if (key.required && !key.conditional) to.required.push_back(key.name);
     }
@@ -117,27 +117,27 @@ class Maker {
 
   Json value(const ScenarioKey& key) const {
     switch (key.shape) {
-      case Shape::scalar:
+      case KeyShape::scalar:
         return scalar(key.type, key.range, key.choices);
-      case Shape::values:
+      case KeyShape::values:
         return {{"type", "array"}, {"items", scalar(key.type, key.range, key.choices)}};
-      case Shape::map:
+      case KeyShape::map:
         return map_of(key.keys);
-      case Shape::list:
+      case KeyShape::list:
         return {{"type", "array"}, {"items", map_of(key.keys)}};
-      case Shape::entries:
+      case KeyShape::entries:
         return {{"type", "object"}, {"additionalProperties", map_of(key.keys)}};
-      case Shape::any:
+      case KeyShape::any:
         return Json::object();
-      case Shape::one_of:
+      case KeyShape::one_of:
         return any_of(key.keys);
-      case Shape::list_of:
+      case KeyShape::list_of:
         return {{"type", "array"}, {"items", any_of(key.keys)}};
-      case Shape::entries_of:
+      case KeyShape::entries_of:
         return {{"type", "object"}, {"additionalProperties", any_of(key.keys)}};
-      case Shape::kind:
+      case KeyShape::kind:
         return kind(key);
-      case Shape::other:
+      case KeyShape::other:
         return other(key);
     }
     throw std::logic_error("no such shape of a key");

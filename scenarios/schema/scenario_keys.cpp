@@ -13,11 +13,12 @@ namespace straggler {
 
 namespace {
 
-using Shape = ScenarioKey::Shape;
+using KeyShape = ScenarioKey::Shape;
 
 std::vector<ScenarioKey> top_level() {
   const auto part = [](const char* name, const char* meaning, std::vector<ScenarioKey> keys) {
-    return ScenarioKey{.name = name, .meaning = meaning, .required = true, .own_table = true, .shape = Shape::map, .keys = std::move(keys)};
+    return ScenarioKey{
+        .name = name, .meaning = meaning, .required = true, .own_table = true, .shape = KeyShape::map, .keys = std::move(keys)};
   };
   return {
       {.name = "straggler",
@@ -42,7 +43,7 @@ std::vector<ScenarioKey> top_level() {
        .otherwise = "required, unless workers name built-in devices only",
        .form = "map",
        .own_table = true,
-       .shape = Shape::entries,
+       .shape = KeyShape::entries,
        .keys = device_part().keys()},
       part("cluster", "below", cluster_part().keys()),
       part("workload", "below", workload_part().keys()),
@@ -92,16 +93,16 @@ std::string type_text(const ScenarioKey& key) {
 std::string value_text(const ScenarioKey& key) {
   if (!key.form.empty()) return key.form;
   switch (key.shape) {
-    case Shape::kind:
+    case KeyShape::kind:
       return "kind";
-    case Shape::any:
+    case KeyShape::any:
       return "any value";
-    case Shape::list:
-    case Shape::list_of:
+    case KeyShape::list:
+    case KeyShape::list_of:
       return "list";
-    case Shape::map:
-    case Shape::entries:
-    case Shape::entries_of:
+    case KeyShape::map:
+    case KeyShape::entries:
+    case KeyShape::entries_of:
       return "map";
     default:
       return type_text(key);
@@ -120,19 +121,19 @@ void add_rows(std::vector<KeyRow>& rows, const std::vector<ScenarioKey>& keys, c
     if (!key.listed()) continue;
     const std::string path = prefix + key.name;
     if (!key.meaning.empty()) rows.push_back({path, value_text(key), absent_text(key), key.meaning});
-    if (key.own_table || key.shape == Shape::other) continue;
-    if (key.shape == Shape::one_of || key.shape == Shape::list_of || key.shape == Shape::entries_of) {
+    if (key.own_table || key.shape == KeyShape::other) continue;
+    if (key.shape == KeyShape::one_of || key.shape == KeyShape::list_of || key.shape == KeyShape::entries_of) {
       for (const ScenarioKey& each : key.keys)  // an alternative that is a map; for entries, its name represents the user's
-        if (each.shape == Shape::map)
+        if (each.shape == KeyShape::map)
           add_rows(rows, each.keys,
-                   path + (key.shape == Shape::list_of      ? "[i]."
-                           : key.shape == Shape::entries_of ? "." + each.name + "."
-                                                            : "."));
-        else if (key.shape == Shape::one_of && each.shape == Shape::entries_of)
+                   path + (key.shape == KeyShape::list_of      ? "[i]."
+                           : key.shape == KeyShape::entries_of ? "." + each.name + "."
+                                                               : "."));
+        else if (key.shape == KeyShape::one_of && each.shape == KeyShape::entries_of)
           for (const ScenarioKey& entry : each.keys)
-            if (entry.shape == Shape::map) add_rows(rows, entry.keys, path + "." + entry.name + ".");
+            if (entry.shape == KeyShape::map) add_rows(rows, entry.keys, path + "." + entry.name + ".");
     } else {
-      add_rows(rows, key.keys, path + (key.shape == Shape::list ? "[i]." : "."));
+      add_rows(rows, key.keys, path + (key.shape == KeyShape::list ? "[i]." : "."));
     }
   }
 }
