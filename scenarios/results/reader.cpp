@@ -110,6 +110,7 @@ std::string value_text(const Value& value) {
     std::string operator()(bool x) const { return x ? "true" : "false"; }
     std::string operator()(const std::string& x) const { return x; }
     std::string operator()(const std::vector<std::int64_t>& x) const { return fmt::format("[{}]", fmt::join(x, ", ")); }
+    std::string operator()(const Nested& x) const { return flow_text(x); }
   };
   return std::visit(Text{}, value);
 }
