@@ -21,8 +21,10 @@ struct CostLayer {
 /// In forward order.
 struct CostTable {
   std::vector<CostLayer> layers;
-  double input_bytes = 0;      // of one sample, fp32
-  std::size_t statistics = 0;  // floats of running statistics (Model::statistics)
+  double input_bytes = 0;          // of one sample, fp32
+  std::size_t statistics = 0;      // floats of running statistics (Model::statistics)
+  bool knows_activations = true;   // false: activation_bytes are 0 because nobody knows them
+  std::vector<std::string> notes;  // sentences for the user: what was assumed, what is not known
   std::size_t parameters() const;
   /// Of all layers, in forward order.
   std::vector<TensorInfo> tensors() const;

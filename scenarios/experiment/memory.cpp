@@ -135,8 +135,10 @@ void check_memory(const Scenario& scenario, const TrainingBlueprint& blueprint) 
     }
     const std::string counted = counts_activations(blueprint)
                                     ? "weights, gradient, optimizer state and the activations of a batch"
-                                    : "weights, gradient, optimizer state and the inputs of a batch, without activations, which "
-                                      "workload.cost.bytes does not give";
+                                    : fmt::format(
+                                          "weights, gradient, optimizer state and the inputs of a batch, without activations, "
+                                          "which workload.cost.{} does not give",
+                                          blueprint.cost.layers.empty() ? "bytes" : "model");
     throw_error(scenario,
                 in_pieces ? "training.scheme"
                 : global  ? "training.batch.global"

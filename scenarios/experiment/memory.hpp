@@ -10,8 +10,10 @@ double device_bytes(const TrainingBlueprint& blueprint);
 double fixed_bytes(const TrainingBlueprint& blueprint);
 /// Bytes per sample of a batch: its activations and its input.
 double sample_bytes(const WorkloadBlueprint& blueprint);
-/// False if only the bytes of the model are given: its layers are unknown.
-inline bool counts_activations(const WorkloadBlueprint& blueprint) { return !blueprint.cost.layers.empty(); }
+/// False if only the bytes of the model, or sizes of its layers, are given.
+inline bool counts_activations(const WorkloadBlueprint& blueprint) {
+  return !blueprint.cost.layers.empty() && blueprint.cost.knows_activations;
+}
 /// The largest batch of one worker whose training fits into this memory; 0: none.
 double largest_batch(const TrainingBlueprint& blueprint, double memory);
 /// Throws ScenarioErrors where a worker's device has too little memory.

@@ -159,7 +159,12 @@ void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {
   at_place(scenario, spec.model ? "workload.cost.model" : "workload.model", [&] {
     const CostModelEntry* const known = spec.model ? Registry<CostModelEntry>::instance().find(spec.model->name) : nullptr;
     if (known) {
-      cost = known->make(spec.model->parameters);
+      try {
+        cost = known->make(spec.model->parameters);
+      } catch (const DataError& wrong) {
+        throw_error(scenario, "workload.cost.model." + (wrong.key.empty() ? "path" : wrong.key), wrong.what());
+      }
+      notes.insert(notes.end(), cost.notes.begin(), cost.notes.end());
     } else {
       const Kind& kind = spec.model ? *spec.model : scenario.workload.model;
       const ModelEntry& entry = Registry<ModelEntry>::instance().at(kind.name);

@@ -25,7 +25,7 @@ void line(std::string& out, const char* label, const std::string& value) {
 std::string device_memory(const Explanation::Group& group) {
   if (!group.memory) return {};
   if (!group.counts_activations)
-    return fmt::format("; training takes {} of its {} and the activations, which workload.cost.bytes does not give",
+    return fmt::format("; training takes {} of its {} and the activations, which workload.cost does not give",
                        readable_bytes(group.memory_used), readable_bytes(*group.memory));
   return fmt::format("; training takes {} of its {}, which a batch of {} would fill", readable_bytes(group.memory_used),
                      readable_bytes(*group.memory), readable_count(static_cast<std::uint64_t>(group.largest_batch)));

@@ -45,7 +45,7 @@ Json quantity(Dimension dimension, ValueType type) {
           {"patternErrorMessage", "write " + example(parameter)}};
 }
 
-Json scalar(ValueType type, const Range& range, const std::vector<std::string>& choices) {
+Json scalar(ValueType type, const Range& range, const std::vector<std::string>& choices, const std::vector<Parameter>& columns = {}) {
   switch (type) {
     case ValueType::count: {
       if (choices.size() == 1) return {{"const", std::stoll(choices.front())}};
@@ -64,6 +64,17 @@ Json scalar(ValueType type, const Range& range, const std::vector<std::string>& 
       return quantity(Dimension::rate, type);
     case ValueType::flops:
       return quantity(Dimension::compute, type);
+    case ValueType::amount:
+      return {{"anyOf", {with_bounds({{"type", "integer"}}, range), quantity(Dimension::amount, type)}}};
+    case ValueType::rows: {
+      Json row{{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}, {"required", Json::array()}};
+      for (const Parameter& column : columns) {
+        row["properties"][column.name] = scalar(column.type, column.range, column.choices);
+        row["properties"][column.name]["description"] = plain_text(column.meaning);
+        if (column.required) row["required"].push_back(column.name);
+      }
+      return {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"minItems", 1}, {"items", row}}}}};
+    }
     case ValueType::boolean:
       return {{"type", "boolean"}};
     case ValueType::choice:
@@ -189,8 +200,8 @@ class Maker {
   }
 
   void add(Properties& to, const Parameter& parameter) const {
-    const Json schema =
-        described(scalar(parameter.type, parameter.range, parameter.choices), parameter.meaning, parameter.fallback.value_or(""));
+    const Json schema = described(scalar(parameter.type, parameter.range, parameter.choices, parameter.columns), parameter.meaning,
+                                  parameter.fallback.value_or(""));
     const std::size_t dot = parameter.name.find('.');
     if (dot == std::string::npos) {
       to.properties[parameter.name] = schema;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "sim/base/csv.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/text_lines.hpp"
 #include "sim/base/yaml_text.hpp"
 
 namespace straggler {
@@ -26,8 +29,33 @@ std::string block_map(const Texts& texts, const std::string& indent) {
   return out;
 }
 
+namespace {
+
+/// "[{name: conv1, parameters: 9408}, …]" of CSV with a line of names.
+std::string flow_rows(std::string_view csv) {
+  std::vector<std::string> names;
+  std::string out;
+  CsvSplitter splitter;
+  TextLines lines(csv);
+  for (std::string_view line; lines.next(line);) {
+    if (line.empty() || !splitter.split(line)) continue;
+    Texts row;
+    for (std::size_t i = 0; i < splitter.fields().size(); ++i) {
+      const std::string_view text = splitter.fields()[i].text;
+      if (names.size() <= i) names.emplace_back(text);
+      const bool number = as_number(text).has_value() || has_unit_of(text, Dimension::amount);
+      if (lines.number() > 1 && !text.empty()) row.emplace_back(names[i], number ? std::string(text) : yaml_scalar(std::string(text)));
+    }
+    if (lines.number() > 1) out += (out.empty() ? "" : ", ") + flow_map(row);
+  }
+  return "[" + out + "]";
+}
+
+}  // namespace
+
 std::string text_of_value(ValueType type, const Value& value) {
   const std::string text = format_value(type, value);
+  if (type == ValueType::rows) return is_csv_text(text) ? flow_rows(text) : yaml_scalar(text);
   const bool words = type == ValueType::text || type == ValueType::path || type == ValueType::choice;
   return words ? yaml_scalar(text) : text;
 }

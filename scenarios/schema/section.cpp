@@ -45,6 +45,8 @@ std::string example(const Parameter& parameter) {
       return "a rate such as 1Gbps or 125MB/s";
     case ValueType::flops:
       return "a compute rate such as 14TFLOPS";
+    case ValueType::amount:
+      return "an amount such as 350M";
     case ValueType::boolean:
       return "true or false";
     case ValueType::choice:
@@ -57,6 +59,12 @@ std::string example(const Parameter& parameter) {
       return "a text";
     case ValueType::nested:
       return "a list, or the path of a file with one";
+    case ValueType::rows: {
+      std::string row;
+      for (const Parameter& column : parameter.columns)
+        if (column.required) row += (row.empty() ? "" : ", ") + column.name + ": …";
+      return "a list such as [{" + row + "}, …], or the path of a CSV file";
+    }
   }
   throw std::logic_error("no such type of value");
 }
@@ -118,11 +126,54 @@ Nested read_nested(const ReadContext& context, const YamlNode& node, const Param
 
 }  // namespace
 
+namespace {
+
+/// A field of CSV in quotes: nothing that it holds is a separator.
+std::string csv_field(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+/// The rows as CSV with a line of names, or nothing and problems at their places.
+std::optional<Value> read_rows(ReadContext& context, const YamlNode& node, const std::string& path, const Parameter& parameter) {
+  if (node.items.empty()) {
+    context.problems.add(node.place, path, "is an empty list; write " + example(parameter));
+    return std::nullopt;
+  }
+  const std::size_t before = context.problems.found().size();
+  std::string csv;
+  for (const Parameter& column : parameter.columns) csv += (csv.empty() ? "" : ",") + column.name;
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    Section row(context, &node.items[i], path + "[" + std::to_string(i) + "]", node.items[i].place);
+    csv += '\n';
+    for (std::size_t c = 0; c < parameter.columns.size(); ++c) {
+      const Parameter& column = parameter.columns[c];
+      if (c > 0) csv += ',';
+      const std::optional<Value> value = row.value(column);
+      if (!value) continue;
+      const std::string text = format_value(column.type, *value);
+      if (text.find_first_of("\r\n") != std::string::npos) row.problem(column.name, "has more than one line; write it on one");
+      csv += column.type == ValueType::text ? csv_field(text) : text;
+    }
+    row.finish();
+  }
+  if (context.problems.found().size() > before) return std::nullopt;
+  return csv + '\n';
+}
+
+}  // namespace
+
 std::optional<Value> read_value(ReadContext& context, const YamlNode& node, const std::string& path, const Parameter& parameter) {
+  if (parameter.type == ValueType::rows && node.type == YamlNode::Type::sequence) return read_rows(context, node, path, parameter);
   try {
     if (parameter.type == ValueType::nested) return read_nested(context, node, parameter);
     Value value = parse_value(parameter, text_of(node, parameter));
-    if (parameter.type == ValueType::path) value = absolute_path(folder_of(context, node.place), std::get<std::string>(value));
+    if (parameter.type == ValueType::path || parameter.type == ValueType::rows)
+      value = absolute_path(folder_of(context, node.place), std::get<std::string>(value));
     return value;
   } catch (const std::invalid_argument& error) {
     context.problems.add(node.place, path, error.what());

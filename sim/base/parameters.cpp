@@ -21,6 +21,7 @@ std::string bound_text(double bound, ValueType type, bool percent = false) {
     if (type == ValueType::bytes) return format_quantity(bound, Dimension::bytes);
     if (type == ValueType::rate) return format_quantity(bound, Dimension::rate);
     if (type == ValueType::flops) return format_quantity(bound, Dimension::compute);
+    if (type == ValueType::amount) return format_quantity(bound, Dimension::amount);
   }
   if (!percent) return format_number(bound);
   return format_number(std::round(bound * 1e14) / 1e12) + "%";  // without the last digits, which are rounding's
@@ -75,6 +76,12 @@ double parse_measure(ValueType type, std::string_view text) {
       return parse_quantity(text, Dimension::rate);
     case ValueType::flops:
       return parse_quantity(text, Dimension::compute);
+    case ValueType::amount: {
+      const double amount = parse_quantity(text, Dimension::amount);
+      if (amount != std::floor(amount))
+        throw std::invalid_argument(in_quotes(text) + " is not a whole number; write an amount such as 350M");
+      return amount;
+    }
     case ValueType::bytes:
       break;
     default:
@@ -88,7 +95,7 @@ double parse_measure(ValueType type, std::string_view text) {
 
 bool is_measure(ValueType type) {
   return type == ValueType::number || type == ValueType::fraction || type == ValueType::time || type == ValueType::bytes ||
-         type == ValueType::rate || type == ValueType::flops;
+         type == ValueType::rate || type == ValueType::flops || type == ValueType::amount;
 }
 
 /// A value given by the program, checked as parse_value checks text; whole numbers are accepted as numbers.
@@ -151,6 +158,8 @@ std::string_view name_of(ValueType type) {
       return "a rate";
     case ValueType::flops:
       return "a compute rate";
+    case ValueType::amount:
+      return "an amount";
     case ValueType::boolean:
       return "true or false";
     case ValueType::choice:
@@ -163,6 +172,8 @@ std::string_view name_of(ValueType type) {
       return "a text";
     case ValueType::nested:
       return "a list";
+    case ValueType::rows:
+      return "a list of maps or the path of a CSV file";
   }
   throw std::logic_error("no such type of value");
 }
@@ -189,6 +200,8 @@ const std::vector<std::int64_t>& Parameters::counts(std::string_view name) const
   return get_as<std::vector<std::int64_t>>(find(name), name);
 }
 const Nested& Parameters::nested(std::string_view name) const { return get_as<Nested>(find(name), name); }
+
+bool is_csv_text(std::string_view rows) { return rows.find('\n') != std::string_view::npos; }
 
 std::string flow_text(const std::vector<std::pair<std::string, std::string>>& texts) {
   std::string out, open;  // the map that is open, with its dot
@@ -263,6 +276,9 @@ Value parse_value(const Parameter& parameter, std::string_view text) {
       if (std::find(parameter.choices.begin(), parameter.choices.end(), text) == parameter.choices.end())
         throw std::invalid_argument(unknown_name("choice", text, parameter.choices));
       return std::string(text);
+    case ValueType::rows:
+      if (is_csv_text(text)) return std::string(text);
+      [[fallthrough]];
     case ValueType::path:
       if (text.empty() || text.find('\0') != std::string_view::npos)
         throw std::invalid_argument("is not a path; write the path of a file or folder");
@@ -289,6 +305,8 @@ std::string format_value(ValueType type, const Value& value) {
       return format_quantity(std::get<double>(value), Dimension::rate);
     case ValueType::flops:
       return format_quantity(std::get<double>(value), Dimension::compute);
+    case ValueType::amount:
+      return format_quantity(std::get<double>(value), Dimension::amount);
     case ValueType::boolean:
       return std::get<bool>(value) ? "true" : "false";
     case ValueType::counts: {

@@ -17,8 +17,9 @@ namespace straggler {
 
 class Hasher;
 
-/// The kinds of values. Scenarios write units; values are kept in SI: seconds, bytes, bytes per second, FLOP per second.
-enum class ValueType { count, number, fraction, time, bytes, rate, flops, boolean, choice, counts, path, text, nested };
+/// The kinds of values. Scenarios write units; values are kept in SI: seconds, bytes, bytes per second, FLOP per second. An amount is a
+/// whole number that may be written with k, M, G or T; rows are a list of maps, or the path of a CSV file of the same columns.
+enum class ValueType { count, number, fraction, time, bytes, rate, flops, amount, boolean, choice, counts, path, text, nested, rows };
 std::string_view name_of(ValueType type);
 
 /// Bounds of a numeric parameter, in SI.
@@ -42,6 +43,7 @@ struct Parameter {
   std::string meaning = {};
   Range range = {};
   std::vector<std::string> choices = {};  // ValueType::choice only
+  std::vector<Parameter> columns = {};    // ValueType::rows only: what a row may have
 };
 
 /// What a kind declares. Copies share it: registries, their words and scenarios' kinds hold many.
@@ -78,9 +80,9 @@ class Parameters {
   void set(const std::string& name, Value value) { values_[name] = std::move(value); }
   bool has(std::string_view name) const { return values_.find(std::string(name)) != values_.end(); }
   std::int64_t count(std::string_view name) const;       // ValueType::count
-  double number(std::string_view name) const;            // number, fraction, time, bytes, rate, flops (and count)
+  double number(std::string_view name) const;            // number, fraction, time, bytes, rate, flops, amount (and count)
   bool flag(std::string_view name) const;                // boolean
-  const std::string& text(std::string_view name) const;  // choice, path, text
+  const std::string& text(std::string_view name) const;  // choice, path, text; rows: CSV with a line of names, or a path (is_csv_text)
   const std::vector<std::int64_t>& counts(std::string_view name) const;
   const Nested& nested(std::string_view name) const;
   const std::map<std::string, Value>& all() const { return values_; }
@@ -98,6 +100,9 @@ Parameters complete(const std::vector<Parameter>& declared, Parameters given);
 /// A scalar as a scenario writes it, turned into a value of that parameter, range checked. Throws std::invalid_argument
 /// with "what is wrong; what would be right", without the place.
 Value parse_value(const Parameter& parameter, std::string_view text);
+
+/// Whether a value of ValueType::rows holds the rows; else it is the path of their file.
+bool is_csv_text(std::string_view rows);
 
 /// (name, text) as a map in YAML's flow style, without its braces: "steps: 3, outer: {momentum: 0.9}". Names of one map stand together.
 std::string flow_text(const std::vector<std::pair<std::string, std::string>>& texts);

@@ -42,6 +42,7 @@ constexpr Unit rate_units[] = {{"B/s", 0, 1},
                                {"Mbps", 6, 0.125},
                                {"Gbps", 9, 0.125}};
 constexpr Unit compute_units[] = {{"GFLOPS", 9, 1}, {"TFLOPS", 12, 1}};
+constexpr Unit amount_units[] = {{"", 0, 1}, {"k", 3, 1}, {"M", 6, 1}, {"G", 9, 1}, {"T", 12, 1}};
 
 std::span<const Unit> table(Dimension dimension) {
   switch (dimension) {
@@ -53,6 +54,8 @@ std::span<const Unit> table(Dimension dimension) {
       return rate_units;
     case Dimension::compute:
       return compute_units;
+    case Dimension::amount:
+      return amount_units;
   }
   throw std::logic_error("no such dimension");
 }
@@ -171,6 +174,10 @@ constexpr OtherUnit other_units[] = {
     {Dimension::compute, "tflop", "TFLOPS"},
     {Dimension::compute, "gflop/s", "GFLOPS"},
     {Dimension::compute, "tflop/s", "TFLOPS"},
+    {Dimension::amount, "b", "G"},
+    {Dimension::amount, "million", "M"},
+    {Dimension::amount, "billion", "G"},
+    {Dimension::amount, "trillion", "T"},
 };
 
 /// A rate as we write it, in lower case: a small b is of bits, a capital one of bytes.
@@ -236,13 +243,16 @@ const char* noun_of(Dimension dimension) {
       return "a rate";
     case Dimension::compute:
       return "a compute rate";
+    case Dimension::amount:
+      return "an amount";
   }
   throw std::logic_error("no such dimension");
 }
 
 std::vector<std::string> units_of(Dimension dimension) {
   std::vector<std::string> names;
-  for (const Unit& unit : table(dimension)) names.emplace_back(unit.name);
+  for (const Unit& unit : table(dimension))
+    if (*unit.name != '\0') names.emplace_back(unit.name);
   return names;
 }
 
@@ -251,7 +261,7 @@ double parse_quantity(std::string_view raw, Dimension dimension) {
   const Decimal decimal = scan_decimal(text);
   const std::string_view number = text.substr(0, decimal.length), unit = trimmed(text.substr(decimal.length), blanks);
   if (decimal.length == 0) refuse_not_a_number(text, "write " + std::string(noun_of(dimension)) + " such as " + offers("10", dimension));
-  if (unit.empty()) {
+  if (unit.empty() && dimension != Dimension::amount) {
     const std::string_view shown = decimal.negative || number.size() > 20 ? "10" : number;
     throw std::invalid_argument(std::string(number.substr(0, 60)) + " has no unit; write " + offers(shown, dimension));
   }

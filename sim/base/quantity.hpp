@@ -7,12 +7,13 @@
 
 namespace straggler {
 
-/// The dimension of a unit. SI inside: seconds, bytes, bytes per second, floating-point operations per second.
-enum class Dimension { time, bytes, rate, compute };
+/// The dimension of a unit. SI inside: seconds, bytes, bytes per second, floating-point operations per second. An amount is a plain number,
+/// perhaps of thousands (k), millions (M), billions (G) or trillions (T).
+enum class Dimension { time, bytes, rate, compute, amount };
 
-/// "a time", "a size", "a rate", "a compute rate".
+/// "a time", "a size", "a rate", "a compute rate", "an amount".
 const char* noun_of(Dimension dimension);
-/// The units a dimension may be written in, in the order in which messages offer them.
+/// The units a dimension may be written in, in the order in which messages offer them; an amount also without one.
 std::vector<std::string> units_of(Dimension dimension);
 
 /// "50us" is 5e-5, "1Gbps" is 1.25e8: the nearest double of the exact decimal value for every decimal unit. Blanks may stand

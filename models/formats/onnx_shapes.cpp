@@ -1,0 +1,506 @@
+#include "models/formats/onnx_shapes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+namespace straggler::formats::onnx {
+namespace {
+
+constexpr std::int64_t longest_side = 1'000'000'000;
+
+bool is_one_of(std::string_view op, const std::unordered_set<std::string_view>& set) { return set.contains(op); }
+
+/// Outputs have the shape of the first input.
+const std::unordered_set<std::string_view> same_shape = {"Abs",
+                                                         "BatchNormalization",
+                                                         "Cast",
+                                                         "CastLike",
+                                                         "Ceil",
+                                                         "Celu",
+                                                         "Clip",
+                                                         "Cos",
+                                                         "CumSum",
+                                                         "DequantizeLinear",
+                                                         "Dropout",
+                                                         "Elu",
+                                                         "Erf",
+                                                         "Exp",
+                                                         "Floor",
+                                                         "Gelu",
+                                                         "GroupNormalization",
+                                                         "HardSigmoid",
+                                                         "HardSwish",
+                                                         "Identity",
+                                                         "InstanceNormalization",
+                                                         "LayerNormalization",
+                                                         "LeakyRelu",
+                                                         "LRN",
+                                                         "Log",
+                                                         "LogSoftmax",
+                                                         "LpNormalization",
+                                                         "MeanVarianceNormalization",
+                                                         "Mish",
+                                                         "Neg",
+                                                         "Not",
+                                                         "PRelu",
+                                                         "QuantizeLinear",
+                                                         "Reciprocal",
+                                                         "Relu",
+                                                         "Round",
+                                                         "Scatter",
+                                                         "ScatterElements",
+                                                         "ScatterND",
+                                                         "Selu",
+                                                         "Sigmoid",
+                                                         "Sign",
+                                                         "SimplifiedLayerNormalization",
+                                                         "Sin",
+                                                         "Softmax",
+                                                         "Softplus",
+                                                         "Softsign",
+                                                         "Sqrt",
+                                                         "Tanh",
+                                                         "ThresholdedRelu",
+                                                         "Trilu"};
+
+/// Inputs are stretched to a common shape.
+const std::unordered_set<std::string_view> stretched = {
+    "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod",
+    "Mul", "Or",  "Pow", "Sub",   "Sum",     "Where",          "Xor"};
+
+std::optional<Sides> common(const Sides& a, const Sides& b) {
+  Sides out(std::max(a.size(), b.size()), 1);
+  for (std::size_t i = 0; i < out.size(); ++i) {  // from the last one on
+    const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) return std::nullopt;
+    out[out.size() - 1 - i] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+/// A negative axis counts from the end; nothing if there is no such axis among `sides` of them.
+std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t sides) {
+  if (axis < 0) axis += static_cast<std::int64_t>(sides);
+  if (axis < 0 || axis >= static_cast<std::int64_t>(sides)) return std::nullopt;
+  return static_cast<std::size_t>(axis);
+}
+
+std::int64_t item(const std::vector<std::int64_t>* list, std::size_t at, std::int64_t otherwise) {
+  return list != nullptr && at < list->size() ? (*list)[at] : otherwise;
+}
+
+/// Of a convolution or a pool: [batch, channels, sides…]. `window`: its sides.
+std::optional<Sides> slid(const Node& node, const Sides& in, const Sides& window, std::int64_t channels) {
+  if (in.size() < 3 || window.size() != in.size() - 2) return std::nullopt;
+  const std::vector<std::int64_t>*const pads = node.integers("pads"), *const strides = node.integers("strides"),
+                                        *const dilations = node.integers("dilations");
+  const Attribute* const rule = node.find("auto_pad");
+  const bool same = rule != nullptr && rule->text.starts_with("SAME"), up = node.integer("ceil_mode", 0) != 0;
+  Sides out = {in[0], channels};
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    const std::int64_t stride = item(strides, i, 1), dilation = item(dilations, i, 1);
+    const std::int64_t before = item(pads, i, 0), behind = item(pads, i + window.size(), 0);
+    for (const std::int64_t each : {stride, dilation, window[i]})
+      if (each < 1 || each > longest_side) return std::nullopt;
+    for (const std::int64_t each : {before, behind})
+      if (each < 0 || each > longest_side) return std::nullopt;
+    const std::int64_t reach = dilation * (window[i] - 1) + 1, room = in[i + 2] + before + behind - reach;
+    if (same)
+      out.push_back((in[i + 2] + stride - 1) / stride);
+    else if (room < 0)
+      return std::nullopt;
+    else
+      out.push_back((up ? (room + stride - 1) / stride : room / stride) + 1);
+  }
+  return out;
+}
+
+std::optional<Sides> widened(const Node& node, const Sides& in, const Sides& weight) {
+  if (in.size() < 3 || weight.size() != in.size()) return std::nullopt;
+  const std::vector<std::int64_t>*const pads = node.integers("pads"), *const strides = node.integers("strides"),
+                                        *const more = node.integers("output_padding");
+  const std::int64_t group = node.integer("group", 1);
+  const auto too_long = [](std::int64_t side) { return side > longest_side; };
+  if (group < 1 || group > longest_side || std::ranges::any_of(in, too_long) || std::ranges::any_of(weight, too_long)) return std::nullopt;
+  Sides out = {in[0], weight[1] * group};
+  for (std::size_t i = 0; i + 2 < in.size(); ++i) {
+    const std::int64_t stride = item(strides, i, 1);
+    if (stride < 1 || stride > 1'000'000) return std::nullopt;
+    const std::int64_t before = item(pads, i, 0), behind = item(pads, i + in.size() - 2, 0);
+    if (before < 0 || before > longest_side || behind < 0 || behind > longest_side) return std::nullopt;
+    const std::int64_t pad = before + behind;
+    const std::int64_t extra = item(more, i, 0);
+    if (extra < 0 || extra > longest_side) return std::nullopt;
+    const std::int64_t side = stride * (in[i + 2] - 1) + extra + weight[i + 2] - pad;
+    if (side < 1) return std::nullopt;
+    out.push_back(side);
+  }
+  return out;
+}
+
+std::optional<Sides> product(Sides a, Sides b) {
+  if (a.empty() || b.empty()) return std::nullopt;
+  const bool row = a.size() == 1, column = b.size() == 1;
+  if (row) a.insert(a.begin(), 1);
+  if (column) b.push_back(1);
+  const std::int64_t height = a[a.size() - 2], inner = a.back(), width = b.back();
+  if (b[b.size() - 2] != inner) return std::nullopt;
+  std::optional<Sides> out = common({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
+  if (!out) return out;
+  if (!row) out->push_back(height);
+  if (!column) out->push_back(width);
+  return out;
+}
+
+}  // namespace
+
+double numbers_of(const Sides& sides) {
+  double count = 1;
+  for (const std::int64_t side : sides) count *= static_cast<double>(side);
+  return count;
+}
+
+Shapes::Shapes(const Graph& graph, std::size_t places) : places_(places) {
+  for (const Tensor& tensor : graph.initializers) {
+    known_[tensor.name] = tensor.sides;
+    constants_[tensor.name] = tensor.name;
+    if (tensor.has_integers) integers_[tensor.name] = tensor.integers;
+  }
+  bool first = true;
+  for (const Value& input : graph.inputs) {
+    if (constants_.contains(input.name)) continue;  // old files name weights as inputs, too
+    if (first && input.has_shape && !input.sides.empty()) {
+      batch_ = static_cast<std::size_t>(std::clamp<std::int64_t>(input.sides[0].size, 1, longest_side));
+      batch_symbol_ = input.sides[0].symbol;
+    }
+    declare(input);
+    if (const auto found = declared_.find(input.name); found != declared_.end()) {
+      known_[input.name] = found->second;
+      if (first) first_input_ = found->second;
+    }
+    first = false;
+  }
+  for (const Value& value : graph.values) declare(value);
+  for (const Value& value : graph.outputs) declare(value);
+}
+
+void Shapes::declare(const Value& value) {
+  if (!value.has_shape) return;
+  Sides sides;
+  for (std::size_t i = 0; i < value.sides.size(); ++i) {
+    const Side& side = value.sides[i];
+    if (side.size > longest_side) return;
+    const bool batch = i == 0 && (side.symbol.empty() || side.symbol == batch_symbol_);
+    if (side.size == 0 && !batch) has_symbols_ = true;
+    sides.push_back(side.size > 0 ? side.size : batch ? 1 : static_cast<std::int64_t>(places_));
+  }
+  declared_[value.name] = std::move(sides);
+}
+
+const Sides* Shapes::find(std::string_view value) const {
+  const auto found = known_.find(value);
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+std::string_view Shapes::origin(std::string_view value) const {
+  const auto found = constants_.find(value);
+  return found == constants_.end() ? std::string_view() : found->second;
+}
+
+const std::vector<std::int64_t>* Shapes::integers(std::string_view value) const {
+  const auto found = integers_.find(value);
+  return found == integers_.end() ? nullptr : &found->second;
+}
+
+const std::vector<std::int64_t>* Shapes::list(const Node& node, const char* attribute, std::size_t input) const {
+  const std::vector<std::int64_t>* const own = node.integers(attribute);
+  return own != nullptr ? own : node.input(input).empty() ? nullptr : integers(node.input(input));
+}
+
+std::optional<Sides> Shapes::reshaped(const Node& node, const Sides& in) const {
+  const std::vector<std::int64_t>* const wanted = list(node, "shape", 1);
+  if (wanted == nullptr || wanted->size() > most_sides) return std::nullopt;
+  Sides out = *wanted;
+  double product = 1;
+  std::optional<std::size_t> open;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i] == 0 && node.integer("allowzero", 0) == 0) {
+      if (i >= in.size()) return std::nullopt;
+      out[i] = in[i];
+    }
+    if (out[i] == -1 && !open)
+      open = i;
+    else if (out[i] < 0 || out[i] > longest_side)
+      return std::nullopt;
+    else
+      product *= static_cast<double>(out[i]);
+  }
+  const double all = numbers_of(in);
+  if (open) {
+    if (product == 0 || all / product > static_cast<double>(longest_side)) return std::nullopt;
+    out[*open] = static_cast<std::int64_t>(all / product);
+    product *= static_cast<double>(out[*open]);
+  }
+  if (product != all) return std::nullopt;
+  return out;
+}
+
+std::optional<Sides> Shapes::sliced(const Node& node, const Sides& in) const {
+  const std::vector<std::int64_t>*const starts = list(node, "starts", 1), *const ends = list(node, "ends", 2);
+  const std::vector<std::int64_t>*const axes = list(node, "axes", 3), *const steps = list(node, "steps", 4);
+  if (starts == nullptr || ends == nullptr || starts->size() != ends->size()) return std::nullopt;
+  Sides out = in;
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const std::optional<std::size_t> axis = axis_of(item(axes, i, static_cast<std::int64_t>(i)), in.size());
+    const std::int64_t step = item(steps, i, 1);
+    if (!axis || step < 1) return std::nullopt;
+    const auto place = [side = in[*axis]](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + side : at, 0, side); };
+    const std::int64_t from = place((*starts)[i]), to = std::max(place((*ends)[i]), from);
+    out[*axis] = (to - from) / step + ((to - from) % step != 0 ? 1 : 0);
+  }
+  return out;
+}
+
+std::optional<Sides> Shapes::reduced(const Node& node, const Sides& in) const {
+  const std::vector<std::int64_t>* const axes = list(node, "axes", 1);
+  std::vector<bool> gone(in.size(), axes == nullptr || axes->empty());
+  if (axes != nullptr)
+    for (const std::int64_t each : *axes) {
+      const std::optional<std::size_t> axis = axis_of(each, in.size());
+      if (!axis) return std::nullopt;
+      gone[*axis] = true;
+    }
+  Sides out;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (!gone[i])
+      out.push_back(in[i]);
+    else if (node.integer("keepdims", 1) != 0)
+      out.push_back(1);
+  }
+  return out;
+}
+
+Shapes::Outputs Shapes::outputs_of(const Node& node) const {
+  const std::string_view op = node.op;
+  const Sides* const in = find(node.input(0));
+  if (op == "Constant") {
+    if (const Attribute* const value = node.find("value"); value != nullptr && value->tensor) return {value->tensor->sides};
+    if (const auto* const list = node.integers("value_ints"); list != nullptr) return {Sides{static_cast<std::int64_t>(list->size())}};
+    return {Sides{}};
+  }
+  if (op == "ConstantOfShape" || op == "Expand") {
+    const auto* const sides = integers(node.input(op == "Expand" ? 1 : 0));
+    if (sides == nullptr || sides->size() > most_sides) return {};
+    for (const std::int64_t side : *sides)
+      if (side < 0 || side > longest_side) return {};
+    if (op == "ConstantOfShape") return {*sides};
+    return in == nullptr ? Outputs{} : Outputs{common(*in, *sides)};
+  }
+  if (in == nullptr) return {};
+  if (op == "Shape") return {Sides{static_cast<std::int64_t>(in->size())}};
+  if (is_one_of(op, same_shape)) return {*in};
+  if (is_one_of(op, stretched)) {
+    std::optional<Sides> out = *in;
+    for (const std::string_view other : node.inputs) {
+      const Sides* const sides = find(other);
+      out = sides != nullptr && out ? common(*out, *sides) : std::nullopt;
+    }
+    return {out};
+  }
+  if (op.starts_with("Reduce")) return {reduced(node, *in)};
+  if (op == "Reshape") return {reshaped(node, *in)};
+  if (op == "Slice") return {sliced(node, *in)};
+  if (op == "Conv" || op == "ConvTranspose") {
+    const Sides* const weight = find(node.input(1));
+    if (weight == nullptr || weight->size() < 3) return {};
+    if (op == "ConvTranspose") return {widened(node, *in, *weight)};
+    return {slid(node, *in, {weight->begin() + 2, weight->end()}, (*weight)[0])};
+  }
+  if (op == "MaxPool" || op == "AveragePool" || op == "LpPool") {
+    const std::vector<std::int64_t>* const window = node.integers("kernel_shape");
+    if (window == nullptr || in->size() < 3) return {};
+    return {slid(node, *in, *window, (*in)[1])};
+  }
+  if (op.starts_with("Global") && in->size() > 2) {
+    Sides out(in->size(), 1);
+    std::copy_n(in->begin(), 2, out.begin());
+    return {out};
+  }
+  if (op == "Gemm") {
+    const Sides* const other = find(node.input(1));
+    if (other == nullptr || in->size() != 2 || other->size() != 2) return {};
+    const bool a = node.integer("transA", 0) != 0, b = node.integer("transB", 0) != 0;
+    if ((*in)[a ? 0 : 1] != (*other)[b ? 1 : 0]) return {};
+    return {Sides{(*in)[a ? 1 : 0], (*other)[b ? 0 : 1]}};
+  }
+  if (op == "MatMul") {
+    const Sides* const other = find(node.input(1));
+    return other == nullptr ? Outputs{} : Outputs{product(*in, *other)};
+  }
+  if (op == "Flatten") {
+    const std::int64_t given = node.integer("axis", 1);
+    const auto size = static_cast<std::int64_t>(in->size());
+    const std::int64_t axis = given < 0 ? given + size : given;
+    if (axis < 0 || axis > size) return {};
+    const double before = numbers_of({in->begin(), in->begin() + axis}), behind = numbers_of({in->begin() + axis, in->end()});
+    if (before > 1e15 || behind > 1e15) return {};
+    return {Sides{static_cast<std::int64_t>(before), static_cast<std::int64_t>(behind)}};
+  }
+  if (op == "Transpose") {
+    const std::vector<std::int64_t>* const order = node.integers("perm");
+    Sides out(in->rbegin(), in->rend());
+    if (order == nullptr) return {out};
+    if (order->size() != in->size()) return {};
+    for (std::size_t i = 0; i < order->size(); ++i) {
+      const std::optional<std::size_t> axis = axis_of((*order)[i], in->size());
+      if (!axis) return {};
+      out[i] = (*in)[*axis];
+    }
+    return {out};
+  }
+  if (op == "Concat") {
+    const std::optional<std::size_t> axis = axis_of(node.integer("axis", 1), in->size());
+    if (!axis) return {};
+    Sides out = *in;
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      const Sides* const other = find(node.inputs[i]);
+      if (other == nullptr || other->size() != in->size() || out[*axis] > longest_side) return {};
+      out[*axis] += (*other)[*axis];
+    }
+    return {out};
+  }
+  if (op == "Unsqueeze" || op == "Squeeze") {
+    const std::vector<std::int64_t>* const axes = list(node, "axes", 1);
+    if (op == "Squeeze" && axes == nullptr) {
+      Sides out = *in;
+      std::erase(out, 1);
+      return {out};
+    }
+    if (axes == nullptr || in->size() + axes->size() > most_sides) return {};
+    const std::size_t sides = op == "Squeeze" ? in->size() : in->size() + axes->size();
+    std::vector<bool> chosen(sides, false);
+    for (const std::int64_t each : *axes) {
+      const std::optional<std::size_t> axis = axis_of(each, sides);
+      if (!axis) return {};
+      chosen[*axis] = true;
+    }
+    Sides out;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < sides; ++i) {
+      if (op == "Squeeze" && !chosen[i]) out.push_back((*in)[i]);
+      if (op == "Unsqueeze") out.push_back(chosen[i] || next == in->size() ? 1 : (*in)[next++]);
+    }
+    return {out};
+  }
+  if (op == "Gather") {
+    const std::optional<std::size_t> axis = axis_of(node.integer("axis", 0), in->size());
+    const Sides* const places = find(node.input(1));
+    if (!axis || places == nullptr || in->size() + places->size() > most_sides + 1) return {};
+    Sides out(in->begin(), in->begin() + static_cast<std::ptrdiff_t>(*axis));
+    out.insert(out.end(), places->begin(), places->end());
+    out.insert(out.end(), in->begin() + static_cast<std::ptrdiff_t>(*axis) + 1, in->end());
+    return {out};
+  }
+  if (op == "Split") {
+    const std::optional<std::size_t> axis = axis_of(node.integer("axis", 0), in->size());
+    const std::vector<std::int64_t>* const parts = list(node, "split", 1);
+    if (!axis || node.outputs.empty() || (parts != nullptr && parts->size() != node.outputs.size())) return {};
+    Outputs out;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      Sides sides = *in;
+      sides[*axis] = parts != nullptr ? (*parts)[i] : (*in)[*axis] / static_cast<std::int64_t>(node.outputs.size());
+      if (sides[*axis] < 0 || sides[*axis] > (*in)[*axis]) return {};
+      out.emplace_back(std::move(sides));
+    }
+    return out;
+  }
+  if (op == "Pad") {
+    const std::vector<std::int64_t>* const pads = list(node, "pads", 1);
+    if (pads == nullptr || pads->size() != 2 * in->size()) return {};
+    Sides out = *in;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::int64_t before = (*pads)[i], behind = (*pads)[i + out.size()];
+      if (before < 0 || behind < 0 || before > longest_side || behind > longest_side) return {};
+      out[i] += before + behind;
+    }
+    return {out};
+  }
+  if (op == "LSTM" || op == "GRU" || op == "RNN") {
+    const Sides* const again = find(node.input(2));
+    if (again == nullptr || again->size() != 3 || in->size() != 3) return {};
+    const std::int64_t ways = (*again)[0], width = (*again)[2];
+    return {Sides{(*in)[0], ways, (*in)[1], width}, Sides{ways, (*in)[1], width}, Sides{ways, (*in)[1], width}};
+  }
+  return {};
+}
+
+void Shapes::follow_integers(const Node& node) {
+  if (node.outputs.empty()) return;
+  const std::string_view op = node.op, out = node.outputs[0];
+  const auto* const in = integers(node.input(0));
+  std::optional<std::vector<std::int64_t>> made;
+  if (op == "Constant") {
+    if (const Attribute* const value = node.find("value"); value != nullptr && value->tensor && value->tensor->has_integers)
+      made = value->tensor->integers;
+    if (const auto* const list = node.integers("value_ints"); list != nullptr) made = *list;
+    if (const Attribute* const value = node.find("value_int"); value != nullptr) made = {value->integer};
+  } else if (op == "Shape") {
+    if (const Sides* const sides = find(node.input(0)); sides != nullptr) made = *sides;
+  } else if (in != nullptr && (op == "Cast" || op == "Identity" || op == "Unsqueeze" || op == "Squeeze" || op == "Reshape")) {
+    made = *in;
+  } else if (op == "Gather" && in != nullptr && integers(node.input(1)) != nullptr) {
+    made.emplace();
+    for (const std::int64_t each : *integers(node.input(1))) {
+      const std::optional<std::size_t> at = axis_of(each, in->size());
+      if (!at) return;
+      made->push_back((*in)[*at]);
+    }
+  } else if (op == "Concat") {
+    made.emplace();
+    for (const std::string_view part : node.inputs) {
+      const auto* const list = integers(part);
+      if (list == nullptr || made->size() + list->size() > most_integers) return;
+      made->insert(made->end(), list->begin(), list->end());
+    }
+  } else if (op == "Slice" && in != nullptr) {
+    const auto *const starts = list(node, "starts", 1), *const ends = list(node, "ends", 2);
+    if (starts == nullptr || ends == nullptr || starts->size() != 1 || ends->size() != 1 || item(list(node, "steps", 4), 0, 1) != 1) return;
+    const auto size = static_cast<std::int64_t>(in->size());
+    const auto place = [size](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size); };
+    const std::int64_t from = place((*starts)[0]), to = std::max(place((*ends)[0]), from);
+    made.emplace(in->begin() + from, in->begin() + to);
+  } else if (const auto* const other = integers(node.input(1)); in != nullptr && other != nullptr && in->size() == other->size() &&
+                                                                (op == "Add" || op == "Sub" || op == "Mul" || op == "Div")) {
+    made.emplace();
+    for (std::size_t i = 0; i < in->size(); ++i) {
+      const std::int64_t a = (*in)[i], b = (*other)[i];
+      if (std::max(a, b) > longest_side || std::min(a, b) < -longest_side || (op == "Div" && b == 0)) return;
+      made->push_back(op == "Add" ? a + b : op == "Sub" ? a - b : op == "Mul" ? a * b : a / b);
+    }
+  }
+  if (made && made->size() <= most_integers) integers_[out] = std::move(*made);
+}
+
+void Shapes::infer(const Node& node) {
+  Outputs outputs = outputs_of(node);
+  follow_integers(node);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const std::string_view name = node.outputs[i];
+    if (name.empty() || known_.contains(name)) continue;  // a value is made once
+    const auto declared = declared_.find(name);
+    if (i < outputs.size() && outputs[i] && outputs[i]->size() <= most_sides)
+      known_[name] = std::move(*outputs[i]);
+    else if (declared != declared_.end())
+      known_[name] = declared->second;
+  }
+  static const std::unordered_set<std::string_view> copies = {"Identity", "Cast",      "Transpose", "DequantizeLinear",
+                                                              "Reshape",  "Unsqueeze", "Squeeze"};
+  if (node.outputs.empty()) return;
+  if (node.op == "Constant" || (node.op == "ConstantOfShape" && is_constant(node.input(0))))
+    constants_.try_emplace(node.outputs[0], node.outputs[0]);
+  else if (copies.contains(node.op) && is_constant(node.input(0)))
+    constants_.try_emplace(node.outputs[0], origin(node.input(0)));
+}
+
+}  // namespace straggler::formats::onnx

@@ -1,0 +1,312 @@
+// The summary that torchinfo prints (github.com/TylerYep/torchinfo): a tree of modules with their output shapes and parameters. FLOPs are
+// computed from parameters and shapes, since its own "mult-adds" leave out the tokens of a sequence.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "models/formats/reading.hpp"
+#include "sim/base/ascii.hpp"
+#include "sim/base/csv.hpp"
+#include "sim/base/readable.hpp"
+#include "sim/base/suggest.hpp"
+#include "sim/base/text_lines.hpp"
+
+namespace straggler::formats::torchinfo {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t largest = 64 << 20;
+
+/// Where each character of a line begins: columns are aligned by characters, and the tree is drawn with some of three bytes.
+std::vector<std::size_t> characters_of(std::string_view line) {
+  std::vector<std::size_t> begins;
+  for (std::size_t i = 0; i < line.size(); ++i)
+    if ((static_cast<unsigned char>(line[i]) & 0xC0) != 0x80) begins.push_back(i);
+  return begins;
+}
+
+struct Columns {
+  std::vector<std::size_t> begins;  // of all columns, in characters
+  std::optional<std::size_t> shape, parameters;
+
+  /// The text of the column that begins there.
+  std::string_view cell(std::string_view line, const std::vector<std::size_t>& characters, std::size_t begin) const {
+    const auto next = std::upper_bound(begins.begin(), begins.end(), begin);
+    if (begin >= characters.size()) return {};
+    const std::size_t end = next != begins.end() && *next < characters.size() ? characters[*next] : line.size();
+    return trimmed(line.substr(characters[begin], end - characters[begin]));
+  }
+};
+
+constexpr std::string_view head = "Layer (type";
+
+Columns columns_of(std::string_view line) {
+  Columns columns;
+  for (const std::string_view title :
+       {"Input Shape", "Output Shape", "Param #", "Param %", "Kernel Shape", "Groups", "Mult-Adds", "Trainable"}) {
+    const std::size_t at = line.find(title);
+    if (at == std::string_view::npos) continue;
+    columns.begins.push_back(at);  // the header is ASCII
+    if (title == "Output Shape") columns.shape = at;
+    if (title == "Param #") columns.parameters = at;
+  }
+  std::sort(columns.begins.begin(), columns.begins.end());
+  return columns;
+}
+
+struct Row {
+  std::size_t line = 0, depth = 0;
+  std::string name, type;  // "Conv2d: 3-1", "Conv2d"
+  std::vector<std::size_t> shape;
+  std::optional<std::size_t> parameters;
+  bool frozen = false, again = false;  // again: a module that was called before, "(recursive)"
+};
+
+/// "25,557,032"; nothing if it is no number.
+std::optional<std::size_t> number_of(std::string_view text) {
+  std::string digits;
+  for (const char c : text) {
+    if (is_digit(c))
+      digits += c;
+    else if (c != ',')
+      return std::nullopt;
+  }
+  const std::optional<std::int64_t> value = digits.empty() ? std::nullopt : as_integer(digits);
+  if (!value || static_cast<std::uint64_t>(*value) > most_model_parameters) return std::nullopt;
+  return static_cast<std::size_t>(*value);
+}
+
+/// "[2, 64, 112, 112]"; empty if it is no such list.
+std::vector<std::size_t> shape_of(std::string_view text) {
+  std::vector<std::size_t> shape;
+  if (text.size() < 3 || text.front() != '[' || text.back() != ']') return shape;
+  text = text.substr(1, text.size() - 2);
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::optional<std::size_t> side = number_of(trimmed(text.substr(0, comma)));
+    if (!side || shape.size() == 16) return {};
+    shape.push_back(*side);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return shape;
+}
+
+/// A row of the tree; nothing: another line. Each level of the tree is five characters wide.
+std::optional<Row> row_of(std::string_view line, std::size_t number, const Columns& columns) {
+  const std::vector<std::size_t> characters = characters_of(line);
+  std::size_t first = 0;  // of the name
+  while (first < characters.size()) {
+    const std::string_view rest = line.substr(characters[first]);
+    if (rest.front() != ' ' && !rest.starts_with("│") && !rest.starts_with("├") && !rest.starts_with("└") && !rest.starts_with("─")) break;
+    ++first;
+  }
+  if (first >= characters.size() || first >= columns.begins.front()) return std::nullopt;
+  Row row;
+  row.line = number;
+  row.depth = (first + 3) / 5;
+  row.name = columns.cell(line, characters, first);
+  row.type = row.name.substr(0, row.name.find_first_of(" :"));
+  row.shape = shape_of(columns.cell(line, characters, *columns.shape));
+  std::string_view count = columns.cell(line, characters, *columns.parameters);
+  row.again = count == "(recursive)";
+  if (row.frozen = count.size() > 2 && count.front() == '(' && count.back() == ')' && !row.again; row.frozen)
+    count = count.substr(1, count.size() - 2);
+  row.parameters = number_of(count);
+  return row;
+}
+
+bool is_any(std::string_view type, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [type](std::string_view word) { return type.find(word) != std::string_view::npos; });
+}
+
+/// Element-wise, or a look-up: no multiply-adds.
+bool is_cheap(std::string_view type) {
+  if (is_any(type, {"Norm", "PReLU", "LayerScale"})) return true;
+  return is_any(type, {"Embedding"}) && !is_any(type, {"Patch"});  // embedding patches is a convolution
+}
+
+/// Where the parameters are used once each: all of an output but its batch and its channels.
+double places(const Row& row) {
+  double product = 1;
+  const bool last = row.type.find("Linear") != std::string::npos || row.shape.size() == 3;  // channels stand last, except in Conv1d
+  const bool first = row.type.find("Conv") != std::string::npos || !last;
+  for (std::size_t i = 1; i < row.shape.size(); ++i)
+    if (first ? i > 1 : i + 1 < row.shape.size()) product *= static_cast<double>(row.shape[i]);
+  return product;
+}
+
+struct Summary {
+  std::vector<Row> rows;
+  std::optional<std::size_t> total, frozen;
+  std::optional<double> activation_megabytes, input_megabytes;  // of the batch: forward and backward
+};
+
+void read_total(std::string_view line, Summary& summary) {
+  const auto behind = [line](std::string_view label) {
+    return line.starts_with(label) ? trimmed(line.substr(label.size())) : std::string_view();
+  };
+  const auto number = [&](std::string_view label) -> std::optional<double> {
+    std::string text(behind(label));
+    std::erase(text, ',');
+    const std::optional<double> value = text.empty() ? std::nullopt : as_number(text);
+    return value && std::isfinite(*value) && *value >= 0 && *value < 1e15 ? value : std::nullopt;
+  };
+  if (const auto value = number_of(behind("Total params:"))) summary.total = value;
+  if (const auto value = number_of(behind("Non-trainable params:"))) summary.frozen = value;
+  if (const auto value = number("Forward/backward pass size (MB):")) summary.activation_megabytes = value;
+  if (const auto value = number("Input size (MB):")) summary.input_megabytes = value;
+}
+
+Summary parsed(const fs::path& path, const std::string& text) {
+  Summary summary;
+  std::optional<Columns> columns;
+  TextLines lines(text);
+  for (std::string_view line; lines.next(line);) {
+    if (!columns && line.starts_with(head)) {
+      columns = columns_of(line);
+      if (!columns->shape || !columns->parameters)
+        refuse_model(path, fmt::format("line {} names no columns Output Shape and Param #; print the summary with "
+                                       "col_names=(\"output_size\", \"num_params\")",
+                                       lines.number()));
+    } else if (columns && (line.starts_with("==") || line.empty())) {
+      continue;
+    } else if (columns && (line.starts_with("Total ") || summary.total)) {
+      read_total(line, summary);
+    } else if (columns) {
+      if (std::optional<Row> row = row_of(line, lines.number(), *columns)) summary.rows.push_back(std::move(*row));
+    }
+    if (summary.rows.size() > 1'000'000) refuse_model(path, "has more than a million rows; print the summary with a smaller depth");
+  }
+  if (!columns || summary.rows.empty()) refuse_model(path, "has no rows of layers; print torchinfo.summary(model, input_size=…) into it");
+  if (!summary.total) refuse_model(path, "ends before its Total params; print the whole summary");
+  return summary;
+}
+
+/// A row with parameters: a module without shown ones below it, or the own parameters of one with them.
+struct Leaf {
+  const Row* row;
+  bool block;  // the modules inside are not shown
+};
+
+std::vector<Leaf> leaves_of(const std::vector<Row>& rows) {
+  // Modules of PyTorch that have no others inside.
+  constexpr std::array single = {"Conv", "Linear", "Norm", "Embedding", "PReLU", "LSTM", "GRU", "RNN", "Bilinear", "Scale", "Parameter"};
+  std::vector<Leaf> leaves;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool shown = i + 1 < rows.size() && rows[i + 1].depth > rows[i].depth;
+    if (!rows[i].parameters && !(rows[i].again && !shown)) continue;
+    const bool plain = std::any_of(single.begin(), single.end(), [&](const char* word) { return is_any(rows[i].type, {word}); });
+    leaves.push_back({&rows[i], !shown && !plain});
+  }
+  return leaves;
+}
+
+/// The parameters of a module that is called again: those of the last one of its type with as many channels.
+std::size_t parameters_again(const std::vector<Leaf>& leaves, std::size_t at) {
+  const auto channels = [](const Row& row) { return row.shape.size() < 2 ? 0 : row.shape[1]; };
+  for (std::size_t i = at; i-- > 0;)
+    if (leaves[i].row->parameters && leaves[i].row->type == leaves[at].row->type && channels(*leaves[i].row) == channels(*leaves[at].row))
+      return *leaves[i].row->parameters;
+  return 0;
+}
+
+/// Numbers of an output of one sample.
+double outputs(const Row& row) {
+  double product = row.shape.empty() ? 0 : 1;
+  for (std::size_t i = 1; i < row.shape.size(); ++i) product *= static_cast<double>(row.shape[i]);
+  return product;
+}
+
+/// Of one sample, by leaf: outputs of layers with parameters. The file counts them twice, forward and backward, also those inside blocks.
+std::vector<double> activations(const std::vector<Leaf>& leaves, double sample_numbers) {
+  std::vector<double> kept;
+  double shown = 0, inside = 0;
+  for (const Leaf& leaf : leaves) {
+    kept.push_back(leaf.block ? 0 : outputs(*leaf.row));
+    shown += kept.back();
+    if (leaf.block) inside += static_cast<double>(leaf.row->parameters.value_or(0));
+  }
+  const double rest = std::max(0.0, sample_numbers - shown);
+  for (std::size_t i = 0; i < leaves.size() && inside > 0; ++i)
+    if (leaves[i].block) kept[i] = rest * static_cast<double>(leaves[i].row->parameters.value_or(0)) / inside;
+  return kept;
+}
+
+ModelFile read(const fs::path& path, const ModelFileOptions&) {
+  const Summary summary = parsed(path, model_text(path, largest));
+  const std::vector<Leaf> leaves = leaves_of(summary.rows);
+  ModelFile file;
+  std::size_t batch = 0, blocks = 0, frozen = 0, shapeless = 0;
+  for (const Row& row : summary.rows)
+    if (batch == 0 && !row.shape.empty()) batch = std::max<std::size_t>(row.shape.front(), 1);
+  if (batch == 0) refuse_model(path, "has no output shapes; print the summary with input_size=…");
+  const double numbers = summary.activation_megabytes.value_or(0) * 1e6 / (2 * sizeof(float) * static_cast<double>(batch));
+  const std::vector<double> kept = activations(leaves, numbers);
+  LayerRows rows;
+  std::set<std::string> names;
+  double sum = 0;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const Row& row = *leaves[i].row;
+    std::string name = row.name;
+    for (std::size_t copy = 2; !names.insert(name).second; ++copy) name = fmt::format("{} #{}", row.name, copy);
+    const std::size_t used = row.again ? parameters_again(leaves, i) : *row.parameters;
+    const bool counted = !is_cheap(row.type) && used > 0;
+    blocks += leaves[i].block ? 1 : 0;
+    frozen += row.frozen ? 1 : 0;
+    shapeless += counted && row.shape.empty() ? 1 : 0;
+    std::vector<LayerRows::Tensor> tensors;
+    if (row.parameters && *row.parameters > 0) tensors.push_back({name, {*row.parameters}});
+    sum += static_cast<double>(row.parameters.value_or(0));
+    rows.add(name, std::move(tensors), counted && !row.shape.empty() ? static_cast<double>(used) * places(row) : 0, kept[i], 1);
+  }
+  const double total = static_cast<double>(*summary.total);
+  if (sum > total)
+    refuse_model(path, fmt::format("its rows have {} parameters, but its total is {}; print the summary again", readable_number(sum),
+                                   readable_count(*summary.total)));
+  if (sum < total) {
+    const auto rest = static_cast<std::size_t>(total - sum);
+    rows.add("not in the rows", {{"not in the rows", {rest}}}, 0, 0, 1);
+    file.missing.push_back(fmt::format("where {} of its parameters are used, which no row has", readable_count(rest)));
+  }
+  file.what = fmt::format("{} in {} rows with parameters", summary.rows.front().type, leaves.size());
+  file.table = std::move(rows).table(path);
+  file.table.knows_activations = summary.activation_megabytes.has_value();
+  file.table.input_bytes = summary.input_megabytes.value_or(0) * 1e6 / static_cast<double>(batch);
+  file.assumed.push_back(fmt::format("its batch is {}, the first side of its first shape", batch));
+  file.assumed.emplace_back("FLOPs are 2 per parameter and place of the output, biases among them, none for norms and embeddings");
+  if (summary.activation_megabytes)
+    file.assumed.emplace_back("backward keeps half of its forward/backward size: the outputs of layers with parameters");
+  else
+    file.missing.emplace_back("the bytes of activations: its forward/backward size is not there");
+  if (blocks > 0)
+    file.missing.push_back(
+        fmt::format("what is inside {} block{} whose rows are not shown (a larger `depth` shows them): products of attention "
+                    "are not counted, and each is one tensor",
+                    blocks, blocks == 1 ? "" : "s"));
+  if (summary.frozen.value_or(0) > 0)
+    file.missing.push_back(
+        fmt::format("gradients: {} of its parameters do not learn, but count here as if they did", readable_count(*summary.frozen)));
+  if (shapeless > 0) file.missing.push_back(fmt::format("FLOPs of {} rows without an output shape", shapeless));
+  return file;
+}
+
+bool recognizes(const FileStart& start) {
+  const std::size_t at = start.bytes.find(head);
+  if (at == std::string_view::npos || (at > 0 && start.bytes[at - 1] != '\n')) return false;
+  return start.bytes.substr(at, start.bytes.find('\n', at) - at).find("Param #") != std::string_view::npos;
+}
+
+const Register<ModelFormat> entry({.name = "torchinfo",
+                                   .summary = "a torchinfo summary",
+                                   .example = "print(torchinfo.summary(model, input_size=(1, 3, 224, 224), depth=9))",
+                                   .parameters = {},
+                                   .recognizes = recognizes,
+                                   .read = read});
+
+}  // namespace
+}  // namespace straggler::formats::torchinfo
