@@ -54,7 +54,7 @@ class List {
         row();
     }
     if (count_ == 0) refuse("has no layers; write a line of names and a line for each layer, such as conv1,9408,236M");
-    CostTable table = std::move(rows_).table(place_);
+    CostTable table = std::move(rows_).table(place_, "layers");
     table.knows_activations = knows_activations_;
     if (assumed_flops_ > 0)
       table.notes.push_back(fmt::format("sizes: assumed: FLOPs forward are 2 per parameter in {} layer{} without flops", assumed_flops_,
@@ -143,7 +143,7 @@ const Register<CostModelEntry> sizes({
           const std::string& layers = parameters.text("layers");
           const std::string remedy = "give a layer some";
           if (is_csv_text(layers)) return checked(List("the list of layers").read(layers), remedy);
-          return checked(List(layers).read(model_text(layers, largest_list)), remedy);
+          return checked(List(layers).read(model_text(layers, largest_list, "layers")), remedy);
         },
 });
 

@@ -18,49 +18,26 @@ namespace straggler::formats::onnx {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::unordered_set<std::string_view>;
 
 constexpr std::uintmax_t largest = std::uintmax_t{2} << 30;  // protobuf's own limit
 
 /// Constants of these are settings, not weights.
-const Words without_weights = {"Clip",           "ConstantOfShape", "Dropout", "Expand",  "OneHot", "Pad",  "Pow",
-                               "QuantizeLinear", "Range",           "Reshape", "Resize",  "Slice",  "Tile", "TopK",
-                               "Upsample",       "Where",           "Equal",   "Greater", "Less"};
+const Words without_weights = words_of(
+    "Clip ConstantOfShape Dropout Expand OneHot Pad Pow QuantizeLinear Range Reshape Resize Slice Tile TopK Upsample Where "
+    "Equal Greater Less");
 /// A weight of one number is a weight here, and a setting elsewhere.
-const Words with_small_weights = {"Conv", "ConvTranspose", "Gemm", "MatMul", "BatchNormalization", "LayerNormalization"};
+const Words with_small_weights = words_of("Conv ConvTranspose Gemm MatMul BatchNormalization LayerNormalization");
 /// Views and copies of their inputs; issued by no framework as an operation of its own.
-const Words views = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Cast", "Constant", "ConstantOfShape", "Shape"};
+const Words views = words_of("Reshape Flatten Squeeze Unsqueeze Identity Dropout Cast Constant ConstantOfShape Shape");
 /// Backward reads what goes in.
-const Words reads_inputs = {"Conv",
-                            "ConvTranspose",
-                            "Gemm",
-                            "MatMul",
-                            "BatchNormalization",
-                            "LayerNormalization",
-                            "InstanceNormalization",
-                            "GroupNormalization",
-                            "LRN",
-                            "MaxPool",
-                            "Gelu",
-                            "Erf",
-                            "Mul",
-                            "Div",
-                            "Pow",
-                            "PRelu",
-                            "HardSwish",
-                            "Mish",
-                            "Elu",
-                            "LeakyRelu",
-                            "Log",
-                            "LSTM",
-                            "GRU",
-                            "RNN",
-                            "Einsum"};
+const Words reads_inputs = words_of(
+    "Conv ConvTranspose Gemm MatMul BatchNormalization LayerNormalization InstanceNormalization GroupNormalization LRN "
+    "MaxPool Gelu Erf Mul Div Pow PRelu HardSwish Mish Elu LeakyRelu Log LSTM GRU RNN Einsum");
 /// Backward reads what comes out.
-const Words reads_outputs = {"Relu", "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "Exp", "Sqrt", "Clip", "HardSigmoid"};
+const Words reads_outputs = words_of("Relu Sigmoid Tanh Softmax LogSoftmax Exp Sqrt Clip HardSigmoid");
 /// May compute, in ways that are not counted.
-const Words unknown_costs = {"Einsum", "MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul", "DFT", "Attention",
-                             "If",     "Loop",          "Scan",        "SequenceMap", "DeformConv"};
+const Words unknown_costs =
+    words_of("Einsum MatMulInteger ConvInteger QLinearConv QLinearMatMul DFT Attention If Loop Scan SequenceMap DeformConv");
 
 struct Costs {
   double multiply_adds = 0;

@@ -1,165 +1,23 @@
 #include "models/formats/onnx_shapes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <unordered_set>
 
 namespace straggler::formats::onnx {
 namespace {
 
-constexpr std::int64_t longest_side = 1'000'000'000;
-
-bool is_one_of(std::string_view op, const std::unordered_set<std::string_view>& set) { return set.contains(op); }
-
 /// Outputs have the shape of the first input.
-const std::unordered_set<std::string_view> same_shape = {"Abs",
-                                                         "BatchNormalization",
-                                                         "Cast",
-                                                         "CastLike",
-                                                         "Ceil",
-                                                         "Celu",
-                                                         "Clip",
-                                                         "Cos",
-                                                         "CumSum",
-                                                         "DequantizeLinear",
-                                                         "Dropout",
-                                                         "Elu",
-                                                         "Erf",
-                                                         "Exp",
-                                                         "Floor",
-                                                         "Gelu",
-                                                         "GroupNormalization",
-                                                         "HardSigmoid",
-                                                         "HardSwish",
-                                                         "Identity",
-                                                         "InstanceNormalization",
-                                                         "LayerNormalization",
-                                                         "LeakyRelu",
-                                                         "LRN",
-                                                         "Log",
-                                                         "LogSoftmax",
-                                                         "LpNormalization",
-                                                         "MeanVarianceNormalization",
-                                                         "Mish",
-                                                         "Neg",
-                                                         "Not",
-                                                         "PRelu",
-                                                         "QuantizeLinear",
-                                                         "Reciprocal",
-                                                         "Relu",
-                                                         "Round",
-                                                         "Scatter",
-                                                         "ScatterElements",
-                                                         "ScatterND",
-                                                         "Selu",
-                                                         "Sigmoid",
-                                                         "Sign",
-                                                         "SimplifiedLayerNormalization",
-                                                         "Sin",
-                                                         "Softmax",
-                                                         "Softplus",
-                                                         "Softsign",
-                                                         "Sqrt",
-                                                         "Tanh",
-                                                         "ThresholdedRelu",
-                                                         "Trilu"};
+const Words same_shape = words_of(
+    "Abs BatchNormalization Cast CastLike Ceil Celu Clip Cos CumSum DequantizeLinear Dropout Elu Erf Exp Floor Gelu "
+    "GroupNormalization HardSigmoid HardSwish Identity InstanceNormalization LayerNormalization LeakyRelu LRN Log LogSoftmax "
+    "LpNormalization MeanVarianceNormalization Mish Neg Not PRelu QuantizeLinear Reciprocal Relu Round Scatter "
+    "ScatterElements ScatterND Selu Sigmoid Sign SimplifiedLayerNormalization Sin Softmax Softplus Softsign Sqrt Tanh "
+    "ThresholdedRelu Trilu");
 
 /// Inputs are stretched to a common shape.
-const std::unordered_set<std::string_view> stretched = {
-    "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod",
-    "Mul", "Or",  "Pow", "Sub",   "Sum",     "Where",          "Xor"};
-
-std::optional<Sides> common(const Sides& a, const Sides& b) {
-  Sides out(std::max(a.size(), b.size()), 1);
-  for (std::size_t i = 0; i < out.size(); ++i) {  // from the last one on
-    const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1) return std::nullopt;
-    out[out.size() - 1 - i] = x == 1 ? y : x;
-  }
-  return out;
-}
-
-/// A negative axis counts from the end; nothing if there is no such axis among `sides` of them.
-std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t sides) {
-  if (axis < 0) axis += static_cast<std::int64_t>(sides);
-  if (axis < 0 || axis >= static_cast<std::int64_t>(sides)) return std::nullopt;
-  return static_cast<std::size_t>(axis);
-}
-
-std::int64_t item(const std::vector<std::int64_t>* list, std::size_t at, std::int64_t otherwise) {
-  return list != nullptr && at < list->size() ? (*list)[at] : otherwise;
-}
-
-/// Of a convolution or a pool: [batch, channels, sides…]. `window`: its sides.
-std::optional<Sides> slid(const Node& node, const Sides& in, const Sides& window, std::int64_t channels) {
-  if (in.size() < 3 || window.size() != in.size() - 2) return std::nullopt;
-  const std::vector<std::int64_t>*const pads = node.integers("pads"), *const strides = node.integers("strides"),
-                                        *const dilations = node.integers("dilations");
-  const Attribute* const rule = node.find("auto_pad");
-  const bool same = rule != nullptr && rule->text.starts_with("SAME"), up = node.integer("ceil_mode", 0) != 0;
-  Sides out = {in[0], channels};
-  for (std::size_t i = 0; i < window.size(); ++i) {
-    const std::int64_t stride = item(strides, i, 1), dilation = item(dilations, i, 1);
-    const std::int64_t before = item(pads, i, 0), behind = item(pads, i + window.size(), 0);
-    for (const std::int64_t each : {stride, dilation, window[i]})
-      if (each < 1 || each > longest_side) return std::nullopt;
-    for (const std::int64_t each : {before, behind})
-      if (each < 0 || each > longest_side) return std::nullopt;
-    const std::int64_t reach = dilation * (window[i] - 1) + 1, room = in[i + 2] + before + behind - reach;
-    if (same)
-      out.push_back((in[i + 2] + stride - 1) / stride);
-    else if (room < 0)
-      return std::nullopt;
-    else
-      out.push_back((up ? (room + stride - 1) / stride : room / stride) + 1);
-  }
-  return out;
-}
-
-std::optional<Sides> widened(const Node& node, const Sides& in, const Sides& weight) {
-  if (in.size() < 3 || weight.size() != in.size()) return std::nullopt;
-  const std::vector<std::int64_t>*const pads = node.integers("pads"), *const strides = node.integers("strides"),
-                                        *const more = node.integers("output_padding");
-  const std::int64_t group = node.integer("group", 1);
-  const auto too_long = [](std::int64_t side) { return side > longest_side; };
-  if (group < 1 || group > longest_side || std::ranges::any_of(in, too_long) || std::ranges::any_of(weight, too_long)) return std::nullopt;
-  Sides out = {in[0], weight[1] * group};
-  for (std::size_t i = 0; i + 2 < in.size(); ++i) {
-    const std::int64_t stride = item(strides, i, 1);
-    if (stride < 1 || stride > 1'000'000) return std::nullopt;
-    const std::int64_t before = item(pads, i, 0), behind = item(pads, i + in.size() - 2, 0);
-    if (before < 0 || before > longest_side || behind < 0 || behind > longest_side) return std::nullopt;
-    const std::int64_t pad = before + behind;
-    const std::int64_t extra = item(more, i, 0);
-    if (extra < 0 || extra > longest_side) return std::nullopt;
-    const std::int64_t side = stride * (in[i + 2] - 1) + extra + weight[i + 2] - pad;
-    if (side < 1) return std::nullopt;
-    out.push_back(side);
-  }
-  return out;
-}
-
-std::optional<Sides> product(Sides a, Sides b) {
-  if (a.empty() || b.empty()) return std::nullopt;
-  const bool row = a.size() == 1, column = b.size() == 1;
-  if (row) a.insert(a.begin(), 1);
-  if (column) b.push_back(1);
-  const std::int64_t height = a[a.size() - 2], inner = a.back(), width = b.back();
-  if (b[b.size() - 2] != inner) return std::nullopt;
-  std::optional<Sides> out = common({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
-  if (!out) return out;
-  if (!row) out->push_back(height);
-  if (!column) out->push_back(width);
-  return out;
-}
+const Words stretched = words_of("Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Mul Or Pow Sub Sum Where Xor");
 
 }  // namespace
-
-double numbers_of(const Sides& sides) {
-  double count = 1;
-  for (const std::int64_t side : sides) count *= static_cast<double>(side);
-  return count;
-}
 
 Shapes::Shapes(const Graph& graph, std::size_t places) : places_(places) {
   for (const Tensor& tensor : graph.initializers) {
@@ -299,8 +157,8 @@ Shapes::Outputs Shapes::outputs_of(const Node& node) const {
   }
   if (in == nullptr) return {};
   if (op == "Shape") return {Sides{static_cast<std::int64_t>(in->size())}};
-  if (is_one_of(op, same_shape)) return {*in};
-  if (is_one_of(op, stretched)) {
+  if (same_shape.contains(op)) return {*in};
+  if (stretched.contains(op)) {
     std::optional<Sides> out = *in;
     for (const std::string_view other : node.inputs) {
       const Sides* const sides = find(other);
@@ -494,8 +352,7 @@ void Shapes::infer(const Node& node) {
     else if (declared != declared_.end())
       known_[name] = declared->second;
   }
-  static const std::unordered_set<std::string_view> copies = {"Identity", "Cast",      "Transpose", "DequantizeLinear",
-                                                              "Reshape",  "Unsqueeze", "Squeeze"};
+  static const Words copies = words_of("Identity Cast Transpose DequantizeLinear Reshape Unsqueeze Squeeze");
   if (node.outputs.empty()) return;
   if (node.op == "Constant" || (node.op == "ConstantOfShape" && is_constant(node.input(0))))
     constants_.try_emplace(node.outputs[0], node.outputs[0]);

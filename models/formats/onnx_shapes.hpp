@@ -8,12 +8,9 @@
 #include <vector>
 
 #include "models/formats/onnx_graph.hpp"
+#include "models/formats/onnx_rules.hpp"
 
 namespace straggler::formats::onnx {
-
-using Sides = std::vector<std::int64_t>;
-
-double numbers_of(const Sides& sides);
 
 class Shapes {
  public:

@@ -15,17 +15,18 @@ void refuse_model(const std::filesystem::path& path, const std::string& sentence
   throw DataError(path.string() + ": " + sentence, key);
 }
 
-std::string model_text(const std::filesystem::path& path, std::uintmax_t most) {
+std::string model_text(const std::filesystem::path& path, std::uintmax_t most, const std::string& key) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) refuse_model(path, "no such file; give a file that describes a model");
-  if (!std::filesystem::is_regular_file(path, error)) refuse_model(path, "not a file; give a file that describes a model");
+  if (!std::filesystem::exists(path, error)) refuse_model(path, "no such file; give a file that describes a model", key);
+  if (!std::filesystem::is_regular_file(path, error)) refuse_model(path, "not a file; give a file that describes a model", key);
   FileText file = read_file(path, most + 1);
-  if (file.fault == FileFault::closed) refuse_model(path, fmt::format("cannot be opened ({}); make it readable", file.reason));
+  if (file.fault == FileFault::closed) refuse_model(path, fmt::format("cannot be opened ({}); make it readable", file.reason), key);
   if (file.fault != FileFault::none)
-    refuse_model(path, fmt::format("only {} bytes could be read ({}); get a whole file", file.text.size(), file.reason));
+    refuse_model(path, fmt::format("only {} bytes could be read ({}); get a whole file", file.text.size(), file.reason), key);
   if (file.text.size() > most)
-    refuse_model(path, fmt::format("is larger than {}, as no file of this format is; give a smaller one",
-                                   readable_bytes(static_cast<double>(most))));
+    refuse_model(
+        path, fmt::format("is larger than {}, as no file of this format is; give a smaller one", readable_bytes(static_cast<double>(most))),
+        key);
   return std::move(file.text);
 }
 
@@ -60,10 +61,12 @@ void LayerRows::linear(const std::string& name, const Linear& its, double kept, 
   add(name, std::move(tensors), its.places * static_cast<double>(its.in) * static_cast<double>(its.out), kept, operations);
 }
 
-CostTable LayerRows::table(const std::filesystem::path& path) && {
+CostTable LayerRows::table(const std::filesystem::path& path, const std::string& key) && {
   if (parameters_ > static_cast<double>(most_model_parameters))
-    refuse_model(path, fmt::format("has {:.3g} parameters; write a model of at most {:.0e}", parameters_,
-                                   static_cast<double>(most_model_parameters)));
+    refuse_model(
+        path,
+        fmt::format("has {:.3g} parameters; write a model of at most {:.0e}", parameters_, static_cast<double>(most_model_parameters)),
+        key);
   return std::move(made_);
 }
 

@@ -20,8 +20,8 @@ inline constexpr std::uint64_t most_model_parameters = 10'000'000'000'000;
 /// Throws DataError: "PATH: sentence". `key`: of the option that is wrong.
 [[noreturn]] void refuse_model(const std::filesystem::path& path, const std::string& sentence, const std::string& key = {});
 
-/// A whole file of at most `most` bytes. Throws DataError.
-std::string model_text(const std::filesystem::path& path, std::uintmax_t most);
+/// A whole file of at most `most` bytes. Throws DataError; `key`: of the option that names the file.
+std::string model_text(const std::filesystem::path& path, std::uintmax_t most, const std::string& key = {});
 
 /// The root of a JSON file, a map. Throws DataError.
 nlohmann::json json_map(const std::filesystem::path& path, std::string_view text);
@@ -46,8 +46,8 @@ class LayerRows {
   };
   void linear(const std::string& name, const Linear& its, double kept, std::size_t operations = 1);
 
-  /// Throws DataError where the parameters are more than any model's.
-  CostTable table(const std::filesystem::path& path) &&;
+  /// Throws DataError where the parameters are more than any model's; `key`: of the option that gives them.
+  CostTable table(const std::filesystem::path& path, const std::string& key = {}) &&;
 
  private:
   CostTable made_;

@@ -215,6 +215,16 @@ std::size_t parameters_again(const std::vector<Leaf>& leaves, std::size_t at) {
   return 0;
 }
 
+/// Of a leaf, with the rows without parameters behind it: activations, pools.
+std::size_t operations_of(const std::vector<Row>& rows, const Row& leaf) {
+  std::size_t count = 1;
+  for (auto i = static_cast<std::size_t>(&leaf - rows.data()) + 1; i < rows.size() && !rows[i].parameters && !rows[i].again; ++i) {
+    const bool shown = i + 1 < rows.size() && rows[i + 1].depth > rows[i].depth;
+    if (!shown && !is_any(rows[i].type, {"Dropout", "Identity", "Flatten"})) ++count;
+  }
+  return count;
+}
+
 /// Numbers of an output of one sample.
 double outputs(const Row& row) {
   double product = row.shape.empty() ? 0 : 1;
@@ -262,7 +272,8 @@ ModelFile read(const fs::path& path, const ModelFileOptions&) {
     std::vector<LayerRows::Tensor> tensors;
     if (row.parameters && *row.parameters > 0) tensors.push_back({name, {*row.parameters}});
     sum += static_cast<double>(row.parameters.value_or(0));
-    rows.add(name, std::move(tensors), counted && !row.shape.empty() ? static_cast<double>(used) * places(row) : 0, kept[i], 1);
+    rows.add(name, std::move(tensors), counted && !row.shape.empty() ? static_cast<double>(used) * places(row) : 0, kept[i],
+             operations_of(summary.rows, row));
   }
   const double total = static_cast<double>(*summary.total);
   if (sum > total)
@@ -285,8 +296,8 @@ ModelFile read(const fs::path& path, const ModelFileOptions&) {
     file.missing.emplace_back("the bytes of activations: its forward/backward size is not there");
   if (blocks > 0)
     file.missing.push_back(
-        fmt::format("what is inside {} block{} whose rows are not shown (a larger `depth` shows them): products of attention "
-                    "are not counted, and each is one tensor",
+        fmt::format("what is inside {} block{} whose rows are not shown (a larger `depth` shows them): each is one tensor, "
+                    "and products without weights, as attention has, are not counted",
                     blocks, blocks == 1 ? "" : "s"));
   if (summary.frozen.value_or(0) > 0)
     file.missing.push_back(

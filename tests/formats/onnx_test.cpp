@@ -1,0 +1,218 @@
+// ONNX: a published network against its built-in twin, made graphs against sums by hand, and damaged files.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "models/formats/protobuf.hpp"
+#include "models/zoo/architecture_resnet.hpp"
+#include "models/zoo/cost_model.hpp"
+#include "tests/formats/files_of_models.hpp"
+#include "tests/formats/onnx_writer.hpp"
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+std::vector<double> flops_of(const CostTable& table) {
+  std::vector<double> flops;
+  for (const CostLayer& layer : table.layers)
+    if (layer.forward_flops > 0) flops.push_back(layer.forward_flops);
+  std::sort(flops.begin(), flops.end());
+  return flops;
+}
+
+/// x [batch 4, 3, 9, 9] -> conv 8 channels, 3x3, stride 2, pad 1 -> [4, 8, 5, 5] -> norm, ReLU -> conv in 4 groups, 8 channels, 1x1
+/// -> mean -> flatten -> 10 features.
+OnnxFile small_network() {
+  OnnxFile file;
+  file.inputs = {value("x", {4, 3, 9, 9})};
+  file.outputs = {value("y", {4, 10})};
+  file.tensors = {weight("stem.weight", {8, 3, 3, 3}), weight("bn.weight", {8}),      weight("bn.bias", {8}),
+                  weight("bn.running_mean", {8}),      weight("bn.running_var", {8}), weight("grouped.weight", {8, 2, 1, 1}),
+                  weight("grouped.bias", {8}),         weight("fc.weight", {10, 8}),  weight("fc.bias", {10}),
+                  weight("never used", {1000, 1000}),  weight("scale", {}),           weight("table", {5}, 7)};
+  file.nodes = {node("Conv", {"x", "stem.weight"}, {"a"}, {list_attribute("strides", {2, 2}), list_attribute("pads", {1, 1, 1, 1})}),
+                node("BatchNormalization", {"a", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"}, {"b"}),
+                node("Relu", {"b"}, {"c"}),
+                node("Mul", {"c", "scale"}, {"d"}),
+                node("Conv", {"d", "grouped.weight", "grouped.bias"}, {"e"}, {number_attribute("group", 4)}),
+                node("GlobalAveragePool", {"e"}, {"f"}),
+                node("Flatten", {"f"}, {"g"}),
+                node("Gemm", {"g", "fc.weight", "fc.bias"}, {"y"}, {number_attribute("transB", 1)})};
+  return file;
+}
+
+ModelFile read_made(const OnnxFile& made, const ModelFileOptions& options = {}) {
+  const TemporaryFolder folder;
+  return read_model_file(folder.write("model.onnx", made.bytes()), options);
+}
+
+}  // namespace
+
+TEST_CASE("ResNet-50 of the ONNX project: 25,557,032 parameters beside 53,120 running statistics, and the built-in network's costs") {
+  const ModelFile file = read_sample("light_resnet50.onnx");
+  CHECK(file.format == "onnx");
+  CHECK(file.table.parameters() == 25'557'032);
+  CHECK(file.table.statistics == 53'120);
+  CHECK(file.other_numbers == 53'120);
+  CHECK(file.table.parameters() + file.other_numbers == 25'610'152);
+  CHECK(file.missing.empty());
+  const CostTable twin = cost_table(resnet_224x224(ResidualBlock::bottleneck, {3, 4, 6, 3}, 1000));
+  CHECK(twin.parameters() == 25'557'032);
+  CHECK(flops_of(file.table) == flops_of(twin));
+  CHECK(flops_of(file.table).size() == 54);  // 53 convolutions and a linear layer
+  CHECK(file.table.layers.size() == 107);    // and 53 norms
+  CHECK(file.table.forward_flops() == doctest::Approx(twin.forward_flops()).epsilon(1e-14));
+  CHECK(file.table.activation_bytes() == twin.activation_bytes());
+  CHECK(file.table.input_bytes == twin.input_bytes);
+  CHECK(file.table.operations() == twin.operations() + 1);  // and its softmax
+}
+
+TEST_CASE("a made network: parameters by tensor, FLOPs and kept outputs of one of four samples") {
+  const ModelFile file = read_made(small_network());
+  const CostTable& table = file.table;
+  REQUIRE(table.layers.size() == 4);
+  CHECK(table.layers[0].name == "stem");
+  CHECK(table.layers[1].name == "bn");
+  CHECK(table.layers[2].name == "grouped");
+  CHECK(table.layers[3].name == "fc");
+  CHECK(table.layers[0].parameters() == 8 * 3 * 9);
+  CHECK(table.layers[1].parameters() == 16);
+  CHECK(table.layers[2].parameters() == 16 + 8);
+  CHECK(table.layers[3].parameters() == 90);
+  CHECK(table.statistics == 16);
+  CHECK(table.layers[0].forward_flops == 2.0 * (8 * 5 * 5) * (3 * 9));
+  CHECK(table.layers[1].forward_flops == 0);
+  CHECK(table.layers[2].forward_flops == 2.0 * (8 * 5 * 5) * 2);
+  CHECK(table.layers[3].forward_flops == 2.0 * 10 * 8);
+  // Kept: the norm's input, ReLU's output, the grouped convolution's input, the mean as the linear layer's input, the output.
+  CHECK(table.layers[0].activation_bytes == 4.0 * 200);
+  CHECK(table.layers[1].activation_bytes == 4.0 * (200 + 200));
+  CHECK(table.layers[2].activation_bytes == 4.0 * 8);
+  CHECK(table.layers[3].activation_bytes == 4.0 * 10);
+  CHECK(table.input_bytes == 4.0 * 3 * 81);
+  CHECK(table.layers[1].tensors[1].name == "bn.bias");
+  CHECK(table.layers[1].tensors[1].offset == 8 * 3 * 9 + 8);
+}
+
+TEST_CASE("a weight that two nodes use is one tensor; its copies and transposes are the same one") {
+  OnnxFile file;
+  file.inputs = {value("ids", {0, -1})};
+  file.outputs = {value("y", {0, -1, 50})};
+  file.tensors = {weight("wte.weight", {50, 16})};
+  file.nodes = {node("Identity", {"wte.weight"}, {"copy"}), node("Gather", {"wte.weight", "ids"}, {"h"}),
+                node("Transpose", {"copy"}, {"turned"}, {list_attribute("perm", {1, 0})}), node("MatMul", {"h", "turned"}, {"y"})};
+  const ModelFile one = read_made(file);
+  CHECK(one.table.parameters() == 50 * 16);
+  CHECK(one.table.forward_flops() == 2.0 * 50 * 16);
+  REQUIRE(one.assumed.size() == 2);
+  CHECK(one.assumed[1].find("`sequence` sets another number") != std::string::npos);
+  CHECK(read_made(file, {.sequence = 12}).table.forward_flops() == 2.0 * 12 * 50 * 16);
+}
+
+TEST_CASE("attention with shapes that are computed in the graph, as PyTorch exports it") {
+  OnnxFile file;
+  file.inputs = {value("x", {0, -1, 64})};
+  file.outputs = {value("y", {0, -1, 64})};
+  file.tensors = {weight("q", {64, 64}), weight("k", {64, 64}), weight("v", {64, 64}),
+                  integers("zero", {0}), integers("one", {1}),  integers("heads", {4, 16})};
+  const auto heads = [&](const std::string& from, const std::string& to) {
+    file.nodes.push_back(node("MatMul", {"x", from}, {from + "1"}));
+    file.nodes.push_back(node("Reshape", {from + "1", "split"}, {from + "2"}));
+    file.nodes.push_back(node("Transpose", {from + "2"}, {to}, {list_attribute("perm", {0, 2, 1, 3})}));
+  };
+  file.nodes = {node("Shape", {"x"}, {"sides"}), node("Gather", {"sides", "zero"}, {"batch"}), node("Gather", {"sides", "one"}, {"tokens"}),
+                node("Concat", {"batch", "tokens", "heads"}, {"split"}, {number_attribute("axis", 0)})};
+  for (const char* part : {"q", "k", "v"}) heads(part, std::string(part) + "_heads");
+  file.nodes.push_back(node("Transpose", {"k_heads"}, {"k_turned"}, {list_attribute("perm", {0, 1, 3, 2})}));
+  file.nodes.push_back(node("MatMul", {"q_heads", "k_turned"}, {"scores"}));
+  file.nodes.push_back(node("Softmax", {"scores"}, {"shares"}));
+  file.nodes.push_back(node("MatMul", {"shares", "v_heads"}, {"context"}));
+  const double n = 24;
+  const ModelFile read = read_made(file, {.sequence = 24});
+  CHECK(read.missing.empty());
+  CHECK(read.table.parameters() == 3 * 64 * 64);
+  CHECK(read.table.forward_flops() == 2 * (3 * n * 64 * 64 + 2 * n * n * 64));
+}
+
+TEST_CASE("nodes that are not followed are named, not guessed") {
+  OnnxFile file = small_network();
+  file.nodes.push_back(node("Einsum", {"y", "fc.weight"}, {"z"}));
+  file.nodes.push_back(node("MatMul", {"z", "stem.weight"}, {"w"}));
+  const ModelFile read = read_made(file);
+  REQUIRE(read.missing.size() == 1);
+  CHECK(read.missing[0] == "the FLOPs of nodes whose kind or shapes are not followed: 1 Einsum and 1 MatMul");
+  CHECK(read.table.parameters() == 216 + 16 + 24 + 90);
+}
+
+TEST_CASE("a cycle, a node before its input and an output that fits nothing end like any other graph") {
+  OnnxFile file = small_network();
+  file.nodes.push_back(node("Relu", {"loop"}, {"loop"}));
+  file.nodes.push_back(node("MatMul", {"p", "fc.weight"}, {"q"}));
+  file.nodes.push_back(node("MatMul", {"q", "fc.weight"}, {"p"}));
+  file.nodes.push_back(node("Gemm", {"scalar", "fc.weight"}, {"declared"}));
+  file.nodes.push_back(node("MatMul", {"scalar", "scalar"}, {"declared too"}));
+  file.inputs.push_back(value("scalar", {}));
+  file.outputs.push_back(value("declared", {4, 4}));
+  file.outputs.push_back(value("declared too", {4, 4}));
+  CHECK(read_made(file).table.parameters() == 216 + 16 + 24 + 90);
+}
+
+TEST_CASE("damaged files are refused in a line with the place") {
+  const TemporaryFolder folder;
+  const std::string whole = small_network().bytes();
+  CHECK(refusal_of(folder, whole).empty());
+  const auto says = [&](const std::string& bytes, const std::string& part) {
+    const std::string said = refusal_of(folder, bytes);
+    CHECK_MESSAGE(said.find(part) != std::string::npos, said);
+  };
+  says(whole.substr(0, whole.size() - 30), "is no whole ONNX model (at byte ");
+  says(number_field(1, 8) + varint(7 << 3 | 2) + varint(std::uint64_t{1} << 62) + "rest", "field 7 would have 4611686018427387904 bytes");
+  says(number_field(1, 8) + bytes_field(7, "") + "\xFF\xFF\xFF", "a number is cut off, or longer than ten bytes");
+  says(number_field(1, 8) + bytes_field(7, std::string(1, static_cast<char>(5 << 3 | 3))), "3 is no type of a field");
+  says(number_field(1, 8) + bytes_field(7, std::string(2, '\0')), "0 is no number of a field");
+  OnnxFile negative;
+  negative.tensors = {weight("w", {-5})};
+  says(negative.bytes(), "a tensor has a side of -5");
+  negative.tensors = {weight("w", {1'000'000'000, 1'000'000'000})};
+  says(negative.bytes(), "a tensor would have 1e+18 numbers");
+  negative.tensors = {weight("w", std::vector<std::int64_t>(17, 1))};
+  says(negative.bytes(), "a tensor has more than 16 sides");
+  negative.tensors = {};
+  says(negative.bytes(), "has no parameters");
+  // Graphs in graphs are passed over, however deep.
+  std::string inner = bytes_field(4, "If");
+  for (int i = 0; i < 10'000; ++i) inner = bytes_field(5, bytes_field(6, bytes_field(1, inner)));
+  OnnxFile deep = small_network();
+  deep.nodes.push_back(inner);
+  CHECK(refusal_of(folder, deep.bytes()).empty());
+}
+
+TEST_CASE("no cut and no change of bytes does more than a refusal") {
+  const TemporaryFolder folder;
+  const std::string whole = small_network().bytes();
+  for (std::size_t length = 0; length < whole.size(); ++length) CHECK_NOTHROW(refusal_of(folder, whole.substr(0, length)));
+  std::mt19937 random(7);
+  for (int i = 0; i < 3000; ++i) {
+    std::string bytes = whole;
+    for (int change = 0; change < 3; ++change) bytes[random() % bytes.size()] = static_cast<char>(random() % 256);
+    CHECK_NOTHROW(refusal_of(folder, bytes));
+  }
+}
+
+TEST_CASE("packed and single numbers are one list, read up to its bound") {
+  WireField packed;
+  packed.type = WireField::Type::bytes;
+  const std::string bytes = varint(1) + varint(300) + varint(~std::uint64_t{0});
+  packed.bytes = bytes;
+  std::vector<std::int64_t> numbers;
+  append_integers(packed, 10, numbers);
+  CHECK(numbers == std::vector<std::int64_t>{1, 300, -1});
+  WireField single;
+  single.value = 5;
+  append_integers(single, 10, numbers);
+  append_integers(packed, 5, numbers);
+  CHECK(numbers == std::vector<std::int64_t>{1, 300, -1, 5, 1});
+}

@@ -1,0 +1,129 @@
+// torchinfo summaries: published totals, a small one by hand, and summaries that do not fit.
+#include <doctest/doctest.h>
+
+#include "models/zoo/architecture_bert.hpp"
+#include "models/zoo/architecture_resnet.hpp"
+#include "models/zoo/cost_model.hpp"
+#include "tests/formats/files_of_models.hpp"
+
+using namespace straggler;
+using straggler::test::read_sample;
+using straggler::test::refusal_of;
+
+namespace {
+
+/// Two samples; a block whose inside is not shown, a module that is called twice, and one that does not learn.
+const std::string small = R"(some line of a log
+===================================================================================================================
+Layer (type:depth-idx)                   Input Shape               Output Shape              Param #
+===================================================================================================================
+Net                                      [2, 3, 8, 8]              [2, 10]                   5
+├─Conv2d: 1-1                            [2, 3, 8, 8]              [2, 4, 8, 8]              112
+├─ReLU: 1-2                              [2, 4, 8, 8]              [2, 4, 8, 8]              --
+├─Sequential: 1-3                        [2, 4, 8, 8]              [2, 6, 4, 4]              --
+│    └─Block: 2-1                        [2, 4, 8, 8]              [2, 6, 4, 4]              1,000
+│    └─Conv2d: 2-2                       [2, 6, 4, 4]              [2, 6, 4, 4]              (36)
+│    └─Conv2d: 2-3                       [2, 6, 4, 4]              [2, 6, 4, 4]              (recursive)
+├─Linear: 1-4                            [2, 7, 96]                [2, 7, 10]                970
+===================================================================================================================
+Total params: 2,123
+Trainable params: 2,087
+Non-trainable params: 36
+Total mult-adds (M): 0.05
+===================================================================================================================
+Input size (MB): 0.00
+Forward/backward pass size (MB): 0.02
+Params size (MB): 0.01
+Estimated Total Size (MB): 0.03
+===================================================================================================================
+)";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("torchinfo's ResNet-50: 25,557,032 parameters in 103 rows, 4.09 G multiply-adds for one of its two samples") {
+  const ModelFile file = read_sample("torchinfo_resnet50.out");
+  CHECK(file.format == "torchinfo");
+  CHECK(file.table.layers.size() == 103);
+  CHECK(file.table.parameters() == 25'557'032);
+  // The file says 8.18 G for two samples, to three digits.
+  CHECK(file.table.forward_flops() / 2 == doctest::Approx(8.18e9 / 2).epsilon(0.0013));
+  const CostTable twin = cost_table(resnet_224x224(ResidualBlock::bottleneck, {3, 4, 6, 3}, 1000));
+  CHECK(file.table.forward_flops() == doctest::Approx(twin.forward_flops()).epsilon(0.001));
+  CHECK(file.table.activation_bytes() == doctest::Approx(355.66e6 / 4).epsilon(0.0001));
+  CHECK(file.table.knows_activations);
+  CHECK(file.table.layers.front().forward_flops == 2.0 * 112 * 112 * 9408);
+}
+
+TEST_CASE("torchinfo's BERT: FLOPs of all tokens, which its own total of 218.57 M multiply-adds leaves out") {
+  const ModelFile file = read_sample("torchinfo_bert_base.out");
+  CHECK(file.table.layers.size() == 17);
+  CHECK(file.table.parameters() == 109'482'240);
+  std::size_t blocks = 0;
+  for (const CostLayer& layer : file.table.layers)
+    if (layer.parameters() == 7'087'872) ++blocks;
+  CHECK(blocks == 12);
+  // Of the built-in network without the products of attention, which have no parameters; biases and norms inside blocks are a thousandth.
+  const CostTable twin = cost_table(bert({.layers = 12, .features = 768, .heads = 12}, 512));
+  CHECK(file.table.forward_flops() == doctest::Approx(test::flops_with_weights(twin)).epsilon(0.002));
+  CHECK(file.table.forward_flops() > 100 * 218.57e6);
+}
+
+TEST_CASE("a small summary: shapes in other columns, blocks, modules that are called again, and what does not learn") {
+  const test::TemporaryFolder folder;
+  const ModelFile file = read_model_file(folder.write("summary.txt", small));
+  const std::vector<CostLayer>& layers = file.table.layers;
+  REQUIRE(layers.size() == 6);
+  CHECK(file.table.parameters() == 2123);
+  CHECK(layers[0].parameters() == 5);  // the network's own
+  CHECK(layers[1].forward_flops == 2.0 * 112 * 64);
+  CHECK(layers[1].operations == 2);  // with the ReLU behind it
+  CHECK(layers[2].forward_flops == 2.0 * 1000 * 16);
+  CHECK(layers[3].forward_flops == 2.0 * 36 * 16);
+  CHECK(layers[4].parameters() == 0);
+  CHECK(layers[4].forward_flops == layers[3].forward_flops);
+  CHECK(layers[5].forward_flops == 2.0 * 970 * 7);
+  // 0.02 MB forward and backward of two samples are 1250 numbers forward of one: what is shown, and the rest inside the block.
+  const double shown = 10 + 4 * 64 + 6 * 16 + 6 * 16 + 70;
+  CHECK(layers[2].activation_bytes == doctest::Approx(4 * (1250 - shown)));
+  CHECK(file.table.activation_bytes() == doctest::Approx(4.0 * 1250));
+  bool frozen = false, blocks = false;
+  for (const std::string& sentence : file.missing) {
+    frozen = frozen || holds(sentence, "36 of its parameters do not learn");
+    blocks = blocks || holds(sentence, "1 block whose rows are not shown");
+  }
+  CHECK(frozen);
+  CHECK(blocks);
+}
+
+TEST_CASE("rows that do not add up to the total are one more layer, or refused") {
+  const test::TemporaryFolder folder;
+  const ModelFile more = read_model_file(folder.write("more", replaced(small, "Total params: 2,123", "Total params: 2,223")));
+  CHECK(more.table.parameters() == 2223);
+  CHECK(more.table.layers.back().name == "not in the rows");
+  CHECK(more.table.layers.back().parameters() == 100);
+  CHECK(holds(refusal_of(folder, replaced(small, "Total params: 2,123", "Total params: 2,122")), "its rows have 2123 parameters"));
+  const ModelFile beyond = read_model_file(folder.write("beyond", replaced(small, "970", "99999999999999999999")));
+  CHECK(beyond.table.layers.back().parameters() == 970);  // no number that any model has
+  const ModelFile unknown = read_model_file(folder.write("unknown", replaced(small, "Forward/backward pass size", "Other size")));
+  CHECK(!unknown.table.knows_activations);
+  CHECK(unknown.table.input_bytes == 0);
+}
+
+TEST_CASE("summaries that are no whole ones are refused in one line") {
+  const test::TemporaryFolder folder;
+  CHECK(holds(refusal_of(folder, small.substr(0, small.find("Total params"))), "ends before its Total params"));
+  CHECK(holds(refusal_of(folder, small.substr(0, small.find("Net "))), "has no rows of layers"));
+  CHECK(holds(refusal_of(folder, replaced(small, "Output Shape", "Kernel Shape")), "line 3 names no columns Output Shape and Param #"));
+  std::string bare = small;
+  for (std::size_t at; (at = bare.find('[')) != std::string::npos;) bare.replace(at, 1, "-");
+  CHECK(holds(refusal_of(folder, bare), "has no output shapes"));
+  for (std::size_t length = 0; length < small.size(); length += 7) CHECK_NOTHROW(refusal_of(folder, small.substr(0, length)));
+}
