@@ -126,7 +126,7 @@ ModelFile read_llama(const Fields& fields, const ModelFileOptions& options) {
   const std::size_t words = fields.count("vocab_size", most_words);
   const std::size_t experts = type == "mixtral" ? fields.count_or("num_local_experts", 1024, 8) : 0;
   const std::size_t chosen = type == "mixtral" ? fields.count_or("num_experts_per_tok", experts, std::min<std::size_t>(2, experts)) : 0;
-  if (experts * blocks > 100'000)
+  if (experts * blocks > 20'000)
     refuse_model(fields.path(), fmt::format("{} blocks of {} experts are more than any model has; correct one of them", blocks, experts));
   const std::size_t n = tokens_of(fields, options, "max_position_embeddings", 0, file);
   its.tokens = d(n);

@@ -38,7 +38,7 @@ class Fields {
   nlohmann::json root_;
 };
 
-inline constexpr std::size_t widest = 1'000'000, most_words = 100'000'000, deepest = 10'000;
+inline constexpr std::size_t widest = 1'000'000, most_words = 100'000'000, deepest = 2'000;
 
 /// Sizes of a block of attention.
 struct Attention {

@@ -22,7 +22,7 @@ using Json = nlohmann::json;  // not the ordered one, which searches a map of ma
 
 static_assert(std::endian::native == std::endian::little, "lengths are copied as they lie in memory");
 
-constexpr std::uint64_t longest_header = 32 << 20;  // 300,000 tensors; a parser makes several times its bytes
+constexpr std::uint64_t longest_header = 16 << 20;  // 150,000 tensors, of which a parser makes a hundred megabytes
 
 HeaderTensor tensor_of(const fs::path& path, const std::string& name, const Json& json) {
   const auto list = [&](const char* key) -> const Json& {
@@ -170,7 +170,7 @@ ModelFile even_blocks(const fs::path& path, const Json& root, const Json& map, c
 }
 
 ModelFile read_index(const fs::path& path, const ModelFileOptions& options) {
-  const Json root = json_map(path, model_text(path, 64 << 20));
+  const Json root = json_map(path, model_text(path, 32 << 20));
   if (!root.contains("weight_map") || !root["weight_map"].is_object() || root["weight_map"].empty())
     refuse_model(path, "has no weight_map; give a model.safetensors.index.json");
   const Json& map = root["weight_map"];

@@ -31,7 +31,7 @@ struct Explanation {
     double bytes_per_second = 0, latency = 0;
     std::optional<double> memory;  // bytes of the device
     double memory_used = 0, largest_batch = 0;
-    bool counts_activations = true;  // in these two; not with `workload.cost.bytes`, which has none
+    bool counts_activations = true;  // in these two; false: `workload.cost` does not give any
     std::size_t rows = 0;            // of its population, whose times and links replace these; 0: its workers are alike
   };
   std::vector<Group> groups;

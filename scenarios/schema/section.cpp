@@ -154,8 +154,8 @@ std::optional<Value> read_rows(ReadContext& context, const YamlNode& node, const
       const Parameter& column = parameter.columns[c];
       if (c > 0) csv += ',';
       const std::optional<Value> value = row.value(column);
-      if (!value) continue;
-      const std::string text = format_value(column.type, *value);
+      const std::string text = value ? format_value(column.type, *value) : "";
+      if (text.empty()) continue;
       if (text.find_first_of("\r\n") != std::string::npos) row.problem(column.name, "has more than one line; write it on one");
       csv += column.type == ValueType::text ? csv_field(text) : text;
     }

@@ -136,6 +136,40 @@ TEST_CASE("ranges read as sentences") {
   CHECK_FALSE(Range::above_to(0, 1).contains(0));
 }
 
+TEST_CASE("amounts are whole numbers, alone or of thousands, millions, billions and trillions") {
+  Parameter amount;
+  amount.name = "parameters";
+  amount.type = ValueType::amount;
+  amount.range = Range::between(1, 1e13);
+  CHECK(std::get<double>(parse_value(amount, "350M")) == 350e6);
+  CHECK(std::get<double>(parse_value(amount, "124439808")) == 124439808);
+  CHECK(std::get<double>(parse_value(amount, "13.214154752G")) == 13214154752.0);
+  CHECK(std::get<double>(parse_value(amount, "1.5 k")) == 1500);
+  CHECK(std::get<double>(parse_value(amount, "2e3")) == 2000);
+  for (const auto& [value, text] :
+       std::vector<std::pair<double, const char*>>{{350e6, "350M"}, {7e12, "7T"}, {1500, "1500"}, {25557032, "25557032"}, {1, "1"}}) {
+    CHECK(format_value(ValueType::amount, value) == text);
+    CHECK(std::get<double>(parse_value(amount, text)) == value);
+  }
+  CHECK(refusal(amount, "1.5") == "'1.5' is not a whole number; write an amount such as 350M");
+  CHECK(refusal(amount, "7B") == "'7B' has an unknown unit 'B'; did you mean 'G'? units of an amount: k, M, G, T");
+  CHECK(refusal(amount, "-1k") == "'-1k' is negative; write an amount of 0 or more");
+  CHECK(refusal(amount, "20T") == "20T is out of range; it must be at least 1, at most 10T");
+  CHECK(refusal(amount, "many") == "'many' is not a number; write an amount such as 10, 10k, 10M, 10G or 10T");
+  CHECK(complete({amount}, {{"parameters", 2}}).number("parameters") == 2.0);
+}
+
+TEST_CASE("rows are CSV with a line of names, or a path") {
+  Parameter rows;
+  rows.name = "layers";
+  rows.type = ValueType::rows;
+  CHECK(is_csv_text("name,parameters\na,5\n"));
+  CHECK(!is_csv_text("folder/layers.csv"));
+  CHECK(std::get<std::string>(parse_value(rows, "folder/layers.csv")) == "folder/layers.csv");
+  CHECK(refusal(rows, "") == "is not a path; write the path of a file or folder");
+  CHECK_THROWS_AS(complete({rows}, {{"layers", 5}}), std::invalid_argument);
+}
+
 TEST_CASE("compute rates are read and written in GFLOPS and TFLOPS") {
   Parameter peak;
   peak.name = "peak";
