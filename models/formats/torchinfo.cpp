@@ -64,7 +64,7 @@ struct Row {
   std::string name, type;  // "Conv2d: 3-1", "Conv2d"
   std::vector<std::size_t> shape;
   std::optional<std::size_t> parameters;
-  bool frozen = false, again = false;  // again: a module that was called before, "(recursive)"
+  bool again = false;  // a module that was called before, "(recursive)"
 };
 
 /// "25,557,032"; nothing if it is no number.
@@ -114,8 +114,7 @@ std::optional<Row> row_of(std::string_view line, std::size_t number, const Colum
   row.shape = shape_of(columns.cell(line, characters, *columns.shape));
   std::string_view count = columns.cell(line, characters, *columns.parameters);
   row.again = count == "(recursive)";
-  if (row.frozen = count.size() > 2 && count.front() == '(' && count.back() == ')' && !row.again; row.frozen)
-    count = count.substr(1, count.size() - 2);
+  if (count.size() > 2 && count.front() == '(' && count.back() == ')') count = count.substr(1, count.size() - 2);  // it does not learn
   row.parameters = number_of(count);
   return row;
 }
@@ -251,7 +250,7 @@ ModelFile read(const fs::path& path, const ModelFileOptions&) {
   const Summary summary = parsed(path, model_text(path, largest));
   const std::vector<Leaf> leaves = leaves_of(summary.rows);
   ModelFile file;
-  std::size_t batch = 0, blocks = 0, frozen = 0, shapeless = 0;
+  std::size_t batch = 0, blocks = 0, shapeless = 0;
   for (const Row& row : summary.rows)
     if (batch == 0 && !row.shape.empty()) batch = std::max<std::size_t>(row.shape.front(), 1);
   if (batch == 0) refuse_model(path, "has no output shapes; print the summary with input_size=…");
@@ -267,7 +266,6 @@ ModelFile read(const fs::path& path, const ModelFileOptions&) {
     const std::size_t used = row.again ? parameters_again(leaves, i) : *row.parameters;
     const bool counted = !is_cheap(row.type) && used > 0;
     blocks += leaves[i].block ? 1 : 0;
-    frozen += row.frozen ? 1 : 0;
     shapeless += counted && row.shape.empty() ? 1 : 0;
     std::vector<LayerRows::Tensor> tensors;
     if (row.parameters && *row.parameters > 0) tensors.push_back({name, {*row.parameters}});

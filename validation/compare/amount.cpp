@@ -43,6 +43,8 @@ std::string readable_amount(double value, std::optional<Dimension> dimension) {
       return readable_bytes(value) + "/s";
     case Dimension::compute:
       return readable_number(value / 1e9) + " GFLOPS";
+    case Dimension::amount:
+      return readable_number(value);
   }
   throw std::logic_error("no such dimension");
 }
