@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -60,7 +59,7 @@ Columns columns_of(std::string_view line) {
 }
 
 struct Row {
-  std::size_t line = 0, depth = 0;
+  std::size_t depth = 0;
   std::string name, type;  // "Conv2d: 3-1", "Conv2d"
   std::vector<std::size_t> shape;
   std::optional<std::size_t> parameters;
@@ -96,69 +95,92 @@ std::vector<std::size_t> shape_of(std::string_view text) {
   return shape;
 }
 
-/// A row of the tree; nothing: another line. Each level of the tree is five characters wide.
-std::optional<Row> row_of(std::string_view line, std::size_t number, const Columns& columns) {
+/// The tree is drawn with these, or in ASCII.
+bool draws_tree(std::string_view rest) {
+  for (const char* each : {" ", "│", "├", "└", "─", "|", "+"})
+    if (rest.starts_with(each)) return true;
+  return false;
+}
+
+/// A row of the tree; nothing: another line, or one of a module's tensors. Each level of the tree is five characters wide.
+std::optional<Row> row_of(std::string_view line, const Columns& columns) {
   const std::vector<std::size_t> characters = characters_of(line);
   std::size_t first = 0;  // of the name
-  while (first < characters.size()) {
-    const std::string_view rest = line.substr(characters[first]);
-    if (rest.front() != ' ' && !rest.starts_with("│") && !rest.starts_with("├") && !rest.starts_with("└") && !rest.starts_with("─")) break;
-    ++first;
-  }
+  while (first < characters.size() && draws_tree(line.substr(characters[first]))) ++first;
   if (first >= characters.size() || first >= columns.begins.front()) return std::nullopt;
   Row row;
-  row.line = number;
   row.depth = (first + 3) / 5;
   row.name = columns.cell(line, characters, first);
   row.type = row.name.substr(0, row.name.find_first_of(" :"));
-  row.shape = shape_of(columns.cell(line, characters, *columns.shape));
+  if (columns.shape) row.shape = shape_of(columns.cell(line, characters, *columns.shape));
   std::string_view count = columns.cell(line, characters, *columns.parameters);
+  if (draws_tree(count)) return std::nullopt;
   row.again = count == "(recursive)";
   if (count.size() > 2 && count.front() == '(' && count.back() == ')') count = count.substr(1, count.size() - 2);  // it does not learn
   row.parameters = number_of(count);
   return row;
 }
 
-bool is_any(std::string_view type, std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [type](std::string_view word) { return type.find(word) != std::string_view::npos; });
+// Modules of PyTorch that have no others inside, by their types; Conv1D is the linear layer of Hugging Face's GPT-2.
+bool is_convolution(std::string_view type) { return type.find("Conv") != std::string_view::npos && type.ends_with('d'); }
+bool is_linear(std::string_view type) { return type.ends_with("Linear") || type == "Conv1D"; }
+bool is_norm(std::string_view type) {
+  if (type.ends_with('d')) type.remove_suffix(std::min<std::size_t>(2, type.size()));
+  return type.ends_with("Norm");
+}
+bool is_single(std::string_view type) {
+  for (const char* each : {"Embedding", "EmbeddingBag", "PReLU", "LSTM", "GRU", "RNN", "Bilinear", "LayerScale"})
+    if (type == each) return true;
+  return is_convolution(type) || is_linear(type) || is_norm(type);
 }
 
-/// Element-wise, or a look-up: no multiply-adds.
+/// Element-wise, or a look-up: no multiply-adds. To embed patches is a convolution.
 bool is_cheap(std::string_view type) {
-  if (is_any(type, {"Norm", "PReLU", "LayerScale"})) return true;
-  return is_any(type, {"Embedding"}) && !is_any(type, {"Patch"});  // embedding patches is a convolution
+  const bool words = type.find("Embedding") != std::string_view::npos && type.find("Patch") == std::string_view::npos;
+  return is_norm(type) || words || type == "PReLU" || type == "LayerScale";
 }
 
 /// Where the parameters are used once each: all of an output but its batch and its channels.
 double places(const Row& row) {
   double product = 1;
-  const bool last = row.type.find("Linear") != std::string::npos || row.shape.size() == 3;  // channels stand last, except in Conv1d
-  const bool first = row.type.find("Conv") != std::string::npos || !last;
+  const bool last = is_linear(row.type) || (row.shape.size() == 3 && !is_convolution(row.type));  // channels stand last
   for (std::size_t i = 1; i < row.shape.size(); ++i)
-    if (first ? i > 1 : i + 1 < row.shape.size()) product *= static_cast<double>(row.shape[i]);
+    if (last ? i + 1 < row.shape.size() : i > 1) product *= static_cast<double>(row.shape[i]);
   return product;
 }
 
 struct Summary {
   std::vector<Row> rows;
   std::optional<std::size_t> total, frozen;
-  std::optional<double> activation_megabytes, input_megabytes;  // of the batch: forward and backward
+  std::optional<double> activation_bytes, input_bytes, parameter_bytes;  // activations: of the batch, forward and backward
+  bool has_shapes = true, has_more = false;                              // more: another summary behind it
 };
 
 void read_total(std::string_view line, Summary& summary) {
   const auto behind = [line](std::string_view label) {
     return line.starts_with(label) ? trimmed(line.substr(label.size())) : std::string_view();
   };
-  const auto number = [&](std::string_view label) -> std::optional<double> {
-    std::string text(behind(label));
+  // "Input size (kB): 6.33"; small ones have no unit.
+  const auto bytes = [&](std::string_view label) -> std::optional<double> {
+    std::string_view rest = behind(label);
+    double unit = 1;
+    for (const auto& [name, size] : {std::pair("(kB)", 1e3), std::pair("(MB)", 1e6), std::pair("(GB)", 1e9), std::pair("(TB)", 1e12)})
+      if (rest.starts_with(name)) {
+        unit = size;
+        rest.remove_prefix(4);
+        break;
+      }
+    if (!rest.starts_with(':')) return std::nullopt;
+    std::string text(trimmed(rest.substr(1)));
     std::erase(text, ',');
-    const std::optional<double> value = text.empty() ? std::nullopt : as_number(text);
-    return value && std::isfinite(*value) && *value >= 0 && *value < 1e15 ? value : std::nullopt;
+    const std::optional<double> value = as_number(text);
+    return value && *value >= 0 && *value < 1e9 ? std::optional(*value * unit) : std::nullopt;
   };
   if (const auto value = number_of(behind("Total params:"))) summary.total = value;
   if (const auto value = number_of(behind("Non-trainable params:"))) summary.frozen = value;
-  if (const auto value = number("Forward/backward pass size (MB):")) summary.activation_megabytes = value;
-  if (const auto value = number("Input size (MB):")) summary.input_megabytes = value;
+  if (const auto value = bytes("Forward/backward pass size")) summary.activation_bytes = value;
+  if (const auto value = bytes("Input size")) summary.input_bytes = value;
+  if (const auto value = bytes("Params size")) summary.parameter_bytes = value;
 }
 
 Summary parsed(const fs::path& path, const std::string& text) {
@@ -166,18 +188,21 @@ Summary parsed(const fs::path& path, const std::string& text) {
   std::optional<Columns> columns;
   TextLines lines(text);
   for (std::string_view line; lines.next(line);) {
-    if (!columns && line.starts_with(head)) {
+    if (line.starts_with(head)) {
+      if (summary.has_more = summary.total.has_value(); summary.has_more) break;
       columns = columns_of(line);
-      if (!columns->shape || !columns->parameters)
-        refuse_model(path, fmt::format("line {} names no columns Output Shape and Param #; print the summary with "
-                                       "col_names=(\"output_size\", \"num_params\")",
-                                       lines.number()));
+      summary.rows.clear();
+      summary.has_shapes = columns->shape.has_value();
+      if (!columns->parameters)
+        refuse_model(path,
+                     fmt::format("line {} names no column Param #; print the summary with col_names=(\"output_size\", \"num_params\")",
+                                 lines.number()));
     } else if (columns && (line.starts_with("==") || line.empty())) {
       continue;
     } else if (columns && (line.starts_with("Total ") || summary.total)) {
       read_total(line, summary);
     } else if (columns) {
-      if (std::optional<Row> row = row_of(line, lines.number(), *columns)) summary.rows.push_back(std::move(*row));
+      if (std::optional<Row> row = row_of(line, *columns)) summary.rows.push_back(std::move(*row));
     }
     if (summary.rows.size() > 1'000'000) refuse_model(path, "has more than a million rows; print the summary with a smaller depth");
   }
@@ -193,14 +218,11 @@ struct Leaf {
 };
 
 std::vector<Leaf> leaves_of(const std::vector<Row>& rows) {
-  // Modules of PyTorch that have no others inside.
-  constexpr std::array single = {"Conv", "Linear", "Norm", "Embedding", "PReLU", "LSTM", "GRU", "RNN", "Bilinear", "Scale", "Parameter"};
   std::vector<Leaf> leaves;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const bool shown = i + 1 < rows.size() && rows[i + 1].depth > rows[i].depth;
     if (!rows[i].parameters && !(rows[i].again && !shown)) continue;
-    const bool plain = std::any_of(single.begin(), single.end(), [&](const char* word) { return is_any(rows[i].type, {word}); });
-    leaves.push_back({&rows[i], !shown && !plain});
+    leaves.push_back({&rows[i], !shown && !is_single(rows[i].type)});
   }
   return leaves;
 }
@@ -219,7 +241,8 @@ std::size_t operations_of(const std::vector<Row>& rows, const Row& leaf) {
   std::size_t count = 1;
   for (auto i = static_cast<std::size_t>(&leaf - rows.data()) + 1; i < rows.size() && !rows[i].parameters && !rows[i].again; ++i) {
     const bool shown = i + 1 < rows.size() && rows[i + 1].depth > rows[i].depth;
-    if (!shown && !is_any(rows[i].type, {"Dropout", "Identity", "Flatten"})) ++count;
+    const bool nothing = rows[i].type.starts_with("Dropout") || rows[i].type == "Identity" || rows[i].type == "Flatten";
+    if (!shown && !nothing) ++count;
   }
   return count;
 }
@@ -246,16 +269,50 @@ std::vector<double> activations(const std::vector<Leaf>& leaves, double sample_n
   return kept;
 }
 
+/// What was counted on the way.
+struct Counted {
+  std::size_t batch = 0;  // 0: no shapes
+  std::size_t blocks = 0, shapeless = 0, missing_parameters = 0;
+};
+
+void say(const Summary& summary, const Counted& counted, ModelFile& file) {
+  const auto rows = [](std::size_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
+  if (counted.batch > 0) file.assumed.push_back(fmt::format("its batch is {}, the first side of its first shape", counted.batch));
+  file.assumed.emplace_back("FLOPs are 2 per parameter and place of the output, biases among them, none for norms and embeddings");
+  if (summary.activation_bytes)
+    file.assumed.emplace_back("backward keeps half of its forward/backward size: the outputs of layers with parameters");
+  else
+    file.missing.emplace_back("the bytes of activations: its forward/backward size is not there");
+  if (counted.shapeless > 0)
+    file.missing.push_back(
+        fmt::format("the places of {} without an output shape, which count as one (torchinfo.summary with input_size "
+                    "tells shapes)",
+                    rows(counted.shapeless, "row")));
+  if (counted.blocks > 0)
+    file.missing.push_back(
+        fmt::format("what is inside {} whose rows are not shown (a larger `depth` shows them): each is one tensor, and "
+                    "products without weights, as attention has, are not counted",
+                    rows(counted.blocks, "block")));
+  if (counted.missing_parameters > 0)
+    file.missing.push_back(
+        fmt::format("where {} of its parameters are used, which no row has", readable_count(counted.missing_parameters)));
+  if (summary.frozen.value_or(0) > 0)
+    file.missing.push_back(
+        fmt::format("gradients: {} of its parameters do not learn, but count here as if they did", readable_count(*summary.frozen)));
+  if (summary.has_more) file.missing.emplace_back("what its other summaries are: the first one is read");
+}
+
 ModelFile read(const fs::path& path, const ModelFileOptions&) {
   const Summary summary = parsed(path, model_text(path, largest));
   const std::vector<Leaf> leaves = leaves_of(summary.rows);
-  ModelFile file;
-  std::size_t batch = 0, blocks = 0, shapeless = 0;
+  Counted counted;
   for (const Row& row : summary.rows)
-    if (batch == 0 && !row.shape.empty()) batch = std::max<std::size_t>(row.shape.front(), 1);
-  if (batch == 0) refuse_model(path, "has no output shapes; print the summary with input_size=…");
-  const double numbers = summary.activation_megabytes.value_or(0) * 1e6 / (2 * sizeof(float) * static_cast<double>(batch));
-  const std::vector<double> kept = activations(leaves, numbers);
+    if (counted.batch == 0 && !row.shape.empty()) counted.batch = std::max<std::size_t>(row.shape.front(), 1);
+  const double batch = static_cast<double>(std::max<std::size_t>(counted.batch, 1));
+  const double parameters = static_cast<double>(*summary.total);
+  // Half precision counts two bytes a number.
+  const double width = parameters > 0 && std::round(summary.parameter_bytes.value_or(0) / parameters) == 2 ? 2 : 4;
+  const std::vector<double> kept = activations(leaves, summary.activation_bytes.value_or(0) / (2 * width * batch));
   LayerRows rows;
   std::set<std::string> names;
   double sum = 0;
@@ -264,50 +321,33 @@ ModelFile read(const fs::path& path, const ModelFileOptions&) {
     std::string name = row.name;
     for (std::size_t copy = 2; !names.insert(name).second; ++copy) name = fmt::format("{} #{}", row.name, copy);
     const std::size_t used = row.again ? parameters_again(leaves, i) : *row.parameters;
-    const bool counted = !is_cheap(row.type) && used > 0;
-    blocks += leaves[i].block ? 1 : 0;
-    shapeless += counted && row.shape.empty() ? 1 : 0;
+    const bool computes = !is_cheap(row.type) && used > 0;
+    counted.blocks += leaves[i].block ? 1 : 0;
+    counted.shapeless += computes && row.shape.empty() ? 1 : 0;
     std::vector<LayerRows::Tensor> tensors;
     if (row.parameters && *row.parameters > 0) tensors.push_back({name, {*row.parameters}});
     sum += static_cast<double>(row.parameters.value_or(0));
-    rows.add(name, std::move(tensors), counted && !row.shape.empty() ? static_cast<double>(used) * places(row) : 0, kept[i],
-             operations_of(summary.rows, row));
+    rows.add(name, std::move(tensors), computes ? static_cast<double>(used) * places(row) : 0, kept[i], operations_of(summary.rows, row));
   }
-  const double total = static_cast<double>(*summary.total);
-  if (sum > total)
+  if (sum > parameters)
     refuse_model(path, fmt::format("its rows have {} parameters, but its total is {}; print the summary again", readable_number(sum),
                                    readable_count(*summary.total)));
-  if (sum < total) {
-    const auto rest = static_cast<std::size_t>(total - sum);
-    rows.add("not in the rows", {{"not in the rows", {rest}}}, 0, 0, 1);
-    file.missing.push_back(fmt::format("where {} of its parameters are used, which no row has", readable_count(rest)));
+  if (sum < parameters) {
+    counted.missing_parameters = static_cast<std::size_t>(parameters - sum);
+    rows.add("not in the rows", {{"not in the rows", {counted.missing_parameters}}}, 0, 0, 1);
   }
+  ModelFile file;
   file.what = fmt::format("{} in {} rows with parameters", summary.rows.front().type, leaves.size());
   file.table = std::move(rows).table(path);
-  file.table.knows_activations = summary.activation_megabytes.has_value();
-  file.table.input_bytes = summary.input_megabytes.value_or(0) * 1e6 / static_cast<double>(batch);
-  file.assumed.push_back(fmt::format("its batch is {}, the first side of its first shape", batch));
-  file.assumed.emplace_back("FLOPs are 2 per parameter and place of the output, biases among them, none for norms and embeddings");
-  if (summary.activation_megabytes)
-    file.assumed.emplace_back("backward keeps half of its forward/backward size: the outputs of layers with parameters");
-  else
-    file.missing.emplace_back("the bytes of activations: its forward/backward size is not there");
-  if (blocks > 0)
-    file.missing.push_back(
-        fmt::format("what is inside {} block{} whose rows are not shown (a larger `depth` shows them): each is one tensor, "
-                    "and products without weights, as attention has, are not counted",
-                    blocks, blocks == 1 ? "" : "s"));
-  if (summary.frozen.value_or(0) > 0)
-    file.missing.push_back(
-        fmt::format("gradients: {} of its parameters do not learn, but count here as if they did", readable_count(*summary.frozen)));
-  if (shapeless > 0) file.missing.push_back(fmt::format("FLOPs of {} rows without an output shape", shapeless));
+  file.table.knows_activations = summary.activation_bytes.has_value();
+  file.table.input_bytes = summary.input_bytes.value_or(0) * (sizeof(float) / width) / batch;
+  say(summary, counted, file);
   return file;
 }
 
 bool recognizes(const FileStart& start) {
   const std::size_t at = start.bytes.find(head);
-  if (at == std::string_view::npos || (at > 0 && start.bytes[at - 1] != '\n')) return false;
-  return start.bytes.substr(at, start.bytes.find('\n', at) - at).find("Param #") != std::string_view::npos;
+  return at == 0 || (at != std::string_view::npos && start.bytes[at - 1] == '\n');
 }
 
 const Register<ModelFormat> entry({.name = "torchinfo",
