@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
-#include <set>
 
 #include "models/formats/reading.hpp"
 #include "sim/base/ascii.hpp"
@@ -227,14 +227,25 @@ std::vector<Leaf> leaves_of(const std::vector<Row>& rows) {
   return leaves;
 }
 
-/// The parameters of a module that is called again: those of the last one of its type with as many channels.
-std::size_t parameters_again(const std::vector<Leaf>& leaves, std::size_t at) {
-  const auto channels = [](const Row& row) { return row.shape.size() < 2 ? 0 : row.shape[1]; };
-  for (std::size_t i = at; i-- > 0;)
-    if (leaves[i].row->parameters && leaves[i].row->type == leaves[at].row->type && channels(*leaves[i].row) == channels(*leaves[at].row))
-      return *leaves[i].row->parameters;
-  return 0;
-}
+/// The parameters of modules so far. One that is called again has those of the last one of its type with the same output, else with as many
+/// channels.
+class Called {
+ public:
+  /// Of that row, noted if the row has them.
+  std::size_t parameters(const Row& row) {
+    std::string output = row.type + "[", channels;
+    for (std::size_t i = 0; i < row.shape.size(); ++i) {
+      output += fmt::format("{},", row.shape[i]);
+      if (i == 1) channels = fmt::format("{}:{}", row.type, row.shape[i]);
+    }
+    if (row.parameters) return known_[output] = known_[channels] = *row.parameters;
+    const auto found = known_.contains(output) ? known_.find(output) : known_.find(channels);
+    return found == known_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::map<std::string, std::size_t> known_;
+};
 
 /// Of a leaf, with the rows without parameters behind it: activations, pools.
 std::size_t operations_of(const std::vector<Row>& rows, const Row& leaf) {
@@ -314,13 +325,14 @@ ModelFile read(const fs::path& path, const ModelFileOptions&) {
   const double width = parameters > 0 && std::round(summary.parameter_bytes.value_or(0) / parameters) == 2 ? 2 : 4;
   const std::vector<double> kept = activations(leaves, summary.activation_bytes.value_or(0) / (2 * width * batch));
   LayerRows rows;
-  std::set<std::string> names;
+  Called called;
+  std::map<std::string, std::size_t> names;  // how often each is there
   double sum = 0;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const Row& row = *leaves[i].row;
-    std::string name = row.name;
-    for (std::size_t copy = 2; !names.insert(name).second; ++copy) name = fmt::format("{} #{}", row.name, copy);
-    const std::size_t used = row.again ? parameters_again(leaves, i) : *row.parameters;
+    const std::size_t copy = ++names[row.name];
+    const std::string name = copy == 1 ? row.name : fmt::format("{} #{}", row.name, copy);
+    const std::size_t used = called.parameters(row);
     const bool computes = !is_cheap(row.type) && used > 0;
     counted.blocks += leaves[i].block ? 1 : 0;
     counted.shapeless += computes && row.shape.empty() ? 1 : 0;

@@ -166,6 +166,13 @@ TEST_CASE("grouped keys, biases, experts and tied words change the parameters as
             {"tie_word_embeddings", true},
             {"rms_norm_eps", 1e-6}};
   CHECK(parameters(fields) == 494'032'768);
+  // GPT-2 XL: 1,557,611,200; BERT-large: 335,141,888.
+  nlohmann::json other = fields_of("config_gpt2.json");
+  other.update({{"n_embd", 1600}, {"n_layer", 48}, {"n_head", 25}});
+  CHECK(parameters(other) == 1'557'611'200);
+  other = fields_of("config_bert_base_uncased.json");
+  other.update({{"hidden_size", 1024}, {"num_hidden_layers", 24}, {"num_attention_heads", 16}, {"intermediate_size", 4096}});
+  CHECK(parameters(other) == 335'141'888);
   // Of a token's experts only the chosen ones compute: 2 of 8 are a quarter.
   fields = fields_of("config_llama_2_7b.json");
   const ModelFile dense = read_sample("config_llama_2_7b.json", {.sequence = 64});

@@ -144,6 +144,19 @@ TEST_CASE("without shapes each parameter is used at one place; the first of two 
   CHECK(read_model_file(folder.write("half", half)).table.activation_bytes() == doctest::Approx(4.0 * 1250));
 }
 
+TEST_CASE("a module that is called again has the parameters of the one with the same output, not of the last one with as many channels") {
+  const test::TemporaryFolder folder;
+  const std::string row = "│    └─Conv2d: 2-3                       [2, 6, 4, 4]              [2, 6, 4, 4]              (recursive)\n";
+  const std::string other = "│    └─Conv2d: 2-4                       [2, 6, 4, 4]              [2, 6, 2, 2]              200\n";
+  const std::string third = replaced(row, "[2, 6, 4, 4]              (", "[2, 6, 3, 3]              (");
+  std::string text = replaced(small, row, other + row + third);
+  text = replaced(text, "Total params: 2,123", "Total params: 2,323");
+  const ModelFile file = read_model_file(folder.write("file", text));
+  CHECK(file.table.layers[5].forward_flops == 2.0 * 36 * 16);
+  CHECK(file.table.layers[6].forward_flops == 2.0 * 200 * 9);
+  CHECK(file.table.layers[6].name == "Conv2d: 2-3 #2");
+}
+
 TEST_CASE("a block is not taken for the layer in its name, and GPT-2's Conv1D is linear") {
   const test::TemporaryFolder folder;
   const std::string text = replaced(replaced(small, "├─Linear: 1-4 ", "├─Conv1D: 1-4 "), "Block: 2-1    ", "ConvBlock: 2-1");
