@@ -3,6 +3,7 @@
 
 #include "models/zoo/cost_model.hpp"
 #include "tests/formats/files_of_models.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -27,8 +28,6 @@ std::string refusal_of_sizes(const std::string& csv) {
   return {};
 }
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("file: the table of a file, and what was assumed as notes") {
@@ -46,7 +45,7 @@ TEST_CASE("file: the table of a file, and what was assumed as notes") {
     FAIL("an option that a format does not read is taken");
   } catch (const DataError& error) {
     CHECK(error.key == "classes");
-    CHECK(holds(error.what(), "remove `classes`"));
+    CHECK(has(error.what(), "remove `classes`"));
   }
   CHECK_THROWS_AS(made("file", {}), std::invalid_argument);
 }
@@ -64,7 +63,7 @@ TEST_CASE("sizes: rows of CSV in the scenario or in a file, amounts with k, M an
   CHECK(table.layers[2].tensors[0].offset == 9408);
   CHECK(!table.knows_activations);
   REQUIRE(table.notes.size() == 1);
-  CHECK(holds(table.notes[0], "2 per parameter in 1 layer without flops"));
+  CHECK(has(table.notes[0], "2 per parameter in 1 layer without flops"));
   const TemporaryFolder folder;
   const CostTable read = made("sizes", {{"layers", folder.write("layers.csv", "# measured\n" + csv).string()}});
   CHECK(read.parameters() == table.parameters());
@@ -76,20 +75,20 @@ TEST_CASE("sizes: rows of CSV in the scenario or in a file, amounts with k, M an
 }
 
 TEST_CASE("sizes: what does not fit is refused with its line") {
-  CHECK(holds(refusal_of_sizes("name,parameter\nconv1,9408\n"), "line 1: unknown column 'parameter'; did you mean 'parameters'?"));
-  CHECK(holds(refusal_of_sizes("name,flops\nconv1,9408\n"), "line 1: names no column parameters"));
-  CHECK(holds(refusal_of_sizes("parameters,parameters\n1,2\n"), "names the column parameters twice"));
-  CHECK(holds(refusal_of_sizes("parameters,flops\n5,1\n6\n"), "line 3: has 1 fields, but the line of names has 2"));
-  CHECK(holds(refusal_of_sizes("parameters\n5.5\n"), "line 2: parameters: '5.5' is not a whole number; write an amount such as 350M"));
-  CHECK(holds(refusal_of_sizes("parameters\n5B\n"), "did you mean 'G'?"));
-  CHECK(holds(refusal_of_sizes("parameters\n-5\n"), "is negative"));
-  CHECK(holds(refusal_of_sizes("parameters\n11T\n"), "11T is out of range; it must be at least 0, at most 10T"));
-  CHECK(holds(refusal_of_sizes("parameters,flops\n,5\n"), "line 2: has no parameters"));
-  CHECK(holds(refusal_of_sizes("parameters\n\"5\n"), "a quote that is not closed"));
-  CHECK(holds(refusal_of_sizes("parameters\n"), "has no layers"));
-  CHECK(holds(refusal_of_sizes("parameters\n0\n0\n"), "has no parameters, so there is nothing to send"));
-  CHECK(holds(refusal_of_sizes("parameters\n9T\n9T\n"), "has 1.8e+13 parameters"));
-  CHECK(holds(refusal_of_sizes("nowhere.csv"), "no such file"));
+  CHECK(has(refusal_of_sizes("name,parameter\nconv1,9408\n"), "line 1: unknown column 'parameter'; did you mean 'parameters'?"));
+  CHECK(has(refusal_of_sizes("name,flops\nconv1,9408\n"), "line 1: names no column parameters"));
+  CHECK(has(refusal_of_sizes("parameters,parameters\n1,2\n"), "names the column parameters twice"));
+  CHECK(has(refusal_of_sizes("parameters,flops\n5,1\n6\n"), "line 3: has 1 fields, but the line of names has 2"));
+  CHECK(has(refusal_of_sizes("parameters\n5.5\n"), "line 2: parameters: '5.5' is not a whole number; write an amount such as 350M"));
+  CHECK(has(refusal_of_sizes("parameters\n5B\n"), "did you mean 'G'?"));
+  CHECK(has(refusal_of_sizes("parameters\n-5\n"), "is negative"));
+  CHECK(has(refusal_of_sizes("parameters\n11T\n"), "11T is out of range; it must be at least 0, at most 10T"));
+  CHECK(has(refusal_of_sizes("parameters,flops\n,5\n"), "line 2: has no parameters"));
+  CHECK(has(refusal_of_sizes("parameters\n\"5\n"), "a quote that is not closed"));
+  CHECK(has(refusal_of_sizes("parameters\n"), "has no layers"));
+  CHECK(has(refusal_of_sizes("parameters\n0\n0\n"), "has no parameters, so there is nothing to send"));
+  CHECK(has(refusal_of_sizes("parameters\n9T\n9T\n"), "has 1.8e+13 parameters"));
+  CHECK(has(refusal_of_sizes("nowhere.csv"), "no such file"));
   CHECK(refusal_of_sizes("parameters\n5\n").empty());
 }
 

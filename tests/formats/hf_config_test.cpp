@@ -10,8 +10,10 @@
 #include "models/zoo/architecture_bert.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "tests/formats/files_of_models.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
+using straggler::test::has;
 using straggler::test::read_sample;
 using straggler::test::refusal_of;
 using straggler::test::sample;
@@ -23,11 +25,9 @@ nlohmann::json fields_of(const std::string& name) {
   return nlohmann::json::parse(in);
 }
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 bool any_holds(const std::vector<std::string>& sentences, const std::string& part) {
   for (const std::string& sentence : sentences)
-    if (holds(sentence, part)) return true;
+    if (has(sentence, part)) return true;
   return false;
 }
 
@@ -191,28 +191,28 @@ TEST_CASE("a config.json that does not fit is refused in one line that names the
     return refusal_of(folder, fields.dump());
   };
   CHECK(with("n_embd", 768).empty());
-  CHECK(holds(with("n_embd", 0), "n_embd is 0; it must be a whole number from 1 to 1,000,000"));
-  CHECK(holds(with("n_embd", -768), "n_embd is -768"));
-  CHECK(holds(with("n_embd", 768.5), "n_embd is 768.5"));
-  CHECK(holds(with("n_embd", "768"), "n_embd is \"768\""));
-  CHECK(holds(with("n_layer", 1'000'000), "n_layer is 1000000"));
-  CHECK(holds(with("n_head", 7), "n_embd 768 is not a multiple of n_head 7"));
-  CHECK(holds(with("n_head", nullptr), "n_head is missing"));
-  CHECK(holds(with("attn_pdrop", "none"), "attn_pdrop is \"none\"; it must be a number"));
-  CHECK(holds(with("model_type", "opt"), "model_type 'opt' is not read; known are bert, gpt2, llama, mistral, mixtral, qwen2, vit"));
-  CHECK(holds(with("model_type", 3), "model_type is 3; it must be a text"));
-  CHECK(holds(refusal_of(folder, good.dump(), {.sequence = 1025}), "has positions for 1024 tokens, but `sequence` is 1025"));
-  CHECK(holds(refusal_of(folder, good.dump(), {.classes = 10}), "remove `classes`"));
-  CHECK(holds(refusal_of(folder, good.dump().substr(0, 60)), "is not whole JSON"));
+  CHECK(has(with("n_embd", 0), "n_embd is 0; it must be a whole number from 1 to 1,000,000"));
+  CHECK(has(with("n_embd", -768), "n_embd is -768"));
+  CHECK(has(with("n_embd", 768.5), "n_embd is 768.5"));
+  CHECK(has(with("n_embd", "768"), "n_embd is \"768\""));
+  CHECK(has(with("n_layer", 1'000'000), "n_layer is 1000000"));
+  CHECK(has(with("n_head", 7), "n_embd 768 is not a multiple of n_head 7"));
+  CHECK(has(with("n_head", nullptr), "n_head is missing"));
+  CHECK(has(with("attn_pdrop", "none"), "attn_pdrop is \"none\"; it must be a number"));
+  CHECK(has(with("model_type", "opt"), "model_type 'opt' is not read; known are bert, gpt2, llama, mistral, mixtral, qwen2, vit"));
+  CHECK(has(with("model_type", 3), "model_type is 3; it must be a text"));
+  CHECK(has(refusal_of(folder, good.dump(), {.sequence = 1025}), "has positions for 1024 tokens, but `sequence` is 1025"));
+  CHECK(has(refusal_of(folder, good.dump(), {.classes = 10}), "remove `classes`"));
+  CHECK(has(refusal_of(folder, good.dump().substr(0, 60)), "is not whole JSON"));
   std::string deep = R"({"model_type": )";
   for (int i = 0; i < 1000; ++i) deep += '[';
-  CHECK(holds(refusal_of(folder, deep), "nests lists and maps deeper"));
+  CHECK(has(refusal_of(folder, deep), "nests lists and maps deeper"));
   nlohmann::json huge = fields_of("config_llama_2_7b.json");
   huge.update({{"hidden_size", 1'000'000}, {"num_attention_heads", 1'000'000}, {"num_key_value_heads", 1'000'000}});
   huge["num_hidden_layers"] = 2'000;
-  CHECK(holds(refusal_of(folder, huge.dump()), "parameters; write a model of at most 1e+13"));
+  CHECK(has(refusal_of(folder, huge.dump()), "parameters; write a model of at most 1e+13"));
   nlohmann::json vit = fields_of("config_vit_base_patch16_224.json");
-  CHECK(holds(refusal_of(folder, vit.dump(), {.sequence = 8}), "remove `sequence`"));
+  CHECK(has(refusal_of(folder, vit.dump(), {.sequence = 8}), "remove `sequence`"));
   vit["patch_size"] = 512;
-  CHECK(holds(refusal_of(folder, vit.dump()), "patch_size 512 is larger than image_size 224"));
+  CHECK(has(refusal_of(folder, vit.dump()), "patch_size 512 is larger than image_size 224"));
 }

@@ -4,13 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/formats/files_of_models.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
 
 namespace {
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 nlohmann::json tensor(const char* type, const std::vector<std::size_t>& shape, std::size_t begin) {
   std::size_t count = 1;
@@ -79,7 +78,7 @@ TEST_CASE("an index reads the headers of its files; without them it knows only h
   REQUIRE(alone.table.layers.size() == 3);
   CHECK(alone.table.layers[1].name == "model.layers.0");
   CHECK(alone.table.layers[0].parameters() + alone.table.layers[1].parameters() == 32);
-  CHECK(holds(alone.assumed.front(), "16 bits"));
+  CHECK(has(alone.assumed.front(), "16 bits"));
   index["metadata"]["total_parameters"] = 1000;
   CHECK(read_model_file(folder.write("alone/model.safetensors.index.json", index.dump())).table.parameters() == 1000);
 
@@ -92,18 +91,18 @@ TEST_CASE("an index reads the headers of its files; without them it knows only h
     }
     return {};
   };
-  CHECK(holds(half(index), "names 2 files, of which 1 are beside it; put '2.safetensors' there, too"));
+  CHECK(has(half(index), "names 2 files, of which 1 are beside it; put '2.safetensors' there, too"));
   index["weight_map"] = {{"a.weight", "1.safetensors"}, {"z.weight", "1.safetensors"}};
-  CHECK(holds(half(index), "names 2 tensors, of which its files have 1"));
+  CHECK(has(half(index), "names 2 tensors, of which its files have 1"));
   index["weight_map"] = {{"a.weight", "../1.safetensors"}};
-  CHECK(holds(half(index), "is not the name of a file beside it"));
+  CHECK(has(half(index), "is not the name of a file beside it"));
 }
 
 TEST_CASE("headers that are damaged are refused in one line") {
   const TemporaryFolder folder;
   const auto says = [&](const std::string& bytes, const std::string& part) {
     const std::string said = refusal_of(folder, bytes);
-    CHECK_MESSAGE(holds(said, part), said);
+    CHECK_MESSAGE(has(said, part), said);
   };
   const auto with = [&](const char* key, const nlohmann::json& value) {
     nlohmann::json json = header();
@@ -130,8 +129,8 @@ TEST_CASE("a file that describes no model is refused with what it is, and with a
                                                         {"PK\x03\x04", "is a zip archive, as torch.save writes it"},
                                                         {"name,bytes\n", "describes no model"}}) {
     const std::string said = refusal_of(folder, bytes);
-    CHECK_MESSAGE(holds(said, what), said);
-    for (const ModelFormat& format : Registry<ModelFormat>::instance().entries()) CHECK(holds(said, format.summary));
+    CHECK_MESSAGE(has(said, what), said);
+    for (const ModelFormat& format : Registry<ModelFormat>::instance().entries()) CHECK(has(said, format.summary));
     CHECK(said.find('\n') == std::string::npos);
   }
   CHECK_THROWS_WITH_AS(read_model_file(folder / "nothing"), doctest::Contains("no such file; give"), DataError);

@@ -5,8 +5,10 @@
 #include "models/zoo/architecture_resnet.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "tests/formats/files_of_models.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
+using straggler::test::has;
 using straggler::test::read_sample;
 using straggler::test::refusal_of;
 
@@ -43,8 +45,6 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   REQUIRE(at != std::string::npos);
   return text.replace(at, from.size(), to);
 }
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -96,8 +96,8 @@ TEST_CASE("a small summary: shapes in other columns, blocks, modules that are ca
   CHECK(file.table.activation_bytes() == doctest::Approx(4.0 * 1250));
   bool frozen = false, blocks = false;
   for (const std::string& sentence : file.missing) {
-    frozen = frozen || holds(sentence, "36 of its parameters do not learn");
-    blocks = blocks || holds(sentence, "1 block whose rows are not shown");
+    frozen = frozen || has(sentence, "36 of its parameters do not learn");
+    blocks = blocks || has(sentence, "1 block whose rows are not shown");
   }
   CHECK(frozen);
   CHECK(blocks);
@@ -109,7 +109,7 @@ TEST_CASE("rows that do not add up to the total are one more layer, or refused")
   CHECK(more.table.parameters() == 2223);
   CHECK(more.table.layers.back().name == "not in the rows");
   CHECK(more.table.layers.back().parameters() == 100);
-  CHECK(holds(refusal_of(folder, replaced(small, "Total params: 2,123", "Total params: 2,122")), "its rows have 2123 parameters"));
+  CHECK(has(refusal_of(folder, replaced(small, "Total params: 2,123", "Total params: 2,122")), "its rows have 2123 parameters"));
   const ModelFile beyond = read_model_file(folder.write("beyond", replaced(small, "970", "99999999999999999999")));
   CHECK(beyond.table.layers.back().parameters() == 970);  // no number that any model has
   const ModelFile unknown = read_model_file(folder.write("unknown", replaced(small, "Forward/backward pass size", "Other size")));
@@ -122,12 +122,12 @@ TEST_CASE("without shapes each parameter is used at one place; the first of two 
   const ModelFile bare = read_model_file(folder.write("bare", replaced(small, "Output Shape", "Kernel Shape")));
   CHECK(bare.table.parameters() == 2123);
   CHECK(bare.table.layers[1].forward_flops == 2.0 * 112);
-  CHECK(holds(bare.missing.front(), "6 rows without an output shape"));
+  CHECK(has(bare.missing.front(), "6 rows without an output shape"));
   CHECK(bare.assumed.size() == 2);
 
   const ModelFile two = read_model_file(folder.write("two", small + replaced(small, "Total params: 2,123", "Total params: 9,999")));
   CHECK(two.table.parameters() == 2123);
-  CHECK(holds(two.missing.back(), "the first one is read"));
+  CHECK(has(two.missing.back(), "the first one is read"));
 
   std::string ascii = small;
   for (const auto& [tree, plain] : {std::pair("├─", "+ "), std::pair("└─", "+ "), std::pair("│", "|")})
@@ -164,14 +164,14 @@ TEST_CASE("a block is not taken for the layer in its name, and GPT-2's Conv1D is
   CHECK(file.table.layers[5].forward_flops == 2.0 * 970 * 7);
   CHECK(file.table.layers[2].forward_flops == 2.0 * 1000 * 16);
   bool blocks = false;
-  for (const std::string& sentence : file.missing) blocks = blocks || holds(sentence, "1 block whose rows are not shown");
+  for (const std::string& sentence : file.missing) blocks = blocks || has(sentence, "1 block whose rows are not shown");
   CHECK(blocks);
 }
 
 TEST_CASE("summaries that are no whole ones are refused in one line") {
   const test::TemporaryFolder folder;
-  CHECK(holds(refusal_of(folder, small.substr(0, small.find("Total params"))), "ends before its Total params"));
-  CHECK(holds(refusal_of(folder, small.substr(0, small.find("Net "))), "has no rows of layers"));
-  CHECK(holds(refusal_of(folder, replaced(small, "Param #", "Param %")), "line 3 names no column Param #"));
+  CHECK(has(refusal_of(folder, small.substr(0, small.find("Total params"))), "ends before its Total params"));
+  CHECK(has(refusal_of(folder, small.substr(0, small.find("Net "))), "has no rows of layers"));
+  CHECK(has(refusal_of(folder, replaced(small, "Param #", "Param %")), "line 3 names no column Param #"));
   for (std::size_t length = 0; length < small.size(); length += 7) CHECK_NOTHROW(refusal_of(folder, small.substr(0, length)));
 }
