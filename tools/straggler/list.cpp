@@ -176,6 +176,8 @@ std::vector<std::string> units_of(ValueType type) {
       return straggler::units_of(Dimension::bytes);
     case ValueType::rate:
       return straggler::units_of(Dimension::rate);
+    case ValueType::amount:
+      return straggler::units_of(Dimension::amount);
     default:
       return {};
   }
