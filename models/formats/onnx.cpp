@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "models/formats/onnx_graph.hpp"
 #include "models/formats/onnx_shapes.hpp"
@@ -78,6 +76,8 @@ class Reader {
     // Shapes first: whether an output is kept depends on who reads it later.
     for (const Node& node : graph_.nodes) {
       if (node.op == "ConstantOfShape" && makes_floats(node)) floats_.insert(node.outputs[0]);
+      if (const Attribute* const value = node.find("value"); node.op == "Constant" && !node.outputs.empty() && value != nullptr)
+        if (value->tensor && value->tensor->is_float()) settings_.insert(node.outputs[0]);
       shapes_.infer(node);
     }
     const Words kept = kept_values();
@@ -143,7 +143,7 @@ class Reader {
     if (without_weights.contains(node.op)) return tensors;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const std::string_view origin = shapes_.origin(node.inputs[i]);
-      if (!floats_.contains(origin)) continue;
+      if (!floats_.contains(origin) && !(settings_.contains(origin) && with_small_weights.contains(node.op))) continue;
       const Sides* const sides = shapes_.find(origin);
       const double count = sides != nullptr ? numbers_of(*sides) : 0;
       if (count == 0 || (count == 1 && !with_small_weights.contains(node.op)) || !used_.insert(origin).second) continue;
@@ -164,6 +164,7 @@ class Reader {
     for (const char* end : {".weight", ".bias"})
       if (!tensors.empty() && tensors.front().name.ends_with(end))
         name = tensors.front().name.substr(0, tensors.front().name.size() - std::string_view(end).size());
+    if (name.empty()) name = "unnamed";
     const std::string first = name;
     for (std::size_t copy = 2; !names_.insert(name).second; ++copy) name = fmt::format("{} #{}", first, copy + copies_++);
     return name;
@@ -195,7 +196,8 @@ class Reader {
   const Graph& graph_;
   const ModelFileOptions& options_;
   Shapes shapes_;
-  Words floats_, used_;
+  Words floats_, settings_;  // settings: constants of the program, which are weights in layers alone
+  Words used_;
   LayerRows rows_;
   std::set<std::string> names_;
   std::size_t copies_ = 0;

@@ -137,6 +137,21 @@ TEST_CASE("attention with shapes that are computed in the graph, as PyTorch expo
   CHECK(read.table.forward_flops() == 2 * (3 * n * 64 * 64 + 2 * n * n * 64));
 }
 
+TEST_CASE("constants of the program are weights of layers, and settings elsewhere; nodes without names have rows") {
+  OnnxFile file;
+  file.inputs = {value("x", {1, 4})};
+  file.outputs = {value("y", {1, 3})};
+  const auto constant = [](const std::string& name, const std::vector<std::int64_t>& sides) {
+    return node("Constant", {}, {name}, {bytes_field(1, "value") + bytes_field(5, weight("", sides))});
+  };
+  file.nodes = {constant("w", {4, 3}), constant("mask", {1, 3}), node("MatMul", {"x", "w"}, {"h"}), node("Add", {"h", "mask"}, {"y"}),
+                node("Gemm", {"y", "v"}, {""})};
+  file.tensors = {weight("v", {3, 7})};
+  const ModelFile read = read_made(file);
+  CHECK(read.table.parameters() == 12 + 21);
+  CHECK(read.table.layers.back().name == "unnamed");
+}
+
 TEST_CASE("nodes that are not followed are named, not guessed") {
   OnnxFile file = small_network();
   file.nodes.push_back(node("Einsum", {"y", "fc.weight"}, {"z"}));
