@@ -215,6 +215,15 @@ def model(draw, schema, path):
     return draw.map(draw.random.choice(forms), path)
 
 
+def layers(draw, schema, path):
+    """Their number, or a list of them in the scenario or in a file."""
+    if "anyOf" not in schema:
+        return draw.random.choice([1, 2, 5])
+    if draw.random.random() < 0.3:
+        return draw.file("layers.csv", lines([["name", "parameters", "flops"], ["first", "20k", "3M"], ["second", 7, ""]]))
+    return draw.value(next(form for form in schema["anyOf"] if form.get("type") == "array"), path + "[]")
+
+
 def groups(draw, schema, path):
     """One or two groups that together are the workers of this scenario."""
     first = draw.workers if draw.workers == 1 or draw.random.random() < 0.5 else draw.random.randint(1, draw.workers - 1)
@@ -242,6 +251,7 @@ SPECIAL = [
     (r"every\.simulated_time$|background\[\]\.(on|off)$", of(["5ms", "20ms"])),  # each is an event
     (r"^workload\.data$", data),
     (r"^workload\.model$", model),
+    (r"cost\.model\.layers$", layers),
     (r"^training\.batch$", lambda draw, schema, path: draw.value({**schema, "required": [draw.random.choice(["per_worker", "global"])]}, "batch")),
     (r"^(training\.)?batch\.(per_worker|global)$", of([1, 2, 5, 8, 10, 16])),
     (r"servers\.count$", of([1, 1, 1, 2, 3])),
