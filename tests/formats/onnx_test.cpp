@@ -70,6 +70,31 @@ TEST_CASE("ResNet-50 of the ONNX project: 25,557,032 parameters beside 53,120 ru
   CHECK(file.table.operations() == twin.operations() + 1);  // and its softmax
 }
 
+TEST_CASE("VGG-19 of the ONNX project, counted layer by layer as in the paper's configuration E") {
+  std::size_t parameters = 0, in = 3, side = 224;
+  double products = 0;
+  for (const std::vector<std::size_t>& group :
+       std::vector<std::vector<std::size_t>>{{64, 64}, {128, 128}, {256, 256, 256, 256}, {512, 512, 512, 512}, {512, 512, 512, 512}}) {
+    for (const std::size_t out : group) {
+      parameters += 9 * in * out + out;
+      products += static_cast<double>(9 * in * out * side * side);
+      in = out;
+    }
+    side /= 2;
+  }
+  in *= side * side;
+  for (const std::size_t out : {4096, 4096, 1000}) {
+    parameters += in * out + out;
+    products += static_cast<double>(in * out);
+    in = out;
+  }
+  CHECK(parameters == 143'667'240);
+  const ModelFile file = read_sample("light_vgg19.onnx");
+  CHECK(file.table.parameters() == parameters);
+  CHECK(file.table.forward_flops() == doctest::Approx(2 * products).epsilon(1e-14));
+  CHECK(file.table.layers.size() == 19);
+}
+
 TEST_CASE("a made network: parameters by tensor, FLOPs and kept outputs of one of four samples") {
   const ModelFile file = read_made(small_network());
   const CostTable& table = file.table;
