@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "scenarios/schema/writer.hpp"
-#include "tests/support/text.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -18,10 +18,9 @@ const std::string files = std::string(STRAGGLER_SOURCE_DIR) + "/tests/formats/fi
 /// Four workers, batches of 8; an H100-like roofline that memory never bounds.
 std::vector<std::string> sets_with(const std::string& model, std::vector<std::string> more = {}) {
   std::vector<std::string> sets = {
-      "devices={node: {compute: {roofline: {peak: 10TFLOPS, efficiency: 0.5, memory_bandwidth: 1000000GB/s, launch: 1ms}}}}",
-      "workload={cost: {model: " + model + "}}", "training.batch={per_worker: 8}",
-      "cluster.network.collective={algorithm: ring, overlap: true, bucket: 25MiB, first_bucket: 1MiB}", "training.scheme=ssgd",
-      "training.stop={updates: 3}"};
+      "devices={node: {compute: {roofline: {peak: 10TFLOPS, efficiency: 0.5, memory_bandwidth: 1000000GB/s, launch: 1ms}}, memory: 80GB}}",
+      "workload.cost={model: " + model + "}", "training.batch={per_worker: 8}",
+      "cluster.network.collective={algorithm: ring, overlap: true, bucket: 25MiB, first_bucket: 1MiB}"};
   sets.insert(sets.end(), more.begin(), more.end());
   return sets;
 }
@@ -91,7 +90,8 @@ TEST_CASE("file: GPT-2's config.json gives messages, times of tokens and buckets
 TEST_CASE("cost models with lists and amounts are written so that they read back") {
   for (const std::string model :
        {"{kind: even, parameters: 350M, layers: 24, flops: 90G}", "{kind: even, parameters: 7, layers: 2}",
-        "{kind: sizes, layers: [{name: 'true', parameters: 1.5k}, {name: \"a, \\\"b\\\": {c}\", parameters: 0, flops: 1T}, {parameters: 3}]}",
+        "{kind: sizes, layers: [{name: 'true', parameters: 1.5k}, {name: \"a, \\\"b\\\": {c}\", parameters: 0, flops: 1T}, {parameters: "
+        "3}]}",
         "{kind: sizes, layers: /some where/layers.csv}", "{kind: file, path: /a/b.onnx, sequence: 12, fused_attention: true}"}) {
     CAPTURE(model);
     const Scenario scenario = read_scenario_text(cluster(4), "test.yaml", sets_with(model));
