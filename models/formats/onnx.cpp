@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "models/formats/model_file.hpp"
 #include "models/formats/onnx_graph.hpp"
 #include "models/formats/onnx_shapes.hpp"
 #include "models/formats/protobuf.hpp"

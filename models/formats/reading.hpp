@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/formats/model_file.hpp"
+#include "models/zoo/cost_model.hpp"
 
 namespace straggler {
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "models/formats/model_file.hpp"
 #include "models/formats/reading.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "models/formats/model_file.hpp"
 #include "models/formats/reading.hpp"
 #include "sim/base/ascii.hpp"
 #include "sim/base/csv.hpp"
