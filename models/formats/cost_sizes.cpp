@@ -138,7 +138,7 @@ const Register<CostModelEntry> sizes({
                         "layers in forward order: `name`, `parameters`, `flops` (forward, of one sample; a multiply-add is 2; default: "
                         "2 per parameter), `activations` (numbers that backward reads)",
                     .columns = columns()}},
-    .make =
+    .table =
         [](const Parameters& parameters) {
           const std::string& layers = parameters.text("layers");
           const std::string remedy = "give a layer some";
@@ -165,7 +165,7 @@ const Register<CostModelEntry> even({
                     .type = ValueType::amount,
                     .meaning = "of all layers forward, of one sample, such as 90G; a multiply-add is 2; default: 2 per parameter",
                     .range = Range::between(0, most_flops)}},
-    .make =
+    .table =
         [](const Parameters& given) {
           const auto parameters = static_cast<std::size_t>(given.number("parameters"));
           const auto layers = static_cast<std::size_t>(given.count("layers"));

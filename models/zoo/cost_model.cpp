@@ -116,7 +116,9 @@ CostTable cost_table(const Architecture& architecture) {
   return table;
 }
 
-CostTable CostModelEntry::make(const Parameters& parameters) const { return cost_table(architecture(parameters)); }
+CostTable CostModelEntry::make(const Parameters& parameters) const {
+  return architecture ? cost_table(architecture(parameters)) : table(parameters);
+}
 
 TrainingCost training_cost(const CostTable& table) {
   return {3 * table.forward_flops(), 3 * float_bytes * static_cast<double>(table.parameters()), 3 * table.activation_bytes()};

@@ -124,6 +124,7 @@ const TensorInfo* find_tensor(const CostTable& table, const std::string& name) {
 TEST_CASE("tensors are named as in PyTorch and lie one after the other") {
   for (const CostModelEntry& entry : Registry<CostModelEntry>::instance().entries()) {
     CAPTURE(entry.name);
+    if (!entry.architecture) continue;  // sizes and files that the user gives
     CHECK(!entry.summary.empty());
     CHECK(!entry.reference.empty());
     Parameters given;

@@ -22,7 +22,7 @@ DataInfo usual_images() {
 Architecture architecture_of_model(const std::string& name) {
   const Parameters none;
   try {
-    if (const CostModelEntry* const cost = Registry<CostModelEntry>::instance().find(name))
+    if (const CostModelEntry* const cost = Registry<CostModelEntry>::instance().find(name); cost && cost->architecture)
       return cost->architecture(complete(cost->parameters, none));
     const ModelEntry& entry = Registry<ModelEntry>::instance().at(name);
     const auto model = entry.make(complete(entry.parameters, none), usual_images(), ModelSetting{select_kernels("auto")});
