@@ -37,8 +37,8 @@ struct CostTable {
 struct CostModelEntry {
   std::string name, summary, reference;
   DeclaredParameters parameters;
-  std::function<Architecture(const Parameters&)> architecture;  // absent where only sizes are known,
-  std::function<CostTable(const Parameters&)> table;            // which this gives then
+  std::function<Architecture(const Parameters&)> architecture = {};  // absent where only sizes are known,
+  std::function<CostTable(const Parameters&)> table = {};            // which this gives then
   CostTable make(const Parameters& parameters) const;
 };
 

@@ -9,6 +9,7 @@
 #include "tests/simulated/books.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/replay.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace straggler::compressed_weights_test {
 
@@ -53,10 +54,10 @@ TEST_CASE("every scheme that sends anything is compressed by every compressor, o
     const Result plain = run_timing(yaml, with(scheme(variant.text()), few));
     CHECK(!plain.record.compression_ratio);
     if (sent_by_workers(plain.record) == 0) continue;  // nobody comes to answer
-    for (const CompressorEntry& compressor : Registry<CompressorEntry>::instance().entries()) {
+    for (const CompressorEntry& compressor : tried(Registry<CompressorEntry>::instance().entries())) {
       if (!compressor.rule) continue;
       CAPTURE(compressor.name);
-      for (const std::string direction : {"up", "both"}) {
+      for (const std::string& direction : tried<std::string>({"up", "both"})) {
         Result result;
         try {
           result = run_timing(yaml, with(of_variant(variant), with(few, {compression(compressor, direction)})));
@@ -103,7 +104,7 @@ TEST_CASE("top_k of all values has the weights of uncompressed messages up to ro
     Sets plain = with(scheme(variant.text()), more), compressed = with(of_variant(variant), more);
     if (!variant.entry->with_compression.empty()) compressed.push_back("training.scheme.gamma=1");  // D-PSGD
     const Result without = run(yaml, plain);
-    for (const std::string direction : {"up", "both"}) {
+    for (const std::string& direction : tried<std::string>({"up", "both"})) {
       CAPTURE(direction);
       const Result all = run(yaml, with(compressed, {top_k_of("1", true, direction)}));
       CHECK(all.record.updates == without.record.updates);
@@ -114,7 +115,7 @@ TEST_CASE("top_k of all values has the weights of uncompressed messages up to ro
     ++variants;
     other += farthest(run(yaml, with(compressed, {top_k_of("0.3", true)})).weights, without.weights) > 2e-5;
   }
-  CHECK(same_order > 1.4 * variants);
+  CHECK(same_order > (sanitized ? 0.7 : 1.4) * variants);
   CHECK(other > 0.9 * variants);  // in some nobody comes to contribute anything
 }
 

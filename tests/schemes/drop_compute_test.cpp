@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/schemes/course.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/scenarios.hpp"
 
 using namespace straggler;
@@ -41,7 +42,7 @@ TEST_CASE("DropCompute: an update takes as long as the timeout; micro-batches in
   }
 }
 
-TEST_CASE("DropCompute, exponential times: E[min(timeout, max X_i)] an update, and parts are done with P(m X / M < timeout)") {
+TEST_CASE("DropCompute, exponential times: E[min(timeout, max X_i)] an update, and parts are done with P(m X / M < timeout)" * long_case) {
   // One factor a batch: part m of M is done if X < M t / m, in batch times. The mean of min(t, max) is the integral of 1 - F^p up to t.
   const int p = 4, parts = 5, updates = 20'000;
   const double t = 1.5;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/schemes/course.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -44,7 +45,7 @@ void check_mean_staleness(const Result& result, int p, double expected) {
 
 }  // namespace
 
-TEST_CASE("K-sync SGD, exponential times: E[X_{k:p}] = H_p - H_{p-k} an update, late workers are interrupted") {
+TEST_CASE("K-sync SGD, exponential times: E[X_{k:p}] = H_p - H_{p-k} an update, late workers are interrupted" * long_case) {
   const int p = 8, k = 3;
   const Result result = run_long(p, "{kind: k_sync, k: 3}", exponential, many);
   check_mean_update(result, order_statistic(k, p));
@@ -53,7 +54,7 @@ TEST_CASE("K-sync SGD, exponential times: E[X_{k:p}] = H_p - H_{p-k} an update, 
   CHECK(late == 0);
 }
 
-TEST_CASE("K-sync SGD, uniform times: the k-th of p fresh ones, since an interrupted mini-batch is not taken up again") {
+TEST_CASE("K-sync SGD, uniform times: the k-th of p fresh ones, since an interrupted mini-batch is not taken up again" * long_case) {
   // Of p uniform on [0.5, 1.5] the k-th is 0.5 + Beta(k, p + 1 - k). Times that went on would have less left.
   const double p = 4, k = 2;
   const Law law = {0.5 + k / (p + 1), k * (p + 1 - k) / ((p + 1) * (p + 1) * (p + 2))};
@@ -77,7 +78,7 @@ TEST_CASE("K-sync SGD: time of interrupted mini-batches and of late gradients is
   CHECK(result.record.workers[3].split[Phase::wasted] > Time());
 }
 
-TEST_CASE("K-batch-sync SGD, exponential times: k E[X] / p an update") {
+TEST_CASE("K-batch-sync SGD, exponential times: k E[X] / p an update" * long_case) {
   // Without memory p workers together make gradients at rate p / E[X].
   const int p = 4, k = 3;
   const Result result = run_long(p, "{kind: k_batch_sync, k: 3}", exponential, many);
@@ -106,7 +107,7 @@ TEST_CASE("Rennala SGD with a batch of one is asynchronous SGD that drops every 
                     run(cluster(4), with_scheme(uneven_four, "{kind: asgd, max_delay: 1}")));
 }
 
-TEST_CASE("K-async SGD, exponential times: H_p - H_{p-k} an update, mean staleness p/k - 1") {
+TEST_CASE("K-async SGD, exponential times: H_p - H_{p-k} an update, mean staleness p/k - 1" * long_case) {
   // Who goes on has a fresh exponential time left. Each update takes k workers: a worker is in every p/k-th one.
   const int p = 8, k = 3;
   const Result result = run_long(p, "{kind: k_async, k: 3}", exponential, many);
@@ -119,7 +120,7 @@ TEST_CASE("K-async SGD with k = 1 is asynchronous SGD, bit for bit") {
                     run(cluster(4), with_scheme(uneven_four, "{kind: asgd}")));
 }
 
-TEST_CASE("n-softsync: mean staleness (p - 1) / c for any times, and c E[X] / p per update") {
+TEST_CASE("n-softsync: mean staleness (p - 1) / c for any times, and c E[X] / p per update" * long_case) {
   // Between two gradients of a worker come p - 1 others in the mean, each 1/c of an update. With exponential times gradients come at rate
   // p.
   const int p = 8, c = 4;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/schemes/course.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -42,7 +43,7 @@ TEST_CASE("backup workers: late gradients are dropped, and their time, samples a
   for (const OrderRow& row : result.sink.order) CHECK(row.read_version + 1 == row.update);
 }
 
-TEST_CASE("backup workers, 16 with 4 backups and exponential times: 1.637 E[X] an update") {
+TEST_CASE("backup workers, 16 with 4 backups and exponential times: 1.637 E[X] an update" * long_case) {
   // Not an order statistic: whoever was late joins the next update late. 1.637 is the contract's figure for the rule.
   const int updates = 20'000;
   const Result result =

@@ -66,13 +66,6 @@ struct Story {
   bool crash = true;
 };
 
-/// All of them; under sanitizers one, the next at each call: their code is the same, and every other build runs all.
-inline std::vector<Story> tried(std::vector<Story> all) {
-  static std::size_t calls = 0;
-  if (!sanitized) return all;
-  return {all.at(calls++ % all.size())};
-}
-
 /// Where one process drives all workers, none can join or leave.
 inline bool refuses(const Variant& variant, const std::string& faults) {
   return variant.one_process && (faults.find("join") != std::string::npos || faults.find("leave") != std::string::npos);

@@ -145,7 +145,7 @@ constexpr double direct_bound = 1e-5;
 TEST_CASE("the engine onednn in every set of kernels") {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   for (const std::string_view name : available_kernels()) {
-    if (name == "generic") continue;
+    if (name == "generic" || (sanitized && name != available_kernels().back())) continue;
     CAPTURE(name);
     const std::string command = "STRAGGLER_TEST_KERNELS=" + std::string(name) + " '" + self + "' --no-skip --test-case='onednn: *' >&2";
     CHECK(std::system(command.c_str()) == 0);
