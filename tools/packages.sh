@@ -14,7 +14,7 @@ straggler_packages=(
   python3-pip python3-setuptools python3-venv python3-wheel python3-matplotlib python3-ipykernel python3-nbclient
   chromium chromium-driver python3-selenium
 )
-clang_packages=(clang libbenchmark-dev)  # tools/clang_syntax
+clang_packages=(clang lld libbenchmark-dev)  # tools/clang_syntax; lld links tests faster
 # Brings what pages draw charts with; Debian's own are left alone where another npm is there.
 command -v npm >/dev/null || straggler_packages+=(nodejs npm)
 
