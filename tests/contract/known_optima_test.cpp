@@ -35,7 +35,7 @@ std::vector<double> weighted_optimum(const std::vector<Client>& clients, Share s
 
 }  // namespace
 
-TEST_CASE("delayed SGD is stable up to lr = 2 sin(π / (2 (2 τ + 1))) / a: found by bisection within 2 %") {
+TEST_CASE("delayed SGD is stable up to lr = 2 sin(π / (2 (2 τ + 1))) / a: found by bisection within 2 %" * long_case) {
   // p equal workers that come one after another have τ = p - 1, and w_{t+1} = w_t - lr a w_{t-τ}: its roots leave the unit circle at that
   // rate, where the largest is e^{iθ}, θ = π / (2 τ + 1). 2 % beyond, a step grows it by 0.02 θ² (τ + 1) / (1 + θ² (τ + 1)²) > 0.0015 of
   // itself, e^6 in 4000 steps, and as little below it shrinks it. The largest curvature is 1.
