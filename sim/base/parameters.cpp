@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "sim/base/flow_reader.hpp"
 #include "sim/base/key.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
@@ -284,7 +285,7 @@ Value parse_value(const Parameter& parameter, std::string_view text) {
         throw std::invalid_argument("is not a path; write the path of a file or folder");
       return std::string(text);
     case ValueType::nested:
-      throw std::logic_error("a value that nests is not read from a text: " + parameter.name);
+      return read_flow(text);
     default:
       return std::string(text);
   }
