@@ -3,6 +3,7 @@
 // it.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +51,8 @@ struct LayerSpec {
   std::vector<LayerIndex> inputs;  // each precedes this layer
   Shape in, out;                   // in: of the first input
   Window window;                   // of a layer that slides over its input's places; else one place
+  /// The layer whose first tensor is its first tensor, too: `tensors` has the others.
+  std::optional<LayerIndex> tied = {};
   std::vector<TensorSpec> tensors;
   std::vector<TensorSpec> buffers;  // running statistics: state, not parameters
 

@@ -91,6 +91,9 @@ class Translation {
 
   ValueIndex product(LayerIndex l) {
     const LayerSpec& layer = architecture_.layers[l];
+    if (layer.tied)
+      throw std::invalid_argument("its layer '" + layer.name + "' shares the weight of '" + architecture_.layers[*layer.tied].name +
+                                  "' and cannot be quantized; give it one of its own");
     const ValueIndex made = append(Kind::product, layer);
     InferenceStep& step = made_.steps.back();
     step.tensors = prefix_of(layer);

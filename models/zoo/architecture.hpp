@@ -30,9 +30,9 @@ class ArchitectureBuilder {
  public:
   explicit ArchitectureBuilder(Shape input) : made_{input, {}} {}
 
-  /// Of a kind in Registry<LayerEntry>. Unnamed: "NAME OF ITS FIRST INPUT.KIND".
+  /// Of a kind in Registry<LayerEntry>. Unnamed: "NAME OF ITS FIRST INPUT.KIND". `tied`: a layer whose first tensor is its first, too.
   LayerIndex layer(std::string_view kind, const std::vector<LayerIndex>& from, Parameters given = {},
-                   const std::optional<LayerName>& name = {});
+                   const std::optional<LayerName>& name = {}, std::optional<LayerIndex> tied = {});
 
   LayerIndex conv(LayerIndex from, const LayerName& name, std::size_t channels, const Window& window, bool bias = false,
                   std::size_t groups = 1);
@@ -68,6 +68,7 @@ class ArchitectureBuilder {
   Architecture build() && { return std::move(made_); }
 
  private:
+  void tie(LayerSpec& layer, LayerIndex to) const;
   static Value whole(std::size_t count) { return static_cast<std::int64_t>(count); }
 
   Architecture made_;

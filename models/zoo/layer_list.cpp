@@ -53,16 +53,13 @@ class ListReader {
     return from;
   }
 
-  static std::vector<std::string> kinds() {
-    std::vector<std::string> names = {"global_average_pool", "repeat", "residual"};
-    for (const LayerEntry& entry : Registry<LayerEntry>::instance().entries()) names.push_back(entry.name);
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
   LayerIndex line(const Nested& whole, LayerIndex from, const std::string& path, const std::string& prefix, const std::string& number) {
     Line line{whole, "", nullptr, from, path, prefix + number};
-    static const std::vector<std::string> known = kinds();
+    static const std::vector<std::string> known = [] {
+      std::vector<std::string> names;
+      for (const LineKind& kind : line_kinds()) names.push_back(kind.name);
+      return names;
+    }();
     const auto is_kind = [](const std::string& key) { return std::binary_search(known.begin(), known.end(), key); };
     if (whole.form == Form::word) {
       if (!is_kind(whole.word)) refuse(path, unknown_name("layer", whole.word, known));
@@ -108,14 +105,23 @@ class ListReader {
       return append(line, entry.name, names(line.value, line.place(), prefix), {});
     }
     Parameters given = parameters(line, entry);
-    return append(line, entry.name, inputs(line, prefix), std::move(given));
+    std::optional<LayerIndex> tied;
+    if (given.has("tied")) tied = tied_to(given.text("tied"), line.path + ".tied", prefix);
+    return append(line, entry.name, inputs(line, prefix), std::move(given), tied);
   }
 
-  LayerIndex append(const Line& line, const std::string& kind, const std::vector<LayerIndex>& from, Parameters given) {
+  LayerIndex tied_to(const std::string& name, const std::string& path, const std::string& prefix) const {
+    const LayerIndex owner = named(Nested::of_word(name), path, prefix);
+    if (owner == network_input) refuse(path, "is the network's input, which has no weight; name an embedding or a linear layer");
+    return owner;
+  }
+
+  LayerIndex append(const Line& line, const std::string& kind, const std::vector<LayerIndex>& from, Parameters given,
+                    std::optional<LayerIndex> tied = {}) {
     if (++layers_ > most_layers)
       refuse(line.path, "is layer " + std::to_string(layers_) + "; a network has at most " + std::to_string(most_layers));
     try {
-      return build_.layer(kind, from, std::move(given), line.name);
+      return build_.layer(kind, from, std::move(given), line.name, tied);
     } catch (const std::invalid_argument& wrong) {
       refuse(line.path, wrong.what());
     }
@@ -269,8 +275,8 @@ class ListReader {
 
 /// What stands before the names that the layer's row gives its tensors.
 std::string prefix_of(const LayerSpec& layer) {
-  const std::string& whole = layer.tensors.front().name;
-  return whole.substr(0, whole.size() - layer.entry->tensors(layer).front().name.size() - 1);
+  const std::string& whole = layer.tensors.back().name;
+  return whole.substr(0, whole.size() - layer.entry->tensors(layer).back().name.size() - 1);
 }
 
 /// A number for both sides as one.
@@ -299,9 +305,13 @@ class ListWriter {
       const std::vector<LayerIndex>& inputs = layers_[l].inputs;
       for (const LayerIndex input : inputs)
         if (input != network_input && (inputs.size() > 1 || input + 1 != l)) named[input] = true;
+      if (layers_[l].tied) named[*layers_[l].tied] = true;
     }
     for (std::size_t l = 0; l < layers_.size(); ++l) {
-      if (!layers_[l].tensors.empty()) names_[l] = prefix_of(layers_[l]);
+      if (!layers_[l].tensors.empty())
+        names_[l] = prefix_of(layers_[l]);
+      else if (layers_[l].entry->multiply_adds)
+        names_[l] = layers_[l].name;  // which costs have
     }
     for (std::size_t l = 0; l < layers_.size(); ++l)
       if (named[l] && names_[l].empty()) names_[l] = free_name(layers_[l].name);
@@ -346,7 +356,10 @@ class ListWriter {
       if (!layer.parameters.has(parameter.name)) continue;
       const Value& value = layer.parameters.all().at(parameter.name);
       const bool main = &parameter == &declared.front();
-      if (main || !by_default(layer, parameter, value)) line.add(main ? layer.entry->name : parameter.name, written(parameter, value));
+      if (parameter.name == "tied")
+        line.add(parameter.name, name_of(*layer.tied));
+      else if (main || !by_default(layer, parameter, value))
+        line.add(main ? layer.entry->name : parameter.name, written(parameter, value));
     }
     if (joins(*layer.entry)) line.add(layer.entry->name, names_of(layer.inputs));
     const bool bare = line.keys.empty();
@@ -373,6 +386,28 @@ class ListWriter {
 };
 
 }  // namespace
+
+std::vector<LineKind> line_kinds() {
+  using Value = LineKind::Value;
+  const auto lines = [](const char* name, bool required, const char* meaning) {
+    return Parameter{.name = name, .type = ValueType::nested, .required = required, .meaning = meaning};
+  };
+  const Parameter times{.name = "times",
+                        .type = ValueType::count,
+                        .required = true,
+                        .meaning = "how often they stand there",
+                        .range = Range::between(1, most_layers)};
+  std::vector<LineKind> kinds = {{"global_average_pool", "the mean of all places of a channel", {}, Value::parameters},
+                                 {"repeat", "lines, several times", {times, lines("layers", true, "the lines")}, Value::map},
+                                 {"residual",
+                                  "what lines make, plus their input",
+                                  {lines("skip", false, "lines that the input passes before the sum")},
+                                  Value::lines}};
+  for (const LayerEntry& entry : Registry<LayerEntry>::instance().entries())
+    kinds.push_back({entry.name, entry.summary, entry.parameters, joins(entry) ? Value::names : Value::parameters});
+  std::ranges::sort(kinds, {}, &LineKind::name);
+  return kinds;
+}
 
 Architecture architecture_of(const Nested& layers, const LayerListInput& input) { return ListReader(input).read(layers); }
 

@@ -3,10 +3,21 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "models/zoo/architecture.hpp"
 
 namespace straggler {
+
+/// What a line may be: a kind of layer, or a form of the list.
+struct LineKind {
+  std::string name, summary;  // the name is the line's main key
+  DeclaredParameters parameters;
+  /// Of the main key. `parameters`: the first one alone, or a map of them; the others may stand beside it.
+  enum class Value { parameters, map, names, lines } value;
+};
+/// By name.
+std::vector<LineKind> line_kinds();
 
 /// What the lines of a list stand on.
 struct LayerListInput {

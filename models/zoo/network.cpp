@@ -31,11 +31,18 @@ void fill(const TensorSpec& tensor, std::uint64_t seed, float* out) {
   }
 }
 
+/// By the layer that even the plain engine lacks.
+[[noreturn]] void refuse(const Architecture& architecture, const ModelSetting& setting) {
+  Registry<NetworkEngine>::instance().at("reference").make(architecture, setting);
+  throw std::logic_error("an engine makes a network that it does not compute");
+}
+
 }  // namespace
 
 NetworkLayout::NetworkLayout(const Architecture& architecture) {
   for (const LayerSpec& layer : architecture.layers) {
     tensors.emplace_back();
+    if (layer.tied) tensors.back().push_back(tensors[*layer.tied].front());
     for (const TensorSpec& tensor : layer.tensors) {
       tensors.back().push_back(parameters);
       parameters += elements(tensor.shape);
@@ -47,13 +54,17 @@ NetworkLayout::NetworkLayout(const Architecture& architecture) {
   }
 }
 
+std::size_t NetworkLayout::own(const Architecture& architecture, LayerIndex layer, std::size_t tensor) const {
+  return tensors[layer][tensor + (architecture.layers[layer].tied ? 1 : 0)];
+}
+
 std::vector<TensorInfo> tensors_of(const Architecture& architecture) {
   const NetworkLayout layout(architecture);
   std::vector<TensorInfo> infos;
   for (std::size_t l = 0; l < architecture.layers.size(); ++l)
     for (std::size_t t = 0; t < architecture.layers[l].tensors.size(); ++t) {
       const TensorSpec& tensor = architecture.layers[l].tensors[t];
-      infos.push_back({tensor.name, tensor.shape, layout.tensors[l][t]});
+      infos.push_back({tensor.name, tensor.shape, layout.own(architecture, l, t)});
     }
   return infos;
 }
@@ -75,7 +86,7 @@ void initialize(const Architecture& architecture, std::uint64_t seed, float* wei
   const NetworkLayout layout(architecture);
   for (std::size_t l = 0; l < architecture.layers.size(); ++l) {
     const LayerSpec& layer = architecture.layers[l];
-    for (std::size_t t = 0; t < layer.tensors.size(); ++t) fill(layer.tensors[t], seed, weights + layout.tensors[l][t]);
+    for (std::size_t t = 0; t < layer.tensors.size(); ++t) fill(layer.tensors[t], seed, weights + layout.own(architecture, l, t));
     std::size_t at = layout.statistics[l];
     for (const TensorSpec& buffer : layer.buffers) {
       fill(buffer, seed, weights + at);
@@ -96,9 +107,9 @@ const NetworkEngine& choose_engine(const Architecture& architecture, const Model
   if (engine == "onednn" && !engines.find(engine)) throw std::invalid_argument("this program was built without oneDNN; use engine: auto");
   if (engine != "auto") {
     const NetworkEngine& asked = engines.at(engine);  // throws on an unknown name
-    if (!asked.computes(architecture, setting))
-      throw std::invalid_argument("the engine '" + engine + "' does not compute all layers of this network with these kernels; use auto");
-    return asked;
+    if (asked.computes(architecture, setting)) return asked;
+    if (!engines.at("reference").computes(architecture, setting)) refuse(architecture, setting);
+    throw std::invalid_argument("the engine '" + engine + "' does not compute all layers of this network with these kernels; use auto");
   }
   // `panels` fills its lanes with samples for any layer, which is faster than oneDNN except where Winograd's algorithm saves
   // multiplications on many channels.
@@ -107,7 +118,7 @@ const NetworkEngine& choose_engine(const Architecture& architecture, const Model
   const std::array<const char*, 3> fastest_first = {many_channels ? "onednn" : "panels", many_channels ? "panels" : "onednn", "reference"};
   for (const char* const name : fastest_first)
     if (const NetworkEngine* const able = engines.find(name); able && able->computes(architecture, setting)) return *able;
-  throw std::invalid_argument("no engine computes all layers of this network");
+  refuse(architecture, setting);
 }
 
 std::unique_ptr<Model> make_network(Architecture architecture, const ModelSetting& setting, const std::string& engine) {

@@ -15,7 +15,9 @@ namespace straggler {
 /// statistics), which a layer has side by side.
 struct NetworkLayout {
   explicit NetworkLayout(const Architecture& architecture);
-  std::vector<std::vector<std::size_t>> tensors;  // [layers][tensors of the layer]: offsets
+  /// Of LayerSpec::tensors[tensor].
+  std::size_t own(const Architecture& architecture, LayerIndex layer, std::size_t tensor) const;
+  std::vector<std::vector<std::size_t>> tensors;  // [layers][tensors that it reads: a tied one, then its own]: offsets
   std::vector<std::size_t> statistics;            // [layers]: offset of its first buffer; meaningless where there is none
   std::size_t parameters = 0, statistic_floats = 0;
 };

@@ -5,7 +5,10 @@
 #include <string>
 
 #include "models/quantization/requantization.hpp"
+#include "models/zoo/layer_list.hpp"
+#include "sim/base/flow_reader.hpp"
 #include "tests/quantization/support.hpp"
+#include "tests/support/text.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -156,6 +159,21 @@ TEST_CASE("inference network: layers without a counterpart are named") {
   CHECK_THROWS_WITH_AS(inference_network(trained.architecture, trained.weights.data()),
                        doctest::Contains("'conv1.tanh' cannot be quantized; known are convolutions"), std::invalid_argument);
   CHECK_THROWS_AS(inference_network({{1, 1, 1}, {}}, nullptr), std::invalid_argument);
+}
+
+TEST_CASE("a list with a layer that inference lacks is refused by that layer's name") {
+  const auto refused = [](const std::string& odd) {
+    const Nested lines = read_flow("[{linear: 3, name: first}, " + odd + ", flatten, {linear: 2}]");
+    const Trained trained = with_weights(architecture_of(lines, {{3, 4, 1}}), 1);
+    return error_of<std::invalid_argument>([&] { inference_network(trained.architecture, trained.weights.data()); });
+  };
+  CHECK(refused("relu") == "");
+  for (const char* const odd : {"{gelu: tanh, name: odd}", "{silu: {}, name: odd}", "{layer_norm: {}, name: odd}",
+                                "{rms_norm: {}, name: odd}", "{attention: 1, name: odd}", "{concat: [first, input], name: odd}"}) {
+    CAPTURE(odd);
+    CHECK(has(refused(odd), "its layer 'odd' cannot be quantized; known are convolutions"));
+  }
+  CHECK(has(refused("{linear: 3, tied: first, name: odd}"), "its layer 'odd' shares the weight of 'first' and cannot be quantized"));
 }
 
 TEST_CASE("integer inference: every product is the exact sum, rounded once") {
