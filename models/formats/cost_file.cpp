@@ -16,12 +16,12 @@ DeclaredParameters parameters() {
   return all;
 }
 
-const Register<CostModelEntry> entry({
+const Register<ModelEntry> entry({
     .name = "file",
     .summary = "the layers that a file describes: config.json, torchinfo summary, ONNX model, safetensors file or index",
     .reference = "the formats' own documents: huggingface.co/docs, github.com/TylerYep/torchinfo, github.com/onnx/onnx",
-    .parameters = parameters(),
-    .table =
+    .cost_parameters = parameters(),
+    .cost_table =
         [](const Parameters& parameters) {
           const std::filesystem::path path = parameters.text("path");
           return noted_table(read_model_file(path, options_of(parameters)), path);

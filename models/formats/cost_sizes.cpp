@@ -127,18 +127,18 @@ CostTable checked(CostTable table, const std::string& remedy) {
   return table;
 }
 
-const Register<CostModelEntry> sizes({
+const Register<ModelEntry> sizes({
     .name = "sizes",
     .summary = "layers of which only the sizes are known: a list, or a CSV file with the same columns",
     .reference = "the sizes are the user's",
-    .parameters = {{.name = "layers",
-                    .type = ValueType::rows,
-                    .required = true,
-                    .meaning =
-                        "layers in forward order: `name`, `parameters`, `flops` (forward, of one sample; a multiply-add is 2; default: "
-                        "2 per parameter), `activations` (numbers that backward reads)",
-                    .columns = columns()}},
-    .table =
+    .cost_parameters =
+        {{.name = "layers",
+          .type = ValueType::rows,
+          .required = true,
+          .meaning = "layers in forward order: `name`, `parameters`, `flops` (forward, of one sample; a multiply-add is 2; default: "
+                     "2 per parameter), `activations` (numbers that backward reads)",
+          .columns = columns()}},
+    .cost_table =
         [](const Parameters& parameters) {
           const std::string& layers = parameters.text("layers");
           const std::string remedy = "give a layer some";
@@ -147,25 +147,25 @@ const Register<CostModelEntry> sizes({
         },
 });
 
-const Register<CostModelEntry> even({
+const Register<ModelEntry> even({
     .name = "even",
     .summary = "equal layers, where only totals are known",
     .reference = "the totals are the user's",
-    .parameters = {{.name = "parameters",
-                    .type = ValueType::amount,
-                    .required = true,
-                    .meaning = "of all layers, such as 350M",
-                    .range = Range::between(1, static_cast<double>(most_model_parameters))},
-                   {.name = "layers",
-                    .type = ValueType::count,
-                    .required = true,
-                    .meaning = "number of layers",
-                    .range = Range::between(1, static_cast<double>(most_layers))},
-                   {.name = "flops",
-                    .type = ValueType::amount,
-                    .meaning = "of all layers forward, of one sample, such as 90G; a multiply-add is 2; default: 2 per parameter",
-                    .range = Range::between(0, most_flops)}},
-    .table =
+    .cost_parameters = {{.name = "parameters",
+                         .type = ValueType::amount,
+                         .required = true,
+                         .meaning = "of all layers, such as 350M",
+                         .range = Range::between(1, static_cast<double>(most_model_parameters))},
+                        {.name = "layers",
+                         .type = ValueType::count,
+                         .required = true,
+                         .meaning = "number of layers",
+                         .range = Range::between(1, static_cast<double>(most_layers))},
+                        {.name = "flops",
+                         .type = ValueType::amount,
+                         .meaning = "of all layers forward, of one sample, such as 90G; a multiply-add is 2; default: 2 per parameter",
+                         .range = Range::between(0, most_flops)}},
+    .cost_table =
         [](const Parameters& given) {
           const auto parameters = static_cast<std::size_t>(given.number("parameters"));
           const auto layers = static_cast<std::size_t>(given.count("layers"));

@@ -78,8 +78,8 @@ Architecture resnet_narrow(const std::vector<std::size_t>& blocks, std::size_t c
   return std::move(net).finish(last, "linear", classes);
 }
 
-Architecture resnet_224x224(ResidualBlock block, const std::vector<std::size_t>& blocks, std::size_t classes) {
-  ResNet net({3, 224, 224}, block, wide, "downsample");
+Architecture resnet_224x224(ResidualBlock block, const std::vector<std::size_t>& blocks, std::size_t classes, Shape input) {
+  ResNet net(input, block, wide, "downsample");
   const LayerIndex stem = net.build().relu(net.conv_bn(network_input, "conv1", "bn1", 64, Window::square(7, 2, 3)));
   const LayerIndex last = net.stages(net.build().max_pool(stem, Window::square(3, 2, 1)), blocks);
   return std::move(net).finish(last, "fc", classes);

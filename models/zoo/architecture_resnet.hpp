@@ -20,6 +20,6 @@ Architecture resnet_32x32(ResidualBlock block, const std::vector<std::size_t>& b
 Architecture resnet_narrow(const std::vector<std::size_t>& blocks, std::size_t classes, Shape input = {3, 32, 32});
 
 /// The original for 224x224 images: a 7x7 stem of stride 2 and a max pool. Tensor names follow torchvision.
-Architecture resnet_224x224(ResidualBlock block, const std::vector<std::size_t>& blocks, std::size_t classes);
+Architecture resnet_224x224(ResidualBlock block, const std::vector<std::size_t>& blocks, std::size_t classes, Shape input = {3, 224, 224});
 
 }  // namespace straggler

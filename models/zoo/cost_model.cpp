@@ -116,8 +116,9 @@ CostTable cost_table(const Architecture& architecture) {
   return table;
 }
 
-CostTable CostModelEntry::make(const Parameters& parameters) const {
-  return architecture ? cost_table(architecture(parameters)) : table(parameters);
+CostTable cost_table(const ModelEntry& entry, Parameters given) {
+  const Parameters parameters = complete(entry.cost_parameters, std::move(given));
+  return entry.cost_network ? cost_table(entry.cost_network(parameters)) : entry.cost_table(parameters);
 }
 
 TrainingCost training_cost(const CostTable& table) {

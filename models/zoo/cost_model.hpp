@@ -1,6 +1,5 @@
 // The costs of a model per layer, whether or not it can be trained here.
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,20 +32,14 @@ struct CostTable {
   std::size_t operations() const;
 };
 
-/// Models that are known only by their layers. `workload.cost` takes these and every ModelEntry; `workload.model` only the latter.
-struct CostModelEntry {
-  std::string name, summary, reference;
-  DeclaredParameters parameters;
-  std::function<Architecture(const Parameters&)> architecture = {};  // absent where only sizes are known,
-  std::function<CostTable(const Parameters&)> table = {};            // which this gives then
-  CostTable make(const Parameters& parameters) const;
-};
-
 /// Numbers in a tensor.
 std::size_t elements(const std::vector<std::size_t>& shape);
 
-/// The table of a trainable model.
+/// The table of a model that learns.
 CostTable cost_table(const Model& model);
+
+/// The table of an entry with costs of its own. `given`: of its `cost_parameters`. Throws std::invalid_argument.
+CostTable cost_table(const ModelEntry& entry, Parameters given = {});
 
 /// The table of a definition: a row for each layer with tensors or multiply-adds. FLOPs are those of convolutions, linear layers and
 /// attention's products; element-wise layers (norms, activations, pools) have none, but count in the bytes. `activation_bytes` are the fp32

@@ -3,8 +3,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/zoo/layer_list.hpp"
 #include "models/zoo/network.hpp"
 #include "sim/base/choice_table.hpp"
+#include "sim/base/flow_reader.hpp"
 
 namespace straggler {
 namespace {
@@ -29,33 +31,50 @@ Shape image_of(const ImageNetwork& network, const DataInfo& data) {
 
 }  // namespace
 
-ModelEntry network_entry(std::string name, std::string summary,
-                         std::function<Architecture(const Parameters&, const DataInfo&)> architecture) {
-  ModelEntry entry;
-  entry.name = std::move(name);
-  entry.summary = std::move(summary);
-  entry.parameters = {
-      {.name = "engine",
-       .type = ValueType::choice,
-       .fallback = "auto",
-       .meaning = "the engine that computes it; auto: the fastest one that can",
-       .choices = {"auto", "panels", "onednn", "reference"}},
-      convolution_choice.parameter(
-          ConvolutionRule::automatic,
-          "how 3x3 convolutions are computed; auto: by Winograd's algorithm where that is faster, which rounds more coarsely")};
-  entry.make = [architecture = std::move(architecture)](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) {
+ModelEntry network_entry(ModelEntry entry, bool choices) {
+  if (choices) {
+    std::vector<Parameter> all = entry.parameters;
+    all.push_back({.name = "engine",
+                   .type = ValueType::choice,
+                   .fallback = "auto",
+                   .meaning = "the engine that computes it; auto: the fastest one that can",
+                   .choices = {"auto", "panels", "onednn", "reference"}});
+    all.push_back(convolution_choice.parameter(
+        ConvolutionRule::automatic,
+        "how 3x3 convolutions are computed; auto: by Winograd's algorithm where that is faster, which rounds more coarsely"));
+    entry.parameters = std::move(all);
+  }
+  entry.make = [network = entry.network, choices](const Parameters& parameters, const DataInfo& data, const ModelSetting& setting) {
     ModelSetting own = setting;
-    own.convolution = convolution_choice.of(parameters);
-    return make_network(architecture(parameters, data), own, parameters.text("engine"));
+    if (choices) own.convolution = convolution_choice.of(parameters);
+    return make_network(network(parameters, data), own, choices ? parameters.text("engine") : "auto");
   };
   return entry;
 }
 
 ModelEntry image_network_entry(ImageNetwork network) {
-  std::string name = network.name, summary = network.summary;
-  return network_entry(std::move(name), std::move(summary), [network = std::move(network)](const Parameters&, const DataInfo& data) {
-    return network.architecture(image_of(network, data), data.classes);
-  });
+  ModelEntry entry{.name = network.name, .summary = network.summary, .reference = network.reference, .parameters = network.parameters};
+  if (network.usual) {
+    std::vector<Parameter> all = {{.name = "classes",
+                                   .type = ValueType::count,
+                                   .fallback = std::to_string(network.usual->classes),
+                                   .meaning = "outputs of the last layer",
+                                   .range = Range::between(1, 1'000'000)}};
+    all.insert(all.end(), network.parameters.begin(), network.parameters.end());
+    entry.cost_parameters = std::move(all);
+    entry.cost_network = [make = network.architecture, image = network.usual->image](const Parameters& parameters) {
+      return make(parameters, image, static_cast<std::size_t>(parameters.count("classes")));
+    };
+  }
+  entry.network = [network = std::move(network)](const Parameters& parameters, const DataInfo& data) {
+    return network.architecture(parameters, image_of(network, data), data.classes);
+  };
+  return network_entry(std::move(entry));
+}
+
+Architecture architecture_of(std::string_view list, const Shape& input, std::size_t classes, std::map<std::string, std::int64_t> words) {
+  words.emplace("classes", static_cast<std::int64_t>(classes));
+  return architecture_of(read_flow(list), {input, std::move(words)});
 }
 
 }  // namespace straggler

@@ -1,6 +1,5 @@
 // Inception-v3 for 299x299 images, layer by layer, as in torchvision, whose tensor names it uses.
-#include "models/zoo/architecture.hpp"
-#include "models/zoo/cost_model.hpp"
+#include "models/zoo/image_network.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler::zoo::inception_v3 {
@@ -12,6 +11,8 @@ Window column(std::size_t height) { return {height, 1, 1, height / 2, 0}; }
 
 class Inception {
  public:
+  explicit Inception(const Shape& image) : build_(image) {}
+
   Architecture make(std::size_t classes, bool auxiliary) && {
     LayerIndex x = stem();
     x = block_a(x, "Mixed_5b", 32);
@@ -116,28 +117,23 @@ class Inception {
     build_.linear(build_.flatten(build_.global_average_pool(x)), "AuxLogits.fc", classes);
   }
 
-  ArchitectureBuilder build_{Shape{3, 299, 299}};
+  ArchitectureBuilder build_;
 };
 
-const Register<CostModelEntry> entry({
-    .name = "inception_v3",
-    .summary = "Inception-v3 for 299x299 images: 23,834,568 parameters, 5.71 G multiply-adds, without its auxiliary classifier",
-    .reference = "Szegedy, Vanhoucke, Ioffe, Shlens, Wojna, Rethinking the Inception Architecture for Computer Vision, CVPR 2016; "
-                 "torchvision.models.inception_v3",
-    .parameters = {{.name = "classes",
-                    .type = ValueType::count,
-                    .fallback = "1000",
-                    .meaning = "outputs of the last layer",
-                    .range = Range::between(1, 1'000'000)},
-                   {.name = "auxiliary",
-                    .type = ValueType::boolean,
-                    .fallback = "false",
-                    .meaning = "with the auxiliary classifier (27,161,264 parameters)"}},
-    .architecture =
-        [](const Parameters& parameters) {
-          return Inception().make(static_cast<std::size_t>(parameters.count("classes")), parameters.flag("auxiliary"));
-        },
-});
+const Register<ModelEntry> entry(image_network_entry(
+    {.name = "inception_v3",
+     .summary = "Inception-v3; as workload.cost: of 299x299 images, with classes (1000): 23,834,568 parameters, 5.71 G multiply-adds, "
+                "without its auxiliary classifier",
+     .reference = "Szegedy, Vanhoucke, Ioffe, Shlens, Wojna, Rethinking the Inception Architecture for Computer Vision, CVPR 2016; "
+                  "torchvision.models.inception_v3",
+     .least_side = 75,
+     .architecture = [](const Parameters& parameters, const Shape& image,
+                        std::size_t classes) { return Inception(image).make(classes, parameters.flag("auxiliary")); },
+     .parameters = {{.name = "auxiliary",
+                     .type = ValueType::boolean,
+                     .fallback = "false",
+                     .meaning = "with the auxiliary classifier (27,161,264 parameters)"}},
+     .usual = ImageNetwork::Usual{{3, 299, 299}, 1000}}));
 
 }  // namespace
 }  // namespace straggler::zoo::inception_v3

@@ -1,10 +1,8 @@
 // A network that the scenario lists layer by layer.
 #include <stdexcept>
 
-#include "models/zoo/cost_model.hpp"
 #include "models/zoo/image_network.hpp"
 #include "models/zoo/layer_list.hpp"
-#include "models/zoo/reference_network.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler::zoo::layers_model {
@@ -32,54 +30,51 @@ Architecture trainable(const Nested& layers, const DataInfo& data) {
   if (out != wanted)
     throw NestedError(last, "the network makes " + shape_text(out) + " of a sample, and the classes of these data want " +
                                 shape_text(wanted) + "; end it with flatten and {linear: classes}");
-  if (const std::string lacks = ReferenceNetwork<float>::lacks(architecture); !lacks.empty()) throw NestedError("layers", lacks);
   return architecture;
 }
 
-Architecture priced(const Parameters& parameters) {
+/// Of the parameter `input`.
+Shape input_of(const Parameters& parameters) {
+  if (parameters.has("input.tokens")) return {1, static_cast<std::size_t>(parameters.count("input.tokens")), 1};
+  constexpr const char* remedy = "write [features], [height, width], [channels, height, width] or {tokens: 1024}";
+  if (!parameters.has("input")) throw NestedError("input", std::string("is missing; ") + remedy);
   std::vector<std::size_t> sides;
   for (const std::int64_t side : parameters.counts("input")) sides.push_back(static_cast<std::size_t>(side));
-  if (sides.empty() || sides.size() > 3)
-    throw NestedError("input",
-                      "has " + std::to_string(sides.size()) + " numbers; write [features], [height, width] or [channels, height, width]");
-  LayerListInput input{shape_of(sides), {{"classes", parameters.count("classes")}}};
+  if (sides.empty() || sides.size() > 3) throw NestedError("input", "has " + std::to_string(sides.size()) + " numbers; " + remedy);
+  return shape_of(sides);
+}
+
+Architecture priced(const Parameters& parameters) {
+  LayerListInput input{input_of(parameters), {{"classes", parameters.count("classes")}}};
   if (parameters.has("vocabulary")) input.counts["vocabulary"] = parameters.count("vocabulary");
   return architecture_of(parameters.nested("layers"), input);
 }
 
-const Register<CostModelEntry> cost({
-    .name = "layers",
-    .summary = "the layers that stand in the scenario, whether or not they can be trained",
-    .reference = "the scenario",
-    .parameters = {layers_parameter(),
-                   {.name = "input",
-                    .type = ValueType::counts,
-                    .required = true,
-                    .meaning = "shape of a sample: [features], [height, width] or [channels, height, width]",
-                    .range = Range::between(1, 1'000'000)},
-                   {.name = "classes",
-                    .type = ValueType::count,
-                    .fallback = "10",
-                    .meaning = "what the word classes stands for",
-                    .range = Range::between(1, 1'000'000)},
-                   {.name = "vocabulary",
-                    .type = ValueType::count,
-                    .meaning = "what the word vocabulary stands for; absent: nothing",
-                    .range = Range::between(1, 100'000'000)}},
-    .architecture = priced,
-});
-
-ModelEntry trained() {
-  ModelEntry entry =
-      network_entry("layers", "a network of the layers that stand in the scenario; as workload.cost: with input and classes",
-                    [](const Parameters& parameters, const DataInfo& data) { return trainable(parameters.nested("layers"), data); });
-  std::vector<Parameter> all = {layers_parameter()};
-  for (const Parameter& parameter : entry.parameters) all.push_back(parameter);
-  entry.parameters = std::move(all);
-  return entry;
-}
-
-const Register<ModelEntry> entry(trained());
+const Register<ModelEntry> entry(network_entry(
+    {.name = "layers",
+     .summary = "a network of the layers that stand in the scenario; as workload.cost: with input and classes",
+     .reference = "the layers are the user's",
+     .parameters = {layers_parameter()},
+     .network = [](const Parameters& parameters, const DataInfo& data) { return trainable(parameters.nested("layers"), data); },
+     .cost_parameters = {layers_parameter(),
+                         {.name = "input",
+                          .type = ValueType::counts,
+                          .meaning = "shape of a sample: [features], [height, width] or [channels, height, width]; or, of tokens, a map",
+                          .range = Range::between(1, 1'000'000)},
+                         {.name = "input.tokens",
+                          .type = ValueType::count,
+                          .meaning = "tokens of a sample, in the place of a shape",
+                          .range = Range::between(1, 1'000'000)},
+                         {.name = "classes",
+                          .type = ValueType::count,
+                          .fallback = "10",
+                          .meaning = "what the word classes stands for",
+                          .range = Range::between(1, 1'000'000)},
+                         {.name = "vocabulary",
+                          .type = ValueType::count,
+                          .meaning = "what the word vocabulary stands for; absent: nothing",
+                          .range = Range::between(1, 100'000'000)}},
+     .cost_network = priced}));
 
 }  // namespace
 }  // namespace straggler::zoo::layers_model

@@ -50,6 +50,7 @@ class Workspace {
 };
 
 struct Architecture;
+struct CostTable;
 class SharedGradient;
 class SteppedGradient;
 
@@ -111,13 +112,22 @@ struct ModelSetting {
   ConvolutionRule convolution = ConvolutionRule::automatic;
 };
 
+/// What `workload.model` and `workload.cost.model` name.
 struct ModelEntry {
-  std::string name, summary;
-  DeclaredParameters parameters;
-  /// Throws std::invalid_argument if the model does not fit the data's shape.
-  std::function<std::unique_ptr<Model>(const Parameters&, const DataInfo&, const ModelSetting&)> make;
+  std::string name, summary, reference = {};
+  DeclaredParameters parameters = {};  // of workload.model
+  /// Throws std::invalid_argument if the model does not fit the data's shape, or if no engine trains it. Null: it has costs alone.
+  std::function<std::unique_ptr<Model>(const Parameters&, const DataInfo&, const ModelSetting&)> make = {};
   /// True: it learns from pairs of words; no other model does.
   bool words = false;
+  /// Of a network: its layers on these data. Throws std::invalid_argument.
+  std::function<Architecture(const Parameters&, const DataInfo&)> network = {};
+
+  // Under workload.cost.model, whatever the data. One of the last two, or its costs follow from the data.
+  DeclaredParameters cost_parameters = {};
+  std::function<Architecture(const Parameters&)> cost_network = {};
+  std::function<CostTable(const Parameters&)> cost_table = {};  // no layers are known, but their sizes
+  bool has_own_cost() const { return cost_network || cost_table; }
 };
 
 }  // namespace straggler

@@ -157,17 +157,16 @@ void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {
     return;
   }
   at_place(scenario, spec.model ? "workload.cost.model" : "workload.model", [&] {
-    const CostModelEntry* const known = spec.model ? Registry<CostModelEntry>::instance().find(spec.model->name) : nullptr;
-    if (known) {
+    const Kind& kind = spec.model ? *spec.model : scenario.workload.model;
+    const ModelEntry& entry = Registry<ModelEntry>::instance().at(kind.name);
+    if (spec.model && entry.has_own_cost()) {
       try {
-        cost = known->make(spec.model->parameters);
+        cost = cost_table(entry, kind.parameters);
       } catch (const DataError& wrong) {
         throw_error(scenario, "workload.cost.model." + (wrong.key.empty() ? "path" : wrong.key), wrong.what());
       }
       notes.insert(notes.end(), cost.notes.begin(), cost.notes.end());
     } else {
-      const Kind& kind = spec.model ? *spec.model : scenario.workload.model;
-      const ModelEntry& entry = Registry<ModelEntry>::instance().at(kind.name);
       if (!has_data())
         throw std::invalid_argument("the cost of " + entry.name +
                                     " follows from the shape of its samples, and there is no data; name data, " +

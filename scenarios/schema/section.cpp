@@ -354,6 +354,15 @@ std::vector<std::string> kinds_that_know(const YamlNode& map, const std::vector<
 }
 }  // namespace
 
+namespace {
+/// A map, whose keys are parameters with that name before a dot.
+bool stands_as_map(const YamlNode& node, const Word& word, const std::string& name) {
+  return node.type == YamlNode::Type::map && std::any_of(word.parameters.begin(), word.parameters.end(), [&](const Parameter& parameter) {
+           return parameter.name.starts_with(name + ".");
+         });
+}
+}  // namespace
+
 Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& path, Place parent, KindGroup group,
                const std::string& fallback, const std::function<void(Section&)>& more) {
   const bool short_form = node != nullptr && node->type == YamlNode::Type::scalar;
@@ -392,10 +401,13 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
   const Word* word = context.vocabulary.find(group, kind.name);
   if (word != nullptr) {
     std::map<std::string, Section> maps;  // of parameters with a dot
-    std::set<std::string> named_alone;    // of those, maps that may be written as their `kind` alone
+    std::set<std::string> alone_names;    // of those, maps in whose place a value stands: their `kind`, or a parameter of that name
     for (const Parameter& parameter : word->parameters) {
       const std::size_t dot = parameter.name.find('.');
       if (dot == std::string::npos) {
+        const YamlNode* const given = section.find(parameter.name);
+        if (given != nullptr && stands_as_map(*given, *word, parameter.name)) continue;
+        if (given != nullptr) alone_names.insert(parameter.name);
         if (const std::optional<Value> value = section.value(parameter)) kind.parameters.set(parameter.name, *value);
         continue;
       }
@@ -404,12 +416,12 @@ Kind read_kind(ReadContext& context, const YamlNode* node, const std::string& pa
       if (inside.name.substr(dot + 1) == "kind") {
         // Its name alone, as of any kind.
         if (const YamlNode* alone = section.find(map); alone != nullptr && alone->type == YamlNode::Type::scalar) {
-          named_alone.insert(map);
+          alone_names.insert(map);
           inside.name = map;
           if (const std::optional<Value> value = section.value(inside)) kind.parameters.set(parameter.name, *value);
         }
       }
-      if (named_alone.contains(map)) continue;
+      if (alone_names.contains(map)) continue;
       auto found = maps.find(map);
       if (found == maps.end()) found = maps.emplace(map, section.section(map)).first;
       inside.name = parameter.name.substr(dot + 1);

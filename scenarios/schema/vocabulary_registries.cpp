@@ -3,9 +3,8 @@
 #include "models/compression/compressor.hpp"
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
-#include "models/layers/layer.hpp"
 #include "models/optimizers/optimizer.hpp"
-#include "models/zoo/cost_model.hpp"
+#include "models/zoo/layer_list.hpp"
 #include "models/zoo/model.hpp"
 #include "scenarios/schema/late_words.hpp"
 #include "scenarios/schema/scenario.hpp"
@@ -100,12 +99,23 @@ std::vector<Word> machines() {
   return words;
 }
 
-/// Models that are known by their layers, and models that can be trained; a name that is both is the former, with any data.
+std::vector<Word> models() {
+  std::vector<Word> words;
+  for (const ModelEntry& entry : Registry<ModelEntry>::instance().entries())
+    if (entry.make) words.push_back({entry.name, entry.summary, entry.parameters, {}, {}, {}});
+  return words;
+}
+
 std::vector<Word> cost_models() {
-  std::vector<Word> words = words_of<CostModelEntry>();
-  for (Word& word : words_of<ModelEntry>())
-    if (Registry<CostModelEntry>::instance().find(word.name) == nullptr) words.push_back(std::move(word));
-  std::sort(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.name < b.name; });
+  std::vector<Word> words;
+  for (const ModelEntry& entry : Registry<ModelEntry>::instance().entries())
+    words.push_back({entry.name, entry.summary, entry.has_own_cost() ? entry.cost_parameters : entry.parameters, {}, {}, {}});
+  return words;
+}
+
+std::vector<Word> lines() {
+  std::vector<Word> words;
+  for (LineKind& kind : line_kinds()) words.push_back({std::move(kind.name), std::move(kind.summary), kind.parameters, {}, {}, {}});
   return words;
 }
 
@@ -119,7 +129,7 @@ Vocabulary vocabulary_of_registries() {
   add(KindGroup::sharing, words_of<SharingEntry>());
   add(KindGroup::jitter, words_of<JitterEntry>());
   add(KindGroup::device, devices());
-  add(KindGroup::model, words_of<ModelEntry>());
+  add(KindGroup::model, models());
   add(KindGroup::cost_model, cost_models());
   add(KindGroup::data, words_of<DataEntry>());
   add(KindGroup::partition, words_of<PartitionEntry>());
@@ -128,7 +138,7 @@ Vocabulary vocabulary_of_registries() {
   add(KindGroup::compression, words_of<CompressorEntry>());
   add(KindGroup::availability, words_of<AvailabilityEntry>());
   add(KindGroup::machine, machines());
-  add(KindGroup::layer, words_of<LayerEntry>());
+  add(KindGroup::layer, lines());
   return vocabulary;
 }
 

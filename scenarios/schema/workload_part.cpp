@@ -118,7 +118,7 @@ Field<CostSpec> cost_model_field() {
   Field<CostSpec> field;
   field.key = {.name = "model",
                .meaning =
-                   "times of a `roofline` and bytes as if this model were trained, including models that are only lists of layers "
+                   "times of a `roofline` and bytes as if this model were trained, including models of which only costs are known "
                    "(`straggler list models`); at most one of the two keys",
                .otherwise = "the model's",
                .shape = ScenarioKey::Shape::kind,

@@ -18,8 +18,7 @@ namespace {
 /// 16 bits.
 double predict(const DeviceProfile& device, const char* model, Parameters given, std::int64_t batch, std::int64_t samples, double devices,
                bool half) {
-  const CostModelEntry& entry = Registry<CostModelEntry>::instance().at(model);
-  const TrainingCost cost = training_cost(entry.make(complete(entry.parameters, std::move(given))));
+  const TrainingCost cost = training_cost(cost_table(Registry<ModelEntry>::instance().at(model), std::move(given)));
   const double width = half ? 0.5 : 1;
   const auto time = roofline_time({.launch = half ? device.half_launch.value_or(device.launch) : device.launch,
                                    .flops_per_sample = cost.flops_per_sample,

@@ -10,10 +10,7 @@ using namespace straggler::test;
 
 namespace {
 
-CostTable made(const char* name, Parameters given) {
-  const CostModelEntry& entry = Registry<CostModelEntry>::instance().at(name);
-  return entry.make(complete(entry.parameters, std::move(given)));
-}
+CostTable made(const char* name, Parameters given) { return cost_table(Registry<ModelEntry>::instance().at(name), std::move(given)); }
 
 /// What it says of these rows; empty: it takes them.
 std::string refusal_of_sizes(const std::string& csv) {

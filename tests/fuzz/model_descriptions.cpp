@@ -36,10 +36,10 @@ void onnx(std::string_view input) { read_as_file("\x08\x08" + std::string(input)
 const AddTarget add_onnx("onnx", "an ONNX model without its version", onnx);
 
 void layer_sizes(std::string_view input) {
-  const CostModelEntry& entry = Registry<CostModelEntry>::instance().at("sizes");
+  const ModelEntry& entry = Registry<ModelEntry>::instance().at("sizes");
   const Parameters given = {{"layers", std::string(input) + '\n'}};
   try {
-    may_refuse<DataError>([&] { check_table(entry.make(complete(entry.parameters, given))); });
+    may_refuse<DataError>([&] { check_table(cost_table(entry, given)); });
   } catch (const std::invalid_argument& error) {
     check_message(error);
   }

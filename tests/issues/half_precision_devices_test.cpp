@@ -28,10 +28,7 @@ Explanation explained(const std::string& device, const std::string& precision) {
 
 double seconds(const std::string& device, const std::string& precision) { return explained(device, precision).groups.at(0).batch_seconds; }
 
-CostTable table_of_resnet18() {
-  const CostModelEntry& entry = Registry<CostModelEntry>::instance().at("resnet18");
-  return entry.make(complete(entry.parameters, {}));
-}
+CostTable table_of_resnet18() { return cost_table(Registry<ModelEntry>::instance().at("resnet18")); }
 TrainingCost resnet18() { return training_cost(table_of_resnet18()); }
 
 std::vector<std::string> precision_warnings(const std::string& device, const std::string& precision) {

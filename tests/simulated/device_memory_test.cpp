@@ -69,9 +69,10 @@ const Sets data_sets = {"{kind: coordinates}", "{kind: fashion_mnist}", "{kind: 
 
 }  // namespace
 
-TEST_CASE("every model that is known by its layers") {
-  for (const CostModelEntry& entry : Registry<CostModelEntry>::instance().entries()) {
-    if (!entry.architecture) continue;  // sizes and files that the user gives
+TEST_CASE("every model with costs of its own") {
+  for (const ModelEntry& entry : Registry<ModelEntry>::instance().entries()) {
+    const bool of_user = entry.name != "layers" && std::ranges::any_of(entry.cost_parameters, &Parameter::required);  // sizes and files
+    if (!entry.has_own_cost() || of_user) continue;
     CAPTURE(entry.name);
     const std::string listed = "{kind: layers, input: [3, 32, 32], layers: [{conv: 8, window: 3}, relu, flatten, {linear: classes}]}";
     check_limit({"workload.cost={model: " + (entry.name == "layers" ? listed : entry.name) + "}"});
@@ -81,6 +82,7 @@ TEST_CASE("every model that is known by its layers") {
 TEST_CASE("every model that learns") {
   std::set<std::string> checked;
   for (const ModelEntry& entry : Registry<ModelEntry>::instance().entries()) {
+    if (!entry.make) continue;
     CAPTURE(entry.name);
     const std::string extra = entry.name == "mlp"      ? ", hidden: [20]"
                               : entry.name == "layers" ? ", layers: [flatten, {linear: 20}, relu, {linear: classes}]"

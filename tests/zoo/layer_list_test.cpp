@@ -1,15 +1,21 @@
 // Networks as lists of layers: the built-in ones as lists and back, what lines mean, and what is refused where.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "models/zoo/cost_model.hpp"
 #include "models/zoo/layer_list.hpp"
+#include "models/zoo/reference_network.hpp"
+#include "sim/base/flow_reader.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/text.hpp"
 #include "tests/zoo/networks.hpp"
+#include "tests/zoo/same_network.hpp"
 
 namespace straggler::test::layer_list_test {
 namespace {
@@ -32,39 +38,37 @@ std::vector<std::string> names_of(const Architecture& architecture) {
   return names;
 }
 
-/// Equal but for the names of layers in tables.
-void check_same(const Architecture& made, const Architecture& wanted) {
-  CHECK(made.input == wanted.input);
-  REQUIRE(made.layers.size() == wanted.layers.size());
-  for (std::size_t l = 0; l < made.layers.size(); ++l) {
-    const LayerSpec &own = made.layers[l], &expected = wanted.layers[l];
-    CAPTURE(expected.name);
-    CHECK(own.entry == expected.entry);
-    CHECK(own.inputs == expected.inputs);
-    CHECK(own.in == expected.in);
-    CHECK(own.out == expected.out);
-    CHECK(own.window == expected.window);
-    for (const auto& [tensors, other] : {std::pair(&own.tensors, &expected.tensors), std::pair(&own.buffers, &expected.buffers)}) {
-      REQUIRE(tensors->size() == other->size());
-      for (std::size_t t = 0; t < tensors->size(); ++t) {
-        CHECK((*tensors)[t].name == (*other)[t].name);
-        CHECK((*tensors)[t].shape == (*other)[t].shape);
-        CHECK((*tensors)[t].initial.rule == (*other)[t].initial.rule);
-        CHECK((*tensors)[t].initial.size == (*other)[t].initial.size);
-      }
-    }
-  }
-  const CostTable own = cost_table(made), expected = cost_table(wanted);
-  CHECK(own.forward_flops() == expected.forward_flops());
-  CHECK(own.activation_bytes() == expected.activation_bytes());
-  CHECK(own.operations() == expected.operations());
-  CHECK(own.statistics == expected.statistics);
+/// Through a text, as the list is printed and embedded.
+void check_round(const Architecture& architecture) {
+  const std::string text = flow_text(layer_list(architecture));
+  CAPTURE(text.substr(0, 2000));
+  check_same_network(architecture_of(read_flow(text), {architecture.input}), architecture);
 }
 
-void check_round(const Architecture& architecture) {
-  const Nested lines = layer_list(architecture);
-  CAPTURE(flow_text(lines).substr(0, 2000));
-  check_same(architecture_of(lines, {architecture.input}), architecture);
+/// Of images, or of as many features.
+DataInfo data_of(const Shape& image) {
+  DataInfo data;
+  data.shape = {image.channels, image.height, image.width};
+  data.features = image.size();
+  data.classes = 4;
+  return data;
+}
+
+/// Weights after `steps` of SGD on four samples each.
+std::vector<float> trained(const Model& model, std::size_t steps) {
+  const std::unique_ptr<Workspace> workspace = model.workspace();
+  std::vector<float> weights(model.length()), gradient(model.length());
+  model.initialize(7, weights.data());
+  const std::vector<std::uint64_t> draws = {11, 12, 13, 14};
+  for (std::size_t step = 0; step < steps; ++step) {
+    const RecipeBatch batch = recipe_batch(*model.architecture(), 3, step, draws.size());
+    Rows rows = batch.rows();
+    if (model.draws()) rows.draws = draws.data();
+    model.gradient(weights.data(), rows, false, gradient.data(), *workspace);
+    for (std::size_t i = 0; i < model.parameters(); ++i) weights[i] -= 0.01f * gradient[i];
+    for (std::size_t i = model.parameters(); i < weights.size(); ++i) weights[i] += 0.1f * (gradient[i] - weights[i]);
+  }
+  return weights;
 }
 
 /// "PATH: what" of the refusal; empty: none.
@@ -79,12 +83,15 @@ std::string refusal(const Nested& layers, const Shape& input = {3, 8, 8}) {
 
 }  // namespace
 
-TEST_CASE("every built-in network is a list that reads back as the same network") {
-  for (const CostModelEntry& entry : Registry<CostModelEntry>::instance().entries()) {
-    if (!entry.architecture || entry.name == "layers") continue;
+TEST_CASE("every network of the registry is a list that reads back as the same network") {
+  std::size_t found = 0;
+  for (const ModelEntry& entry : Registry<ModelEntry>::instance().entries()) {
+    if (!entry.cost_network || std::ranges::any_of(entry.cost_parameters, &Parameter::required)) continue;  // `layers`: is a list
     CAPTURE(entry.name);
-    check_round(entry.architecture(complete(entry.parameters, {})));
+    check_round(entry.cost_network(complete(entry.cost_parameters, {})));
+    ++found;
   }
+  CHECK(found > 5);
   for (const char* const name :
        {"softmax", "mlp", "lenet5", "fedavg_cnn", "resnet8", "groups", "layer_norm", "embedding", "average_pool", "branches"}) {
     CAPTURE(name);
@@ -92,30 +99,46 @@ TEST_CASE("every built-in network is a list that reads back as the same network"
   }
 }
 
+TEST_CASE("every network of the registry that an engine trains ends with the same bits when it is given as a list") {
+  const ModelEntry& layers = Registry<ModelEntry>::instance().at("layers");
+  const ModelSetting setting{select_kernels("auto")};
+  std::set<std::string> in_full;
+  for (const ModelEntry& entry : Registry<ModelEntry>::instance().entries()) {
+    if (!entry.network || std::ranges::any_of(entry.parameters, &Parameter::required)) continue;
+    CAPTURE(entry.name);
+    std::unique_ptr<Model> built_in;
+    std::string refused;
+    DataInfo data;
+    for (const std::size_t side : {8, 12, 32, 75}) {  // the smallest images that it takes
+      data = data_of({1, side, side});
+      refused = error_of<std::invalid_argument>([&] { built_in = entry.make(complete(entry.parameters, {}), data, setting); });
+      if (built_in || has(refused, "cannot be trained")) break;
+    }
+    if (!built_in) {
+      CHECK(has(refused, "is cost-only and cannot be trained"));
+      continue;
+    }
+    if (built_in->architecture()->input.places() == 1) data.shape = {data.features};  // images are vectors to it
+    const Nested list = read_flow(flow_text(layer_list(*built_in->architecture())));
+    const std::unique_ptr<Model> listed = layers.make(complete(layers.parameters, {{"layers", list}}), data, setting);
+    check_same_network(*listed->architecture(), *built_in->architecture());
+    CHECK(listed->engine() == built_in->engine());
+    const double flops = 3 * 4 * cost_table(*built_in).forward_flops();  // of a step
+    const std::size_t steps = flops < 3e8 ? 20 : 1;
+    if (sanitized && flops > 1e7) continue;
+    const std::vector<float> ends = trained(*listed, steps);
+    CHECK(std::ranges::all_of(ends, [](float weight) { return std::isfinite(weight); }));
+    CHECK(ends == trained(*built_in, steps));
+    if (steps == 20) in_full.insert(entry.name);
+  }
+  for (const char* const name : {"softmax", "mlp", "lenet5", "fedavg_cnn", "resnet8"}) CHECK((sanitized || in_full.contains(name)));
+}
+
 TEST_CASE("LeNet-5 as a list") {
   CHECK(
       flow_text(layer_list(lenet5())) ==
       "[{conv: 6, window: 5, pad: 2, name: conv1}, relu, {max_pool: 2}, {conv: 16, window: 5, name: conv2}, relu, {max_pool: 2}, flatten, "
       "{linear: 120, name: fc1}, relu, {linear: 84, name: fc2}, relu, {linear: 10, name: fc3}]");
-}
-
-TEST_CASE("a network from its list trains to the same bits as the built-in one") {
-  const Architecture built = resnet8(), listed = architecture_of(layer_list(built), {built.input});
-  const std::vector<float> start = recipe_weights(built, 3);
-  std::vector<std::vector<float>> ends;
-  for (const Architecture& architecture : {built, listed}) {
-    const std::unique_ptr<Model> model = make_network(architecture, ModelSetting{select_kernels("auto")});
-    const std::unique_ptr<Workspace> workspace = model->workspace();
-    std::vector<float> weights(model->length()), gradient(model->length());
-    model->initialize(7, weights.data());
-    for (std::size_t step = 0; step < 5; ++step) {
-      const RecipeBatch batch = recipe_batch(architecture, 3, step, 4);
-      model->gradient(weights.data(), batch.rows(), false, gradient.data(), *workspace);
-      for (std::size_t i = 0; i < model->parameters(); ++i) weights[i] -= 0.05f * gradient[i];
-    }
-    ends.push_back(weights);
-  }
-  CHECK(ends[0] == ends[1]);
 }
 
 TEST_CASE("unnamed lines are numbered as parts of nn.Sequential, those inside of a line with its name before theirs") {
@@ -199,6 +222,47 @@ TEST_CASE("lines that are no layers") {
   CHECK(has(refusal(list({map({{"repeat", word("3")}})})), "layers[0].repeat: must have two keys"));
   CHECK(has(refusal(list({map({{"repeat", map({{"times", word("0")}, {"layers", list({word("relu")})}})}})})),
             "layers[0].repeat.times: 0 is out of range"));
+}
+
+TEST_CASE("a tied linear layer has the tensor of another, and its gradient is the sum of both uses") {
+  const auto network = [](bool tied) {
+    Nested head = map({{"linear", word("rows")}, {"bias", word("false")}, {"name", word("head")}});
+    if (tied) head.add("tied", word("tokens"));
+    return architecture_of(list({map({{"embedding", word("3")}, {"rows", word("rows")}, {"name", word("tokens")}}), word("tanh"), head,
+                                 word("flatten"), map({{"linear", word("2")}})}),
+                           {{1, 4, 1}, {{"rows", 5}}});
+  };
+  const Architecture tied = network(true), apart = network(false);
+  CHECK(names_of(tied) == std::vector<std::string>{"tokens.weight", "4.weight", "4.bias"});
+  CHECK(tied.layers[2].tied == LayerIndex{0});
+  CHECK(cost_table(tied).parameters() == cost_table(apart).parameters() - 15);
+  CHECK(cost_table(tied).forward_flops() == cost_table(apart).forward_flops());
+  check_round(tied);
+  // The same numbers in both tensors of the other network.
+  const ReferenceNetwork<double> one(tied), two(apart);
+  std::vector<double> weights, gradient(one.layout().parameters), wider, by_use(two.layout().parameters);
+  for (std::size_t i = 0; i < one.layout().parameters; ++i) weights.push_back(recipe_number(5, i));
+  wider.assign(weights.begin(), weights.begin() + 15);
+  wider.insert(wider.end(), weights.begin(), weights.end());
+  const std::vector<double> inputs = {0, 3, 4, 1, 2, 2, 0, 4}, scale = {0.5, 0.25};
+  const std::vector<std::int32_t> labels = {1, 0};
+  ReferenceNetwork<double>::Memory memory = one.memory(), others = two.memory();
+  CHECK(one.gradient(weights.data(), {2, inputs.data(), labels.data(), scale.data()}, false, gradient.data(), memory) ==
+        two.gradient(wider.data(), {2, inputs.data(), labels.data(), scale.data()}, false, by_use.data(), others));
+  for (std::size_t i = 0; i < 15; ++i) CHECK(gradient[i] == doctest::Approx(by_use[i] + by_use[15 + i]).epsilon(1e-12));
+  for (std::size_t i = 15; i < gradient.size(); ++i) CHECK(gradient[i] == by_use[15 + i]);
+}
+
+TEST_CASE("what cannot be tied is refused at its line") {
+  const Nested tokens = map({{"embedding", word("3")}, {"rows", word("5")}, {"name", word("tokens")}});
+  const auto with_head = [&](const std::string& features, const std::string& to) {
+    return refusal(list({tokens, word("tanh"), map({{"linear", word(features)}, {"tied", word(to)}})}), {1, 4, 1});
+  };
+  CHECK(with_head("5", "tokens") == "");
+  CHECK(has(with_head("6", "tokens"), "layers[2]: 2: its weight of 6 x 3 cannot be that of 'tokens', which is 5 x 3; make them equal"));
+  CHECK(has(with_head("5", "1"), "layers[2]: 2: a layer without weights cannot be tied"));
+  CHECK(has(with_head("5", "input"), "layers[2].tied: is the network's input, which has no weight"));
+  CHECK(has(with_head("5", "token"), "layers[2].tied: unknown layer 'token'; did you mean 'tokens'?"));
 }
 
 TEST_CASE("repeats inside of repeats end at a bound") {

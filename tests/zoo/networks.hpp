@@ -125,7 +125,7 @@ inline std::vector<float> recipe_weights(const Architecture& architecture, std::
   std::uint64_t salt = seed * 4096;
   for (std::size_t l = 0; l < architecture.layers.size(); ++l) {
     const LayerSpec& layer = architecture.layers[l];
-    const bool norm = layer.is("batch_norm") || layer.is("layer_norm");
+    const bool norm = layer.is("batch_norm") || layer.is("layer_norm") || layer.is("rms_norm");
     for (std::size_t t = 0; t < layer.tensors.size(); ++t, ++salt) {
       const std::vector<std::size_t>& shape = layer.tensors[t].shape;
       std::size_t count = 1;
@@ -138,7 +138,7 @@ inline std::vector<float> recipe_weights(const Architecture& architecture, std::
           x = t == 0 ? 0.375 + 0.25 * x : saturated ? (x < -0.25 ? -16 : 1.5 + x) : (x < 0 ? -0.75 : 0.75) + 0.5 * x;
         else if (shape.size() > 1)
           x *= scale;
-        weights[layout.tensors[l][t] + i] = static_cast<float>(x);
+        weights[layout.own(architecture, l, t) + i] = static_cast<float>(x);
       }
     }
     if (layer.is("batch_norm"))

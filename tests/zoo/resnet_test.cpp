@@ -42,8 +42,7 @@ TEST_CASE("ResNets have the parameters of their definitions, on colour images of
     CHECK(colour->tensors().back().name == "linear.bias");
     CHECK(colour->buffers().front().name == "bn1.running_mean");
     CHECK(colour->buffers().front().offset == one.parameters);
-    const CostModelEntry& cost = Registry<CostModelEntry>::instance().at(one.name);
-    const CostTable definition = cost.make(complete(cost.parameters, {})), learner = cost_table(*colour);
+    const CostTable definition = cost_table(Registry<ModelEntry>::instance().at(one.name)), learner = cost_table(*colour);
     CHECK(definition.parameters() == one.parameters);
     CHECK(learner.forward_flops() == definition.forward_flops());
     CHECK(learner.activation_bytes() == definition.activation_bytes());

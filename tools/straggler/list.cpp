@@ -145,14 +145,17 @@ std::vector<Entry> all_entries_of(const Group& group) {
       entry.reference = compressor.reference;
       entry.figures = facts_of(compressor);
     }
-    if (group.kind == KindGroup::layer)
-      entry.figures = {{"trains", yes_or_no(bool(Registry<LayerEntry>::instance().at(word.name).forward))}};
+    if (group.kind == KindGroup::model) entry.reference = Registry<ModelEntry>::instance().at(word.name).reference;
+    if (group.kind == KindGroup::layer) {
+      const LayerEntry* const row = Registry<LayerEntry>::instance().find(word.name);  // none: it is made of others
+      entry.figures = {{"trains", yes_or_no(!row || row->forward)}};
+    }
     entries.push_back(std::move(entry));
   }
   if (group.kind == KindGroup::model)
-    for (const CostModelEntry& model : Registry<CostModelEntry>::instance().entries())
-      if (!Registry<ModelEntry>::instance().find(model.name))
-        entries.push_back({model.name, model.summary + " (for workload.cost only)", model.reference, model.parameters, {}, true});
+    for (const ModelEntry& model : Registry<ModelEntry>::instance().entries())
+      if (!model.make)
+        entries.push_back({model.name, model.summary + " (for workload.cost only)", model.reference, model.cost_parameters, {}, true});
   return entries;
 }
 

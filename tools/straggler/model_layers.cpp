@@ -20,14 +20,11 @@ DataInfo usual_images() {
 
 /// Throws UsageError if the model is not one of layers.
 Architecture architecture_of_model(const std::string& name) {
-  const Parameters none;
+  const ModelEntry& entry = Registry<ModelEntry>::instance().at(name);
   try {
-    if (const CostModelEntry* const cost = Registry<CostModelEntry>::instance().find(name); cost && cost->architecture)
-      return cost->architecture(complete(cost->parameters, none));
-    const ModelEntry& entry = Registry<ModelEntry>::instance().at(name);
-    const auto model = entry.make(complete(entry.parameters, none), usual_images(), ModelSetting{select_kernels("auto")});
-    if (model->architecture()) return *model->architecture();
-  } catch (const std::invalid_argument&) {  // it wants other data, or parameters
+    if (entry.cost_network) return entry.cost_network(complete(entry.cost_parameters, {}));
+    if (entry.network) return entry.network(complete(entry.parameters, {}), usual_images());
+  } catch (const std::invalid_argument&) {  // it wants parameters
   }
   throw UsageError("the model " + name + " is not a network whose layers are known; name another: straggler list models");
 }
