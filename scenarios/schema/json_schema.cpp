@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "models/zoo/layer_list.hpp"
 #include "scenarios/schema/scenario_keys.hpp"
 #include "scenarios/schema/section.hpp"
 #include "sim/base/quantity.hpp"
@@ -84,8 +85,8 @@ Json scalar(ValueType type, const Range& range, const std::vector<std::string>& 
     case ValueType::path:
     case ValueType::text:
       return {{"type", {"string", "number"}}};
-    case ValueType::nested:
-      return {{"type", {"array", "string"}}};
+    case ValueType::nested:  // a list of layers, or a file with it
+      return {{"anyOf", {{{"type", "string"}}, {{"$ref", "#/definitions/layers"}}}}};
   }
   throw std::logic_error("no such type of value");
 }
@@ -95,6 +96,20 @@ Json described(Json schema, const std::string& meaning, const std::string& fallb
   if (!fallback.empty()) text += (text.empty() ? "" : "; ") + std::string("default ") + fallback;
   if (!text.empty()) schema["description"] = text;
   return schema;
+}
+
+/// The values of a parameter of a layer: a word may stand for a whole number, and one number for a list of them.
+Json layer_value(const Parameter& parameter) {
+  if (parameter.type == ValueType::nested) return {{"$ref", "#/definitions/layers"}};
+  if (parameter.type == ValueType::text) return {{"$ref", "#/definitions/layer_name"}};
+  Json value = scalar(parameter.type == ValueType::counts ? ValueType::count : parameter.type, parameter.range, parameter.choices);
+  if (parameter.type != ValueType::count && parameter.type != ValueType::counts) return value;
+  value["type"] = {"integer", "string"};
+  if (parameter.type == ValueType::counts) {
+    value["type"].push_back("array");
+    value["items"] = {{"$ref", "#/definitions/layer_side"}};
+  }
+  return value;
 }
 
 struct Properties {
@@ -115,6 +130,25 @@ class Maker {
     Properties all;
     add(all, keys);
     return all.schema();
+  }
+
+  /// What a list of layers may hold, by the names of the definitions.
+  static Json layer_definitions() {
+    const Json name{{"type", {"string", "integer"}}}, names{{"type", "array"}, {"minItems", 1}, {"items", ref("layer_name")}};
+    Json all{{"layers", {{"type", "array"}, {"minItems", 1}, {"items", ref("layer")}}},
+             {"layer_side", {{"type", {"integer", "string"}}, {"minimum", 0}}},
+             {"layer_name", described(name, "name of a line", {})},
+             {"layer_from", described({{"anyOf", {ref("layer_name"), names}}}, "lines that feed it; default the line before", {})}};
+    Json words = Json::array(), forms = Json::array({Json()});  // the first: the words
+    for (const LineKind& kind : line_kinds()) {
+      all["layer_" + kind.name] = line_schema(kind, names);
+      forms.push_back(ref("layer_" + kind.name));
+      const bool needs = std::ranges::any_of(kind.parameters, &Parameter::required);
+      if (!needs && kind.value == LineKind::Value::parameters) words.push_back(kind.name);
+    }
+    forms[0] = {{"enum", words}};
+    all["layer"] = {{"anyOf", forms}};
+    return all;
   }
 
  private:
@@ -199,6 +233,35 @@ class Maker {
     return {{"anyOf", any}};
   }
 
+  static Json ref(const std::string& name) { return {{"$ref", "#/definitions/" + name}}; }
+
+  /// A line that is a map: its main key, its other parameters, `name` and `from`.
+  static Json line_schema(const LineKind& kind, const Json& names) {
+    using Value = LineKind::Value;
+    Properties line, map;
+    const Parameter* const alone = kind.value == Value::parameters && !kind.parameters.empty() ? &kind.parameters.front() : nullptr;
+    for (const Parameter& parameter : kind.parameters) {
+      const bool skip = kind.value == Value::lines;  // one line, or several
+      const Json values = skip ? Json{{"anyOf", {ref("layer"), ref("layers")}}} : layer_value(parameter);
+      const Json value = described(values, parameter.meaning, parameter.fallback.value_or(""));
+      map.properties[parameter.name] = value;
+      if (parameter.required && !alone) map.required.push_back(parameter.name);
+      if (&parameter != alone && kind.value != Value::map) line.properties[parameter.name] = value;
+    }
+    const auto main = [&]() -> Json {
+      if (kind.value == Value::names) return names;
+      if (kind.value == Value::lines) return ref("layers");
+      if (kind.value == Value::map) return map.schema();
+      if (!alone) return {{"enum", {Json::object(), nullptr, true}}};
+      return {{"anyOf", {layer_value(*alone), map.schema()}}};
+    };
+    line.properties[kind.name] = described(main(), kind.summary, {});
+    line.properties["name"] = ref("layer_name");
+    if (kind.value != Value::names) line.properties["from"] = ref("layer_from");
+    line.required.push_back(kind.name);
+    return line.schema();
+  }
+
   void add(Properties& to, const Parameter& parameter) const {
     const Json schema = described(scalar(parameter.type, parameter.range, parameter.choices, parameter.columns), parameter.meaning,
                                   parameter.fallback.value_or(""));
@@ -209,7 +272,11 @@ class Maker {
       return;
     }
     Json& map = to.properties[parameter.name.substr(0, dot)];
-    if (map.is_null()) map = {{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
+    const Json empty{{"type", "object"}, {"additionalProperties", false}, {"properties", Json::object()}};
+    if (map.is_null())
+      map = empty;
+    else if (!map.contains("properties") && !map.contains("anyOf"))
+      map = {{"anyOf", {map, empty}}};  // a value of that name, or the map
     const std::string inside = parameter.name.substr(dot + 1);
     if (inside == "kind") map = {{"anyOf", {schema, map}}};  // its name alone, or the map
     Json& whole = map.contains("anyOf") ? map["anyOf"][1] : map;
@@ -227,11 +294,13 @@ class Definitions {
   Definitions(const Json& root, std::map<std::string, std::string> files) : files_(std::move(files)) {
     for (const ValueType type : {ValueType::time, ValueType::bytes, ValueType::rate, ValueType::flops})
       usual_names_.emplace(scalar(type, {}, {}).dump(), noun_of(type));
+    if (root.contains("definitions"))
+      for (const auto& [name, part] : root["definitions"].items()) taken_.insert(name);
     visit_inside(root, {}, [this](const Json& part, const std::string&) { count(part); });
     root_ = with_references(root, {});
   }
   Json result() && {
-    if (!all_.empty()) root_["definitions"] = std::move(all_);
+    if (!all_.empty()) root_["definitions"].update(all_);
     return std::move(root_);
   }
 
@@ -253,6 +322,8 @@ class Definitions {
       for (auto& [pattern, part] : schema["patternProperties"].items()) visit(part, name);
     for (const char* const one : {"items", "additionalProperties"})
       if (schema.contains(one) && schema[one].is_object()) visit(schema[one], name);
+    if (schema.contains("definitions"))
+      for (auto& [key, part] : schema["definitions"].items()) visit(part, key);
     if (schema.contains("anyOf"))
       for (auto& part : schema["anyOf"]) visit(part, part.value("title", name));
   }
@@ -329,8 +400,11 @@ class Definitions {
 Json json_schema(const std::string& title, const std::vector<ScenarioKey>& keys, const Vocabulary& vocabulary) {
   Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
   const Maker maker(vocabulary);
-  schema.update(maker.map_of(keys));
-  return Definitions(schema, {{maker.map_of(scenario_keys()).dump(), "scenario.json"}}).result();
+  const Json whole = maker.map_of(keys);
+  const std::string scenario = maker.map_of(scenario_keys()).dump();
+  schema.update(whole);
+  if (whole.dump() == scenario) schema["definitions"] = Maker::layer_definitions();  // other files refer to it
+  return Definitions(schema, {{scenario, "scenario.json"}}).result();
 }
 
 }  // namespace straggler
