@@ -16,16 +16,20 @@ class Refused(Exception):
     """The drawn scenario could not be made valid; the text is what `straggler run` said last."""
 
 
-def resolved(part, definitions=None):
-    """A JSON Schema whose `$ref`s to its definitions are replaced by these."""
+def resolved(part, definitions=None, around=()):
+    """A JSON Schema whose `$ref`s to its definitions are replaced by these. Nothing fits (false) a definition that is within itself twice."""
     if isinstance(part, list):
-        return [resolved(each, definitions) for each in part]
+        return [resolved(each, definitions, around) for each in part]
     if not isinstance(part, dict):
         return part
     definitions = part.get("definitions", {}) if definitions is None else definitions
-    own = {key: resolved(value, definitions) for key, value in part.items() if key not in ("$ref", "definitions")}
+    own = {key: resolved(value, definitions, around) for key, value in part.items() if key not in ("$ref", "definitions")}
     target = part.get("$ref", "").removeprefix("#/definitions/")
-    return {**resolved(definitions[target], definitions), **own} if target else own
+    if target:
+        deeper = around.count(target) < 2 and resolved(definitions[target], definitions, around + (target,))
+        return deeper and {**deeper, **own}
+    needed = [own.get("items")] + [own.get("properties", {}).get(key) for key in own.get("required", ())]
+    return False if False in needed or ("anyOf" in own and all(form is False for form in own["anyOf"])) else own
 
 
 class Drawing:
@@ -211,14 +215,17 @@ def data(draw, schema, path):
 
 def model(draw, schema, path):
     """A model whose steps take milliseconds; the others are drawn as costs."""
-    forms = [form for form in schema["anyOf"] if form.get("type") == "object" and kind_of(form) not in ("fedavg_cnn", "resnet18", "resnet50")]
+    forms = [form for form in schema["anyOf"] if form.get("type") == "object" and kind_of(form) not in SLOW]
     return draw.map(draw.random.choice(forms), path)
 
 
 def layers(draw, schema, path):
-    """Their number, or a list of them in the scenario or in a file."""
+    """Their number, a list of them in the scenario or in a file, or the lines of a network."""
     if "anyOf" not in schema:
         return draw.random.choice([1, 2, 5])
+    line = next(form for form in schema["anyOf"] if form.get("type") == "array")["items"]
+    if "anyOf" in line:
+        return [draw.value(line, path + "[]") for _ in range(draw.random.randint(0, 4))] + ["flatten", {"linear": "classes"}]
     if draw.random.random() < 0.3:
         return draw.file("layers.csv", lines([["name", "parameters", "flops"], ["first", "20k", "3M"], ["second", 7, ""]]))
     return draw.value(next(form for form in schema["anyOf"] if form.get("type") == "array"), path + "[]")
@@ -230,6 +237,8 @@ def groups(draw, schema, path):
     counts = [count for count in (first, draw.workers - first) if count]
     return [{**draw.map(schema["items"], path + "[]"), "count": count} for count in counts]
 
+
+SLOW = ("fedavg_cnn", "resnet18", "resnet50", "resnet50_imagenet", "vgg16", "inception_v3", "bert_base", "bert_large")
 
 # (path, what is drawn): the first that matches.
 SPECIAL = [
@@ -251,7 +260,9 @@ SPECIAL = [
     (r"every\.simulated_time$|background\[\]\.(on|off)$", of(["5ms", "20ms"])),  # each is an event
     (r"^workload\.data$", data),
     (r"^workload\.model$", model),
-    (r"cost\.model\.layers$", layers),
+    (r"model\.layers$", layers),
+    (r"model\.layers\[\].*\.(from|tied|add\[\]|concat\[\])$", of(["input"])),
+    (r"model\.layers\[\].*\.name$", lambda draw, _schema, _path: f"line{draw.random.randrange(1000)}"),
     (r"^training\.batch$", lambda draw, schema, path: draw.value({**schema, "required": [draw.random.choice(["per_worker", "global"])]}, "batch")),
     (r"^(training\.)?batch\.(per_worker|global)$", of([1, 2, 5, 8, 10, 16])),
     (r"servers\.count$", of([1, 1, 1, 2, 3])),
