@@ -100,8 +100,9 @@ namespace {
 constexpr Family families[] = {{"bert", read_bert},     {"gpt2", read_gpt2},   {"llama", read_llama}, {"mistral", read_llama},
                                {"mixtral", read_llama}, {"qwen2", read_llama}, {"vit", read_vit}};
 
-ModelFile read(const std::filesystem::path& path, const ModelFileOptions& options) {
-  const Fields fields(path, json_map(path, model_text(path, 16 << 20)));
+ModelFile read(const GivenFile& file, const ModelFileOptions& options) {
+  const std::filesystem::path path = file.shown();
+  const Fields fields(path, json_map(path, model_text(file, 16 << 20)));
   const std::string type = fields.text_or("model_type", "");
   std::vector<std::string> known;
   for (const Family& family : families) {

@@ -7,32 +7,18 @@
 #include <utility>
 
 #include "models/formats/reading.hpp"
-#include "sim/base/text_lines.hpp"
+#include "models/formats/seems.hpp"
 
 namespace straggler {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A config.json names its family behind the names of all classes.
-constexpr std::size_t start_bytes = 1 << 20;
-
 /// "a or b", each with its example.
 std::string known_formats() {
   std::string all;
   for (const ModelFormat& format : Registry<ModelFormat>::instance().entries()) all += (all.empty() ? "" : "; or ") + format.summary;
   return all;
-}
-
-/// What a file is that no format recognizes.
-std::string seems(const FileStart& start) {
-  const std::string_view text = trimmed(start.bytes);
-  if (text.empty()) return "is empty";
-  if (text.front() == '{' || text.front() == '[') return "is JSON, but has neither a model_type nor a weight_map";
-  if (text.starts_with("PK")) return "is a zip archive, as torch.save writes it";
-  if (start.bytes.starts_with("\x89HDF")) return "is an HDF5 file";
-  if (text.starts_with("\x1f\x8b")) return "is packed by gzip; unpack it";
-  return "describes no model that can be read";
 }
 
 bool declares(const ModelFormat& format, std::string_view option) {
@@ -59,7 +45,7 @@ DeclaredParameters model_file_options() {
           {.name = "fused_attention",
            .type = ValueType::boolean,
            .fallback = "false",
-           .meaning = "`true`: attention keeps no products of pairs of tokens for backward (FlashAttention)"}};
+           .meaning = "attention keeps no products of pairs of tokens for backward, as FlashAttention"}};
 }
 
 ModelFileOptions options_of(const Parameters& parameters) {
@@ -70,24 +56,29 @@ ModelFileOptions options_of(const Parameters& parameters) {
   return options;
 }
 
+ModelFile read_model_file(const ModelFormat& format, const GivenFile& given, const ModelFileOptions& options) {
+  check_option(format, given.shown(), "sequence", options.sequence.has_value());
+  check_option(format, given.shown(), "classes", options.classes.has_value());
+  check_option(format, given.shown(), "fused_attention", options.fused_attention);
+  ModelFile file = format.read(given, options);
+  file.format = format.name;
+  if (file.table.parameters() == 0) refuse_model(given.shown(), "has no parameters; give the file of a model that learns");
+  return file;
+}
+
 ModelFile read_model_file(const fs::path& path, const ModelFileOptions& options) {
   std::error_code error;
   if (!fs::exists(path, error)) refuse_model(path, "no such file; give " + known_formats());
   if (!fs::is_regular_file(path, error)) refuse_model(path, "not a file; give " + known_formats());
-  const FileText begin = read_file(path, start_bytes);
-  if (begin.fault != FileFault::none) refuse_model(path, fmt::format("cannot be read ({}); make it readable", begin.reason));
-  const FileStart start{begin.text, fs::file_size(path, error)};
-  for (const ModelFormat& format : Registry<ModelFormat>::instance().entries()) {
-    if (!format.recognizes(start)) continue;
-    check_option(format, path, "sequence", options.sequence.has_value());
-    check_option(format, path, "classes", options.classes.has_value());
-    check_option(format, path, "fused_attention", options.fused_attention);
-    ModelFile file = format.read(path, options);
-    file.format = format.name;
-    if (file.table.parameters() == 0) refuse_model(path, "has no parameters; give the file of a model that learns");
-    return file;
-  }
-  refuse_model(path, seems(start) + "; give " + known_formats());
+  std::optional<ModelFile> file;
+  const bool archive = for_each_file(path, [&](const GivenFile& given, const FileStart& start) {
+    if (given.in_archive()) return;
+    for (const ModelFormat& format : Registry<ModelFormat>::instance().entries())
+      if (!file && format.recognizes(start)) file = read_model_file(format, given, options);
+    if (!file) refuse_model(path, what_it_seems(start) + "; give " + known_formats());
+  });
+  if (archive) refuse_model(path, "is an archive; unpack it and name a file in it, or let straggler import read it");
+  return *std::move(file);
 }
 
 CostTable noted_table(ModelFile file, const fs::path& path) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/formats/given_file.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"
 
@@ -30,27 +31,24 @@ struct ModelFile {
   std::vector<std::string> missing;  // sentences: what it cannot tell
 };
 
-/// The first bytes of a file, by which its format is recognized.
-struct FileStart {
-  std::string_view bytes;
-  std::uintmax_t size = 0;  // of the whole file
-};
-
 struct ModelFormat {
   std::string name, summary;      // summary: a noun phrase, for help and refusals
   std::string example;            // a command or a line that makes such a file
   DeclaredParameters parameters;  // those of model_file_options() that it reads
   bool (*recognizes)(const FileStart& start);
   /// Throws DataError ("PATH: what is wrong; what would be right"); its key names the option that is wrong, if one is.
-  ModelFile (*read)(const std::filesystem::path& path, const ModelFileOptions& options);
+  ModelFile (*read)(const GivenFile& file, const ModelFileOptions& options);
 };
 
 /// Every option, as a cost model or a command declares it.
 DeclaredParameters model_file_options();
 ModelFileOptions options_of(const Parameters& parameters);
 
-/// Reads a file of any format, recognized by its content. Throws DataError; also where the format does not read an option that is given.
+/// Reads a file of any format, plain or packed by gzip, recognized by its content. Throws DataError; also where the format does not read an
+/// option that is given.
 ModelFile read_model_file(const std::filesystem::path& path, const ModelFileOptions& options = {});
+/// Reads a file that the format recognizes. Throws DataError.
+ModelFile read_model_file(const ModelFormat& format, const GivenFile& file, const ModelFileOptions& options);
 
 /// The table, with its sentences as notes for the user: each begins with the file's name.
 CostTable noted_table(ModelFile file, const std::filesystem::path& path);

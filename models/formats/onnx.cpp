@@ -211,8 +211,9 @@ class Reader {
   std::size_t operations_ = 0;
 };
 
-ModelFile read(const fs::path& path, const ModelFileOptions& options) {
-  const std::string bytes = model_text(path, largest);
+ModelFile read(const GivenFile& file, const ModelFileOptions& options) {
+  const fs::path path = file.shown();
+  const std::string bytes = model_text(file, largest);
   try {
     const Graph graph = parse_model(bytes);
     return Reader(path, graph, options).read();

@@ -10,6 +10,15 @@
 #include "sim/base/text_lines.hpp"
 
 namespace straggler {
+namespace {
+
+[[noreturn]] void refuse_large(const std::filesystem::path& path, std::uintmax_t most, const std::string& key) {
+  refuse_model(
+      path, fmt::format("is larger than {}, as no file of this format is; give a smaller one", readable_bytes(static_cast<double>(most))),
+      key);
+}
+
+}  // namespace
 
 void refuse_model(const std::filesystem::path& path, const std::string& sentence, const std::string& key) {
   throw DataError(path.string() + ": " + sentence, key);
@@ -23,11 +32,13 @@ std::string model_text(const std::filesystem::path& path, std::uintmax_t most, c
   if (file.fault == FileFault::closed) refuse_model(path, fmt::format("cannot be opened ({}); make it readable", file.reason), key);
   if (file.fault != FileFault::none)
     refuse_model(path, fmt::format("only {} bytes could be read ({}); get a whole file", file.text.size(), file.reason), key);
-  if (file.text.size() > most)
-    refuse_model(
-        path, fmt::format("is larger than {}, as no file of this format is; give a smaller one", readable_bytes(static_cast<double>(most))),
-        key);
+  if (file.text.size() > most) refuse_large(path, most, key);
   return std::move(file.text);
+}
+
+std::string model_text(const GivenFile& file, std::uintmax_t most) {
+  if (file.size() > most) refuse_large(file.shown(), most, {});
+  return file.text(most);
 }
 
 nlohmann::json json_map(const std::filesystem::path& path, std::string_view text) {

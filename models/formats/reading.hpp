@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/formats/given_file.hpp"
 #include "models/zoo/cost_model.hpp"
 
 namespace straggler {
@@ -22,6 +23,7 @@ inline constexpr std::uint64_t most_model_parameters = 10'000'000'000'000;
 
 /// A whole file of at most `most` bytes. Throws DataError; `key`: of the option that names the file.
 std::string model_text(const std::filesystem::path& path, std::uintmax_t most, const std::string& key = {});
+std::string model_text(const GivenFile& file, std::uintmax_t most);
 
 /// The root of a JSON file, a map. Throws DataError.
 nlohmann::json json_map(const std::filesystem::path& path, std::string_view text);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
@@ -109,11 +108,11 @@ ModelFile finished(const fs::path& path, Sizes&& sizes, std::size_t tensors, con
 
 double places_of(const ModelFileOptions& options) { return static_cast<double>(options.sequence.value_or(1)); }
 
-ModelFile read_file_of_weights(const fs::path& path, const ModelFileOptions& options) {
+ModelFile read_file_of_weights(const GivenFile& file, const ModelFileOptions& options) {
   Sizes sizes;
-  const std::vector<HeaderTensor> tensors = read_safetensors_header(path);
+  const std::vector<HeaderTensor> tensors = read_safetensors_header(file);
   for (const HeaderTensor& tensor : tensors) add(sizes, tensor, places_of(options));
-  return finished(path, std::move(sizes), tensors.size(), options);
+  return finished(file.shown(), std::move(sizes), tensors.size(), options);
 }
 
 bool is_header(const FileStart& start) {
@@ -170,8 +169,9 @@ ModelFile even_blocks(const fs::path& path, const Json& root, const Json& map, c
   return file;
 }
 
-ModelFile read_index(const fs::path& path, const ModelFileOptions& options) {
-  const Json root = json_map(path, model_text(path, 32 << 20));
+ModelFile read_index(const GivenFile& file, const ModelFileOptions& options) {
+  const fs::path path = file.shown();
+  const Json root = json_map(path, model_text(file, 32 << 20));
   if (!root.contains("weight_map") || !root["weight_map"].is_object() || root["weight_map"].empty())
     refuse_model(path, "has no weight_map; give a model.safetensors.index.json");
   const Json& map = root["weight_map"];
@@ -183,11 +183,10 @@ ModelFile read_index(const fs::path& path, const ModelFileOptions& options) {
     shards.insert(shard.get<std::string>());
     if (shards.size() > 10'000) refuse_model(path, "names more than 10,000 files; get the original index");
   }
-  std::error_code error;
   std::size_t there = 0;
   std::string absent;
   for (const std::string& shard : shards) {
-    if (fs::is_regular_file(path.parent_path() / shard, error))
+    if (file.has_beside(shard))
       ++there;
     else if (absent.empty())
       absent = shard;
@@ -199,7 +198,7 @@ ModelFile read_index(const fs::path& path, const ModelFileOptions& options) {
   Sizes sizes;
   std::size_t tensors = 0;
   for (const std::string& shard : shards)
-    for (const HeaderTensor& tensor : read_safetensors_header(path.parent_path() / shard)) {
+    for (const HeaderTensor& tensor : read_safetensors_header(file.beside(shard))) {
       if (!map.contains(tensor.name) || map[tensor.name] != shard) continue;
       add(sizes, tensor, places_of(options));
       ++tensors;
@@ -232,19 +231,17 @@ const Register<ModelFormat> index({.name = "safetensors_index",
 
 }  // namespace
 
-std::vector<HeaderTensor> read_safetensors_header(const fs::path& path) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes(sizeof(std::uint64_t), '\0');
-  if (error || !in || !in.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
-    refuse_model(path, "cannot be read, or is shorter than the 8 bytes of its header's length; get a whole safetensors file");
-  const std::uint64_t length = length_of(bytes);
-  if (length > size - sizeof length)
-    refuse_model(path, fmt::format("its header would have {} bytes, but the file has {}; get at least its whole header", length, size));
+std::vector<HeaderTensor> read_safetensors_header(const GivenFile& file) {
+  const fs::path path = file.shown();
+  std::string text = file.text(sizeof(std::uint64_t));
+  if (text.size() < sizeof(std::uint64_t))
+    refuse_model(path, "is shorter than the 8 bytes of its header's length; get a whole safetensors file");
+  const std::uint64_t length = length_of(text);
+  if (length > file.size() - sizeof length)
+    refuse_model(path,
+                 fmt::format("its header would have {} bytes, but the file has {}; get at least its whole header", length, file.size()));
   if (length > longest_header) refuse_model(path, fmt::format("its header has {} bytes; at most {} can be read", length, longest_header));
-  std::string text(length, '\0');
-  if (!in.read(text.data(), static_cast<std::streamsize>(length))) refuse_model(path, "reading failed; get a whole safetensors file");
+  text = file.text(sizeof length + length).substr(sizeof length);
   const Json header = json_map(path, text);
   std::vector<HeaderTensor> tensors;
   for (const auto& [name, json] : header.items())

@@ -1,9 +1,10 @@
 // The header of a safetensors file (its layout: models/safetensors/safetensors.hpp), without the numbers behind it.
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "models/formats/given_file.hpp"
 
 namespace straggler::formats {
 
@@ -14,6 +15,6 @@ struct HeaderTensor {
 };
 
 /// In the order of their places. The file may end behind its header. Throws DataError.
-std::vector<HeaderTensor> read_safetensors_header(const std::filesystem::path& path);
+std::vector<HeaderTensor> read_safetensors_header(const GivenFile& file);
 
 }  // namespace straggler::formats

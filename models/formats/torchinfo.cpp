@@ -314,8 +314,9 @@ void say(const Summary& summary, const Counted& counted, ModelFile& file) {
   if (summary.has_more) file.missing.emplace_back("what its other summaries are: the first one is read");
 }
 
-ModelFile read(const fs::path& path, const ModelFileOptions&) {
-  const Summary summary = parsed(path, model_text(path, largest));
+ModelFile read(const GivenFile& given, const ModelFileOptions&) {
+  const fs::path path = given.shown();
+  const Summary summary = parsed(path, model_text(given, largest));
   const std::vector<Leaf> leaves = leaves_of(summary.rows);
   Counted counted;
   for (const Row& row : summary.rows)

@@ -1,7 +1,9 @@
 // What people have of their models: descriptions, headers, ONNX, and lists of sizes.
+#include <algorithm>
 #include <cmath>
 
 #include "models/formats/model_file.hpp"
+#include "models/formats/seems.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace straggler::fuzz {
@@ -34,6 +36,22 @@ const AddTarget add_model_file("model_file", "a config.json, a torchinfo summary
 /// Behind the field that starts every model.
 void onnx(std::string_view input) { read_as_file("\x08\x08" + std::string(input)); }
 const AddTarget add_onnx("onnx", "an ONNX model without its version", onnx);
+
+/// Gzip and tar: every file has as many bytes as its archive says.
+void given_file(std::string_view input) {
+  const std::string path = write_file("given", input);
+  may_refuse<DataError>([&] {
+    std::vector<GivenFile> files;
+    for_each_file(path, [&](const GivenFile& file, const FileStart& start) {
+      if (start.size != file.size() || start.bytes.size() > start.size) throw Find("sizes that differ");
+      if (what_it_seems(start).empty()) throw Find("a file that seems to be nothing");
+      if (files.size() < 20) files.push_back(file);
+    });
+    for (const GivenFile& file : files)
+      if (file.text(1000).size() != std::min<std::uintmax_t>(1000, file.size())) throw Find("a file that is shorter when it is read again");
+  });
+}
+const AddTarget add_given_file("given_file", "a file that may be packed by gzip, or an archive", given_file);
 
 void layer_sizes(std::string_view input) {
   const ModelEntry& entry = Registry<ModelEntry>::instance().at("sizes");

@@ -1,0 +1,56 @@
+// The files that a user gives: plain, packed by gzip, or those of an archive (tar, plain or packed). Nothing is unpacked onto the disk.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/data/dataset.hpp"
+
+namespace straggler {
+
+/// The first bytes of a file, by which its format is recognized.
+struct FileStart {
+  std::string_view bytes;   // up to file_start_bytes of them
+  std::uintmax_t size = 0;  // of the whole file, unpacked
+};
+inline constexpr std::size_t file_start_bytes = 1 << 20;
+
+class GivenFile {
+ public:
+  /// For messages: "gpt2/config.json", or "job.tar.gz: gpt2/config.json".
+  std::filesystem::path shown() const;
+  /// Its own, in its folder or archive.
+  const std::filesystem::path& path() const { return in_archive() ? member_ : file_; }
+  bool in_archive() const { return members_ != nullptr; }
+  std::uintmax_t size() const { return size_; }
+  /// Its first `most` bytes; all, if it has fewer. Throws DataError.
+  std::string text(std::uintmax_t most) const;
+  /// A file of this name in its folder, or in its folder of the archive.
+  bool has_beside(const std::string& name) const;
+  /// Requires: it is there. Throws DataError if it cannot be read, or is an archive.
+  GivenFile beside(const std::string& name) const;
+
+ private:
+  struct Member {
+    std::filesystem::path path;
+    std::uintmax_t begin = 0, size = 0;
+  };
+  const Member* member_beside(const std::string& name) const;
+  friend bool for_each_file(const std::filesystem::path& file,
+                            const std::function<void(const GivenFile& file, const FileStart& start)>& seen);
+
+  std::filesystem::path file_, member_;
+  std::uintmax_t begin_ = 0, size_ = 0;                 // in the unpacked bytes of file_
+  std::shared_ptr<const std::vector<Member>> members_;  // of the archive; null: it is in none
+};
+
+/// Calls `seen` with the file, or with each file of the archive that it is; `start` holds until `seen` returns. A file of an archive finds
+/// others beside it once this has returned. False: it is no archive. Throws DataError ("PATH: what is wrong; what would be right").
+bool for_each_file(const std::filesystem::path& file, const std::function<void(const GivenFile& file, const FileStart& start)>& seen);
+
+}  // namespace straggler
