@@ -34,7 +34,11 @@ std::vector<Parameter> columns() {
           {.name = "activations",
            .type = ValueType::amount,
            .meaning = "numbers of outputs that backward reads, of one sample",
-           .range = Range::between(0, most_flops)}};
+           .range = Range::between(0, most_flops)},
+          {.name = "operations",
+           .type = ValueType::amount,
+           .meaning = "that a framework issues one by one; default: 1",
+           .range = Range::between(0, 1e6)}};
 }
 
 /// Rows of CSV. `place`: for errors; empty: they were checked where they stand in the scenario.
@@ -95,14 +99,18 @@ class List {
       refuse(fmt::format("has {} fields, but the line of names has {}; write as many", splitter_.fields().size(), columns_of_.size()));
     if (++count_ > most_layers) refuse(fmt::format("is of layer {}; at most {} can be read", count_, most_layers));
     std::string name = fmt::format("layer {}", count_);
-    std::optional<double> parameters, flops, activations;
+    std::optional<double> parameters, flops, activations, operations;
     for (std::size_t i = 0; i < columns_of_.size(); ++i) {
       const std::string_view text = splitter_.fields()[i].text;
       const Parameter& column = columns_[columns_of_[i]];
       if (column.type == ValueType::text) {
         if (!text.empty()) name = shown_text(shortened(text, 200));
       } else {
-        (column.name == "parameters" ? parameters : column.name == "flops" ? flops : activations) = number(column, text);
+        std::optional<double>& figure = column.name == "parameters"    ? parameters
+                                        : column.name == "flops"       ? flops
+                                        : column.name == "activations" ? activations
+                                                                       : operations;
+        figure = number(column, text);
       }
     }
     if (!parameters) refuse("has no parameters; write a whole number such as 9408, or 0");
@@ -110,7 +118,8 @@ class List {
     knows_activations_ = knows_activations_ && activations.has_value();
     std::vector<LayerRows::Tensor> tensors;
     if (*parameters > 0) tensors.push_back({name, {static_cast<std::size_t>(*parameters)}});
-    rows_.add(std::move(name), std::move(tensors), flops.value_or(2 * *parameters) / 2, activations.value_or(0), 1);
+    rows_.add(std::move(name), std::move(tensors), flops.value_or(2 * *parameters) / 2, activations.value_or(0),
+              static_cast<std::size_t>(operations.value_or(1)));
   }
 
   std::filesystem::path place_;
@@ -136,14 +145,17 @@ const Register<ModelEntry> sizes({
           .type = ValueType::rows,
           .required = true,
           .meaning = "layers in forward order: `name`, `parameters`, `flops` (forward, of one sample; a multiply-add is 2; default: "
-                     "2 per parameter), `activations` (numbers that backward reads)",
-          .columns = columns()}},
+                     "2 per parameter), `activations` (numbers that backward reads), `operations` (that a framework issues; default: 1)",
+          .columns = columns()},
+         {.name = "input_bytes", .type = ValueType::bytes, .fallback = "0B", .meaning = "of a sample, which are copied to the device"}},
     .cost_table =
         [](const Parameters& parameters) {
           const std::string& layers = parameters.text("layers");
           const std::string remedy = "give a layer some";
-          if (is_csv_text(layers)) return checked(List("the list of layers").read(layers), remedy);
-          return checked(List(layers).read(model_text(layers, largest_list, "layers")), remedy);
+          CostTable table =
+              is_csv_text(layers) ? List("the list of layers").read(layers) : List(layers).read(model_text(layers, largest_list, "layers"));
+          table.input_bytes = parameters.number("input_bytes");
+          return checked(std::move(table), remedy);
         },
 });
 
