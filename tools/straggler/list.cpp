@@ -6,6 +6,7 @@
 #include "models/compression/compressor.hpp"
 #include "models/layers/layer.hpp"
 #include "models/zoo/cost_model.hpp"
+#include "scenarios/import/import_format.hpp"
 #include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/scenario_keys.hpp"
 #include "scenarios/schema/vocabulary.hpp"
@@ -33,19 +34,20 @@ struct Entry {
   const SchemeEntry* scheme = nullptr;                            // of schemes: the other facts of the registry
 };
 
-/// One group of `list`: entries of a registry.
+/// One group of `list`: what a scenario can name, or the formats of `import`.
 struct Group {
   explicit Group(KindGroup of) : name(listed_as(of)), kind(of) {}
+  explicit Group(const char* formats) : name(formats) {}
   std::string name;
-  KindGroup kind;
+  std::optional<KindGroup> kind;  // none: formats
 };
 
 const std::vector<Group>& groups() {
-  static const std::vector<Group> all{Group(KindGroup::scheme),       Group(KindGroup::collective),  Group(KindGroup::topology),
-                                      Group(KindGroup::sharing),      Group(KindGroup::jitter),      Group(KindGroup::model),
-                                      Group(KindGroup::data),         Group(KindGroup::partition),   Group(KindGroup::optimizer),
-                                      Group(KindGroup::schedule),     Group(KindGroup::compression), Group(KindGroup::device),
-                                      Group(KindGroup::availability), Group(KindGroup::machine),     Group(KindGroup::layer)};
+  static const std::vector<Group> all{
+      Group(KindGroup::scheme),       Group(KindGroup::collective), Group(KindGroup::topology),    Group(KindGroup::sharing),
+      Group(KindGroup::jitter),       Group(KindGroup::model),      Group(KindGroup::data),        Group(KindGroup::partition),
+      Group(KindGroup::optimizer),    Group(KindGroup::schedule),   Group(KindGroup::compression), Group(KindGroup::device),
+      Group(KindGroup::availability), Group(KindGroup::machine),    Group(KindGroup::layer),       Group("imports")};
   return all;
 }
 
@@ -116,7 +118,15 @@ std::vector<std::pair<std::string, std::string>> figures_of(const HostMachine& m
           {"nvlink", level_text(machine.nvlink)}};
 }
 
+std::vector<Entry> entries_of_imports() {
+  std::vector<Entry> entries;
+  for (const ImportFormat& format : import_formats())
+    entries.push_back({format.name, format.summary, "", format.parameters, {{"yields", format.yields}, {"example", format.example}}});
+  return entries;
+}
+
 std::vector<Entry> all_entries_of(const Group& group) {
+  if (!group.kind) return entries_of_imports();
   if (group.kind == KindGroup::machine) {
     std::vector<Entry> entries;
     for (const HostMachine& machine : Registry<HostMachine>::instance().entries())
@@ -131,7 +141,7 @@ std::vector<Entry> all_entries_of(const Group& group) {
   }
   std::vector<Entry> entries;
   const auto& words = Vocabulary::from_registries().words;
-  const auto found = words.find(group.kind);
+  const auto found = words.find(*group.kind);
   if (found == words.end()) return entries;
   for (const Word& word : found->second) {
     Entry entry{word.name, word.summary, "", word.parameters};
@@ -168,7 +178,8 @@ std::vector<Entry> entries_of(const Group& group, const std::string& name) {
     if (entry.name == name) return {entry};
     known.push_back(entry.name);
   }
-  throw UsageError(unknown_kind(group.kind, name_of(group.kind), name, known));
+  if (!group.kind) throw UsageError(unknown_name("format", name, known, "straggler list imports"));
+  throw UsageError(unknown_kind(*group.kind, name_of(*group.kind), name, known));
 }
 
 std::vector<std::string> units_of(ValueType type) {
@@ -371,20 +382,17 @@ const Group& group_called(const std::string& name) {
 int execute_list(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", help_width);
   own.add_options()("json", "as JSON: an array of entries, of one NAME that entry, or without a group an object of such arrays")(
-      "markdown", "keys and schemes as Markdown, as in the documentation")("yaml",
-                                                                           "a model as a list of layers, for model: {kind: layers}");
+      "markdown", "keys and schemes as Markdown, as in the documentation")(
+      "layers", "tensors of a model by name, with shapes, bytes and FLOPs of one sample; a model is a NAME or a FILE that describes one")(
+      "yaml", "a model as a list of layers, for model: {kind: layers}; where only sizes are known, for cost.model: {kind: sizes}")(
+      "set", boost::program_options::value<std::vector<std::string>>()->composing()->value_name("PARAMETER=VALUE"),
+      "sets a parameter of the model; repeatable");
   Arguments arguments(list_command, own);
   if (!arguments.parse(given, 0, 2)) return Exit::done;
   const bool json = arguments.flag("json");
   if (!arguments.positional().empty() && arguments.positional().front() == "keys")
     return list_keys(arguments.positional().size() > 1 ? arguments.positional()[1] : std::string(), arguments);
-  if (arguments.flag("yaml")) {
-    if (arguments.positional().size() != 2 || arguments.positional().front() != "models")
-      throw UsageError("--yaml is for one model: straggler list models lenet5 --yaml");
-    entries_of(group_called("models"), arguments.positional()[1]);  // refuses an unknown one
-    print_layers(arguments.positional()[1]);
-    return Exit::done;
-  }
+  if (list_one_model(arguments)) return Exit::done;
   if (arguments.flag("markdown")) {
     if (arguments.positional() != std::vector<std::string>{"schemes"})
       throw UsageError("--markdown is for keys and schemes: straggler list keys --markdown, straggler list schemes --markdown");
@@ -416,7 +424,7 @@ std::vector<std::string> list_groups() {
 
 const Command list_command{
     .name = "list",
-    .arguments = "[GROUP [NAME]]",
+    .arguments = "[GROUP [NAME|FILE]]",
     .summary = "what is built in, with parameters: schemes, models, data, ...",
     .examples =
         "  straggler list\n"
@@ -424,6 +432,9 @@ const Command list_command{
         "  straggler list schemes fedavg       one of them; so of every group\n"
         "  straggler list jitter --json\n"
         "  straggler list models lenet5 --yaml its layers, as a scenario may list them\n"
+        "  straggler list models config.json --layers --set sequence=512\n"
+        "  straggler list models network.yaml --layers --set \"input=[3, 32, 32]\"\n"
+        "  straggler list imports              formats that import reads\n"
         "  straggler list keys                 all keys of a scenario's top level; of a part: list keys cluster.network\n"
         "  straggler list keys sweep           those of a sweep file; of a claim: list keys claim\n",
     .run = execute_list,

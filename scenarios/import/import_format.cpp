@@ -1,0 +1,163 @@
+#include "scenarios/import/import_format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/formats/model_file.hpp"
+#include "models/formats/reading.hpp"
+#include "models/formats/seems.hpp"
+#include "scenarios/import/model_import.hpp"
+#include "sim/base/readable.hpp"
+#include "sim/base/registry.hpp"
+#include "sim/base/shown_text.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace straggler {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse_import(const std::string& what, const std::string& sentence) { throw DataError(what + ": " + sentence); }
+
+std::string file_names(const std::vector<GivenFile>& files) {
+  std::vector<std::string> names;
+  for (const GivenFile& file : files) names.push_back(file.shown().string());
+  return names.size() <= 4 ? listed(names) : fmt::format("{}, {} and {} more", names[0], names[1], names.size() - 2);
+}
+
+ImportFormat row_of(const ModelFormat& format) {
+  return {.name = format.name,
+          .summary = format.summary,
+          .example = format.example,
+          .yields = "a model",
+          .parameters = format.parameters,
+          .recognizes = format.recognizes,
+          .read = [&format](const std::vector<GivenFile>& files, const Parameters& options) {
+            if (files.size() > 1) refuse_import(file_names(files), "describe a model each; name one of them");
+            return import_model(format, files.front(), options);
+          }};
+}
+
+/// "import reads a model (hf_config, onnx, torchinfo): straggler list imports".
+std::string what_can_be_imported() {
+  std::string all, yields;
+  for (const ImportFormat& format : import_formats()) {
+    const bool same = format.yields == yields;
+    all += same ? ", " : (all.empty() ? "" : "), ") + (yields = format.yields) + " (";
+    all += format.name;
+  }
+  return fmt::format("import reads {}): straggler list imports", all);
+}
+
+const ImportFormat& format_called(const std::string& name) {
+  std::vector<std::string> known;
+  for (const ImportFormat& format : import_formats()) {
+    if (format.name == name) return format;
+    known.push_back(format.name);
+  }
+  throw DataError(unknown_name("format", name, known, "straggler list imports"));
+}
+
+/// The given files by the formats that recognize them.
+class Sorted {
+ public:
+  /// `wanted`: no other format; null: any.
+  explicit Sorted(const ImportFormat* wanted) : wanted_(wanted) {}
+
+  void add(const fs::path& path) {
+    const std::size_t before = count_;
+    std::string seems;
+    std::vector<std::string> passed;
+    const bool archive = for_each_file(path, [&](const GivenFile& file, const FileStart& start) {
+      const ImportFormat* const format = format_of(start);
+      if (format && (!wanted_ || format == wanted_)) {
+        files_of(*format).push_back(file);
+        ++count_;
+        return;
+      }
+      passed.push_back(shown_text(shortened(file.path().string(), 200)));
+      seems = format ? "is " + format->summary : what_it_seems(start);
+    });
+    const std::string expected = wanted_ ? fmt::format("give {}, or remove --as", wanted_->summary) : what_can_be_imported();
+    if (count_ == before && archive)
+      refuse_import(path.string(), fmt::format("is an archive of {}, none of which can be imported{}; {}",
+                                               passed.size() == 1 ? "1 file" : fmt::format("{} files", passed.size()),
+                                               passed.size() == 1 ? fmt::format(" ({} {})", passed[0], seems) : "", expected));
+    if (count_ == before) refuse_import(path.string(), fmt::format("{}; {}", seems, expected));
+    passed_over_.insert(passed_over_.end(), passed.begin(), passed.end());
+  }
+
+  struct Group {
+    const ImportFormat* format;
+    std::vector<GivenFile> files;
+  };
+  /// Throws DataError if they are of more than one format.
+  const Group& one() const {
+    if (groups_.size() == 1) return groups_.front();
+    std::vector<std::string> all;
+    for (const Group& group : groups_) all.push_back(fmt::format("{} ({})", file_names(group.files), group.format->name));
+    refuse_import(listed(all), "can each be imported alone; name one of them, or its format with --as");
+  }
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
+
+ private:
+  const ImportFormat* format_of(const FileStart& start) const {
+    if (wanted_ && wanted_->recognizes(start)) return wanted_;
+    for (const ImportFormat& format : import_formats())
+      if (format.recognizes(start)) return &format;
+    return nullptr;
+  }
+  std::vector<GivenFile>& files_of(const ImportFormat& format) {
+    for (Group& group : groups_)
+      if (group.format == &format) return group.files;
+    return groups_.emplace_back(&format, std::vector<GivenFile>()).files;
+  }
+
+  const ImportFormat* wanted_;
+  std::vector<Group> groups_;
+  std::vector<std::string> passed_over_;  // of archives
+  std::size_t count_ = 0;
+};
+
+/// Refuses one that the format does not read.
+void check_options(const ImportFormat& format, const Parameters& options, const std::string& shown) {
+  for (const auto& [name, value] : options.all()) {
+    const bool reads = std::ranges::any_of(format.parameters, [&](const Parameter& parameter) { return parameter.name == name; });
+    if (!reads)
+      throw DataError(fmt::format("{}: is {}, which does not read --{}; remove it", shown, format.summary, option_name(name)), name);
+  }
+}
+
+}  // namespace
+
+const std::vector<ImportFormat>& import_formats() {
+  static const std::vector<ImportFormat> all = [] {
+    std::vector<ImportFormat> rows;
+    for (const ModelFormat& format : Registry<ModelFormat>::instance().entries()) rows.push_back(row_of(format));
+    return rows;
+  }();
+  return all;
+}
+
+std::vector<ImportOption> import_options() {
+  std::vector<ImportOption> all;
+  for (const ImportFormat& format : import_formats())
+    for (const Parameter& parameter : format.parameters) {
+      const auto found = std::ranges::find_if(all, [&](const ImportOption& option) { return option.parameter.name == parameter.name; });
+      (found == all.end() ? all.emplace_back(parameter, std::vector<std::string>()) : *found).formats.push_back(format.name);
+    }
+  return all;
+}
+
+Imported import_files(const ImportRequest& request) {
+  Sorted sorted(request.format.empty() ? nullptr : &format_called(request.format));
+  for (const fs::path& file : request.files) sorted.add(file);
+  const auto& [format, files] = sorted.one();
+  check_options(*format, request.options, file_names(files));
+  Imported imported = format->read(files, request.options);
+  if (!sorted.passed_over().empty()) imported.said.emplace_back("passed over", some_of(sorted.passed_over(), 3));
+  return imported;
+}
+
+}  // namespace straggler

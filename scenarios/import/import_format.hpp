@@ -1,0 +1,43 @@
+// What people have of their jobs and models, turned into a folder that runs. A format is a row: who reads it, and what becomes of it.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/formats/given_file.hpp"
+#include "scenarios/import/imported.hpp"
+#include "sim/base/parameters.hpp"
+
+namespace straggler {
+
+struct ImportFormat {
+  std::string name, summary;      // summary: a noun phrase, "an ONNX model"
+  std::string example;            // a line that makes such a file
+  std::string yields;             // what its files describe: "a model"
+  DeclaredParameters parameters;  // options of the command that it reads
+  std::function<bool(const FileStart& start)> recognizes;
+  /// Of files that it recognizes. Throws DataError; its key names the option that is wrong, if one is.
+  std::function<Imported(const std::vector<GivenFile>& files, const Parameters& options)> read;
+};
+
+/// In alphabetical order. The formats of models (models/formats) are among them.
+const std::vector<ImportFormat>& import_formats();
+
+/// What the formats read, each option once, in the order of their first formats.
+struct ImportOption {
+  Parameter parameter;
+  std::vector<std::string> formats;  // that read it
+};
+std::vector<ImportOption> import_options();
+
+struct ImportRequest {
+  std::vector<std::filesystem::path> files;
+  std::string format = {};  // empty: recognized by content
+  Parameters options = {};  // of import_options()
+};
+
+/// Throws DataError, with a line for the user.
+Imported import_files(const ImportRequest& request);
+
+}  // namespace straggler
