@@ -3,10 +3,12 @@
 
 #include "models/data/dataset.hpp"
 #include "python/module/runs.hpp"
+#include "scenarios/import/import_format.hpp"
 #include "scenarios/reasons/check_text.hpp"
 #include "scenarios/reasons/explain.hpp"
 #include "scenarios/report/explain_page.hpp"
 #include "scenarios/schema/vocabulary.hpp"
+#include "sim/base/suggest.hpp"
 #include "sim/training/late_schemes.hpp"
 
 namespace straggler::python {
@@ -74,6 +76,36 @@ py::dict explain_run(const py::dict& given, const py::dict& how, const py::objec
   return out;
 }
 
+/// {files, text}. `format` empty: recognized by content.
+py::dict import_of(const std::vector<std::string>& files, const std::string& format, const std::map<std::string, std::string>& options) {
+  ImportRequest request;
+  request.files.assign(files.begin(), files.end());
+  request.format = format;
+  std::vector<std::string> known;
+  for (const ImportOption& option : import_options()) {
+    known.push_back(option.parameter.name);
+    if (const auto given = options.find(known.back()); given != options.end()) {
+      try {
+        request.options.set(known.back(), parse_value(option.parameter, given->second));
+      } catch (const std::invalid_argument& error) {
+        throw std::invalid_argument(known.back() + ": " + error.what());
+      }
+    }
+  }
+  for (const auto& [name, text] : options)
+    if (!request.options.has(name)) throw std::invalid_argument(unknown_name("option", name, known));
+  py::dict all, out;
+  Imported imported;
+  {
+    const Released released;
+    imported = import_files(request);
+  }
+  for (const auto& [name, text] : imported.files) all[py::str(name)] = text;
+  out["files"] = all;
+  out["text"] = import_text(imported);
+  return out;
+}
+
 py::dict dict_of(const Parameter& parameter) {
   py::dict all;
   all["name"] = parameter.name;
@@ -118,6 +150,19 @@ py::dict list_all() {
     const std::string name = group == KindGroup::cost_model ? "cost model" : std::string(name_of(group));
     groups[py::str(name)] = entries;
   }
+  py::list imports;
+  for (const ImportFormat& format : import_formats()) {
+    py::dict entry;
+    entry["name"] = format.name;
+    entry["summary"] = format.summary;
+    entry["yields"] = format.yields;
+    entry["example"] = format.example;
+    py::list parameters;
+    for (const Parameter& parameter : format.parameters) parameters.append(dict_of(parameter));
+    entry["parameters"] = parameters;
+    imports.append(entry);
+  }
+  groups["import"] = imports;
   return groups;
 }
 
@@ -126,6 +171,7 @@ py::dict list_all() {
 void define_checks(py::module_& module) {
   module.def("check", &check, py::arg("source"));
   module.def("explain", &explain_run, py::arg("source"), py::arg("how"), py::arg("tell"));
+  module.def("import_files", &import_of, py::arg("files"), py::arg("format"), py::arg("options"));
   module.def("list_all", &list_all);
 }
 

@@ -62,8 +62,8 @@ def _pool(jobs: int, threads: int, kernels: str, set: Settings, timing_only: boo
             "kernels": word("kernels", kernels), "sets": sets(set), "timing_only": flag("timing_only", timing_only), "out": out}
 
 
-class _Files:
-    """Results of many runs: tables, a page, text."""
+class _Written:
+    """What a command writes into its folder, and what it prints."""
 
     def __init__(self, done: Dict[str, Any], out: Optional[str]):
         self._files: Dict[str, str] = done["files"]
@@ -78,15 +78,19 @@ class _Files:
             raise AttributeError(f"there is no table '{name}' here; there are {known}")
         return _tables.read_csv(io.StringIO(self._files[name + ".csv"]), missing="missed")
 
+    def __repr__(self) -> str:
+        return self.text
+
+
+class _Files(_Written):
+    """Results of many runs: tables, a page, text."""
+
     def page(self) -> str:
         """report.html."""
         return self._files["report.html"]
 
     def _repr_html_(self) -> str:
         return _tables.frame(self.page(), 720)
-
-    def __repr__(self) -> str:
-        return self.text
 
 
 class _Points(_Files):
@@ -231,10 +235,35 @@ def explain(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = 
         return Explained(_straggler.explain(source(scenario, set, seed, timing_only), how, tell), folder)
 
 
+class Imported(_Written):
+    """What files describe, as a scenario that runs."""
+
+    def __init__(self, done: Dict[str, Any], out: Optional[str]):
+        super().__init__(done, out)
+        self.facts: Dict[str, Any] = json.loads(self._files["import.json"])  #: what `straggler import --json` prints
+        self.scenario: str = self._files["scenario.yaml"]                    #: its paths start from `out`
+
+    layers: _tables.Table = _tables.attribute("layers", "A row for each layer of a model: parameters, flops of a sample forward, …")
+
+
+def import_files(files: Union[PathLike, Sequence[PathLike]], out: Optional[PathLike] = None, *, format: str = "",
+                 **options: Any) -> Imported:
+    """Reads what describes a model: a path, or a list of paths. `list("imports")` has the formats and their options.
+
+    out: a folder, new or empty, for import.json, layers.csv and scenario.yaml.  format: that of the files alone; "": any."""
+    folder = _free(out)
+    one = isinstance(files, (str, bytes)) or not hasattr(files, "__iter__")
+    paths = [path("files", each) for each in ([files] if one else files)]
+    if not paths:
+        raise ValueError("files is empty; name one")
+    texts = {name: flow(value, name) for name, value in options.items()}
+    return Imported(_straggler.import_files(paths, word("format", format), texts), folder)
+
+
 _groups = {"schemes": "scheme", "collectives": "collective", "topologies": "topology", "sharing": "sharing model", "jitter": "jitter",
            "models": "model", "cost_models": "cost model", "data": "data", "partitions": "partition", "optimizers": "optimizer",
            "schedules": "schedule", "compression": "compression", "devices": "built-in device", "availability": "availability",
-           "layers": "layer"}
+           "layers": "layer", "imports": "import"}
 
 
 def list(group: Optional[str] = None) -> Any:
