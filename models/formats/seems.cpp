@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <initializer_list>
 #include <string_view>
 
@@ -48,6 +49,14 @@ std::string json_seems(std::string_view text) {
   return "is a Chrome trace";
 }
 
+/// Eight bytes that are the length of a header, more than there is, and its begin.
+bool is_cut_safetensors(const FileStart& start) {
+  if (start.bytes.size() < 10 || start.bytes[8] != '{' || start.bytes[9] != '"') return false;
+  std::uint64_t length = 0;
+  for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(start.bytes[i]);
+  return length > start.size - 8 && length <= 100'000'000;
+}
+
 /// A scenario, a sweep or a claim: its first line that is neither blank nor a comment.
 bool is_of_this_program(std::string_view text) {
   TextLines lines(text);
@@ -75,6 +84,7 @@ std::string what_it_seems(const FileStart& start) {
   if (text.front() == '{' || text.front() == '[') return json_seems(text);
   if (text.front() == '<')
     return has_any(text.substr(0, 1000), {"<html", "<HTML", "<!DOCTYPE html", "<!doctype html"}) ? "is a web page" : "is XML";
+  if (is_cut_safetensors(start)) return "is a safetensors file that ends within its header; get at least its whole header";
   if (text.find('\0') != std::string_view::npos) return "is binary, in a format that is not known here";
   if (is_of_this_program(text)) return "is a file of straggler itself; straggler check explains a scenario";
   if (has_any(text, {":::MLLOG"})) return "is a log of MLPerf";

@@ -116,7 +116,8 @@ TEST_CASE("headers that are damaged are refused in one line") {
   says(with("data_offsets", nlohmann::json()), "has no list data_offsets");
   says(safetensors_start("{\"a\": "), "is not whole JSON");
   says(safetensors_start("{\"a\": " + std::string(10'000, '[')), "nests lists and maps deeper");
-  says(safetensors_start(header().dump()).substr(0, 40), "describes no model");  // its length is beyond its end
+  says(safetensors_start(header().dump()).substr(0, 40),
+       "is a safetensors file that ends within its header");  // its length is beyond its end
   for (std::size_t length = 0; length < 150; ++length)
     CHECK_NOTHROW(refusal_of(folder, safetensors_start(header().dump()).substr(0, length)));
 }
@@ -126,8 +127,8 @@ TEST_CASE("a file that describes no model is refused with what it is, and with a
   for (const auto& [bytes, what] :
        std::vector<std::pair<std::string, std::string>>{{"", "is empty"},
                                                         {"{\"a\": 1}", "is JSON, but has neither"},
-                                                        {"PK\x03\x04", "is a zip archive, as torch.save writes it"},
-                                                        {"name,bytes\n", "describes no model"}}) {
+                                                        {"PK\x03\x04", "is a zip archive; unpack it (of torch.save: "},
+                                                        {"name,bytes\n", "is text that begins with 'name,bytes'"}}) {
     const std::string said = refusal_of(folder, bytes);
     CHECK_MESSAGE(has(said, what), said);
     for (const ModelFormat& format : Registry<ModelFormat>::instance().entries()) CHECK(has(said, format.summary));
