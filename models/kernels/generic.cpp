@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "models/kernels/generic_places.hpp"
 #include "models/kernels/generic_windows.hpp"
 #include "models/kernels/kernels.hpp"
 

@@ -6,21 +6,26 @@
 #include <string>
 
 #include "models/kernels/kernels.hpp"
+#include "models/kernels/places.hpp"
 
 namespace straggler {
 
 namespace generic {
 extern const Kernels table;
+extern const PlaceKernels place_table;
 }
 #if defined(__x86_64__)
 namespace kernels_v2 {
 extern const Kernels table;
+extern const PlaceKernels place_table;
 }
 namespace kernels_v3 {
 extern const Kernels table;
+extern const PlaceKernels place_table;
 }
 namespace kernels_v4 {
 extern const Kernels table;
+extern const PlaceKernels place_table;
 }
 #endif
 
@@ -67,6 +72,15 @@ const Kernels& select_kernels(std::string_view name) {
   }
   if (name == "auto") return *sets.back();
   throw std::invalid_argument("no kernels '" + std::string(name) + "' on this processor; known: " + known);
+}
+
+const PlaceKernels& place_kernels(const Kernels& kernels) {
+#if defined(__x86_64__)
+  if (kernels.name == kernels_v2::table.name) return kernels_v2::place_table;
+  if (kernels.name == kernels_v3::table.name) return kernels_v3::place_table;
+  if (kernels.name == kernels_v4::table.name) return kernels_v4::place_table;
+#endif
+  return generic::place_table;
 }
 
 }  // namespace straggler

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/kernels/kernels.hpp"
+#include "models/kernels/places.hpp"
 
 namespace straggler::STRAGGLER_KERNELS {
 namespace {
@@ -29,6 +30,8 @@ namespace {
 #include "models/kernels/pools.inc.hpp"
 #include "models/kernels/softmax.inc.hpp"
 #include "models/kernels/elementwise.inc.hpp"
+#include "models/kernels/activations.inc.hpp"
+#include "models/kernels/attention.inc.hpp"
 #include "models/kernels/integers.inc.hpp"
 #include "models/kernels/rounding.inc.hpp"
 #include "models/kernels/negative_sampling.inc.hpp"

@@ -1,4 +1,4 @@
-// The table of a set of kernels, inside its namespace; STRAGGLER_KERNELS_NAME (a string) is defined. The one list of a set's functions.
+// The tables of a set of kernels, inside its namespace; STRAGGLER_KERNELS_NAME (a string) is defined. The one list of a set's functions.
 extern const Kernels table;
 const Kernels table = {
     .name = STRAGGLER_KERNELS_NAME,
@@ -34,4 +34,14 @@ const Kernels table = {
     .sum_terms = sum_terms,
     .descend_terms = descend_terms,
     .integer_products = integer_products,
+};
+
+extern const PlaceKernels place_table;
+const PlaceKernels place_table = {
+    .activation_forward = activation_forward,
+    .activation_backward = activation_backward,
+    .norm_forward = norm_forward,
+    .norm_backward = norm_backward,
+    .attention_forward = attention_forward,
+    .attention_backward = attention_backward,
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/zoo/panel_network.hpp"
+#include "models/zoo/place_network.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -119,9 +120,11 @@ class Steps {
 
 const Register<NetworkEngine> engine({
     .name = "panels",
-    .summary = "own kernels, 32 samples side by side: chains of convolutions, ReLUs, pools and linear layers",
-    .computes = [](const Architecture& architecture, const ModelSetting&) { return !panel_steps(architecture).empty(); },
+    .summary = "own kernels, 32 samples or places side by side: chains of convolutions, ReLUs, pools and linear layers; transformers",
+    .computes = [](const Architecture& architecture,
+                   const ModelSetting&) { return !panel_steps(architecture).empty() || PlaceNetwork::computes(architecture); },
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
+      if (panel_steps(architecture).empty()) return std::make_unique<PlaceNetwork>(std::move(architecture), setting);
       return std::make_unique<PanelNetwork>(std::move(architecture), setting);
     },
 });

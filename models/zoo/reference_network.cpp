@@ -32,6 +32,10 @@ struct ReferenceNetwork<Scalar>::Pass {
   const Scalar* output(LayerIndex layer) const { return layer == network_input ? inputs : memory.outputs[layer].data(); }
 };
 
+bool reads_tokens(const Architecture& architecture) {
+  return std::any_of(architecture.layers.begin(), architecture.layers.end(), [](const LayerSpec& layer) { return layer.entry->tokens; });
+}
+
 template <class Scalar>
 std::string ReferenceNetwork<Scalar>::lacks(const Architecture& architecture) {
   const std::vector<LayerSpec>& layers = architecture.layers;
@@ -56,41 +60,9 @@ ReferenceNetwork<Scalar>::ReferenceNetwork(Architecture architecture, Precision 
   if (const std::string what = lacks(architecture_); !what.empty()) throw std::invalid_argument(what);
   if (!std::is_same_v<Scalar, float> && precision != Precision::fp32)
     throw std::invalid_argument("only a network in float rounds to another format");
-  plan_derivatives();
+  slots_ = derivative_slots(architecture_);
   for (const LayerSpec& layer : architecture_.layers)
     if (layer.entry->scratch) scratch_ = std::max(scratch_, layer.entry->scratch(layer));
-}
-
-/// A derivative lives from the last reader of an output back to the layer that made it. Slots are reused as backward proceeds.
-template <class Scalar>
-void ReferenceNetwork<Scalar>::plan_derivatives() {
-  constexpr std::size_t none = static_cast<std::size_t>(-1);
-  const std::vector<LayerSpec>& layers = architecture_.layers;
-  slot_.assign(layers.size(), none);
-  std::vector<std::size_t> free;
-  const auto take = [&](std::size_t floats) {
-    // The smallest sufficient slot, else the largest, which grows.
-    auto best = free.end();
-    for (auto slot = free.begin(); slot != free.end(); ++slot) {
-      if (best == free.end()) best = slot;
-      const std::size_t size = slot_floats_[*slot], best_size = slot_floats_[*best];
-      if (best_size < floats ? size > best_size : size >= floats && size < best_size) best = slot;
-    }
-    if (best == free.end()) {
-      slot_floats_.push_back(floats);
-      return slot_floats_.size() - 1;
-    }
-    const std::size_t taken = *best;
-    free.erase(best);
-    slot_floats_[taken] = std::max(slot_floats_[taken], floats);
-    return taken;
-  };
-  slot_.back() = take(layers.back().out.size());
-  for (std::size_t l = layers.size(); l-- > 0;) {
-    for (const LayerIndex input : layers[l].inputs)
-      if (input != network_input && slot_[input] == none) slot_[input] = take(layers[input].out.size());
-    free.push_back(slot_[l]);
-  }
 }
 
 template <class Scalar>
@@ -104,7 +76,7 @@ typename ReferenceNetwork<Scalar>::Memory ReferenceNetwork<Scalar>::memory() con
   Memory memory;
   memory.outputs.resize(architecture_.layers.size());
   memory.kept.resize(architecture_.layers.size());
-  memory.derivatives.resize(slot_floats_.size());
+  memory.derivatives.resize(slots_.floats.size());
   return memory;
 }
 
@@ -115,7 +87,7 @@ std::size_t ReferenceNetwork<Scalar>::memory_bytes(std::size_t rows) const {
     floats += layer.out.size();
     if (layer.entry->kept_indices) kept += layer.entry->kept_indices(layer);
   }
-  for (const std::size_t slot : slot_floats_) floats += slot;
+  for (const std::size_t slot : slots_.floats) floats += slot;
   std::size_t fixed = layout_.statistic_floats + scratch_;
   if (precision_ != Precision::fp32) {
     floats += architecture_.input.size();
@@ -136,7 +108,7 @@ typename ReferenceNetwork<Scalar>::Pass ReferenceNetwork<Scalar>::begin(const Sc
     round_in_place(precision_, layout_.parameters, parameters);
     Scalar* const inputs = memory.inputs.grow(count);
     std::copy_n(batch.inputs, count, inputs);
-    round_in_place(precision_, count, inputs);
+    if (!reads_tokens(architecture_)) round_in_place(precision_, count, inputs);
     pass.weights = parameters;
     pass.inputs = inputs;
   }
@@ -191,7 +163,7 @@ double ReferenceNetwork<Scalar>::gradient(const Scalar* weights, const Batch& ba
   forward(pass);
   if (memory.called_off()) return 0;
   const std::size_t last = architecture_.layers.size() - 1;
-  Scalar* const error = memory.derivatives[slot_[last]].grow(batch.rows * slot_floats_[slot_[last]]);
+  Scalar* const error = memory.derivatives[slots_.of_layer[last]].grow(batch.rows * slots_.floats[slots_.of_layer[last]]);
   std::copy_n(pass.output(last), batch.rows * classes(), error);
   const double loss = reference::softmax_cross_entropy(batch.rows, classes(), error, batch.labels, batch.scale);
   if (!accumulate) std::fill_n(gradient, layout_.parameters + layout_.statistic_floats, Scalar(0));
@@ -212,7 +184,7 @@ template <class Scalar>
 void ReferenceNetwork<Scalar>::backward(Pass& pass, Scalar* gradient) const {
   pass.touched.assign(architecture_.layers.size(), false);
   for (std::size_t l = architecture_.layers.size(); l-- > 0 && !pass.memory.called_off();) {
-    Scalar* const dy = pass.memory.derivatives[slot_[l]].data();
+    Scalar* const dy = pass.memory.derivatives[slots_.of_layer[l]].data();
     round_in_place(precision_, pass.batch.rows * architecture_.layers[l].out.size(), dy);
     backward_layer(pass, l, dy, gradient);
   }
@@ -222,7 +194,7 @@ void ReferenceNetwork<Scalar>::backward(Pass& pass, Scalar* gradient) const {
 template <class Scalar>
 Scalar* ReferenceNetwork<Scalar>::derivative(Pass& pass, LayerIndex layer) const {
   if (layer == network_input) return nullptr;
-  Scalar* const at = pass.memory.derivatives[slot_[layer]].grow(pass.batch.rows * slot_floats_[slot_[layer]]);
+  Scalar* const at = pass.memory.derivatives[slots_.of_layer[layer]].grow(pass.batch.rows * slots_.floats[slots_.of_layer[layer]]);
   if (!pass.touched[layer]) std::fill_n(at, pass.batch.rows * architecture_.layers[layer].out.size(), Scalar(0));
   pass.touched[layer] = true;
   return at;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "models/zoo/derivative_slots.hpp"
 #include "models/zoo/network.hpp"
 
 namespace straggler {
@@ -37,6 +38,9 @@ class GrowingBuffer {
   std::unique_ptr<Scalar, Delete> data_;
   std::size_t count_ = 0;
 };
+
+/// Whether its inputs are numbers of tokens, which are not rounded.
+bool reads_tokens(const Architecture& architecture);
 
 template <class Scalar>
 class ReferenceNetwork {
@@ -76,7 +80,6 @@ class ReferenceNetwork {
 
  private:
   struct Pass;
-  void plan_derivatives();
   void forward(Pass& pass) const;
   LayerPass<Scalar> layer_pass(Pass& pass, std::size_t index) const;
   void backward(Pass& pass, Scalar* gradient) const;
@@ -88,8 +91,7 @@ class ReferenceNetwork {
   Architecture architecture_;
   Precision precision_;
   NetworkLayout layout_;
-  std::vector<std::size_t> slot_;         // [layers]: its slot in Memory::derivatives
-  std::vector<std::size_t> slot_floats_;  // [slots]: per row
+  DerivativeSlots slots_;  // of Memory::derivatives
   std::size_t scratch_ = 0;
 };
 

@@ -91,7 +91,7 @@ TEST_CASE("a network that cannot be trained on these data is refused") {
 }
 
 TEST_CASE("check names the engine, and warns where it is the plain one and was not asked for") {
-  const std::string dropping = "layers: [{linear: 16}, relu, {dropout: 0.1}, {linear: classes}]}";
+  const std::string dropping = "layers: [{linear: 16, name: a}, {dropout: 0.1, name: b}, {concat: [a, b]}, {linear: classes}]}";
   const Explanation fast = explained(with_model(perceptron)), plain = explained(with_model("{kind: layers, " + dropping)),
                     asked = explained(with_model("{kind: layers, engine: reference, " + dropping));
   CHECK(fast.engine == "panels");

@@ -1,9 +1,10 @@
 // Training steps of the gradient math, one thread: forward, backward, and SGD with momentum, in the same pass where the executor does it
 // so, else in two more. Items are samples. Perceptrons with every set of kernels that this processor runs
 // (x86-64-v4/784-200-200-10/batch:32), networks of the zoo by their names with the fastest, and once more by each engine that computes them
-// (x86-64-v4/lenet5:panels/batch:32): the choice of `auto` should be the fastest of these. "peak" is the peak rate of the core: its items
-// are FLOPs. "memory" is what the core moves to and from memory: its items are bytes. "evaluate:lenet5" and "forward:lenet5" are samples
-// evaluated as the executor does, and bare forward passes. tools/bench/compare_pytorch compares training steps with PyTorch.
+// (x86-64-v4/lenet5:panels/batch:32): the choice of `auto` should be the fastest of these. "transformer" is no model of the zoo, and
+// "transformer_gradient" the same without SGD. "peak" is the peak rate of the core: its items are FLOPs. "memory" is what the core moves to
+// and from memory: its items are bytes. "evaluate:lenet5" and "forward:lenet5" are samples evaluated as the executor does, and bare forward
+// passes. tools/bench/compare_pytorch compares training steps with PyTorch.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -44,6 +45,9 @@ struct Case {
   DataInfo data;
   std::size_t rows;
   std::string engine = "auto";
+  Architecture (*network)() = nullptr;  // of no registry, but named `model`
+  std::size_t tokens = 0;               // that inputs are drawn from; 0: inputs are not tokens
+  bool steps = true;                    // false: the gradient alone
 
   std::string name() const {
     std::string text = model;
@@ -69,12 +73,41 @@ Case images(const char* model, std::vector<std::size_t> shape, std::size_t rows)
   return {model, {}, std::move(data), rows};
 }
 
+constexpr std::size_t context = 64, vocabulary = 96;
+
+/// Four blocks of a decoder as GPT-2's, 128 wide, with four heads.
+Architecture transformer() {
+  ArchitectureBuilder build({1, context, 1});
+  const auto count = [](std::int64_t number) -> Value { return number; };
+  LayerIndex x = build.layer("embedding", {network_input},
+                             {{"width", count(128)}, {"rows", count(vocabulary)}, {"positions", std::string("learned")}}, "tokens");
+  for (int block = 0; block < 4; ++block) {
+    const std::string name = "block" + std::to_string(block);
+    LayerIndex y = build.layer_norm(x, name + ".norm1");
+    y = build.layer("attention", {y}, {{"heads", count(4)}, {"causal", true}}, LayerName(name + ".attention"));
+    x = build.add({x, y});
+    y = build.gelu(build.linear(build.layer_norm(x, name + ".norm2"), name + ".up", 512));
+    x = build.add({x, build.linear(y, name + ".down", 128)});
+  }
+  x = build.flatten(build.global_average_pool(build.layer_norm(x, "norm")));  // the mean over the places
+  build.linear(x, "head", vocabulary);
+  return std::move(build).build();
+}
+
+Case sequences(const char* name, std::size_t rows, bool steps) {
+  DataInfo data;
+  data.features = context;
+  data.classes = vocabulary;
+  return {name, {}, std::move(data), rows, "auto", transformer, vocabulary, steps};
+}
+
 Parameters model_parameters(const Case& one) {
   if (one.engine == "auto") return {};
   return {{"engine", one.engine}};
 }
 
 std::unique_ptr<Model> make(const Case& one, const Kernels& kernels) {
+  if (one.network) return make_network(one.network(), {kernels}, one.engine);
   if (one.model.empty()) return make_network(multilayer_perceptron(one.widths), {kernels});
   const ModelEntry& entry = Registry<ModelEntry>::instance().at(one.model);
   return entry.make(complete(entry.parameters, model_parameters(one)), one.data, ModelSetting{kernels});
@@ -106,7 +139,8 @@ void train(benchmark::State& state, const Case& one, const Kernels& kernels) {
   const Floats weights(model.length()), gradient(model.length()), velocity(n), x(rows * features);
   model.initialize(1, weights.get());
   RandomStream stream(1, "models_bench");
-  for (std::size_t i = 0; i < rows * features; ++i) x.get()[i] = static_cast<float>(stream.uniform() - 0.5);
+  for (std::size_t i = 0; i < rows * features; ++i)
+    x.get()[i] = one.tokens > 0 ? static_cast<float>(stream.below(one.tokens)) : static_cast<float>(stream.uniform() - 0.5);
   std::vector<std::int32_t> labels(rows);
   for (std::int32_t& label : labels) label = static_cast<std::int32_t>(stream.below(one.data.classes));
   const std::vector<float> scale(rows, 1.0f / static_cast<float>(rows));
@@ -126,11 +160,12 @@ void train(benchmark::State& state, const Case& one, const Kernels& kernels) {
                            .v_out = velocity.get()};
   const SteppedGradient* const together = model.stepped();
   for (auto _ : state) {
-    if (together) {
+    if (together && one.steps) {
       benchmark::DoNotOptimize(together->gradient_and_step(weights.get(), batch, false, gradient.get(), step, *workspace));
       continue;
     }
     benchmark::DoNotOptimize(model.gradient(weights.get(), batch, false, gradient.get(), *workspace));
+    if (!one.steps) continue;
     advance.apply(kernels, {n}, advance_inputs, advance_scalars, velocity.get());
     descend.apply(kernels, {n}, descend_inputs, descend_scalars, weights.get());
   }
@@ -199,7 +234,8 @@ void register_all() {
   const std::vector<Case> perceptrons = {perceptron({784, 200, 200, 10}, 32), perceptron({784, 200, 200, 10}, 256),
                                          perceptron({2, 128, 4}, 32), perceptron({2, 128, 4}, 256)};
   const std::vector<Case> networks = {images("lenet5", {1, 28, 28}, 32), images("lenet5", {1, 28, 28}, 256),
-                                      images("fedavg_cnn", {1, 28, 28}, 32), images("resnet18", {3, 32, 32}, 32)};
+                                      images("fedavg_cnn", {1, 28, 28}, 32), images("resnet18", {3, 32, 32}, 32),
+                                      sequences("transformer", 16, true), sequences("transformer_gradient", 16, false)};
   const auto add = [](const Case& one, const Kernels& kernels) {
     benchmark::RegisterBenchmark((std::string(kernels.name) + "/" + one.name()).c_str(),
                                  [one, &kernels](benchmark::State& state) { train(state, one, kernels); });
@@ -207,7 +243,7 @@ void register_all() {
   for (const std::string_view set : available_kernels())
     for (const Case& one : perceptrons) add(one, select_kernels(set));
   for (const Case& one : networks)
-    if (Registry<ModelEntry>::instance().find(one.model)) {
+    if (one.network || Registry<ModelEntry>::instance().find(one.model)) {
       add(one, select_kernels("auto"));
       for (const std::string& engine : able_engines(one)) {
         Case by_engine = one;
