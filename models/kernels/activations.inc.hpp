@@ -46,10 +46,10 @@ constexpr float gelu_cubic = 0.044715f;
 /// √(1 / (2π))
 constexpr float normal_peak = 0.3989422804014327f;
 
-
 void activation_forward(Activation f, std::size_t n, const float* x, float* y) {
   const auto map = [&](const auto& value) __attribute__((always_inline)) {
-    for_positions(n, [&](const auto& get, const auto& put) __attribute__((always_inline)) { put(y, value(get(x))); });
+    for_positions(
+        n, [&](const auto& get, const auto& put) __attribute__((always_inline)) { put(y, value(get(x))); });
   };
   switch (f) {
     case Activation::relu:
@@ -75,27 +75,32 @@ void activation_backward(Activation f, std::size_t n, const float* x, const floa
   };
   switch (f) {
     case Activation::relu:
-      return map(y, [](Vector v, Vector d) __attribute__((always_inline)) { return v > 0.0f ? d : Vector{}; });
+      return map(
+          y, [](Vector v, Vector d) __attribute__((always_inline)) { return v > 0.0f ? d : Vector{}; });
     case Activation::tanh:
-      return map(y, [](Vector v, Vector d) __attribute__((always_inline)) { return d * (1.0f - v * v); });
+      return map(
+          y, [](Vector v, Vector d) __attribute__((always_inline)) { return d * (1.0f - v * v); });
     case Activation::gelu:
-      return map(x, [](Vector v, Vector d) __attribute__((always_inline)) {
-        const Vector c = clamped(v);
-        const Normal at = normal(c);
-        return d * multiply_add(c * normal_peak, at.density, at.share);
-      });
+      return map(
+          x, [](Vector v, Vector d) __attribute__((always_inline)) {
+            const Vector c = clamped(v);
+            const Normal at = normal(c);
+            return d * multiply_add(c * normal_peak, at.density, at.share);
+          });
     case Activation::gelu_by_tanh:
-      return map(x, [](Vector v, Vector d) __attribute__((always_inline)) {
-        const Vector c = clamped(v), s = c * c;
-        const Logistic at = logistic(multiply_add(s, all(gelu_slope * gelu_cubic), all(gelu_slope)) * c);
-        const Vector inner = multiply_add(s, all(3 * gelu_slope * gelu_cubic), all(gelu_slope)) * c;  // x times the slope of 2u
-        return d * multiply_add(at.share * at.rest, inner, at.share);
-      });
+      return map(
+          x, [](Vector v, Vector d) __attribute__((always_inline)) {
+            const Vector c = clamped(v), s = c * c;
+            const Logistic at = logistic(multiply_add(s, all(gelu_slope * gelu_cubic), all(gelu_slope)) * c);
+            const Vector inner = multiply_add(s, all(3 * gelu_slope * gelu_cubic), all(gelu_slope)) * c;  // x times the slope of 2u
+            return d * multiply_add(at.share * at.rest, inner, at.share);
+          });
     case Activation::silu:
-      return map(x, [](Vector v, Vector d) __attribute__((always_inline)) {
-        const Logistic at = logistic(v);
-        return d * multiply_add(at.share * at.rest, v, at.share);
-      });
+      return map(
+          x, [](Vector v, Vector d) __attribute__((always_inline)) {
+            const Logistic at = logistic(v);
+            return d * multiply_add(at.share * at.rest, v, at.share);
+          });
   }
 }
 
@@ -120,10 +125,11 @@ STRAGGLER_INLINE RowMoments row_moments(const RowNorm& norm, const float* x) {
   const auto at = [x](std::size_t c) __attribute__((always_inline)) { return load(x + c * panel_rows); };
   const Vector count = all(static_cast<float>(norm.channels));
   const Vector mean = norm.centred ? channel_sum(norm.channels, at) / count : Vector{};
-  const Vector square = channel_sum(norm.channels, [&](std::size_t c) __attribute__((always_inline)) {
-    const Vector off = at(c) - mean;
-    return off * off;
-  });
+  const Vector square = channel_sum(
+      norm.channels, [&](std::size_t c) __attribute__((always_inline)) {
+        const Vector off = at(c) - mean;
+        return off * off;
+      });
   return {mean, 1.0f / square_root(square / count + norm.epsilon)};
 }
 
@@ -151,7 +157,9 @@ STRAGGLER_INLINE void norm_backward_panel(std::size_t rows, const RowNorm& norm,
     const auto dz = [&](std::size_t c) __attribute__((always_inline)) { return load(by + c * panel_rows) * gain[c]; };
     const Vector count = all(static_cast<float>(channels));
     const Vector mean = norm.centred ? channel_sum(channels, dz) / count : Vector{};
-    const Vector product = channel_sum(channels, [&](std::size_t c) __attribute__((always_inline)) { return dz(c) * z(c); }) / count;
+    const Vector product = channel_sum(
+                               channels, [&](std::size_t c) __attribute__((always_inline)) { return dz(c) * z(c); }) /
+                           count;
     float* const to = dx + row;
     for (std::size_t c = 0; c < channels; ++c) {
       const Vector value = (multiply_add(z(c), -product, dz(c)) - mean) * of.scale;
@@ -168,9 +176,12 @@ STRAGGLER_INLINE void norm_backward_panel(std::size_t rows, const RowNorm& norm,
       return sum;
     });
   };
-  summed(dgain, [&](std::size_t at, const RowMoments& of)
-                    __attribute__((always_inline)) { return load(dy + at) * ((load(x + at) - of.mean) * of.scale); });
-  if (dbias) summed(dbias, [&](std::size_t at, const RowMoments&) __attribute__((always_inline)) { return load(dy + at); });
+  summed(
+      dgain, [&](std::size_t at, const RowMoments& of)
+                 __attribute__((always_inline)) { return load(dy + at) * ((load(x + at) - of.mean) * of.scale); });
+  if (dbias)
+    summed(
+        dbias, [&](std::size_t at, const RowMoments&) __attribute__((always_inline)) { return load(dy + at); });
 }
 
 void norm_backward(std::size_t rows, const RowNorm& norm, const float* x, const float* gain, const float* dy, bool accumulate, float* dgain,

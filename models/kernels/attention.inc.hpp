@@ -1,4 +1,5 @@
-// Attention of one sample in one head. Lanes are queries, so that the softmax over the keys needs no shuffles. Included by set.inc.hpp only.
+// Attention of one sample in one head. Lanes are queries, so that the softmax over the keys needs no shuffles. Included by set.inc.hpp
+// only.
 //
 // All products are tiles of tiles.inc.hpp. For the queries of a panel there is one table of shares, [keys][panel_rows], in panels of keys.
 
@@ -100,7 +101,7 @@ void attention_forward(const AttentionHead& head, float* context) {
 
 void attention_backward(const AttentionHead& head, const float* dcontext, float* dqueries, float* dkeys, float* dvalues) {
   float *const shares = head.scratch, *const slopes = shares + panel_floats(head.places, panel_rows),
-              *const square = slopes + panel_floats(head.places, panel_rows);
+               *const square = slopes + panel_floats(head.places, panel_rows);
   const Vector scale = all(1.0f / __builtin_sqrtf(static_cast<float>(head.width)));
   for (std::size_t panel = 0; panel < panels_of(head.places); ++panel) {
     const QueryPanel of{head, panel};
@@ -113,9 +114,8 @@ void attention_backward(const AttentionHead& head, const float* dcontext, float*
     for (std::size_t lane = 0; lane < of.queries(); lane += lanes) {
       const float* const p = shares + lane;
       float* const dp = slopes + lane;
-      const Vector mean = channel_sum(seen, [&](std::size_t j) __attribute__((always_inline)) {
-        return load(p + j * panel_rows) * load(dp + j * panel_rows);
-      });
+      const Vector mean = channel_sum(
+          seen, [&](std::size_t j) __attribute__((always_inline)) { return load(p + j * panel_rows) * load(dp + j * panel_rows); });
       for (std::size_t j = 0; j < seen; ++j) {
         float* const at = dp + j * panel_rows;
         store(at, load(p + j * panel_rows) * (load(at) - mean) * scale);

@@ -89,9 +89,7 @@ struct QueryPanel {
   Index queries() const { return rows_in(head.places, number); }
   std::size_t panels() const { return head.causal ? number + 1 : panels_of(head.places); }
   /// Keys that query i sees.
-  std::size_t seen(Index i) const {
-    return head.causal ? number * panel_rows + static_cast<std::size_t>(i) + 1 : head.places;
-  }
+  std::size_t seen(Index i) const { return head.causal ? number * panel_rows + static_cast<std::size_t>(i) + 1 : head.places; }
   Panel of(const float* features, std::size_t p) const { return panel(features + p * head.stride, head.width); }
 
   void by_keys(const float* left, const Panel& right, float* to) const {
@@ -141,8 +139,7 @@ void activation_backward(Activation f, std::size_t n, const float* x, const floa
 void norm_forward(std::size_t rows, const RowNorm& norm, const float* x, const float* gain, const float* bias, float* y) {
   for (std::size_t row = 0; row < rows; ++row) {
     const Row of = row_of(row, norm, x);
-    for (std::size_t c = 0; c < norm.channels; ++c)
-      y[of.at(c)] = (x[of.at(c)] - of.mean) * of.scale * gain[c] + (bias ? bias[c] : 0.0f);
+    for (std::size_t c = 0; c < norm.channels; ++c) y[of.at(c)] = (x[of.at(c)] - of.mean) * of.scale * gain[c] + (bias ? bias[c] : 0.0f);
   }
 }
 

@@ -28,9 +28,7 @@ struct AttentionHead {
   float* scratch = nullptr;  // [scratch_floats]
 
   /// Two tables of shares for the queries of a panel, and a square.
-  static std::size_t scratch_floats(std::size_t places) {
-    return 2 * panel_floats(places, panel_rows) + panel_rows * panel_rows;
-  }
+  static std::size_t scratch_floats(std::size_t places) { return 2 * panel_floats(places, panel_rows) + panel_rows * panel_rows; }
 };
 
 struct PlaceKernels {

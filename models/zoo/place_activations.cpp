@@ -11,9 +11,7 @@ template <Choose activation>
 PlaceLayer element_wise(const char* name) {
   PlaceLayer row;
   row.name = name;
-  row.forward = [](const PlacePass& pass) {
-    pass.places.activation_forward(activation(pass.layer), pass.floats_out(), pass.x(), pass.y);
-  };
+  row.forward = [](const PlacePass& pass) { pass.places.activation_forward(activation(pass.layer), pass.floats_out(), pass.x(), pass.y); };
   row.backward = [](const PlacePass& pass) {
     if (pass.dx()) pass.places.activation_backward(activation(pass.layer), pass.floats_out(), pass.x(), pass.y, pass.dy, pass.dx());
   };

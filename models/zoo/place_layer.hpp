@@ -53,8 +53,8 @@ struct PlacePass {
 
 struct PlaceLayer {
   std::string name;
-  bool (*able)(const LayerSpec&) = nullptr;                              // whether the row computes this layer; null: any
-  std::size_t (*kept)(const LayerSpec&, std::size_t samples) = nullptr;  // floats from forward to backward; null: none
+  bool (*able)(const LayerSpec&) = nullptr;                                 // whether the row computes this layer; null: any
+  std::size_t (*kept)(const LayerSpec&, std::size_t samples) = nullptr;     // floats from forward to backward; null: none
   std::size_t (*scratch)(const LayerSpec&, std::size_t samples) = nullptr;  // floats of a call; null: none
   bool adds = false;                                                        // whether backward obeys Input::add
   void (*forward)(const PlacePass&) = nullptr;

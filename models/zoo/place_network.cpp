@@ -11,9 +11,9 @@
 namespace straggler {
 namespace {
 
-/// Rows of the costliest layer that pass through the layers together, which read the weights from a farther cache once for all of them; fewer
-/// where a layer's output were more floats than these. Fixed, so that results depend on the samples alone: a longer call is the sum of its
-/// blocks in order.
+/// Rows of the costliest layer that pass through the layers together, which read the weights from a farther cache once for all of them;
+/// fewer where a layer's output were more floats than these. Fixed, so that results depend on the samples alone: a longer call is the sum
+/// of its blocks in order.
 constexpr std::size_t rows_of_block = 512, floats_of_block = std::size_t{1} << 22;
 
 const PlaceLayer* row_of(const LayerSpec& layer) {
@@ -58,7 +58,8 @@ struct PlaceNetwork::Block {
 
 bool PlaceNetwork::computes(const Architecture& architecture) {
   return ReferenceNetwork<float>::lacks(architecture).empty() &&
-         std::all_of(architecture.layers.begin(), architecture.layers.end(), [](const LayerSpec& layer) { return row_of(layer) != nullptr; });
+         std::all_of(architecture.layers.begin(), architecture.layers.end(),
+                     [](const LayerSpec& layer) { return row_of(layer) != nullptr; });
 }
 
 PlaceNetwork::PlaceNetwork(Architecture architecture, const ModelSetting& setting)
@@ -70,7 +71,10 @@ PlaceNetwork::PlaceNetwork(Architecture architecture, const ModelSetting& settin
       precision_(setting.precision) {
   if (!computes(architecture_)) throw std::invalid_argument("the engine panels lacks a layer of this network; use another engine");
   slots_ = derivative_slots(architecture_);
-  for (const LayerSpec& layer : architecture_.layers) rows_.push_back(row_of(layer));
+  for (const LayerSpec& layer : architecture_.layers) {
+    rows_.push_back(row_of(layer));
+    tokens_ = tokens_ || layer.entry->tokens;
+  }
   std::vector<bool> reached(rows_.size(), false);  // from the last layer back
   again_.resize(rows_.size());
   for (std::size_t l = rows_.size(); l-- > 0;)
@@ -166,9 +170,10 @@ void PlaceNetwork::take_inputs(const Block& block) const {
   } else {
     for (std::size_t sample = 0; sample < block.samples; ++sample)
       for (std::size_t c = 0; c < channels; ++c)
-        for (std::size_t row = sample * places; row < (sample + 1) * places; ++row) to[row_offset(channels, row) + c * panel_rows] = *from++;
+        for (std::size_t row = sample * places; row < (sample + 1) * places; ++row)
+          to[row_offset(channels, row) + c * panel_rows] = *from++;
   }
-  if (!reads_tokens(architecture_)) round(layer_floats(architecture_.input, block.samples), to);
+  if (!tokens_) round(layer_floats(architecture_.input, block.samples), to);
 }
 
 PlacePass PlaceNetwork::pass_of(const Block& block, std::size_t index) const {

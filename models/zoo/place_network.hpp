@@ -54,6 +54,7 @@ class PlaceNetwork final : public Model {
   std::vector<const PlaceLayer*> rows_;   // [layers]
   std::vector<std::vector<bool>> again_;  // [layers][inputs]: whether the input's derivative has a term already
   std::size_t block_;                     // samples that pass through the layers together
+  bool tokens_ = false;                   // the inputs are numbers of rows, which no format rounds
   const Kernels& kernels_;
   const PlaceKernels& places_;
   Precision precision_;

@@ -32,10 +32,6 @@ struct ReferenceNetwork<Scalar>::Pass {
   const Scalar* output(LayerIndex layer) const { return layer == network_input ? inputs : memory.outputs[layer].data(); }
 };
 
-bool reads_tokens(const Architecture& architecture) {
-  return std::any_of(architecture.layers.begin(), architecture.layers.end(), [](const LayerSpec& layer) { return layer.entry->tokens; });
-}
-
 template <class Scalar>
 std::string ReferenceNetwork<Scalar>::lacks(const Architecture& architecture) {
   const std::vector<LayerSpec>& layers = architecture.layers;
@@ -61,8 +57,10 @@ ReferenceNetwork<Scalar>::ReferenceNetwork(Architecture architecture, Precision 
   if (!std::is_same_v<Scalar, float> && precision != Precision::fp32)
     throw std::invalid_argument("only a network in float rounds to another format");
   slots_ = derivative_slots(architecture_);
-  for (const LayerSpec& layer : architecture_.layers)
+  for (const LayerSpec& layer : architecture_.layers) {
     if (layer.entry->scratch) scratch_ = std::max(scratch_, layer.entry->scratch(layer));
+    tokens_ = tokens_ || layer.entry->tokens;
+  }
 }
 
 template <class Scalar>
@@ -90,7 +88,7 @@ std::size_t ReferenceNetwork<Scalar>::memory_bytes(std::size_t rows) const {
   for (const std::size_t slot : slots_.floats) floats += slot;
   std::size_t fixed = layout_.statistic_floats + scratch_;
   if (precision_ != Precision::fp32) {
-    floats += architecture_.input.size();
+    if (!tokens_) floats += architecture_.input.size();
     fixed += layout_.parameters;
   }
   return (rows * floats + fixed) * sizeof(Scalar) + rows * kept * sizeof(std::uint32_t);
@@ -102,15 +100,17 @@ typename ReferenceNetwork<Scalar>::Pass ReferenceNetwork<Scalar>::begin(const Sc
   Pass pass{weights, weights + layout_.parameters, batch, batch.inputs, training, memory};
   if (training && draws() && !batch.draws) throw std::logic_error("a network with dropout wants the draws of its samples");
   if (precision_ != Precision::fp32) {
-    const std::size_t count = batch.rows * architecture_.input.size();
     Scalar* const parameters = memory.weights.grow(layout_.parameters);
     std::copy_n(weights, layout_.parameters, parameters);
     round_in_place(precision_, layout_.parameters, parameters);
-    Scalar* const inputs = memory.inputs.grow(count);
-    std::copy_n(batch.inputs, count, inputs);
-    if (!reads_tokens(architecture_)) round_in_place(precision_, count, inputs);
     pass.weights = parameters;
-    pass.inputs = inputs;
+    if (!tokens_) {
+      const std::size_t count = batch.rows * architecture_.input.size();
+      Scalar* const inputs = memory.inputs.grow(count);
+      std::copy_n(batch.inputs, count, inputs);
+      round_in_place(precision_, count, inputs);
+      pass.inputs = inputs;
+    }
   }
   memory.statistics.grow(layout_.statistic_floats);
   memory.scratch.grow(scratch_);

@@ -39,9 +39,6 @@ class GrowingBuffer {
   std::size_t count_ = 0;
 };
 
-/// Whether its inputs are numbers of tokens, which are not rounded.
-bool reads_tokens(const Architecture& architecture);
-
 template <class Scalar>
 class ReferenceNetwork {
  public:
@@ -93,6 +90,7 @@ class ReferenceNetwork {
   NetworkLayout layout_;
   DerivativeSlots slots_;  // of Memory::derivatives
   std::size_t scratch_ = 0;
+  bool tokens_ = false;  // the inputs are numbers of rows, which no format rounds
 };
 
 extern template class ReferenceNetwork<float>;

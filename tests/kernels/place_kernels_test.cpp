@@ -136,7 +136,9 @@ TEST_CASE("element-wise layers are as exact as they say, at every remainder of a
       double worst = 0, worst_slope = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
         const double at = static_cast<double>(x[i]), exact = value_of(f, at);
-        const double allowed = f == Activation::relu ? 0x1p-60 : f == Activation::tanh ? 2 * unit(exact) : std::abs(at) * 0x1p-22 + 0x1p-126;
+        const double allowed = f == Activation::relu   ? 0x1p-60
+                               : f == Activation::tanh ? 2 * unit(exact)
+                                                       : std::abs(at) * 0x1p-22 + 0x1p-126;
         worst = std::max(worst, std::abs(static_cast<double>(y[i]) - exact) / allowed);
         worst_slope = std::max(worst_slope, std::abs(static_cast<double>(dx[i]) - slope_of(f, at)) / 0x1p-20);
       }
@@ -207,11 +209,10 @@ TEST_CASE("norms of rows and their derivatives, for any padding lanes, assigned 
               product += dz(c) * z(c) / n;
             }
             for (std::size_t c = 0; c < channels; ++c)
-              dx[row * channels + c] =
-                  (dz(c) - sum - z(c) * product) * scale + (add ? static_cast<double>(before[row * channels + c]) : 0);
+              dx[row * channels + c] = (dz(c) - sum - z(c) * product) * scale + (add ? static_cast<double>(before[row * channels + c]) : 0);
           }
           std::vector<float> out(panel_floats(rows, channels), nan), back = panels_of(before, rows, channels, nan), by_gain = gain,
-                             by_bias = bias;
+                                                                     by_bias = bias;
           const std::vector<float> in = panels_of(x, rows, channels, nan), down = panels_of(dy, rows, channels, nan);
           places.norm_forward(rows, norm, in.data(), gain.data(), centred ? bias.data() : nullptr, out.data());
           places.norm_backward(rows, norm, in.data(), gain.data(), down.data(), add, by_gain.data(), centred ? by_bias.data() : nullptr,
@@ -228,7 +229,8 @@ TEST_CASE("norms of rows and their derivatives, for any padding lanes, assigned 
 
 TEST_CASE("attention of one head and its derivatives, for any padding lanes") {
   for (const Kernels* kernels : all_kernels())
-    for (const auto& [places, width] : {std::pair<std::size_t, std::size_t>{1, 1}, {5, 3}, {32, 16}, {33, 13}, {64, 32}, {100, 7}, {17, 25}})
+    for (const auto& [places, width] :
+         {std::pair<std::size_t, std::size_t>{1, 1}, {5, 3}, {32, 16}, {33, 13}, {64, 32}, {100, 7}, {17, 25}})
       for (const bool causal : {false, true}) {
         CAPTURE(kernels->name);
         CAPTURE(places);

@@ -42,8 +42,7 @@ Architecture network(const Decoder& of) {
       return build.layer("linear", {from}, {{"features", number(features)}, {"bias", of.bias}}, LayerName(part + name));
     };
     LayerIndex y = build.layer(of.norm, {x}, {}, LayerName("norm1." + name));
-    y = build.layer("attention", {y},
-                    {{"heads", number(of.heads)}, {"key_value_heads", number(of.key_value_heads)}, {"causal", of.causal}},
+    y = build.layer("attention", {y}, {{"heads", number(of.heads)}, {"key_value_heads", number(of.key_value_heads)}, {"causal", of.causal}},
                     LayerName("attention" + name));
     if (of.drop > 0) y = build.dropout(y, of.drop);
     x = build.add({x, y});
@@ -63,12 +62,12 @@ Architecture network(const Decoder& of) {
 std::vector<Decoder> decoders() {
   using End = Decoder::End;
   std::vector<Decoder> all = {{5, 8, 4, 2, 6, 1, true, true, "layer_norm", "gelu", "tanh", 0, End::mean},
-          {1, 7, 1, 1, 9, 2, true, false, "layer_norm", "gelu", "erf", 0, End::flat},
-          {33, 12, 3, 1, 17, 2, false, true, "rms_norm", "silu", "", 0.2, End::mean},
-          {64, 32, 4, 4, 64, 1, true, true, "layer_norm", "gelu", "erf", 0, End::mean},
-          {70, 24, 2, 2, 33, 1, true, false, "rms_norm", "relu", "", 0.5, End::flat},
-          {32, 15, 5, 5, 10, 1, false, true, "layer_norm", "tanh", "", 0.1, End::mean},
-          {130, 6, 1, 1, 10, 1, true, true, "rms_norm", "gelu", "tanh", 0, End::mean}};
+                              {1, 7, 1, 1, 9, 2, true, false, "layer_norm", "gelu", "erf", 0, End::flat},
+                              {33, 12, 3, 1, 17, 2, false, true, "rms_norm", "silu", "", 0.2, End::mean},
+                              {64, 32, 4, 4, 64, 1, true, true, "layer_norm", "gelu", "erf", 0, End::mean},
+                              {70, 24, 2, 2, 33, 1, true, false, "rms_norm", "relu", "", 0.5, End::flat},
+                              {32, 15, 5, 5, 10, 1, false, true, "layer_norm", "tanh", "", 0.1, End::mean},
+                              {130, 6, 1, 1, 10, 1, true, true, "rms_norm", "gelu", "tanh", 0, End::mean}};
   if (Registry<LayerEntry>::instance().at("first_place").forward)
     all.push_back({9, 8, 2, 2, 5, 1, false, true, "layer_norm", "gelu", "erf", 0, End::first});
   return all;
@@ -215,7 +214,8 @@ TEST_CASE("long calls are sums of their blocks, and neither a workspace's histor
     std::vector<float> parts(whole.size());
     const std::unique_ptr<Workspace> used = model.workspace();
     for (std::size_t at = 0; at < problem.rows; at += 12)
-      sum += model.gradient(problem.weights.data(), problem.part(at, std::min<std::size_t>(12, problem.rows - at)), at > 0, parts.data(), *used);
+      sum += model.gradient(problem.weights.data(), problem.part(at, std::min<std::size_t>(12, problem.rows - at)), at > 0, parts.data(),
+                            *used);
     CHECK(same_bits(parts, whole));
     CHECK(sum == doctest::Approx(loss).epsilon(1e-12));
     const std::atomic<bool> cancelled = true;

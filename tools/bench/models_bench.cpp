@@ -233,9 +233,9 @@ std::vector<std::string> able_engines(Case one) {
 void register_all() {
   const std::vector<Case> perceptrons = {perceptron({784, 200, 200, 10}, 32), perceptron({784, 200, 200, 10}, 256),
                                          perceptron({2, 128, 4}, 32), perceptron({2, 128, 4}, 256)};
-  const std::vector<Case> networks = {images("lenet5", {1, 28, 28}, 32), images("lenet5", {1, 28, 28}, 256),
+  const std::vector<Case> networks = {images("lenet5", {1, 28, 28}, 32),     images("lenet5", {1, 28, 28}, 256),
                                       images("fedavg_cnn", {1, 28, 28}, 32), images("resnet18", {3, 32, 32}, 32),
-                                      sequences("transformer", 16, true), sequences("transformer_gradient", 16, false)};
+                                      sequences("transformer", 16, true),    sequences("transformer_gradient", 16, false)};
   const auto add = [](const Case& one, const Kernels& kernels) {
     benchmark::RegisterBenchmark((std::string(kernels.name) + "/" + one.name()).c_str(),
                                  [one, &kernels](benchmark::State& state) { train(state, one, kernels); });

@@ -50,7 +50,7 @@ def resnet18():
 
 
 class Attention(nn.Module):
-    """Causal; of what PyTorch 1.13 offers, the fastest here: one product of all projections, batched ones of all heads with the mask added."""
+    """Causal: one product for all projections, and batched ones for all heads, with the mask added."""
 
     def __init__(self, width, heads, context):
         super().__init__()
