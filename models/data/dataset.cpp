@@ -75,14 +75,49 @@ std::vector<std::uint32_t> choose(std::size_t count, std::size_t total, RandomSt
   return all;
 }
 
-void hold_out_validation(Dataset& data, double fraction, std::uint64_t seed) {
+const std::int32_t* DataSplit::labels_of(std::size_t first, std::size_t count, std::vector<std::int32_t>& room) const {
+  if (!inputs.windows()) return labels.data() + first;
+  room.resize(count * places());
+  for (std::size_t i = 0; i < count; ++i) std::copy_n(labels_of(first + i), places(), room.data() + i * places());
+  return room.data();
+}
+
+DataSplit DataSplit::subset(std::span<const std::uint32_t> samples) const {
+  DataSplit part{inputs.subset(samples), {}};
+  if (!inputs.windows())
+    for (const std::uint32_t sample : samples) part.labels.push_back(labels[sample]);
+  return part;
+}
+
+namespace {
+
+std::size_t held_out(std::size_t train, double fraction) {
+  return static_cast<std::size_t>(std::llround(fraction * static_cast<double>(train)));
+}
+
+}  // namespace
+
+std::size_t kept_for_training(std::size_t train, std::size_t overlap, double fraction) {
   if (!(fraction >= 0 && fraction < 1))
     throw std::invalid_argument(fmt::format("a validation share of {}; it must be at least 0 and below 1", fraction));
-  const std::size_t total = data.train.count();
-  const auto count = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(total)));
+  const std::size_t held = held_out(train, fraction), gone = held > 0 ? held + overlap : 0;
+  if (gone > 0 && gone >= train)
+    throw std::invalid_argument(fmt::format("a validation share of {} leaves no training sample of {}; use less", fraction, train));
+  return train - gone;
+}
+
+void hold_out_validation(Dataset& data, double fraction, std::uint64_t seed) {
+  const std::size_t total = data.train.count(), left = kept_for_training(total, data.info.overlap, fraction),
+                    count = held_out(total, fraction);
   if (count == 0) return;
-  if (count >= total)
-    throw std::invalid_argument(fmt::format("a validation share of {} leaves no training sample of {}; use less", fraction, total));
+  data.info.train = left;
+  if (data.info.symbols > 0) {
+    std::vector<std::uint32_t> all(total);
+    std::iota(all.begin(), all.end(), 0u);
+    data.validation = data.train.subset(std::span(all).last(count));
+    data.train = data.train.subset(std::span(all).first(left));
+    return;
+  }
   const std::vector<std::uint32_t> held = choose(count, total, RandomStream(seed, "data/validation"));
   DataSplit& train = data.train;
   DataSplit& validation = data.validation;
@@ -98,7 +133,6 @@ void hold_out_validation(Dataset& data, double fraction, std::uint64_t seed) {
     }
   }
   train.labels.resize(kept);
-  data.info.train = kept;
 }
 
 }  // namespace straggler

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,20 +24,39 @@ struct DataInfo {
   std::size_t features = 0;        // numbers per sample
   std::vector<std::size_t> shape;  // e.g. {1, 28, 28}: channels, height, width
   std::size_t classes = 0;
+  /// A sample is a window of `features` symbols, each the number of one of so many, and has a label at each: the symbol that follows. 0:
+  /// its numbers are measures, or (`vocabulary`) a word.
+  std::size_t symbols = 0;
+  std::size_t overlap = 0;                   // of symbols: how many windows after one begin inside of it
   std::size_t train = 0, test = 0;           // numbers of samples
   std::size_t number_bytes = sizeof(float);  // that a number of a sample takes in memory
+  std::size_t shared_bytes = 0;              // that all samples share
   std::size_t reading = 0;                   // bytes at most that reading the files needs for a moment, besides the samples
   bool synthetic = false;
   std::string origin;              // one phrase: its source
   std::vector<std::string> notes;  // sentences for the user: what was taken as what, and doubts
   /// Of a text, whose samples are pairs of words: the input is one word's number, the label the other's. Null for other data.
   std::shared_ptr<const WordList> vocabulary;
+
+  std::size_t places() const { return symbols > 0 ? features : 1; }  // labels of a sample
+  /// In memory, with its labels.
+  std::size_t sample_bytes() const { return symbols > 0 ? sizeof(std::uint32_t) : number_bytes * features + sizeof(std::int32_t); }
 };
 
 struct DataSplit {
   SampleInputs inputs;
-  std::vector<std::int32_t> labels;  // [count], 0 .. classes-1
-  std::size_t count() const { return labels.size(); }
+  std::vector<std::int32_t> labels;  // [count], 0 .. classes-1; of windows none: the text has them
+  std::size_t count() const { return inputs.windows() ? inputs.count() : labels.size(); }
+  /// Labels of a sample.
+  std::size_t places() const { return inputs.windows() ? inputs.features() : 1; }
+  /// Of a sample, [places()].
+  const std::int32_t* labels_of(std::size_t sample) const {
+    return inputs.windows() ? inputs.next_symbols(sample) : labels.data() + sample;
+  }
+  /// Of samples `first` on, [count][places()]: where they are in memory, or copied, in `room`.
+  const std::int32_t* labels_of(std::size_t first, std::size_t count, std::vector<std::int32_t>& room) const;
+  /// A copy of these samples.
+  DataSplit subset(std::span<const std::uint32_t> samples) const;
 };
 
 struct Dataset {
@@ -71,7 +91,11 @@ struct DataEntry {
 /// seed. Equal data in other files (compressed, say) may have another key. Throws DataError.
 Key content_of(const DataEntry& entry, const Parameters& parameters, const std::filesystem::path& base, std::uint64_t seed);
 
-/// Moves a random `fraction` of the training samples (chosen by the seed) into `validation`.
+/// Of `train` samples (overlap: DataInfo), those that stay where a `fraction` is held out for validation. Throws std::invalid_argument if
+/// none does.
+std::size_t kept_for_training(std::size_t train, std::size_t overlap, double fraction);
+/// Moves a random `fraction` of the training samples (chosen by the seed) into `validation`; of windows the last ones, and those before
+/// that share symbols with them are dropped.
 void hold_out_validation(Dataset& data, double fraction, std::uint64_t seed);
 
 }  // namespace straggler

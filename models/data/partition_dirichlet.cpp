@@ -92,6 +92,7 @@ const Register<PartitionEntry> entry({"dirichlet",
                                         {}}},
                                       false,
                                       [](const Parameters& /*parameters*/, const PartitionRequest& request) {
+                                        require_classes(request, "dirichlet");
                                         return equal_parts(request);
                                       },
                                       make});

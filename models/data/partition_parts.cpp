@@ -60,6 +60,14 @@ StreamSizes equal_parts(const PartitionRequest& request) {
   return sizes;
 }
 
+void require_classes(const PartitionRequest& request, const char* kind) {
+  if (!request.one_label)
+    throw std::invalid_argument(
+        fmt::format("{} deals samples by their class, and a window of a text has none: it has a label at each place; "
+                    "use iid, shared, by_file, or sorted_runs {{order: file}}, which deals the text in pieces",
+                    kind));
+}
+
 std::vector<std::vector<std::uint32_t>> samples_by_class(const PartitionRequest& request) {
   if (request.labels.size() != request.samples)
     throw std::logic_error("a partition by labels was asked for without the labels of all samples");

@@ -14,6 +14,8 @@ std::unique_ptr<Partition> partition_of_parts(StreamSizes sizes, std::vector<std
 /// worker would have none.
 StreamSizes equal_parts(const PartitionRequest& request);
 
+/// Throws std::invalid_argument unless samples have a class, by which the partition `kind` deals them.
+void require_classes(const PartitionRequest& request, const char* kind);
 /// The samples of each class in ascending order, [classes]. Throws std::logic_error without labels, which timing alone lacks.
 std::vector<std::vector<std::uint32_t>> samples_by_class(const PartitionRequest& request);
 /// The same, one class after another.

@@ -74,6 +74,7 @@ const Register<PartitionEntry> entry(
        {}}},
      false,
      [](const Parameters& parameters, const PartitionRequest& request) {
+       require_classes(request, "shards");
        const auto per_worker = static_cast<std::size_t>(parameters.count("per_worker"));
        return sizes_of(deal(per_worker, request), per_worker, request);
      },

@@ -29,7 +29,10 @@ const Register<PartitionEntry> entry(
      "the k-th worker has the k-th of equal contiguous runs of the training set, sorted by class or as it is",
      {order_choice.parameter(Order::by_class, "class: sorted by class, and within a class as in the file; file: as it is, sorted or not")},
      false,
-     [](const Parameters& /*parameters*/, const PartitionRequest& request) { return equal_parts(request); },
+     [](const Parameters& parameters, const PartitionRequest& request) {
+       if (order_choice.of(parameters) == Order::by_class) require_classes(request, "sorted_runs {order: class}");
+       return equal_parts(request);
+     },
      make});
 
 }  // namespace

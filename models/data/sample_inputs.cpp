@@ -42,11 +42,20 @@ SampleInputs::SampleInputs(SampleBytes bytes, std::size_t start, std::size_t are
   count_ = (bytes_.size() - start_) / features_;
 }
 
+SampleInputs::SampleInputs(std::shared_ptr<const Symbols> text, std::vector<std::uint32_t> starts, std::size_t length)
+    : count_(starts.size()), features_(length), text_(std::move(text)), starts_(std::move(starts)) {}
+
 std::span<const std::byte> SampleInputs::memory() const {
+  if (windows()) return std::as_bytes(std::span(*text_));
   return images() ? std::as_bytes(std::span(bytes_)) : std::as_bytes(std::span(floats_));
 }
 
 void SampleInputs::copy(std::size_t sample, float* out) const {
+  if (windows()) {
+    const std::int32_t* const from = text_->data() + starts_[sample];
+    std::transform(from, from + features_, out, [](std::int32_t symbol) { return static_cast<float>(symbol); });
+    return;
+  }
   if (!images()) {
     std::copy_n(floats_.data() + sample * features_, features_, out);
     return;
@@ -57,26 +66,35 @@ void SampleInputs::copy(std::size_t sample, float* out) const {
 }
 
 const float* SampleInputs::rows(std::size_t first, std::size_t count, float* room) const {
-  if (!images()) return floats_.data() + first * features_;
+  if (!images() && !windows()) return floats_.data() + first * features_;
   for (std::size_t i = 0; i < count; ++i) copy(first + i, room + i * features_);
   return room;
 }
 
 void SampleInputs::gather_panels(const Kernels& kernels, std::span<const std::uint32_t> samples, float* panels) const {
-  if (images())
+  if (windows())
+    for (std::size_t row = 0; row < samples.size(); ++row) {
+      const std::int32_t* const from = text_->data() + starts_[samples[row]];
+      float* const to = panels + row / panel_rows * features_ * panel_rows + row % panel_rows;
+      for (std::size_t i = 0; i < features_; ++i) to[i * panel_rows] = static_cast<float>(from[i]);
+    }
+  else if (images())
     kernels.gather_pixels(samples.size(), maps_->size(), area_, maps_->data(), image(0), samples.data(), panels);
   else
     kernels.gather_panels(samples.size(), features_, floats_.data(), samples.data(), panels);
 }
 
 SampleInputs SampleInputs::subset(std::span<const std::uint32_t> samples) const {
+  if (windows()) return {text_, rows_of(starts_, 0, 1, samples), features_};
   if (images()) return {rows_of(bytes_, start_, features_, samples), 0, area_, maps_};
   return {rows_of(floats_, 0, features_, samples), features_};
 }
 
 SampleInputs SampleInputs::take(std::span<const std::uint32_t> samples) {
   SampleInputs taken = subset(samples);
-  if (images())
+  if (windows())
+    erase_rows(starts_, 0, 1, count_, samples);
+  else if (images())
     erase_rows(bytes_, start_, features_, count_, samples);
   else
     erase_rows(floats_, 0, features_, count_, samples);

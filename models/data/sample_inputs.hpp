@@ -1,4 +1,5 @@
-// The inputs of samples. They are read as floats, but images stay bytes in memory, a quarter of it.
+// The inputs of samples. They are read as floats, but images stay bytes in memory, a quarter of it, and windows of a text share its
+// symbols.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,8 @@ namespace straggler {
 /// resize() leaves new elements uninitialized.
 using SampleFloats = std::vector<float, Unfilled<float>>;
 using SampleBytes = std::vector<std::uint8_t, Unfilled<std::uint8_t>>;
+/// Of a text, each as its number in the vocabulary.
+using Symbols = std::vector<std::int32_t>;
 using PixelMaps = std::shared_ptr<const std::vector<PixelMap>>;  // [channels]
 
 /// [count()][features()], row-major.
@@ -24,11 +27,16 @@ class SampleInputs {
   SampleInputs(SampleFloats floats, std::size_t features);
   /// Images, [channels][area] each, from `start` on to the end of `bytes`.
   SampleInputs(SampleBytes bytes, std::size_t start, std::size_t area, PixelMaps maps);
+  /// Windows of `length` symbols that begin at `starts`. A symbol follows each.
+  SampleInputs(std::shared_ptr<const Symbols> text, std::vector<std::uint32_t> starts, std::size_t length);
 
   std::size_t count() const { return count_; }
   std::size_t features() const { return features_; }
-  /// Whether reading converts them.
+  /// Reading converts images and windows.
   bool images() const { return maps_ != nullptr; }
+  bool windows() const { return text_ != nullptr; }
+  /// Of a window, [features()]: the symbol after each of its own.
+  const std::int32_t* next_symbols(std::size_t window) const { return text_->data() + starts_[window] + 1; }
   /// As they lie in memory.
   std::span<const std::byte> memory() const;
 
@@ -41,6 +49,8 @@ class SampleInputs {
   void prefetch(std::size_t sample) const {
     if (images())
       prefetch_line(image(sample));
+    else if (windows())
+      prefetch_line(text_->data() + starts_[sample]);
     else
       prefetch_line(floats_.data() + sample * features_);
   }
@@ -57,7 +67,9 @@ class SampleInputs {
   SampleFloats floats_;
   SampleBytes bytes_;  // of images, instead
   std::size_t start_ = 0, area_ = 0;
-  PixelMaps maps_;  // null: floats
+  PixelMaps maps_;                       // null: floats, or windows
+  std::shared_ptr<const Symbols> text_;  // of windows, instead
+  std::vector<std::uint32_t> starts_;    // [count_], into text_
 };
 
 }  // namespace straggler

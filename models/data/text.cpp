@@ -9,20 +9,16 @@
 // A share of the sentences, drawn by the seed, is held out: its pairs are the test samples. All draws happen once, when the data is read:
 // every epoch is a pass over the same pairs. A pair takes 8 bytes.
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
-#include <utility>
 
 #include "models/data/dataset.hpp"
 #include "models/data/permutation.hpp"
-#include "models/data/unpacked.hpp"
+#include "models/data/text_file.hpp"
 #include "models/data/word_list.hpp"
 #include "sim/base/registry.hpp"
 
@@ -32,57 +28,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t sentence_words = 1000;
-/// A compressed text may unpack to this without a look at its ratio. Twice as many bytes of words are held for it.
-constexpr std::uintmax_t free_bytes = std::uintmax_t{16} << 20;
 
 [[noreturn]] void fail(const fs::path& path, const std::string& sentence) {
   throw DataError(fmt::format("{}: {}", path.string(), sentence));
 }
-
-/// A file, plain or gzipped, read in pieces.
-class TextFile {
- public:
-  explicit TextFile(const fs::path& path) : path_(path) {
-    std::error_code error;
-    if (!fs::exists(path, error)) fail(path, "no such file; give the path of a text, plain or compressed by gzip");
-    if (!fs::is_regular_file(path, error)) fail(path, "not a file; give the path of a text, plain or compressed by gzip");
-    errno = 0;
-    file_ = gzopen(path.c_str(), "rb");
-    if (!file_) fail(path, fmt::format("cannot be opened ({}); make it readable", std::strerror(errno)));
-    gzbuffer(file_, 1 << 18);
-  }
-  ~TextFile() {
-    if (file_) gzclose_r(file_);
-  }
-  TextFile(const TextFile&) = delete;
-  TextFile& operator=(const TextFile&) = delete;
-
-  /// Empty at the end.
-  std::string_view next() {
-    const int got = gzread(file_, buffer_.data(), static_cast<unsigned>(buffer_.size()));
-    if (got < 0) damaged();
-    if (got == 0 && gzclose_r(std::exchange(file_, nullptr)) != Z_OK) fail(path_, "the compressed stream is cut off; get the whole file");
-    read_ += static_cast<std::size_t>(got);
-    if (file_ && unpacks_too_far(packed(), read_, free_bytes))
-      fail(path_, fmt::format("unpacks to more than {} times its size, which no text does; give a text, or decompress it", most_unpacked));
-    return {buffer_.data(), static_cast<std::size_t>(got)};
-  }
-
- private:
-  /// Bytes of the file that `read_` came from.
-  std::uintmax_t packed() { return static_cast<std::uintmax_t>(gzoffset(file_)); }
-
-  [[noreturn]] void damaged() {
-    int code = Z_OK;
-    const std::string message = gzerror(file_, &code);
-    if (code == Z_BUF_ERROR) fail(path_, "the compressed stream is cut off; get the whole file");
-    fail(path_, fmt::format("damaged ({}); get an undamaged text, plain or compressed by gzip", message));
-  }
-  const fs::path path_;
-  gzFile file_ = nullptr;
-  std::uintmax_t read_ = 0;  // unpacked so far
-  std::vector<char> buffer_ = std::vector<char>(1 << 20);
-};
 
 /// Words of a text, numbered in the order of first occurrence.
 class WordCounter {

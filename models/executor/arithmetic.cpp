@@ -17,6 +17,7 @@ Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition&
     : model_(model),
       train_(data.train),
       features_(data.info.features),
+      places_(data.train.places()),
       parameters_(model.parameters()),
       model_length_(model.length()),
       row_floats_(sparse && numerics.registers() == 0 && numerics.precision == Precision::fp32 && model_length_ == parameters_ &&
@@ -76,7 +77,7 @@ std::size_t Arithmetic::samples(const Formula& formula) {
 std::size_t Arithmetic::parts(const Formula& formula) const {
   // Where a layer couples the samples of a batch, each batch is one call of any size.
   if (couples_) return formula.batches.size();
-  return (samples(formula) + rows_a_part - 1) / rows_a_part;
+  return (samples(formula) + rows_a_part(places_) - 1) / rows_a_part(places_);
 }
 
 std::size_t Arithmetic::lanes(const Formula& formula) const {
@@ -86,7 +87,7 @@ std::size_t Arithmetic::lanes(const Formula& formula) const {
 
 std::size_t Arithmetic::largest_part(const Formula& formula) const {
   if (formula.kind != Formula::Kind::gradient) return 0;
-  if (!couples_) return std::min(samples(formula), rows_at_once);
+  if (!couples_) return std::min(samples(formula), block());
   std::size_t largest = 0;
   for (const Batch& batch : formula.batches) largest = std::max<std::size_t>(largest, batch.size);
   return largest;
@@ -94,7 +95,8 @@ std::size_t Arithmetic::largest_part(const Formula& formula) const {
 
 std::size_t Arithmetic::scratch_bytes(std::size_t rows) const {
   return model_.workspace_bytes(rows) + gathered_floats(rows) * sizeof(float) +
-         rows * (sizeof(std::int32_t) + sizeof(float) + (panels_ ? 2 : 1) * sizeof(std::uint32_t) + (draws_ ? sizeof(std::uint64_t) : 0)) +
+         rows * (places_ * sizeof(std::int32_t) + sizeof(float) + (panels_ ? 2 : 1) * sizeof(std::uint32_t) +
+                 (draws_ ? sizeof(std::uint64_t) : 0)) +
          (augmenter_ ? features_ * sizeof(float) : 0) + (row_floats_ > 0 ? model_length_ / row_floats_ * sizeof(std::int32_t) : 0);
 }
 
@@ -264,9 +266,9 @@ void Arithmetic::part(const Formula& formula, std::size_t part, std::size_t part
     to = all * (part + 1) / parts;
   }
   if (!scratch.workspace) scratch.workspace = model_.workspace();
-  const std::size_t block = couples_ ? to - from : rows_at_once;
-  for (std::size_t at = from; at < to && !scratch.workspace->called_off(); at += block, accumulate = true) {
-    const std::size_t end = std::min(to, at + block);
+  const std::size_t step_rows = couples_ ? to - from : block();
+  for (std::size_t at = from; at < to && !scratch.workspace->called_off(); at += step_rows, accumulate = true) {
+    const std::size_t end = std::min(to, at + step_rows);
     const float* const weights = scratch.operands.front();
     const Rows block_of = gather(formula, weights, at, end, room(end - at, scratch), scratch);
     if (rows)
@@ -293,7 +295,7 @@ Rows Arithmetic::gather(const Formula& formula, const float* weights, std::size_
   const std::size_t count = to - from;
   if (panels_) scratch.samples.resize(count);
   scratch.image.resize(augmenter_ ? features_ : 0);
-  scratch.labels.resize(count);
+  scratch.labels.resize(count * places_);
   scratch.scale.resize(count);
   if (draws_) scratch.draws.resize(count);
   std::size_t begin = 0, row = 0;  // start of the batch, and the next row of the scratch
@@ -310,7 +312,7 @@ Rows Arithmetic::gather(const Formula& formula, const float* weights, std::size_
         constexpr std::size_t ahead = 16;  // samples are scattered in memory
         if (i + ahead < piece.size) {
           train_.inputs.prefetch(scratch.indices[i + ahead]);
-          prefetch_line(train_.labels.data() + scratch.indices[i + ahead]);
+          prefetch_line(train_.labels_of(scratch.indices[i + ahead]));
         }
         const std::uint32_t index = scratch.indices[i];
         if (panels_)
@@ -320,7 +322,7 @@ Rows Arithmetic::gather(const Formula& formula, const float* weights, std::size_
                            inputs + row * features_);
         else
           train_.inputs.copy(index, inputs + row * features_);
-        scratch.labels[row] = train_.labels[index];
+        std::copy_n(train_.labels_of(index), places_, scratch.labels.data() + row * places_);
         scratch.scale[row++] = scale;
       }
     }
@@ -369,7 +371,7 @@ void Arithmetic::add_lanes(InputValues inputs, const std::vector<float*>& lanes,
 double Arithmetic::loss(const float* weights, const DataSplit& split, std::size_t first, std::size_t rows, std::uint64_t& correct,
                         Scratch& scratch) const {
   if (!scratch.workspace) scratch.workspace = model_.workspace();
-  const std::int32_t* const labels = split.labels.data() + first;
+  const std::int32_t* const labels = split.labels_of(first, rows, scratch.labels);
   if (!panels_ || !split.inputs.images()) {
     const float* const inputs = split.inputs.rows(first, rows, room(rows, scratch));
     return model_.evaluate(weights, Rows{rows, inputs, labels, nullptr, nullptr}, correct, *scratch.workspace);
@@ -379,7 +381,7 @@ double Arithmetic::loss(const float* weights, const DataSplit& split, std::size_
   for (std::size_t at = 0; at < rows; at += block_rows) {
     Rows block;
     block.count = std::min(block_rows, rows - at);
-    block.labels = labels + at;
+    block.labels = labels + at;  // of images, which have one each
     scratch.samples.resize(block.count);
     std::iota(scratch.samples.begin(), scratch.samples.end(), static_cast<std::uint32_t>(first + at));
     float* const panels = room(block.count, scratch);

@@ -1,5 +1,6 @@
 // Evaluates a formula, given its inputs' values. Independent of the number of threads: pieces are cut by the formula alone.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -36,7 +37,7 @@ struct Scratch {
   AlignedFloats inputs;      // row-major, or in panels
   std::vector<float> image;  // before it is augmented
   std::vector<std::uint32_t> samples;
-  std::vector<std::int32_t> labels;
+  std::vector<std::int32_t> labels;  // [rows][places]
   std::vector<float> scale;
   std::vector<std::uint32_t> indices;
   std::vector<std::uint64_t> draws;
@@ -47,11 +48,14 @@ struct Scratch {
   std::vector<AlignedFloats> densified;  // sparse inputs, densified
 };
 
+/// A part of a gradient is gathered and passed to Model::gradient in blocks of this many rows, added in order: the second-level cache still
+/// holds them when the model reads them. Of samples with many places fewer, in whole panels.
+constexpr std::size_t rows_at_once(std::size_t places) {
+  constexpr std::size_t most = 256;
+  return std::max(panel_rows, most / places / panel_rows * panel_rows);
+}
 /// A gradient over more rows is cut into equal parts of at most this size.
-inline constexpr std::size_t rows_a_part = 1024;
-/// A part is gathered and passed to Model::gradient in blocks of this many rows, added in order: the second-level cache still holds them
-/// when the model reads them.
-inline constexpr std::size_t rows_at_once = 256;
+constexpr std::size_t rows_a_part(std::size_t places) { return 4 * rows_at_once(places); }
 /// The parts of a large gradient are dealt contiguously to at most this many lanes. Lanes may be evaluated in parallel; each sums its parts
 /// in order, and the lanes are summed in order.
 inline constexpr std::size_t most_lanes = 16;
@@ -78,6 +82,8 @@ class Arithmetic {
   std::size_t lanes(const Formula& formula) const;
   /// The most samples in one call of the model.
   std::size_t largest_part(const Formula& formula) const;
+  /// The most samples in one block of a gradient.
+  std::size_t block() const { return rows_at_once(places_); }
   /// Bytes of a Scratch for this many rows.
   std::size_t scratch_bytes(std::size_t rows) const;
   /// The inputs whose buffers may become the output's, the better one first, or -1.
@@ -178,7 +184,7 @@ class Arithmetic {
 
   const Model& model_;
   const DataSplit& train_;
-  const std::size_t features_, parameters_, model_length_;
+  const std::size_t features_, places_, parameters_, model_length_;
   const std::size_t row_floats_;  // of sparse gradients; 0: there are none
   const std::vector<TensorInfo> tensors_;
   const bool draws_;

@@ -10,7 +10,7 @@
 namespace straggler {
 namespace {
 
-constexpr std::size_t chunk_rows = 1000;
+constexpr std::size_t chunk_places = 1000;
 constexpr std::size_t remembered = 64;
 
 /// Chunks in any order on any thread; each stores its sums separately.
@@ -26,7 +26,8 @@ class ChunkJob final : public Job {
         arithmetic_(arithmetic),
         resources_(resources),
         pool_(pool),
-        sums_((over.count() + chunk_rows - 1) / chunk_rows) {}
+        rows_(std::max<std::size_t>(1, chunk_places / over.places())),
+        sums_((over.count() + rows_ - 1) / rows_) {}
 
   bool done() const noexcept override { return active_ == 0 && (failure_ || next_ == sums_.size()); }
   const std::vector<Sums>& sums() const { return sums_; }
@@ -35,7 +36,7 @@ class ChunkJob final : public Job {
   bool step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept override {
     if (failure_ || next_ == sums_.size()) return false;
     try {
-      if (!resources_.prepare(resources_.scratch(thread), std::min(over_.count(), chunk_rows))) {
+      if (!resources_.prepare(resources_.scratch(thread), std::min(over_.count(), rows_))) {
         if (active_ > 0) return false;  // fewer concurrent threads need less
         throw MemoryBudgetExceeded(resources_.refusal());
       }
@@ -50,7 +51,7 @@ class ChunkJob final : public Job {
     if (sleeper) sleeper->notify_one();
     std::exception_ptr failure;
     try {
-      const std::size_t first = chunk * chunk_rows, rows = std::min(over_.count() - first, chunk_rows);
+      const std::size_t first = chunk * rows_, rows = std::min(over_.count() - first, rows_);
       Sums& sums = sums_[chunk];
       sums.loss = arithmetic_.loss(weights_, over_, first, rows, sums.correct, resources_.scratch(thread));
     } catch (...) {
@@ -68,6 +69,7 @@ class ChunkJob final : public Job {
   const Arithmetic& arithmetic_;
   Resources& resources_;
   ThreadPool& pool_;
+  const std::size_t rows_;  // of a chunk
   std::vector<Sums> sums_;
   std::size_t next_ = 0, active_ = 0;
   std::exception_ptr failure_;
@@ -104,7 +106,8 @@ Evaluation Evaluations::evaluate(const Key& key, const float* weights, Evaluatio
   const auto count = static_cast<double>(over.count());
   result.loss /= count;
   // NaN scores have no largest one.
-  result.accuracy = std::isfinite(result.loss) ? static_cast<double>(correct) / count : std::numeric_limits<double>::quiet_NaN();
+  result.accuracy = std::isfinite(result.loss) ? static_cast<double>(correct) / (count * static_cast<double>(over.places()))
+                                               : std::numeric_limits<double>::quiet_NaN();
   remember(key, set, result);
   resources.count_evaluation();
   return result;
@@ -129,8 +132,7 @@ const DataSplit& Evaluations::samples(EvaluationSet set) {
   }
   if (subset_.count() == 0) {
     const std::vector<std::uint32_t> chosen = choose(train_subset_, train.count(), RandomStream(seed_, "evaluate/train_subset"));
-    subset_.inputs = train.inputs.subset(chosen);
-    for (const std::uint32_t index : chosen) subset_.labels.push_back(train.labels[index]);
+    subset_ = train.subset(chosen);
   }
   return all_of(subset_, "a subset of no training samples cannot be evaluated on; use at least one");
 }

@@ -40,9 +40,9 @@ bool Resources::prepare(Scratch& scratch, std::size_t rows, std::size_t densifie
 
 SharedScratch* Resources::prepare_shared() {
   if (shared_.workspace) return &shared_;
-  if (!buffers_.charge(arithmetic_.shared_bytes(rows_at_once))) return nullptr;
-  shared_.inputs = allocate_aligned(arithmetic_.gathered_floats(rows_at_once));
-  shared_.workspace = arithmetic_.shared_workspace(rows_at_once);
+  if (!buffers_.charge(arithmetic_.shared_bytes(arithmetic_.block()))) return nullptr;
+  shared_.inputs = allocate_aligned(arithmetic_.gathered_floats(arithmetic_.block()));
+  shared_.workspace = arithmetic_.shared_workspace(arithmetic_.block());
   return &shared_;
 }
 

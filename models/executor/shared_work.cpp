@@ -19,7 +19,7 @@ SharedWork::SharedWork(const Arithmetic& arithmetic, const Formula& formula, con
 }
 
 void SharedWork::begin_round() {
-  const std::size_t rows = std::min(rows_ - from_, rows_at_once);
+  const std::size_t rows = std::min(rows_ - from_, arithmetic_.block());
   pieces_ = missing_ = of_weights_ ? model_.weight_pieces() : (rows + panel_rows - 1) / panel_rows;
   next_ = 0;
 }
@@ -30,7 +30,7 @@ std::optional<SharedWork::Piece> SharedWork::take() {
 }
 
 void SharedWork::run(const Piece& piece, Scratch& own) const {
-  const std::size_t end = std::min(rows_, from_ + rows_at_once);
+  const std::size_t end = std::min(rows_, from_ + arithmetic_.block());
   if (!own.workspace) own.workspace = arithmetic_.workspace();
   if (piece.weights)
     return model_.weight_piece(piece.index, end - from_, scratch_.inputs.get(), from_ > 0, out_, steps_ && end == rows_ ? &step_ : nullptr,
@@ -43,7 +43,7 @@ void SharedWork::run(const Piece& piece, Scratch& own) const {
 
 bool SharedWork::finish() {
   if (--missing_ > 0) return false;
-  if (of_weights_) from_ = std::min(rows_, from_ + rows_at_once);
+  if (of_weights_) from_ = std::min(rows_, from_ + arithmetic_.block());
   of_weights_ = !of_weights_;
   if (from_ == rows_) return true;
   begin_round();

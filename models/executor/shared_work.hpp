@@ -1,4 +1,4 @@
-// One gradient that the threads of a pool compute together (models/zoo/shared_gradient.hpp), in units of rows_at_once rows.
+// One gradient that the threads of a pool compute together (models/zoo/shared_gradient.hpp), in units of Arithmetic::block rows.
 #pragma once
 #include <cstddef>
 #include <optional>

@@ -104,10 +104,12 @@ class ListReader {
       if (line.whole.find("from")) refuse(line.path + ".from", "is of no use here; write " + line.kind + ": [NAME, NAME]");
       return append(line, entry.name, names(line.value, line.place(), prefix), {});
     }
+    const std::vector<LayerIndex> from = inputs(line, prefix);
+    check_input(line, entry, from);  // before its parameters, of which vocabulary may be one
     Parameters given = parameters(line, entry);
     std::optional<LayerIndex> tied;
     if (given.has("tied")) tied = tied_to(given.text("tied"), line.path + ".tied", prefix);
-    return append(line, entry.name, inputs(line, prefix), std::move(given), tied);
+    return append(line, entry.name, from, std::move(given), tied);
   }
 
   LayerIndex tied_to(const std::string& name, const std::string& path, const std::string& prefix) const {
@@ -120,11 +122,23 @@ class ListReader {
                     std::optional<LayerIndex> tied = {}) {
     if (++layers_ > most_layers)
       refuse(line.path, "is layer " + std::to_string(layers_) + "; a network has at most " + std::to_string(most_layers));
+    check_input(line, Registry<LayerEntry>::instance().at(kind), from);
     try {
       return build_.layer(kind, from, std::move(given), line.name, tied);
     } catch (const std::invalid_argument& wrong) {
       refuse(line.path, wrong.what());
     }
+  }
+
+  /// Symbols go into an embedding, and nothing else does.
+  void check_input(const Line& line, const LayerEntry& entry, const std::vector<LayerIndex>& from) const {
+    const bool reads = std::find(from.begin(), from.end(), network_input) != from.end();
+    if (!reads || !input_.symbols || *input_.symbols == entry.tokens) return;
+    if (*input_.symbols)
+      refuse(line.path, entry.name + " reads measures, and these data are symbols of a vocabulary of " +
+                            std::to_string(input_.counts.at("vocabulary")) + "; begin with {embedding: WIDTH, rows: vocabulary}");
+    refuse(line.path, entry.name + " reads symbols, and these data are measures, " + shape_text(input_.shape) +
+                          "; use data characters or tokens, or begin with another layer");
   }
 
   LayerIndex repeat(const Line& line, const std::string& prefix) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ std::vector<LineKind> line_kinds();
 /// What the lines of a list stand on.
 struct LayerListInput {
   Shape shape;
-  std::map<std::string, std::int64_t> counts = {};  // words that stand for a whole number: classes
+  std::map<std::string, std::int64_t> counts = {};  // words that stand for a whole number: classes, vocabulary
+  std::optional<bool> symbols = {};                 // whether the input is symbols of the vocabulary, not measures; none: not known
 };
 
 /// A line is fed by the one before, unless it says otherwise. Unnamed lines and what is inside of them are numbered as the parts of

@@ -20,13 +20,20 @@ Shape shape_of(const std::vector<std::size_t>& sides) {
 }
 
 Shape shape_of(const DataInfo& data) {
+  if (data.symbols > 0) return {1, data.features, 1};
   return data.shape.size() == 2 || data.shape.size() == 3 ? shape_of(data.shape) : Shape{data.features, 1, 1};
 }
 
 Architecture trainable(const Nested& layers, const DataInfo& data) {
-  Architecture architecture = architecture_of(layers, {shape_of(data), {{"classes", static_cast<std::int64_t>(data.classes)}}});
-  const Shape wanted{data.classes, 1, 1}, &out = architecture.layers.back().out;
+  const bool symbols = data.symbols > 0;
+  const char* const word = symbols ? "vocabulary" : "classes";
+  Architecture architecture = architecture_of(layers, {shape_of(data), {{word, static_cast<std::int64_t>(data.classes)}}, symbols});
+  const Shape wanted = symbols ? Shape{data.symbols, data.features, 1} : Shape{data.classes, 1, 1}, &out = architecture.layers.back().out;
   const std::string last = "layers[" + std::to_string(layers.items.size() - 1) + "]";
+  if (symbols && out != wanted)
+    throw NestedError(last, "the network makes " + shape_text(out) + " of a sample, and to predict the next of " +
+                                std::to_string(data.symbols) + " symbols at each of " + std::to_string(data.features) +
+                                " places it must make " + shape_text(wanted) + "; end it with {linear: vocabulary}");
   if (out != wanted)
     throw NestedError(last, "the network makes " + shape_text(out) + " of a sample, and the classes of these data want " +
                                 shape_text(wanted) + "; end it with flatten and {linear: classes}");
@@ -55,6 +62,7 @@ const Register<ModelEntry> entry(network_entry(
      .summary = "a network of the layers that stand in the scenario; as workload.cost: with input and classes",
      .reference = "the layers are the user's",
      .parameters = {layers_parameter()},
+     .symbols = true,
      .network = [](const Parameters& parameters, const DataInfo& data) { return trainable(parameters.nested("layers"), data); },
      .cost_parameters = {layers_parameter(),
                          {.name = "input",

@@ -22,9 +22,9 @@ namespace straggler {
 /// Samples gathered for one evaluation.
 struct Rows {
   std::size_t count = 0;
-  const float* inputs = nullptr;  // [count, features], row-major; null if they are in panels
-  const std::int32_t* labels = nullptr;
-  const float* scale = nullptr;  // [count], the weight of each sample's loss in the sum; null when evaluating
+  const float* inputs = nullptr;         // [count, features], row-major; null if they are in panels
+  const std::int32_t* labels = nullptr;  // [count][places of the output]
+  const float* scale = nullptr;          // [count], the weight of each sample's loss in the sum; null when evaluating
   /// [count]: a random 64-bit key per sample (from seed, stream, position) for the random draws of layers (dropout, negative samples); null
   /// when evaluating, or if the model draws nothing (`Model::draws`).
   const std::uint64_t* draws = nullptr;
@@ -88,7 +88,7 @@ class Model {
   virtual void sparse_gradient(const float* /*weights*/, const Rows& /*rows*/, GradientRows& /*gradient*/, Workspace&) const {
     throw std::logic_error("a model without a row pattern has no sparse gradients");
   }
-  /// Σ loss over the rows; adds the number of correct rows to `correct`.
+  /// Σ loss over the rows, each the mean of its places; adds the number of correct places to `correct`.
   virtual double evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const = 0;
   /// True if some layer couples the samples of a batch (batch norm): such gradients may not be fused.
   virtual bool couples_samples() const { return false; }
@@ -120,6 +120,8 @@ struct ModelEntry {
   std::function<std::unique_ptr<Model>(const Parameters&, const DataInfo&, const ModelSetting&)> make = {};
   /// True: it learns from pairs of words; no other model does.
   bool words = false;
+  /// True: it learns from symbols (DataInfo), too; `make` refuses data that do not fit its parameters.
+  bool symbols = false;
   /// Of a network: its layers on these data. Throws std::invalid_argument.
   std::function<Architecture(const Parameters&, const DataInfo&)> network = {};
 

@@ -1,5 +1,5 @@
 // A trainable network built from an architecture: its vector layout, initialization, and engines. The loss is softmax cross entropy of the
-// last layer's output.
+// last layer's output, the mean over its places.
 #pragma once
 #include <functional>
 #include <memory>

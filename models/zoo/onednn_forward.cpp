@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/layers/cross_entropy.hpp"
 #include "models/zoo/onednn_planner.hpp"
 
 namespace straggler::onednn {
@@ -227,23 +228,24 @@ void Planner::flatten(LayerIndex layer) {
 void Planner::loss() {
   const LayerIndex last = values_.size() - 1;
   const OutputValue& scores = values_[last];
-  const std::size_t rows = setting_.rows, classes = spec(last).out.size();
+  const std::size_t rows = setting_.rows, size = spec(last).out.size();
+  const SoftmaxCrossEntropy criterion{spec(last).out.channels, spec(last).out.places()};
   const Layout in_order = plain(spec(last).out);
   const Place x = in_layout(scores.place, scores.layout, in_order);
-  const Place panels = plan_.fresh(panel_floats(rows, classes) * sizeof(float));
+  const Place panels = plan_.fresh(panel_floats(rows, size) * sizeof(float));
   const Kernels& kernels = setting_.kernels;
   if (!setting_.training) {
     plan_.step({x, panels}, [=, &kernels](const Plan& plan, Call& call) {
-      kernels.to_panels(rows, classes, plan.at(x, call), plan.at(panels, call));
-      call.loss = kernels.softmax_evaluate(rows, classes, plan.at(panels, call), call.rows.labels, &call.correct);
+      kernels.to_panels(rows, size, plan.at(x, call), plan.at(panels, call));
+      call.loss = criterion.evaluate(kernels, rows, plan.at(panels, call), call.rows.labels, call.correct);
     });
     return;
   }
   const Place gradient = fresh(in_order);
   plan_.step({x, panels, gradient}, [=, &kernels](const Plan& plan, Call& call) {
-    kernels.to_panels(rows, classes, plan.at(x, call), plan.at(panels, call));
-    call.loss = kernels.softmax_cross_entropy(rows, classes, plan.at(panels, call), call.rows.labels, call.rows.scale);
-    kernels.from_panels(rows, classes, plan.at(panels, call), plan.at(gradient, call));
+    kernels.to_panels(rows, size, plan.at(x, call), plan.at(panels, call));
+    call.loss = criterion.backward(kernels, rows, plan.at(panels, call), call.rows.labels, call.rows.scale);
+    kernels.from_panels(rows, size, plan.at(panels, call), plan.at(gradient, call));
   });
   contribute(last, gradient, in_order);
 }

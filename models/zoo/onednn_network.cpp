@@ -84,7 +84,9 @@ class OneDnnNetwork final : public Model {
 
  private:
   Rows part(const Rows& rows, std::size_t at, std::size_t count) const {
-    return {count, rows.inputs + at * architecture_.input.size(), rows.labels + at, rows.scale ? rows.scale + at : nullptr, nullptr};
+    const std::size_t places = architecture_.layers.back().out.places();
+    return {count, rows.inputs + at * architecture_.input.size(), rows.labels + at * places, rows.scale ? rows.scale + at : nullptr,
+            nullptr};
   }
 
   void run(const Plan& plan, Call& call, Workspace& workspace) const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/layers/cross_entropy.hpp"
 #include "models/zoo/architecture.hpp"
 #include "models/zoo/network.hpp"
 #include "models/zoo/shared_gradient.hpp"
@@ -104,7 +105,8 @@ class PanelNetwork final : public Model, private SharedGradient, private Stepped
   Architecture architecture_;
   std::vector<PanelStep> steps_;
   std::vector<WeightPiece> pieces_;
-  std::size_t parameters_, classes_;
+  std::size_t parameters_;
+  SoftmaxCrossEntropy loss_;
   const Kernels& kernels_;
   Precision precision_;
 };

@@ -3,7 +3,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "models/layers/cross_entropy.hpp"
 #include "models/zoo/block_rows.hpp"
 #include "models/zoo/panel_scratch.hpp"
 
@@ -21,12 +20,13 @@ PanelNetwork::PanelNetwork(Architecture architecture, const ModelSetting& settin
     : architecture_(std::move(architecture)),
       steps_(panel_steps(architecture_)),
       parameters_(NetworkLayout(architecture_).parameters),
-      classes_(0),
+      loss_{0},
       kernels_(setting.kernels),
       precision_(setting.precision) {
   if (steps_.empty())
     throw std::invalid_argument("the engine panels computes chains of convolutions, ReLUs, pools and linear layers; use another engine");
-  classes_ = steps_.back().out;
+  const Shape& out = architecture_.layers.back().out;
+  loss_ = {out.channels, out.places()};
   for (PanelStep& step : steps_) step.conv.direct = setting.convolution == ConvolutionRule::direct;
   pieces_ = cut_weights();
 }
@@ -197,15 +197,14 @@ double PanelNetwork::compute(const float* weights, const Rows& rows, bool accumu
   if (rows.count == 0 && step) step_along(0, parameters_, gradient, *step);
   for (std::size_t s = 1; s < steps_.size(); ++s) scratch.errors[s % 2].grow(panel_floats(std::min(block_rows, rows.count), steps_[s].in));
   if (rows.count > 0) weights = rounded(weights, scratch);
-  const SoftmaxCrossEntropy criterion{classes_};
   double loss = 0;
   for (std::size_t at = 0; at < rows.count; at += block_rows, accumulate = true) {
     const std::size_t count = std::min(block_rows, rows.count - at);
     const Values& values = forward_here(weights, count, inputs_of(rows, at, count, scratch), scratch);
     if (scratch.called_off()) return loss;
     float* error = values.outputs.back();
-    loss += criterion.backward(kernels_, count, error, rows.labels + at, rows.scale + at);
-    round(panel_floats(count, classes_), error);
+    loss += loss_.backward(kernels_, count, error, rows.labels + at * loss_.places, rows.scale + at);
+    round(panel_floats(count, steps_.back().out), error);
     const WeightStep* const along = at + count == rows.count ? step : nullptr;
     for (std::size_t s = steps_.size(); s-- > 0 && !scratch.called_off();) {
       float* const below = scratch.errors[s % 2].data();
@@ -219,12 +218,11 @@ double PanelNetwork::compute(const float* weights, const Rows& rows, bool accumu
 double PanelNetwork::evaluate(const float* weights, const Rows& rows, std::uint64_t& correct, Workspace& workspace) const {
   Scratch& scratch = static_cast<Scratch&>(workspace);
   if (rows.count > 0) weights = rounded(weights, scratch);
-  const SoftmaxCrossEntropy criterion{classes_};
   double loss = 0;
   for (std::size_t at = 0; at < rows.count; at += block_rows) {
     const std::size_t count = std::min(block_rows, rows.count - at);
     const Values& values = forward_here(weights, count, inputs_of(rows, at, count, scratch), scratch);
-    loss += criterion.evaluate(kernels_, count, values.outputs.back(), rows.labels + at, correct);
+    loss += loss_.evaluate(kernels_, count, values.outputs.back(), rows.labels + at * loss_.places, correct);
   }
   return loss;
 }

@@ -2,7 +2,6 @@
 // over all samples, block by block in their order, and is cut by columns or output channels: no sum is cut, so no bit changes.
 #include <algorithm>
 
-#include "models/layers/cross_entropy.hpp"
 #include "models/zoo/block_rows.hpp"
 #include "models/zoo/panel_scratch.hpp"
 
@@ -80,7 +79,7 @@ void PanelNetwork::pass_panel(std::size_t panel, const float* weights, const Row
   Scratch& scratch = static_cast<Scratch&>(own);
   all.storage.show(steps_, panel, rows.panels, scratch.values);
   forward(weights, rows.count, scratch.values, scratch);
-  SoftmaxCrossEntropy{classes_}.backward(kernels_, rows.count, scratch.values.outputs.back(), rows.labels, rows.scale);
+  loss_.backward(kernels_, rows.count, scratch.values.outputs.back(), rows.labels, rows.scale);
   const float* error = scratch.values.outputs.back();
   for (std::size_t s = steps_.size(); s-- > 1;) {
     float* const below = all.errors[s].data() + panel * panel_floats(1, steps_[s].in);

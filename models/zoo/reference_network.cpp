@@ -164,8 +164,8 @@ double ReferenceNetwork<Scalar>::gradient(const Scalar* weights, const Batch& ba
   if (memory.called_off()) return 0;
   const std::size_t last = architecture_.layers.size() - 1;
   Scalar* const error = memory.derivatives[slots_.of_layer[last]].grow(batch.rows * slots_.floats[slots_.of_layer[last]]);
-  std::copy_n(pass.output(last), batch.rows * classes(), error);
-  const double loss = reference::softmax_cross_entropy(batch.rows, classes(), error, batch.labels, batch.scale);
+  std::copy_n(pass.output(last), batch.rows * classes() * places(), error);
+  const double loss = reference::softmax_cross_entropy(batch.rows, classes(), error, batch.labels, batch.scale, places());
   if (!accumulate) std::fill_n(gradient, layout_.parameters + layout_.statistic_floats, Scalar(0));
   add_statistics(pass, gradient);
   backward(pass, gradient);
@@ -220,7 +220,7 @@ double ReferenceNetwork<Scalar>::evaluate(const Scalar* weights, const Batch& ba
   Pass pass = begin(weights, batch, false, memory);
   forward(pass);
   if (memory.called_off()) return 0;
-  return reference::softmax_evaluate(batch.rows, classes(), pass.output(architecture_.layers.size() - 1), batch.labels, correct);
+  return reference::softmax_evaluate(batch.rows, classes(), pass.output(architecture_.layers.size() - 1), batch.labels, correct, places());
 }
 
 template class ReferenceNetwork<float>;

@@ -50,7 +50,7 @@ class ReferenceNetwork {
   struct Batch {  // as Rows
     std::size_t rows = 0;
     const Scalar* inputs = nullptr;
-    const std::int32_t* labels = nullptr;
+    const std::int32_t* labels = nullptr;  // [rows][places()]
     const Scalar* scale = nullptr;
     const std::uint64_t* draws = nullptr;  // of each row, if a layer drops out
   };
@@ -71,7 +71,8 @@ class ReferenceNetwork {
 
   const Architecture& architecture() const { return architecture_; }
   const NetworkLayout& layout() const { return layout_; }
-  std::size_t classes() const { return architecture_.layers.back().out.size(); }
+  std::size_t classes() const { return architecture_.layers.back().out.channels; }
+  std::size_t places() const { return architecture_.layers.back().out.places(); }
   bool couples_samples() const { return layout_.statistic_floats > 0; }
   bool draws() const;
 

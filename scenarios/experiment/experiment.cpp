@@ -369,7 +369,7 @@ PartitionFacts Experiment::Implementation::partition_facts() const {
   facts.smallest = sizes.shared ? sizes.total : facts.parts == 0 ? 0 : *std::min_element(sizes.sizes.begin(), sizes.sizes.end());
   facts.largest = sizes.shared ? sizes.total : facts.parts == 0 ? 0 : *std::max_element(sizes.sizes.begin(), sizes.sizes.end());
   const bool random = sizes.shared || scenario.workload.partition.name == "iid";
-  if (options.timing_only || random || blueprint.data.vocabulary) return facts;
+  if (options.timing_only || random || blueprint.data.vocabulary || blueprint.data.symbols > 0) return facts;
   const MathPlane math(blueprint, scenario, thread_count(options.threads), options.data);
   facts.labels = label_skew(*math.partition, math.data->train.labels, blueprint.data.classes);
   return facts;

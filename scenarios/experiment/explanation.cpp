@@ -95,6 +95,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   out.learns = blueprint.has_data();
   out.partition = partition;
   out.classes = blueprint.data.classes;
+  if (blueprint.data.symbols > 0) out.context = blueprint.data.features;
   out.collective = blueprint.described_collective(scenario);
   out.reduced_bytes = blueprint.reduced_bytes;
   out.parameters = blueprint.model ? blueprint.model->parameters() : 0;

@@ -45,6 +45,7 @@ struct Explanation {
   std::int64_t batch_per_worker = 0;
   std::optional<double> updates_per_epoch;  // for schemes with a fixed number
   std::size_t classes = 0;
+  std::size_t context = 0;       // symbols of a sample, of so many classes; 0: samples are no symbols
   std::size_t memory_bytes = 0;  // of this machine, for a run with math: an estimate
   std::size_t timing_bytes = 0;  // of which timing alone takes these
   std::string engine;            // that computes the network (NetworkEngine); empty: none does

@@ -17,7 +17,8 @@ namespace {
 
 /// Everything was resolved with the sizes that were seen first.
 void check_sizes(const Scenario& scenario, const DataInfo& expected, const DataInfo& read) {
-  if (read.features != expected.features || read.classes != expected.classes || read.train != expected.train || read.test != expected.test)
+  if (read.features != expected.features || read.classes != expected.classes || read.symbols != expected.symbols ||
+      read.train != expected.train || read.test != expected.test)
     throw_error(scenario, "workload.data", files_changed);
 }
 
@@ -69,11 +70,13 @@ MathPlane::MathPlane(const WorkloadBlueprint& its_blueprint, const Scenario& its
 }
 
 std::optional<double> guessing_accuracy(const Dataset& data) {
-  const std::vector<std::int32_t>& labels = data.test.labels;
-  if (data.info.classes < 2 || data.info.vocabulary || labels.empty()) return std::nullopt;
-  std::vector<std::size_t> samples(data.info.classes);
-  for (const std::int32_t label : labels) ++samples[static_cast<std::size_t>(label)];
-  return static_cast<double>(*std::max_element(samples.begin(), samples.end())) / static_cast<double>(labels.size());
+  const DataSplit& test = data.test;
+  const std::size_t count = test.count(), places = test.places();
+  if (data.info.classes < 2 || data.info.vocabulary || count == 0) return std::nullopt;
+  std::vector<std::size_t> times(data.info.classes);
+  for (std::size_t sample = 0; sample < count; ++sample)
+    for (const std::int32_t label : std::span(test.labels_of(sample), places)) ++times[static_cast<std::size_t>(label)];
+  return static_cast<double>(*std::max_element(times.begin(), times.end())) / static_cast<double>(count * places);
 }
 
 std::unique_ptr<Executor> MathPlane::executor(Lineage& lineage, ExecutorOptions options) const {
@@ -89,6 +92,7 @@ void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& b
   record.name = scenario.name;
   record.scheme = scenario.training.scheme.name;
   record.seed = scenario.seed;
+  record.symbols = blueprint.data.symbols > 0;
   const auto sent = static_cast<double>(record.bytes_sent);
   if (blueprint.compression && sent > 0) record.compression_ratio = (sent + record.spared_bytes) / sent;
   record.warnings.insert(record.warnings.end(), blueprint.notes.begin(), blueprint.notes.end());

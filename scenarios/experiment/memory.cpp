@@ -54,18 +54,15 @@ std::string in_tenths(double bytes, double (*round)(double)) {
   return format_number(unit == 0 ? round(bytes) : round(bytes / scale * 10) / 10) + units[unit];
 }
 
-/// A sample with its label.
-std::size_t one_sample(const DataInfo& data) { return data.number_bytes * data.features + sizeof(std::int32_t); }
-
 /// Samples, those that evaluations copy twice, and three orders of the training samples.
 std::size_t data_bytes(const TrainingBlueprint& blueprint) {
   const DataInfo& data = blueprint.data;
-  return one_sample(data) * (data.train + data.test + blueprint.subset) + 12 * data.train;
+  return data.shared_bytes + data.sample_bytes() * (data.train + data.test + blueprint.subset) + 12 * data.train;
 }
 
 /// The same while files are read: what evaluations copy is copied later.
 std::size_t reading_bytes(const TrainingBlueprint& blueprint) {
-  return data_bytes(blueprint) - one_sample(blueprint.data) * blueprint.subset + blueprint.data.reading;
+  return data_bytes(blueprint) - blueprint.data.sample_bytes() * blueprint.subset + blueprint.data.reading;
 }
 
 /// Of all workers, with the gradients that wait for an update. Of c gradients that an update takes, workers share a version, and c - 1

@@ -96,7 +96,7 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
   plan.clients_keep_vectors = scheme_entry->clients_keep_vectors;
   plan.selection = scheme_entry->selection(training.scheme.parameters);
   plan.input_bytes = cost.input_bytes;
-  plan.output_bytes = static_cast<double>(number_bytes() * data.classes);
+  plan.output_bytes = static_cast<double>(number_bytes() * data.classes * data.places());
 }
 
 /// How many samples each worker goes through, and all of them in an epoch.

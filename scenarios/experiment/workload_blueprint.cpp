@@ -107,7 +107,7 @@ void WorkloadBlueprint::resolve_data(const Scenario& scenario) {
   });
   notes = data.notes;
   if (holds_out_validation(scenario) && has_data())
-    data.train -= static_cast<std::size_t>(std::llround(validation_share * static_cast<double>(data.train)));
+    data.train = at_place(scenario, "workload.data", [&] { return kept_for_training(data.train, data.overlap, validation_share); });
   check_against_data(scenario, data);
   augment = {static_cast<std::size_t>(scenario.workload.augment.crop), scenario.workload.augment.flip};
   at_place(scenario, "workload.data.augment", [&] {
@@ -131,6 +131,11 @@ void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
     if (data.vocabulary && !entry.words)
       throw std::invalid_argument(entry.name + " does not learn from pairs of words, which data " + scenario.workload.data.name +
                                   " has; use model skipgram, or other data");
+    if (data.symbols > 0 && !entry.symbols)
+      throw std::invalid_argument(
+          fmt::format("{} learns from measures, and data {} are symbols of a vocabulary of {}; use model layers, "
+                      "beginning with {{embedding: WIDTH, rows: vocabulary}}, or other data",
+                      entry.name, scenario.workload.data.name, data.symbols));
     return make_model(scenario.workload.model);
   });
   const Parameters& given = scenario.workload.model.parameters;
@@ -186,6 +191,7 @@ PartitionRequest WorkloadBlueprint::partition_request(const Scenario& scenario) 
   request.workers = static_cast<std::size_t>(scenario.workers());
   request.samples = data.train;
   request.classes = data.classes;
+  request.one_label = data.symbols == 0;
   request.reshuffle = scenario.workload.reshuffle;
   return request;
 }

@@ -137,8 +137,11 @@ void add_data(std::string& out, const Scenario& scenario, const Explanation& exp
     return;
   }
   line(out, "data",
-       fmt::format("{} for training, {} for testing, {} classes{}{}", readable_count(explanation.train_samples),
-                   readable_count(explanation.test_samples), readable_count(explanation.classes),
+       fmt::format("{} for training, {} for testing, {}{}{}", readable_count(explanation.train_samples),
+                   readable_count(explanation.test_samples),
+                   explanation.context == 0 ? readable_count(explanation.classes) + " classes"
+                                            : fmt::format("each {} symbols of a vocabulary of {}", readable_count(explanation.context),
+                                                          readable_count(explanation.classes)),
                    explanation.data_origin.empty() ? "" : ": ", explanation.data_origin));
   add_partition(out, scenario, explanation.partition);
 }

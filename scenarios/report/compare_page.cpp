@@ -57,7 +57,10 @@ class ComparePage {
     if (const auto shown = measure()) {
       body_ += "<h2>Learning</h2>\n";
       learning(*shown);
-      if (std::string(shown->column) == "test_accuracy") learning({"test_loss", "test loss"});
+      if (std::string(shown->column) == "test_accuracy") {
+        learning({"test_loss", "test loss"});
+        learning({"test_perplexity", "test perplexity"});
+      }
       left_out(*shown);
     } else {
       body_ +=

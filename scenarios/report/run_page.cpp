@@ -187,6 +187,7 @@ std::string facts_html(const RunFiles& run, const ResultTable& curve) {
   facts.add("staleness, most", run.count("staleness_max"));
   facts.add("test accuracy", run.number("final_test_accuracy"), readable_score);
   facts.add("test loss", run.number("final_test_loss"), readable_score);
+  facts.add("test perplexity", run.number("final_test_perplexity"), readable_score);
   facts.add("train accuracy", run.number("final_train_accuracy"), readable_score);
   facts.add("updates skipped, gradient overflowed", run.count("skipped_updates"));
   facts.add("loss scale at the end", run.number("final_loss_scale"), number_text);
@@ -203,11 +204,11 @@ std::string facts_html(const RunFiles& run, const ResultTable& curve) {
   return "<h2>Figures</h2>\n" + facts.html();
 }
 
-/// Accuracies, then losses, each over all that a run uses up.
+/// Accuracies, then losses and perplexities, each over all that a run uses up.
 std::vector<Figure> learning_figures(const RunFiles& run, const ResultTable& curve) {
   std::vector<Figure> figures;
-  for (const bool accuracy : {true, false}) {
-    const std::string what = accuracy ? "accuracy" : "loss";
+  for (const std::string what : {"accuracy", "loss", "perplexity"}) {
+    const bool accuracy = what == "accuracy";
     LearningChart chart;
     chart.label = "Test and train " + what;
     chart.y_title = what;

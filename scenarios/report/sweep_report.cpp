@@ -67,6 +67,7 @@ std::vector<Column> columns_of(const SweepView& view) {
                                {"speed_up", "scaling speed-up", readable_number},
                                {"speed_up_to_target", "scaling speed-up to target", readable_number},
                                {"final_test_accuracy", "test accuracy", readable_score},
+                               {"final_test_perplexity", "test perplexity", readable_score},
                                {"bytes_per_epoch", "bytes per epoch", readable_bytes}};
   for (const PhaseRow& row : summary_phases)
     if (row.shown == PhaseShown::first) known.push_back({share_key(row.phase).c_str(), row.title, share_text});

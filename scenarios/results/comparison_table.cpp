@@ -46,6 +46,9 @@ class Table {
       add("bytes saved by compression",
           [](const RunResult& run) { return shown(run.compression_ratio, [](double ratio) { return readable_share(1 - 1 / ratio); }); });
     add("final test accuracy", [](const RunResult& run) { return shown(run.final_test_accuracy, readable_score); });
+    const auto perplexity_of = [](const RunResult& run) { return scalar_of(run.summary, "final_test_perplexity").number(); };
+    if (std::ranges::any_of(comparison.runs, [&](const RunResult& run) { return perplexity_of(run).has_value(); }))
+      add("final test perplexity", [perplexity_of](const RunResult& run) { return shown(perplexity_of(run), readable_score); });
   }
 
   std::string text(std::size_t width) const {

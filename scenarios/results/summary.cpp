@@ -127,6 +127,10 @@ std::vector<SummaryField> summarize(const RunRecord& record) {
   fields.number("samples_per_second", ratio(static_cast<double>(record.samples), record.end.seconds()));
   fields.number("final_train_loss", record.final_train_loss);
   fields.number("final_test_loss", record.final_test_loss);
+  if (record.symbols) {
+    fields.number("final_train_perplexity", perplexity(record.final_train_loss));
+    fields.number("final_test_perplexity", perplexity(record.final_test_loss));
+  }
   fields.number("final_test_accuracy", record.final_test_accuracy);
   fields.number("final_train_accuracy", record.final_train_accuracy);
   fields.number("guessing_accuracy", record.guessing_accuracy);
@@ -172,9 +176,10 @@ bool holds_text(std::string_view key) {
 }
 
 bool needs_math(std::string_view key) {
-  static constexpr std::array learned = {"final_train_loss", "final_test_loss",     "final_test_accuracy", "final_train_accuracy",
-                                         "time_to_target_s", "last_below_target_s", "updates_to_target",   "samples_to_target",
-                                         "bytes_to_target",  "skipped_updates",     "final_loss_scale",    "guessing_accuracy"};
+  static constexpr std::array learned = {"final_train_loss",     "final_test_loss",   "final_train_perplexity", "final_test_perplexity",
+                                         "final_test_accuracy",  "time_to_target_s",  "last_below_target_s",    "updates_to_target",
+                                         "final_train_accuracy", "samples_to_target", "bytes_to_target",        "skipped_updates",
+                                         "final_loss_scale",     "guessing_accuracy"};
   return std::find(learned.begin(), learned.end(), key) != learned.end();
 }
 

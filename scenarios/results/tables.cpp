@@ -26,10 +26,14 @@ std::string epoch_cell(const CurvePoint& point) { return std::isnan(point.epoch)
 }  // namespace
 
 void write_curve(const RunRecord& record, OutFile& file) {
-  file.write("time_s,update,round,epoch,samples,bytes_sent,train_loss,train_accuracy,test_loss,test_accuracy\n");
-  for (const CurvePoint& point : record.curve)
-    file.print("{},{},{},{},{},{},{},{},{},{}\n", seconds_text(point.time), point.update, point.round, epoch_cell(point), point.samples,
+  file.write("time_s,update,round,epoch,samples,bytes_sent,train_loss,train_accuracy,test_loss,test_accuracy");
+  file.write(record.symbols ? ",train_perplexity,test_perplexity\n" : "\n");
+  for (const CurvePoint& point : record.curve) {
+    file.print("{},{},{},{},{},{},{},{},{},{}", seconds_text(point.time), point.update, point.round, epoch_cell(point), point.samples,
                point.bytes_sent, cell(point.train_loss), cell(point.train_accuracy), cell(point.test_loss), cell(point.test_accuracy));
+    if (record.symbols) file.print(",{},{}", cell(perplexity(point.train_loss)), cell(perplexity(point.test_loss)));
+    file.write("\n");
+  }
 }
 
 void write_thresholds(const RunRecord& record, OutFile& file) {

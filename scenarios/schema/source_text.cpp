@@ -4,28 +4,11 @@
 
 #include "scenarios/schema/yaml_tree.hpp"
 #include "sim/base/text_lines.hpp"
+#include "sim/base/utf8.hpp"
 
 namespace straggler {
 
 namespace {
-
-/// Bytes of the UTF-8 character at `at` (RFC 3629: no overlong forms, surrogates or code points beyond U+10FFFF); 0: none.
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto follows = [&](std::size_t i) { return byte(i) >= 0x80 && byte(i) <= 0xbf; };
-  const unsigned first = byte(at), second = byte(at + 1);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return follows(at + 1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    if (!follows(at + 1) || !follows(at + 2) || (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f)) return 0;
-    return 3;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    if (!follows(at + 1) || !follows(at + 2) || !follows(at + 3)) return 0;
-    return (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f) ? 0 : 4;
-  }
-  return 0;
-}
 
 void normalize(std::string& text) {
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
@@ -91,7 +74,7 @@ bool check_text(std::string& text, int source, Problems& problems, const TextKin
   bool indenting = true;
   for (std::size_t i = 0; i < text.size();) {
     const unsigned char byte = static_cast<unsigned char>(text[i]);
-    const std::size_t length = utf8_length(text, i);
+    const std::size_t length = utf8_character(text, i).bytes;
     if (length == 0) return refuse("is not UTF-8 text; save it as plain text in UTF-8");
     if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f)
       return refuse("has a control character, so it is not plain text; give the path of a " + noun + " file");

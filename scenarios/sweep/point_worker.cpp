@@ -24,8 +24,10 @@ class Watcher final : public ProgressListener {
 };
 
 /// At the end, on the samples that the learning curve is about: `final_test_loss` is always of the test set.
-SummaryField validation_loss(const RunRecord& record) {
-  return {"final_validation_loss", record.curve.empty() ? Scalar() : Scalar(record.curve.back().test_loss)};
+void add_validation_loss(const RunRecord& record, std::vector<SummaryField>& fields) {
+  const std::optional<double> loss = record.curve.empty() ? std::nullopt : record.curve.back().test_loss;
+  fields.push_back({"final_validation_loss", Scalar(loss)});
+  if (record.symbols) fields.push_back({"final_validation_perplexity", Scalar(perplexity(loss))});
 }
 
 void run(const PointWork& point, PointDesk& desk, const WorkerOptions& worker, DataCache& data) {
@@ -34,7 +36,7 @@ void run(const PointWork& point, PointDesk& desk, const WorkerOptions& worker, D
     if (record.outcome == Outcome::interrupted) return desk.give_up(point.ticket);
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::vector<SummaryField> fields = point_fields(record);
-    if (point.scenario.training.evaluate.split == EvaluateSpec::Split::validation) fields.push_back(validation_loss(record));
+    if (point.scenario.training.evaluate.split == EvaluateSpec::Split::validation) add_validation_loss(record, fields);
     desk.finish(point.ticket, {std::move(fields), wall, written(sketch_of(point.scenario, record))}, asked);
   };
   RunOptions options;

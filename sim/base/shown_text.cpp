@@ -2,31 +2,11 @@
 
 #include <cstdint>
 
+#include "sim/base/utf8.hpp"
+
 namespace straggler {
 
 namespace {
-
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t bytes = 0;  // 0: not UTF-8
-};
-
-/// At least one byte is there.
-Character character_of(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return {first, 1};
-  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < bytes) return {};
-  std::uint32_t code = first & (0xFFU >> (bytes + 1));
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3FU);
-  }
-  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < least[bytes] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return {};
-  return {code, bytes};
-}
 
 bool turns_text(std::uint32_t code) {
   return code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
@@ -56,7 +36,7 @@ std::string with_unsafe(std::string_view text, std::string_view kept, const Writ
 ShownCharacter character_at(std::string_view text, std::size_t at) {
   const auto byte = static_cast<unsigned char>(text[at]);
   if (byte >= 0x20 && byte < 0x7F) return {1, true};
-  const Character character = character_of(text.substr(at));
+  const Utf8Character character = utf8_character(text, at);
   if (character.bytes == 0) return {1, false};
   return {character.bytes, !controls(character.code) && !turns_text(character.code)};
 }

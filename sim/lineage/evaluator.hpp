@@ -8,8 +8,8 @@
 namespace straggler {
 
 struct Evaluation {
-  double loss = 0;      // mean over the samples
-  double accuracy = 0;  // share of samples whose largest score is their label's
+  double loss = 0;      // mean over the samples, and over the places of each
+  double accuracy = 0;  // share of places whose largest score is their label's
 };
 
 /// The state of dynamic loss scaling in the history of weights (docs/model.md, Loss scale).

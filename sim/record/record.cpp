@@ -1,6 +1,7 @@
 #include "sim/record/record.hpp"
 
 #include <array>
+#include <cmath>
 
 namespace straggler {
 
@@ -9,6 +10,8 @@ const char* name_of(Outcome outcome) {
                                                        "aborted",   "all_workers_down", "stalled",  "overloaded"};
   return names[static_cast<std::size_t>(outcome)];
 }
+
+std::optional<double> perplexity(const std::optional<double>& loss) { return loss ? std::optional(std::exp(*loss)) : std::nullopt; }
 
 Reached reached(const std::vector<CurvePoint>& curve, double accuracy, std::int64_t sustain) {
   Reached result;

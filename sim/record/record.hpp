@@ -49,6 +49,9 @@ struct CurvePoint {
   std::optional<double> train_loss, train_accuracy, test_loss, test_accuracy;  // none: not evaluated (timing alone)
 };
 
+/// e^loss: symbols that the model hesitates between at a place, as many as a guess among so many would have.
+std::optional<double> perplexity(const std::optional<double>& loss);
+
 struct LinkRecord {
   std::string name, from, to;
   double bytes_per_second = 0, bytes = 0;
@@ -94,6 +97,7 @@ using StalenessHistogram = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 struct RunRecord {
   std::string name, scheme;
   std::uint64_t seed = 0;
+  bool symbols = false;  // the data are symbols of a vocabulary: losses have a perplexity
   Outcome outcome = Outcome::completed;
   std::string stalled;  // who waits for whom; empty: the run has not stalled
   Time end;
@@ -122,7 +126,7 @@ struct RunRecord {
   std::vector<std::string> group_devices;    // [groups], names
   LinkTable links;
   std::optional<double> final_train_loss, final_train_accuracy, final_test_loss, final_test_accuracy;
-  std::optional<double> guessing_accuracy;  // share of the most frequent class in the test set; none: there are no classes, or timing alone
+  std::optional<double> guessing_accuracy;  // share of the most frequent label in the test set; none: there are no labels, or timing alone
   std::optional<std::uint64_t> skipped_updates;  // none: the loss scale is not dynamic, or timing alone
   std::optional<double> final_loss_scale;
   std::optional<double> target_accuracy;

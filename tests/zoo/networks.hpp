@@ -93,6 +93,21 @@ inline Architecture branches_network() {
   return std::move(build).build();
 }
 
+/// One block of a decoder over five of nine symbols; it predicts the next symbol at each place. `dropped`: share that is dropped out.
+inline Architecture language_network(double dropped = 0) {
+  ArchitectureBuilder build({1, 5, 1});
+  const auto count = [](std::int64_t number) -> Value { return number; };
+  LayerIndex x = build.layer("embedding", {network_input}, {{"width", count(8)}, {"rows", count(9)}, {"positions", std::string("learned")}},
+                             LayerName("tokens"));
+  if (dropped > 0) x = build.dropout(x, dropped);
+  const LayerIndex seen =
+      build.layer("attention", {build.layer_norm(x, "norm1")}, {{"heads", count(2)}, {"causal", true}}, LayerName("attention"));
+  x = build.add({x, dropped > 0 ? build.dropout(seen, dropped) : seen});
+  x = build.add({x, build.linear(build.gelu(build.linear(build.layer_norm(x, "norm2"), "wide", 8)), "narrow", 8)});
+  build.linear(build.layer_norm(x, "norm3"), "head", 9);
+  return std::move(build).build();
+}
+
 /// By its name in the script.
 inline Architecture network_named(const std::string& name) {
   if (name == "softmax") return dense_network({784, 10});
@@ -107,6 +122,7 @@ inline Architecture network_named(const std::string& name) {
   if (name == "embedding") return embedding_network();
   if (name == "average_pool") return average_pool_network();
   if (name == "branches") return branches_network();
+  if (name == "language") return language_network();
   throw std::invalid_argument("no network '" + name + "' in networks.hpp; add the architecture that the script builds");
 }
 
@@ -150,20 +166,21 @@ inline std::vector<float> recipe_weights(const Architecture& architecture, std::
 struct RecipeBatch {
   std::vector<float> inputs, scale;
   std::vector<std::int32_t> labels;
-  Rows rows() const { return {labels.size(), inputs.data(), labels.data(), scale.data(), nullptr}; }
+  Rows rows() const { return {scale.size(), inputs.data(), labels.data(), scale.data(), nullptr}; }
 };
 
 inline RecipeBatch recipe_batch(const Architecture& architecture, std::uint64_t seed, std::size_t step, std::size_t rows) {
   const bool tokens = architecture.layers.front().is("embedding");
-  const double classes = static_cast<double>(architecture.layers.back().out.size());
+  const Shape& out = architecture.layers.back().out;
   RecipeBatch batch;
   for (std::size_t i = 0; i < rows * architecture.input.size(); ++i) {
     const double x = recipe_number(seed * 4096 + 1000 + step, i);
     const double many = tokens ? static_cast<double>(architecture.layers.front().tensors[0].shape[0]) : 0;
     batch.inputs.push_back(static_cast<float>(tokens ? std::floor((x + 0.5) * many) : 2 * x));
   }
-  for (std::size_t i = 0; i < rows; ++i)
-    batch.labels.push_back(static_cast<std::int32_t>((recipe_number(seed * 4096 + 2000 + step, i) + 0.5) * classes));
+  for (std::size_t i = 0; i < rows * out.places(); ++i)
+    batch.labels.push_back(
+        static_cast<std::int32_t>((recipe_number(seed * 4096 + 2000 + step, i) + 0.5) * static_cast<double>(out.channels)));
   batch.scale.assign(rows, 1 / static_cast<float>(rows));
   return batch;
 }

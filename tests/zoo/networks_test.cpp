@@ -210,7 +210,7 @@ struct InDouble {
 Subject<double> subject(const ReferenceNetwork<double>& network) {
   const auto memory = std::make_shared<ReferenceNetwork<double>::Memory>(network.memory());
   const auto with = [](const RecipeBatch& batch, const InDouble& numbers) {
-    return ReferenceNetwork<double>::Batch{batch.labels.size(), numbers.inputs.data(), batch.labels.data(), numbers.scale.data(), nullptr};
+    return ReferenceNetwork<double>::Batch{batch.scale.size(), numbers.inputs.data(), batch.labels.data(), numbers.scale.data(), nullptr};
   };
   return {network.architecture(),
           [&network, memory, with](const std::vector<double>& weights, const RecipeBatch& batch, std::vector<double>& gradient) {

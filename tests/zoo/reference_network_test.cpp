@@ -93,8 +93,9 @@ std::unique_ptr<Model> reference_model(const Architecture& architecture, Precisi
 }
 
 std::vector<Architecture> small_networks() {
-  return {many_kinds(),           groups_network(),   layer_norm_network(),        embedding_network(),
-          average_pool_network(), branches_network(), dense_network({6, 9, 7, 4}), transformer_kinds()};
+  return {many_kinds(),           groups_network(),     layer_norm_network(),        embedding_network(),
+          average_pool_network(), branches_network(),   dense_network({6, 9, 7, 4}), transformer_kinds(),
+          language_network(),     language_network(0.3)};
 }
 
 }  // namespace
@@ -121,7 +122,7 @@ TEST_CASE("the full gradient of small networks of every kind of layer equals cen
 TEST_CASE("a causal place depends on itself and those before it alone, and shares of attention are a mean") {
   // Values of one head are the inputs themselves, keys are zero: a place's context is the mean of what it sees.
   ArchitectureBuilder build({2, 4, 1});
-  build.layer("attention", {network_input}, {{"heads", std::int64_t{1}}, {"causal", true}}, LayerName("a"));
+  build.flatten(build.layer("attention", {network_input}, {{"heads", std::int64_t{1}}, {"causal", true}}, LayerName("a")));
   const Architecture architecture = std::move(build).build();
   const ReferenceNetwork<double> network(architecture);
   Doubles weights(network.layout().parameters, 0.0);
@@ -303,6 +304,25 @@ TEST_CASE("memory is as estimated, to the byte") {
       for (const auto& buffer : memory.kept) bytes += buffer.bytes();
       CHECK(bytes == network.memory_bytes(6));
     }
+}
+
+TEST_CASE("symbols are not rounded to the format of a network, whose own numbers are") {
+  // bfloat16 has 256 and 258, and no 257.
+  ArchitectureBuilder build({1, 1, 1});
+  build.linear(build.embedding(network_input, "symbols", 300, 2), "head", 3);
+  const Problem problem(std::move(build).build(), 1);
+  const std::unique_ptr<Model> model = reference_model(problem.architecture, Precision::bf16);
+  const auto gradient = [&](float symbol) {
+    Rows rows = problem.rows();
+    rows.inputs = &symbol;
+    std::vector<float> all(model->length());
+    model->gradient(problem.weights.data(), rows, false, all.data(), *model->workspace());
+    return all;
+  };
+  for (const std::size_t symbol : {256u, 257u, 258u, 299u}) {
+    const std::vector<float> all = gradient(static_cast<float>(symbol));
+    for (std::size_t row = 0; row < 300; ++row) CHECK((all[2 * row] != 0) == (row == symbol));
+  }
 }
 
 TEST_CASE("in FP16 and bfloat16 a dense layer equals rounding inputs, weights, outputs and derivatives by hand") {

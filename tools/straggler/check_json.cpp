@@ -76,11 +76,12 @@ Json partition_of(const Scenario& scenario, const PartitionFacts& facts) {
 
 Json data_of(const Scenario& scenario, const Explanation& explanation) {
   if (!explanation.learns) return {};
-  return {{"train_samples", explanation.train_samples},
-          {"test_samples", explanation.test_samples},
-          {"classes", explanation.classes},
-          {"origin", text_or_null(explanation.data_origin)},
-          {"partition", partition_of(scenario, explanation.partition)}};
+  Json json{{"train_samples", explanation.train_samples}, {"test_samples", explanation.test_samples}};
+  json[explanation.context > 0 ? "vocabulary" : "classes"] = explanation.classes;
+  if (explanation.context > 0) json["context"] = explanation.context;
+  json["origin"] = text_or_null(explanation.data_origin);
+  json["partition"] = partition_of(scenario, explanation.partition);
+  return json;
 }
 
 Json layers_of(const Explanation& explanation) {

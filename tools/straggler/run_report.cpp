@@ -98,8 +98,10 @@ std::string final_text(const RunRecord& record) {
   };
   add("test accuracy", record.final_test_accuracy);
   add("test loss", record.final_test_loss);
+  if (record.symbols) add("test perplexity", perplexity(record.final_test_loss));
   add("train accuracy", record.final_train_accuracy);
   add("train loss", record.final_train_loss);
+  if (record.symbols) add("train perplexity", perplexity(record.final_train_loss));
   return text.empty() ? "not evaluated (timing only)" : text;
 }
 
