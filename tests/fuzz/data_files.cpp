@@ -1,4 +1,6 @@
 // Data sets, vocabularies and partitions.
+#include <span>
+
 #include "models/data/dataset.hpp"
 #include "models/data/idx.hpp"
 #include "models/data/partition.hpp"
@@ -26,8 +28,10 @@ void load(const char* kind, Parameters given) {
     const Dataset data = entry.load(parameters, {}, 1, 1);
     if (data.train.count() != info.train || data.test.count() != info.test) throw Find("other samples than announced");
     if (data.train.inputs.count() != info.train || data.train.inputs.features() != info.features) throw Find("inputs of another size");
-    for (const std::int32_t label : data.train.labels)
-      if (label < 0 || static_cast<std::size_t>(label) >= info.classes) throw Find("a label beyond the classes");
+    for (const DataSplit* const split : {&data.train, &data.test})
+      for (std::size_t sample = 0; sample < split->count(); ++sample)
+        for (const std::int32_t label : std::span(split->labels_of(sample), split->places()))
+          if (label < 0 || static_cast<std::size_t>(label) >= info.classes) throw Find("a label beyond the classes");
   });
 }
 
@@ -64,6 +68,20 @@ void text(std::string_view input) {
   load("text", {{"path", file}, {"min_count", std::int64_t{1}}, {"window", std::int64_t{2}}});
 }
 const AddTarget add_text("text", "a text for word vectors, plain or gzipped", text);
+
+void characters(std::string_view input) {
+  const std::string file = write_file("characters", input);
+  load("characters", {{"path", file}, {"context", std::int64_t{3}}, {"stride", std::int64_t{2}}});
+  load("characters", {{"path", file}, {"context", std::int64_t{1}}, {"vocabulary", std::string("bytes")}});
+}
+const AddTarget add_characters("characters", "a text for language models, plain or gzipped", characters);
+
+void tokens(std::string_view input) {
+  const std::string file = write_file("tokens", input);
+  load("tokens", {{"path", file}, {"context", std::int64_t{2}}, {"vocabulary", std::int64_t{300}}});
+  load("tokens", {{"path", file}, {"context", std::int64_t{1}}, {"vocabulary", std::int64_t{1 << 24}}, {"test_share", 0.3}});
+}
+const AddTarget add_tokens("tokens", "a file of tokens", tokens);
 
 void vocabulary(std::string_view input) {
   const std::string file = write_file("vocabulary", input);
