@@ -112,7 +112,8 @@ Dataset load(const Parameters& parameters, const fs::path& base, std::uint64_t /
   });
   const std::vector<std::int32_t> number = numbers.of_codes();
   for (std::int32_t& symbol : text) symbol = number[static_cast<std::size_t>(symbol)];
-  return cut_windows(options.rule, options.describe(text.size(), numbers.different()), std::move(text));
+  DataInfo info = options.describe(text.size(), numbers.different());
+  return cut_windows(options.rule, std::move(info), std::move(text));
 }
 
 std::vector<Parameter> declare() {

@@ -10,7 +10,7 @@
 namespace straggler {
 namespace {
 
-constexpr std::size_t chunk_places = 1000;
+constexpr std::size_t chunk_rows = 1000;  // of samples with many places, a block of a gradient
 constexpr std::size_t remembered = 64;
 
 /// Chunks in any order on any thread; each stores its sums separately.
@@ -26,7 +26,7 @@ class ChunkJob final : public Job {
         arithmetic_(arithmetic),
         resources_(resources),
         pool_(pool),
-        rows_(std::max<std::size_t>(1, chunk_places / over.places())),
+        rows_(over.places() == 1 ? chunk_rows : arithmetic.block()),
         sums_((over.count() + rows_ - 1) / rows_) {}
 
   bool done() const noexcept override { return active_ == 0 && (failure_ || next_ == sums_.size()); }

@@ -133,7 +133,7 @@ TEST_CASE("with dropout a decoder ends with the same bits on any number of threa
 
 TEST_CASE("a batch of windows is cut into parts by its places, and summed in their order") {
   const Language language;
-  // Parts of 64 windows of 12, in blocks of 16.
+  // Five parts of 120 windows, in blocks of 32.
   const std::string one = "[{count: 1, device: node}]";
   const auto weights = [&](unsigned threads) {
     RunOptions options;
