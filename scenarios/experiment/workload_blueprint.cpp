@@ -131,7 +131,7 @@ void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
     if (data.vocabulary && !entry.words)
       throw std::invalid_argument(entry.name + " does not learn from pairs of words, which data " + scenario.workload.data.name +
                                   " has; use model skipgram, or other data");
-    if (data.symbols > 0 && !entry.symbols)
+    if (data.symbols > 0 && !entry.symbols && !entry.words)
       throw std::invalid_argument(
           fmt::format("{} learns from measures, and data {} are symbols of a vocabulary of {}; use model layers, "
                       "beginning with {{embedding: WIDTH, rows: vocabulary}}, or other data",

@@ -153,7 +153,7 @@ TEST_CASE("networks of measures refuse symbols, and networks of symbols measures
   CHECK(has(on_text, "begin with {embedding: WIDTH, rows: vocabulary}"));
   const std::string on_images =
       refusal(scenario_text({.model = decoder(), .data = "{kind: synthetic_images, samples: 100, test_samples: 10}"}));
-  CHECK(has(on_images, "workload.model.layers[0]: embedding reads symbols, and these data are measures, 1 x 28 x 28"));
+  CHECK(has(on_images, "workload.model.layers[0]: embedding reads symbols, and these data are measures, 3 x 32 x 32"));
   CHECK(has(refusal(language.scenario(layers("{embedding: 8, rows: vocabulary}, {linear: classes}"))), "workload.model.layers[1]"));
   CHECK(has(refusal(language.scenario(layers("{embedding: 8, rows: vocabulary}, {linear: 7}"))),
             "workload.model.layers[1]: the network makes 7 x 12 x 1 of a sample, and to predict the next of"));
