@@ -36,7 +36,7 @@ std::vector<TensorSpec> weight_and_bias(std::vector<std::size_t> weight, bool bi
   for (std::size_t i = 1; i < weight.size(); ++i) fan_in *= weight[i];
   const InitialValues initial{InitialValues::Rule::uniform, 1 / std::sqrt(static_cast<double>(fan_in))};
   const std::size_t outputs = weight.front();
-  std::vector<TensorSpec> tensors{{"weight", std::move(weight), initial}};
+  std::vector<TensorSpec> tensors{{"weight", std::move(weight), initial, {outputs}}};
   if (bias) tensors.push_back({"bias", {outputs}, initial});
   return tensors;
 }

@@ -39,6 +39,7 @@ struct TensorSpec {
   std::string name;  // as in the state_dict of the PyTorch model that the network follows; of a row: after the layer's name and a dot
   std::vector<std::size_t> shape;
   InitialValues initial = {};
+  std::vector<std::size_t> matrices = {};  // TensorInfo::matrices, wherever in a network the layer is
 };
 
 struct LayerEntry;
@@ -90,6 +91,7 @@ struct LayerEntry {
   Inputs inputs = {};
   bool tokens = false;  // its input is token numbers, which have no derivative
   bool view = false;    // its output is its input's memory under another shape
+  bool scores = false;  // the last such layer of a network is its output layer
   Window (*window)(const LayerSpec&) = nullptr;
   /// Throws std::invalid_argument that names the shapes where the inputs do not fit. Null: that of the input.
   Shape (*shape)(const LayerSpec&, std::span<const Shape> inputs) = nullptr;
@@ -114,7 +116,8 @@ struct LayerEntry {
 /// name, if a parameter or an input does not fit.
 LayerSpec make_layer(const LayerEntry& entry, Parameters given, std::span<const Shape> inputs, const std::string& prefix);
 
-/// `weight` of that shape, and `bias` [its first width] if there is one: uniform in ±1/√(inputs of an output), PyTorch's default.
+/// `weight` of that shape, one matrix, and `bias` [its first width] if there is one: uniform in ±1/√(inputs of an output), PyTorch's
+/// default.
 std::vector<TensorSpec> weight_and_bias(std::vector<std::size_t> weight, bool bias);
 /// `weight` and `bias` of a norm: ones and zeros.
 std::vector<TensorSpec> gain_and_bias(std::size_t channels);

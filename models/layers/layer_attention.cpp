@@ -58,10 +58,14 @@ const Register<LayerEntry> entry({
         [](const LayerSpec& layer) {
           std::vector<TensorSpec> tensors;
           const auto add = [&](const std::string& name, std::size_t outputs) {
-            for (TensorSpec& tensor : weight_and_bias({outputs, layer.in.channels}, true))
-              tensors.push_back({name + "." + tensor.name, tensor.shape, tensor.initial});
+            for (TensorSpec& tensor : weight_and_bias({outputs, layer.in.channels}, true)) {
+              tensor.name = name + "." + tensor.name;
+              tensors.push_back(std::move(tensor));
+            }
           };
+          const std::size_t keys = layer.in.channels / layer.count("heads") * key_value_heads(layer);
           add("qkv", attention(layer).projected());
+          tensors.front().matrices = {layer.in.channels, keys, keys};
           add("out", layer.in.channels);
           return tensors;
         },

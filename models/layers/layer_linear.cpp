@@ -17,6 +17,7 @@ const Register<LayerEntry> entry({
         {{.name = "features", .type = ValueType::count, .required = true, .meaning = "channels of the output", .range = Range::at_least(1)},
          {.name = "bias", .type = ValueType::boolean, .fallback = "true", .meaning = "whether a number is added to each feature"},
          {.name = "tied", .type = ValueType::text, .meaning = "line whose weight it uses, too, such as an embedding; absent: its own"}},
+    .scores = true,
     .shape = [](const LayerSpec& layer, std::span<const Shape>) -> Shape {
       return {layer.count("features"), layer.in.height, layer.in.width};
     },

@@ -42,11 +42,7 @@ void apply_second(const Kernels& kernels, const Extent& extent, const std::vecto
 void apply_descend(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
                    const std::vector<double>& scalars, float* out) {
   const float *const w = inputs[0], *const m = inputs[1], *const v = inputs[2];
-  ScaledDescent by;
-  by.rate = static_cast<float>(scalars[0] / static_cast<double>(m[extent.own]));
-  by.scale = static_cast<float>(1 / static_cast<double>(v[extent.own]));
-  by.epsilon = static_cast<float>(scalars[1]);
-  by.shrink = static_cast<float>(scalars[2]);
+  const ScaledDescent by = adam_descent(scalars[0], scalars[1], scalars[2], m[extent.own], v[extent.own]);
   kernels.descend_scaled(extent.n, by, w, m, v, out);
   out[extent.own] = w[extent.own];
 }
@@ -99,6 +95,15 @@ const Register<ElementwiseEntry> descend_entry({.name = "adam_descend",
                                                 .apply = apply_descend});
 
 }  // namespace
+
+ScaledDescent adam_descent(double rate, double epsilon, double shrink, float first, float second) {
+  ScaledDescent by;
+  by.rate = static_cast<float>(rate / static_cast<double>(first));
+  by.scale = static_cast<float>(1 / static_cast<double>(second));
+  by.epsilon = static_cast<float>(epsilon);
+  by.shrink = static_cast<float>(shrink);
+  return by;
+}
 
 std::unique_ptr<UpdateRule> make_adam(const Parameters& parameters, Schedule schedule, bool decoupled) {
   return std::make_unique<Adam>(parameters, std::move(schedule), decoupled);

@@ -2,9 +2,13 @@
 #pragma once
 #include <memory>
 
+#include "models/kernels/kernels.hpp"
 #include "models/optimizers/optimizer.hpp"
 
 namespace straggler {
+
+/// The step along the moments whose weights (1 - beta^t) are these.
+ScaledDescent adam_descent(double rate, double epsilon, double shrink, float first, float second);
 
 /// `decoupled`: weights shrink by rate * weight_decay; otherwise weight_decay w joins the gradient.
 std::unique_ptr<UpdateRule> make_adam(const Parameters& parameters, Schedule schedule, bool decoupled);

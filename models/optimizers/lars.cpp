@@ -32,11 +32,7 @@ void apply_velocity(const Kernels& kernels, const Extent& extent, const std::vec
                    exempt || decay == 0 ? nullptr : w, inputs.size() > 2 ? inputs[2] + from : nullptr, out + from);
   };
   if (extent.tensors.empty()) return tensor(0, extent.n, false);
-  for (const TensorInfo& info : extent.tensors) {
-    std::size_t n = 1;
-    for (const std::size_t side : info.shape) n *= side;
-    tensor(info.offset, n, info.shape.size() < 2);
-  }
+  for (const TensorInfo& info : extent.tensors) tensor(info.offset, info.numbers(), info.shape.size() < 2);
 }
 
 class Lars final : public ScheduledRule {
@@ -53,6 +49,7 @@ class Lars final : public ScheduledRule {
         1, advanced(lineage, velocity_rule, gradient, weights, state, 0, {momentum_, learning_rate(epochs, averaged), decay_, trust_}));
     return lineage.elementwise(descend_rule, std::array{weights, state[0]}, {1.0, 0.0});
   }
+  std::string_view needs_norms() const override { return "lars"; }
 
  private:
   double momentum_, decay_, trust_;

@@ -4,7 +4,6 @@
 //   w = w - rate v,  or with Nesterov  w = w - rate (d + momentum v)
 // Without momentum w = w - rate d, and there is no state. Polyak 1964; Nesterov 1983; in this form Sutskever et al., On the
 // importance of initialization and momentum in deep learning, 2013.
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <stdexcept>
@@ -18,20 +17,6 @@ namespace {
 const Rule descend_rule{"sgd_descend"};    // (w, d; rate, decay) -> w - rate (d + decay w)
 const Rule velocity_rule{"sgd_velocity"};  // (g, w[, v]; momentum, decay) -> momentum v + (g + decay w)
 const Rule nesterov_rule{"sgd_nesterov"};  // (w, g, v; rate, momentum, decay) -> w - rate (g + decay w + momentum v)
-
-/// Floats of a temporary direction: it stays in the first-level cache.
-constexpr std::size_t piece = 2048;
-
-/// out = w - rate direction(from, count, d), where `direction` writes `count` floats of d beginning at `from`.
-template <class Direction>
-void descend_along(const Kernels& kernels, std::size_t n, float rate, const float* w, float* out, const Direction& direction) {
-  alignas(64) std::array<float, piece> d;
-  for (std::size_t from = 0; from < n; from += piece) {
-    const std::size_t count = std::min(piece, n - from);
-    direction(from, count, d.data());
-    kernels.descend(count, rate, w + from, d.data(), out + from);
-  }
-}
 
 void apply_descend(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs,
                    const std::vector<double>& scalars, float* out) {

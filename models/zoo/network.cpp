@@ -60,11 +60,15 @@ std::size_t NetworkLayout::own(const Architecture& architecture, LayerIndex laye
 
 std::vector<TensorInfo> tensors_of(const Architecture& architecture) {
   const NetworkLayout layout(architecture);
+  const auto last =
+      std::find_if(architecture.layers.rbegin(), architecture.layers.rend(), [](const LayerSpec& layer) { return layer.entry->scores; });
+  const std::size_t output = static_cast<std::size_t>(architecture.layers.rend() - last) - 1;  // beyond all layers if there is none
   std::vector<TensorInfo> infos;
   for (std::size_t l = 0; l < architecture.layers.size(); ++l)
     for (std::size_t t = 0; t < architecture.layers[l].tensors.size(); ++t) {
       const TensorSpec& tensor = architecture.layers[l].tensors[t];
-      infos.push_back({tensor.name, tensor.shape, layout.own(architecture, l, t)});
+      infos.push_back({tensor.name, tensor.shape, layout.own(architecture, l, t),
+                       l == output ? std::vector<std::size_t>() : tensor.matrices});
     }
   return infos;
 }

@@ -22,7 +22,8 @@ struct NetworkLayout {
   std::size_t parameters = 0, statistic_floats = 0;
 };
 
-/// With PyTorch's names; `buffers`: "bn1.running_mean", "bn1.running_var", … with offsets from the start of the vector.
+/// With PyTorch's names; the output layer has no hidden weights. `buffers`: "bn1.running_mean", "bn1.running_var", … with offsets from the
+/// start of the vector.
 std::vector<TensorInfo> tensors_of(const Architecture& architecture);
 std::vector<TensorInfo> buffers_of(const Architecture& architecture);
 

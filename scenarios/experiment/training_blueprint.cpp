@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "models/optimizers/clipped.hpp"
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/even_split.hpp"
@@ -90,6 +91,10 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
   const bool whole = numerics.precision == Precision::fp32;
   plan.fuse =
       scenario.workload.fuse && !(model && model->couples_samples()) && whole;  // each worker's gradient is rounded before it is sent
+  if (training.clip && training.clip_at == TrainingSpec::ClipAt::worker) {
+    plan.worker_clip = *training.clip;
+    plan.fuse = false;
+  }
   plan.rounding = whole ? nullptr : numerics.precision == Precision::fp16 ? &rules::as_fp16 : &rules::as_bf16;
   plan.seed = scenario.seed;
   plan.invited = scheme_entry->invited(training.scheme.parameters, plan);
@@ -137,7 +142,9 @@ void TrainingBlueprint::resolve_optimizers(const Scenario& scenario) {
         .at(training.optimizer.name)
         .make(training.optimizer.parameters, Schedule(shape, schedule.scale_with_workers, schedule.warmup_epochs));
   });
+  if (training.clip && plan.worker_clip == 0) optimizer = make_clipped(std::move(optimizer), *training.clip);
   plan.optimizer = optimizer.get();
+  refuse_cut_tensors(scenario);
   if (scheme_entry->weighs_steps && !optimizer->weight_of_steps(1))
     throw_error(scenario, "training.optimizer",
                 scheme_entry->name +
@@ -151,6 +158,17 @@ void TrainingBlueprint::resolve_optimizers(const Scenario& scenario) {
     });
     plan.outer_optimizer = outer_optimizer.get();
   }
+}
+
+/// Each server steps on an equal piece of the weights.
+void TrainingBlueprint::refuse_cut_tensors(const Scenario& scenario) const {
+  const Parameters& of_scheme = scenario.training.scheme.parameters;
+  const std::int64_t servers = scenario.cluster.servers.count;
+  const std::string_view who = optimizer->needs_tensors();
+  if (servers < 2 || who.empty() || !scheme_entry->needs_server(of_scheme) || !scheme_entry->sends_gradients(of_scheme)) return;
+  throw_error(scenario, "cluster.servers.count",
+              "is " + std::to_string(servers) + ", and each server steps on an equal piece of the weights, which cuts tensors that " +
+                  std::string(who) + " needs whole; write 1, or use another optimizer, such as adamw");
 }
 
 void TrainingBlueprint::resolve_stop(const Scenario& scenario) {

@@ -44,6 +44,7 @@ struct TrainingBlueprint : WorkloadBlueprint {
   void resolve_scheme(const Scenario& scenario);
   void resolve_samples(const Scenario& scenario);
   void resolve_optimizers(const Scenario& scenario);
+  void refuse_cut_tensors(const Scenario& scenario) const;
   void resolve_stop(const Scenario& scenario);
   void resolve_compression(const Scenario& scenario);
   void resolve_factors(const Scenario& scenario, const VectorLayout& priced);

@@ -326,6 +326,8 @@ struct TrainingSpec {
   Kind compression = {"none", {}};
   BatchSpec batch;
   ScheduleSpec schedule;
+  std::optional<double> clip;  // norm of gradients
+  enum class ClipAt { server, worker } clip_at = ClipAt::server;
   StopSpec stop;
   EvaluateSpec evaluate;
   bool operator==(const TrainingSpec&) const = default;

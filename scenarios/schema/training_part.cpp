@@ -277,6 +277,14 @@ Part<EvaluateSpec> evaluate_part() {
   });
 }
 
+constexpr ChoiceTable<TrainingSpec::ClipAt> clip_at_choice("clip_at", {{TrainingSpec::ClipAt::server, "server"},
+                                                                       {TrainingSpec::ClipAt::worker, "worker"}});
+
+void check_clip(Section& training) {
+  if (training.has("clip_at") && !training.has("clip") && !training.misspelt({"clip"}))
+    training.problem("clip_at", "needs a norm to clip to, and there is none; add clip: 1.0, or remove it");
+}
+
 }  // namespace
 
 const Part<TrainingSpec>& training_part() {
@@ -297,6 +305,19 @@ const Part<TrainingSpec>& training_part() {
                                       .kind = KindGroup::optimizer,
                                       .fallback_kind = "sgd"}),
       within(&TrainingSpec::schedule, schedule_field()),
+      field(&TrainingSpec::clip, {.name = "clip",
+                                  .type = ValueType::number,
+                                  .range = Range::above(0),
+                                  .meaning = "largest norm c of a gradient g that is stepped on: it is multiplied by "
+                                             "min(1, c / (`abs(g)` + 1e-6)); running statistics do not count",
+                                  .otherwise = "gradients are not clipped",
+                                  .decides = true}),
+      written_if<TrainingSpec>(
+          [](const TrainingSpec& spec) { return spec.clip.has_value(); },
+          field(&TrainingSpec::clip_at, clip_at_choice,
+                {.meaning = "`server`: the gradient that is about to be stepped on, after averaging; `worker`: each gradient that a worker "
+                            "has computed, before anything else",
+                 .decides = true})),
       kind(&TrainingSpec::compression, {.name = "compression",
                                         .meaning = "compression of gradients and weights in messages; below",
                                         .decides = true,
@@ -319,6 +340,7 @@ const Part<TrainingSpec>& training_part() {
 TrainingSpec read_training(Section training) {
   TrainingSpec spec;
   training_part().read(training, spec);
+  check_clip(training);
   training.finish();
   return spec;
 }

@@ -1,6 +1,7 @@
 // The timing plane's view of an optimizer: it turns handles into handles.
 #pragma once
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "sim/lineage/lineage.hpp"
@@ -19,6 +20,10 @@ class UpdateRule {
   virtual double learning_rate(double epochs, int averaged) const = 0;
   /// Σ_j a_j, if steps from an empty state at a constant rate lead to w - rate Σ_j a_j g_j. None: no such numbers are known.
   virtual std::optional<double> weight_of_steps(double /*steps*/) const { return std::nullopt; }
+  /// The name of what reads norms of whole vectors or tensors: along a part of a gradient a step would be wrong. Empty: nothing does.
+  virtual std::string_view needs_norms() const { return {}; }
+  /// The name of what reads whole tensors, so that servers with a part of the weights each cannot step either. Empty: nothing does.
+  virtual std::string_view needs_tensors() const { return {}; }
 };
 
 }  // namespace straggler

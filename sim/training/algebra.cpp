@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "sim/lineage/clipping.hpp"
 #include "sim/lineage/compressed_mean.hpp"
+#include "sim/training/backend.hpp"
 #include "sim/training/whole.hpp"
 
 namespace straggler {
@@ -128,7 +130,21 @@ std::vector<double> scalars_of(const Rule& rule, const Fragment& fragment) {
   return {static_cast<double>(fragment.index), static_cast<double>(fragment.count)};
 }
 
+/// Along a part of a gradient: zero elsewhere.
+void require_numbers_alone(const UpdateRule& rule, const Fragment& part, const std::string& stepping) {
+  const std::string_view who = rule.needs_tensors().empty() ? rule.needs_norms() : rule.needs_tensors();
+  if (who.empty()) return;
+  throw UnsupportedOperation(stepping + " steps along part " + std::to_string(part.index + 1) + " of " + std::to_string(part.count) +
+                             " of a gradient, and " + std::string(who) +
+                             " needs the whole; join the parts before the step, or use an optimizer of single numbers, such as adamw");
+}
+
 }  // namespace
+
+Handle Algebra::taken(const Handle& weights, const Batch& batch) const {
+  const Handle whole = lineage_.gradient(weights, batch);
+  return plan_.worker_clip > 0 ? lineage_.elementwise(rules::clipped, std::array{whole}, {plan_.worker_clip}) : whole;
+}
 
 Gradient Algebra::mean(const std::vector<Gradient>& parts, const Rule& rule) const {
   if (parts.size() == 1) return parts.front();
@@ -160,7 +176,8 @@ Weights Algebra::as_sent(Weights weights) const {
 }
 
 Gradient Algebra::as_sent(Gradient gradient) const {
-  if (!plan_.rounding || !gradient->of_weights() || gradient->more.get().compressed) return gradient;
+  const bool whole = gradient->of_weights() || plan_.worker_clip > 0;
+  if (!plan_.rounding || !whole || gradient->more.get().compressed) return gradient;
   return replaced(gradient, lineage_.elementwise(*plan_.rounding, std::array{gradient->value()}));
 }
 
@@ -249,6 +266,8 @@ Gradient Algebra::vote(const std::vector<Gradient>& parts) const {
 }
 
 Weights Algebra::stepped(Weights weights, const Gradient& gradient, Optimizer& optimizer, double epochs, Rank self) const {
+  if (gradient->more.there() && !gradient->fragment().whole())
+    require_numbers_alone(optimizer.rule(), gradient->fragment(), plan_.name_of(self));
   WeightsState& state = weights.edit();
   state.value = optimizer.rule().step(lineage_, state.value, gradient->value(), epochs, gradient->averaged, optimizer.state());
   state.local_samples += gradient->samples();
@@ -437,7 +456,10 @@ std::optional<Handle> Algebra::taken_at(const Gradient& gradient, const Weights&
   std::vector<Batch> batches;
   gradient->add_batches(batches);
   if (batches.empty()) return std::nullopt;
-  return lineage_.mean_gradient(weights->value, batches);
+  if (plan_.worker_clip == 0) return lineage_.mean_gradient(weights->value, batches);
+  std::vector<Handle> clipped;
+  for (const Batch& batch : batches) clipped.push_back(taken(weights->value, batch));
+  return clipped.size() == 1 ? clipped.front() : lineage_.elementwise(rules::mean, clipped);
 }
 
 std::optional<Gradient> Algebra::retaken(const Gradient& gradient, const Weights& weights) const {
@@ -446,7 +468,7 @@ std::optional<Gradient> Algebra::retaken(const Gradient& gradient, const Weights
     value = *mean;
   } else {
     for (const Batch& batch : gradient->summed_batches()) {
-      const Handle one = lineage_.gradient(weights->value, batch);
+      const Handle one = taken(weights->value, batch);
       value = value.empty() ? one : lineage_.elementwise(rules::add, std::array{value, one});
     }
     if (value.empty()) return std::nullopt;

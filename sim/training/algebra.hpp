@@ -26,6 +26,8 @@ class Algebra {
   /// Both outlive this object.
   Algebra(Lineage& lineage, const TrainingPlan& plan) : lineage_(lineage), plan_(plan) {}
 
+  /// The gradient of a batch as its worker has it: clipped if workers clip.
+  Handle taken(const Handle& weights, const Batch& batch) const;
   Gradient mean(const std::vector<Gradient>& parts, const Rule& rule = rules::mean) const;
   Weights mean(const std::vector<Weights>& parts, const Rule& rule = rules::mean) const;
   /// A vote over compressed gradients taken at the same weights (Compression::vote). It has as many bytes as one of them.
@@ -86,7 +88,8 @@ class Algebra {
   std::optional<Gradient> retaken(const Gradient& gradient, const Weights& weights) const;
 
   /// One step of the optimizer along the gradient, in epoch `epochs` of the training. The gradient's contributions join those of the
-  /// weights; successive steps of the node `self`, if it is a worker, are one contribution.
+  /// weights; successive steps of the node `self`, if it is a worker, are one contribution. Throws UnsupportedOperation along a part of a
+  /// gradient if the optimizer needs all of it.
   Weights stepped(Weights weights, const Gradient& gradient, Optimizer& optimizer, double epochs, Rank self) const;
   /// The weights as the version that follows theirs, without their contributions.
   Weights next_version(const Weights& before) const;

@@ -10,7 +10,7 @@ namespace straggler {
 Gradient ComputeOperation::gradient() const {
   Gradient result;
   GradientState& gradient = result.edit();
-  gradient.take(node().lineage().gradient(weights_->value, batch_), batch_);
+  gradient.take(node().algebra().taken(weights_->value, batch_), batch_);
   gradient.at = weights_;
   gradient.worker = node().self();
   gradient.spent = span;

@@ -57,6 +57,7 @@ struct TrainingPlan {
   const UpdateRule* optimizer = nullptr;
   const UpdateRule* outer_optimizer = nullptr;  // of SchemeEntry::outer_optimizer; null: the scheme has none
   bool statistics = false;                      // vectors end in running statistics, or in a dynamic loss scale
+  double worker_clip = 0;                       // the norm to which each worker clips a gradient that it has computed; 0: none
   const Rule* rounding = nullptr;               // the effect of a message on weights; null: nothing
   const Compression* compression = nullptr;     // the effect of a message on gradients and weights; null: nothing
   /// For what-if runs without staleness: a server recomputes each arriving gradient at its newest version; their order does not change.

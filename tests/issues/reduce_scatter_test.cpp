@@ -185,6 +185,23 @@ TEST_CASE("a part has the mean's numbers in its fragment, and 0 elsewhere") {
   CHECK(moved > whole.size() / 2);
 }
 
+TEST_CASE("a step along a part of a gradient is refused if it needs norms or tensors, which the part cuts") {
+  const std::string part = "training.scheme={kind: in_parts, how: first_part}", whole = "training.scheme=in_parts";
+  const std::pair<std::string, std::string> needing[] = {
+      {"lars", "training.optimizer={kind: lars, learning_rate: 0.1}"},
+      {"muon", "training.optimizer={kind: muon, learning_rate: 0.1, adamw_learning_rate: 0.01}"},
+      {"training.clip", "training.clip=1"}};
+  for (const auto& [name, set] : needing) {
+    CAPTURE(name);
+    const std::string text = error_of<ScenarioErrors>([&, &set = set] { run_timing(cluster(3), {part, set}); });
+    CHECK(text.find('\n') == std::string::npos);
+    CHECK(has(text, "steps along part 1 of 3 of a gradient, and " + name + " needs the whole; join the parts before the step"));
+    CHECK(run_timing(cluster(3), {whole, set}).record.outcome == Outcome::completed);
+  }
+  for (const char* kind : {"sgd", "adamw", "lion"})
+    CHECK(run_timing(cluster(3), {part, std::string("training.optimizer.kind=") + kind}).record.outcome == Outcome::completed);
+}
+
 TEST_CASE("a reduce-scatter whose parts would be lost, or are none, is refused in one line") {
   const auto refused = [](const std::vector<std::string>& more) {
     std::vector<std::string> sets = {"training.scheme=in_parts"};

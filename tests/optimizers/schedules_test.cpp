@@ -48,6 +48,28 @@ TEST_CASE("polynomial: linear by default, powers and ends as asked for") {
   CHECK(shape_of("polynomial", {{"power", 0.5}}, 4)(3) == doctest::Approx(0.5));
 }
 
+TEST_CASE("warmup_stable_decay: level, and over the last share of the run down to the final rate, in three shapes") {
+  const auto line = shape_of("warmup_stable_decay", {}, 10);
+  for (const double epochs : {0.0, 5.0, 8.0}) CHECK(line(epochs) == 1);
+  CHECK(line(8.5) == doctest::Approx(0.75));
+  CHECK(line(9.5) == doctest::Approx(0.25));
+  CHECK(std::abs(line(10)) < 1e-15);
+  CHECK(std::abs(line(11)) < 1e-15);
+  const auto cosine = shape_of("warmup_stable_decay", {{"decay.share", 0.5}, {"decay.shape", "cosine"}, {"final", 0.1}}, 8);
+  CHECK(cosine(4) == 1);
+  CHECK(cosine(4 + 4.0 / 3) == doctest::Approx(0.1 + 0.9 * 0.75));  // cos of 60 degrees is 1/2
+  CHECK(cosine(6) == doctest::Approx(0.1 + 0.9 * 0.5));
+  CHECK(cosine(9) == doctest::Approx(0.1));
+  const auto root = shape_of("warmup_stable_decay", {{"decay.share", 1.0}, {"decay.shape", "sqrt"}, {"final", 0.5}}, 9);
+  CHECK(root(0) == 1);
+  CHECK(root(1) == doctest::Approx(0.5 + 0.5 * 2 / 3));
+  CHECK(root(4) == doctest::Approx(0.5 + 0.5 / 3));
+  CHECK(root(9) == doctest::Approx(0.5));
+  CHECK_THROWS_AS(shape_of("warmup_stable_decay", {{"decay.share", 0.0}}, 5), std::invalid_argument);
+  CHECK_THROWS_AS(shape_of("warmup_stable_decay", {{"decay.shape", "step"}}, 5), std::invalid_argument);
+  CHECK_THROWS_AS(shape_of("warmup_stable_decay", {{"final", 1.5}}, 5), std::invalid_argument);
+}
+
 TEST_CASE("with a warmup in front and linear scaling they give the product") {
   const Schedule schedule(shape_of("cosine", {}, 8), Schedule::Scaling::linear, 2);
   CHECK(schedule.rate(0.1, 0, 4) == doctest::Approx(0.1));
@@ -56,12 +78,12 @@ TEST_CASE("with a warmup in front and linear scaling they give the product") {
 }
 
 TEST_CASE("a schedule that ends with the run needs to know when that is") {
-  for (const char* kind : {"cosine", "polynomial"}) {
+  for (const char* kind : {"cosine", "polynomial", "warmup_stable_decay"}) {
     CAPTURE(kind);
     const std::string said = error_of<std::invalid_argument>([&] { shape_of(kind, {}, unending); });
     CHECK(said ==
           std::string(kind) + ": needs to know when training ends, in epochs, and training.stop has none; add training.stop.epochs");
-    CHECK_THROWS_AS(shape_of(kind, {{"end", 1.5}}, 5), std::invalid_argument);
+    CHECK_THROWS_AS(shape_of(kind, {{kind == std::string("warmup_stable_decay") ? "final" : "end", 1.5}}, 5), std::invalid_argument);
     CHECK_THROWS_AS(shape_of(kind, {{"factor", 0.5}}, 5), std::invalid_argument);
   }
   CHECK_THROWS_AS(shape_of("polynomial", {{"power", 0.0}}, 5), std::invalid_argument);

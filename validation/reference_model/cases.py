@@ -10,7 +10,7 @@ from compression import draw_compression, draw_zeros
 SCHEMES = sorted(path.stem for path in (pathlib.Path(__file__).parent / "schemes").glob("*.py"))
 WITHOUT = {}  # schemes without a reference, and why
 # What a case has where nothing else is said.
-PLAIN = {"schedule": None, "compression": None, "coding": None, "faults": [], "server": None, "on_failure": "drop", "update": 0,
+PLAIN = {"schedule": None, "clip": None, "compression": None, "coding": None, "faults": [], "server": None, "on_failure": "drop", "update": 0,
          "host": None, "protocol": None, "sharing": "max_min"}
 
 
@@ -74,6 +74,8 @@ def draw_case(number, names=SCHEMES):
         case["optimizer"] = draw_optimizer(draw, facts)
     if draw.random() < 0.3:
         case["schedule"] = draw_schedule(draw)
+    if draw.random() < 0.3:
+        case["clip"] = draw_clip(draw)
     if draw.random() < 0.5:
         case["faults"] = draw_faults(draw, p, case, facts)
     if facts.get("update"):
@@ -133,6 +135,8 @@ def draw_optimizer(draw, facts):
              {"kind": "sgd", "learning_rate": 0.08, "weight_decay": 0.05},
              {"kind": "adagrad", "learning_rate": 0.3}, {"kind": "adam", "learning_rate": 0.05},
              {"kind": "adamw", "learning_rate": 0.05, "weight_decay": 0.1}]
+    if not facts.get("smooth"):
+        kinds.append({"kind": "lion", "learning_rate": 0.02, "weight_decay": 0.1})
     chosen = draw.choice([kind for kind in kinds if facts.get("optimizers", lambda _: True)(kind)])
     if facts.get("smooth") and chosen["kind"] != "sgd":
         chosen["epsilon"] = 0.3  # as the largest rate: near the optimum steps are those of SGD at a rate of 1 or less, which is stable
@@ -141,7 +145,14 @@ def draw_optimizer(draw, facts):
 
 def draw_schedule(draw):
     return draw.choice([{"kind": "step", "every": draw.choice([1.5, 2.5]), "factor": 0.5}, {"kind": "cosine", "epochs": 7.0},
-                        {"kind": "polynomial", "epochs": 6.0, "power": 2.0, "end": 0.1}])
+                        {"kind": "polynomial", "epochs": 6.0, "power": 2.0, "end": 0.1},
+                        {"kind": "warmup_stable_decay", "epochs": 5.0, "final": 0.1,
+                         "decay": {"share": 0.6, "shape": draw.choice(["linear", "cosine", "sqrt"])}}])
+
+
+def draw_clip(draw):
+    """Gradients have a norm of some units at first, and less than one after some dozen updates."""
+    return {"norm": draw.choice([0.3, 1.0, 3.0]), "at": draw.choice(["server", "worker"])}
 
 
 def draw_faults(draw, p, case, facts):
@@ -175,7 +186,7 @@ def smaller(case):
     if len(case["workers"]) > 1:
         last = len(case["workers"]) - 1
         yield changed(workers=case["workers"][:-1], faults=[fault for fault in case["faults"] if fault["worker"] != last])
-    for key in ("schedule", "compression", "coding", "protocol", "update"):
+    for key in ("schedule", "clip", "compression", "coding", "protocol", "update"):
         if case[key]:
             yield changed(**{key: PLAIN[key]})
     if case["optimizer"] != (plain := {"kind": "sgd", "learning_rate": 0.1}):
@@ -261,6 +272,8 @@ def scenario_of(case, folder):
                 "evaluate": {"every": {"updates": 1}}}
     if case["schedule"]:
         training["schedule"] = schedule
+    if case["clip"]:
+        training["clip"], training["clip_at"] = case["clip"]["norm"], case["clip"]["at"]
     if case["compression"]:
         training["compression"] = case["compression"]
     scenario = {"straggler": 1, "name": "case", "seed": case["seed"],

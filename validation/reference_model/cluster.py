@@ -51,7 +51,12 @@ class Cluster:
         return 4 * len(self.initial) / rate if rate else 0.0
 
     def new_optimizer(self):
-        return training.Optimizer(self.case["optimizer"], self.case["schedule"])
+        return training.Optimizer(self.case["optimizer"], self.case["schedule"], self.clip_at("server"))
+
+    def clip_at(self, place):
+        """The norm to which gradients are clipped there; None: they are not."""
+        clip = self.case["clip"]
+        return clip["norm"] if clip and clip["at"] == place else None
 
     def run(self):
         for fault in self.case["faults"]:

@@ -141,5 +141,5 @@ def features(case, reference):
     had = {fault["kind"] if fault["kind"] != "crash" or "restart_after" in fault else "crash for good" for fault in case["faults"]}
     return had | {name for name, there in {
         "dropped": reference.dropped, "momentum": optimizer.get("momentum") or optimizer["kind"].startswith("ad"),
-        "schedule": case["schedule"], "compressed": case["compression"], "absences": case.get("availability"),
+        "schedule": case["schedule"], "clipped": case["clip"], "compressed": case["compression"], "absences": case.get("availability"),
         "waits": case["on_failure"] == "wait" and case["faults"]}.items() if there}

@@ -1,4 +1,5 @@
 """Weights in the memory of one host, which its workers read and change without locks. docs/model.md: Hogwild."""
+import training
 from events import Event
 from payloads import Weights
 
@@ -11,7 +12,7 @@ class Memory:
         edges = [dimensions * k // chunks for k in range(chunks + 1)]
         self.pieces = [slice(begin, end) for begin, end in zip(edges, edges[1:])]
         self.value = list(cluster.initial)
-        self.optimizers = [cluster.new_optimizer() for _ in self.pieces]
+        self.optimizers = [training.Optimizer(cluster.case["optimizer"], cluster.case["schedule"]) for _ in self.pieces]
         host = cluster.case["host"]["memory"]
         self.latency = host["latency"] if host else 0.0
         self.scan = 4 * dimensions / host["bandwidth"] if host else 0.0  # of a read; an addition moves twice as much
@@ -66,7 +67,8 @@ class Addition(Access):
 
     def __init__(self, me, memory, gradient):
         super().__init__(me, memory, 2 * memory.scan)
-        self.gradient, self.made = gradient.value, [0.0] * len(memory.value)
+        self.gradient = training.clipped(gradient.value, me.cluster.clip_at("server"))
+        self.made = [0.0] * len(memory.value)
         self.samples = sum(made.samples for made in gradient.made)
 
     def _begin(self):

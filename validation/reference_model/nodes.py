@@ -287,4 +287,5 @@ class Worker(Node):
     def gradient(self, weights, batch):
         """Its value, without the time."""
         value = training.gradient(weights.value, self.spec["point"], self.cluster.curvature)
+        value = training.clipped(value, self.cluster.clip_at("worker"))
         return Gradient(value, weights.version, [Made(self.rank, weights.version, batch.position, 1, batch.size, batch.spent)], weights)

@@ -34,6 +34,11 @@ def change(after, before):
     return combination((1, after), (-1, before))
 
 
+def clipped(vector, norm):
+    """Times what brings it to that norm, if it is longer; None: to any."""
+    return vector if norm is None else combination((min(1.0, norm / (math.sqrt(sum(x * x for x in vector)) + 1e-6)), vector))
+
+
 class Schedule:
     """Rate at a time in epochs. `shape`: a function of epochs; `warmup`: epochs of a rise from `start` to 1 (times the shape)."""
 
@@ -49,14 +54,20 @@ class Schedule:
             end = self.settings.get("end", 0.0)
             shape = (1 - math.cos(math.pi * rest)) / 2 if kind == "cosine" else rest ** self.settings.get("power", 1.0)
             factor = end + (1 - end) * shape
+        elif kind == "warmup_stable_decay":
+            decay, end = self.settings["decay"], self.settings["final"]
+            begins = self.settings["epochs"] * (1 - decay["share"])
+            x = min(1.0, max(0.0, (epochs - begins) / (self.settings["epochs"] - begins)))
+            fallen = {"linear": x, "cosine": (1 - math.cos(math.pi * x)) / 2, "sqrt": math.sqrt(x)}[decay["shape"]]
+            factor = 1 - (1 - end) * fallen
         return factor
 
 
 class Optimizer:
-    """State and step of one optimizer; settings as in a scenario. See docs/model_math.md for the formulas."""
+    """State and step of one optimizer; settings as in a scenario. See docs/model_math.md for the formulas. `clip`: of each gradient."""
 
-    def __init__(self, settings, schedule=None):
-        self.settings, self.schedule = settings, Schedule(schedule)
+    def __init__(self, settings, schedule=None, clip=None):
+        self.settings, self.schedule, self.clip = settings, Schedule(schedule), clip
         self.reset()
 
     def reset(self):
@@ -64,7 +75,7 @@ class Optimizer:
         self.velocity, self.moment, self.squares, self.count, self.ones = None, None, None, 0, (0.0, 0.0)
 
     def copy(self):
-        other = Optimizer(self.settings)
+        other = Optimizer(self.settings, clip=self.clip)
         other.schedule, other.count, other.ones = self.schedule, self.count, self.ones
         other.velocity, other.moment, other.squares = (list(v) if v else v for v in (self.velocity, self.moment, self.squares))
         return other
@@ -91,7 +102,8 @@ class Optimizer:
     def step(self, weights, gradient_, epochs=0.0):
         """The new weights. `epochs`: progress of the run, for the schedule."""
         kind, rate, decay = self.settings["kind"], self.rate(epochs), self.settings.get("weight_decay", 0.0)
-        if kind != "adamw" and decay:
+        gradient_ = clipped(gradient_, self.clip)
+        if kind not in ("adamw", "lion") and decay:
             gradient_ = combination((1, gradient_), (decay, weights))
         if kind == "sgd":
             momentum = self.settings.get("momentum", 0.0)
@@ -100,6 +112,11 @@ class Optimizer:
                 gradient_ = combination((1, gradient_), (momentum, self.velocity)) if self.settings.get("nesterov") else self.velocity
             return combination((1, weights), (-rate, gradient_))
         zero = [0.0] * len(weights)
+        if kind == "lion":
+            beta1, beta2, before = self.settings.get("beta1", 0.9), self.settings.get("beta2", 0.99), self.velocity or zero
+            along = combination((beta1, before), (1 - beta1, gradient_))
+            self.velocity = combination((beta2, before), (1 - beta2, gradient_))
+            return [w - rate * (math.copysign(d != 0, d) + decay * w) for w, d in zip(weights, along)]
         if kind == "adagrad":
             self.count += 1
             squares = self.squares or [self.settings.get("initial", 0.0)] * len(weights)
