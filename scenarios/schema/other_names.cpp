@@ -139,6 +139,7 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::optimizer, "psgd", ""},  // preconditioned
     {KindGroup::optimizer, "sgdr", ""},
     {KindGroup::optimizer, "sgdw", ""},
+    {KindGroup::schedule, "wsd", "warmup_stable_decay"},
     {KindGroup::jitter, "loguniform", ""},
     {KindGroup::topology, "lan", ""},
     {KindGroup::topology, "dragonfly+", ""},
