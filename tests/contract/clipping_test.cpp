@@ -59,7 +59,7 @@ TEST_CASE("a norm that no gradient reaches changes no bit and no time of any sch
       for (const OrderRow& row : always.sink.order) gradients += row.steps;
       const double bound = 10 * rate * c * gradients;
       CHECK(moved(start, always.weights) < bound);
-      CHECK(moved(start, free.weights) > 10 * bound);
+      CHECK(moved(start, free.weights) > 2 * bound);
     }
   }
 }

@@ -84,7 +84,7 @@ TEST_CASE("clipping is written where it is set, reads back, and is refused where
   CHECK(has(write_scenario(read_scenario_text(cluster(3), "test.yaml", {"training.clip=2"})), "clip_at: server"));
   CHECK(has(refusal({"training.clip_at=worker"}), "training.clip_at: needs a norm to clip to, and there is none; add clip: 1.0"));
   CHECK(has(refusal({"training.clip=0"}), "training.clip"));
-  CHECK(has(refusal({"training.max_grad_norm=1"}), "training.clip"));
+  CHECK(has(refusal({"training.max_grad_norm=1"}), "did you mean 'clip'"));
 }
 
 TEST_CASE("a worker alone that clips, at either place, steps along the clipped gradient") {
