@@ -144,7 +144,6 @@ void TrainingBlueprint::resolve_optimizers(const Scenario& scenario) {
   });
   if (training.clip && plan.worker_clip == 0) optimizer = make_clipped(std::move(optimizer), *training.clip);
   plan.optimizer = optimizer.get();
-  refuse_cut_tensors(scenario);
   if (scheme_entry->weighs_steps && !optimizer->weight_of_steps(1))
     throw_error(scenario, "training.optimizer",
                 scheme_entry->name +
@@ -158,17 +157,20 @@ void TrainingBlueprint::resolve_optimizers(const Scenario& scenario) {
     });
     plan.outer_optimizer = outer_optimizer.get();
   }
+  refuse_cut_tensors(scenario);
 }
 
 /// Each server steps on an equal piece of the weights.
 void TrainingBlueprint::refuse_cut_tensors(const Scenario& scenario) const {
   const Parameters& of_scheme = scenario.training.scheme.parameters;
   const std::int64_t servers = scenario.cluster.servers.count;
-  const std::string_view who = optimizer->needs_tensors();
-  if (servers < 2 || who.empty() || !scheme_entry->needs_server(of_scheme) || !scheme_entry->sends_gradients(of_scheme)) return;
+  if (servers < 2 || !scheme_entry->needs_server(of_scheme)) return;
+  const UpdateRule* steps = outer_optimizer.get();
+  if (!steps && scheme_entry->sends_gradients(of_scheme)) steps = optimizer.get();
+  if (!steps || steps->needs_tensors().empty()) return;
   throw_error(scenario, "cluster.servers.count",
               "is " + std::to_string(servers) + ", and each server steps on an equal piece of the weights, which cuts tensors that " +
-                  std::string(who) + " needs whole; write 1, or use another optimizer, such as adamw");
+                  std::string(steps->needs_tensors()) + " needs whole; write 1, or use another optimizer, such as adamw");
 }
 
 void TrainingBlueprint::resolve_stop(const Scenario& scenario) {

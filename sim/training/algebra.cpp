@@ -176,8 +176,7 @@ Weights Algebra::as_sent(Weights weights) const {
 }
 
 Gradient Algebra::as_sent(Gradient gradient) const {
-  const bool whole = gradient->of_weights() || plan_.worker_clip > 0;
-  if (!plan_.rounding || !whole || gradient->more.get().compressed) return gradient;
+  if (!plan_.rounding || !gradient->of_weights() || gradient->more.get().compressed) return gradient;
   return replaced(gradient, lineage_.elementwise(*plan_.rounding, std::array{gradient->value()}));
 }
 

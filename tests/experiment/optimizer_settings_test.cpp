@@ -87,6 +87,23 @@ TEST_CASE("clipping is written where it is set, reads back, and is refused where
   CHECK(has(refusal({"training.max_grad_norm=1"}), "did you mean 'clip'"));
 }
 
+TEST_CASE("in 16 bits a norm that no gradient reaches changes no bit, and a small one slows the weights, overflows or not") {
+  for (const std::string precision : {"fp16", "bf16", "mixed"})
+    for (const std::string at : {"server", "worker"}) {
+      CAPTURE(precision);
+      CAPTURE(at);
+      const auto weights = [&](const std::string& clip) {
+        std::vector<std::string> sets = {"workload.precision=" + precision, "training.scheme=asgd"};
+        if (precision == "mixed") sets.emplace_back("workload.loss_scale={initial: 4194304, growth_every: 3}");
+        if (!clip.empty()) sets.insert(sets.end(), {"training.clip=" + clip, "training.clip_at=" + at});
+        return run(cluster(3), sets).weights;
+      };
+      const std::vector<float> free = weights("");
+      CHECK(weights("1e30") == free);
+      CHECK(weights("0.01") != free);
+    }
+}
+
 TEST_CASE("a worker alone that clips, at either place, steps along the clipped gradient") {
   // One update of plain SGD: w0 - lr g, and with half the norm of g w0 - lr g / 2.
   const std::vector<std::string> once = {"training.stop.updates=1", "training.scheme=sequential", "training.optimizer.learning_rate=1"};
