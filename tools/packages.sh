@@ -13,6 +13,7 @@ straggler_packages=(
   ccache clang-format-14 doctest-dev python3-jsonschema python3-yaml
   python3-pip python3-setuptools python3-venv python3-wheel python3-matplotlib python3-ipykernel python3-nbclient
   chromium chromium-driver python3-selenium
+  python3-torch  # 178 MB with libtorch: tests/python/check_layers
 )
 clang_packages=(clang lld libbenchmark-dev)  # tools/clang_syntax; lld links tests faster
 # Brings what pages draw charts with; Debian's own are left alone where another npm is there.

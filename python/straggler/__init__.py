@@ -8,6 +8,7 @@ time.
 Times are seconds of simulated time, sizes are bytes. docs/python.md goes from here to a scheme of your own."""
 from . import _needs
 from ._errors import DataError, Error, MemoryBudgetExceeded, Problem, ResultsError, RunFailed, ScenarioError
+from ._layers import NotExpressible, layers, load_weights, save_weights
 from ._points import Check, Explained, Imported, Race, Sweep, check, explain, import_files, list, race, sweep
 from ._run import Comparison, Run, compare, run
 from ._rules import optimizer, rule
