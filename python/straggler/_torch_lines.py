@@ -329,7 +329,7 @@ class Lines:
             line = self.emit("embedding", line.inputs, line.shape, {**line.parameters, "positions": "learned"},
                              {**line.tensors, "positions": source}, line.path)
         else:
-            line = self.emit("positions", [line], line.shape, {}, {"weight": source}, table.name)
+            line = self.emit("learned_positions", [line], line.shape, {}, {"weight": source}, table.name)
         return Value(line, value.index)
 
     def put_before(self, token: Weight, value: Any) -> Value:

@@ -14,7 +14,7 @@ VIEWS = ("Flatten", "Unflatten", "Identity", "PixelShuffle", "PixelUnshuffle", "
 
 def unknown(name: str) -> Unfit:
     near = f"; {INSTEAD[name]} is nearest" if name in INSTEAD else ""
-    return Unfit(f"is no layer of a list{near} (straggler.list('layers')); give its time by sizes, or change it")
+    return Unfit(f"is no layer of a list{near}; change it, or time the network by an ONNX file (docs/networks.md)")
 
 
 class Modules:
