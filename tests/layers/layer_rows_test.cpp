@@ -37,6 +37,17 @@ TEST_CASE("a row says what it is and declares, and computes forward and backward
   }
 }
 
+TEST_CASE("no parameter has the name of a layer: in a line both are keys") {
+  const Registry<LayerEntry>& rows = Registry<LayerEntry>::instance();
+  for (const LayerEntry& entry : rows.entries())
+    for (const Parameter& parameter : entry.parameters) {
+      CAPTURE(entry.name);
+      CAPTURE(parameter.name);
+      CHECK(rows.find(parameter.name) == nullptr);
+      for (const char* word : {"repeat", "residual", "global_average_pool", "name", "from", "skip"}) CHECK(parameter.name != word);
+    }
+}
+
 TEST_CASE("inputs that do not fit are refused with the shapes that disagree") {
   const auto names = [](const std::string& message, const char* one, const char* other) {
     CAPTURE(message);
@@ -51,6 +62,7 @@ TEST_CASE("inputs that do not fit are refused with the shapes that disagree") {
   CHECK(names(refusal("attention", {{6, 5, 2}}, {{"heads", number(2)}}), "6 x 5 x 2", "6 x 10 x 1"));
   CHECK(names(refusal("attention", {{6, 5, 1}}, {{"heads", number(4)}}), "6 x 5 x 1", "4 heads"));
   CHECK(names(refusal("attention", {{6, 5, 1}}, {{"heads", number(3)}, {"key_value_heads", number(2)}}), "3 heads", "2 heads"));
+  CHECK(names(refusal("class_token", {{6, 5, 2}}), "6 x 5 x 2", "6 x 10 x 1"));
   CHECK(names(refusal("conv", {{3, 4, 9}}, {{"channels", number(8)}, {"window", numbers({5, 7})}}), "5 x 7 on", "3 x 4 x 9"));
   CHECK(names(refusal("conv", {{3, 9, 9}}, {{"channels", number(8)}, {"groups", number(2)}}), "3 x 9 x 9", "8 of the output"));
   CHECK(names(refusal("max_pool", {{3, 4, 9}}, {{"window", numbers({5})}}), "5 x 5 on", "3 x 4 x 9"));

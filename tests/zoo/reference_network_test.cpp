@@ -46,6 +46,16 @@ Architecture transformer_kinds() {
   return std::move(build).build();
 }
 
+/// What makes a sequence of an image, and what ViT does with it.
+Architecture image_sequence_kinds() {
+  ArchitectureBuilder build({2, 4, 6});
+  LayerIndex x = build.layer("sequence", {build.conv(network_input, "patches", 4, Window::square(2, 2, 0), true)});
+  x = build.layer("learned_positions", {build.layer("class_token", {x}, {}, LayerName("class"))}, {}, LayerName("places"));
+  x = build.add({x, build.layer("attention", {x}, {{"heads", Value{std::int64_t{2}}}}, LayerName("around"))});
+  build.linear(build.first_place(build.tanh(x)), "head", 3);
+  return std::move(build).build();
+}
+
 struct Problem {
   Architecture architecture;
   std::vector<float> weights;
@@ -93,9 +103,9 @@ std::unique_ptr<Model> reference_model(const Architecture& architecture, Precisi
 }
 
 std::vector<Architecture> small_networks() {
-  return {many_kinds(),           groups_network(),     layer_norm_network(),        embedding_network(),
-          average_pool_network(), branches_network(),   dense_network({6, 9, 7, 4}), transformer_kinds(),
-          language_network(),     language_network(0.3)};
+  return {many_kinds(),           groups_network(),      layer_norm_network(),        embedding_network(),
+          average_pool_network(), branches_network(),    dense_network({6, 9, 7, 4}), transformer_kinds(),
+          language_network(),     language_network(0.3), image_sequence_kinds()};
 }
 
 }  // namespace
