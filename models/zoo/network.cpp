@@ -1,7 +1,6 @@
 #include "models/zoo/network.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
@@ -106,6 +105,23 @@ std::vector<LayerCost> cost_of(const Architecture& architecture) {
   return cost;
 }
 
+namespace {
+
+/// Those that support the network, fastest first. `panels` fills its lanes with samples for any layer, which is faster than oneDNN except
+/// where Winograd's algorithm saves multiplications on many channels.
+std::vector<const NetworkEngine*> fastest_first(const Architecture& architecture, const ModelSetting& setting) {
+  const bool many_channels = std::any_of(architecture.layers.begin(), architecture.layers.end(),
+                                         [](const LayerSpec& layer) { return layer.is("conv") && layer.in.channels > 64; });
+  std::vector<const NetworkEngine*> able;
+  for (const char* const name : {many_channels ? "onednn" : "panels", many_channels ? "panels" : "onednn", "reference"})
+    if (const NetworkEngine* const engine = Registry<NetworkEngine>::instance().find(name);
+        engine && engine->computes(architecture, setting))
+      able.push_back(engine);
+  return able;
+}
+
+}  // namespace
+
 const NetworkEngine& choose_engine(const Architecture& architecture, const ModelSetting& setting, const std::string& engine) {
   const Registry<NetworkEngine>& engines = Registry<NetworkEngine>::instance();
   if (engine == "onednn" && !engines.find(engine)) throw std::invalid_argument("this program was built without oneDNN; use engine: auto");
@@ -115,14 +131,15 @@ const NetworkEngine& choose_engine(const Architecture& architecture, const Model
     if (!engines.at("reference").computes(architecture, setting)) refuse(architecture, setting);
     throw std::invalid_argument("the engine '" + engine + "' does not compute all layers of this network with these kernels; use auto");
   }
-  // `panels` fills its lanes with samples for any layer, which is faster than oneDNN except where Winograd's algorithm saves
-  // multiplications on many channels.
-  const bool many_channels = std::any_of(architecture.layers.begin(), architecture.layers.end(),
-                                         [](const LayerSpec& layer) { return layer.is("conv") && layer.in.channels > 64; });
-  const std::array<const char*, 3> fastest_first = {many_channels ? "onednn" : "panels", many_channels ? "panels" : "onednn", "reference"};
-  for (const char* const name : fastest_first)
-    if (const NetworkEngine* const able = engines.find(name); able && able->computes(architecture, setting)) return *able;
+  for (const NetworkEngine* const able : fastest_first(architecture, setting))
+    if (!able->usable || able->usable(setting)) return *able;
   refuse(architecture, setting);
+}
+
+const NetworkEngine* passed_over(const Architecture& architecture, const ModelSetting& setting, std::string_view chosen) {
+  if (!Registry<NetworkEngine>::instance().find(chosen)) return nullptr;
+  const std::vector<const NetworkEngine*> able = fastest_first(architecture, setting);
+  return able.empty() || able.front()->name == chosen ? nullptr : able.front();
 }
 
 std::unique_ptr<Model> make_network(Architecture architecture, const ModelSetting& setting, const std::string& engine) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/zoo/architecture.hpp"
@@ -38,13 +39,17 @@ struct NetworkEngine {
   std::string name, summary;
   /// Whether it supports all layers of the architecture, with these kernels on this processor.
   std::function<bool(const Architecture&, const ModelSetting&)> computes;
+  /// Whether this process can use it with these kernels; null: always.
+  bool (*usable)(const ModelSetting&) = nullptr;
   std::function<std::unique_ptr<Model>(Architecture, const ModelSetting&)> make;
   bool plain = false;  // slow: for what no other computes
 };
 
-/// `engine`: a name, or "auto" for the fastest that supports the network. Throws std::invalid_argument if there is no such engine, or if it
-/// does not support the network.
+/// `engine`: a name, or "auto" for the fastest that supports the network and is usable. Throws std::invalid_argument if there is no such
+/// engine, or if it does not support the network.
 const NetworkEngine& choose_engine(const Architecture& architecture, const ModelSetting& setting, const std::string& engine);
+/// The engine that "auto" would choose if this process could use it, where it chooses `chosen` instead; null: it can.
+const NetworkEngine* passed_over(const Architecture& architecture, const ModelSetting& setting, std::string_view chosen);
 /// The network, computed by the engine that choose_engine returns.
 std::unique_ptr<Model> make_network(Architecture architecture, const ModelSetting& setting, const std::string& engine = "auto");
 

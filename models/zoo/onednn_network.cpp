@@ -136,15 +136,15 @@ class OneDnnNetwork final : public Model {
 const Register<NetworkEngine> engine({
     .name = "onednn",
     .summary = "convolutional networks on oneDNN, batch norms and what follows them in one pass",
-    .computes =
-        [](const Architecture& architecture, const ModelSetting& setting) {
-          return onednn::plannable(architecture) && onednn::map_kernels(setting.kernels.name) && onednn::confinable(setting.kernels.name);
-        },
+    .computes = [](const Architecture& architecture,
+                   const ModelSetting& setting) { return onednn::plannable(architecture) && onednn::map_kernels(setting.kernels.name); },
+    .usable = [](const ModelSetting& setting) { return onednn::confine(setting.kernels.name); },
     .make = [](Architecture architecture, const ModelSetting& setting) -> std::unique_ptr<Model> {
       const onednn::MapKernels* const maps = onednn::map_kernels(setting.kernels.name);
       if (!maps || !onednn::plannable(architecture) || !onednn::confine(setting.kernels.name))
         throw std::invalid_argument("the engine 'onednn' does not compute this network with the kernels '" +
-                                    std::string(setting.kernels.name) + "'; use engine auto");
+                                    std::string(setting.kernels.name) +
+                                    "', or this process has set up oneDNN for others (as PyTorch does); use engine auto");
       return std::make_unique<OneDnnNetwork>(std::move(architecture), setting, *maps);
     },
 });

@@ -123,6 +123,18 @@ std::unique_ptr<Model> WorkloadBlueprint::make_model(const Kind& kind) const {
   return made;
 }
 
+namespace {
+
+/// The engine that this process cannot use for the network; null: there is none, or the scenario names an engine.
+const NetworkEngine* faster_engine(const WorkloadBlueprint& workload, const Scenario& scenario) {
+  const Parameters& given = scenario.workload.model.parameters;
+  const Architecture* const architecture = workload.model ? workload.model->architecture() : nullptr;
+  if (!architecture || (given.has("engine") && given.text("engine") != "auto")) return nullptr;
+  return passed_over(*architecture, ModelSetting{*workload.kernels, workload.numerics.precision}, workload.model->engine());
+}
+
+}  // namespace
+
 /// The trained model, if there are samples.
 void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
   if (!has_data()) return;
@@ -140,7 +152,12 @@ void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
   });
   const Parameters& given = scenario.workload.model.parameters;
   const NetworkEngine* const engine = Registry<NetworkEngine>::instance().find(model->engine());
-  if (engine && engine->plain && !(given.has("engine") && given.text("engine") == engine->name))
+  if (const NetworkEngine* const passed = faster_engine(*this, scenario))
+    training_notes.push_back(
+        fmt::format("workload.model: '{}' computes this network, not '{}': another library of this process, such as "
+                    "PyTorch, has set up oneDNN before; the results differ by rounding from those of a process without it",
+                    model->engine(), passed->name));
+  else if (engine && engine->plain && !(given.has("engine") && given.text("engine") == engine->name))
     training_notes.push_back(fmt::format("workload.model: no fast engine computes this network with the kernels '{}': '{}' trains it, {}",
                                          kernels->name, engine->name, engine->summary));
   if (scenario.workload.weights.empty()) return;
@@ -238,7 +255,10 @@ void WorkloadBlueprint::for_root(const Scenario& scenario, const std::optional<K
   part("workload.model.weights", [&](Hasher& to) {
     if (!start.values.empty()) to.add("weights").add_bytes(start.values.data(), start.values.size() * sizeof(float));
   });
-  part("workload.model", [&](Hasher& to) { add(to, spec.model); });
+  part("workload.model", [&](Hasher& to) {
+    add(to, spec.model);
+    if (faster_engine(*this, scenario)) to.add("engine").add(model->engine());
+  });
 }
 
 Key WorkloadBlueprint::root_key(const Scenario& scenario, const std::optional<Key>& content) const {

@@ -283,6 +283,7 @@ TEST_CASE("every engine equals PyTorch on every network that it computes") {
         const bool plain = engine.name == "reference";  // knows no kernels
         const ModelSetting setting{*kernels, Precision::fp32, ConvolutionRule::direct};
         if (((plain || huge(reference)) && kernels != fastest_first().front()) || !engine.computes(network_named(name), setting)) continue;
+        if (engine.usable && !engine.usable(setting)) continue;
         CAPTURE(engine.name);
         CAPTURE(kernels->name);
         const std::unique_ptr<Model> model = make_network(network_named(name), setting, engine.name);

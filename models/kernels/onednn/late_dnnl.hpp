@@ -38,6 +38,7 @@ inline void set_parallel_threads(int threads) {
   }())
 #define dnnl_engine_create STRAGGLER_LATE(dnnl_engine_create)
 #define dnnl_engine_destroy STRAGGLER_LATE(dnnl_engine_destroy)
+#define dnnl_get_effective_cpu_isa STRAGGLER_LATE(dnnl_get_effective_cpu_isa)
 #define dnnl_memory_create STRAGGLER_LATE(dnnl_memory_create)
 #define dnnl_memory_desc_equal STRAGGLER_LATE(dnnl_memory_desc_equal)
 #define dnnl_memory_desc_get_size STRAGGLER_LATE(dnnl_memory_desc_get_size)

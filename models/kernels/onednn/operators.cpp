@@ -145,17 +145,12 @@ std::optional<dnnl::cpu_isa> instructions_of(std::string_view kernels) {
 
 }  // namespace
 
-bool confinable(std::string_view kernels) {
-  const std::lock_guard lock(confinement().mutex);
-  return instructions_of(kernels) && (confinement().chosen.empty() || confinement().chosen == kernels);
-}
-
 bool confine(std::string_view kernels) {
   const std::lock_guard lock(confinement().mutex);
   std::string& chosen = confinement().chosen;
   const std::optional<dnnl::cpu_isa> most = instructions_of(kernels);
   if (!most || !chosen.empty()) return most && chosen == kernels;
-  if (dnnl::set_max_cpu_isa(*most) != dnnl::status::success) return false;
+  if (dnnl::set_max_cpu_isa(*most) != dnnl::status::success && dnnl::get_effective_cpu_isa() != *most) return false;
   chosen = kernels;
   return true;
 }

@@ -11,11 +11,10 @@
 
 namespace straggler::onednn {
 
-/// Restricts oneDNN to the instructions of the kernels with that name ("x86-64-v3": AVX2). The library allows this once per process: false
-/// if the process has chosen otherwise, or oneDNN has no code for these kernels ("generic").
+/// Restricts oneDNN to the instructions of the kernels with that name ("x86-64-v3": AVX2). The library allows this once per process, before
+/// its first use: false if the process has chosen otherwise, if another library has used the same oneDNN before (Debian's PyTorch) and the
+/// processor has more instructions, or if oneDNN has no code for these kernels ("generic").
 bool confine(std::string_view kernels);
-/// Whether `confine` would succeed.
-bool confinable(std::string_view kernels);
 
 /// Memory layout of a tensor.
 class Layout {
