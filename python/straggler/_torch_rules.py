@@ -307,6 +307,8 @@ class Rules:
 
     def scaled_dot_product_attention(self, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
                                      enable_gqa=False):
+        if enable_gqa and all(isinstance(each, Value) and each.index.dim() == 4 for each in (query, key, value)):
+            key, value = (each.viewed(each.index.repeat_interleave(query.index.shape[1] // each.index.shape[1], 1)) for each in (key, value))
         return self.attention.of_heads(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
     NAMES = {"cat": ("concat", "concatenate"), "matmul": ("bmm", "__matmul__"), "div": ("truediv", "true_divide", "divide"),
