@@ -123,7 +123,7 @@ class Sweep(_Points):
 
 
 class Race(_Points):
-    """Schemes tuned alike, from the same seeds."""
+    """Schemes from the same seeds; with `tune`, all tuned alike."""
     _consequence = " and count as missed"
 
     def __init__(self, done: Dict[str, Any], out: Optional[str]):
@@ -177,7 +177,7 @@ def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]
          tuning_seeds: int = 1, seeds: int = 5, paired: bool = True, entrants: Optional[Mapping[str, Mapping[str, Any]]] = None,
          set: Settings = None, timing_only: bool = False, jobs: int = 0, out: Optional[PathLike] = None,
          progress: Progress = False, threads: int = 0, kernels: str = "auto") -> Race:
-    """A fair race: which scheme is first at every threshold, and is that significant?
+    """A race: which scheme is first at every threshold, and is that significant?
 
     schemes: names or dicts, as ["ssgd", {"kind": "ssp", "slack": 2}], or {label: scheme}.
     entrants: {label: {path: value}}, more that differ in any settings.

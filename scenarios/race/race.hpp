@@ -1,4 +1,5 @@
-// A race: several ways to train on one scenario, from the same seeds, all tuned alike beforehand. Which one is first at each threshold?
+// A race: several ways to train on one scenario, from the same seeds; with a tuning, all tuned alike beforehand. Which one is first at each
+// threshold?
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -81,11 +82,17 @@ class RaceReader {
   const std::vector<Finish>& levels() const { return levels_; }
   /// Sentences about parts that the race leaves out.
   const std::vector<std::string>& notes() const { return notes_; }
+  /// Nothing that the race compares depends on the seed: it is for timing alone, and no entrant's times are random.
+  bool exact() const { return exact_; }
+  /// Runs of each entrant: one tells all where the race is exact.
+  std::size_t seeds() const { return exact_ ? 1 : race_.seeds; }
 
  private:
   Scenario read(std::size_t entrant, const std::vector<std::string>& values, const std::vector<std::string>& last) const;
   void check_alike(const Scenario& first, const Scenario& other, const Entrant& entrant) const;
   void resolve_finishes(const Scenario& scenario);
+  /// About the setting of each entrant's first run.
+  void note_settings(const std::vector<Scenario>& entrants);
 
   const Race& race_;
   ScenarioText text_;
@@ -93,6 +100,7 @@ class RaceReader {
   std::vector<Finish> finishes_, levels_;
   std::vector<std::string> notes_;
   std::uint64_t seed_ = 1;
+  bool exact_ = false;
 };
 
 }  // namespace straggler

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "scenarios/race/race_reasons.hpp"
 #include "scenarios/race/race_tables.hpp"
 #include "scenarios/results/json.hpp"
@@ -46,12 +48,15 @@ Json times_json(const RaceOutcome& outcome, const Finish& finish) {
 }
 
 Json pair_json(const PairVerdict& pair, const std::vector<std::string>& labels) {
+  const bool exact = pair.test.kind == TestKind::exact;
   const auto interval = pair.interval();
   const auto better = pair.better();
   return {{"a", labels[pair.a]},
           {"b", labels[pair.b]},
           {"test", name_of(pair.test.kind)},
-          {"time_ratio", interval ? Json(interval->ratio) : Json()},
+          {"time_ratio", interval                       ? Json(interval->ratio)
+                         : exact && pair.test.has_ratio ? Json(std::exp(pair.test.log_ratio))
+                                                        : Json()},
           {"low", interval ? Json(interval->low) : Json()},
           {"high", interval ? Json(interval->high) : Json()},
           {"confidence", pair.confidence()},

@@ -20,8 +20,8 @@ static void from_json(const nlohmann::json& json, Criterion& criterion) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Tuned, criteria, ranks, best, warnings)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RaceOutcome, name, entrants, paired, timing_only, finishes, levels, tuning, first_tuning_seed, tuned,
-                                   runs, notes, two_optima, failures, failed_candidates, interrupted)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RaceOutcome, name, entrants, paired, timing_only, exact, finishes, levels, tuning, first_tuning_seed,
+                                   tuned, runs, notes, two_optima, failures, failed_candidates, interrupted)
 
 RaceOutcome RaceOutcome::of(const Race& race, const RaceReader& reader) {
   RaceOutcome outcome;
@@ -29,6 +29,7 @@ RaceOutcome RaceOutcome::of(const Race& race, const RaceReader& reader) {
   outcome.entrants = race.entrants;
   outcome.paired = race.paired;
   outcome.timing_only = race.timing_only;
+  outcome.exact = reader.exact();
   outcome.finishes = reader.finishes();
   outcome.levels = reader.levels();
   outcome.tuning = race.tuning;
@@ -39,7 +40,7 @@ RaceOutcome RaceOutcome::of(const Race& race, const RaceReader& reader) {
 
 void RaceOutcome::judge_finishes() {
   verdicts.clear();
-  for (const Finish& finish : finishes) verdicts.push_back(judge(times(finish), {.paired = paired}));
+  for (const Finish& finish : finishes) verdicts.push_back(judge(times(finish), {.paired = paired, .exact = exact}));
 }
 
 std::vector<std::string> RaceOutcome::labels() const {

@@ -19,6 +19,7 @@ struct RaceOutcome {
   std::string name;  // the scenario's
   std::vector<Entrant> entrants;
   bool paired = true, timing_only = false;
+  bool exact = false;                    // RaceReader::exact()
   std::vector<Finish> finishes, levels;  // as RaceReader has them
   std::optional<Tuning> tuning;
   std::uint64_t first_tuning_seed = 0;

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "scenarios/race/race.hpp"
+#include "scenarios/results/caveats.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/verdict.hpp"
 #include "scenarios/schema/source_text.hpp"
+#include "scenarios/sweep/chance.hpp"
 #include "scenarios/sweep/range.hpp"
 
 namespace straggler {
@@ -27,12 +30,28 @@ std::string race_text(const std::filesystem::path& file) {
 RaceReader::RaceReader(const Race& race) : race_(race), text_(race_text(race.scenario), race.scenario) {
   std::vector<std::string> values;
   if (race.tuning) values = race.tuning->candidates.front();
-  const Scenario first = read(0, values, {});
+  std::vector<Scenario> entrants{read(0, values, {})};
+  const Scenario first = entrants.front();
   seed_ = first.seed;
   name_ = first.name;
   resolve_finishes(first);
   for (std::size_t entrant = 1; entrant < race.entrants.size(); ++entrant)
-    check_alike(first, read(entrant, values, {}), race.entrants[entrant]);
+    check_alike(first, entrants.emplace_back(read(entrant, values, {})), race.entrants[entrant]);
+  note_settings(entrants);
+}
+
+void RaceReader::note_settings(const std::vector<Scenario>& entrants) {
+  if (race_.timing_only) {
+    exact_ = std::ranges::none_of(entrants, timing_depends_on_seed);
+    if (exact_) notes_.push_back("without randomness no time depends on the seed, so each entrant runs once");
+  } else if (!race_.tuning) {
+    std::set<double> rates;
+    for (const Scenario& entrant : entrants)
+      if (const Parameters& optimizer = entrant.training.optimizer.parameters; optimizer.has("learning_rate"))
+        rates.insert(optimizer.number("learning_rate"));
+    notes_.push_back(fmt::format("nothing is tuned: {}; --tune learning_rate tunes it for each alike",
+                                 rates.size() == 1 ? one_rate_words(*rates.begin()) : "the learning rates are those given"));
+  }
 }
 
 Scenario RaceReader::read(std::size_t entrant, const std::vector<std::string>& values, const std::vector<std::string>& last) const {

@@ -27,7 +27,7 @@ std::vector<PointRequest> tuning_requests(const Race& race, const RaceReader& re
 /// False: interrupted.
 bool tune(const Race& race, const RaceReader& reader, PointPool& pool, RaceOutcome& outcome) {
   const std::vector<PointRequest> requests = tuning_requests(race, reader);
-  pool.expect(requests.size() + race.entrants.size() * race.seeds);  // the race follows
+  pool.expect(requests.size() + race.entrants.size() * reader.seeds());  // the race follows
   const std::vector<PointOutcome> points = pool.run(requests);
   if (pool.interrupted()) return false;
   auto point = points.begin();
@@ -49,7 +49,7 @@ std::vector<PointRequest> racing_requests(const Race& race, const RaceReader& re
   for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
     std::vector<std::string> chosen;
     if (!tuned.empty()) chosen = race.tuning->candidates[tuned[entrant].best];
-    for (std::size_t number = 0; number < race.seeds; ++number)
+    for (std::size_t number = 0; number < reader.seeds(); ++number)
       requests.push_back({fmt::format("{}, seed {}", race.entrants[entrant].label, reader.racing_seed(entrant, number)),
                           [&, entrant, chosen, number] { return reader.racing(entrant, chosen, number); }, race.timing_only});
   }
@@ -94,7 +94,7 @@ RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool
   auto point = points.begin();
   for (std::size_t entrant = 0; entrant < race.entrants.size(); ++entrant) {
     outcome.runs.emplace_back();
-    for (std::size_t number = 0; number < race.seeds; ++number, ++point) {
+    for (std::size_t number = 0; number < reader.seeds(); ++number, ++point) {
       StudyRun& run = outcome.runs.back().emplace_back();
       run.seed = point->seed;
       if (point->result) {
@@ -154,7 +154,7 @@ Description describe(const Race& race, const RaceReader& reader) {
   description.add_lines(Described::run_scenario, write_scenario(reader.racing(0, values, 0)));
   for (const Entrant& entrant : race.entrants)
     for (const auto& [path, yaml] : entrant.set) description.add(Described::entrant, fmt::format("{}: {}: {}", entrant.label, path, yaml));
-  description.add(Described::seeds, fmt::format("{}{}", race.seeds, race.paired ? "" : ", unpaired"));
+  description.add(Described::seeds, fmt::format("{}{}", reader.seeds(), race.paired ? "" : ", unpaired"));
   if (!race.tuning) return description;
   for (const std::string& item : race.tuning->given) description.add(Described::tuned, item);
   description.add(Described::candidates, fmt::format("{}, each on {} seeds", race.tuning->candidates.size(), race.tuning->seeds));

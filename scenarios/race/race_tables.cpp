@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scenarios/race/race_reasons.hpp"
 #include "scenarios/results/text.hpp"
@@ -45,36 +46,43 @@ std::string times_table(const RaceOutcome& outcome) {
     for (std::size_t entrant = 0; entrant < outcome.entrants.size(); ++entrant)
       rows[entrant + 1].push_back(Endings::of(outcome.runs[entrant]).outcomes());
   }
-  return aligned(rows, 1) + (widths ? half_width_note : "") + (won ? "* wins: significantly faster than every other entrant\n" : "");
+  return aligned(rows, 1) + (widths ? half_width_note : "") +
+         (won ? fmt::format("* wins: {}faster than every other entrant\n", outcome.exact ? "" : "significantly ") : "");
 }
 
 std::string pairs_table(const RaceOutcome& outcome) {
   const std::vector<std::string> labels = outcome.labels();
-  Rows rows{{"", "a", "b", "b's time over a's", "interval", "p (Holm)", "faster"}};
+  Rows rows{{"", "a", "b", "b's time over a's"}};
+  if (!outcome.exact) rows[0].insert(rows[0].end(), {"interval", "p (Holm)"});
+  rows[0].emplace_back("faster");
   for (std::size_t i = 0; i < outcome.finishes.size(); ++i) {
     std::string title = finish_title(outcome.finishes[i]);
     for (const PairVerdict& pair : outcome.verdicts[i].pairs) {
       std::vector<std::string> row{title, labels[pair.a], labels[pair.b]};
-      if (const auto interval = pair.interval()) {
+      if (outcome.exact) {
+        row.push_back(pair.test.has_ratio ? readable_number(std::exp(pair.test.log_ratio)) : "-");
+      } else if (const auto interval = pair.interval()) {
         row.push_back(readable_number(interval->ratio));
         row.push_back(
             fmt::format("{} to {} ({:.4g} %)", readable_number(interval->low), readable_number(interval->high), 100 * pair.confidence()));
       } else {
         row.insert(row.end(), {"-", pair.test.anybody ? "by ranks: some missed" : "missed by all"});
       }
-      row.push_back(readable_p(pair.step.adjusted));
+      if (!outcome.exact) row.push_back(readable_p(pair.step.adjusted));
       row.push_back(pair_words(pair, labels));
       rows.push_back(std::move(row));
       title.clear();
     }
   }
-  return aligned(rows, 1);  // the first row is titles
+  return aligned(rows, 1) + (outcome.exact ? std::string() : "p (Holm): " + std::string(holm_words) + "\n");
 }
 
 std::string setting(const RaceOutcome& outcome) {
   const std::vector<StudyRun>& first = outcome.runs.front();
-  std::string text = fmt::format("{} entrants, {} seeds each, {}", outcome.entrants.size(), outcome.seeds(),
-                                 outcome.paired ? fmt::format("{} to {} for all", first.front().seed, first.back().seed) : "all different");
+  std::string text = outcome.exact ? fmt::format("{} entrants, one run each", outcome.entrants.size())
+                                   : fmt::format("{} entrants, {} seeds each, {}", outcome.entrants.size(), outcome.seeds(),
+                                                 outcome.paired ? fmt::format("{} to {} for all", first.front().seed, first.back().seed)
+                                                                : "all different");
   if (const auto& tuning = outcome.tuning)
     text += fmt::format("; tuned alike on held-out samples: {} candidates each, {} seed{} from {}", tuning->candidates.size(),
                         tuning->seeds, tuning->seeds == 1 ? "" : "s", outcome.first_tuning_seed);
@@ -135,7 +143,7 @@ std::string verdicts_csv(const RaceOutcome& outcome) {
       if (const auto interval = pair.interval())
         text += fmt::format(",{},{},{}", number_text(interval->ratio), number_text(interval->low), number_text(interval->high));
       else
-        text += ",,,";
+        text += "," + (outcome.exact && pair.test.has_ratio ? number_text(std::exp(pair.test.log_ratio)) : std::string()) + ",,";
       const std::string words = pair_words(pair, labels);
       const auto faster = pair.better();
       text += fmt::format(",{},{},{},{},{},{},{}\n", number_text(pair.confidence()), number_text(pair.test.p),

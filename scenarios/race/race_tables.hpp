@@ -18,6 +18,8 @@ std::string verdicts_csv(const RaceOutcome& outcome);
 std::string race_table(const RaceOutcome& outcome);
 /// All of these, typed: times in seconds, null where a run missed the finish. `folder`: where the results lie.
 std::string race_json(const RaceOutcome& outcome, const std::string& folder);
+/// What the p of a table of pairs is.
+inline constexpr const char* holm_words = "chance of such a difference if there were none, corrected for the number of pairs";
 /// "time to 0.8 (target)", "time an epoch".
 std::string finish_title(const Finish& finish);
 

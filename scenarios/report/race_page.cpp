@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "scenarios/race/race_reasons.hpp"
@@ -83,9 +84,11 @@ class RacePage {
 
   std::string asked() const {
     const std::vector<StudyRun>& runs = outcome_.runs.front();
-    std::string text = fmt::format("Who is first, {}, on scenario {}? {} runs each, {}.", listed(labels_), outcome_.name, runs.size(),
-                                   outcome_.paired ? fmt::format("of the same seeds, {} to {}", runs.front().seed, runs.back().seed)
-                                                   : std::string("no two of one seed"));
+    std::string text = fmt::format("Who is first, {}, on scenario {}? {} each, {}.", listed(labels_), outcome_.name,
+                                   runs.size() == 1 ? std::string("One run") : fmt::format("{} runs", runs.size()),
+                                   outcome_.exact    ? std::string("without randomness")
+                                   : outcome_.paired ? fmt::format("of the same seeds, {} to {}", runs.front().seed, runs.back().seed)
+                                                     : std::string("no two of one seed"));
     if (!outcome_.tuning) return text;
     const Tuning& tuning = *outcome_.tuning;
     std::string paths;
@@ -136,15 +139,23 @@ class RacePage {
     for (std::size_t i = 0; i < outcome_.finishes.size(); ++i)
       for (const PairVerdict& pair : outcome_.verdicts[i].pairs) {
         const auto interval = pair.interval();
-        rows.push_back({finish_title(outcome_.finishes[i]), labels_[pair.a], labels_[pair.b], pair_words(pair, labels_),
-                        interval ? readable_number(interval->ratio) : "\u2013",
-                        interval ? fmt::format("{} to {} ({:.4g} %)", readable_number(interval->low), readable_number(interval->high),
-                                               100 * pair.confidence())
-                        : pair.test.anybody ? "some missed it"
-                                            : "missed by all",
-                        name_of(pair.test.kind), readable_p(pair.step.adjusted)});
+        rows.push_back({finish_title(outcome_.finishes[i]), labels_[pair.a], labels_[pair.b], pair_words(pair, labels_)});
+        std::vector<std::string>& row = rows.back();
+        if (outcome_.exact) {
+          row.push_back(pair.test.has_ratio ? readable_number(std::exp(pair.test.log_ratio)) : "\u2013");
+          continue;
+        }
+        row.insert(row.end(), {interval ? readable_number(interval->ratio) : "\u2013",
+                               interval            ? fmt::format("{} to {} ({:.4g} %)", readable_number(interval->low),
+                                                                 readable_number(interval->high), 100 * pair.confidence())
+                               : pair.test.anybody ? "some missed it"
+                                                   : "missed by all",
+                               name_of(pair.test.kind), readable_p(pair.step.adjusted)});
       }
-    return html_table({"", "a", "b", "faster", "b's time over a's", "interval", "test", "p (Holm)"}, rows, 4, rows.size());
+    std::vector<std::string> head{"", "a", "b", "faster", "b's time over a's"};
+    if (!outcome_.exact) head.insert(head.end(), {"interval", "test", "p (Holm)"});
+    return html_table(head, rows, 4, rows.size()) +
+           (outcome_.exact ? std::string() : html_paragraph(fmt::format("p (Holm): {}.", holm_words), "dim"));
   }
 
   const RaceOutcome& outcome_;

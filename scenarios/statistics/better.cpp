@@ -69,6 +69,31 @@ const std::string& less_than_notable() {
   return text;
 }
 
+/// Without a winner: whom tests find slower than the one ahead and each one that may be level with it. "a and b are faster than c; d is
+/// faster than e".
+std::string faster_words(const Verdict& verdict, const std::vector<std::string>& labels) {
+  std::vector<std::size_t> front{verdict.ahead};
+  front.insert(front.end(), verdict.alike.begin(), verdict.alike.end());
+  front.insert(front.end(), verdict.open.begin(), verdict.open.end());
+  std::vector<std::pair<std::vector<std::size_t>, std::vector<std::size_t>>> groups;  // the slower ones, and who is faster than they
+  for (const std::size_t each : front) {
+    std::vector<std::size_t> slower;
+    for (const PairVerdict& pair : verdict.pairs)
+      if (pair.better() == each) slower.push_back(pair.a == each ? pair.b : pair.a);
+    if (slower.empty()) continue;
+    const auto same = std::ranges::find(groups, slower, &decltype(groups)::value_type::first);
+    if (same == groups.end())
+      groups.push_back({slower, {each}});
+    else
+      same->second.push_back(each);
+  }
+  std::string text;
+  for (const auto& [slower, who] : groups)
+    text += fmt::format("{}{} {} faster than {}", text.empty() ? "" : "; ", listed(names_of(who, labels)), who.size() == 1 ? "is" : "are",
+                        listed(names_of(slower, labels)));
+  return text;
+}
+
 /// Those that tests find better than this one.
 std::optional<std::size_t> better_than(std::size_t contender, const std::vector<PairVerdict>& pairs) {
   for (const PairVerdict& pair : pairs)
@@ -190,13 +215,14 @@ std::string sentence(const Verdict& verdict, const std::vector<std::string>& lab
   const std::string narrow = verdict.narrow.empty() ? "" : "; " + narrow_words(verdict.narrow, labels);
   if (verdict.winner) return labels[*verdict.winner] + " wins" + narrow;
   if (verdict.beaten.empty() && verdict.open.empty() && verdict.all_alike) return no_difference;
-  if (verdict.beaten.empty() && verdict.alike.empty()) return too_few_seeds;
+  const std::string faster = faster_words(verdict, labels);
+  if (faster.empty() && verdict.alike.empty()) return too_few_seeds;
   const std::string& ahead = labels[verdict.ahead];
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
   if (!verdict.alike.empty()) add(alike_words(ahead, names_of(verdict.alike, labels), verdict.all_alike));
   if (!verdict.open.empty()) add("too few seeds to tell " + ahead + " from " + listed(names_of(verdict.open, labels)));
-  if (!verdict.beaten.empty()) add(ahead + " is faster than " + listed(names_of(verdict.beaten, labels)));
+  if (!faster.empty()) add(faster);
   return text + narrow;
 }
 

@@ -7,6 +7,8 @@
 #include "scenarios/race/race_reasons.hpp"
 #include "scenarios/race/race_run.hpp"
 #include "scenarios/race/race_tables.hpp"
+#include "scenarios/report/race_page.hpp"
+#include "scenarios/results/text.hpp"
 #include "scenarios/schema/errors.hpp"
 #include "sim/base/random.hpp"
 #include "sim/training/scheme.hpp"
@@ -79,6 +81,49 @@ TEST_CASE("one scheme under two names, from the same seeds: not the least differ
   CHECK(raced.table.find("why: a and b take as long to 0.7 (target): a handles as many samples per second and needs as many samples\n") !=
         std::string::npos);
   CHECK(count(raced.race, "\n") == 1 + 2 * 2 * 5);
+}
+
+TEST_CASE("a race that tunes nothing says so, with the learning rate that all share; a tuned one does not") {
+  const std::string rate =
+      "nothing is tuned: one learning rate for all, 0.1, may suit one scheme better; --tune learning_rate tunes it "
+      "for each alike";
+  Track place("ssgd,asgd");
+  place.race.seeds = 2;
+  const Raced plain = place.run();
+  CHECK(plain.outcome.notes.back() == rate);
+  CHECK(plain.table.find("\nnote: " + rate + "\n") != std::string::npos);
+  CHECK(race_json(plain.outcome, "r").find(rate) != std::string::npos);
+  CHECK(race_page(plain.outcome, Description()).find(rate) != std::string::npos);
+  place.race.entrants.push_back(entrant_of_yaml("slow: {training.scheme: asgd, training.optimizer.learning_rate: 0.05}"));
+  CHECK(RaceReader(place.race).notes().back().starts_with("nothing is tuned: the learning rates are those given; "));
+  place.race.entrants.pop_back();
+  place.race.tuning = tuning_of({"learning_rate"}, 2);
+  for (const std::string& note : RaceReader(place.race).notes()) CHECK(note.find("tuned") == std::string::npos);
+}
+
+TEST_CASE("timing alone without randomness: one run of each, and no test of what is certain") {
+  std::string text = scenario;
+  const std::string jitter = ", jitter: {kind: lognormal, sigma: 0.3}";
+  text.erase(text.find(jitter), jitter.size());
+  Track place("ssgd,asgd", text);
+  place.race.timing_only = true;
+  const Raced sure = place.run();
+  CHECK(sure.outcome.seeds() == 1);
+  CHECK(count(sure.race, "\n") == 1 + 2);
+  const PairVerdict& pair = sure.outcome.verdicts.front().pairs.front();
+  CHECK(pair.test.kind == TestKind::exact);
+  CHECK(sure.table.starts_with("2 entrants, one run each\n"));
+  CHECK(sure.table.find("note: without randomness no time depends on the seed, so each entrant runs once\n") != std::string::npos);
+  for (const char* const chance : {"+-", "p (Holm)", "significant", "%)"}) CHECK(sure.table.find(chance) == std::string::npos);
+  const std::vector<RunValues> times = sure.outcome.times(sure.outcome.finishes.front());
+  CHECK(sure.verdicts.find(",exact," + number_text(*times[1][0] / *times[0][0]) + ",,,") != std::string::npos);
+  CHECK(sure.outcome.verdicts.front().winner == (*times[0][0] < *times[1][0] ? 0U : 1U));
+  // Jitter is chance: as many runs as seeds, and tests.
+  Track jittered("ssgd,asgd");
+  jittered.race.timing_only = true;
+  const Raced chance = jittered.run();
+  CHECK(chance.outcome.seeds() == 5);
+  CHECK(chance.table.find("p (Holm)") != std::string::npos);
 }
 
 TEST_CASE("a copy that is a tenth slower is found; one that never arrives, too, and is counted") {

@@ -240,7 +240,13 @@ TEST_CASE("verdicts in words") {
   };
   CHECK(told(quick, slow, slow) == "a wins");
   CHECK(told(slow, quick, never) == "b wins");
-  CHECK(told(quick, alike, slow).ends_with(" is faster than c"));
+  CHECK(told(quick, alike, slow) == "no difference between a and b; a and b are faster than c");
+  // Nobody can tell a from b, and tests find that b, not a, is faster than c, and that both are faster than d.
+  const RunValues wide{9.0, 12.0, 8.0, 13.0, 9.5}, narrow{10.9, 11.0, 11.1, 11.0, 10.95}, third{13.0, 13.2, 12.9, 13.1, 13.05};
+  const Verdict open = judge({wide, narrow, third, slow}, RunDesign{});
+  CHECK(open.ahead == 0);
+  CHECK(sentence(open, {"a", "b", "c", "d"}) == "too few seeds to tell a from b and c; a is faster than d; b is faster than c and d");
+  CHECK(sentence(judge({wide, narrow, third}, RunDesign{}), labels) == "too few seeds to tell a from b and c; b is faster than c");
   CHECK(told(quick, alike, slow).starts_with("no difference between "));
   CHECK(told(quick, quick, quick) == "no difference");
   CHECK(told(never, never, never) == "nobody reached it");
