@@ -88,6 +88,40 @@ std::unique_ptr<Executor> MathPlane::executor(Lineage& lineage, ExecutorOptions 
   return std::make_unique<Executor>(lineage, *blueprint.model, *data, *partition, *blueprint.kernels, options);
 }
 
+namespace {
+
+/// What of its own parameters a scheme can do about wasted work. Empty: nothing.
+std::string_view waste_remedy(const SchemeEntry& scheme) {
+  struct Remedy {
+    std::string_view parameter, words;
+  };
+  static constexpr Remedy remedies[] = {{"counters", "give a smaller training.scheme.minibatch, or counters: reset"},
+                                        {"backups", "give fewer training.scheme.backups, so that an update waits for more workers"},
+                                        {"k", "give a larger training.scheme.k, so that an update waits for more gradients"},
+                                        {"batch", "give a larger training.scheme.batch, so that an update waits for more gradients"},
+                                        {"max_delay", "give a larger training.scheme.max_delay"},
+                                        {"timeout", "give a longer training.scheme.timeout"},
+                                        {"over_select", "give a smaller training.scheme.over_select, or a longer deadline"}};
+  for (const Remedy& remedy : remedies)
+    if (std::ranges::any_of(scheme.parameters, [&](const Parameter& own) { return own.name == remedy.parameter; })) return remedy.words;
+  return {};
+}
+
+void warn_of_waste(RunRecord& record, const SchemeEntry& scheme) {
+  const auto wasteful = std::ranges::count_if(record.workers, [](const WorkerRecord& worker) {
+    // A crash wastes the work in progress, too, and says nothing about the scheme.
+    return worker.split[Phase::wasted] > worker.split[Phase::compute] && worker.split[Phase::down] == Time();
+  });
+  if (wasteful == 0) return;
+  const std::string_view remedy = waste_remedy(scheme);
+  record.warnings.push_back(
+      fmt::format("{} of {} workers wasted more computation than went into the model: work of slow workers is "
+                  "cancelled, or arrives too late to count{}{}",
+                  wasteful, record.workers.size(), remedy.empty() ? "" : "; ", remedy));
+}
+
+}  // namespace
+
 void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& blueprint) {
   record.name = scenario.name;
   record.scheme = scenario.training.scheme.name;
@@ -95,6 +129,7 @@ void name_record(RunRecord& record, const Scenario& scenario, const Blueprint& b
   record.symbols = blueprint.data.symbols > 0;
   const auto sent = static_cast<double>(record.bytes_sent);
   if (blueprint.compression && sent > 0) record.compression_ratio = (sent + record.spared_bytes) / sent;
+  warn_of_waste(record, *blueprint.scheme_entry);
   record.warnings.insert(record.warnings.end(), blueprint.notes.begin(), blueprint.notes.end());
   record.worker_groups = blueprint.group_of;
   for (const WorkerGroup& group : scenario.cluster.workers) record.group_devices.push_back(group.device);

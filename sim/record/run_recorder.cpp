@@ -175,15 +175,6 @@ void RunRecorder::warn() {
     record_.warnings.push_back("an accuracy counts as reached when it holds for " + std::to_string(evaluation_.sustain) +
                                " evaluations, and there were " + std::to_string(record_.curve.size()) +
                                ": no target or threshold can be reached; set evaluate.every, or evaluate.sustain: 1");
-  const auto wasteful = std::count_if(record_.workers.begin(), record_.workers.end(), [](const WorkerRecord& worker) {
-    // A crash wastes the work in progress, too, and says nothing about the scheme.
-    return worker.split[Phase::wasted] > worker.split[Phase::compute] && worker.split[Phase::down] == Time();
-  });
-  if (wasteful > 0)
-    record_.warnings.push_back(
-        std::to_string(wasteful) + " of " + std::to_string(record_.workers.size()) +
-        " workers wasted more computation than went into the model: work of slow workers is cancelled, or arrives too late to count; wait "
-        "for more workers, or give the slow ones smaller batches (nonblocking: counters: reset or a smaller minibatch)");
 }
 
 /// The invariants of docs/model.md, Accounts, that every run can afford: one pass over the workers.

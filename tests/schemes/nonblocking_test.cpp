@@ -109,5 +109,23 @@ TEST_CASE("who wastes more than half of its compute is warned about") {
   const Result result = run_timing(nonblocking_figure, {"cluster.workers[2].slowdown=20", "training.stop.updates=5"});
   REQUIRE(result.record.warnings.size() == 1);
   CHECK(result.record.warnings[0].find("1 of 4 workers wasted more computation") != std::string::npos);
+  CHECK(result.record.warnings[0].ends_with("give a smaller training.scheme.minibatch, or counters: reset"));
   CHECK(run_timing(nonblocking_figure, {"training.stop.updates=1"}).record.warnings.empty());
+}
+
+TEST_CASE("the warning about waste gives advice for the scheme that ran") {
+  // The slow worker's gradients are all dropped.
+  const auto warning = [](const std::string& scheme) {
+    const Result result = run_timing(cluster(4), {"cluster.workers=[{count: 3, device: node}, {count: 1, device: node, slowdown: 20}]",
+                                                  "training.scheme=" + scheme, "training.stop={updates: 50}"});
+    REQUIRE(result.record.warnings.size() == 1);
+    return result.record.warnings[0];
+  };
+  for (const auto& [scheme, remedy] : {std::pair("{kind: backup_workers, backups: 1}", "give fewer training.scheme.backups, so that"),
+                                       std::pair("{kind: k_sync, k: 3}", "give a larger training.scheme.k, so that")}) {
+    const std::string text = warning(scheme);
+    CAPTURE(text);
+    CHECK(text.find(remedy) != std::string::npos);
+    CHECK(text.find("counters") == std::string::npos);
+  }
 }
