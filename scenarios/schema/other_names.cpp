@@ -15,7 +15,10 @@ namespace {
 /// section decides, the first is meant.
 struct OtherName {
   std::string_view other, ours;
+  std::string_view how = {};  // ours from theirs, where the values differ
 };
+constexpr std::string_view of_speed = "which is 1 / speed (2 is half as fast)";
+constexpr std::string_view of_hosts = "the number of workers, which is hosts x per_host";
 constexpr OtherName other_names[] = {
     {"lr", "training.optimizer.learning_rate"},
     {"learningrate", "training.optimizer.learning_rate"},
@@ -32,7 +35,27 @@ constexpr OtherName other_names[] = {
     {"gradientclipping", "training.clip"},
     {"bs", "training.batch.per_worker"},
     {"batchsize", "training.batch.per_worker"},
+    {"localbatchsize", "training.batch.per_worker"},
+    {"perdevicebatchsize", "training.batch.per_worker"},
+    {"perdevicetrainbatchsize", "training.batch.per_worker"},
+    {"batchsizeperworker", "training.batch.per_worker"},
+    {"batchsizepergpu", "training.batch.per_worker"},
+    {"globalbatch", "training.batch.global"},
+    {"globalbatchsize", "training.batch.global"},
+    {"totalbatchsize", "training.batch.global"},
+    {"trainbatchsize", "training.batch.global"},
     {"epochs", "training.stop.epochs"},
+    {"numepochs", "training.stop.epochs"},
+    {"nepochs", "training.stop.epochs"},
+    {"maxepochs", "training.stop.epochs"},
+    {"numtrainepochs", "training.stop.epochs"},
+    {"steps", "training.stop.updates"},
+    {"numsteps", "training.stop.updates"},
+    {"maxsteps", "training.stop.updates"},
+    {"iterations", "training.stop.updates"},
+    {"maxiterations", "training.stop.updates"},
+    {"target", "training.stop.target_accuracy"},
+    {"accuracy", "training.stop.target_accuracy"},
     // McMahan et al. 2017: E epochs of a share C of the clients.
     {"epochs", "training.scheme.local_epochs"},
     {"e", "training.scheme.local_epochs"},
@@ -56,14 +79,56 @@ constexpr OtherName other_names[] = {
     {"tau", "training.scheme.period"},  // of EASGD
     {"numclients", "training.scheme.clients"},
     {"clientsperround", "training.scheme.clients"},
-    {"speed", "cluster.workers[0].slowdown"},
-    {"hosts", "cluster.workers[0].per_host"},
+    {"speed", "cluster.workers[0].slowdown", of_speed},
+    {"relativespeed", "cluster.workers[0].slowdown", of_speed},
+    {"speedfactor", "cluster.workers[0].slowdown", of_speed},
+    {"speedup", "cluster.workers[0].slowdown", "which is 1 / speedup (0.5 is twice as fast)"},
+    {"hosts", "cluster.workers[0].count", of_hosts},
+    {"nhosts", "cluster.workers[0].count", of_hosts},
+    {"numhosts", "cluster.workers[0].count", of_hosts},
+    {"nodes", "cluster.workers[0].count", of_hosts},
+    {"nnodes", "cluster.workers[0].count", of_hosts},
+    {"numnodes", "cluster.workers[0].count", of_hosts},
+    {"machines", "cluster.workers[0].count", of_hosts},
+    {"nummachines", "cluster.workers[0].count", of_hosts},
     {"numworkers", "cluster.workers[0].count"},
     {"nworkers", "cluster.workers[0].count"},
+    {"worldsize", "cluster.workers[0].count"},
+    {"nproc", "cluster.workers[0].count"},
+    {"nprocs", "cluster.workers[0].count"},
+    {"numprocs", "cluster.workers[0].count"},
+    {"ranks", "cluster.workers[0].count"},
+    {"nranks", "cluster.workers[0].count"},
+    {"gpus", "cluster.workers[0].count", "the number of workers, one a GPU"},
+    {"ngpus", "cluster.workers[0].count", "the number of workers, one a GPU"},
+    {"numgpus", "cluster.workers[0].count", "the number of workers, one a GPU"},
+    {"gpusperhost", "cluster.workers[0].per_host"},
+    {"gpuspernode", "cluster.workers[0].per_host"},
+    {"gpuspermachine", "cluster.workers[0].per_host"},
+    {"workersperhost", "cluster.workers[0].per_host"},
+    {"workerspernode", "cluster.workers[0].per_host"},
+    {"nprocpernode", "cluster.workers[0].per_host"},
+    {"pernode", "cluster.workers[0].per_host"},
+    {"ppn", "cluster.workers[0].per_host"},
+    {"gpu", "cluster.workers[0].device"},
+    {"gputype", "cluster.workers[0].device"},
+    {"accelerator", "cluster.workers[0].device"},
     // In no section, or in another.
     {"model", "workload.model"},
     {"data", "workload.data"},
     {"dataset", "workload.data"},
+    {"arch", "workload.model"},
+    {"architecture", "workload.model"},
+    {"algorithm", "training.scheme"},
+    {"strategy", "training.scheme"},
+    {"scheduler", "training.schedule"},
+    {"lrscheduler", "training.schedule"},
+    {"networkbandwidth", "cluster.network.link.bandwidth"},
+    {"bw", "cluster.network.link.bandwidth"},
+    {"parameterservers", "cluster.servers"},
+    {"ps", "cluster.servers"},
+    {"numservers", "cluster.servers.count"},
+    {"numps", "cluster.servers.count"},
     {"workers", "cluster.workers"},
     {"servers", "cluster.servers"},
     {"network", "cluster.network"},
@@ -210,18 +275,25 @@ std::string bare(std::string_view key) {
 }
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+std::string_view before_colon(std::string_view key) { return with_blank_after_colon(key).empty() ? key : key.substr(0, key.find(':')); }
+
+/// The entry whose key is among `known`; null: none.
+const OtherName* other_name_of(std::string_view key, const std::vector<std::string>& known) {
+  const std::string name = bare(before_colon(key));
+  for (const OtherName& one : other_names)
+    if (one.other == name && std::find(known.begin(), known.end(), last_part(one.ours)) != known.end()) return &one;
+  return nullptr;
+}
 
 /// A symbol of one letter is meant only where its key is known.
-std::string_view path_elsewhere(std::string_view key) {
-  const std::string name = bare(key);
+const OtherName* other_name_elsewhere(std::string_view key) {
+  const std::string name = bare(before_colon(key));
   for (const OtherName& one : other_names)
-    if (one.other == name && name.size() > 1) return one.ours;
-  return {};
+    if (one.other == name && name.size() > 1) return &one;
+  return nullptr;
 }
 
 std::string_view section_of(std::string_view path) { return path.substr(0, path.rfind('.')); }
-
-std::string_view before_colon(std::string_view key) { return with_blank_after_colon(key).empty() ? key : key.substr(0, key.find(':')); }
 
 /// Of that group, by another name. Empty: Straggler does not have it. None: the name is not known.
 std::optional<std::string_view> other_kind(KindGroup group, std::string_view name) {
@@ -263,9 +335,20 @@ std::string_view said_of_absent(std::optional<KindGroup> group, std::string_view
 
 std::string with_page(std::string_view says) { return says.empty() ? std::string() : std::string(says) + " (docs/limits.md)"; }
 
-/// `meant`: in quotes, or empty. `known`: as known_names() returns it.
+/// `meant`: in quotes, with what it means, or empty. `known`: as known_names() returns it.
 std::string unknown(std::string_view what, std::string_view name, const std::string& meant, const std::string& known) {
   return "unknown " + std::string(what) + " " + in_quotes(name) + (meant.empty() ? "; " : "; did you mean " + meant + "? ") + known;
+}
+
+std::string explained(std::string meant, const OtherName& name) { return name.how.empty() ? meant : meant + ", " + std::string(name.how); }
+
+/// The cost models that describe any network, of those that are known.
+std::string described_models(KindGroup group, const std::vector<std::string>& known) {
+  if (group != KindGroup::cost_model) return {};
+  std::vector<std::string> kinds;
+  for (const char* const kind : {"layers", "file", "sizes", "even"})
+    if (std::ranges::find(known, kind) != known.end()) kinds.emplace_back(kind);
+  return kinds.empty() ? std::string() : "; describe any other by kind: " + joined(kinds);
 }
 
 }  // namespace
@@ -313,12 +396,8 @@ std::string with_blank_after_colon(std::string_view text) {
 }
 
 std::string meant_key(std::string_view key, const std::vector<std::string>& known) {
-  key = before_colon(key);
-  const std::string name = bare(key);
-  for (const OtherName& one : other_names)
-    if (one.other == name && std::find(known.begin(), known.end(), last_part(one.ours)) != known.end())
-      return std::string(last_part(one.ours));
-  return nearest_name(key, known);
+  const OtherName* const other = other_name_of(key, known);
+  return other ? std::string(last_part(other->ours)) : nearest_name(before_colon(key), known);
 }
 
 std::string not_modelled(std::string_view key, std::string_view section) { return with_page(said_of_absent({}, key, section)); }
@@ -326,15 +405,17 @@ std::string not_modelled(KindGroup group, std::string_view name) { return with_p
 
 std::string unknown_key(std::string_view key, const std::vector<std::string>& known, std::string_view section, std::string_view kind) {
   if (const std::string says = not_modelled(key, section); !says.empty()) return "unknown key " + in_quotes(key) + ": " + says;
-  std::string meant = meant_key(key, known);
   const std::string_view name = before_colon(key);
+  const OtherName *const here = other_name_of(key, known), *const elsewhere = other_name_elsewhere(key);
+  // A kind that does not know it stands in the right section.
+  const bool away = !here && elsewhere && !section.ends_with(section_of(elsewhere->ours));
+  const bool certain = away && elsewhere->other != bare(last_part(elsewhere->ours));  // no key of ours, so no misspelt one
+  std::string meant = certain ? std::string() : meant_key(key, known);
   if (!meant.empty() && name != key)
     meant = in_quotes(meant + ": " + std::string(key.substr(name.size() + 1))) + ", with a blank after the colon";
   else if (!meant.empty())
-    meant = "'" + meant + "'";
-  const std::string_view path = path_elsewhere(name);
-  // A kind that does not know it stands in the right section.
-  if (meant.empty() && !path.empty() && !section.ends_with(section_of(path))) meant = path;
+    meant = here ? explained("'" + meant + "'", *here) : "'" + meant + "'";
+  if (meant.empty() && away) meant = explained(std::string(elsewhere->ours), *elsewhere);
   return unknown("key", key, meant, known_names(name, known, command_that_lists(section, kind, known)));
 }
 
@@ -352,7 +433,7 @@ std::string unknown_kind(KindGroup group, std::string_view what, std::string_vie
   if (const std::string says = not_modelled(group, name); !says.empty())
     return "unknown " + std::string(what) + " " + in_quotes(name) + ": " + says;
   const std::string meant = meant_kind(group, name, known);
-  return unknown(what, name, meant.empty() ? meant : "'" + meant + "'", known_kinds(group, name, known));
+  return unknown(what, name, meant.empty() ? meant : "'" + meant + "'", known_kinds(group, name, known)) + described_models(group, known);
 }
 
 }  // namespace straggler

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <limits>
 
 #include "scenarios/schema/other_names.hpp"
@@ -14,6 +13,7 @@ namespace straggler {
 namespace {
 
 constexpr double most_servers = 1e6;
+constexpr const char* describe_a_device = "; or describe it, as devices: {node: {compute: {affine: {overhead: 2ms, per_sample: 0.35ms}}}}";
 
 Field<WorkerGroup> device_name_field() {
   Field<WorkerGroup> made = field(&WorkerGroup::device, {.name = "device",
@@ -35,13 +35,10 @@ Field<WorkerGroup> device_name_field() {
     const std::vector<std::string> all_built_in = context.vocabulary.names(KindGroup::device);
     const bool absent = !all_built_in.empty() && !not_modelled(KindGroup::device, spec.device).empty();
     if (!context.devices_given) {
-      const std::string meant = absent ? all_built_in.front() : nearest_name(spec.device, all_built_in);
-      // Unless just its case is wrong, it is the devices that are missing.
-      std::string lower = spec.device;
-      for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      if (lower != meant && !absent) return;
-      context.problems.add(node->place, group.path_of("device"), unknown_kind(KindGroup::device, "device", spec.device, all_built_in));
-      devices[spec.device] = *built_in_device(context, meant);
+      if (all_built_in.empty()) return;
+      const std::string unknown = unknown_kind(KindGroup::device, "built-in device", spec.device, all_built_in);
+      context.problems.add(node->place, group.path_of("device"), absent ? unknown : unknown + describe_a_device);
+      devices[spec.device] = *built_in_device(context, all_built_in.front());
       return;
     }
     std::vector<std::string> names;
@@ -189,8 +186,8 @@ Part<ServerSpec> servers_part() {
             {.name = "count",
              .type = ValueType::count,
              .range = Range::between(0, most_servers),
-             .meaning = "parameter servers with an equal part of the model each; a scheme sees one server ([model.md](model.md#servers)). "
-                        "A scheme without a server uses them only for the all-reduce `parameter_server`",
+             .meaning = "parameter servers, each with an equal part of the model; to a scheme they are one server "
+                        "([model.md](model.md#servers)). A scheme without a server ignores them, unless its all-reduce is `parameter_server`",
              .otherwise = "`0`, or `1` if `servers` is there"}),
       field(&ServerSpec::update,
             {.name = "update",

@@ -164,6 +164,10 @@ std::vector<KeyRow> key_rows(const std::vector<ScenarioKey>& all, const std::str
       known.push_back(path.substr(0, start) + key.name);
       if (key.name == name) found = &key;
     }
+    const auto kind = std::ranges::find_if(*keys, [&](const ScenarioKey& key) { return key.name == name && key.kind && key.keys.empty(); });
+    if (found == nullptr && kind != keys->end())
+      throw std::invalid_argument(path.substr(0, end) + " is a kind; `straggler list " + std::string(listed_as(*kind->kind)) +
+                                  " NAME` lists the keys of one");
     if (found == nullptr) throw std::invalid_argument(unknown_name("part", path.substr(0, end), known));
     keys = &found->keys.all();
     start = end + 1;

@@ -40,14 +40,68 @@ TEST_CASE("a key of another section is reported with its section") {
   CHECK(check_slip(good, {"seed: 1\n", "seed: 1\n`scheme: ssgd\n", {"scheme: unknown key 'scheme'; did you mean training.scheme?"}}) == 1);
   const std::vector<std::string> group = {"count", "device", "slowdown", "per_host"};
   CHECK(unknown_key("speed", group, "cluster.workers[0]") ==
-        "unknown key 'speed'; did you mean 'slowdown'? known: count, device, slowdown, per_host");
+        "unknown key 'speed'; did you mean 'slowdown', which is 1 / speed (2 is half as fast)? known: count, device, slowdown, per_host");
   CHECK(unknown_key("hosts", group, "cluster.workers[0]") ==
-        "unknown key 'hosts'; did you mean 'per_host'? known: count, device, slowdown, per_host");
+        "unknown key 'hosts'; did you mean 'count', the number of workers, which is hosts x per_host? known: count, device, slowdown, "
+        "per_host");
   CHECK(check_slip(good, {"seed: 1\n", "seed: 1\n`collective: ring\n", {"did you mean cluster.network.collective?"}}) == 1);
   CHECK(unknown_key("jitter", group, "cluster.workers[0]").find("did you mean devices.NAME.jitter?") != std::string::npos);
   // A kind that does not know it: nobody is sent to where the key stands already.
   CHECK(check_slip(good, {"scale_with_workers: linear", "`momentum: 1", {"did you mean training.optimizer.momentum?"}}) == 1);
   CHECK(unknown_key("momentum", {"kind"}, "training.optimizer") == "unknown key 'momentum'; known: kind");
+}
+
+TEST_CASE("what newcomers write: the key that means the same, never one that looks alike and means something else") {
+  struct Newcomer {
+    const char *key, *section;
+    std::vector<std::string> known;
+    const char* meant;
+  };
+  const std::vector<std::string> group = {"count", "device", "slowdown", "same_host", "link", "per_host", "cores_per_host", "waiting"};
+  const std::vector<std::string> cluster = {"workers", "servers", "aggregators", "network", "faults"};
+  const std::vector<std::string> training = {"scheme", "batch", "optimizer", "schedule", "compression", "stop", "evaluate"};
+  const std::vector<std::string> top = {"straggler", "name", "seed", "devices", "cluster", "workload", "training"};
+  const std::vector<Newcomer> all = {
+      {"gpus_per_host", "cluster.workers[0]", group, "'per_host'"},
+      {"gpus_per_node", "cluster.workers[0]", group, "'per_host'"},
+      {"nproc_per_node", "cluster.workers[0]", group, "'per_host'"},
+      {"num_workers", "cluster.workers[0]", group, "'count'"},
+      {"num_workers", "cluster", cluster, "cluster.workers[0].count"},
+      {"world_size", "cluster.workers[0]", group, "'count'"},
+      {"world_size", "cluster", cluster, "cluster.workers[0].count"},
+      {"n_gpus", "cluster.workers[0]", group, "'count', the number of workers, one a GPU"},
+      {"nodes", "cluster", cluster, "cluster.workers[0].count, the number of workers, which is hosts x per_host"},
+      {"nnodes", "cluster.workers[0]", group, "'count', the number of workers, which is hosts x per_host"},
+      {"gpu", "cluster.workers[0]", group, "'device'"},
+      {"speedup", "cluster.workers[0]", group, "'slowdown', which is 1 / speedup (0.5 is twice as fast)"},
+      {"num_servers", "cluster.servers", {"count", "update", "link"}, "'count'"},
+      {"bandwidth", "cluster.network", {"topology", "link", "sharing"}, "cluster.network.link.bandwidth"},
+      {"batch_size", "training", training, "training.batch.per_worker"},
+      {"global_batch_size", "training", training, "training.batch.global"},
+      {"global_batch", "training.batch", {"per_worker", "global", "drop_last"}, "'global'"},
+      {"lr", "training", training, "training.optimizer.learning_rate"},
+      {"lr", "training.optimizer", {"kind", "learning_rate", "momentum"}, "'learning_rate'"},
+      {"lr_scheduler", "training", training, "'schedule'"},
+      {"num_epochs", "training.stop", {"epochs", "updates", "simulated_time"}, "'epochs'"},
+      {"steps", "training.stop", {"epochs", "updates", "simulated_time"}, "'updates'"},
+      {"max_steps", "training", training, "training.stop.updates"},
+      {"algorithm", "training", training, "'scheme'"},
+      {"dataset", "", top, "workload.data"},
+      {"weight_decay", "training", training, "training.optimizer.weight_decay"},
+  };
+  for (const Newcomer& one : all) {
+    CAPTURE(one.key);
+    const std::string line = unknown_key(one.key, one.known, one.section);
+    CAPTURE(line);
+    CHECK(line.find(std::string("; did you mean ") + one.meant + "? known: ") != std::string::npos);
+  }
+}
+
+TEST_CASE("an unknown cost model is refused with the kinds that describe any network") {
+  const std::string line = unknown_kind(KindGroup::cost_model, "model", "gpt2", Vocabulary::from_registries().names(KindGroup::cost_model));
+  CAPTURE(line);
+  CHECK(line.ends_with("; describe any other by kind: layers, file, sizes, even"));
+  CHECK(unknown_kind(KindGroup::model, "model", "gpt2", {"lenet5", "mlp"}).find("describe") == std::string::npos);
 }
 
 TEST_CASE("compressors are known by the names that papers and other programs have for them") {
