@@ -235,6 +235,7 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options) {
   const RunRecord record = work.measure(runner);
   const Figures own = figures_of(record, timing_only);
   out.warnings = record.warnings;
+  out.held = holdup(scenario, record);
   out.diverged = record.outcome == Outcome::diverged;
   out.by_target = work.by_target();
   out.work = work.shared();
@@ -275,6 +276,7 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options) {
     const Change& change = changes[i - causes.size()];
     row.change = change.name;
     row.input_share = change.share;
+    row.place = change.place;
     run_one(change.setting, change.name, row.figures, row.note);
     if (row.figures) judge(row, own);
   });

@@ -8,6 +8,7 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/reasons/interventions.hpp"
 #include "scenarios/reasons/slowdowns.hpp"
+#include "scenarios/results/busiest.hpp"
 
 namespace straggler {
 
@@ -32,6 +33,7 @@ struct ChangeRow {
   double input_share = 0;                            // how much more of it there is: 0.1
   std::optional<Figures> figures;                    // none: it cannot be run
   std::optional<double> rate_change, target_change;  // as shares: 0.05 is 5 % more
+  std::string place;                                 // Change::place
   /// Relative change of the rate by relative change of the input.
   std::optional<double> elasticity() const;
   std::string note;
@@ -50,6 +52,7 @@ struct SharedWork {
 struct Explained {
   std::string name, scheme;
   bool timing_only = false;
+  Holdup held;             // of the run itself
   bool diverged = false;   // the run itself did
   bool by_target = false;  // compared by the time to the target; else by the seconds of the run
   /// Causes change the order of updates, so what one seed learns differs by chance too, with the time to the target.

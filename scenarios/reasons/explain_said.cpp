@@ -52,23 +52,44 @@ class ExplainSentences {
     return readable_seconds(explained_.by_target ? *row.figures->time_to_target : row.figures->simulated_seconds);
   }
 
-  /// Said of bandwidth that comes after contention, of which it costs more.
-  const char* and_contention(std::size_t i) const {
-    if (i == 0 || rows_[i]->cause != Cause::bandwidth || rows_[i - 1]->cause != Cause::contention) return "";
-    return cost(*rows_[i]) > cost(*rows_[i - 1]) ? ", contention included" : "";
+  /// The bottleneck is contention, which unlimited bandwidth ends, too, so that it saves more.
+  bool within_bandwidth() const {
+    const CauseRow *const first = bottleneck(explained_), &bandwidth = explained_.row(Cause::bandwidth);
+    const bool answer = explained_.by_rate() ? bandwidth.figures.has_value() : bandwidth.share.has_value();
+    return first && first->cause == Cause::contention && answer && !bandwidth.absent && cost(bandwidth) > cost(*first);
   }
 
-  /// The causes after the bottleneck that cost something.
+  /// In a list of causes.
+  std::string what_it_is(const CauseRow& row) const {
+    if (row.cause == Cause::contention) return ", messages that share a link";
+    const CauseRow& contention = explained_.row(Cause::contention);
+    const bool both =
+        row.cause == Cause::bandwidth && std::ranges::find(rows_, &contention) != rows_.end() && cost(contention) >= small_share;
+    return both ? ", contention included" : "";
+  }
+
+  /// The causes after the bottleneck that cost something, the most costly first.
   void next_causes() {
     const bool first = bottleneck(explained_) == nullptr;
+    std::vector<const CauseRow*> next;
+    for (std::size_t i = first ? 0 : 1; i < rows_.size(); ++i)
+      if (cost(*rows_[i]) >= small_share && !(rows_[i]->cause == Cause::bandwidth && within_bandwidth())) next.push_back(rows_[i]);
+    std::ranges::stable_sort(next, [&](const CauseRow* a, const CauseRow* b) { return cost(*a) > cost(*b); });
     std::vector<Said> others;
-    for (std::size_t i = first ? 0 : 1; i < rows_.size() && cost(*rows_[i]) >= small_share; ++i)
-      others.push_back(worded("{} ({}{}{})", name(rows_[i]->cause), cost_text(*rows_[i]), explained_.by_rate() ? " more" : "",
-                              std::string(and_contention(i))));
+    for (const CauseRow* const row : next)
+      others.push_back(worded("{} ({}{}{})", name(row->cause), cost_text(*row), explained_.by_rate() ? " more" : "", what_it_is(*row)));
     if (others.empty()) return;
     const bool one = others.size() == 1;
     const std::string begin = first ? (one ? "The most costly one is" : "The most costly ones are") : (one ? "Next comes" : "Next come");
     say("{} {}. Causes overlap, so shares do not add up.", begin, listed(others));
+  }
+
+  /// Which link, and what of the scheme, where the network is the bottleneck.
+  void who_holds_up() {
+    const CauseRow* const first = bottleneck(explained_);
+    if (!first || (first->cause != Cause::bandwidth && first->cause != Cause::contention)) return;
+    if (!explained_.held.link.empty()) say("The busiest link is {}.", explained_.held.link);
+    if (!explained_.held.answers.empty()) say("{}.", capital(explained_.held.answers));
   }
 
   /// "the causes", or only those with an answer where one that might cost time has none.
@@ -89,6 +110,9 @@ class ExplainSentences {
     else
       say("The bottleneck is computing: without any one of {}, samples per second grow by less than {}.", causes_that_count(),
           share_text(bottleneck_share));
+    if (within_bandwidth())
+      say("With unlimited bandwidth, which ends contention too, it handles {} more.", cost_text(explained_.row(Cause::bandwidth)));
+    who_holds_up();
     next_causes();
     if (all.figures && cost(all) >= small_share)
       say("{}, the run handles {} samples per second, {} more.", capital(words_of(Cause::all)),
@@ -110,11 +134,12 @@ class ExplainSentences {
     } else {
       say("The bottleneck is {}: {} {} {} instead of {}, {} less.", name(first->cause), words_of(first->cause), takes(), taken(*first),
           readable_seconds(seconds), share_text(*first->share));
-      next_causes();
       const CauseRow& bandwidth = explained_.row(Cause::bandwidth);
-      if (first->cause == Cause::contention && bandwidth.share && *bandwidth.share > *first->share)
-        say("Unlimited bandwidth would save {} in all, of which {} is contention.", readable_seconds(*bandwidth.seconds_saved),
-            share_text(*first->share / *bandwidth.share));
+      if (within_bandwidth())
+        say("Unlimited bandwidth would save {} in all ({}), of which {} is contention.", readable_seconds(*bandwidth.seconds_saved),
+            share_text(*bandwidth.share), share_text(*first->share / *bandwidth.share));
+      who_holds_up();
+      next_causes();
     }
     if (all.share && seconds > 0 && *all.share >= small_share)
       say("{}, {} {}: the rest, {}, is computing and other causes.", capital(words_of(Cause::all)), takes(), taken(all),
@@ -173,8 +198,13 @@ class ExplainSentences {
       if (row.rate_change) rows.push_back(&row);
     std::ranges::stable_sort(rows, [](const ChangeRow* a, const ChangeRow* b) { return *a->rate_change > *b->rate_change; });
     Said helping;
-    std::vector<Said> others;
+    std::vector<Said> others, harming;
     for (const ChangeRow* const row : rows) {
+      if (*row->rate_change <= -small_share / 2) {
+        harming.push_back(worded("{}{} would lower the rate by {}", SaidName{row->change},
+                                 row->place.empty() ? "" : " (" + row->place + ")", fmt::format("{:.2g} %", -100 * *row->rate_change)));
+        continue;
+      }
       const bool helps = *row->rate_change >= small_share / 2;
       const Said change = worded("{} ({}{}{})", SaidName{row->change}, change_text(*row->rate_change), helps ? " samples per second" : "",
                                  row->target_change ? ", time to the target " + change_text(*row->target_change) : std::string());
@@ -184,7 +214,8 @@ class ExplainSentences {
         helping.add(helping.empty() ? "" : ", then ").add(change);
     }
     if (!helping.empty()) say("Of small changes, what raises the rate most is {}.", helping);
-    if (!others.empty()) say("Of small changes, {} would raise the rate by less than {}.", listed(others), share_text(small_share / 2));
+    if (!others.empty()) say("Of small changes, {} would change the rate by less than {}.", listed(others), share_text(small_share / 2));
+    if (!harming.empty()) say("Of small changes, {}.", listed(harming));
   }
 
   const Explained& explained_;
@@ -227,29 +258,31 @@ std::vector<Said> slowdowns_said(const Slowdowns& slowdowns) {
   if (!slowdowns.note.empty()) return {worded("There are no slowdowns by worker: {}.", slowdowns.note)};
   const std::string updates = updates_text(slowdowns.updates), s = times_text(slowdowns.all());
   if (std::abs(slowdowns.all() - 1) < worth_telling - 1)
-    return {worded("Workers are even: if all took the mean, {} would take as long (S = {}).", updates, s)};
-  std::vector<Said> out{worded("Uneven workers: if each batch took the mean of all batches, {} would take {} instead of {} (S = {}).",
-                               updates, readable_seconds(slowdowns.ideal_seconds), readable_seconds(slowdowns.seconds), s)};
+    return {worded("Workers are even: if all took the mean, {} would take as long (slowdown S = {}).", updates, s)};
+  std::vector<Said> out{
+      worded("Uneven workers: if each batch took the mean of all batches, {} would take {} instead of {} (slowdown S = {}).", updates,
+             readable_seconds(slowdowns.ideal_seconds), readable_seconds(slowdowns.seconds), s)};
   std::vector<Said> even, uneven, workers;
   for (const Slowdowns::Kind& kind : slowdowns.kinds)
     if (kind.even)
       even.push_back({SaidName{name_of(kind.kind)}});
     else
       uneven.push_back(worded("{} {}", SaidName{name_of(kind.kind)}, times_text(kind.slowdown)));
-  out.push_back(
-      worded("Slowdown by kind of work (S_t): {}{}{}.", listed(uneven), even.empty() ? "" : "; workers are alike in ", listed(even)));
+  out.push_back(worded("Slowdown by kind of work, all others even (S_t): {}{}{}.", listed(uneven),
+                       even.empty() ? "" : "; workers are alike in ", listed(even)));
   constexpr std::size_t most_named = 3;
   const std::vector<const Slowdowns::Worker*> ranked = slowdowns.ranked();
   for (const Slowdowns::Worker* const worker : ranked)
     if (workers.size() < most_named && worker->slowdown >= worth_telling)
       workers.push_back(worded("{} {}", SaidName{worker->name}, times_text(worker->slowdown)));
-  if (!workers.empty()) out.push_back(worded("Slowdown by worker, each uneven alone (S_w): {}.", listed(workers)));
+  if (!workers.empty()) out.push_back(worded("Slowdown by worker, all others even (S_w): {}.", listed(workers)));
   if (!slowdowns.slowest_share) return out;
   const double share = *slowdowns.slowest_share;
   const Said who =
       slowdowns.slowest == 1 ? Said{SaidName{ranked.front()->name}} : Said(fmt::format("the slowest {} workers", slowdowns.slowest));
   out.push_back(share > 1
-                    ? worded("If only {} were even, the run would be faster than with all workers even (M_W = {}).", who, times_text(share))
+                    ? worded("If only {} were even, the run would be faster than with all workers even (share of the lost time M_W = {}).",
+                             who, times_text(share))
                     : worded("If only {} were even, {} of the lost time would be saved (M_W).", who, fmt::format("{:.0f} %", 100 * share)));
   return out;
 }

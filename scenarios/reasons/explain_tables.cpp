@@ -34,7 +34,11 @@ std::string cause_table(const Explained& explained) {
   if (target) rows.front().emplace_back("to target");
   if (math) rows.front().emplace_back("accuracy");
   rows.front().insert(rows.front().end(), {"saves", "share"});
-  for (const CauseRow& row : explained.rows) {
+  std::vector<const CauseRow*> shown;  // those that are not there would be rows of zeros; a sentence names them
+  for (const CauseRow& row : explained.rows)
+    if (!row.absent) shown.push_back(&row);
+  for (const CauseRow* const each : shown) {
+    const CauseRow& row = *each;
     std::vector<std::string> cells{name_of(row.cause), seconds_cell(of(row.figures, &Figures::simulated_seconds)),
                                    number_cell(of(row.figures, &Figures::samples_per_second))};
     if (target) cells.push_back(seconds_cell(of(row.figures, &Figures::time_to_target)));
@@ -49,7 +53,7 @@ std::string cause_table(const Explained& explained) {
   for (std::string_view line; lines.next(line); out += '\n') {
     out += line;
     if (lines.number() == 1) continue;  // the titles
-    if (const std::string& note = explained.rows[lines.number() - 2].note; !note.empty()) out += "  " + note;
+    if (const std::string& note = shown[lines.number() - 2]->note; !note.empty()) out += "  " + note;
   }
   return out;
 }

@@ -225,6 +225,25 @@ void add_worker(Scenario& scenario, const Blueprint& blueprint) {
   groups.push_back(std::move(added));
 }
 
+/// Hosts of workers.
+std::int64_t hosts_of(const ClusterSpec& cluster) {
+  std::int64_t hosts = 0, free = 0;
+  for (const WorkerGroup& group : cluster.workers) {
+    const std::int64_t room = group.same_host ? free : 0, rest = std::max<std::int64_t>(0, group.count - room);
+    const std::int64_t more = (rest + group.per_host - 1) / group.per_host;
+    hosts += more;
+    free = rest > 0 ? more * group.per_host - rest : room - group.count;
+  }
+  return hosts;
+}
+
+/// Where the worker is that `more` has in addition.
+std::string place_of_more(const ClusterSpec& before, const ClusterSpec& more) {
+  const std::int64_t hosts = hosts_of(more);
+  const bool shared = std::ranges::any_of(before.workers, [](const WorkerGroup& group) { return group.per_host > 1; });
+  return shared && hosts > hosts_of(before) ? fmt::format("alone on a host of its own, {} in all", hosts) : std::string();
+}
+
 }  // namespace
 
 Seat median_worker(const Scenario& scenario, const Blueprint& blueprint) {
@@ -277,12 +296,13 @@ std::string words_of(Cause cause) {
 }
 
 std::vector<Change> small_changes(const Scenario& scenario, const Blueprint& blueprint) {
-  std::vector<Change> out{{fmt::format("bandwidth +{:.0f} %", 100 * small_change), small_change, {scenario, {}}},
-                          {fmt::format("compute time -{:.0f} %", 100 * small_change), -small_change, {scenario, {}}},
-                          {"one worker more", 1 / static_cast<double>(scenario.workers()), {scenario, {}}}};
+  std::vector<Change> out{{fmt::format("bandwidth +{:.0f} %", 100 * small_change), small_change, {scenario, {}}, {}},
+                          {fmt::format("compute time -{:.0f} %", 100 * small_change), -small_change, {scenario, {}}, {}},
+                          {"one worker more", 1 / static_cast<double>(scenario.workers()), {scenario, {}}, {}}};
   scale_bandwidth(out[0].setting, 1 + small_change);
   for (WorkerGroup& group : out[1].setting.scenario.cluster.workers) group.slowdown *= 1 - small_change;
   add_worker(out[2].setting.scenario, blueprint);
+  out[2].place = place_of_more(scenario.cluster, out[2].setting.scenario.cluster);
   return out;
 }
 

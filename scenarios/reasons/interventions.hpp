@@ -57,6 +57,7 @@ struct Change {
   std::string name;  // "bandwidth +10 %"
   double share = 0;  // relative size of the change: 0.1
   Counterfactual setting;
+  std::string place = {};  // of a worker more: "alone on a host of its own, 4 in all"; empty: on a host like all, or with others
 };
 /// +10 % bandwidth, -10 % compute time, one worker more, like the median one.
 std::vector<Change> small_changes(const Scenario& scenario, const Blueprint& blueprint);

@@ -10,6 +10,7 @@
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/update_times.hpp"
 #include "scenarios/reasons/explain.hpp"
+#include "scenarios/results/busiest.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/schema/worker_names.hpp"
 #include "sim/base/readable.hpp"
@@ -146,6 +147,7 @@ UpdateParts update_parts(const Scenario& scenario) {
   if (const CauseRow* const first = bottleneck(explained)) {
     out.bound = first->cause;
     out.without = first->figures->simulated_seconds;
+    if (out.bound == Cause::bandwidth || out.bound == Cause::contention) out.busiest_link = holdup(scenario, runs.gone_on).link;
   }
   return out;
 }
@@ -183,8 +185,8 @@ std::string bound_text(const Scenario& scenario, const UpdateParts& parts) {
   if (parts.bound == Cause::nothing) return fmt::format("computing: no other cause costs {:.0f} % of an update", 100 * bottleneck_share);
   std::string who;
   if (parts.bound == Cause::slow_workers && !parts.slow_groups.empty()) who = ": " + WorkerNames(scenario).groups(parts.slow_groups);
-  return fmt::format("{}{}; an update would take {} {}", label_of(parts.bound), who, readable_seconds(parts.without),
-                     words_of(parts.bound));
+  return fmt::format("{}{}; an update would take {} {}{}", label_of(parts.bound), who, readable_seconds(parts.without),
+                     words_of(parts.bound), parts.busiest_link.empty() ? "" : "; the busiest link is " + parts.busiest_link);
 }
 
 }  // namespace straggler

@@ -6,10 +6,12 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "scenarios/experiment/trajectory_store.hpp"
 #include "scenarios/reasons/explain_said.hpp"
 #include "scenarios/report/explain_page.hpp"
+#include "scenarios/results/busiest.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"
 
@@ -181,6 +183,88 @@ TEST_CASE("rows do the same work: a stop by time becomes the updates that were m
   CHECK(all.row(Cause::nothing).figures->simulated_seconds == doctest::Approx(3.0).epsilon(1e-3));
   CHECK(plain(work_said(all)).find("15 updates") != std::string::npos);
   CHECK_THROWS_AS(explained(cluster(4), {"training.stop={simulated_time: 1ms}"}), RunFailed);
+}
+
+TEST_CASE("a small change that lowers the rate is said to lower it, with the reason where it is known") {
+  // With per_host 4 the 13th worker is alone on a 4th host.
+  const std::vector<std::string> hosts = {"cluster.workers=[{count: 12, device: node, per_host: 4}]", "training.scheme=ssgd", updates(20)};
+  Explained all = explained(cluster(4), with(narrow_links, hosts));
+  REQUIRE(all.changes.size() == 3);
+  REQUIRE(all.changes[2].change == "one worker more");
+  CHECK(all.changes[2].place == "alone on a host of its own, 4 in all");
+  const auto sentences = [&](double bandwidth, double computing, double worker) {
+    all.changes[0].rate_change = bandwidth;
+    all.changes[1].rate_change = computing;
+    all.changes[2].rate_change = worker;
+    std::string text;
+    for (const Said& each : explain_said(all)) text += plain(each) + "\n";
+    return text;
+  };
+  const std::string text = sentences(0.001, 0.08, -0.033);
+  CAPTURE(text);
+  CHECK(text.find("Of small changes, what raises the rate most is compute time -10 % (+8 % samples per second).\n") != std::string::npos);
+  CHECK(text.find("Of small changes, bandwidth +10 % (+0.1 %) would change the rate by less than 0.5 %.\n") != std::string::npos);
+  CHECK(text.find("Of small changes, one worker more (alone on a host of its own, 4 in all) would lower the rate by 3.3 %.\n") !=
+        std::string::npos);
+  CHECK(sentences(0.1, 0.1, -0.004).find("one worker more (-0.4 %) would change the rate by less than 0.5 %.") != std::string::npos);
+  // A place on a host that is there is no reason.
+  CHECK(explained(cluster(4), with(narrow_links, {"cluster.workers=[{count: 11, device: node, per_host: 4}]", updates(5)}))
+            .changes[2]
+            .place.empty());
+  CHECK(explained(cluster(4), with(narrow_links, {updates(5)})).changes[2].place.empty());
+}
+
+TEST_CASE("contention that is the bottleneck comes with its larger whole, bandwidth, before the other causes") {
+  // Four workers of a host share its link: 4 messages of 8 MB at 100 MB/s take 0.32 s, and 0.08 s each alone.
+  const Explained all = explained(cluster(8), with(narrow_links, {"cluster.workers=[{count: 8, device: node, per_host: 4}]", by_server,
+                                                                  "cluster.servers={count: 1, link: {bandwidth: 10GB/s}}", updates(30)}));
+  std::string text;
+  for (const Said& each : explain_said(all)) text += plain(each) + "\n";
+  CAPTURE(text);
+  REQUIRE(bottleneck(all)->cause == Cause::contention);
+  REQUIRE(*all.row(Cause::bandwidth).share > *all.row(Cause::contention).share);
+  const std::size_t whole = text.find("Unlimited bandwidth would save "), link = text.find("The busiest link is host/");
+  CHECK(text.starts_with("The bottleneck is contention: if no two messages shared a link "));
+  CHECK(whole != std::string::npos);
+  CHECK(link != std::string::npos);
+  CHECK(whole < link);
+  const std::size_t next = text.find("Next come");
+  CHECK((next == std::string::npos || text.substr(next, text.find('\n', next) - next).find("bandwidth") == std::string::npos));
+  // The printed table has no rows of causes that are not there: a sentence names them.
+  const std::string printed = explain_text(all);
+  CHECK(printed.find("\nfaults ") == std::string::npos);
+  CHECK(printed.find("\nNot there: ") != std::string::npos);
+  CHECK(printed.find("there are no faults") != std::string::npos);
+}
+
+TEST_CASE("who holds workers up: the busiest link, and a server that answers one after the other") {
+  const auto held = [](const std::vector<std::string>& sets) {
+    const Scenario scenario = read_scenario_text(cluster(8), "test.yaml", with(narrow_links, sets));
+    RunOptions options;
+    options.timing_only = true;
+    const RunRecord record = Experiment(scenario, options).run(nullptr, nullptr);
+    return std::tuple(holdup(scenario, record), busiest_link(record), answering_share(scenario, record), record);
+  };
+  // As fast a link as a worker's: it is full of gradients or of answers, and sending answers side by side would not empty it.
+  const std::string by_asgd = "training.scheme=asgd";
+  const auto [full, link, answering, record] = held({by_asgd, updates(200)});
+  REQUIRE(link);
+  CHECK(link->name.starts_with("server/0"));
+  // Some gradients are on their way at the end.
+  CHECK(link->use == doctest::Approx(static_cast<double>(record.bytes_up) / (rate * record.end.seconds())).epsilon(0.06));
+  CHECK(full.link == link_words(*link));
+  CHECK(full.answers.empty());
+  CHECK(answering == 0);
+  // Ten times as fast a link: each answer leaves at its worker's speed, and the next message waits.
+  const std::string fast = "cluster.servers={count: 1, link: {bandwidth: 1GB/s}}";
+  const auto [turns, other, share, slow] = held({by_asgd, fast, updates(200)});
+  CHECK(share == doctest::Approx(static_cast<double>(slow.bytes_down) / (rate * slow.end.seconds())).epsilon(1e-9));
+  CHECK(share > 0.8);
+  CHECK(turns.answers.starts_with("the server sends one answer at a time, for "));
+  CHECK(turns.answers.ends_with("; training.scheme.answers: at_once sends them side by side"));
+  CHECK(std::get<0>(held({"training.scheme={kind: asgd, answers: at_once}", fast, updates(200)})).answers.empty());
+  // Who hardly waits is held up by nobody.
+  CHECK(std::get<0>(held({by_asgd, "cluster.network.link={bandwidth: 100GB/s, latency: 0s}", updates(50)})).link.empty());
 }
 
 TEST_CASE("small changes: where all time is computing, the rate follows compute time, and workers in proportion") {

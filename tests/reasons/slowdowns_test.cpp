@@ -120,7 +120,7 @@ TEST_CASE("even workers are reported as even") {
   CHECK(plain(slowdowns_said(all).front()).find("Workers are even") == 0);
   Slowdowns nearly = all;
   nearly.seconds = 0.9954 * nearly.ideal_seconds;
-  CHECK(plain(slowdowns_said(nearly).front()).find("would take as long (S = 0.995).") != std::string::npos);
+  CHECK(plain(slowdowns_said(nearly).front()).find("would take as long (slowdown S = 0.995).") != std::string::npos);
 }
 
 }  // namespace slowdowns_test

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "scenarios/results/below_again.hpp"
+#include "scenarios/results/busiest.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/waited_for.hpp"
@@ -132,6 +133,9 @@ std::string run_report(const Scenario& scenario, const RunRecord& record, const 
     add_times(lines, record);
   lines.add("workers' time", where_time_went(record));
   if (const std::string slow = waited_for(scenario, idle_of_groups(record)); !slow.empty()) lines.add("waited for", slow);
+  const Holdup held = holdup(scenario, record);
+  if (!held.link.empty()) lines.add("busiest link", held.link);
+  if (!held.answers.empty()) lines.add("waited for", held.answers);
   lines.add("staleness", staleness_text(record));
   const auto workers = static_cast<double>(record.workers.empty() ? 1 : record.workers.size());
   lines.add("bytes sent", fmt::format("{} (a worker: {} up, {} down)", readable_bytes(static_cast<double>(record.bytes_sent)),
