@@ -136,6 +136,7 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
     const Scenario scenario = read(source);
     const std::string other = options.replay ? other_program(*options.replay) : std::string();
     request.scenario_name = scenario.name;
+    request.scheme = scenario.training.scheme.name;
     request.scenario_file = scenario.file;
     ResultFolder folder(request);
     if (std::string note = replaced_results(request.out, scenario, options.timing_only); !note.empty()) notes.push_back(std::move(note));

@@ -53,6 +53,16 @@ std::optional<std::string> scenario_name_in(const fs::path& folder) {
   return std::nullopt;
 }
 
+/// Of the run whose results the folder holds; empty: not known.
+std::string scheme_in(const fs::path& folder) {
+  try {
+    for (const SummaryField& field : read_summary(folder / "summary.json"))
+      if (field.key == "scheme") return field.value.written();
+  } catch (const ResultsError&) {  // of another version, or damaged
+  }
+  return {};
+}
+
 bool holds_nothing(const fs::path& folder, std::error_code& error) {
   return std::all_of(fs::directory_iterator(folder, error), fs::directory_iterator(),
                      [](const fs::directory_entry& entry) { return is_hidden_folder(entry.path()); });
@@ -111,7 +121,12 @@ void ResultFolder::refuse_what_is_not_ours(const Request& request) const {
   const std::optional<std::string> holder = scenario_name_in(target_);
   // A lone scenario.yaml is more likely a user's scenario than a result.
   const bool results = fs::exists(target_ / "order.csv", error) || fs::exists(target_ / "summary.json", error);
-  if (holder && results && *holder == request.scenario_name) return;
+  if (holder && results && *holder == request.scenario_name) {
+    const std::string scheme = request.scheme.empty() ? std::string() : scheme_in(target_);
+    if (scheme.empty() || scheme == request.scheme) return;
+    throw ResultsError(fmt::format("{}: holds the results of {} with scheme {}, not {}; use --out {}, or --force to replace them",
+                                   out_.string(), in_quotes(*holder), in_quotes(scheme), in_quotes(request.scheme), free_neighbour(out_)));
+  }
   if (holder && results)
     throw ResultsError(fmt::format("{}: holds the results of scenario {}, not of {}; use --out {}, or --force to replace them",
                                    out_.string(), in_quotes(*holder), in_quotes(request.scenario_name), advice()));

@@ -21,9 +21,10 @@ class ResultFolder {
     std::filesystem::path out;  // where the results go
     std::string scenario_name;
     std::filesystem::path scenario_file;  // never overwritten
-    bool force = false;                   // replace results of another scenario
+    bool force = false;                   // replace results of another scenario or scheme
+    std::string scheme = {};              // empty: results of any scheme are replaced
   };
-  /// Refuses a folder that holds another scenario's results or anything else, and one that cannot be written; makes the
+  /// Refuses a folder that holds results of another scenario or scheme or anything else, and one that cannot be written; makes the
   /// hidden folder. Throws ResultsError.
   explicit ResultFolder(const Request& request);
   ResultFolder(const ResultFolder&) = delete;

@@ -24,6 +24,7 @@
 #include "tools/straggler/progress.hpp"
 #include "tools/straggler/run_report.hpp"
 #include "tools/straggler/scenario_options.hpp"
+#include "tools/straggler/screen.hpp"
 
 namespace straggler::cli {
 
@@ -57,7 +58,7 @@ po::options_description run_options() {
   add("memory", po::value<std::string>()->value_name("SIZE"),
       "memory of the whole run with its data, such as 8GiB, without a unit in bytes; messages that wait for a server are not counted "
       "(default: three quarters of the usable memory)");
-  add("force", "replaces the content of the folder, even results of another scenario");
+  add("force", "replaces the content of the folder, even results of another scenario or scheme");
   return options;
 }
 
@@ -139,6 +140,7 @@ class Run {
     scenario_ = read_given_scenario(arguments);
     request_.out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / scenario_.name;
     request_.scenario_name = scenario_.name;
+    request_.scheme = scenario_.training.scheme.name;
     request_.scenario_file = scenario_.file;
     request_.force = arguments.flag("force");
     if (request_.out.empty()) throw UsageError("--out is empty; name a folder");
@@ -179,7 +181,7 @@ class Run {
           finish_checkpoint(file, record.outcome == Outcome::interrupted) && !common_.quiet)
         print_text(stderr, "{} is kept: --resume continues from it\n", file.string());
     if (!common_.quiet) print_warnings(record, recorder, wall_seconds);
-    print_text("{}", run_report(scenario_, record, folder.out()));
+    print_screen("{}", run_report(scenario_, record, folder.out()));
     if (kept_.page) print_page(folder.out() / "report.html");
     return exit_code(record.outcome);
   }

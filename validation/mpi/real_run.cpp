@@ -194,6 +194,7 @@ class RankRun {
     ResultFolder::Request request;
     request.out = options_.out.value_or(fs::path("results") / scenario_.name);
     request.scenario_name = scenario_.name;
+    request.scheme = scenario_.training.scheme.name;
     request.scenario_file = scenario_.file;
     request.force = options_.force;
     if (request.out.empty()) throw Refusal("--out is empty; name a folder");
