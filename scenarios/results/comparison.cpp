@@ -23,7 +23,9 @@ std::vector<std::string> labels_of(const std::vector<RunResult>& runs) {
     folders.push_back(folder.filename().string());
     paths.push_back(run.folder.string());
   }
-  return all_distinct(names) ? names : all_distinct(folders) ? folders : paths;
+  const bool have_folders = std::ranges::none_of(folders, [](const std::string& folder) { return folder.empty(); });
+  if (have_folders) return all_distinct(folders) ? folders : paths;
+  return names;
 }
 
 std::size_t reference_of(const Comparison& comparison) {

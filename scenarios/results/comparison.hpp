@@ -17,8 +17,9 @@ RunGroups grouped(const std::vector<RunResult>& runs, const std::function<std::s
 
 struct Comparison {
   std::vector<RunResult> runs;
-  std::vector<std::string> labels;  // [runs], distinct: the names, or the folders where names repeat
-  std::vector<double> thresholds;   // of all runs, targets included; ascending
+  std::vector<std::string>
+      labels;  // [runs], distinct: the folders' names, or their paths where these repeat; without folders, the runs' names
+  std::vector<double> thresholds;  // of all runs, targets included; ascending
   /// The first run of a baseline, else the first: of those that finished and, if any has them, have accuracies.
   std::size_t reference = 0;
   /// The deciding accuracy: the target that all runs had, if at least one reached it; otherwise the highest threshold that every run has
@@ -52,7 +53,7 @@ struct SpeedUps {
 std::optional<SpeedUps> speed_ups_of(const Comparison& comparison);
 
 /// At least one run. The order of the runs does not change the winner, except that the first of equals wins. `labels`: of the runs,
-/// distinct; empty: their names, or their folders where names repeat.
+/// distinct; empty: as Comparison::labels.
 Comparison compare(std::vector<RunResult> runs, std::vector<std::string> labels = {});
 
 /// Plain ASCII, at most `width` columns where names allow; runs that do not fit side by side come below.

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "scenarios/results/caveats.hpp"
 #include "scenarios/results/endings.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/verdict.hpp"
@@ -29,6 +30,7 @@ class Notes {
     difference("target accuracy", [](const RunResult& run) { return run.target_accuracy ? number_text(*run.target_accuracy) : "none"; });
     for (const RunResult& run : runs())
       if (!run.unread.empty()) say("{}; its data and model are not compared", run.unread);
+    work();
     not_asked();
     chance();
     for (std::size_t i = 0; i < runs().size(); ++i) {
@@ -87,6 +89,17 @@ class Notes {
     if (!parts.empty()) say("{} (evaluate.thresholds)", joined(parts, "; ", "; "));
   }
 
+  /// Of runs that no target ended.
+  void work() {
+    std::vector<double> samples, seconds;
+    for (const RunResult& run : runs()) {
+      if (run.outcome != Outcome::completed) continue;
+      samples.push_back(run.samples);
+      seconds.push_back(run.simulated_seconds);
+    }
+    if (const std::string words = different_work(samples, seconds); !words.empty()) say("{}", words);
+  }
+
   void alone() {
     if (comparison_.timing_only) return;
     std::vector<std::size_t> who;
@@ -110,8 +123,7 @@ class Notes {
     if (seeds.size() < 2) return;
     const bool one_seed = std::ranges::all_of(seeds, [](const auto& scheme) { return scheme.second.size() == 1; });
     const std::string chance = chance_words(" of each scheme");
-    const std::string rate =
-        rates.size() == 1 ? fmt::format("one learning rate for all, {}, may suit one scheme better", number_text(*rates.begin())) : "";
+    const std::string rate = rates.size() == 1 ? one_rate_words(*rates.begin()) : "";
     if (one_seed && !rate.empty())
       say("{}, and {}; `straggler race --tune learning_rate` runs several seeds and tunes it for each", chance, rate);
     else if (one_seed)

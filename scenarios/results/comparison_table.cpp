@@ -64,6 +64,7 @@ class Table {
       out += part(room, first, std::min(first + across, comparison_.runs.size()));
     }
     if (comparison_.winner) out += "* the run that wins\n";
+    if (comparison_.runs.size() > 1 && speed_ups_of(comparison_)) out += fmt::format("1x: {}\n", comparison_.labels[comparison_.reference]);
     return out;
   }
 

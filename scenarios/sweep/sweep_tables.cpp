@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "scenarios/results/caveats.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/derived_scalars.hpp"
@@ -39,6 +40,18 @@ BestGroups best_of(const std::vector<SweptSetting>& settings, const std::vector<
     return found.groups.size() < settings.size() ? found : BestGroups();
   }
   return {};
+}
+
+/// different_work() of settings that no target ended.
+std::string work_words(const std::vector<SweptSetting>& settings, const SweepScalars& all) {
+  std::vector<double> samples, seconds;
+  for (const SweptSetting& setting : settings) {
+    const RepeatStatistics handled = all.statistics(setting, "samples"), took = all.statistics(setting, "simulated_seconds");
+    if (handled.count == 0 || took.count == 0 || all.statistics(setting, "time_to_target_s").count > 0) continue;
+    samples.push_back(handled.mean);
+    seconds.push_back(took.mean);
+  }
+  return different_work(samples, seconds);
 }
 
 }  // namespace
@@ -122,6 +135,7 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
   std::string text = aligned(rows, columns.size());
   if (widths) text += half_width_note;
   if (!best.groups.empty()) text += fmt::format("* {}\n", best.words);
+  if (const std::string words = work_words(settings, all); !words.empty()) text += "note: " + words + "\n";
   for (const std::string& note : endings.notes()) text += "warning: " + note + "\n";
   return text;
 }

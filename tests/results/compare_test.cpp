@@ -393,6 +393,42 @@ TEST_CASE("measured runs compete only with measured ones, simulated runs with si
   CHECK(has(plain(verdict(compare({real_a, b}))), "No simulated run has the scheme"));
 }
 
+TEST_CASE("runs that no target ended and that did different work are said to have done so") {
+  RunResult a = run("a", "ssgd", 1000, 20'000), b = run("b", "asgd", 2000, 20'000);
+  a.samples = 384'000;
+  b.samples = 32'000;
+  a.simulated_seconds = 384;
+  b.simulated_seconds = 16;
+  const auto notes = [&] {
+    std::string all;
+    for (const Said& note : comparison_notes(compare({a, b}))) all += plain(note) + "\n";
+    return all;
+  };
+  const std::string said = "simulated times are of different work, 32,000 to 384,000 samples: compare samples per second\n";
+  CHECK(has(notes(), said));
+  b.simulated_seconds = 384;  // both ran for so long
+  CHECK_FALSE(has(notes(), said));
+  b.simulated_seconds = 16;
+  b.samples = 383'000;
+  CHECK_FALSE(has(notes(), "different work"));
+  b.samples = 32'000;
+  b.outcome = Outcome::target_reached;  // it took no more
+  CHECK_FALSE(has(notes(), "different work"));
+}
+
+TEST_CASE("runs are labelled by their folders, as they were typed; the table says which one is 1x") {
+  RunResult a = run("mine", "ssgd", 1000, 20'000), b = run("other", "asgd", 2000, 20'000);
+  a.folder = "r/ssgd";
+  b.folder = "r/asgd";
+  const Comparison comparison = compare({b, a});
+  CHECK(comparison.labels == std::vector<std::string>{"asgd", "ssgd"});
+  CHECK(comparison.reference == 1u);  // the baseline
+  const std::string table = comparison_table(comparison);
+  REQUIRE(has(table, "speed-up"));
+  CHECK(has(table, "\n1x: ssgd\n"));
+  CHECK_FALSE(has(comparison_table(compare({a})), "1x:"));
+}
+
 TEST_CASE("runs of the same name are labelled by their folders") {
   RunResult a = run("same", "ssgd", 1000, 20'000), b = run("same", "asgd", 2000, 20'000);
   a.folder = "results/seed1";
