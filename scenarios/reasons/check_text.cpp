@@ -196,7 +196,7 @@ void add_collective(std::string& out, const Explanation& explanation, const std:
 
 std::string check_text(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
                        const std::optional<UpdateTimes>& times, const UpdateParts& parts, const std::optional<PacketEvents>& events,
-                       const std::vector<std::string>& warnings) {
+                       const std::vector<std::string>& warnings, bool layers) {
   std::string out;
   line(out, "scenario", fmt::format("{}, seed {}", scenario.name, scenario.seed));
   line(out, "scheme",
@@ -235,7 +235,10 @@ std::string check_text(const Scenario& scenario, const Explanation& explanation,
        explanation.learns
            ? fmt::format("about {} with the math, {}", readable_bytes(static_cast<double>(explanation.memory_bytes)), timing_alone)
            : "about " + timing_alone);
-  add_layers(out, explanation);
+  if (layers)
+    add_layers(out, explanation);
+  else if (!explanation.layers.empty())
+    line(out, "layers", fmt::format("{} (--layers lists them)", readable_count(explanation.layers.size())));
   for (const std::string& warning : warnings) out += fmt::format("warning: {}\n", warning);
   return out;
 }

@@ -1,12 +1,12 @@
 #include "sim/base/progress_line.hpp"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
+#include "sim/base/screen.hpp"
 #include "sim/base/shown_text.hpp"
 
 namespace straggler {
@@ -14,11 +14,6 @@ namespace straggler {
 namespace {
 
 constexpr double bar_every = 0.2, line_every = 5;  // seconds
-
-std::size_t terminal_width() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
-}
 
 /// " 40 %"; blanks where it is unknown.
 std::string percent(const ProgressState& state) {
@@ -56,7 +51,7 @@ void ProgressLine::show(const ProgressState& state, double seconds) {
   drawn_ = style_ == ProgressStyle::bar;
   next_ = seconds + (drawn_ ? bar_every : line_every);
   if (drawn_)
-    std::fprintf(stderr, "\r%s\033[K", shown_text(progress_bar(state, terminal_width())).c_str());
+    std::fprintf(stderr, "\r%s\033[K", shown_text(progress_bar(state, terminal_width(stderr))).c_str());
   else
     std::fprintf(stderr, "%s\n", shown_text(progress_text(state)).c_str());
   std::fflush(stderr);

@@ -11,6 +11,7 @@
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/screen.hpp"
 
 namespace straggler::cli {
 
@@ -132,6 +133,12 @@ struct Row {
   std::vector<Time> times;  // [algorithms]
 };
 
+/// Algorithms beside each other in a table of at most `width` columns; at least one.
+std::size_t columns_that_fit(std::size_t width) {
+  constexpr std::size_t of_sizes = 28, of_one = 28;
+  return std::clamp<std::size_t>(width > of_sizes ? (width - of_sizes) / of_one : 0, 1, side_by_side);
+}
+
 /// Bandwidths in 1e9 bytes per second. `bus_share`: busbw / algbw, by nccl-tests' doc/PERFORMANCE.md.
 void print_table(const std::vector<const CollectiveEntry*>& algorithms, const std::vector<Row>& rows, std::size_t first, std::size_t last,
                  double bus_share) {
@@ -161,9 +168,9 @@ void print_cluster(CollectiveKind collective, const AllReduceTimes& times) {
   const auto link = [](double beta, double alpha) {
     return fmt::format("{}, latency {}", beta > 0 ? readable_bytes(1 / beta) + "/s" : std::string("unlimited"), readable_seconds(alpha));
   };
-  print_text("# {} (float{}) of {} ranks on {} host{}, {}\n", name_of(collective), collective == CollectiveKind::all_gather ? "" : ", sum",
-             readable_count(ranks), readable_count(hosts), hosts == 1 ? "" : "s",
-             times.stepwise() ? "message by message" : "each as one flow");
+  print_screen("# {} (float{}) of {} ranks on {} host{}, {}\n", name_of(collective),
+               collective == CollectiveKind::all_gather ? "" : ", sum", readable_count(ranks), readable_count(hosts), hosts == 1 ? "" : "s",
+               times.stepwise() ? "message by message" : "each as one flow");
   const UniformLinks& links = times.links();
   if (hosts > 1) print_text("# between hosts    {}\n", link(links.beta, links.alpha));
   if (hosts < ranks) print_text("# inside a host    {}\n", link(links.intra_beta, links.intra_alpha));
@@ -171,7 +178,7 @@ void print_cluster(CollectiveKind collective, const AllReduceTimes& times) {
 
 void print_left_out(CollectiveKind collective, const AllReduceTimes& times) {
   for (const CollectiveEntry& entry : algorithms_of(collective).entries())
-    if (const std::string lacks = entry.unfit(times.shape()); !lacks.empty()) print_text("# left out: {}, which {}\n", entry.name, lacks);
+    if (const std::string lacks = entry.unfit(times.shape()); !lacks.empty()) print_screen("# left out: {}, which {}\n", entry.name, lacks);
 }
 
 /// The message size from which a library makes each choice.
@@ -184,7 +191,7 @@ void print_choices(const AllReduceTimes& times, const std::vector<const Collecti
       if (choice != last) text += fmt::format("{}{} from {} B", text.empty() ? "" : "; ", choice, row.bytes);
       last = choice;
     }
-    print_text("# {} takes {}\n", entry->name, text);
+    print_screen("# {} takes {}\n", entry->name, text);
   }
 }
 
@@ -219,8 +226,9 @@ int execute_allreduce(const std::vector<std::string>& given) {
   print_choices(times, algorithms, rows);
   const auto ranks = static_cast<double>(times.shape().workers);
   const double bus_share = (collective == CollectiveKind::all_reduce ? 2 : 1) * (ranks - 1) / ranks;
-  for (std::size_t first = 0; first < algorithms.size(); first += side_by_side)
-    print_table(algorithms, rows, first, std::min(first + side_by_side, algorithms.size()), bus_share);
+  const std::size_t width = terminal_width(stdout), across = width == 0 ? side_by_side : columns_that_fit(width);
+  for (std::size_t first = 0; first < algorithms.size(); first += across)
+    print_table(algorithms, rows, first, std::min(first + across, algorithms.size()), bus_share);
   return Exit::done;
 }
 

@@ -7,6 +7,7 @@
 #include "scenarios/schema/source_text.hpp"
 #include "tools/straggler/check_json.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/screen.hpp"
 
 namespace straggler::cli {
 
@@ -23,6 +24,7 @@ int execute_check(const std::vector<std::string>& given) {
   add("graph", po::value<std::string>()->value_name("FILE"),
       "writes hosts, switches and cables to FILE.dot or FILE.graphml, for topology: {kind: file}");
   add("timing-only", "timing alone, without the math: no data files needed");
+  add("layers", "also lists the layers of the model: parameters, forward FLOPs, bytes of activations");
   add("json", "prints the lines and tables as one JSON object, times in seconds");
   Arguments arguments(check_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
@@ -42,7 +44,7 @@ int execute_check(const std::vector<std::string>& given) {
   if (arguments.flag("json")) {
     print_text("{}", check_json(scenario, explanation, collectives, times, parts, events, warnings));
   } else {
-    print_text("{}", check_text(scenario, explanation, collectives, times, parts, events, {}));
+    print_screen("{}", check_text(scenario, explanation, collectives, times, parts, events, {}, arguments.flag("layers")));
     std::fflush(stdout);  // on a terminal warnings come last
     for (const std::string& warning : warnings) print_text(stderr, "warning: {}\n", warning);
   }

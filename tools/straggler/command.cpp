@@ -12,6 +12,7 @@
 #include "sim/base/format_version.hpp"
 #include "sim/base/machine.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/screen.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
 
@@ -178,7 +179,8 @@ void print_result(const std::string& text, bool quiet) {
   TextLines lines(text);
   for (std::string_view line; lines.next(line);) {
     const bool warning = line.starts_with("warning: ");
-    if (!warning || !quiet) print_text(warning ? stderr : stdout, "{}\n", line);
+    std::FILE* const to = warning ? stderr : stdout;
+    if (!warning || !quiet) print_text(to, "{}\n", wrapped(line, terminal_width(to)));
   }
 }
 

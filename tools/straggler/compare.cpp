@@ -6,6 +6,7 @@
 #include "scenarios/results/verdict.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/screen.hpp"
 
 namespace straggler::cli {
 
@@ -56,9 +57,11 @@ int execute_compare(const std::vector<std::string>& given) {
     print_text("{}", comparison_json(comparison, skipped));
     return Exit::done;
   }
-  print_text("{}\n{}\n", comparison_table(comparison), plain(verdict(comparison)));
-  for (const Said& note : comparison_notes(comparison)) print_text("note: {}\n", plain(note));
-  for (const std::string& note : skipped) print_text("note: {}, and is left out\n", note);
+  const std::size_t width = terminal_width(stdout);
+  print_text("{}\n", width == 0 ? comparison_table(comparison) : comparison_table(comparison, width));
+  print_screen("{}\n", plain(verdict(comparison)));
+  for (const Said& note : comparison_notes(comparison)) print_screen("note: {}\n", plain(note));
+  for (const std::string& note : skipped) print_screen("note: {}, and is left out\n", note);
   if (page) print_page(*page);
   return Exit::done;
 }

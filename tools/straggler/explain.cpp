@@ -11,6 +11,7 @@
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/program.hpp"
 #include "tools/straggler/scenario_options.hpp"
+#include "tools/straggler/screen.hpp"
 #include "tools/straggler/table_folder.hpp"
 
 namespace straggler::cli {
@@ -71,7 +72,7 @@ int execute_explain(const std::vector<std::string>& given) {
     if (arguments.flag("json"))
       print_text("{}", json);
     else {
-      print_text("{}\nresults in {}\n", explain_text(explained), out.string());
+      print_screen("{}\nresults in {}\n", explain_text(explained), out.string());
       print_page(out / "report.html");
     }
   } catch (const ExplainInterrupted&) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "models/compression/compressor.hpp"
 #include "models/layers/layer.hpp"
@@ -21,6 +22,7 @@
 #include "tools/straggler/file_formats.hpp"
 #include "tools/straggler/model_layers.hpp"
 #include "tools/straggler/scheme_page.hpp"
+#include "tools/straggler/screen.hpp"
 
 namespace straggler::cli {
 
@@ -209,10 +211,10 @@ std::string fallback_text(const Parameter& parameter) {
 }
 
 void print_entry(const Entry& entry, std::size_t width, bool parameters) {
-  print_text("  {:<{}}  {}\n", entry.name, width, entry.summary);
+  print_screen("  {:<{}}  {}\n", entry.name, width, entry.summary);
   if (!parameters) return;
-  if (!entry.reference.empty()) print_text("  {:<{}}  {}\n", "", width, entry.reference);
-  for (const auto& [figure, value] : entry.figures) print_text("  {:<{}}    {}: {}\n", "", width, figure, value);
+  if (!entry.reference.empty()) print_screen("  {:<{}}  {}\n", "", width, entry.reference);
+  for (const auto& [figure, value] : entry.figures) print_screen("  {:<{}}    {}: {}\n", "", width, figure, value);
   std::size_t name_width = 0, type_width = 0, fallback_width = 0;
   for (const Parameter& parameter : entry.parameters) {
     name_width = std::max(name_width, parameter.name.size());
@@ -221,8 +223,8 @@ void print_entry(const Entry& entry, std::size_t width, bool parameters) {
   }
   for (const Parameter& parameter : entry.parameters) {
     const std::string range = allowed(parameter);
-    print_text("  {:<{}}    {:<{}}  {:<{}}  {:<{}}  {}{}{}\n", "", width, parameter.name, name_width, name_of(parameter.type), type_width,
-               fallback_text(parameter), fallback_width, parameter.meaning, range.empty() ? "" : "; ", range);
+    print_screen("  {:<{}}    {:<{}}  {:<{}}  {:<{}}  {}{}{}\n", "", width, parameter.name, name_width, name_of(parameter.type), type_width,
+                 fallback_text(parameter), fallback_width, parameter.meaning, range.empty() ? "" : "; ", range);
   }
 }
 
@@ -331,6 +333,13 @@ nlohmann::ordered_json json_of(const Group& group, const std::string& name = {})
   return all;
 }
 
+/// A meaning of the reference without its page: nothing stands below it here, and pages lie in docs/. With a blank at its end.
+std::string alone(const std::string& meaning) {
+  static const std::regex below("(, and|,|;) below(?=;|$)|^below(; |$)"), page("\\(([a-z_]+\\.md)");
+  const std::string text = std::regex_replace(std::regex_replace(meaning, below, ""), page, "(docs/$1");
+  return text.empty() ? text : text + " ";
+}
+
 /// The keys of a part of the scenario, or of a sweep or a claim, one per line.
 int list_keys(const std::string& part, const Arguments& arguments) {
   std::vector<KeyRow> rows;
@@ -361,8 +370,8 @@ int list_keys(const std::string& part, const Arguments& arguments) {
       value_width = std::max(value_width, std::min<std::size_t>(row.value.size(), 30));
     }
     for (const KeyRow& row : rows)
-      print_text("{:<{}}  {:<{}}  {} (default: {})\n", row.path, path_width, plain_text(row.value), value_width, plain_text(row.meaning),
-                 plain_text(row.absent));
+      print_screen("{:<{}}  {:<{}}  {}(default: {})\n", row.path, path_width, plain_text(row.value), value_width,
+                   alone(plain_text(row.meaning)), plain_text(row.absent));
   }
   return Exit::done;
 }
