@@ -55,8 +55,8 @@ const columns = [
   ['time_to_target_s', 'time to target', 'seconds'], ['final_test_accuracy', 'test accuracy', 'score'],
 ];
 
-function resultRow(one) {
-  const cells = columns.map(([key, , unit]) => {
+function resultRow(one, used) {
+  const cells = used.map(([key, , unit]) => {
     const value = one[key] ?? null;
     if (key === 'path' && one.page) {
       const page = (one.path === '.' ? '' : one.path + '/') + 'report.html';
@@ -65,8 +65,8 @@ function resultRow(one) {
     if (unit === 'word') return make('td', {className: 'word'}, value === null ? '' : String(value));
     return make('td', {}, typeof value === 'number' ? texts[unit](value) : '');
   });
-  if (one.scenario) cells.push(make('td', {}, make('button', {type: 'button', onclick: () => choose(one.scenario)}, 'What if?')));
-  else cells.push(make('td'));
+  const ask = one.scenario ? [make('button', {type: 'button', onclick: () => choose(one.scenario)}, 'What if?')] : [];
+  cells.splice(1, 0, make('td', {className: 'word'}, ...ask));
   const row = make('tr', {}, ...cells);
   row.dataset.scenario = one.scenario ?? '';
   return row;
@@ -78,9 +78,11 @@ function markChosen() {
 }
 
 function showResults() {
-  const head = make('tr', {}, ...columns.map(([, label, unit]) => make('th', {scope: 'col', className: unit === 'word' ? 'word' : ''}, label)),
-    make('th', {scope: 'col'}, 'what if'));
-  const table = make('table', {}, make('thead', {}, head), make('tbody', {}, ...state.results.map(resultRow)));
+  const used = columns.filter(([key]) => state.results.some(one => (one[key] ?? null) !== null));
+  const titles = used.map(([, label, unit]) => make('th', {scope: 'col', className: unit === 'word' ? 'word' : ''}, label));
+  titles.splice(1, 0, make('th', {scope: 'col', className: 'word'}, 'what if'));
+  const head = make('tr', {}, ...titles);
+  const table = make('table', {}, make('thead', {}, head), make('tbody', {}, ...state.results.map(one => resultRow(one, used))));
   const wide = make('div', {className: 'wide', tabIndex: 0}, table);
   byId('list').replaceChildren(...(state.results.length ? [wide] : []));
   straggler.enlivenTables(byId('list'));
@@ -89,7 +91,8 @@ function showResults() {
 }
 
 async function loadResults() {
-  state.results = (await ask('/api/results')).results;
+  const {results} = await ask('/api/results'), is_file = one => one.kind === 'scenario';
+  state.results = [...results.filter(one => !is_file(one)), ...results.filter(is_file)];  // what was run comes first
   showResults();
 }
 
