@@ -186,7 +186,8 @@ std::string claim_table(const ClaimResult& result) {
     out += fmt::format("{:<10} {} of {} held-out rows lie outside of what was fitted\n", "beyond", result.outside, result.held_out.rows);
   if (result.noise_floor)
     out += fmt::format("{:<10} MAPE {} of the held-out rows is noise of the measurement\n", "noise", share(*result.noise_floor));
-  out += fmt::format("bound: {}: {}\n", bound_text(claim), result.holds() ? "holds" : "MISSED");
+  out +=
+      fmt::format("bound, of held-out rows, to which nothing was fitted: {}: {}\n", bound_text(claim), result.holds() ? "holds" : "MISSED");
   for (const std::string& miss : misses(result)) out += fmt::format("missed: {}\n", miss);
   for (const std::string& warning : claim_warnings(result)) out += fmt::format("warning: {}\n", warning);
   return out;
