@@ -109,7 +109,7 @@ class Drawing:
 
     def text(self, schema):
         """A time, size, rate or compute rate, by the units in the schema's pattern."""
-        units = re.search(r"\(?([A-Za-z/|%]+)\)?\$$", schema["pattern"]).group(1).split("|")
+        units = re.search(r"\(?([^()* ]+)\)?\$$", schema["pattern"]).group(1).split("|")
         if "ms" in units:
             return f"{10 ** self.random.uniform(-2, 1.3):.3g}ms"
         if "B/s" in units:
