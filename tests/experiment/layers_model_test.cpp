@@ -21,7 +21,7 @@ const std::string perceptron = "{kind: layers, layers: [{linear: 16}, relu, {lin
 const std::string images = "{kind: synthetic_images, channels: 3, height: 8, width: 8, samples: 200, test_samples: 50}";
 
 std::string with_model(const std::string& model, const std::string& data = "{kind: coordinates}") {
-  return scenario_text({.model = model, .data = data, .batch = "{per_worker: 5}", .stop = "{updates: 20}"});
+  return scenario_text({.servers = "", .model = model, .data = data, .batch = "{per_worker: 5}", .stop = "{updates: 20}"});
 }
 
 std::string refusal(const std::string& yaml) {
