@@ -33,7 +33,7 @@ struct ImageNetwork {
 /// Accepts the images of the data set, of any shape.
 ModelEntry image_network_entry(ImageNetwork network);
 
-/// Of a list in a text (sim/base/nested.hpp). `classes`, and what `words` has, stand for numbers.
+/// Of a list in a text (sim/base/flow_reader.hpp). `classes`, and what `words` has, stand for numbers.
 Architecture architecture_of(std::string_view list, const Shape& input, std::size_t classes,
                              std::map<std::string, std::int64_t> words = {});
 
