@@ -17,7 +17,7 @@ class Refused(Exception):
 
 
 def resolved(part, definitions=None, around=()):
-    """A JSON Schema whose `$ref`s to its definitions are replaced by these. Nothing fits (false) a definition that is within itself twice."""
+    """A JSON Schema whose `$ref`s to its definitions are replaced by these. Nothing fits (false) a definition twice within itself."""
     if isinstance(part, list):
         return [resolved(each, definitions, around) for each in part]
     if not isinstance(part, dict):
