@@ -77,7 +77,7 @@ std::string readable_flops(double flops) {
 
 std::vector<std::pair<std::string, std::string>> model_totals(const CostTable& table) {
   const std::string kept = table.knows_activations ? ", " + readable_bytes(table.activation_bytes()) + " kept for backward" : "";
-  return {{"parameters", fmt::format("{} in {} layers, {} in FP32", readable_count(table.parameters()), table.layers.size(),
+  return {{"parameters", fmt::format("{} in {} layers, {} in FP32", readable_count(table.parameters()), readable_count(table.layers.size()),
                                      readable_bytes(sizeof(float) * static_cast<double>(table.parameters())))},
           {"a sample", readable_flops(table.forward_flops()) + " forward" + kept}};
 }

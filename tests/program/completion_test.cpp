@@ -85,6 +85,10 @@ TEST_CASE("bash completes schemes, keys, kinds and groups from the declarations,
     for (const auto& entry : listed[group]) names.insert(entry["name"]);
     CHECK(bash.completed(std::string("straggler run a.yaml --set ") + path + ".kind=") == names);
   }
+  Words formats;
+  for (const auto& entry : listed["imports"]) formats.insert(entry["name"]);
+  CHECK(bash.completed("straggler import a.json --as ") == formats);
+  CHECK(bash.completed("straggler import a.json --seq") == Words{"--sequence"});
   bash.place.write("a file.yaml", "");
   CHECK(bash.completed("straggler run a") == Words{"a file.yaml"});
   CHECK(bash.completed("straggler run a.yaml --out dri") == Words{"driver"});

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "scenarios/import/import_format.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/scenario_keys.hpp"
 #include "sim/base/suggest.hpp"
@@ -21,7 +22,7 @@ struct Option {
   std::string value;   // what its value is called: "FILE", "PATH=VALUE"; empty: it has none
   bool is(std::string_view called) const { return value == called; }
 };
-constexpr std::string_view setting = "PATH=VALUE", schemes = "SCHEME,...";  // values with completions of their own
+constexpr std::string_view setting = "PATH=VALUE", schemes = "SCHEME,...", format = "FORMAT";  // values with completions of their own
 
 std::string letter_of(const po::option_description& option) {
   const std::string shorter = option.canonical_display_name(po::command_line_style::allow_dash_for_short);
@@ -95,6 +96,12 @@ class Settings {
 
 std::string scheme_names() { return fmt::format("{}", fmt::join(Vocabulary::from_registries().names(KindGroup::scheme), " ")); }
 
+std::string format_names() {
+  std::vector<std::string> names;
+  for (const ImportFormat& each : import_formats()) names.push_back(each.name);
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
 /// The words that the argument of a command may be, between blanks; empty: it is a file.
 std::string words_of(const Command& command) { return command.words ? fmt::format("{}", fmt::join(command.words(), " ")) : std::string(); }
 
@@ -141,6 +148,7 @@ std::string bash_script(const std::vector<CommandHelp>& all) {
     for (const Option& option : options_of(help)) {
       if (option.is(setting)) cases += " setting=--" + option.name;
       if (option.is(schemes)) cases += " schemes=--" + option.name;
+      if (option.is(format)) cases += " format=--" + option.name;
     }
     cases += " ;;\n";
   }
@@ -148,6 +156,7 @@ std::string bash_script(const std::vector<CommandHelp>& all) {
   return fmt::format(R"(# bash completion of straggler
 _straggler_settings={}
 _straggler_schemes={}
+_straggler_formats={}
 
 # Offers the words that begin with $2, behind $1.
 _straggler_offer() {{
@@ -189,7 +198,7 @@ _straggler_setting() {{
 }}
 
 _straggler() {{
-  local line=${{COMP_LINE:0:COMP_POINT}} word before option begin options= words= setting= schemes=
+  local line=${{COMP_LINE:0:COMP_POINT}} word before option begin options= words= setting= schemes= format=
   COMPREPLY=()
   word=${{line##*[[:space:]]}}
   before=${{line%"$word"}}
@@ -213,6 +222,8 @@ _straggler() {{
       *,*) begin=$begin${{word%,*}}, word=${{word##*,}} ;;
     esac
     _straggler_offer "$begin" "$word" $_straggler_schemes
+  elif [ -n "$format" ] && [ "$option" = "$format" ]; then
+    _straggler_offer "$begin" "$word" $_straggler_formats
   elif [[ $begin$word == -* ]]; then
     _straggler_offer '' "$begin$word" $options
   elif [ -n "$words" ] && [ "$COMP_CWORD" -eq 2 ]; then
@@ -224,7 +235,7 @@ _straggler() {{
 }}
 complete -F _straggler straggler
 )",
-                     shell_quoted(Settings().lines()), shell_quoted(scheme_names()), names, cases);
+                     shell_quoted(Settings().lines()), shell_quoted(scheme_names()), shell_quoted(format_names()), names, cases);
 }
 
 std::string zsh_script(const std::vector<CommandHelp>& all) {
@@ -233,7 +244,10 @@ std::string zsh_script(const std::vector<CommandHelp>& all) {
     names += "    " + shell_quoted(fmt::format("{}:{}", help.command->name, zsh_text(help.command->summary))) + "\n";
     cases += fmt::format("    {}) _arguments", help.command->name);
     for (const Option& option : options_of(help)) {
-      const std::string action = option.is(setting) ? "_straggler_setting" : option.is(schemes) ? "_straggler_schemes" : "_files";
+      const std::string action = option.is(setting)   ? "_straggler_setting"
+                                 : option.is(schemes) ? "_straggler_schemes"
+                                 : option.is(format)  ? "(" + format_names() + ")"
+                                                      : "_files";
       const std::string rest = fmt::format("[{}]{}", zsh_text(option.about), option.value.empty() ? "" : ":value:" + action);
       cases += " \\\n      " + shell_quoted(fmt::format("*--{}{}", option.name, rest));
       if (!option.letter.empty()) cases += " \\\n      " + shell_quoted(fmt::format("*-{}{}", option.letter, rest));
@@ -307,8 +321,9 @@ end
     const std::string begin = fmt::format("complete -c straggler -n '__fish_seen_subcommand_from {}'", help.command->name);
     if (const std::string words = words_of(*help.command); !words.empty()) out += fmt::format("{} -f -a {}\n", begin, fish_quoted(words));
     for (const Option& option : options_of(help)) {
-      const char* const value = option.is(setting)     ? " -r -f -a '(__straggler_settings)'"
+      const std::string value = option.is(setting)     ? " -r -f -a '(__straggler_settings)'"
                                 : option.is(schemes)   ? " -r -f -a '(__straggler_schemes)'"
+                                : option.is(format)    ? " -r -f -a " + fish_quoted(format_names())
                                 : option.value.empty() ? ""
                                                        : " -r";
       out += fmt::format("{} -l {}{}{} -d {}\n", begin, option.name, option.letter.empty() ? "" : " -s " + option.letter, value,
