@@ -22,7 +22,8 @@ struct Option {
   std::string value;   // what its value is called: "FILE", "PATH=VALUE"; empty: it has none
   bool is(std::string_view called) const { return value == called; }
 };
-constexpr std::string_view setting = "PATH=VALUE", schemes = "SCHEME,...", format = "FORMAT";  // values with completions of their own
+constexpr std::string_view setting = "PATH=VALUE", schemes = "SCHEME,...",
+                           import_format = "FORMAT";  // values with completions of their own
 
 std::string letter_of(const po::option_description& option) {
   const std::string shorter = option.canonical_display_name(po::command_line_style::allow_dash_for_short);
@@ -148,7 +149,7 @@ std::string bash_script(const std::vector<CommandHelp>& all) {
     for (const Option& option : options_of(help)) {
       if (option.is(setting)) cases += " setting=--" + option.name;
       if (option.is(schemes)) cases += " schemes=--" + option.name;
-      if (option.is(format)) cases += " format=--" + option.name;
+      if (option.is(import_format)) cases += " format=--" + option.name;
     }
     cases += " ;;\n";
   }
@@ -244,10 +245,10 @@ std::string zsh_script(const std::vector<CommandHelp>& all) {
     names += "    " + shell_quoted(fmt::format("{}:{}", help.command->name, zsh_text(help.command->summary))) + "\n";
     cases += fmt::format("    {}) _arguments", help.command->name);
     for (const Option& option : options_of(help)) {
-      const std::string action = option.is(setting)   ? "_straggler_setting"
-                                 : option.is(schemes) ? "_straggler_schemes"
-                                 : option.is(format)  ? "(" + format_names() + ")"
-                                                      : "_files";
+      const std::string action = option.is(setting)         ? "_straggler_setting"
+                                 : option.is(schemes)       ? "_straggler_schemes"
+                                 : option.is(import_format) ? "(" + format_names() + ")"
+                                                            : "_files";
       const std::string rest = fmt::format("[{}]{}", zsh_text(option.about), option.value.empty() ? "" : ":value:" + action);
       cases += " \\\n      " + shell_quoted(fmt::format("*--{}{}", option.name, rest));
       if (!option.letter.empty()) cases += " \\\n      " + shell_quoted(fmt::format("*-{}{}", option.letter, rest));
@@ -321,11 +322,11 @@ end
     const std::string begin = fmt::format("complete -c straggler -n '__fish_seen_subcommand_from {}'", help.command->name);
     if (const std::string words = words_of(*help.command); !words.empty()) out += fmt::format("{} -f -a {}\n", begin, fish_quoted(words));
     for (const Option& option : options_of(help)) {
-      const std::string value = option.is(setting)     ? " -r -f -a '(__straggler_settings)'"
-                                : option.is(schemes)   ? " -r -f -a '(__straggler_schemes)'"
-                                : option.is(format)    ? " -r -f -a " + fish_quoted(format_names())
-                                : option.value.empty() ? ""
-                                                       : " -r";
+      const std::string value = option.is(setting)         ? " -r -f -a '(__straggler_settings)'"
+                                : option.is(schemes)       ? " -r -f -a '(__straggler_schemes)'"
+                                : option.is(import_format) ? " -r -f -a " + fish_quoted(format_names())
+                                : option.value.empty()     ? ""
+                                                           : " -r";
       out += fmt::format("{} -l {}{}{} -d {}\n", begin, option.name, option.letter.empty() ? "" : " -s " + option.letter, value,
                          fish_quoted(option.about));
     }
