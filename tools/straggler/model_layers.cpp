@@ -1,7 +1,6 @@
 #include "tools/straggler/model_layers.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -97,11 +96,10 @@ Written written_in_yaml(const std::string& text, Problems& problems) {
     problems.add(kind->place, "kind", "is not a model; write layers or sizes");
     problems.raise();
   }
-  written.parameters = *root;
   for (std::size_t i = 0; i < root->keys.size(); ++i)
-    if (root->keys[i].name == "kind") {
-      written.parameters.keys.erase(written.parameters.keys.begin() + static_cast<std::ptrdiff_t>(i));
-      written.parameters.items.erase(written.parameters.items.begin() + static_cast<std::ptrdiff_t>(i));
+    if (root->keys[i].name != "kind") {
+      written.parameters.keys.push_back(root->keys[i]);
+      written.parameters.items.push_back(root->items[i]);
     }
   return written;
 }
@@ -121,18 +119,16 @@ Written written_in(const fs::path& file, Problems& problems) {
   return written_in_yaml(*text, problems);
 }
 
-/// Errors of what makes a model, at their places.
+/// Calls `make`; its errors come out at their places.
 template <class Make>
-auto at_its_place(const Places& places, const Make& make) {
-  const auto fail = [&](const std::string& path, const char* what) { throw ScenarioErrors(places.problem(path, what)); };
+void at_its_place(const Places& places, const Make& make) {
   try {
-    return make();
+    make();
   } catch (const NestedError& wrong) {
-    fail(wrong.path, wrong.what());
+    throw ScenarioErrors(places.problem(wrong.path, wrong.what()));
   } catch (const std::invalid_argument& wrong) {
-    fail("", wrong.what());
+    throw ScenarioErrors(places.problem(whole_file, "", wrong.what()));
   }
-  throw std::logic_error("unreachable");
 }
 
 /// No name of a built-in model, but a file that is there.
@@ -185,7 +181,6 @@ ShownModel shown_model(const std::string& given, const std::vector<std::string>&
     } else {
       shown.table = cost_table(*model.make(parameters, usual_images(), ModelSetting{select_kernels("auto")}));
     }
-    return 0;
   });
   shown.title = (is_file ? fs::path(given).filename().string() : given) + what;
   if (shown.architecture) shown.title += " of samples of " + shape_text(shown.architecture->input);
