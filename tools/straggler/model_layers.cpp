@@ -50,10 +50,13 @@ YamlNode scalar(std::string text) {
   return node;
 }
 
-/// {key: value}.
-YamlNode map_of(const std::string& key, YamlNode value) {
+/// {kind: KIND, key: value}.
+YamlNode map_of(const std::string& kind, const std::string& key = {}, YamlNode value = {}) {
   YamlNode map;
   map.type = YamlNode::Type::map;
+  map.keys.push_back({"kind", whole_file});
+  map.items.push_back(scalar(kind));
+  if (key.empty()) return map;
   map.keys.push_back({key, value.place});
   map.items.push_back(std::move(value));
   return map;
@@ -62,12 +65,6 @@ YamlNode map_of(const std::string& key, YamlNode value) {
 bool is_known(const std::string& name) {
   return Registry<ModelEntry>::instance().find(name) != nullptr;
 }
-
-/// A model and where its parameters stand, before they are read.
-struct Written {
-  std::string kind;
-  YamlNode parameters;
-};
 
 /// The first line that is neither blank nor a comment names a column `parameters`.
 bool is_table_of_sizes(std::string_view text) {
@@ -81,30 +78,20 @@ bool is_table_of_sizes(std::string_view text) {
 }
 
 /// `text`: the whole file, in YAML.
-Written written_in_yaml(const std::string& text, Problems& problems) {
+YamlNode written_in_yaml(const std::string& text, Problems& problems) {
   std::optional<YamlNode> root = parse_yaml(text, 0, problems);
   problems.raise();
-  if (root->type == YamlNode::Type::sequence) return {"layers", map_of("layers", *std::move(root))};
+  if (root->type == YamlNode::Type::sequence) return map_of("layers", "layers", *std::move(root));
   const YamlNode* const kind = root->find("kind");
-  if (root->type != YamlNode::Type::map || root->find("layers") == nullptr) {
-    problems.add(root->place, "",
-                 "is neither a list of layers, nor a map with `kind` and `layers`; straggler list models lenet5 --yaml writes one");
+  if (root->type != YamlNode::Type::map || kind == nullptr || !is_known(kind->text)) {
+    problems.add(root->place, "", "is neither a list of layers, nor a map with a `kind`; straggler list models lenet5 --yaml writes one");
     problems.raise();
   }
-  Written written{kind && kind->type == YamlNode::Type::scalar ? kind->text : "layers", {}};
-  if (!is_known(written.kind)) {
-    problems.add(kind->place, "kind", "is not a model; write layers or sizes");
-    problems.raise();
-  }
-  for (std::size_t i = 0; i < root->keys.size(); ++i)
-    if (root->keys[i].name != "kind") {
-      written.parameters.keys.push_back(root->keys[i]);
-      written.parameters.items.push_back(root->items[i]);
-    }
-  return written;
+  return *std::move(root);
 }
 
-Written written_in(const fs::path& file, Problems& problems) {
+/// As `workload.cost.model` has it.
+YamlNode written_in(const fs::path& file, Problems& problems) {
   bool recognized = false, sizes = false;
   const bool archive = for_each_file(file, [&](const GivenFile&, const FileStart& start) {
     for (const ModelFormat& format : Registry<ModelFormat>::instance().entries()) recognized = recognized || format.recognizes(start);
@@ -112,8 +99,8 @@ Written written_in(const fs::path& file, Problems& problems) {
   });
   std::error_code error;
   const std::string whole = fs::absolute(file, error).string();
-  if (recognized || archive) return {"file", map_of("path", scalar(whole))};
-  if (sizes) return {"sizes", map_of("layers", scalar(whole))};
+  if (recognized || archive) return map_of("file", "path", scalar(whole));
+  if (sizes) return map_of("sizes", "layers", scalar(whole));
   const std::optional<std::string> text = read_text(file, problems, {"list of layers", "- "});
   problems.raise();
   return written_in_yaml(*text, problems);
@@ -137,6 +124,23 @@ bool is_model_file(const std::string& given) {
   return !is_known(given) && fs::exists(given, error);
 }
 
+/// Throws std::invalid_argument and DataError.
+ShownModel made(const Kind& kind) {
+  ShownModel shown;
+  const ModelEntry& entry = Registry<ModelEntry>::instance().at(kind.name);
+  if (entry.cost_network)
+    shown.architecture = entry.cost_network(kind.parameters);
+  else if (!entry.cost_table && entry.network)
+    shown.architecture = entry.network(kind.parameters, usual_images());
+  if (shown.architecture)
+    shown.table = cost_table(*shown.architecture);
+  else if (entry.cost_table)
+    shown.table = entry.cost_table(kind.parameters);
+  else
+    shown.table = cost_table(*entry.make(kind.parameters, usual_images(), ModelSetting{select_kernels("auto")}));
+  return shown;
+}
+
 /// `given`: a name, or a file. `sets`: "PARAMETER=VALUE".
 ShownModel shown_model(const std::string& given, const std::vector<std::string>& sets) {
   const bool is_file = is_model_file(given);
@@ -144,47 +148,33 @@ ShownModel shown_model(const std::string& given, const std::vector<std::string>&
   sources.insert(sources.end(), sets.begin(), sets.end());
   Places places(std::move(sources));
   Problems problems(places);
-  Written written = is_file ? written_in(given, problems) : Written{given, YamlNode()};
-  written.parameters.type = YamlNode::Type::map;
-  for (std::size_t i = 0; i < sets.size(); ++i) apply_override(written.parameters, sets[i], static_cast<int>(i) + 1, problems);
+  YamlNode written = is_file ? written_in(given, problems) : map_of(given);
+  for (std::size_t i = 0; i < sets.size(); ++i) apply_override(written, sets[i], static_cast<int>(i) + 1, problems);
   problems.raise();
-
-  const ModelEntry& model = Registry<ModelEntry>::instance().at(written.kind);
-  const DeclaredParameters& declared = model.has_own_cost() ? model.cost_parameters : model.parameters;
-  const auto root = std::make_shared<const YamlNode>(std::move(written.parameters));
+  const auto root = std::make_shared<const YamlNode>(std::move(written));
   places.set_root(root);
-  if (is_file && written.kind == "layers" && root->find("input") == nullptr)
-    throw ScenarioErrors(places.problem(whole_file, "input", "is missing; give the shape of a sample, as --set \"input=[3, 32, 32]\""));
   std::error_code error;
   ReadContext context{Vocabulary::from_registries(), problems, fs::absolute(given, error).parent_path()};
-  Section section(context, root.get(), "", whole_file);
-  Parameters parameters;
-  for (const Parameter& parameter : declared)
-    if (const std::optional<Value> value = section.value(parameter)) parameters.set(parameter.name, *value);
-  section.finish();
+  const Kind kind = read_kind(context, root.get(), "", whole_file, KindGroup::cost_model, "");
+  if (is_file && kind.name == "layers" && root->find("input") == nullptr)
+    throw ScenarioErrors(places.problem(whole_file, "input", "is missing; give the shape of a sample, as --set \"input=[3, 32, 32]\""));
   problems.raise();
 
   ShownModel shown;
-  std::string what;
-  at_its_place(places, [&] {
-    parameters = complete(declared, std::move(parameters));
-    if (written.kind == "file") {
-      const fs::path path = parameters.text("path");
-      ModelFile file = read_model_file(path, options_of(parameters));
-      what = ": " + file.what;
-      shown.table = noted_table(std::move(file), path);
-    } else if (model.cost_table) {
-      shown.table = model.cost_table(parameters);
-    } else if (model.cost_network || model.network) {
-      shown.architecture = model.cost_network ? model.cost_network(parameters) : model.network(parameters, usual_images());
-      shown.table = cost_table(*shown.architecture);
-    } else {
-      shown.table = cost_table(*model.make(parameters, usual_images(), ModelSetting{select_kernels("auto")}));
-    }
-  });
-  shown.title = (is_file ? fs::path(given).filename().string() : given) + what;
+  at_its_place(places, [&] { shown = made(kind); });
+  shown.title = is_file ? fs::path(given).filename().string() : given;
+  if (kind.name == "file") shown.title += ": " + read_model_file(kind.parameters.text("path"), options_of(kind.parameters)).what;
   if (shown.architecture) shown.title += " of samples of " + shape_text(shown.architecture->input);
   return shown;
+}
+
+/// A built-in one with the defaults of its parameters. Throws UsageError if it is not a network, or wants parameters.
+ShownModel network_called(const std::string& name) {
+  try {
+    if (ShownModel shown = shown_model(name, {}); shown.architecture) return shown;
+  } catch (const ScenarioErrors&) {
+  }
+  throw UsageError("the model " + name + " is not a network whose layers are known; name another: straggler list models");
 }
 
 /// Totals and notes, a line each.
@@ -250,7 +240,8 @@ bool list_one_model(const Arguments& arguments) {
   if (!one) return false;
   const std::string& given = arguments.positional()[1];
   if (!is_model_file(given) && !(is_known(given) && (yaml || layers || set))) return false;
-  const ShownModel model = shown_model(given, set ? arguments.get<std::vector<std::string>>("set") : std::vector<std::string>());
+  const auto sets = set ? arguments.get<std::vector<std::string>>("set") : std::vector<std::string>();
+  const ShownModel model = yaml && !set && is_known(given) ? network_called(given) : shown_model(given, sets);
   if (yaml)
     print_as_yaml(model);
   else if (arguments.flag("json"))
