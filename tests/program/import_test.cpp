@@ -90,6 +90,19 @@ TEST_CASE("import: the parameters of every sample, a table of layers, and a scen
   }
 }
 
+TEST_CASE("import: FLOPs forward, as they are published: two for a multiply-add") {
+  const Workplace place;
+  const std::pair<std::string, double> published[] = {{sample("config_llama_2_7b.json") + " --sequence 1", 13.21e9},
+                                                      {sample("torchinfo_resnet50.out"), 2 * 4.09e9},  // of its batch of 2, half
+                                                      {sample("light_resnet50.onnx"), 2 * 4.09e9}};
+  for (const auto& [arguments, flops] : published) {
+    const std::string given = arguments;
+    CAPTURE(given);
+    const Json facts = Json::parse(place.shell("straggler import " + given + " --json --out in --force").out);
+    CHECK(facts["flops"].get<double>() == doctest::Approx(flops).epsilon(1e-3));
+  }
+}
+
 TEST_CASE("import: what is assumed and missing is said in the scenario, in JSON and on the terminal") {
   const Workplace place;
   fs::create_directory(place.folder() / "tiny");
