@@ -13,20 +13,20 @@ namespace straggler {
 namespace generic {
 extern const Kernels table;
 extern const PlaceKernels place_table;
-}
+}  // namespace generic
 #if defined(__x86_64__)
 namespace kernels_v2 {
 extern const Kernels table;
 extern const PlaceKernels place_table;
-}
+}  // namespace kernels_v2
 namespace kernels_v3 {
 extern const Kernels table;
 extern const PlaceKernels place_table;
-}
+}  // namespace kernels_v3
 namespace kernels_v4 {
 extern const Kernels table;
 extern const PlaceKernels place_table;
-}
+}  // namespace kernels_v4
 #endif
 
 namespace {
