@@ -33,6 +33,9 @@ struct Measure {
   const char *column, *word;
 };
 
+constexpr const char* perplexity_column = "test_perplexity";  // of curves over symbols alone
+bool has_perplexity(const ResultTable& curve) { return curve.has(perplexity_column); }
+
 /// Runs of one scenario with several seeds, or one run.
 struct Repeats {
   std::string name;
@@ -59,7 +62,7 @@ class ComparePage {
       learning(*shown);
       if (std::string(shown->column) == "test_accuracy") {
         learning({"test_loss", "test loss"});
-        learning({"test_perplexity", "test perplexity"});
+        if (std::ranges::any_of(curves_, has_perplexity)) learning({perplexity_column, "test perplexity"});
       }
       left_out(*shown);
     } else {
@@ -124,7 +127,10 @@ class ComparePage {
     for (const CurveAxis& axis : axes) wanted.axes.emplace_back(axis.title, axis.text);
     for (const Repeats& repeats : repeats_) {
       RepeatedCurve curve{repeats.name, repeats.look, {}};
-      for (const std::size_t run : repeats.runs) curve.runs.push_back(learning_points(curves_[run], axes, shown.column));
+      for (const std::size_t run : repeats.runs) {
+        const bool absent = std::string(shown.column) == perplexity_column && !has_perplexity(curves_[run]);
+        curve.runs.push_back(absent ? std::vector<LearningPoint>() : learning_points(curves_[run], axes, shown.column));
+      }
       wanted.curves.push_back(std::move(curve));
     }
     if (std::string(shown.column) == "test_accuracy") wanted.target = comparison_.deciding;

@@ -209,6 +209,7 @@ std::vector<Figure> learning_figures(const RunFiles& run, const ResultTable& cur
   std::vector<Figure> figures;
   for (const std::string what : {"accuracy", "loss", "perplexity"}) {
     const bool accuracy = what == "accuracy";
+    if (what == "perplexity" && !curve.has("test_perplexity")) continue;  // the data are no symbols
     LearningChart chart;
     chart.label = "Test and train " + what;
     chart.y_title = what;
