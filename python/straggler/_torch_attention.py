@@ -22,6 +22,22 @@ class Heads:
             raise Unfit(f"multiplies {Lines.described(value)}; attention wants [batch, heads, places, channels of a head]")
 
 
+class Scores(Line):
+    """Products of queries and keys, or, with `shares`, their softmax. No line of a list by itself."""
+
+    def __init__(self, queries: Heads, keys: Heads, causal: bool = False, shares: bool = False):
+        super().__init__("scores", (queries.rows.shape[0], queries.line.places, queries.line.places), [queries.line, keys.line])
+        self.queries, self.keys, self.causal, self.shares = queries, keys, causal, shares
+
+
+class Context(Line):
+    """Values, weighted by shares, [head][channel][place]. No line of a list by itself."""
+
+    def __init__(self, scores: Scores, values: Heads):
+        super().__init__("context", (scores.queries.rows.numel(), scores.queries.line.places, 1), [scores, values.line])
+        self.scores, self.values = scores, values
+
+
 class Attention:
     def __init__(self, lines: Lines, differs: Callable[[str], None]):
         self.lines, self.differs = lines, differs
@@ -37,8 +53,7 @@ class Attention:
     def _scores(self, queries: Heads, keys: Heads, scale: float, rank: int) -> Value:
         if queries.rows.shape != keys.rows.shape or queries.line.inputs != keys.line.inputs:
             raise Unfit("multiplies queries and keys of different places; a line of attention is self-attention")
-        line = Line("scores", (queries.rows.shape[0], queries.line.places, queries.line.places), [queries.line, keys.line])
-        line.queries, line.keys, line.causal, line.shares, line.rank = queries, keys, False, False, rank
+        line = Scores(queries, keys)
         index = torch.arange(SAMPLES * line.size).reshape(SAMPLES, *line.shape)
         return Value(line, index if rank == 4 else index.squeeze(1), scale)
 
@@ -55,18 +70,14 @@ class Attention:
             return value
         if not bool((seen == torch.ones(places, places, dtype=torch.bool).tril()).all()):
             raise Unfit("masks other places than those after each; attention is causal or sees all places")
-        causal = Line("scores", line.shape, line.inputs)
-        causal.__dict__.update({**line.__dict__, "causal": True})
-        return Value(causal, value.index, value.scale)
+        return Value(Scores(line.queries, line.keys, True, line.shares), value.index, value.scale)
 
     def shares(self, value: Value, dim: Optional[int]) -> Value:
         line = value.line
         if dim not in (-1, value.index.dim() - 1):
             raise Unfit(f"is a softmax over dimension {dim} of the scores; attention's is over the last")
         self._check_scale(line, value.scale)
-        made = Line("scores", line.shape, line.inputs)
-        made.__dict__.update({**line.__dict__, "shares": True})
-        return Value(made, value.index)
+        return Value(Scores(line.queries, line.keys, line.causal, True), value.index)
 
     def _check_scale(self, line: Line, scale: float) -> None:
         width = line.queries.rows.shape[1]
@@ -78,17 +89,12 @@ class Attention:
             raise Unfit("multiplies scores without their softmax; write the softmax over the last dimension before")
         if value.scale != 1:
             raise Unfit(f"multiplies values by {value.scale:.6g}; leave the factor out")
-        return self._made(shares.line, Heads(value), value.index.dim())
-
-    def _made(self, scores: Line, values: Heads, rank: int) -> Value:
-        queries = scores.queries
+        queries, values = shares.line.queries, Heads(value)
         if values.rows.shape != queries.rows.shape or values.line.inputs != queries.line.inputs:
             raise Unfit("multiplies shares and values of different places; a line of attention is self-attention")
-        heads, width = queries.rows.shape
-        line = Line("context", (heads * width, queries.line.places, 1), [scores, values.line])
-        line.scores, line.values = scores, values
-        index = torch.arange(SAMPLES * line.size).reshape(SAMPLES, heads, width, line.places).transpose(2, 3)
-        return Value(line, index if rank == 4 else index.squeeze(1))
+        line = Context(shares.line, values)
+        index = torch.arange(SAMPLES * line.size).reshape(SAMPLES, *queries.rows.shape, line.places).transpose(2, 3)
+        return Value(line, index if value.index.dim() == 4 else index.squeeze(1))
 
     def of_heads(self, query: Any, key: Any, value: Any, mask: Any, dropout: float, causal: bool, scale: Optional[float]) -> Value:
         """Of scaled_dot_product_attention's arguments."""
@@ -100,9 +106,9 @@ class Attention:
             places = scores.line.shape[1]
             scores = self.masked(scores, torch.ones(places, places, dtype=torch.bool).tril(), torch.empty(0))
         if isinstance(mask, Constant):
-            real = mask.real
-            scores = self.masked(scores, real if real.dtype == torch.bool else real == 0, real[real != 0] if real.dtype != torch.bool else
-                                 torch.empty(0))
+            of_bits = mask.real.dtype == torch.bool
+            seen = mask.real if of_bits else mask.real == 0
+            scores = self.masked(scores, seen, torch.empty(0) if of_bits else mask.real[~seen])
         elif mask is not None:
             raise Unfit("has a mask that follows from the numbers; attention is causal or sees all places")
         if dropout:

@@ -44,7 +44,10 @@ class Line:
         self.kind, self.shape, self.inputs, self.path = kind, tuple(shape), tuple(inputs), path
         self.parameters = parameters or {}  # the layer's main one first
         self.tensors = tensors or {}
-        self.order: Optional[torch.Tensor] = None  # of a linear line: that of its input's channels
+        # Of a linear line, which attention may take in: the parameters, and the order of its input's channels.
+        self.weight: Optional["Weight"] = None
+        self.bias: Optional["Weight"] = None
+        self.order: Optional[torch.Tensor] = None
 
     channels = property(lambda self: self.shape[0])
     places = property(lambda self: self.shape[1] * self.shape[2])
