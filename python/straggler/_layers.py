@@ -86,7 +86,7 @@ class _Network:
         problems = tracer.problems + ([] if timing_only else tracer.differing)
         _tie(lines, tracer.tensors)
         if last is not None and not tracer.problems:
-            problems += _unlike(torch, lines, dict(module.named_parameters()), tracer.tensors, timing_only)
+            problems += _unlike(torch, lines, dict(module.named_parameters()), tracer.tensors)
         self.input = tracer.lines.input
         return lines, problems, len(tracer.lines.all)
 
@@ -156,7 +156,7 @@ def _tie(lines: List["Line"], tensors: Mapping[str, Any]) -> None:
             del line.tensors["weight"]
 
 
-def _unlike(torch: Any, lines: List["Line"], parameters: Mapping[str, Any], tensors: Mapping[str, Any], timing_only: bool) -> List[str]:
+def _unlike(torch: Any, lines: List["Line"], parameters: Mapping[str, Any], tensors: Mapping[str, Any]) -> List[str]:
     """Where the module's parameters are not those of the lines, each number once."""
     users: Dict[int, List[Tuple["Line", Any]]] = {}
     for line in lines:
@@ -178,7 +178,7 @@ def _unlike(torch: Any, lines: List["Line"], parameters: Mapping[str, Any], tens
         elif int(met.min()) == 0:
             problems.append(f"{name}: parameter of shape {[*parameter.shape]} is read in part, {int(met.sum())} of {parameter.numel()} "
                             f"numbers; give an example of full length, or make it as long as a sample")
-        elif not parameter.requires_grad and not timing_only:
+        elif not parameter.requires_grad:
             problems.append(f"{name}: parameter has requires_grad=False, and all parameters here train; set it to True")
     return problems
 
