@@ -80,8 +80,7 @@ class Modules:
     BatchNorm2d = BatchNorm1d
 
     def SyncBatchNorm(self, module, path, input):
-        self.differs("computes statistics over all workers; batch_norm is of a worker's batch, so write nn.BatchNorm2d")
-        return self._batch_norm(module, path, input)
+        raise Unfit("sends statistics to all workers in every layer; batch_norm is of a worker's batch, so write nn.BatchNorm2d")
 
     def LayerNorm(self, module, path, input):
         if not module.elementwise_affine:
