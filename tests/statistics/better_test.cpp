@@ -245,7 +245,8 @@ TEST_CASE("verdicts in words") {
   const RunValues wide{9.0, 12.0, 8.0, 13.0, 9.5}, narrow{10.9, 11.0, 11.1, 11.0, 10.95}, third{13.0, 13.2, 12.9, 13.1, 13.05};
   const Verdict open = judge({wide, narrow, third, slow}, RunDesign{});
   CHECK(open.ahead == 0);
-  CHECK(sentence(open, {"a", "b", "c", "d"}) == "too few seeds to tell a from b and c; a is faster than d; b is faster than c and d");
+  CHECK(sentence(open, {"a", "b", "c", "d"}) ==
+        "too few seeds to tell a from b and c; a and c are faster than d; b is faster than c and d");
   CHECK(sentence(judge({wide, narrow, third}, RunDesign{}), labels) == "too few seeds to tell a from b and c; b is faster than c");
   CHECK(told(quick, alike, slow).starts_with("no difference between "));
   CHECK(told(quick, quick, quick) == "no difference");
