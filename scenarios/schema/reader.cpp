@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scenarios/schema/file_kind.hpp"
+#include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/overrides.hpp"
 #include "scenarios/schema/read_parts.hpp"
 #include "scenarios/schema/section.hpp"
@@ -93,6 +94,13 @@ void require_devices(Section& top) {
                              (built_in.empty() ? std::string() : ", or name built-in devices only: " + joined(built_in)));
 }
 
+/// The section whose key is nearly `devices`, which is reported as unknown; null: none.
+const YamlNode* misspelt_devices(const YamlNode& root) {
+  for (std::size_t i = 0; i < root.keys.size(); ++i)
+    if (meant_key(root.keys[i].name, {"devices"}) == "devices") return &root.items[i];
+  return nullptr;
+}
+
 Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, const ReadOptions& options, Problems& problems) {
   const Vocabulary& vocabulary = options.vocabulary == nullptr ? Vocabulary::from_registries() : *options.vocabulary;
   ReadContext context{.vocabulary = vocabulary,
@@ -113,6 +121,7 @@ Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, cons
     return std::pair(node != nullptr, Section(context, node, key, top.place_of(key)));
   };
   const YamlNode* devices = top.find("devices");
+  if (devices == nullptr) devices = misspelt_devices(root);  // so that their names are known
   if (devices != nullptr) scenario.devices = read_devices(Section(context, devices, "devices", top.place_of("devices")));
   context.devices = &scenario.devices;
   context.devices_given = devices != nullptr;
