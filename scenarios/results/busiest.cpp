@@ -57,14 +57,15 @@ double answering_share(const Scenario& scenario, const RunRecord& record) {
 }
 
 Holdup holdup(const Scenario& scenario, const RunRecord& record) {
-  constexpr double worth_telling = 0.1, busy = 0.5, full = 0.9;
+  // Rounds use both ways of a link in turn, so each is busy for half of the time at most.
+  constexpr double worth_telling = 0.1, busy = 0.25, often = 0.5, full = 0.9;
   Holdup out;
   const auto share = [&](Phase phase) { return mean_share(record.workers, phase).value_or(0); };
   if (share(Phase::idle) + share(Phase::communication) < worth_telling) return out;
   const std::optional<BusyLink> link = busiest_link(record);
   if (link && link->use >= busy) out.link = link_words(*link);
   if (link && link->use >= full) return out;
-  if (const double answering = answering_share(scenario, record); answering >= busy)
+  if (const double answering = answering_share(scenario, record); answering >= often)
     out.answers =
         fmt::format("the server sends one answer at a time, for {} of the time; training.scheme.answers: at_once sends them side by side",
                     readable_share(answering));

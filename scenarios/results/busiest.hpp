@@ -23,7 +23,7 @@ double answering_share(const Scenario& scenario, const RunRecord& record);
 
 /// The network by which workers that wait or communicate for a tenth of their time are held up. Both may be empty.
 struct Holdup {
-  std::string link;     // link_words() of the busiest one, if it is busy for half of the time
+  std::string link;     // link_words() of the busiest one, if it is busy for a quarter of the time
   std::string answers;  // "the server sends one answer at a time, for 82 % of the time; training.scheme.answers: at_once sends them …"
 };
 Holdup holdup(const Scenario& scenario, const RunRecord& record);

@@ -77,7 +77,7 @@ TEST_CASE("a race's page names the winner, if there is one, and counts missed ru
   CHECK(has(page, "<g class=\"s0\"><title>a over fast: "));
   // By ranks all five are before all of b: p = 2 / (10 over 5).
   CHECK(has(page, ">by ranks, since some missed it: fast is faster</text>"));
-  CHECK(has(page, "<li>Time to 0.8 (target): no difference between fast and a; fast is faster than b.</li>"));
+  CHECK(has(page, "<li>Time to 0.8 (target): no difference between fast and a; fast and a are faster than b.</li>"));
   CHECK(count(page, ">missed by all</text>") == 3);
   // Tuning: by the highest level that anybody reached; hollow where one of two runs did.
   CHECK(has(page, "<h3>Tuning: time to 0.8, held-out samples over learning rate</h3>"));
