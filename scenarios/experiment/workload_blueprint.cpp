@@ -160,6 +160,12 @@ void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
   else if (engine && engine->plain && !(given.has("engine") && given.text("engine") == engine->name))
     training_notes.push_back(fmt::format("workload.model: no fast engine computes this network with the kernels '{}': '{}' trains it, {}",
                                          kernels->name, engine->name, engine->summary));
+  if (const Architecture* const network = model->architecture(); network && data.symbols > 0)
+    for (const LayerSpec& layer : network->layers)
+      if (layer.is("attention") && !layer.parameters.flag("causal"))
+        training_notes.push_back(fmt::format(
+            "workload.model: the attention '{}' is not causal, so each place sees the symbol that it predicts; set causal: true",
+            layer.name));
   if (scenario.workload.weights.empty()) return;
   try {
     start = read_model_weights(scenario.workload.weights, *model, scenario.seed);

@@ -1,6 +1,8 @@
 // Language models end to end: data of characters, a decoder in the scenario, what it learns, and what is refused.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <random>
@@ -167,6 +169,19 @@ TEST_CASE("networks of measures refuse symbols, and networks of symbols measures
             "workload.data.partition: dirichlet deals samples by their class, and a window of a text has none"));
   CHECK(has(refusal(language.scenario(decoder(), ", augment: {flip: true}")), "workload.data.augment"));
   CHECK(has(refusal(language.scenario(decoder(), ", test_share: 0.001")), "workload.data.path"));
+}
+
+TEST_CASE("attention that sees what it predicts is warned of") {
+  const Language language;
+  std::string ahead = decoder();
+  const std::string causal = ", causal: true";
+  ahead.erase(ahead.find(causal), causal.size());
+  const auto warned = [&](const std::string& model) {
+    const std::vector<std::string> all = run(language.scenario(model, "", "{kind: ssgd}", "{updates: 1}")).record.warnings;
+    return std::count_if(all.begin(), all.end(), [](const std::string& text) { return has(text, "is not causal, so each place sees"); });
+  };
+  CHECK(warned(ahead) == 1);
+  CHECK(warned(decoder()) == 0);
 }
 
 TEST_CASE("check says what the data hold, and a sample costs all of its places") {
