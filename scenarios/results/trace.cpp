@@ -15,42 +15,42 @@ enum ProcessId { ranks = 0, messages = 1, collectives = 2, counters = 3 };
 constexpr std::size_t events_of_message = 4, events_of_collective = 2;  // two of a flow and two of a bar; two of a bar
 
 /// One event, whose members are added one by one.
-class Event {
+class TraceEvent {
  public:
-  Event(OutFile& file, std::string_view phase, int process) : file_(file), at_(file.row()) {
+  TraceEvent(OutFile& file, std::string_view phase, int process) : file_(file), at_(file.row()) {
     put(",\n{\"ph\":\"");
     put(phase);
     put("\",\"pid\":");
     at_ = write_count(at_, static_cast<std::uint64_t>(process));
   }
-  ~Event() {
+  ~TraceEvent() {
     put("}");
     file_.advance(at_);
   }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  Event& name(std::string_view plain) {
+  TraceEvent(const TraceEvent&) = delete;
+  TraceEvent& operator=(const TraceEvent&) = delete;
+  TraceEvent& name(std::string_view plain) {
     put(",\"name\":\"");
     put(plain);
     put("\"");
     return *this;
   }
-  Event& count(std::string_view key, std::uint64_t value) {
+  TraceEvent& count(std::string_view key, std::uint64_t value) {
     put(",\"");
     put(key);
     put("\":");
     at_ = write_count(at_, value);
     return *this;
   }
-  Event& thread(Rank rank) { return count("tid", index_of(rank)); }
-  Event& time(std::string_view key, Time time) {
+  TraceEvent& thread(Rank rank) { return count("tid", index_of(rank)); }
+  TraceEvent& time(std::string_view key, Time time) {
     put(",\"");
     put(key);
     put("\":");
     at_ = write_decimal<6>(at_, time.ticks());
     return *this;
   }
-  Event& raw(std::string_view text) {
+  TraceEvent& raw(std::string_view text) {
     put(text);
     return *this;
   }
@@ -138,7 +138,7 @@ void TraceSampler::write_names(OutFile& file, const RunRecord* record) const {
 void TraceSampler::write_counters(OutFile& file, const RunRecord& record) const {
   for (const CurvePoint& point : record.curve)
     if (point.test_accuracy)
-      Event(file, "C", counters)
+      TraceEvent(file, "C", counters)
           .name("test accuracy")
           .time("ts", point.time)
           .raw(fmt::format(",\"args\":{{\"value\":{:.6g}}}", *point.test_accuracy));
@@ -168,14 +168,14 @@ void TraceSampler::write(OutFile& file, std::string_view name, const RunRecord* 
   file.print("{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":0,\"args\":{{\"name\":{}}}}}", json_text(name));
   write_names(file, record);
   for (const Span& span : spans_)
-    Event(file, "X", ranks).name(name_of(span.phase)).thread(span.worker).time("ts", span.start).time("dur", span.length);
+    TraceEvent(file, "X", ranks).name(name_of(span.phase)).thread(span.worker).time("ts", span.start).time("dur", span.length);
   for (const Served& served : served_)
-    Event(file, "X", ranks).name(served.what).thread(served.rank).time("ts", served.start).time("dur", served.length);
+    TraceEvent(file, "X", ranks).name(served.what).thread(served.rank).time("ts", served.start).time("dur", served.length);
   for (const auto& numbered : messages_) {  // clang 14 lets no lambda capture a name of a structured binding
     const auto number = numbered.number;
     const auto& message = numbered.what;
     const auto bar = [&](const char* phase, Time time) {
-      Event(file, phase, messages)
+      TraceEvent(file, phase, messages)
           .name(message.what)
           .raw(",\"cat\":\"message\"")
           .thread(message.from)
@@ -188,13 +188,13 @@ void TraceSampler::write(OutFile& file, std::string_view name, const RunRecord* 
     bar("b", message.sent);
     bar("e", message.arrived);
     if (message.lost) continue;
-    Event(file, "s", ranks)
+    TraceEvent(file, "s", ranks)
         .name(message.what)
         .raw(",\"cat\":\"message\"")
         .thread(message.from)
         .count("id", number)
         .time("ts", message.sent);
-    Event(file, "f", ranks)
+    TraceEvent(file, "f", ranks)
         .name(message.what)
         .raw(",\"cat\":\"message\",\"bp\":\"e\"")
         .thread(message.to)
@@ -205,7 +205,7 @@ void TraceSampler::write(OutFile& file, std::string_view name, const RunRecord* 
     const auto number = numbered.number;
     const auto& collective = numbered.what;
     const auto bar = [&](const char* phase, Time time) {
-      Event(file, phase, collectives)
+      TraceEvent(file, phase, collectives)
           .name(collective.pieces > 1 ? fmt::format("{}, piece {} of {}", collective.what, collective.piece + 1, collective.pieces)
                                       : std::string(collective.what))
           .raw(",\"cat\":\"collective\",\"tid\":0")
@@ -219,7 +219,7 @@ void TraceSampler::write(OutFile& file, std::string_view name, const RunRecord* 
     bar("e", collective.end);
   }
   for (const Staleness& each : stalenesses_)
-    Event(file, "C", counters).name("staleness").time("ts", each.time).raw(fmt::format(",\"args\":{{\"value\":{}}}", each.value));
+    TraceEvent(file, "C", counters).name("staleness").time("ts", each.time).raw(fmt::format(",\"args\":{{\"value\":{}}}", each.value));
   if (record) write_counters(file, *record);
   file.write("\n]}\n");
 }
