@@ -261,8 +261,8 @@ constexpr Absent absent[] = {
     {{}, "cluster.workers", "batch batchsize perworker batchperworker", unequal},
     {{}, "", "batches batchsizes unequalbatches", unequal},
     {KindGroup::model, "", "torch pytorch torchvision tensorflow keras jax flax huggingface onnx .pt .pth .onnx .safetensors .h5",
-     "models of other programs are not trained here; for timing, workload.cost: {model: {kind: file, path: FILE}} reads a config.json, a "
-     "torchinfo summary, an ONNX model or a safetensors file"},
+     "straggler.layers in Python lists a PyTorch module, which then trains; for timing, workload.cost: {model: {kind: file, path: FILE}} "
+     "reads a config.json, a torchinfo summary, an ONNX model or a safetensors file"},
     {KindGroup::device, "", "cuda rocm mps tpu",
      "the math runs on CPUs, and a device is only the times of one; name a built-in device such as h100, or describe yours in devices"},
 };

@@ -138,7 +138,8 @@ TEST_CASE("what is not modelled gets an answer with the page, not a list of name
   says(scheme("megatron"), "pipeline parallelism");
   const auto model = [](KindGroup group, const char* name) { return unknown_kind(group, "model", name, {"lenet5", "mlp"}); };
   for (const KindGroup group : {KindGroup::model, KindGroup::cost_model})
-    for (const char* name : {"torch", "net.pt", "folder/net.PTH", "a.b.onnx", "ONNX"}) says(model(group, name), "workload.cost");
+    for (const char* name : {"torch", "net.pt", "folder/net.PTH", "a.b.onnx", "ONNX"})
+      says(model(group, name), "straggler.layers in Python lists a PyTorch module, which then trains; for timing, workload.cost: {model");
   for (const char* name : {"cuda", "cuda:0", "CUDA"})
     says(unknown_kind(KindGroup::device, "device", name, {"a100", "h100"}), "the math runs on CPUs");
   const auto key = [](const char* name, const char* section) { return unknown_key(name, {"scheme", "batch"}, section); };
