@@ -27,15 +27,16 @@ struct Decoder {
   bool causal, bias;
   const char *norm, *activation, *form;
   double drop;
-  enum class End { mean, first, flat, places } end;
+  enum class End { mean, first, flat, places, tied } end;
 };
 constexpr std::size_t vocabulary = 13, classes = 7;
 
 Architecture network(const Decoder& of) {
   ArchitectureBuilder build({1, of.places, 1});
-  LayerIndex x =
+  const LayerIndex tokens =
       build.layer("embedding", {network_input},
                   {{"width", number(of.width)}, {"rows", number(vocabulary)}, {"positions", std::string("learned")}}, LayerName("tokens"));
+  LayerIndex x = tokens;
   for (std::size_t i = 0; i < of.blocks; ++i) {
     const std::string name = std::to_string(i);
     const auto linear = [&](LayerIndex from, const std::string& part, std::size_t features) {
@@ -54,7 +55,10 @@ Architecture network(const Decoder& of) {
   if (of.end == Decoder::End::mean) x = build.flatten(build.global_average_pool(x));
   if (of.end == Decoder::End::flat) x = build.flatten(x);
   if (of.end == Decoder::End::first) x = build.first_place(x);
-  build.linear(x, "head", classes);
+  if (of.end == Decoder::End::tied)
+    build.layer("linear", {x}, {{"features", number(vocabulary)}}, LayerName("head"), tokens);
+  else
+    build.linear(x, "head", classes);
   return std::move(build).build();
 }
 
@@ -67,7 +71,8 @@ std::vector<Decoder> decoders() {
                               {64, 32, 4, 4, 64, 1, true, true, "layer_norm", "gelu", "erf", 0, End::mean},
                               {70, 24, 2, 2, 33, 1, true, false, "rms_norm", "relu", "", 0.5, End::flat},
                               {32, 15, 5, 5, 10, 1, false, true, "layer_norm", "tanh", "", 0.1, End::mean},
-                              {130, 6, 1, 1, 10, 1, true, true, "rms_norm", "gelu", "tanh", 0, End::mean}};
+                              {130, 6, 1, 1, 10, 1, true, true, "rms_norm", "gelu", "tanh", 0, End::mean},
+                              {17, 12, 3, 3, 8, 1, true, true, "layer_norm", "gelu", "tanh", 0, End::tied}};
   if (Registry<LayerEntry>::instance().at("first_place").forward)
     all.push_back({9, 8, 2, 2, 5, 1, false, true, "layer_norm", "gelu", "erf", 0, End::first});
   return all;
