@@ -58,7 +58,7 @@ inline std::uint32_t EventQueue::lane_of(Time delay) {
 
 /// The commonest case: there is a lane of this delay, and room in it. A lane's delay is above 0.
 inline bool EventQueue::runs_in(const Lane& lane, Time delay) const {
-  return lane.delay == delay && !lane.entries.full() && now_ + delay <= Time::limit() &&
+  return lane.delay == delay && !lane.entries.full() && delay <= Time::limit() - now_ &&
          sequence_ != std::numeric_limits<std::uint32_t>::max();
 }
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "sim/engine/later.hpp"
+
 namespace straggler::packets {
 
 namespace {
@@ -127,7 +129,7 @@ FlowId Queues::start(const FlowRequest& request, Arrival& arrival) {
   message.unsent = request.bytes;
   message.latency = request.one_way;
   message.ticks_a_byte = ticks_per_second / request.most_bytes_per_second;
-  message.next_departure = queue_.now() + request.latency;
+  message.next_departure = later(queue_.now(), request.latency);
   ++size_;
   ++started_;
   const FlowId name = name_of(i);

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "sim/engine/later.hpp"
+
 namespace straggler {
 
 Computations::Computations(World& world, TimeAccounts& times)
@@ -96,9 +98,9 @@ Time Computations::fetched(const ComputeClass& own, Loader& loader, std::uint64_
   Time taken = now();
   if (own.load_seconds_per_sample > 0) {
     const Time preparing = Time::from_seconds(own.load_seconds_per_sample * samples);
-    taken = own.loaders == 0 ? now() + preparing : taken_from_process(own, loader, epoch, preparing) + own.hand_over;
+    taken = own.loaders == 0 ? later(now(), preparing) : taken_from_process(own, loader, epoch, preparing) + own.hand_over;
   }
-  loader.last_ready = taken + Time::from_seconds(own.copy_seconds_per_sample * samples);
+  loader.last_ready = later(taken, Time::from_seconds(own.copy_seconds_per_sample * samples));
   return loader.last_ready;
 }
 

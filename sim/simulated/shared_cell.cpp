@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/engine/later.hpp"
+
 namespace straggler {
 
 Time SharedCell::to_end_of(std::uint64_t chunk) const {
@@ -67,7 +69,7 @@ bool SharedCell::start(CellStepOperation& operation) {
     return true;
   }
   run_.books.begin_flight(operation.node().self());
-  run_.world.queue().at(run_.world.now() + addition_time(), operation);
+  run_.world.queue().at(later(run_.world.now(), addition_time()), operation);
   return false;
 }
 

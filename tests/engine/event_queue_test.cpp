@@ -367,3 +367,24 @@ TEST_CASE("destroying a queue unschedules the events beside its ring") {
   }
   CHECK(!alone.scheduled());
 }
+
+TEST_CASE("a delay beyond the limit of time stays beyond it, however late it begins") {
+  // 100 days are 8.64e18 ticks: with more than 6.7 days before it, the sum of delay and now is above 2^63.
+  std::vector<int> fired;
+  Numbered first(1, fired), second(2, fired), makes_lane(3, fired), in_lane(4, fired);
+  EventQueue queue;
+  queue.stop_before_limit();
+  const Time beyond = queue.span(1e30);
+  queue.after(beyond, makes_lane);
+  queue.after(beyond, in_lane);
+  queue.after(Time::from_seconds(10 * 86'400), first);
+  queue.fire_next();
+  queue.after(beyond, second);
+  CHECK(queue.next() == Time::limit() + ticks(1));
+  queue.after(Time::from_seconds(1), first);
+  CHECK(queue.next() == Time::from_seconds(10 * 86'400 + 1));
+  queue.fire_next();
+  while (!queue.empty()) queue.fire_next();
+  CHECK(fired == std::vector<int>{1, 1, 3, 4, 2});
+  CHECK(queue.now() == Time::limit() + ticks(1));
+}
