@@ -27,7 +27,10 @@ Shape shape_of(const DataInfo& data) {
 Architecture trainable(const Nested& layers, const DataInfo& data) {
   const bool symbols = data.symbols > 0;
   const char* const word = symbols ? "vocabulary" : "classes";
-  Architecture architecture = architecture_of(layers, {shape_of(data), {{word, static_cast<std::int64_t>(data.classes)}}, symbols});
+  LayerListInput input{shape_of(data), {{word, static_cast<std::int64_t>(data.classes)}}, symbols};
+  // A sequence of numbers may be the numbers of tokens, with one label for all; what is none is refused when it is looked up.
+  if (!symbols && input.shape.channels == 1 && input.shape.width == 1) input.symbols.reset();
+  Architecture architecture = architecture_of(layers, input);
   const Shape wanted = symbols ? Shape{data.symbols, data.features, 1} : Shape{data.classes, 1, 1}, &out = architecture.layers.back().out;
   const std::string last = "layers[" + std::to_string(layers.items.size() - 1) + "]";
   if (symbols && out != wanted)

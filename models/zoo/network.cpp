@@ -66,8 +66,8 @@ std::vector<TensorInfo> tensors_of(const Architecture& architecture) {
   for (std::size_t l = 0; l < architecture.layers.size(); ++l)
     for (std::size_t t = 0; t < architecture.layers[l].tensors.size(); ++t) {
       const TensorSpec& tensor = architecture.layers[l].tensors[t];
-      infos.push_back({tensor.name, tensor.shape, layout.own(architecture, l, t),
-                       l == output ? std::vector<std::size_t>() : tensor.matrices});
+      infos.push_back(
+          {tensor.name, tensor.shape, layout.own(architecture, l, t), l == output ? std::vector<std::size_t>() : tensor.matrices});
     }
   return infos;
 }

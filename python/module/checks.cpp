@@ -16,7 +16,7 @@ namespace straggler::python {
 namespace {
 
 /// {text, warnings}.
-py::dict check(const py::dict& given) {
+py::dict check(const py::dict& given, bool layers) {
   const RegistryInUse in_use;
   const Source source = source_of(given);
   std::string text;
@@ -30,7 +30,7 @@ py::dict check(const py::dict& given) {
     const Explanation explanation = experiment.explain();
     warnings = check_warnings(explanation, options.timing_only);
     text = check_text(scenario, explanation, experiment.collective_times(), update_times(scenario), update_parts(scenario),
-                      packet_events(scenario), warnings);
+                      packet_events(scenario), warnings, layers);
   }
   py::dict out;
   out["text"] = text;
@@ -169,7 +169,7 @@ py::dict list_all() {
 }  // namespace
 
 void define_checks(py::module_& module) {
-  module.def("check", &check, py::arg("source"));
+  module.def("check", &check, py::arg("source"), py::arg("layers"));
   module.def("explain", &explain_run, py::arg("source"), py::arg("how"), py::arg("tell"));
   module.def("import_files", &import_of, py::arg("files"), py::arg("format"), py::arg("options"));
   module.def("list_all", &list_all);

@@ -206,9 +206,11 @@ class Check:
         return self.text
 
 
-def check(scenario: ScenarioLike, set: Settings = None, timing_only: bool = False) -> Check:
-    """Reads and explains a scenario; runs nothing. Raises ScenarioError with all of its problems."""
-    return Check(_straggler.check(source(scenario, set, None, timing_only)))
+def check(scenario: ScenarioLike, set: Settings = None, timing_only: bool = False, layers: bool = False) -> Check:
+    """Reads and explains a scenario; runs nothing. Raises ScenarioError with all of its problems.
+
+    layers: with a row for each layer of the model."""
+    return Check(_straggler.check(source(scenario, set, None, timing_only), flag("layers", layers)))
 
 
 class Explained(_Files):

@@ -222,11 +222,14 @@ class Comparison:
 
 
 def _labels(runs: Sequence[Union[Run, PathLike]]) -> List[str]:
-    """Of runs without names or folders of their own: their schemes, else the settings in which they differ; then a number. None: those of
-    the command line do, names or folders."""
+    """Of runs without folders of their own: their names, else their schemes, else the settings in which they differ; then a number. None:
+    those of the command line do, folders."""
     known = [each if isinstance(each, Run) else Run(each) for each in runs]
-    if len({run.summary["name"] for run in known}) == len(known) or not any(run._deleted for run in known):
+    if not any(run._deleted for run in known):
         return []
+    labels = [run.summary["name"] for run in known]
+    if len({*labels}) == len(labels):
+        return labels
     labels = [run.summary["scheme"] for run in known]
     if len({*labels}) < len(labels):
         shared = {*known[0]._changes}.intersection(*(run._changes for run in known))

@@ -182,13 +182,14 @@ Part<ServerSpec> servers_part() {
                               field(&ServerSpec::on_worker_hosts,
                                     {.name = "each", .meaning = "one server on each host of workers in turn, behind its link"}))});
   return Part<ServerSpec>({
-      field(&ServerSpec::count,
-            {.name = "count",
-             .type = ValueType::count,
-             .range = Range::between(0, most_servers),
-             .meaning = "parameter servers, each with an equal part of the model; to a scheme they are one server "
-                        "([model.md](model.md#servers)). A scheme without a server ignores them, unless its all-reduce is `parameter_server`",
-             .otherwise = "`0`, or `1` if `servers` is there"}),
+      field(
+          &ServerSpec::count,
+          {.name = "count",
+           .type = ValueType::count,
+           .range = Range::between(0, most_servers),
+           .meaning = "parameter servers, each with an equal part of the model; to a scheme they are one server "
+                      "([model.md](model.md#servers)). A scheme without a server ignores them, unless its all-reduce is `parameter_server`",
+           .otherwise = "`0`, or `1` if `servers` is there"}),
       field(&ServerSpec::update,
             {.name = "update",
              .type = ValueType::rate,

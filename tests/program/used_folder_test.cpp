@@ -275,8 +275,9 @@ TEST_CASE("a run says whose results it replaces, if their settings were others")
   CHECK(has(told("--set seed=8 --timing-only"), "which had other settings: trained (now timing alone)"));
   CHECK(told("--set seed=8 --timing-only").empty());
   CHECK(has(told("--set seed=8"), "which had other settings: timing alone (now trained)"));
-  const std::string many = told(
-      "--set seed=9 --set training.optimizer.learning_rate=0.01 --set training.batch.per_worker=10 --set \"training.stop={updates: 3}\"");
+  const std::string settings =
+      "--set seed=9 --set training.optimizer.learning_rate=0.01 --set training.batch.per_worker=10 --set \"training.stop={updates: 3}\"";
+  const std::string many = told(settings);
   CHECK(has(many, "cluster.") == false);
   CHECK(has(many, "seed 8 (now 9), training.batch.per_worker 20 (now 10), training.optimizer"));
   CHECK(has(many, " more"));
@@ -285,7 +286,7 @@ TEST_CASE("a run says whose results it replaces, if their settings were others")
   check_refused(place, "run small.yaml --out r --set training.scheme=ssgd",
                 "straggler: r: holds the results of 'small' with scheme 'asgd', not 'ssgd'; use --out r-2, or --force to replace them\n");
   CHECK(place.read("r/summary.json") == before);
-  CHECK(has(told("--set training.scheme=ssgd --force"), "training.scheme"));
+  CHECK(has(told(settings + " --set training.scheme=ssgd --force"), "training.scheme"));
   CHECK(told("--set training.scheme=asgd --force --quiet").empty());
   // Text of others stays one line.
   place.write("r/scenario.yaml", "straggler: 1\nname: small\nseed: \"1\\e[31m\\n\"\n");

@@ -117,7 +117,7 @@ TEST_CASE("timing alone without randomness: one run of each, and no test of what
   CHECK(pair.test.kind == TestKind::exact);
   CHECK(sure.table.starts_with("2 entrants, one run each\n"));
   CHECK(sure.table.find("note: without randomness no time depends on the seed, so each entrant runs once\n") != std::string::npos);
-  for (const char* const chance : {"+-", "p (Holm)", "significant", "%)"}) CHECK(sure.table.find(chance) == std::string::npos);
+  for (const char* const chance : {"+-", "p (Holm)", "significant", "(95 %)"}) CHECK(sure.table.find(chance) == std::string::npos);
   const std::vector<RunValues> times = sure.outcome.times(sure.outcome.finishes.front());
   CHECK(sure.verdicts.find(",exact," + number_text(*times[1][0] / *times[0][0]) + ",,,") != std::string::npos);
   CHECK(sure.outcome.verdicts.front().winner == std::size_t{0});  // a tenth more computing

@@ -62,9 +62,7 @@ YamlNode map_of(const std::string& kind, const std::string& key = {}, YamlNode v
   return map;
 }
 
-bool is_known(const std::string& name) {
-  return Registry<ModelEntry>::instance().find(name) != nullptr;
-}
+bool is_known(const std::string& name) { return Registry<ModelEntry>::instance().find(name) != nullptr; }
 
 /// The first line that is neither blank nor a comment names a column `parameters`.
 bool is_table_of_sizes(std::string_view text) {

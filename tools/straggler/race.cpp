@@ -167,7 +167,7 @@ int execute_race(const std::vector<std::string>& given) {
 const Command race_command{
     "race",
     "SCENARIO.yaml",
-    "which scheme is first, over the same seeds; with --tune, all tuned alike",
+    "which scheme is first over the same seeds; --tune tunes all alike",
     "  straggler race scenarios/quickstart.yaml --schemes ssgd,asgd,nonblocking,fedavg\n"
     "  straggler race scenario.yaml --schemes ssgd,asgd --tune learning_rate,momentum --budget 20 --seeds 8\n"
     "  straggler race scenario.yaml --schemes \"plain=asgd,damped={kind: asgd, staleness: inverse}\"\n"
