@@ -31,6 +31,10 @@ Architecture trainable(const Nested& layers, const DataInfo& data) {
   // A sequence of numbers may be the numbers of tokens, with one label for all; what is none is refused when it is looked up.
   if (!symbols && input.shape.channels == 1 && input.shape.width == 1) input.symbols.reset();
   Architecture architecture = architecture_of(layers, input);
+  for (const LayerSpec& layer : architecture.layers)
+    if (symbols && layer.entry->tokens && layer.count("rows") < data.symbols)
+      throw NestedError("layers", "the embedding '" + layer.name + "' has " + std::to_string(layer.count("rows")) +
+                                      " rows, and these data have " + std::to_string(data.symbols) + " symbols; write rows: vocabulary");
   const Shape wanted = symbols ? Shape{data.symbols, data.features, 1} : Shape{data.classes, 1, 1}, &out = architecture.layers.back().out;
   const std::string last = "layers[" + std::to_string(layers.items.size() - 1) + "]";
   if (symbols && out != wanted)

@@ -190,7 +190,7 @@ TEST_CASE("texts that make no windows are refused in a line") {
   }
   characters.folder.write("text", std::string(2000, '\0'));
   CHECK(characters.load({{"vocabulary", word("bytes")}}).train.count() == (1800 - 65) / 64 + 1);
-  characters.folder.write("text", std::string("\x1f\x8b\x08 of no stream", 18));
+  characters.folder.write("text", std::string("\x1f\x8b\x08 of no stream"));
   CHECK(has(characters.refusal(), "; get "));
 }
 

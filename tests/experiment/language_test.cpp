@@ -159,6 +159,8 @@ TEST_CASE("networks of measures refuse symbols, and networks of symbols measures
   CHECK(has(refusal(language.scenario(layers("{embedding: 8, rows: vocabulary}, {linear: classes}"))), "workload.model.layers[1]"));
   CHECK(has(refusal(language.scenario(layers("{embedding: 8, rows: vocabulary}, {linear: 7}"))),
             "workload.model.layers[1]: the network makes 7 x 12 x 1 of a sample, and to predict the next of"));
+  CHECK(has(refusal(language.scenario(layers("{embedding: 8, rows: 3, name: tokens}, {linear: vocabulary}"))),
+            "workload.model.layers: the embedding 'tokens' has 3 rows, and these data have "));
   for (const char* const model : {"{kind: mlp}", "{kind: softmax}", "{kind: lenet5}", "{kind: quadratic}"}) {
     const std::string refused = refusal(language.scenario(model));
     CHECK(has(refused, "workload.model"));
