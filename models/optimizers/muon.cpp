@@ -165,7 +165,7 @@ const Register<OptimizerEntry> entry({
          {.name = "nesterov", .type = ValueType::boolean, .fallback = "true", .meaning = "look ahead along the momentum"},
          {.name = "adamw_learning_rate",
           .required = true,
-          .meaning = "learning rate of the other weights: embeddings, the output layer, biases, norms",
+          .meaning = "learning rate of the other weights, such as 0.003: embeddings, the output layer, biases, norms",
           .range = Range::above(0)},
          {.name = "adamw_beta1", .fallback = "0.9", .meaning = "share that their average of gradients keeps each step", .range = share},
          {.name = "adamw_beta2", .fallback = "0.999", .meaning = "share that their average of squares keeps each step", .range = share},

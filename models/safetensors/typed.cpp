@@ -198,6 +198,8 @@ TypedFile read_typed_safetensors(const fs::path& path) {
   std::uint64_t length = 0;
   if (size < sizeof length || !in.read(reinterpret_cast<char*>(&length), sizeof length))
     refuse(path, "too short; a safetensors file starts with the 8 bytes of its header's length");
+  if ((length & 0xffffffff) == 0x04034b50)  // "PK\3\4"
+    refuse(path, "a zip archive, as torch.save writes it; write the weights as safetensors (straggler.save_weights in Python)");
   if (length > longest_header && length <= size - sizeof length)
     refuse(path, fmt::format("its header has {} bytes; at most {} can be read", length, longest_header));
   if (length > size - sizeof length)

@@ -114,6 +114,7 @@ TEST_CASE("safetensors: damage is refused with the path and the fault") {
       {"abc", "too short"},
       {file_of(good, eight).substr(0, 20), "its header would have 54 bytes, but the file has 20"},
       {std::string(16, '\xff'), "its header would have"},
+      {"PK\x03\x04 of torch.save", "a zip archive, as torch.save writes it; write the weights as safetensors"},
       {file_of("not json at all", eight), "not JSON"},
       {file_of("[1]", eight), "not JSON"},
       {file_of(good, eight.substr(1)), "lies at bytes 0 to 8 of 7"},
