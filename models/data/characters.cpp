@@ -32,7 +32,7 @@ void for_characters(const fs::path& path, Vocabulary vocabulary, const With& wit
   };
   constexpr const char* not_utf8 = "is not UTF-8; give a whole text in UTF-8";
   TextFile file(path);
-  std::string begun;               // of a character whose end is in the next piece
+  std::string begun;               // first bytes of a character that the next piece completes
   std::uint64_t at = 0, line = 1;  // the byte after `begun` began
   for (std::string_view piece = file.next(); !piece.empty(); piece = file.next()) {
     if (at + begun.size() + piece.size() > largest_text)

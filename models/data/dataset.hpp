@@ -24,8 +24,8 @@ struct DataInfo {
   std::size_t features = 0;        // numbers per sample
   std::vector<std::size_t> shape;  // e.g. {1, 28, 28}: channels, height, width
   std::size_t classes = 0;
-  /// A sample is a window of `features` symbols, each the number of one of so many, and has a label at each: the symbol that follows. 0:
-  /// its numbers are measures, or (`vocabulary`) a word.
+  /// Size of the vocabulary, where a sample is a window of `features` symbols, with the next symbol as the label of each. 0: a sample's
+  /// numbers are measures, or (`vocabulary`) a word.
   std::size_t symbols = 0;
   std::size_t overlap = 0;                   // of symbols: how many windows after one begin inside of it
   std::size_t train = 0, test = 0;           // numbers of samples
@@ -49,7 +49,7 @@ struct DataSplit {
   std::size_t count() const { return inputs.windows() ? inputs.count() : labels.size(); }
   /// Labels of a sample.
   std::size_t places() const { return inputs.windows() ? inputs.features() : 1; }
-  /// Of a sample, [places()].
+  /// The labels of a sample, [places()].
   const std::int32_t* labels_of(std::size_t sample) const {
     return inputs.windows() ? inputs.next_symbols(sample) : labels.data() + sample;
   }

@@ -16,7 +16,7 @@ namespace straggler {
 /// resize() leaves new elements uninitialized.
 using SampleFloats = std::vector<float, Unfilled<float>>;
 using SampleBytes = std::vector<std::uint8_t, Unfilled<std::uint8_t>>;
-/// Of a text, each as its number in the vocabulary.
+/// The symbols of a text, as numbers in the vocabulary.
 using Symbols = std::vector<std::int32_t>;
 using PixelMaps = std::shared_ptr<const std::vector<PixelMap>>;  // [channels]
 
@@ -35,7 +35,7 @@ class SampleInputs {
   /// Reading converts images and windows.
   bool images() const { return maps_ != nullptr; }
   bool windows() const { return text_ != nullptr; }
-  /// Of a window, [features()]: the symbol after each of its own.
+  /// The labels of a window, [features()]: for each of its symbols the next one.
   const std::int32_t* next_symbols(std::size_t window) const { return text_->data() + starts_[window] + 1; }
   /// As they lie in memory.
   std::span<const std::byte> memory() const;

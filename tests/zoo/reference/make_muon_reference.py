@@ -10,10 +10,9 @@ Needs PyTorch (Debian: python3-torch). Usage: make_muon_reference.py > muon_step
 """
 import sys
 
-import numpy
 import torch
 
-from recipe import flat, perceptron, train
+from recipe import write_steps
 
 WIDTHS = [12, 24, 16, 5]  # one hidden matrix is tall, 24 x 12, the other wide, 16 x 24
 ROWS, STEPS = 8, 50
@@ -78,21 +77,6 @@ CASES = {
 }
 
 
-def run(dtype, make):
-    model = perceptron(WIDTHS, dtype)
-    return train(model, make(model.parameters()), STEPS, ROWS, WIDTHS[0], WIDTHS[-1])
-
-
 if len(sys.argv) > 1:
     sys.exit(__doc__)
-print("case,kind,index,value")
-start = flat(perceptron(WIDTHS, torch.float64).parameters())
-for case, make in CASES.items():
-    losses, weights = run(torch.float64, make)
-    losses32, weights32 = run(torch.float32, make)
-    off = numpy.linalg.norm(weights32 - weights) / numpy.linalg.norm(weights - start)
-    print(f"{case}: float32 is off by {off:.1e} of the change of the weights (torch {torch.__version__})", file=sys.stderr)
-    for i, loss in enumerate(losses):
-        print(f"{case},loss,{i},{loss:.17g}")
-    for i, weight in enumerate(weights):
-        print(f"{case},weight,{i},{weight:.17g}")
+write_steps(CASES, WIDTHS, ROWS, STEPS)

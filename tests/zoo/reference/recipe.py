@@ -1,5 +1,7 @@
 """The integer recipe of weights, inputs and labels that the tests repeat bit for bit, so that the reference files hold only what PyTorch
 computed from them. And multilayer perceptrons with such weights."""
+import sys
+
 import numpy
 import torch
 
@@ -48,3 +50,22 @@ def train(model, optimizer, steps, rows, inputs, classes):
         optimizer.step()
         losses.append(loss.item())
     return losses, flat(model.parameters())
+
+
+def write_steps(cases, widths, rows, steps):
+    """Prints `case,kind,index,value`: the loss before each step and all final weights of a perceptron, in float64, for each case
+    {name: optimizer of its parameters}. How far float32 is off goes to standard error."""
+    print("case,kind,index,value")
+    start = flat(perceptron(widths, torch.float64).parameters())
+    for case, make in cases.items():
+        runs = {}
+        for dtype in (torch.float64, torch.float32):
+            model = perceptron(widths, dtype)
+            runs[dtype] = train(model, make(model.parameters()), steps, rows, widths[0], widths[-1])
+        losses, weights = runs[torch.float64]
+        off = numpy.linalg.norm(runs[torch.float32][1] - weights) / numpy.linalg.norm(weights - start)
+        print(f"{case}: float32 is off by {off:.1e} of the change of the weights (torch {torch.__version__})", file=sys.stderr)
+        for i, loss in enumerate(losses):
+            print(f"{case},loss,{i},{loss:.17g}")
+        for i, weight in enumerate(weights):
+            print(f"{case},weight,{i},{weight:.17g}")
