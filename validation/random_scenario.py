@@ -257,7 +257,7 @@ SPECIAL = [
     (r"^cluster\.network\.background$", background),
     (r"^cluster\.workers$", groups),
     (r"^training\.stop$", end_of_run),
-    (r"every\.simulated_time$|background\[\]\.(on|off)$", of(["5ms", "20ms"])),  # each is an event
+    (r"every\.simulated_time$|(background\[\]|availability)\.(on|off)$", of(["5ms", "20ms"])),  # each is an event
     (r"^workload\.data$", data),
     (r"^workload\.model$", model),
     (r"model\.layers$", layers),
