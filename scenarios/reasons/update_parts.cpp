@@ -32,6 +32,16 @@ std::uint64_t contributions(const TimedUpdates& runs, std::size_t worker) {
   return runs.gone_on.workers[worker].updates - (runs.begun ? runs.begun->workers[worker].updates : 0);
 }
 
+/// No phase below 0, and the same sum. A run that ends in a wait, such as the serial part of an epoch, may have waited longer in all than
+/// the longer run, which loads its next batch meanwhile.
+void none_below_zero(ByPhase<double>& seconds) {
+  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  for (double& each : seconds) each = std::max(each, 0.0);
+  const double above = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  if (above > sum)
+    for (double& each : seconds) each *= sum / above;
+}
+
 /// Between the ends of both runs. Work turns out to be wasted after it was done, maybe after the first end: as much of it is as in the
 /// whole of the longer run.
 ByPhase<double> phases_of(const TimedUpdates& runs, std::size_t worker) {
@@ -43,6 +53,7 @@ ByPhase<double> phases_of(const TimedUpdates& runs, std::size_t worker) {
   const double worked = computing + seconds[Phase::wasted];
   computing = all > Time() ? worked * (1 - wasted.seconds() / all.seconds()) : 0;
   seconds[Phase::wasted] = worked - computing;
+  none_below_zero(seconds);
   return seconds;
 }
 

@@ -39,6 +39,20 @@ TEST_CASE("an update takes as long whatever the schedule of learning rates is") 
   }
 }
 
+TEST_CASE("no phase of an update is below 0, also where a short run ends in a wait that a longer one does not have") {
+  // Update 22 of the first run completes an epoch and waits 20 ms for its serial part; the run of 46 updates loads its next batch
+  // meanwhile.
+  const Scenario epochs = scenario({"devices.node.loader={per_sample: 0.5ms, workers: 0}", "workload.data={kind: none, samples: 1100}",
+                                    "workload.cost.bytes=4kB", "workload.serial_per_epoch=20ms"},
+                                   1);
+  const UpdateParts parts = update_parts(epochs);
+  REQUIRE(parts.first == 22);
+  REQUIRE(parts.last == 46);
+  CHECK(std::ranges::min(parts.phases) >= 0);
+  const double loading = 0.05, serial = 0.02, between = 24 * (compute + loading) - serial;
+  CHECK(std::accumulate(parts.phases.begin(), parts.phases.end(), 0.0) == doctest::Approx(between / 24));
+}
+
 TEST_CASE("a run with a schedule is explained, also where its time was over first") {
   for (const char* const stop : {"{epochs: 3}", "{epochs: 3, simulated_time: 0.55s}"}) {
     CAPTURE(stop);
