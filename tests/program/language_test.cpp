@@ -134,9 +134,21 @@ TEST_CASE("the example learns more of a licence than how frequent each character
     unigram -= share * std::log(share);
   }
   const Workplace place;
-  const auto ran = place.shell("straggler run " STRAGGLER_SOURCE_DIR "/scenarios/examples/char_transformer.yaml --out run");
+  const auto ran = place.shell("straggler run " STRAGGLER_SOURCE_DIR "/scenarios/examples/tiny_gpt.yaml --out run");
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   CHECK(place.summary("run")["final_test_loss"].get<double>() < unigram - 0.3);
+}
+
+TEST_CASE("in the study DiLoCo sends exactly a fiftieth of the bytes of synchronous steps on the same samples") {
+  if (!fs::exists("/usr/share/common-licenses/GPL-3")) return;
+  const Workplace place;
+  const std::string run = "straggler run " STRAGGLER_SOURCE_DIR "/scenarios/studies/diloco_tiny_gpt.yaml --timing-only --out ";
+  REQUIRE(place.shell(run + "rounds").code == 0);
+  REQUIRE(place.shell(run + "steps --set training.scheme=ssgd --set training.stop.updates=1000").code == 0);
+  const auto rounds = place.summary("rounds"), steps = place.summary("steps");
+  CHECK(rounds["samples"] == steps["samples"]);
+  CHECK(rounds["bytes_sent"].get<std::int64_t>() > 0);
+  CHECK(50 * rounds["bytes_sent"].get<std::int64_t>() == steps["bytes_sent"].get<std::int64_t>());
 }
 
 }  // namespace language_program_test
