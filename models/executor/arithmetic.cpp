@@ -100,6 +100,12 @@ std::size_t Arithmetic::scratch_bytes(std::size_t rows) const {
          (augmenter_ ? features_ * sizeof(float) : 0) + (row_floats_ > 0 ? model_length_ / row_floats_ * sizeof(std::int32_t) : 0);
 }
 
+std::size_t Arithmetic::rule_bytes(const Formula& formula) const {
+  if (formula.kind != Formula::Kind::elementwise) return 0;
+  const ElementwiseEntry& entry = entry_of(formula.rule);
+  return entry.scratch_bytes ? entry.scratch_bytes(extent(parameters_)) : 0;
+}
+
 std::array<int, 2> Arithmetic::in_place(const Formula& formula, InputValues inputs) const {
   if (formula.kind != Formula::Kind::elementwise) return {-1, -1};
   const ElementwiseEntry& entry = entry_of(formula.rule);

@@ -33,6 +33,7 @@ using InputValues = std::span<const InputValue>;
 struct Scratch {
   std::unique_ptr<Workspace> workspace;
   std::size_t rows = 0;      // largest number of samples at a time that memory is reserved for
+  std::size_t of_rules = 0;  // bytes that are reserved for what a rule allocates
   std::size_t gathered = 0;  // capacity of `inputs` in floats
   AlignedFloats inputs;      // row-major, or in panels
   std::vector<float> image;  // before it is augmented
@@ -86,6 +87,8 @@ class Arithmetic {
   std::size_t block() const { return rows_at_once(places_); }
   /// Bytes of a Scratch for this many rows.
   std::size_t scratch_bytes(std::size_t rows) const;
+  /// Bytes that the formula's rule allocates while it is evaluated.
+  std::size_t rule_bytes(const Formula& formula) const;
   /// The inputs whose buffers may become the output's, the better one first, or -1.
   std::array<int, 2> in_place(const Formula& formula, InputValues inputs) const;
   /// Whether the value will be SparseRows.

@@ -38,6 +38,13 @@ bool Resources::prepare(Scratch& scratch, std::size_t rows, std::size_t densifie
   return true;
 }
 
+bool Resources::prepare_rule(Scratch& scratch, std::size_t bytes) {
+  if (bytes <= scratch.of_rules) return true;
+  if (!buffers_.charge(bytes - scratch.of_rules)) return false;
+  scratch.of_rules = bytes;
+  return true;
+}
+
 SharedScratch* Resources::prepare_shared() {
   if (shared_.workspace) return &shared_;
   if (!buffers_.charge(arithmetic_.shared_bytes(arithmetic_.block()))) return nullptr;
@@ -49,7 +56,9 @@ SharedScratch* Resources::prepare_shared() {
 float* Resources::begin(const LineageNode& node, Scratch& scratch) {
   scratch.values.clear();
   for (const LineageNode* input : node.inputs) scratch.values.push_back({states_[*input].value, states_[*input].sparse});
-  if (!prepare(scratch, arithmetic_.largest_part(node.formula), arithmetic_.densified(node.formula, scratch.values))) return nullptr;
+  if (!prepare(scratch, arithmetic_.largest_part(node.formula), arithmetic_.densified(node.formula, scratch.values)) ||
+      !prepare_rule(scratch, arithmetic_.rule_bytes(node.formula)))
+    return nullptr;
   for (const int at : arithmetic_.in_place(node.formula, scratch.values))
     if (at >= 0 && node.inputs[static_cast<std::size_t>(at)]->references == 1) return scratch.values[static_cast<std::size_t>(at)].floats;
   return buffers_.take();

@@ -23,6 +23,8 @@ class Resources {
   bool prepare(Scratch& scratch, std::size_t rows);
   /// The same, plus space for this many densified values.
   bool prepare(Scratch& scratch, std::size_t rows, std::size_t densified);
+  /// Charges the bytes that a rule allocates on the thread of `scratch`.
+  bool prepare_rule(Scratch& scratch, std::size_t bytes);
   /// Allocates the memory of a shared gradient at its first use. Null if the budget does not allow it.
   SharedScratch* prepare_shared();
   /// A buffer for the value of the node (or of one of its lanes), possibly the buffer of an input that only this node still needs. Prepares

@@ -103,6 +103,17 @@ void apply_descend(const Kernels& kernels, const Extent& extent, const std::vect
   out[extent.own] = w[extent.own];
 }
 
+/// Of MatrixStep, for the largest tensor.
+std::size_t descend_bytes(const Extent& extent) {
+  std::size_t floats = 0;
+  for (const TensorInfo& tensor : extent.tensors) {
+    const std::size_t columns = tensor.numbers() / tensor.shape.front();
+    for (const std::size_t rows : tensor.matrices)
+      floats = std::max(floats, tensor.numbers() + newton_schulz_floats(rows, columns));
+  }
+  return floats * sizeof(float);
+}
+
 class Muon final : public ScheduledRule {
  public:
   Muon(const Parameters& parameters, Schedule schedule)
@@ -152,7 +163,8 @@ const Register<ElementwiseEntry> descend_entry({.name = "muon_descend",
                                                 .in_place = 0,
                                                 .statistics = StatisticsRule::advance,
                                                 .gradient = 1,
-                                                .apply = apply_descend});
+                                                .apply = apply_descend,
+                                                .scratch_bytes = descend_bytes});
 
 const Range share{0, 1, false, true};
 

@@ -46,6 +46,8 @@ class Polynomial {
  public:
   Polynomial(const Kernels& kernels, std::size_t n)
       : kernels_(kernels), n_(n), product_(n * n), square_(n * n), sums_(n), zeros_(n), panels_(panel_floats(n, n)), squared_(panels_) {}
+  /// Of all its memory.
+  static std::size_t floats(std::size_t n) { return 2 * (n * n + n + panel_floats(n, n)); }
   const float* of(std::size_t columns, const float* x) {
     kernels_.dense_backward_weights(columns, n_, n_, x, x, false, product_.data(), sums_.data());
     kernels_.to_panels(n_, n_, product_.data(), panels_.data());  // A is symmetric: its rows are its columns
@@ -66,6 +68,11 @@ class Polynomial {
 };
 
 }  // namespace
+
+std::size_t newton_schulz_floats(std::size_t rows, std::size_t columns) {
+  const std::size_t n = std::min(rows, columns), samples = std::max(rows, columns);
+  return 2 * panel_floats(samples, n) + Polynomial::floats(n);
+}
 
 void newton_schulz(const Kernels& kernels, std::size_t rows, std::size_t columns, const float* u, float* x) {
   const bool tall = rows > columns;

@@ -92,6 +92,8 @@ struct ElementwiseEntry {
   int gradient = 0;  // the input whose statistics are carried or moved towards
   void (*apply)(const Kernels& kernels, const Extent& extent, const std::vector<const float*>& inputs, const std::vector<double>& scalars,
                 float* out);
+  /// Bytes that a call allocates besides; null: none.
+  std::size_t (*scratch_bytes)(const Extent& extent) = nullptr;
   SparseForm sparse = {};
   /// Another input that `out` may be, where inputs[in_place] is still needed: its buffer is in a cache, a fresh one is not.
   int in_place_else = -1;

@@ -104,6 +104,8 @@ inline Kernels kernels() {
 
 inline const Rule descend{"fake_descend"};        // x_1 - scalars[0] x_2, instead of x_1
 inline const Rule mean{"fake_mean"};              // of all inputs, in order
+inline const Rule greedy{"fake_greedy"};          // the first input, with greedy_bytes of memory of its own
+inline constexpr std::size_t greedy_bytes = 320;
 inline const Rule unheard_of{"fake_unheard_of"};  // not registered
 
 inline void register_rules() {
@@ -119,6 +121,12 @@ inline void register_rules() {
        [](const Kernels&, const Extent& extent, const std::vector<const float*>& in, const std::vector<double>& scalars, float* out) {
          for (std::size_t j = 0; j < extent.n; ++j) out[j] = in[0][j] - static_cast<float>(scalars[0]) * in[1][j];
        }});
+  registry.add({.name = "fake_greedy",
+                .summary = "for the executor's tests",
+                .parameters = {},
+                .apply = [](const Kernels&, const Extent& extent, const std::vector<const float*>& in, const std::vector<double>&,
+                            float* out) { std::copy_n(in[0], extent.n, out); },
+                .scratch_bytes = [](const Extent&) { return greedy_bytes; }});
   registry.add({"fake_mean",
                 "for the executor's tests",
                 {},

@@ -56,6 +56,18 @@ TEST_CASE("a refused memory budget leaves everything usable") {
   }
 }
 
+TEST_CASE("what a rule allocates while it is evaluated counts in the budget") {
+  const auto refused = [](std::size_t budget) {
+    World world(1, 8, 3000, budget);
+    const Handle initial = world.lineage.initial(), gradient = world.lineage.gradient(initial, batch(0, 0, 4));
+    const Handle next = world.lineage.elementwise(fake::greedy, std::vector{initial, gradient});
+    return !error_of<MemoryBudgetExceeded>([&] { world.executor->force(next); }).empty();
+  };
+  constexpr std::size_t values = 3 * value_bytes + workspace;  // both inputs and the output
+  CHECK(refused(values + greedy_bytes - 1));
+  CHECK(!refused(values + greedy_bytes));
+}
+
 TEST_CASE("a long lineage of many branches needs no more memory on many threads than its order on one") {
   // 40 branches of 20 updates, averaged: one thread needs the 40 ends, the start, a gradient and a weight or two.
   const auto branches = [](World& world) {

@@ -192,6 +192,36 @@ std::vector<TensorInfo> many_tensors() {
 
 std::size_t numbers_in(const std::vector<TensorInfo>& tensors) { return tensors.back().offset + tensors.back().numbers(); }
 
+/// A block of attention over six symbols of eleven.
+Architecture decoder() {
+  ArchitectureBuilder build({1, 6, 1});
+  const auto whole = [](std::int64_t number) -> Value { return number; };
+  const LayerIndex x = build.layer("embedding", {network_input},
+                                   {{"width", whole(8)}, {"rows", whole(11)}, {"positions", std::string("learned")}}, LayerName("tokens"));
+  const LayerIndex y = build.layer("attention", {x}, {{"heads", whole(2)}, {"causal", true}}, LayerName("attention"));
+  build.linear(build.layer_norm(build.add({x, y}), "norm"), "head", 11);
+  return std::move(build).build();
+}
+
+/// Each symbol is followed by one that it and the one before decide.
+struct Text {
+  static constexpr std::size_t samples = 20, places = 6;
+  std::vector<float> inputs;
+  std::vector<std::int32_t> labels;
+  Text() {
+    for (std::size_t sample = 0; sample < samples; ++sample) {
+      std::size_t before = sample % 11, symbol = sample * 5 % 11;
+      for (std::size_t place = 0; place < places; ++place) {
+        inputs.push_back(static_cast<float>(symbol));
+        const std::size_t next = (before + 2 * symbol + 1) % 11;
+        labels.push_back(static_cast<std::int32_t>(next));
+        before = symbol;
+        symbol = next;
+      }
+    }
+  }
+};
+
 }  // namespace
 
 TEST_CASE("fifty steps of lion and muon in double equal PyTorch's to 1e-9") {
@@ -258,6 +288,65 @@ TEST_CASE(
         CHECK(values.of(weights)[n] == 0.0f);
       }
     }
+}
+
+TEST_CASE("fifty steps of muon train attention as in double, where queries, keys and values are three matrices") {
+  const Architecture architecture = decoder();
+  const std::vector<TensorInfo> tensors = tensors_of(architecture);
+  const auto qkv = std::find_if(tensors.begin(), tensors.end(), [](const TensorInfo& each) { return each.name == "attention.qkv.weight"; });
+  REQUIRE(qkv != tensors.end());
+  REQUIRE(qkv->matrices == std::vector<std::size_t>{8, 8, 8});
+  std::vector<TensorInfo> whole = tensors;
+  whole[static_cast<std::size_t>(qkv - tensors.begin())].matrices = {24};
+  const ReferenceNetwork<double> network(architecture);
+  ReferenceNetwork<double>::Memory memory = network.memory();
+  const std::size_t n = numbers_in(tensors);
+  const Text text;
+  const std::vector<double> inputs = as<double>(text.inputs), scale(Text::samples, 1.0 / Text::samples);
+  const std::vector<float> scale_in_float = as<float>(scale);
+  for (const Kernels* kernels : all_kernels()) {
+    CAPTURE(kernels->name);
+    const std::unique_ptr<Model> model = make_network(architecture, {*kernels}, "panels");
+    const std::unique_ptr<Workspace> workspace = model->workspace();
+    std::vector<float> initial(n), gradient(n);
+    model->initialize(1, initial.data());
+    const auto rule = make("muon", {{"learning_rate", 0.02}, {"adamw_learning_rate", 0.01}});
+    HandleValues values(*kernels, n, 1, tensors);
+    Handle weights = values.leaf(initial);
+    std::vector<Handle> state;
+    MuonInDouble expected{0.02, 0.95, 0.01, 0.9, 0.999, 0, true, tensors, as<double>(initial)}, fused = expected;
+    fused.tensors = whole;
+    std::vector<double> losses;
+    for (std::size_t step = 0; step < steps; ++step) {
+      const std::vector<float> now = values.of(weights);
+      model->gradient(now.data(), {Text::samples, text.inputs.data(), text.labels.data(), scale_in_float.data()}, false, gradient.data(),
+                      *workspace);
+      weights = rule->step(values.lineage(), weights, values.leaf(gradient), 0, 1, state);
+      for (MuonInDouble* each : {&expected, &fused}) {
+        Doubles slope(n);
+        const double loss = network.gradient(each->w.data(), {Text::samples, inputs.data(), text.labels.data(), scale.data()}, false,
+                                             slope.data(), memory);
+        if (each == &expected) losses.push_back(loss);
+        each->step(slope);
+      }
+    }
+    CHECK(losses.back() < 0.5 * losses.front());
+    std::vector<float> ended = values.of(weights);
+    ended.resize(n);
+    CHECK(distance(ended, expected.w) < 1e-3);
+    CHECK(distance(ended, fused.w) > 1e-2);
+  }
+}
+
+TEST_CASE("the memory that a step of muon asks for is that of its largest tensor") {
+  const ElementwiseEntry& entry = Registry<ElementwiseEntry>::instance().at("muon_descend");
+  REQUIRE((entry.scratch_bytes != nullptr));
+  const std::vector<TensorInfo> all = many_tensors(), none = {{"bias", {70}, 0}};
+  CHECK(entry.scratch_bytes({70, none}) == 0);
+  // A copy of the tensor and X twice, in panels, besides the squares A, cA² and bA + cA².
+  const std::size_t large = 128 * 300 + 2 * panel_floats(300, 128) + 4 * 128 * 128;
+  CHECK(entry.scratch_bytes({numbers_in(all), all}) >= large * sizeof(float));
+  CHECK(entry.scratch_bytes({numbers_in(all), all}) < 1.1 * static_cast<double>(large * sizeof(float)));
 }
 
 TEST_CASE("muon without hidden weights is adamw, bit for bit") {
