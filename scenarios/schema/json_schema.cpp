@@ -8,6 +8,7 @@
 #include "models/zoo/layer_list.hpp"
 #include "scenarios/schema/scenario_keys.hpp"
 #include "scenarios/schema/section.hpp"
+#include "sim/base/ascii.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace straggler {
@@ -49,8 +50,10 @@ Json quantity(Dimension dimension, ValueType type) {
 Json scalar(ValueType type, const Range& range, const std::vector<std::string>& choices, const std::vector<Parameter>& columns = {}) {
   switch (type) {
     case ValueType::count: {
-      if (choices.size() == 1) return {{"const", std::stoll(choices.front())}};
-      return with_bounds({{"type", "integer"}}, range);
+      const Json whole = with_bounds({{"type", "integer"}}, range);
+      if (choices.empty()) return whole;
+      if (is_digit(choices.front().front())) return {{"const", std::stoll(choices.front())}};
+      return {{"anyOf", {whole, {{"const", choices.front()}}}}};
     }
     case ValueType::number:
       return with_bounds({{"type", "number"}}, range);

@@ -9,6 +9,7 @@
 #include "scenarios/schema/flow_yaml.hpp"
 #include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/source_text.hpp"
+#include "sim/base/ascii.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
@@ -29,10 +30,14 @@ std::string what_stands(const YamlNode& node) {
   throw std::logic_error("no such type of node");
 }
 
+bool has_word_of_absence(const Parameter& parameter) {
+  return parameter.type == ValueType::count && !parameter.choices.empty() && !is_digit(parameter.choices.front().front());
+}
+
 std::string example(const Parameter& parameter) {
   switch (parameter.type) {
     case ValueType::count:
-      return "a whole number such as 8";
+      return has_word_of_absence(parameter) ? "a whole number such as 8, or " + parameter.choices.front() : "a whole number such as 8";
     case ValueType::number:
       return "a number such as 0.5";
     case ValueType::fraction:
@@ -249,8 +254,19 @@ Section Section::section(const std::string& key) {
   return Section(context_, node, path_of(key), place_of(key));
 }
 
+namespace {
+/// A word for the absence of a count, as in stride: context.
+bool stands_for_absence(const YamlNode& node, const Parameter& parameter) {
+  return has_word_of_absence(parameter) && node.type == YamlNode::Type::scalar && node.text == parameter.choices.front();
+}
+}  // namespace
+
 std::optional<Value> Section::value(const Parameter& parameter) {
   const YamlNode* node = find(parameter.name);
+  if (node != nullptr && stands_for_absence(*node, parameter)) {
+    understood_.push_back(parameter.name);
+    return std::nullopt;
+  }
   if (node != nullptr) {
     std::optional<Value> value = read_value(context_, *node, path_of(parameter.name), parameter);
     if (value) understood_.push_back(parameter.name);

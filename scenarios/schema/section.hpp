@@ -46,6 +46,8 @@ std::string what_stands(const YamlNode& node);
 
 /// Description of a parameter's value, for "write …": "a rate such as 1Gbps or 125MB/s".
 std::string example(const Parameter& parameter);
+/// Of a count that may be absent: a scenario may write its choice for that.
+bool has_word_of_absence(const Parameter& parameter);
 
 /// The value of a scalar (or, for ValueType::counts and nested, of a list); nothing and a problem at its place if it is not of that type.
 /// A path comes out absolute and lexically normal: from the scenario's folder if it stands in the file, from the current one if in a --set.

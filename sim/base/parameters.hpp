@@ -42,7 +42,7 @@ struct Parameter {
   bool required = false;                     // required ones have no fallback; others without one may be absent
   std::string meaning = {};
   Range range = {};
-  std::vector<std::string> choices = {};  // ValueType::choice only
+  std::vector<std::string> choices = {};  // of a choice; of a count: a word that a scenario may write for its absence
   std::vector<Parameter> columns = {};    // ValueType::rows only: what a row may have
 };
 

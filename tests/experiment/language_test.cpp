@@ -70,6 +70,18 @@ double unigram_loss(const std::string& text, std::size_t to_train) {
 
 }  // namespace
 
+TEST_CASE("stride: context is what holds without a stride") {
+  const Language language;
+  const auto read = [&](const std::string& more, std::vector<std::string> sets = {}) {
+    return read_scenario_text(language.scenario(decoder(), more), "test.yaml", sets);
+  };
+  CHECK(read(", stride: context") == read(""));
+  CHECK(read(", stride: 5", {"workload.data.stride=context"}) == read(""));
+  CHECK_FALSE(read(", stride: 5") == read(""));
+  CHECK(has(refusal(language.scenario(decoder(), ", stride: contxt")), "workload.data.stride: 'contxt' is not a whole number"));
+  CHECK(has(refusal(language.scenario(decoder(), ", stride: [5]")), "a whole number such as 8, or context"));
+}
+
 TEST_CASE("a decoder learns more of a text than how frequent each character is") {
   const Language language;
   const Result result = run(language.scenario(decoder()));
