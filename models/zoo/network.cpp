@@ -120,7 +120,39 @@ std::vector<const NetworkEngine*> fastest_first(const Architecture& architecture
   return able;
 }
 
+/// The network without its layers of a kind; none where one of them changes more than numbers.
+std::optional<Architecture> without(const Architecture& architecture, const LayerEntry& kind) {
+  Architecture left{architecture.input, {}};
+  std::vector<LayerIndex> place;  // [layers of `architecture`]: of what makes their output, in `left`
+  for (LayerSpec layer : architecture.layers) {
+    for (LayerIndex& input : layer.inputs)
+      if (input != network_input) input = place[input];
+    if (layer.tied) layer.tied = place[*layer.tied];
+    if (layer.entry != &kind) {
+      place.push_back(left.layers.size());
+      left.layers.push_back(std::move(layer));
+      continue;
+    }
+    if (layer.inputs.size() != 1 || layer.in != layer.out || !layer.tensors.empty()) return std::nullopt;
+    place.push_back(layer.inputs.front());
+  }
+  return left;
+}
+
 }  // namespace
+
+std::optional<Hindrance> hindrance(const Architecture& architecture, const ModelSetting& setting) {
+  std::vector<const LayerEntry*> tried;
+  for (const LayerSpec& layer : architecture.layers) {
+    if (std::find(tried.begin(), tried.end(), layer.entry) != tried.end()) continue;
+    tried.push_back(layer.entry);
+    const std::optional<Architecture> left = without(architecture, *layer.entry);
+    if (!left || left->layers.empty()) continue;
+    for (const NetworkEngine* const engine : fastest_first(*left, setting))
+      if (!engine->plain) return Hindrance{&layer, engine};
+  }
+  return std::nullopt;
+}
 
 const NetworkEngine& choose_engine(const Architecture& architecture, const ModelSetting& setting, const std::string& engine) {
   const Registry<NetworkEngine>& engines = Registry<NetworkEngine>::instance();

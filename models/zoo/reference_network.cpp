@@ -39,6 +39,8 @@ std::string ReferenceNetwork<Scalar>::lacks(const Architecture& architecture) {
   std::vector<bool> used(layers.size(), false);
   used.back() = true;
   for (std::size_t l = layers.size(); l-- > 0;) {
+    if (!layers[l].entry->forward && l + 1 == layers.size() && layers[l].is("softmax"))
+      return "the last layer, '" + layers[l].name + "', is a softmax, which the loss applies itself; leave it out";
     if (!layers[l].entry->forward) return "the layer '" + layers[l].name + "' is cost-only and cannot be trained";
     if (!used[l]) return "the layer '" + layers[l].name + "' feeds nothing; the loss looks at the last layer only";
     for (const LayerIndex input : layers[l].inputs) {

@@ -133,6 +133,16 @@ const NetworkEngine* faster_engine(const WorkloadBlueprint& workload, const Scen
   return passed_over(*architecture, ModelSetting{*workload.kernels, workload.numerics.precision}, workload.model->engine());
 }
 
+/// ", but 'onednn' would without the dropout of the line '3'"; empty where no kind of layer alone is at fault.
+std::string text_of_hindrance(const WorkloadBlueprint& workload) {
+  const Architecture* const architecture = workload.model->architecture();
+  if (!architecture) return {};
+  const auto found = hindrance(*architecture, ModelSetting{*workload.kernels, workload.numerics.precision});
+  return found ? fmt::format(", but '{}' would without {} (the line '{}')", found->faster->name, found->layer->entry->name,
+                             found->layer->name)
+               : std::string();
+}
+
 }  // namespace
 
 /// The trained model, if there are samples.
@@ -158,8 +168,8 @@ void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
                     "PyTorch, has set up oneDNN before; the results differ by rounding from those of a process without it",
                     model->engine(), passed->name));
   else if (engine && engine->plain && !(given.has("engine") && given.text("engine") == engine->name))
-    training_notes.push_back(fmt::format("workload.model: no fast engine computes this network with the kernels '{}': '{}' trains it, {}",
-                                         kernels->name, engine->name, engine->summary));
+    training_notes.push_back(fmt::format("workload.model: no fast engine computes this network with the kernels '{}'{}: '{}' trains it, {}",
+                                         kernels->name, text_of_hindrance(*this), engine->name, engine->summary));
   if (const Architecture* const network = model->architecture(); network && data.symbols > 0)
     for (const LayerSpec& layer : network->layers)
       if (layer.is("attention") && !layer.parameters.flag("causal"))

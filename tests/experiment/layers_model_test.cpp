@@ -105,6 +105,16 @@ TEST_CASE("check names the engine, and warns where it is the plain one and was n
   CHECK(run(with_model("{kind: layers, " + dropping)).record.warnings.size() == run(with_model(perceptron)).record.warnings.size() + 1);
 }
 
+TEST_CASE("check names the kind of layer without which a faster engine would compute the network, at its first line") {
+  const auto warning = [](const std::string& layers) {
+    const std::vector<std::string> all = check_warnings(explained(with_model("{kind: layers, layers: [" + layers + "]}", images)), false);
+    return all.size() == 1 ? all.front() : std::string();
+  };
+  const std::string conv = "{conv: 4, window: 3, pad: 1}, relu, ", last = "flatten, {linear: classes}";
+  CHECK(has(warning(conv + "{dropout: 0.1, name: first}, {dropout: 0.2, name: second}, " + last), "would without dropout (the line 'first')"));
+  CHECK(!has(warning("{conv: 4, name: a}, {dropout: 0.1, name: b}, {concat: [a, b]}, " + last), "would without"));  // concat is at fault, too
+}
+
 TEST_CASE("layers as workload.cost.model give times and bytes, whether or not they train") {
   const std::string model =
       "{kind: layers, input: [3, 8, 8], classes: 7, layers: [{conv: 4, window: 3, bias: false}, gelu, flatten, {linear: classes}]}";

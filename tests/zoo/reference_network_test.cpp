@@ -404,6 +404,9 @@ TEST_CASE("impossible computations are refused in one sentence") {
   ArchitectureBuilder softmax({3, 1, 1});
   softmax.linear(softmax.softmax(network_input), "head", 2);
   CHECK(lacks(std::move(softmax).build()).find("cost-only and cannot be trained") != std::string::npos);
+  ArchitectureBuilder scored({3, 1, 1});
+  scored.softmax(scored.linear(network_input, "head", 2));
+  CHECK(lacks(std::move(scored).build()).ends_with("is a softmax, which the loss applies itself; leave it out"));
   ArchitectureBuilder loose({3, 1, 1});
   loose.linear(network_input, "loose", 4);
   loose.linear(network_input, "head", 2);
