@@ -30,7 +30,8 @@ const std::vector<SheetColumn>& sheet_columns() {
                                         {"simulated_seconds", "simulated time", readable_seconds},
                                         {"updates", "updates", readable_number},
                                         {"samples_per_second", "samples per second", readable_number},
-                                        {"final_test_accuracy", "test accuracy", readable_score}};
+                                        {"final_test_accuracy", "test accuracy", readable_score},
+                                        {"final_test_perplexity", "test perplexity", readable_score}};
     for (const PhaseRow& row : phase_rows) columns.push_back({share_key(row.phase).c_str(), row.title, share_text});
     columns.push_back({"staleness_mean", "mean staleness", readable_number});
     columns.push_back({"staleness_max", "largest staleness", readable_number});
