@@ -24,10 +24,12 @@ constexpr std::int64_t most_in_two = 65'536;  // different tokens in 16 bits
 struct Options {
   fs::path path;
   std::size_t vocabulary, bytes;  // bytes: of a token
+  bool guessed;                   // the bytes, by the vocabulary
   WindowRule rule;
   Options(const Parameters& parameters, const fs::path& base)
       : path(base / parameters.text("path")), vocabulary(static_cast<std::size_t>(parameters.count("vocabulary"))), rule(parameters) {
     const Width width = width_choice.of(parameters);
+    guessed = width == Width::automatic;
     bytes = width == Width::two || (width == Width::automatic && parameters.count("vocabulary") <= most_in_two) ? 2 : 4;
   }
   [[noreturn]] void fail(const std::string& sentence) const { throw DataError(fmt::format("{}: {}", path.string(), sentence)); }
@@ -39,6 +41,21 @@ struct Options {
   }
 };
 
+/// Whether the numbers of 16 bits at the start of a file are lower halves of numbers of 32 bits with nothing above.
+bool seems_wider(const fs::path& path) {
+  constexpr std::size_t least = 64, most = 4096;  // numbers of 32 bits looked at
+  std::ifstream in(path, std::ios::binary);
+  std::vector<char> start(4 * most);
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  const std::size_t count = static_cast<std::size_t>(in.gcount()) / 4;
+  bool low = false, high = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    low = low || start[4 * i] != 0 || start[4 * i + 1] != 0;
+    high = high || start[4 * i + 2] != 0 || start[4 * i + 3] != 0;
+  }
+  return count >= least && low && !high;
+}
+
 DataInfo inspect(const Parameters& parameters, const fs::path& base) {
   const Options options(parameters, base);
   std::error_code error;
@@ -46,6 +63,8 @@ DataInfo inspect(const Parameters& parameters, const fs::path& base) {
   if (!fs::is_regular_file(options.path, error)) options.fail("not a file; give a file of tokens");
   const std::uintmax_t size = fs::file_size(options.path, error);
   if (error) options.fail(fmt::format("cannot be read ({}); make it readable", error.message()));
+  if (options.guessed && options.bytes == 2 && seems_wider(options.path))
+    options.fail("every second number of 16 bits at its start is 0, as in a file of uint32; set width: uint32, or width: uint16");
   return options.describe(size);
 }
 

@@ -47,8 +47,7 @@ DataInfo describe_windows(const WindowRule& rule, std::size_t symbols, std::size
   info.train = rule.windows(to_train);
   info.test = rule.windows(to_test);
   info.shared_bytes = sizeof(Symbols::value_type) * symbols;
-  info.origin = fmt::format("windows of {} {} of {}: {} {}, {} different ones", rule.context, what, path.filename().string(), symbols, what,
-                            different);
+  info.origin = fmt::format("windows of {} {} of {}, which has {}", rule.context, what, path.filename().string(), symbols);
   if (info.train == 0 || info.test == 0)
     throw DataError(
         fmt::format("{}: has {} {}: {} to train on and {} to test on, and a sample takes {}, its context and the next; use a "

@@ -214,6 +214,8 @@ TEST_CASE("tokens are 16 or 32 bits wide, by the vocabulary or as told, and belo
   tokens.folder.write("text", bytes_of(all, 4));
   CHECK(floats(tokens.load(given(65'537)).train) == floats(narrow.train));
   CHECK(floats(tokens.load(given(50'257, "uint32")).train) == floats(narrow.train));
+  CHECK(has(error_of<DataError>([&] { tokens.inspect(given(50'257)); }), "set width: uint32, or width: uint16"));
+  CHECK(tokens.load(given(50'257, "uint16")).train.count() == (720 - 9) / 8 + 1);  // as it is told
 
   CHECK(has(tokens.refusal({{"vocabulary", number(9)}, {"path", word("none")}}), "none: no such file; give a file of tokens"));
   CHECK(has(tokens.refusal(given(5000, "uint32")), "token 7919 at position 1 (byte 4) is beyond the vocabulary, 0 to 4999"));
