@@ -108,8 +108,7 @@ std::size_t descend_bytes(const Extent& extent) {
   std::size_t floats = 0;
   for (const TensorInfo& tensor : extent.tensors) {
     const std::size_t columns = tensor.numbers() / tensor.shape.front();
-    for (const std::size_t rows : tensor.matrices)
-      floats = std::max(floats, tensor.numbers() + newton_schulz_floats(rows, columns));
+    for (const std::size_t rows : tensor.matrices) floats = std::max(floats, tensor.numbers() + newton_schulz_floats(rows, columns));
   }
   return floats * sizeof(float);
 }

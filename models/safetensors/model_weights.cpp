@@ -30,9 +30,10 @@ class Tensors {
     if (at == named_.end()) return false;
     const TypedTensor& tensor = *at->second;
     if (tensor.shape != wanted.shape && wanted.name.ends_with(".positions") && tensor.shape.size() == 2 && tensor.shape[0] > 0)
-      refuse(path_, fmt::format("tensor '{}' has positions for {} places, and a sample of these data has {}; set workload.data.context to {}, "
-                                "or give weights of a model of {} places",
-                                wanted.name, tensor.shape[0], wanted.shape[0], tensor.shape[0], wanted.shape[0]));
+      refuse(path_,
+             fmt::format("tensor '{}' has positions for {} places, and a sample of these data has {}; set workload.data.context to {}, "
+                         "or give weights of a model of {} places",
+                         wanted.name, tensor.shape[0], wanted.shape[0], tensor.shape[0], wanted.shape[0]));
     if (tensor.shape != wanted.shape)
       refuse(path_, fmt::format("tensor '{}' has shape {}, the model's has {}; give the weights of this model", wanted.name,
                                 text(tensor.shape), text(wanted.shape)));

@@ -51,7 +51,8 @@ struct NetworkEngine {
 const NetworkEngine& choose_engine(const Architecture& architecture, const ModelSetting& setting, const std::string& engine);
 /// The engine that "auto" would choose if this process could use it, where it chooses `chosen` instead; null: it can.
 const NetworkEngine* passed_over(const Architecture& architecture, const ModelSetting& setting, std::string_view chosen);
-/// What keeps the network from engines that are not plain: the first layer of a kind without which one of them, `faster`, would compute it.
+/// What keeps the network from engines that are not plain: the first layer of a kind without which one of them, `faster`, would compute
+/// it.
 struct Hindrance {
   const LayerSpec* layer;
   const NetworkEngine* faster;

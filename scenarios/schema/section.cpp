@@ -181,7 +181,8 @@ std::optional<Value> read_value(ReadContext& context, const YamlNode& node, cons
       value = absolute_path(folder_of(context, node.place), std::get<std::string>(value));
     return value;
   } catch (const std::invalid_argument& error) {
-    context.problems.add(node.place, path, error.what());
+    const bool word = has_word_of_absence(parameter) && node.type == YamlNode::Type::scalar && !node.quoted;
+    context.problems.add(node.place, path, error.what() + (word ? ", or " + parameter.choices.front() : std::string()));
     return std::nullopt;
   }
 }

@@ -102,9 +102,9 @@ inline Kernels kernels() {
   return made;
 }
 
-inline const Rule descend{"fake_descend"};        // x_1 - scalars[0] x_2, instead of x_1
-inline const Rule mean{"fake_mean"};              // of all inputs, in order
-inline const Rule greedy{"fake_greedy"};          // the first input, with greedy_bytes of memory of its own
+inline const Rule descend{"fake_descend"};  // x_1 - scalars[0] x_2, instead of x_1
+inline const Rule mean{"fake_mean"};        // of all inputs, in order
+inline const Rule greedy{"fake_greedy"};    // the first input, with greedy_bytes of memory of its own
 inline constexpr std::size_t greedy_bytes = 320;
 inline const Rule unheard_of{"fake_unheard_of"};  // not registered
 

@@ -78,7 +78,8 @@ TEST_CASE("stride: context is what holds without a stride") {
   CHECK(read(", stride: context") == read(""));
   CHECK(read(", stride: 5", {"workload.data.stride=context"}) == read(""));
   CHECK_FALSE(read(", stride: 5") == read(""));
-  CHECK(has(refusal(language.scenario(decoder(), ", stride: contxt")), "workload.data.stride: 'contxt' is not a whole number"));
+  CHECK(has(refusal(language.scenario(decoder(), ", stride: contxt")),
+            "workload.data.stride: 'contxt' is not a number; write a whole number such as 8, or context"));
   CHECK(has(refusal(language.scenario(decoder(), ", stride: [5]")), "a whole number such as 8, or context"));
 }
 

@@ -111,8 +111,10 @@ TEST_CASE("check names the kind of layer without which a faster engine would com
     return all.size() == 1 ? all.front() : std::string();
   };
   const std::string conv = "{conv: 4, window: 3, pad: 1}, relu, ", last = "flatten, {linear: classes}";
-  CHECK(has(warning(conv + "{dropout: 0.1, name: first}, {dropout: 0.2, name: second}, " + last), "would without dropout (the line 'first')"));
-  CHECK(!has(warning("{conv: 4, name: a}, {dropout: 0.1, name: b}, {concat: [a, b]}, " + last), "would without"));  // concat is at fault, too
+  CHECK(has(warning(conv + "{dropout: 0.1, name: first}, {dropout: 0.2, name: second}, " + last),
+            "would without dropout (the line 'first')"));
+  CHECK(
+      !has(warning("{conv: 4, name: a}, {dropout: 0.1, name: b}, {concat: [a, b]}, " + last), "would without"));  // concat is at fault, too
 }
 
 TEST_CASE("layers as workload.cost.model give times and bytes, whether or not they train") {
