@@ -29,10 +29,11 @@ class Tensors {
     const auto at = named_.find(wanted.name);
     if (at == named_.end()) return false;
     const TypedTensor& tensor = *at->second;
-    if (tensor.shape != wanted.shape && wanted.name.ends_with(".positions") && tensor.shape.size() == 2 && tensor.shape[0] > 0)
+    if (tensor.shape != wanted.shape && wanted.name.ends_with(".positions") && tensor.shape.size() == 2 &&
+        tensor.shape[1] == wanted.shape.at(1))
       refuse(path_,
-             fmt::format("tensor '{}' has positions for {} places, and a sample of these data has {}; set workload.data.context to {}, "
-                         "or give weights of a model of {} places",
+             fmt::format("tensor '{}' is for samples of {} places, and those of these data have {}; of a text set workload.data.context "
+                         "to {}, or give weights of a model of {} places",
                          wanted.name, tensor.shape[0], wanted.shape[0], tensor.shape[0], wanted.shape[0]));
     if (tensor.shape != wanted.shape)
       refuse(path_, fmt::format("tensor '{}' has shape {}, the model's has {}; give the weights of this model", wanted.name,

@@ -139,6 +139,18 @@ TEST_CASE("the example learns more of a licence than how frequent each character
   CHECK(place.summary("run")["final_test_loss"].get<double>() < unigram - 0.3);
 }
 
+TEST_CASE("weights of another context are refused in one line with both contexts") {
+  const Workplace place;
+  place.write("text", counting());
+  place.write("language.yaml", scenario);
+  REQUIRE(place.shell("straggler run language.yaml --set training.stop.updates=1 --out run").code == 0);
+  const std::string check = "straggler check language.yaml --set workload.model.weights=run/model.safetensors";
+  CHECK(place.shell(check).code == 0);
+  const auto refused = place.shell(check + " --set workload.data.context=6");
+  CHECK(refused.code != 0);
+  CHECK(has(refused.err, "is for samples of 8 places, and those of these data have 6; of a text set workload.data.context to 8"));
+}
+
 TEST_CASE("in the study DiLoCo sends exactly a fiftieth of the bytes of synchronous steps on the same samples") {
   if (!fs::exists("/usr/share/common-licenses/GPL-3")) return;
   const Workplace place;
