@@ -131,7 +131,11 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
       state.updates = recorder.latest()->version;
       state.samples = recorder.latest()->progress;
       state.fraction = recorder.fraction_done(state.time);
-      if (!recorder.record().curve.empty()) state.test_accuracy = recorder.record().curve.back().test_accuracy;
+      if (!recorder.record().curve.empty()) {
+        const CurvePoint& last = recorder.record().curve.back();
+        state.test_accuracy = last.test_accuracy;
+        if (blueprint.data.symbols > 0) state.test_perplexity = perplexity(last.test_loss);
+      }
       progress->progress(state);
       if (progress->interrupted() && !(busy && busy())) backend.interrupt();
     });

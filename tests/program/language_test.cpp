@@ -87,6 +87,17 @@ TEST_CASE("perplexity is e to the loss, in the summary, the curve, the page and 
   CHECK(has(compared.out, "final test perplexity"));
 }
 
+TEST_CASE("while it trains, a language model's progress is its perplexity") {
+  const Workplace place;
+  place.write("text", counting());
+  place.write("language.yaml", scenario);
+  const auto stopped = place.shell(
+      "timeout --foreground -s INT 3 straggler run language.yaml --set training.stop.updates=100000000 "
+      "--progress plain --out run");
+  CHECK(has(stopped.err, " left  perplexity "));
+  CHECK(!has(stopped.err, " left  accuracy "));
+}
+
 TEST_CASE("a decoder with dropout ends with the same bytes on any number of threads, resumed, and replayed") {
   const Workplace place;
   place.write("text", counting());

@@ -15,7 +15,10 @@ namespace {
 ProgressState progress_of(const ProgressListener::State& state, double wall_seconds) {
   ProgressState now{std::min(state.fraction, 1.0), {}};
   if (state.fraction > 0) now.parts.push_back(readable_seconds(wall_seconds * (1 - *now.fraction) / *now.fraction) + " left");
-  if (state.test_accuracy) now.parts.push_back(fmt::format("accuracy {:.4f}", *state.test_accuracy));
+  if (state.test_perplexity)
+    now.parts.push_back(fmt::format("perplexity {:.4g}", *state.test_perplexity));
+  else if (state.test_accuracy)
+    now.parts.push_back(fmt::format("accuracy {:.4f}", *state.test_accuracy));
   now.parts.push_back("simulated " + readable_seconds(state.time.seconds()));
   if (!std::isnan(state.epochs)) now.parts.push_back(fmt::format("epoch {:.2f}", state.epochs));
   now.parts.push_back(readable_number(static_cast<double>(state.samples) / wall_seconds) + " samples/s");
