@@ -91,9 +91,8 @@ TEST_CASE("while it trains, a language model's progress is its perplexity") {
   const Workplace place;
   place.write("text", counting());
   place.write("language.yaml", scenario);
-  const auto stopped = place.shell(
-      "timeout --foreground -s INT 3 straggler run language.yaml --set training.stop.updates=100000000 "
-      "--progress plain --out run");
+  const auto stopped = place.shell("timeout --foreground -s INT 3 " STRAGGLER_PROGRAM
+                                   " run language.yaml --set training.stop.updates=100000000 --progress plain --out run");
   CHECK(has(stopped.err, " left  perplexity "));
   CHECK(!has(stopped.err, " left  accuracy "));
 }
