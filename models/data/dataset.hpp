@@ -32,6 +32,7 @@ struct DataInfo {
   std::size_t number_bytes = sizeof(float);  // that a number of a sample takes in memory
   std::size_t shared_bytes = 0;              // that all samples share
   std::size_t reading = 0;                   // bytes at most that reading the files needs for a moment, besides the samples
+  bool whole = false;                        // a sample's numbers are whole, as those of tokens
   bool synthetic = false;
   std::string origin;              // one phrase: its source
   std::vector<std::string> notes;  // sentences for the user: what was taken as what, and doubts

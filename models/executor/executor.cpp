@@ -27,7 +27,7 @@ struct Executor::Implementation {
                  const ExecutorOptions& options)
       : lineage(lineage_),
         arithmetic(model, data, partition, kernels, options.seed, options.numerics, true),
-        pool(thread_count(options.threads)),
+        pool(model.one_thread() ? 1 : thread_count(options.threads)),
         resources(lineage, arithmetic, budget_bytes(options.memory_budget), pool.size()),
         evaluations(data, options.train_subset, options.seed),
         known(options.known) {

@@ -86,6 +86,8 @@ std::size_t CostTable::operations() const {
 CostTable cost_table(const Model& model) {
   CostTable table;
   table.statistics = model.statistics();
+  table.notes = model.assumed();
+  table.knows_activations = table.notes.empty();
   const std::vector<TensorInfo> tensors = model.tensors();
   std::size_t next = 0;
   for (const LayerCost& layer : model.cost())

@@ -94,6 +94,10 @@ class Model {
   virtual bool couples_samples() const { return false; }
   /// The NetworkEngine that computes it; empty: none does.
   virtual std::string_view engine() const { return {}; }
+  /// Whether one executor must not call it on several threads.
+  virtual bool one_thread() const { return false; }
+  /// Sentences for the user about what `cost` assumes; empty: nothing, and activations are counted.
+  virtual std::vector<std::string> assumed() const { return {}; }
   /// The layers, with their tensors in the order of `tensors`; null if it is not such a network, or does not expose it.
   virtual const Architecture* architecture() const { return nullptr; }
 };
@@ -110,6 +114,7 @@ struct ModelSetting {
   const Kernels& kernels;
   Precision precision = Precision::fp32;
   ConvolutionRule convolution = ConvolutionRule::automatic;
+  std::uint64_t seed = 1;  // of the run, for models that know their shapes by their initial weights alone
 };
 
 /// What `workload.model` and `workload.cost.model` name.
@@ -124,6 +129,8 @@ struct ModelEntry {
   bool symbols = false;
   /// Of a network: its layers on these data. Throws std::invalid_argument.
   std::function<Architecture(const Parameters&, const DataInfo&)> network = {};
+  /// Of a model that its parameters do not describe: a part of every key, besides them.
+  std::function<Key(const Parameters&, std::uint64_t seed)> content = {};
 
   // Under workload.cost.model, whatever the data. One of the last two, or its costs follow from the data.
   DeclaredParameters cost_parameters = {};

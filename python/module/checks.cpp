@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "models/data/dataset.hpp"
+#include "python/module/models.hpp"
 #include "python/module/runs.hpp"
 #include "scenarios/import/import_format.hpp"
 #include "scenarios/reasons/check_text.hpp"
@@ -16,9 +17,11 @@ namespace straggler::python {
 namespace {
 
 /// {text, warnings}.
-py::dict check(const py::dict& given, bool layers) {
+py::dict check(const py::dict& given, const py::dict& how, bool layers) {
   const RegistryInUse in_use;
   const Source source = source_of(given);
+  Errands errands;
+  const GivenInUse in_hand(how, errands, false);
   std::string text;
   std::vector<std::string> warnings;
   {
@@ -42,6 +45,8 @@ py::dict check(const py::dict& given, bool layers) {
 py::dict explain_run(const py::dict& given, const py::dict& how, const py::object& tell) {
   const RegistryInUse in_use;
   const Source source = source_of(given);
+  Errands errands;
+  const GivenInUse in_hand(how, errands, true);
   ExplainOptions options;
   options.run.timing_only = source.timing_only;
   options.run.threads = how["threads"].cast<unsigned>();
@@ -56,7 +61,7 @@ py::dict explain_run(const py::dict& given, const py::dict& how, const py::objec
   Watch watch(tell);
   Explained explained;
   run_beside(
-      watch, stop, [&] { return py::make_tuple(run.load(), runs.load()); },
+      watch, stop, errands, [&] { return py::make_tuple(run.load(), runs.load()); },
       [&] {
         try {
           explained = explain(read(source), options);
@@ -169,7 +174,7 @@ py::dict list_all() {
 }  // namespace
 
 void define_checks(py::module_& module) {
-  module.def("check", &check, py::arg("source"), py::arg("layers"));
+  module.def("check", &check, py::arg("source"), py::arg("how"), py::arg("layers"));
   module.def("explain", &explain_run, py::arg("source"), py::arg("how"), py::arg("tell"));
   module.def("import_files", &import_of, py::arg("files"), py::arg("format"), py::arg("options"));
   module.def("list_all", &list_all);

@@ -1,5 +1,6 @@
 // The extension module: Python bindings of a session (python/straggler has the rest).
 #include "python/module/calls.hpp"
+#include "python/module/models.hpp"
 #include "python/module/node_binding.hpp"
 #include "python/module/rules.hpp"
 #include "python/module/runs.hpp"
@@ -15,6 +16,7 @@ PYBIND11_MODULE(_straggler, module) {
   define_values(module);
   define_operations(module);
   define_rules(module);
+  define_models(module);
   define_node(module);
   define_schemes(module);
   define_runs(module);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/kernels/kernels.hpp"
+#include "python/module/models.hpp"
 #include "python/module/runs.hpp"
 #include "scenarios/race/race_run.hpp"
 #include "scenarios/race/race_tables.hpp"
@@ -30,7 +31,8 @@ class Points {
  public:
   /// `name`: of the state's file in the folder how["out"], where there is one.
   Points(const py::dict& how, const char* name, const py::object& tell)
-      : options_(pool_options(how)),
+      : in_hand_(how, errands_, true),
+        options_(pool_options(how)),
         folder_(how["out"].is_none() ? fs::path() : fs::path(how["out"].cast<std::string>())),
         file_(folder_.empty() ? fs::path(":memory:") : folder_ / name),
         folder_is_new_(!folder_.empty() && make_folder(folder_)),
@@ -78,7 +80,7 @@ class Points {
       const std::lock_guard lock(mutex_);
       return py::make_tuple(progress_.finished, progress_.points, progress_.running, progress_.failed);
     };
-    run_beside(watch_, stop_, told, body);
+    run_beside(watch_, stop_, errands_, told, body);
   }
 
   /// Throws the exception of this failure if it is one of Python's, else RunFailed. `which`: the runs that failed, all of them.
@@ -113,6 +115,8 @@ class Points {
     return pool;
   }
 
+  Errands errands_;
+  const GivenInUse in_hand_;
   const PoolOptions options_;
   const fs::path folder_, file_;
   const bool folder_is_new_, file_is_new_;

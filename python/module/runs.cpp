@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "models/kernels/kernels.hpp"
+#include "python/module/models.hpp"
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/experiment/run_checkpoint.hpp"
 #include "scenarios/report/compare_page.hpp"
@@ -116,6 +117,8 @@ RunOptions options_of(const Source& source, const py::dict& how) {
 py::dict run(const py::dict& given, const py::dict& how, const py::object& tell) {
   const RegistryInUse in_use;
   const Source source = source_of(given);
+  Errands errands;
+  const GivenInUse in_hand(how, errands, false);
   RunOptions options = options_of(source, how);
   std::vector<std::string> notes;
   if (options.checkpoint)
@@ -198,12 +201,14 @@ void define_runs(py::module_& module) {
   module.def("compare", &compare_folders, py::arg("folders"), py::arg("labels"));
   module.def(
       "run_page",
-      [](const std::string& folder) {
+      [](const std::string& folder, const py::dict& how) {
         const RegistryInUse in_use;
+        Errands errands;
+        const GivenInUse in_hand(how, errands, false);
         const Released released;
         return run_page(folder);
       },
-      py::arg("folder"));
+      py::arg("folder"), py::arg("how"));
   module.def(
       "compare_page",
       [](const std::vector<std::string>& folders, const std::vector<std::string>& labels, const std::string& beside) {

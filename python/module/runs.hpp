@@ -2,12 +2,11 @@
 #pragma once
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <thread>
 
+#include "python/module/errands.hpp"
 #include "python/module/schemes.hpp"
 #include "scenarios/experiment/experiment.hpp"
 
@@ -59,38 +58,30 @@ class Watch {
   std::chrono::steady_clock::time_point next_look_{}, next_tell_{};
 };
 
-/// Runs `body` on a thread of its own, while this thread handles Ctrl-C: it sets `stop`, and `body` must end soon. `arguments()` makes the
-/// watch's progress report. The lock is held on entry and return. Throws the exception that stopped it, or that of `body`.
+/// Runs `body` on a thread of its own, while this thread handles Ctrl-C: it sets `stop`, and `body` must end soon; and runs the errands of
+/// other threads. `arguments()` makes the watch's progress report. The lock is held on entry and return. Throws the exception that stopped
+/// it, or that of `body`.
 template <class Arguments, class Body>
-void run_beside(Watch& watch, std::atomic<bool>& stop, const Arguments& arguments, const Body& body) {
+void run_beside(Watch& watch, std::atomic<bool>& stop, Errands& errands, const Arguments& arguments, const Body& body) {
   std::exception_ptr failure;
   {
     const Released released;
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool over = false;
     std::thread thread([&] {
-      std::exception_ptr thrown;
       try {
         body();
       } catch (...) {
-        thrown = std::current_exception();
+        failure = std::current_exception();
       }
-      const std::lock_guard lock(mutex);
-      failure = thrown;
-      over = true;
-      changed.notify_one();
+      errands.finish();
     });
     for (bool ended = false; !ended;) {
-      {
-        std::unique_lock lock(mutex);
-        ended = changed.wait_for(lock, std::chrono::milliseconds(50), [&] { return over; });
-      }
-      if (watch.look(arguments)) stop = true;
+      ended = errands.serve(std::chrono::milliseconds(50));
+      if (watch.look(arguments) || errands.ending()) stop = true;
     }
     thread.join();
   }
   watch.raise();
+  if (errands.ending()) std::rethrow_exception(errands.ending());
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -36,6 +36,10 @@ class RunFailed(Error, RuntimeError):
     """The run could not continue: a deadlock, or times beyond all bounds."""
 
 
+class ModelError(Error, ValueError):
+    """A model of yours gives what no model may give: other shapes, a NaN, other bits for the same arguments."""
+
+
 class MemoryBudgetExceeded(Error, MemoryError):
     """The math needs more memory than its budget."""
 

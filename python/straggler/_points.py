@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import _straggler, _tables
 from ._errors import ResultsError, ScenarioError, shown
+from ._models import Arrays, Given, given
 from ._progress import Progress, Teller
 from ._source import ScenarioLike, Settings, count, flag, flow, label, path, sets, source, text_or_path, word
 
@@ -56,10 +57,11 @@ def _free(out: Optional[PathLike], state: Optional[str] = None) -> Optional[str]
     return folder
 
 
-def _pool(jobs: int, threads: int, kernels: str, set: Settings, timing_only: bool, out: Optional[str]) -> Dict[str, Any]:
+def _pool(hand: Given, jobs: int, threads: int, kernels: str, set: Settings, timing_only: bool, out: Optional[str]) -> Dict[str, Any]:
     """What sweeps and races are told alike."""
-    return {"jobs": count("jobs", jobs), "threads": count("threads", threads, most=_straggler.most_threads),
-            "kernels": word("kernels", kernels), "sets": sets(set), "timing_only": flag("timing_only", timing_only), "out": out}
+    return {**hand.how(), "jobs": count("jobs", jobs), "threads": count("threads", threads, most=_straggler.most_threads),
+            "kernels": word("kernels", kernels), "sets": [*hand.sets, *sets(set)], "timing_only": flag("timing_only", timing_only),
+            "out": out}
 
 
 class _Written:
@@ -135,14 +137,16 @@ class Race(_Points):
 
 
 def sweep(sweep: ScenarioLike, jobs: int = 0, out: Optional[PathLike] = None, set: Settings = None, timing_only: bool = False,
-          progress: Progress = False, *, threads: int = 0, kernels: str = "auto") -> Sweep:
+          progress: Progress = False, *, model: Any = None, data: Optional[Arrays] = None, threads: int = 0,
+          kernels: str = "auto") -> Sweep:
     """Runs a sweep file: a path, a text of YAML, or a dict. Relative paths in a text or a dict start from the current folder.
 
     jobs: points at a time; 0 is all cores.  out: a folder for the tables and the page, new or empty, or that of this sweep: its finished
     points are not run again.  progress: True, or a function of (points finished, points, running, failed).
+    model, data: as in `run`; the model of all points.
     Where all points fail, the first one's exception is raised; where some do, they are in `failures`, with a warning."""
     folder = _free(out, "sweep.sqlite")
-    how = _pool(jobs, threads, kernels, set, timing_only, folder)
+    how = _pool(given(model, data), jobs, threads, kernels, set, timing_only, folder)
     with _file(sweep, "sweep") as file, Teller(progress, _words) as tell:
         done = _straggler.sweep(file, how, tell)
     return Sweep(done, folder)
@@ -176,18 +180,20 @@ def _changed(entrants: Optional[Mapping[str, Mapping[str, Any]]]) -> List[str]:
 def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]], *, tune: Sequence[str] = (), budget: int = 20,
          tuning_seeds: int = 1, seeds: int = 5, paired: bool = True, entrants: Optional[Mapping[str, Mapping[str, Any]]] = None,
          set: Settings = None, timing_only: bool = False, jobs: int = 0, out: Optional[PathLike] = None,
-         progress: Progress = False, threads: int = 0, kernels: str = "auto") -> Race:
+         progress: Progress = False, model: Any = None, data: Optional[Arrays] = None, threads: int = 0,
+         kernels: str = "auto") -> Race:
     """A race: which scheme is first at every threshold, and is that significant?
 
     schemes: names or dicts, as ["ssgd", {"kind": "ssp", "slack": 2}], or {label: scheme}.
     entrants: {label: {path: value}}, more that differ in any settings.
     tune: learning_rate, momentum, weight_decay or "PATH={from: A, to: B, scale: log}", tuned alike on held-out samples, `budget` settings
     each.  seeds: runs of each entrant, 2 to 50.  out: a folder for the tables and the page, new or empty, or that of this race: its
-    finished runs are not run again.
+    finished runs are not run again.  model, data: as in `run`; the model of all entrants.
     Where all runs of an entrant fail, the first one's exception is raised; where some do, they are in `failures`, with a warning, and count
     as missed."""
     folder = _free(out, "race.sqlite")
-    how = {**_pool(jobs, threads, kernels, set, timing_only, folder), "seeds": count("seeds", seeds), "paired": flag("paired", paired),
+    how = {**_pool(given(model, data), jobs, threads, kernels, set, timing_only, folder), "seeds": count("seeds", seeds),
+           "paired": flag("paired", paired),
            "schemes": _entrants(schemes), "tune": _tuned(tune), "budget": count("budget", budget, 1),
            "tuning_seeds": count("tuning_seeds", tuning_seeds, 1), "entrants": _changed(entrants)}
     with _file(scenario, "scenario") as file, Teller(progress, _words) as tell:
@@ -206,11 +212,13 @@ class Check:
         return self.text
 
 
-def check(scenario: ScenarioLike, set: Settings = None, timing_only: bool = False, layers: bool = False) -> Check:
+def check(scenario: ScenarioLike, set: Settings = None, timing_only: bool = False, layers: bool = False, *, model: Any = None,
+          data: Optional[Arrays] = None) -> Check:
     """Reads and explains a scenario; runs nothing. Raises ScenarioError with all of its problems.
 
-    layers: with a row for each layer of the model."""
-    return Check(_straggler.check(source(scenario, set, None, timing_only), flag("layers", layers)))
+    layers: with a row for each layer of the model.  model, data: as in `run`."""
+    hand = given(model, data)
+    return Check(_straggler.check(source(scenario, set, None, timing_only, hand.sets), hand.how(), flag("layers", layers)))
 
 
 class Explained(_Files):
@@ -227,14 +235,16 @@ class Explained(_Files):
 
 
 def explain(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
-            out: Optional[PathLike] = None, *, threads: int = 0, progress: Progress = False) -> Explained:
+            out: Optional[PathLike] = None, *, model: Any = None, data: Optional[Arrays] = None, threads: int = 0,
+            progress: Progress = False) -> Explained:
     """Runs the same work with one cause of its time removed after the other: jitter, slow workers, bandwidth, latency, the server, …
 
-    out: a folder, new or empty, for the tables and the page.  progress: True, or a function of (number of the run, runs)."""
-    folder = _free(out)
-    how = {"threads": count("threads", threads, most=_straggler.most_threads), "out": folder}
+    out: a folder, new or empty, for the tables and the page.  progress: True, or a function of (number of the run, runs).
+    model, data: as in `run`."""
+    folder, hand = _free(out), given(model, data)
+    how = {**hand.how(), "threads": count("threads", threads, most=_straggler.most_threads), "out": folder}
     with Teller(progress, lambda run, runs: (run / max(runs, 1), f"run {run} of {runs}")) as tell:
-        return Explained(_straggler.explain(source(scenario, set, seed, timing_only), how, tell), folder)
+        return Explained(_straggler.explain(source(scenario, set, seed, timing_only, hand.sets), how, tell), folder)
 
 
 class Imported(_Written):

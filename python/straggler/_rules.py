@@ -11,7 +11,8 @@ from ._source import count, flow, plain, word
 MOST_STATES = 32  #: each is another call of the function, with all vectors
 
 
-def _check(decorator: str, name: Any, version: Any) -> str:
+def check_versioned(decorator: str, name: Any, version: Any) -> str:
+    """The version as a text. Raises TypeError or ValueError where the name or the version is none."""
     check_decorated(decorator, name)
     if version is None:
         raise TypeError(f"@straggler.{decorator}('{name}', …) needs a version, which is a part of each key; write version=1")
@@ -37,7 +38,7 @@ def rule(name: str, version: Union[None, str, int] = None) -> Callable[[Callable
     """Makes a function of arrays a rule for node.apply(rule, vectors, scalars): it is called with the arrays, then the scalars, and returns
     an array of the same length. It must give the same numbers for the same inputs: a value's key is made of this name and this version, so
     give another version when the function changes."""
-    named = _check("rule", name, version)
+    named = check_versioned("rule", name, version)
 
     def register(function: Callable[..., Any]) -> _straggler.Rule:
         check_function("rule", function)
@@ -54,7 +55,7 @@ def optimizer(name: str, version: Union[None, str, int] = None, *, states: int =
     `rate` follows the scenario's schedule.
 
     parameters: {name: default}, numbers or booleans; learning_rate is there anyway. Versions are as in `rule`."""
-    named = _check("optimizer", name, version)
+    named = check_versioned("optimizer", name, version)
     states, summary = count("states", states, most=MOST_STATES), word("summary", summary)
     if parameters is not None and not isinstance(parameters, dict):
         raise TypeError(f"parameters is {parameters!r:.80}; write names and defaults, as {{'momentum': 0.9}}")

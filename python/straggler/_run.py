@@ -11,8 +11,9 @@ import numpy
 
 from . import _straggler, _tables
 from ._errors import ResultsError, shown
+from ._models import Arrays, Given, given, title_of
 from ._progress import Progress, Teller
-from ._source import ScenarioLike, Settings, count, flag, label, path, source, word
+from ._source import ScenarioLike, Settings, count, flag, label, path, sets, source, word
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -58,7 +59,7 @@ class Run:
 
     def __init__(self, folder: PathLike, weights: Optional[Dict[str, numpy.ndarray]] = None,
                  warnings: Sequence[str] = (), wall_seconds: Optional[float] = None, owns: Optional[str] = None,
-                 notes: Sequence[str] = (), changes: Sequence[str] = ()):
+                 notes: Sequence[str] = (), changes: Sequence[str] = (), given: Optional[Given] = None):
         self.folder = pathlib.Path(path("folder", folder))
         self.warnings = list(warnings)    #: sentences
         self.notes = list(notes)          #: sentences about the checkpoint that it went on from, and the results that it replaced
@@ -66,6 +67,7 @@ class Run:
         self.summary: Dict[str, Any] = _read_summary(self.folder)  #: the scalars of summary.json; times in seconds of simulated time
         self._weights = weights
         self._changes = list(changes)  # "PATH=VALUE"
+        self._how = {} if given is None else given.how()  # a page draws a timeline, of a run that is timed again
         self._tables: Dict[str, Any] = {}
         self._deleted = owns is not None
         if owns:
@@ -112,7 +114,7 @@ class Run:
 
     def page(self) -> str:
         """report.html: a page that needs nothing else."""
-        return _straggler.run_page(str(self.folder))
+        return _straggler.run_page(str(self.folder), self._how)
 
     def save(self, folder: PathLike) -> pathlib.Path:
         """Copies the result folder, with its page. The folder must not exist."""
@@ -146,13 +148,15 @@ def _quantity(name: str, value: Union[int, str], wanted: str, unit: str = "") ->
 
 
 def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
-        out: Optional[PathLike] = None, progress: Progress = False, *,
+        out: Optional[PathLike] = None, progress: Progress = False, *, model: Any = None, data: Optional[Arrays] = None,
         replay: Union[None, PathLike, Run] = None, trace: bool = False, threads: int = 0, kernels: str = "auto",
         force: bool = False, checkpoint_every: Union[None, int, str] = None, resume: bool = False,
         memory: Union[None, int, str] = None) -> Run:
     """Runs a scenario: a path, a text of YAML, or a dict.
 
     set: {path: value} or ["PATH=VALUE"], changes of the scenario.  seed: overrides the scenario's.
+    model: in the place of workload.model, an object of a class under @straggler.model, or model_from_torch(module, loss).
+    data: in the place of workload.data, Arrays.
     timing_only: the timing alone, without the math.  out: a folder for the results; by default they are kept until the Run is dropped.
     progress: True, or a function of (simulated seconds, epochs, updates, fraction done, test accuracy or None).
     replay: a result folder, or a Run, whose choices are forced.  trace: also trace.json.  threads: of the math; 0 is all cores.
@@ -173,10 +177,13 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
             raise ValueError("a checkpoint lies beside the results; name their folder with out")
         if timing_only:
             raise ValueError("a checkpoint is about what the math has computed, which timing_only leaves out; remove one of them")
-    given = source(scenario, set, seed, timing_only)
+        if model is not None:
+            raise ValueError(f"{title_of(model)}, cannot be resumed, since it lives in this process; leave checkpoint_every and resume out")
+    hand = given(model, data)
+    asked = source(scenario, set, seed, timing_only, hand.sets)
     threads = count("threads", threads, most=_straggler.most_threads)
     replayed = replay.folder if isinstance(replay, Run) else replay  # `replay` stays: its folder goes with it
-    how = {"page": out is not None, "force": force, "threads": threads, "kernels": kernels, "trace": trace, "memory": memory,
+    how = {**hand.how(), "page": out is not None, "force": force, "threads": threads, "kernels": kernels, "trace": trace, "memory": memory,
            "replay": None if replayed is None else path("replay", replayed), "checkpoint_every": checkpoint_every, "resume": resume}
     if out is None:
         owns: Optional[str] = tempfile.mkdtemp(prefix="straggler-")
@@ -186,13 +193,13 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
     how["out"] = folder
     try:
         with Teller(progress, _words) as tell:
-            done = _straggler.run(given, how, tell)
+            done = _straggler.run(asked, how, tell)
     except BaseException:
         if owns:
             shutil.rmtree(owns, ignore_errors=True)
         raise
     return Run(folder, done["weights"], done["warnings"], done["wall_seconds"], owns, done["notes"],
-               given["sets"] + ([] if seed is None else [f"seed={seed}"]))
+               sets(set) + ([] if seed is None else [f"seed={seed}"]), hand)
 
 
 class Comparison:

@@ -3,7 +3,7 @@ import json
 import math
 import os
 import re
-from typing import Any, Dict, List, Mapping, Optional, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._errors import shown
 
@@ -162,7 +162,7 @@ def text_or_path(scenario: ScenarioLike, what: str = "scenario") -> Dict[str, st
     return {"path": path(what, scenario)}
 
 
-def source(scenario: ScenarioLike, set: Settings, seed: Optional[int], timing_only: bool) -> Dict[str, Any]:
-    """The form that the extension takes."""
-    return {**text_or_path(scenario), "sets": sets(set), "seed": None if seed is None else count("seed", seed, most=2**64 - 1),
+def source(scenario: ScenarioLike, set: Settings, seed: Optional[int], timing_only: bool, before: Sequence[str] = ()) -> Dict[str, Any]:
+    """The form that the extension takes. `before`: more sets, which come first."""
+    return {**text_or_path(scenario), "sets": [*before, *sets(set)], "seed": None if seed is None else count("seed", seed, most=2**64 - 1),
             "timing_only": flag("timing_only", timing_only)}

@@ -11,6 +11,7 @@
 #include "scenarios/schema/scenario_keys.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/json_depth.hpp"
+#include "sim/base/registry.hpp"
 #include "sim/base/shown_text.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
@@ -56,6 +57,7 @@ void read_run_info(const std::filesystem::path& folder, Replay& replay) {
   const nlohmann::json info = read_json(file);
   try {
     if (info.contains("kernels")) replay.kernels = info.at("kernels");
+    if (info.contains("engine") && info.at("engine").is_string()) replay.engine = info.at("engine");
     if (!info.contains("real")) return;
     if (const std::string reduction = info.at("real").at("reduction"); reduction != "ring")
       throw DataError(file.string() + ": real.reduction is " + in_quotes(reduction) + "; a replay can follow 'ring'");
@@ -155,6 +157,10 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   const std::size_t workers = index_of(blueprint.plan.workers), ranks = blueprint.fabric->ranks();
   replay.choices = read_choices(file, choices, ranks, std::max(ranks, workers + 1), blueprint.plan.shared_stream ? workers : 0);
   read_run_info(folder, replay);
+  // Of a model that its scenario does not describe, the engine's name says which it was.
+  if (const ModelEntry* const model = Registry<ModelEntry>::instance().find(scenario.workload.model.name);
+      model && model->content && blueprint.model && replay.engine && *replay.engine != blueprint.model->engine())
+    refuse_if_other("workload.model");
   if (replay.kernels.value_or(kernels) != kernels)
     throw DataError((folder / "run.json").string() + ": was computed by the kernel set " + in_quotes(*replay.kernels) +
                     ", this would be by '" + kernels + "', whose sums differ; add --kernels " + shortened(*replay.kernels, 60));

@@ -29,6 +29,7 @@ struct Replay {
   std::vector<std::vector<std::int32_t>> choices;  // a sequence a rank, in its program order
   std::vector<Rank> makers;                        // of free-running versions: the maker of each
   std::optional<std::string> kernels;              // kernel set of that run; none: its folder has no run.json
+  std::optional<std::string> engine;               // that computed the network; none: unknown, or timing alone
   std::optional<RealRun> real;                     // none: the run was simulated
   std::optional<EarlierEnd> simulated;             // none: the run was real, or has no summary
 };

@@ -117,8 +117,9 @@ void WorkloadBlueprint::resolve_data(const Scenario& scenario) {
 }
 
 /// A model of these data. Throws std::invalid_argument if its sizes overflow.
-std::unique_ptr<Model> WorkloadBlueprint::make_model(const Kind& kind) const {
-  auto made = Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, ModelSetting{*kernels, numerics.precision});
+std::unique_ptr<Model> WorkloadBlueprint::make_model(const Kind& kind, std::uint64_t seed) const {
+  const ModelSetting setting{.kernels = *kernels, .precision = numerics.precision, .seed = seed};
+  auto made = Registry<ModelEntry>::instance().at(kind.name).make(kind.parameters, data, setting);
   check_size(*made);
   return made;
 }
@@ -158,7 +159,7 @@ void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
           fmt::format("{} learns from measures, and data {} are symbols of a vocabulary of {}; use model layers, "
                       "beginning with {{embedding: WIDTH, rows: vocabulary}}, or other data",
                       entry.name, scenario.workload.data.name, data.symbols));
-    return make_model(scenario.workload.model);
+    return make_model(scenario.workload.model, scenario.seed);
   });
   const Parameters& given = scenario.workload.model.parameters;
   const NetworkEngine* const engine = Registry<NetworkEngine>::instance().find(model->engine());
@@ -187,6 +188,16 @@ void WorkloadBlueprint::resolve_model(const Scenario& scenario) {
                                 scenario.workload.weights, start.absent.size(), start.absent.front()));
 }
 
+namespace {
+
+bool counts_flops(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.cluster.workers, [&](const WorkerGroup& group) {
+    return scenario.devices.at(group.device).compute.form == ComputeSpec::Form::roofline;
+  });
+}
+
+}  // namespace
+
 void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {
   const CostSpec& spec = scenario.workload.cost;
   if (spec.bytes) {
@@ -209,8 +220,9 @@ void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {
         throw std::invalid_argument("the cost of " + entry.name +
                                     " follows from the shape of its samples, and there is no data; name data, " +
                                     "or a model with a list of layers, such as resnet50_imagenet");
-      cost = cost_table(*make_model(kind));
+      cost = cost_table(*make_model(kind, scenario.seed));
       cost.input_bytes = 4 * static_cast<double>(data.features);
+      if (counts_flops(scenario)) notes.insert(notes.end(), cost.notes.begin(), cost.notes.end());
     }
     return 0;
   });
@@ -273,6 +285,9 @@ void WorkloadBlueprint::for_root(const Scenario& scenario, const std::optional<K
   });
   part("workload.model", [&](Hasher& to) {
     add(to, spec.model);
+    if (model)
+      if (const auto& content_of_model = Registry<ModelEntry>::instance().at(spec.model.name).content)
+        to.add(content_of_model(spec.model.parameters, scenario.seed));
     if (faster_engine(*this, scenario)) to.add("engine").add(model->engine());
   });
 }

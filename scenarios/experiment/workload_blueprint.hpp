@@ -71,7 +71,7 @@ struct WorkloadBlueprint {
   template <class Part>
   void for_root(const Scenario& scenario, const std::optional<Key>& content, const Part& part) const;
   void resolve_data(const Scenario& scenario);
-  std::unique_ptr<Model> make_model(const Kind& kind) const;
+  std::unique_ptr<Model> make_model(const Kind& kind, std::uint64_t seed) const;
   void resolve_model(const Scenario& scenario);
   void resolve_cost(const Scenario& scenario);
   void resolve_streams(const Scenario& scenario);

@@ -1,5 +1,6 @@
 #include "scenarios/schema/overrides.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -69,13 +70,37 @@ YamlNode* step_by_key(YamlNode& node, const std::string& key, Place place, bool 
   return &node.items.back();
 }
 
+/// Of "workload.data~partition,augment", which it cuts off after the path: keys of the value there that stay besides the new ones. So a
+/// kind can be replaced with its parameters, and what stands beside them is kept. Only programs write this.
+std::vector<std::string> cut_kept(std::string& path) {
+  std::vector<std::string> kept;
+  const std::size_t end = path.find('~');
+  for (std::size_t at = end; at < path.size();) {
+    const std::size_t next = std::min(path.find(',', at + 1), path.size());
+    kept.push_back(path.substr(at + 1, next - at - 1));
+    at = next;
+  }
+  path.resize(std::min(end, path.size()));
+  return kept;
+}
+
+void keep_keys(YamlNode& from, const std::vector<std::string>& kept, YamlNode& to) {
+  if (from.type != YamlNode::Type::map || to.type != YamlNode::Type::map) return;
+  for (std::size_t i = 0; i < from.keys.size(); ++i)
+    if (std::ranges::find(kept, from.keys[i].name) != kept.end() && to.find(from.keys[i].name) == nullptr) {
+      to.keys.push_back(from.keys[i]);
+      to.items.push_back(std::move(from.items[i]));
+    }
+}
+
 }  // namespace
 
 void apply_override(YamlNode& root, const std::string& text, int source, Problems& problems) {
   const Place place{source, 1, 1};
   const std::size_t equals = text.find('=');
   std::vector<Step> steps;
-  const std::string path = text.substr(0, equals);
+  std::string path = text.substr(0, equals);
+  const std::vector<std::string> kept = cut_kept(path);
   if (equals == std::string::npos || !split_path(path, steps)) {
     problems.add(place, {}, "is not PATH=VALUE; write a path such as cluster.workers[0].count=16");
     return;
@@ -114,6 +139,7 @@ void apply_override(YamlNode& root, const std::string& text, int source, Problem
     }
     node = &node->items[step.index];
   }
+  keep_keys(*node, kept, *value);
   *node = std::move(*value);
 }
 

@@ -5,10 +5,13 @@
 #include <thread>
 
 #include "models/kernels/kernels.hpp"
+#include "models/zoo/model.hpp"
+#include "scenarios/experiment/at_place.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/problem_text.hpp"
+#include "sim/base/registry.hpp"
 #include "sim/training/late_schemes.hpp"
 
 namespace straggler {
@@ -25,6 +28,8 @@ std::string point_id(const Scenario& scenario, bool timing_only, const std::stri
   hasher.add("point").add(std::string_view(version())).add(math_stamp()).add(timing_revision).add(std::uint64_t{timing_only});
   if (!timing_only) hasher.add(select_kernels(kernels).name);
   if (const std::string code = late_code(scenario.training.scheme.name); !code.empty()) hasher.add(std::string_view(code));
+  if (const ModelEntry* const model = Registry<ModelEntry>::instance().find(scenario.workload.model.name); model && model->content)
+    hasher.add(at_place(scenario, "workload.model", [&] { return model->content(scenario.workload.model.parameters, scenario.seed); }));
   return hasher.add(std::string_view(write_scenario(scenario))).key().text();
 }
 
