@@ -2,8 +2,7 @@
 import copy
 import re
 import zlib
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy
 
@@ -38,6 +37,7 @@ class TorchModel:
         self._tensors = {each: parameter for each, parameter in self._module.named_parameters() if parameter.requires_grad}
         if not self._tensors:
             raise ValueError("module has no parameter to train; give one with requires_grad=True")
+        self._trained = {**self._tensors}
         self._parameters = [*self._tensors.values()]
         self._norms: List[Any] = []
         self.statistics: List[str] = []  #: names of the running statistics
@@ -53,6 +53,8 @@ class TorchModel:
             if tensor.dtype != torch.float32:
                 raise ValueError(f"{each}: has dtype {tensor.dtype}; runs compute in float32, so give module.float()")
         self._device = self._parameters[0].device
+        self._on_cpu = self._device.type == "cpu"
+        self._own = [(tensor, tensor.data) for tensor in self._tensors.values()]
         self._start = self._values(self._module)
         self._draws: Optional[bool] = None  # whether a gradient draws random numbers; None: not seen yet
         module_name = type(self._module).__name__
@@ -87,7 +89,8 @@ class TorchModel:
         return self._start if self._make is None else self._values(self._made(seed))
 
     def _moved(self, array: numpy.ndarray) -> Any:
-        return self._torch.from_numpy(array).to(self._device)
+        tensor = self._torch.from_numpy(array)
+        return tensor if self._on_cpu else tensor.to(self._device)
 
     def _mean_loss(self, outputs: Any, labels: Any) -> Any:
         loss = self._loss(outputs, labels)
@@ -95,20 +98,16 @@ class TorchModel:
             raise TypeError(f"loss returns {shown(loss)}; return a tensor of one number, the mean over the batch")
         return loss
 
-    @contextmanager
-    def _holding(self, weights: Mapping[str, numpy.ndarray], train: bool) -> Iterator[None]:
-        """The module has these weights for a while: no copy of them on a CPU."""
+    def _hold(self, weights: Mapping[str, numpy.ndarray], train: bool) -> None:
+        """The module has these weights, until `_let_go`: no copies on a CPU. In training a batch's own statistics replace the module's."""
         if self._module.training != train:
             self._module.train(train)
-        own = {each: self._tensors[each].data for each in weights}
-        try:
-            for each, array in weights.items():
-                if not train or each not in self.statistics:  # a batch's own are written into the module's
-                    self._tensors[each].data = self._moved(array)
-            yield
-        finally:
-            for each, data in own.items():
-                self._tensors[each].data = data
+        for each, tensor in (self._trained if train else self._tensors).items():
+            tensor.data = self._moved(weights[each])
+
+    def _let_go(self) -> None:
+        for tensor, data in self._own:
+            tensor.data = data
 
     def gradient(self, weights: Mapping[str, numpy.ndarray], inputs: numpy.ndarray, labels: numpy.ndarray
                  ) -> Tuple[float, Dict[str, numpy.ndarray]]:
@@ -124,7 +123,7 @@ class TorchModel:
             self._torch.manual_seed(seed)
             start = random.get_rng_state()
             made = self._gradient(weights, inputs, labels)
-            if self._draws is None and self._device.type == "cpu":
+            if self._draws is None and self._on_cpu:
                 self._draws = not self._torch.equal(start, random.get_rng_state())
             return made
         finally:
@@ -136,29 +135,34 @@ class TorchModel:
         try:
             for norm in self._norms:
                 norm.momentum = 1.0  # running statistics become the batch's
-            with self._holding(weights, True), torch.enable_grad():
+            self._hold(weights, True)
+            with torch.enable_grad():
                 loss = self._mean_loss(self._module(self._moved(inputs)), self._moved(labels))
                 made = torch.autograd.grad(loss, self._parameters, allow_unused=True)
         finally:
+            self._let_go()
             for norm in self._norms:
                 norm.momentum = _MOMENTUM
-        found = dict(zip(self._tensors, made))
-        gradients = {}
-        for each, tensor in self._tensors.items():
-            of = tensor if each in self.statistics else found[each]
-            gradients[each] = numpy.zeros(tuple(tensor.shape), "f4") if of is None else of.detach().cpu().numpy()
+        gradients = {each: numpy.zeros(tuple(tensor.shape), "f4") if of is None else (of if self._on_cpu else of.cpu()).numpy()
+                     for (each, tensor), of in zip(self._trained.items(), made)}
+        for each in self.statistics:
+            gradients[each] = self._tensors[each].detach().cpu().numpy()
         return float(loss), gradients
 
     def evaluate(self, weights: Mapping[str, numpy.ndarray], inputs: numpy.ndarray, labels: numpy.ndarray) -> Tuple[float, int]:
         """(sum of losses, number right). Right is the largest output, or, of a single one, whether it is above 0."""
-        with self._holding(weights, False), self._torch.no_grad():
-            outputs, wanted = self._module(self._moved(inputs)), self._moved(labels)
-            loss = float(self._mean_loss(outputs, wanted)) * len(inputs)
-            if outputs.dim() == wanted.dim() or outputs.shape[-1] == 1:
-                right = (outputs.reshape(wanted.shape) > 0) == (wanted > 0)
-            else:
-                right = outputs.argmax(-1 if outputs.shape[:-1] == wanted.shape else 1) == wanted
-            return loss, int(right.sum())
+        try:
+            self._hold(weights, False)
+            with self._torch.no_grad():
+                outputs, wanted = self._module(self._moved(inputs)), self._moved(labels)
+                loss = float(self._mean_loss(outputs, wanted)) * len(inputs)
+                if outputs.dim() == wanted.dim() or outputs.shape[-1] == 1:
+                    right = (outputs.reshape(wanted.shape) > 0) == (wanted > 0)
+                else:
+                    right = outputs.argmax(-1 if outputs.shape[:-1] == wanted.shape else 1) == wanted
+                return loss, int(right.sum())
+        finally:
+            self._let_go()
 
     def __repr__(self) -> str:
         return "<straggler.model_from_torch of {}, version {}>".format(*self._straggler_model)
