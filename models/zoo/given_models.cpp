@@ -47,32 +47,30 @@ const Register<ModelEntry> entry({
 
 namespace straggler {
 
-using zoo::given_models::named;
-using zoo::given_models::table;
-
 GivenModelInUse::GivenModelInUse(GivenModel model) : model_(std::make_shared<const GivenModel>(std::move(model))) {
-  auto& given = table();
+  auto& given = zoo::given_models::table();
+  const std::string named = zoo::given_models::named(model_->name, model_->version);
   const std::lock_guard lock(given.mutex);
   for (const std::shared_ptr<const GivenModel>& other : given.all) {
     if (other->thread != model_->thread && other->object == model_->object)
-      throw std::runtime_error("another thread uses this object as its model, " + named(model_->name, model_->version) +
+      throw std::runtime_error("another thread uses this object as its model, " + named +
                                "; wait for its end, or make an object for each thread");
     if (other->for_all && model_->for_all && other->name == model_->name && other->version == model_->version)
-      throw std::runtime_error("runs with a model " + named(model_->name, model_->version) +
+      throw std::runtime_error("runs with a model " + named +
                                ", are under way on several threads; wait for their end, or give this model another name");
   }
   given.all.push_back(model_);
 }
 
 GivenModelInUse::~GivenModelInUse() {
-  auto& given = table();
+  auto& given = zoo::given_models::table();
   const std::lock_guard lock(given.mutex);
   std::erase(given.all, model_);
 }
 
 std::shared_ptr<const GivenModel> given_model(const Parameters& parameters) {
   const std::string name = parameters.text("name"), version = std::to_string(parameters.count("version"));
-  auto& given = table();
+  auto& given = zoo::given_models::table();
   const std::lock_guard lock(given.mutex);
   std::shared_ptr<const GivenModel> found;
   for (const std::shared_ptr<const GivenModel>& each : given.all) {
@@ -81,9 +79,9 @@ std::shared_ptr<const GivenModel> given_model(const Parameters& parameters) {
     if (own || (each->for_all && !(found && found->thread == std::this_thread::get_id()))) found = each;
   }
   if (!found)
-    throw std::invalid_argument("the model " + named(name, version) +
-                                ", is in Python, and only there it can be run, on simulated ranks; write straggler.run(scenario, "
-                                "model=…) in Python, or likewise sweep, race, check or explain");
+    throw std::invalid_argument("the model " + zoo::given_models::named(name, version) +
+                                ", is in Python and runs only there, on simulated ranks; write " +
+                                "straggler.run(scenario, model=…) in Python, or likewise sweep, race, check or explain");
   return found;
 }
 
