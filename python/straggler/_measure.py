@@ -17,7 +17,7 @@ def _examples(batches: Sequence[Union[int, Example]], data: Optional[Arrays]) ->
         raise TypeError(f"batches is {shown(batches)}; write a list of sizes, with data, or of (inputs, labels)")
     made = []
     for each in batches:
-        if hasattr(each, "__index__"):
+        if hasattr(each, "__index__") and not getattr(each, "shape", ()):
             if data is None:
                 raise ValueError(f"batches has the size {shown(each)}, and no samples to measure with; give data=straggler.Arrays(…), or "
                                  "(inputs, labels) for each batch")
