@@ -66,6 +66,10 @@ class Unpacked {
     }
     return count - left;
   }
+  /// The next bytes, at most `most`; it holds until the next call. Empty: the end.
+  std::string_view piece(std::uintmax_t most) {
+    return {buffer_.data(), read(static_cast<std::size_t>(std::min<std::uintmax_t>(most, buffer_.size())))};
+  }
   bool packed() { return gzdirect(stream_) == 0; }
   std::uintmax_t packed_size() const { return packed_size_; }
   std::uintmax_t position() const { return position_; }
@@ -259,6 +263,26 @@ std::string GivenFile::text(std::uintmax_t most) const {
   if (text.size() < std::min(most, size_)) refuse_given(shown(), "has changed while it was read; try again");
   return text;
 }
+
+struct GivenStream::Bytes {
+  explicit Bytes(const fs::path& file) : unpacked(file) {}
+  Unpacked unpacked;
+};
+
+GivenStream::GivenStream(GivenFile file) : file_(std::move(file)), bytes_(std::make_unique<Bytes>(file_.file_)), left_(file_.size_) {
+  if (bytes_->unpacked.skip(file_.begin_) < file_.begin_) refuse("has changed while it was read; try again");
+}
+
+GivenStream::~GivenStream() = default;
+
+std::string_view GivenStream::next() {
+  const std::string_view piece = bytes_->unpacked.piece(left_);
+  if (piece.empty() && left_ > 0) refuse("has changed while it was read; try again");
+  left_ -= piece.size();
+  return piece;
+}
+
+void GivenStream::refuse(const std::string& sentence) const { refuse_given(file_.shown(), sentence); }
 
 const GivenFile::Member* GivenFile::member_beside(const std::string& name) const {
   const fs::path wanted = (member_.parent_path() / name).lexically_normal();

@@ -41,12 +41,33 @@ class GivenFile {
     std::uintmax_t begin = 0, size = 0;
   };
   const Member* member_beside(const std::string& name) const;
+  friend class GivenStream;
   friend bool for_each_file(const std::filesystem::path& file,
                             const std::function<void(const GivenFile& file, const FileStart& start)>& seen);
 
   std::filesystem::path file_, member_;
   std::uintmax_t begin_ = 0, size_ = 0;                 // in the unpacked bytes of file_
   std::shared_ptr<const std::vector<Member>> members_;  // of the archive; null: it is in none
+};
+
+/// The bytes of a file from its beginning, piece by piece: only one is in memory.
+class GivenStream {
+ public:
+  /// Throws DataError, as next() does.
+  explicit GivenStream(GivenFile file);
+  ~GivenStream();
+  GivenStream(const GivenStream&) = delete;
+  GivenStream& operator=(const GivenStream&) = delete;
+  /// It holds until the next call; empty: the end.
+  std::string_view next();
+  /// Throws DataError: "FILE: sentence".
+  [[noreturn]] void refuse(const std::string& sentence) const;
+
+ private:
+  struct Bytes;
+  GivenFile file_;
+  std::unique_ptr<Bytes> bytes_;
+  std::uintmax_t left_ = 0;
 };
 
 /// Calls `seen` with the file, or with each file of the archive that it is; `start` holds until `seen` returns. A file of an archive finds

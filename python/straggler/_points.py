@@ -253,16 +253,16 @@ class Imported(_Written):
     def __init__(self, done: Dict[str, Any], out: Optional[str]):
         super().__init__(done, out)
         self.facts: Dict[str, Any] = json.loads(self._files["import.json"])  #: what `straggler import --json` prints
-        self.scenario: str = self._files["scenario.yaml"]                    #: its paths start from `out`
+        self.scenario: str = self._files.get("scenario.yaml", "")            #: its paths start from `out`; "": the files describe no job
 
     layers: _tables.Table = _tables.attribute("layers", "A row for each layer of a model: parameters, flops of a sample forward, …")
 
 
 def import_files(files: Union[PathLike, Sequence[PathLike]], out: Optional[PathLike] = None, *, format: str = "",
                  **options: Any) -> Imported:
-    """Reads what describes a model: a path, or a list of paths. `list("imports")` has the formats and their options.
+    """Reads what a job left behind, or what describes a model: a path, or a list of paths. `list("imports")` has the formats and their options.
 
-    out: a folder, new or empty, for import.json, layers.csv and scenario.yaml.  format: that of the files alone; "": any."""
+    out: a folder, new or empty, for import.json, scenario.yaml and their tables.  format: that of the files alone; "": any."""
     folder = _free(out)
     one = isinstance(files, (str, bytes)) or not hasattr(files, "__iter__")
     paths = [path("files", each) for each in ([files] if one else files)]

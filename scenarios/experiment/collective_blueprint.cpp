@@ -1,9 +1,11 @@
 // The blueprint's part that reduces: which all-reduce, over which links, in which buckets.
 #include <algorithm>
 
+#include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
 #include "scenarios/experiment/explanation.hpp"
+#include "scenarios/experiment/measured_collective.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/collectives/fluid.hpp"
@@ -163,7 +165,11 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
     throw_error(scenario, "cluster.network.collective.algorithm",
                 "messages compressed by " + compressor->name + " are gathered around a ring, not reduced by " + spec.algorithm +
                     "; use auto or ring, or training.compression: none");
-  if (spec.algorithm != "auto") {
+  const bool measured = spec.algorithm == measured_algorithm;
+  constexpr const char* measured_path = "cluster.network.collective.path";
+  if (measured)
+    all_reduce = at_place(scenario, measured_path, [&] { return &measured_collective(spec.parameters.text("path")); });
+  else if (spec.algorithm != "auto") {
     all_reduce = &Registry<CollectiveEntry>::instance().at(spec.algorithm);
     if (const std::string lacks = all_reduce->unfit(shape); !lacks.empty())
       throw_error(scenario, "cluster.network.collective.algorithm", spec.algorithm + " " + lacks);
@@ -178,6 +184,12 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
     reduced_bytes = 0;
     for (const Bucket& bucket : buckets) reduced_bytes = std::max(reduced_bytes, bucket.bytes);
   }
+  if (measured) {
+    std::vector<std::uint64_t> sizes;
+    for (const Bucket& bucket : buckets) sizes.push_back(bucket.bytes);
+    if (buckets.empty()) sizes.push_back(reduced_bytes);
+    at_place(scenario, measured_path, [&] { require_measured(spec.parameters.text("path"), sizes); });
+  }
   if (all_reduce) return;
   all_reduce = &cheapest_collective(reduced_bytes, shape, uniform, idle.costs, idle.transport);
 }
@@ -190,7 +202,7 @@ Parameters Blueprint::collective_parameters(const Scenario& scenario, const Coll
 
 std::vector<CollectiveTime> Blueprint::collective_times(const Scenario& scenario) const {
   std::vector<CollectiveTime> times;
-  if (!all_reduce || gathers()) return times;
+  if (!all_reduce || gathers() || all_reduce->name == measured_algorithm) return times;
   IdleNetwork idle(*this, scenario);
   for (const CollectiveEntry& entry : Registry<CollectiveEntry>::instance().entries()) {
     if (!entry.unfit(shape).empty()) continue;

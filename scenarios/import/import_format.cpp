@@ -135,6 +135,8 @@ const std::vector<ImportFormat>& import_formats() {
   static const std::vector<ImportFormat> all = [] {
     std::vector<ImportFormat> rows;
     for (const ModelFormat& format : Registry<ModelFormat>::instance().entries()) rows.push_back(row_of(format));
+    for (const ImportFormat& format : Registry<ImportFormat>::instance().entries()) rows.push_back(format);
+    std::ranges::stable_sort(rows, {}, &ImportFormat::yields);
     return rows;
   }();
   return all;

@@ -11,6 +11,7 @@
 
 namespace straggler {
 
+/// Registers itself from a file of its own (sim/base/registry.hpp).
 struct ImportFormat {
   std::string name, summary;      // summary: a noun phrase, "an ONNX model"
   std::string example;            // a line that makes such a file
@@ -21,7 +22,8 @@ struct ImportFormat {
   std::function<Imported(const std::vector<GivenFile>& files, const Parameters& options)> read;
 };
 
-/// In alphabetical order. The formats of models (models/formats) are among them.
+/// By what they yield, then by name: those that registered themselves from a file of this folder, and the formats of models
+/// (models/formats).
 const std::vector<ImportFormat>& import_formats();
 
 /// What the formats read, each option once, in the order of their first formats.

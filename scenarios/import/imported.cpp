@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "sim/base/ascii.hpp"
+#include "sim/base/shown_text.hpp"
+#include "sim/base/yaml_text.hpp"
+
 namespace straggler {
 namespace {
 
@@ -31,6 +35,33 @@ std::string wrapped(const std::string& text, std::size_t indent) {
 }
 
 }  // namespace
+
+std::string import_name(const GivenFile& file, std::initializer_list<std::string_view> plain) {
+  const std::filesystem::path path = file.path();
+  std::string word = path.filename().string();
+  word = word.substr(0, word.find('.', 1));
+  if (std::ranges::find(plain, word) != plain.end()) {
+    std::error_code error;
+    const std::filesystem::path whole = file.in_archive() ? path : std::filesystem::absolute(path, error).lexically_normal();
+    if (const std::string folder = whole.parent_path().filename().string(); !folder.empty()) word = folder;
+  }
+  for (char& c : word)
+    if (const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); !letter && !is_digit(c) && c != '-') c = '_';
+  word.resize(std::min<std::size_t>(word.size(), 80));
+  return word.empty() ? "imported" : word;
+}
+
+std::string yaml_word(const std::string& name) {
+  const bool letter = (name.front() >= 'a' && name.front() <= 'z') || (name.front() >= 'A' && name.front() <= 'Z');
+  return letter && name != "null" && name != "Null" && name != "NULL" ? name : yaml_quoted(name);
+}
+
+std::string on_one_line(std::string_view text) {
+  std::string line = shown_text(text);
+  for (char& c : line)
+    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+  return line;
+}
 
 std::string option_name(const std::string& parameter) {
   std::string name = parameter;

@@ -1,8 +1,12 @@
 // What an import makes of its files, whatever they describe.
 #pragma once
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "models/formats/given_file.hpp"
 
 namespace straggler {
 
@@ -18,6 +22,13 @@ std::string import_text(const Imported& imported);
 
 /// As the command line has it: "fused-attention".
 std::string option_name(const std::string& parameter);
+
+/// A scenario's name from a file's; for a file called by one of the `plain` words that of its folder, which says more.
+std::string import_name(const GivenFile& file, std::initializer_list<std::string_view> plain);
+/// In quotes where YAML reads something else than a word.
+std::string yaml_word(const std::string& name);
+/// Text of others as part of one line: a comment, a field.
+std::string on_one_line(std::string_view text);
 
 /// The first line of every scenario.yaml of an import begins so.
 inline constexpr const char* import_mark = "# Imported by straggler";

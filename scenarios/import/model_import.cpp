@@ -5,31 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/ascii.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/readable.hpp"
-#include "sim/base/shown_text.hpp"
 
 namespace straggler {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A scenario's name from a file's: "config.json" says less than the folder that it lies in.
-std::string name_from(const GivenFile& file) {
-  const fs::path path = file.path();
-  std::string word = path.filename().string();
-  word = word.substr(0, word.find('.', 1));
-  if (word == "config" || word == "model" || word == "summary") {
-    std::error_code error;
-    const fs::path whole = file.in_archive() ? path : fs::absolute(path, error).lexically_normal();
-    if (const std::string folder = whole.parent_path().filename().string(); !folder.empty()) word = folder;
-  }
-  for (char& c : word)
-    if (const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); !letter && !is_digit(c) && c != '-') c = '_';
-  word.resize(std::min<std::size_t>(word.size(), 80));
-  return word.empty() ? "model" : word;
-}
 
 /// Sentences name options as a scenario does: `sequence`, `fused_attention: true`.
 std::string with_options(std::string sentence) {
@@ -61,13 +41,6 @@ Json json_of(const CostTable& table, const CostLayer& layer) {
 }
 
 }  // namespace
-
-std::string on_one_line(std::string_view text) {
-  std::string line = shown_text(text);
-  for (char& c : line)
-    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
-  return line;
-}
 
 std::string readable_flops(double flops) {
   for (const auto& [unit, size] : {std::pair("TFLOP", 1e12), std::pair("GFLOP", 1e9), std::pair("MFLOP", 1e6), std::pair("kFLOP", 1e3)})
@@ -104,7 +77,8 @@ Imported import_model(const ModelFormat& format, const GivenFile& file, const Pa
   const ModelFile model = read_model_file(format, file, options_of(options));
   const CostTable& table = model.table;
   const std::string from = on_one_line(file.shown().filename().string());
-  const ModelScenario scenario{name_from(file), from, &model, with_options(model.assumed), with_options(model.missing)};
+  const ModelScenario scenario{import_name(file, {"config", "model", "summary"}), from, &model, with_options(model.assumed),
+                               with_options(model.missing)};
   const AssumedJob job = fitting_job(scenario);
   std::vector<std::string> assumed = scenario.assumed, missing = scenario.missing;
   for (std::string& sentence : assumptions_of(job)) assumed.push_back(std::move(sentence));

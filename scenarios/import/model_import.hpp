@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,8 +15,6 @@ namespace straggler {
 /// Files: import.json, layers.csv and scenario.yaml. Throws DataError.
 Imported import_model(const ModelFormat& format, const GivenFile& file, const Parameters& options);
 
-/// Text of others as part of one line: a comment, a field.
-std::string on_one_line(std::string_view text);
 /// "1.23 GFLOP".
 std::string readable_flops(double flops);
 /// What a table amounts to, as (label, sentence).

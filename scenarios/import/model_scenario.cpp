@@ -12,7 +12,6 @@
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
-#include "sim/base/yaml_text.hpp"
 #include "sim/cluster/device_profile.hpp"
 
 namespace straggler {
@@ -37,12 +36,6 @@ std::string comment_lines(const char* label, const std::vector<std::string>& sen
   return all;
 }
 
-/// In quotes where YAML reads something else than a word.
-std::string name_text(const std::string& name) {
-  const bool letter = (name.front() >= 'a' && name.front() <= 'z') || (name.front() >= 'A' && name.front() <= 'Z');
-  return letter && name != "null" && name != "Null" && name != "NULL" ? name : yaml_quoted(name);
-}
-
 }  // namespace
 
 std::vector<std::string> assumptions_of(const AssumedJob& job) {
@@ -65,7 +58,7 @@ std::string scenario_yaml(const ModelScenario& scenario, const AssumedJob& job) 
       "# The model is that of the file. Cluster and training are assumed, so that this runs: change what is \"assumed\".\n"
       "straggler: 1\n"
       "name: {}\n\n",
-      import_mark, version(), scenario.from, name_text(scenario.name));
+      import_mark, version(), scenario.from, yaml_word(scenario.name));
   if (job.memory)
     yaml += fmt::format(
         "devices:\n"

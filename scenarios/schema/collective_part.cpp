@@ -25,6 +25,48 @@ constexpr ChoiceTable<CollectiveSpec::Start> start_choice("start", {{CollectiveS
 using Merge = CollectiveSpec::Merge;
 constexpr ChoiceTable<Merge> merge_choice("merge", {{Merge::size, "size"}, {Merge::time, "time"}, {Merge::mg_wfbp, "mg_wfbp"}});
 
+constexpr const char* measured_kind = "measured";
+bool is_measured(const CollectiveSpec& spec) { return spec.algorithm == measured_kind; }
+
+/// Of all-reduces whose times were measured; the spec keeps it as their algorithm, and the path as its parameter.
+Field<CollectiveSpec> kind_field() {
+  Field<CollectiveSpec> field;
+  field.key = {.name = "kind",
+               .type = ValueType::choice,
+               .meaning =
+                   "`measured`: an all-reduce takes what `path` says of its size, from when the last rank is ready, and moves no flows "
+                   "([model.md](model.md#all-reduce))",
+               .fallback = "simulated",
+               .choices = {"simulated", measured_kind}};
+  field.read = [](Section& collective, CollectiveSpec& spec) {
+    if (collective.choice("kind", {"simulated", measured_kind}, "simulated") == measured_kind) spec.algorithm = measured_kind;
+  };
+  field.write = [](Texts& out, const CollectiveSpec& spec, const WriteContext&) {
+    if (is_measured(spec)) out.emplace_back("kind", measured_kind);
+  };
+  field.same = [](const CollectiveSpec& a, const CollectiveSpec& b) { return is_measured(a) == is_measured(b); };
+  return field;
+}
+
+Field<CollectiveSpec> path_field() {
+  Field<CollectiveSpec> field;
+  field.key = {.name = "path",
+               .type = ValueType::path,
+               .meaning = "with `measured`: a CSV with columns `bytes` and `seconds`, a row for each bucket; equal sizes take their mean",
+               .otherwise = "none"};
+  field.read = [](Section& collective, CollectiveSpec& spec) {
+    const std::optional<Value> path = collective.value({.name = "path", .type = ValueType::path, .meaning = ""});
+    if (path && is_measured(spec)) spec.parameters.set("path", *path);
+  };
+  field.write = [](Texts& out, const CollectiveSpec& spec, const WriteContext&) {
+    if (is_measured(spec)) out.emplace_back("path", text_of_value(ValueType::path, spec.parameters.all().at("path")));
+  };
+  field.same = [](const CollectiveSpec& a, const CollectiveSpec& b) {
+    return !is_measured(a) || !is_measured(b) || a.parameters == b.parameters;
+  };
+  return field;
+}
+
 /// A name alone, `auto` among them, or a kind with parameters.
 Field<CollectiveSpec> algorithm_field() {
   Field<CollectiveSpec> field;
@@ -48,6 +90,7 @@ Field<CollectiveSpec> algorithm_field() {
     }
   };
   field.write = [](Texts& out, const CollectiveSpec& spec, const WriteContext& context) {
+    if (is_measured(spec)) return;
     out.emplace_back("algorithm", spec.parameters.all().empty()
                                       ? yaml_scalar(spec.algorithm)
                                       : flow_map(kind_texts({spec.algorithm, spec.parameters}, KindGroup::collective, context.vocabulary)));
@@ -62,6 +105,8 @@ Part<CollectiveSpec> collective_part() {
   const auto stepwise = [](const CollectiveSpec& spec) { return spec.fidelity == CollectiveSpec::Fidelity::stepwise; };
   return Part<CollectiveSpec>({
       algorithm_field(),
+      kind_field(),
+      path_field(),
       field(&CollectiveSpec::fidelity, fidelity_choice,
             {.meaning = "one flow for the whole, or a flow for every message (more events, and exact beside other traffic too)"}),
       written_if<CollectiveSpec>(stepwise,
@@ -145,7 +190,26 @@ void check_merge(Section& collective, CollectiveSpec& spec) {
 
 }  // namespace
 
+namespace {
+
+void check_measured(Section& collective, const CollectiveSpec& spec) {
+  if (spec.algorithm != measured_kind) {
+    if (collective.has("path")) collective.problem("path", "is used with kind: measured only; write kind: measured, or remove it");
+    return;
+  }
+  if (!collective.has("path")) collective.problem("kind", "measured needs the times; add path: FILE, a CSV with columns bytes and seconds");
+  for (const char* key : {"algorithm", "launch", "reduce_rate"})
+    if (collective.has(key)) collective.problem(key, "has no effect on measured times; remove it, or kind: measured");
+  if (spec.fidelity != CollectiveSpec::Fidelity::fluid)
+    collective.problem("fidelity", "stepwise sends messages, but measured times move none; remove it, or kind: measured");
+  if (spec.merge == Merge::mg_wfbp)
+    collective.problem("merge", "mg_wfbp reckons with an algorithm's times, which measured ones do not have; use merge: size");
+}
+
+}  // namespace
+
 void check_collective(Section& collective, CollectiveSpec& spec) {
+  check_measured(collective, spec);
   check_start(collective, spec);
   check_merge(collective, spec);
   if (collective.has("bucket") || spec.merge != Merge::size) return;

@@ -10,6 +10,7 @@
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
+#include "tools/straggler/allreduce_measured.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/screen.hpp"
 
@@ -62,11 +63,16 @@ Sizes sizes_of(const std::string& text) {
 }
 
 /// Keeps the scenario's network only: no training and no faults.
-std::vector<std::string> sets_of(const Arguments& arguments) {
+std::vector<std::string> sets_of(const Arguments& arguments, const MeasuredTable* measured) {
   std::vector<std::string> sets;
-  if (arguments.has("set")) sets = arguments.get<std::vector<std::string>>("set");
-  if (arguments.has("ranks")) {
-    const std::uint64_t ranks = arguments.count("ranks", 2), per_host = arguments.has("per-host") ? arguments.count("per-host", 1) : 1;
+  if (arguments.has("machine")) sets.push_back(fmt::format("cluster.network.intra={{machine: {}}}", arguments.get<std::string>("machine")));
+  if (arguments.has("set"))
+    for (const std::string& set : arguments.get<std::vector<std::string>>("set")) sets.push_back(set);
+  const bool of_table = measured && measured->ranks >= 2 && !arguments.has("scenario");
+  if (arguments.has("ranks") || of_table) {
+    const std::uint64_t ranks = arguments.has("ranks") ? arguments.count("ranks", 2) : measured->ranks;
+    const std::uint64_t hosts = of_table && !arguments.has("ranks") ? std::max<std::size_t>(measured->hosts, 1) : ranks;
+    const std::uint64_t per_host = arguments.has("per-host") ? arguments.count("per-host", 1) : (ranks + hosts - 1) / hosts;
     if (ranks > most_ranks) throw UsageError(fmt::format("--ranks is {}; it must be at most {}", ranks, most_ranks));
     if (per_host > ranks) throw UsageError(fmt::format("--per-host is {}; it must be at most --ranks, {}", per_host, ranks));
     sets.push_back("devices.allreduce_rank={compute: {affine: {per_sample: 1us}}}");
@@ -79,14 +85,16 @@ std::vector<std::string> sets_of(const Arguments& arguments) {
   return sets;
 }
 
-Scenario scenario_of(const Arguments& arguments) {
+Scenario scenario_of(const Arguments& arguments, const MeasuredTable* measured) {
   if (!arguments.has("scenario")) {
-    if (!arguments.has("ranks")) throw UsageError("--ranks N is missing; or name a cluster with --scenario FILE");
-    return read_scenario_text(plain_cluster, "the cluster without --scenario", sets_of(arguments));
+    if (!arguments.has("ranks") && !(measured && measured->ranks >= 2))
+      throw UsageError(measured ? "--ranks N is missing: the table does not say how many made it"
+                                : "--ranks N is missing; or name a cluster with --scenario FILE");
+    return read_scenario_text(plain_cluster, "the cluster without --scenario", sets_of(arguments, measured));
   }
   if (arguments.has("per-host") && !arguments.has("ranks"))
     throw UsageError("--per-host needs --ranks; without them the scenario's workers are the ranks");
-  return read_scenario(input_file(arguments.file("scenario").string()), sets_of(arguments));
+  return read_scenario(input_file(arguments.file("scenario").string()), sets_of(arguments, measured));
 }
 
 constexpr ChoiceTable<CollectiveKind> collective_choice("collective", {{CollectiveKind::all_reduce, "all_reduce"},
@@ -195,6 +203,18 @@ void print_choices(const AllReduceTimes& times, const std::vector<const Collecti
   }
 }
 
+int execute_measured(const Arguments& arguments) {
+  for (const char* option : {"sizes", "collective", "algorithms"})
+    if (arguments.has(option)) throw UsageError(fmt::format("--{} and --measured: the table has its own; remove one of them", option));
+  for (const MeasuredTable& table : read_measured_tables(arguments.get<std::string>("measured"))) {
+    const bool pair = !table.collective.starts_with("all_") && table.collective != "reduce_scatter";
+    MeasuredTable of = table;
+    if (pair && of.ranks == 0) of.ranks = of.hosts = 2;  // a message from one to the other
+    print_measured(table, scenario_of(arguments, &of));
+  }
+  return Exit::done;
+}
+
 int execute_allreduce(const std::vector<std::string>& given) {
   po::options_description own("Options", help_width);
   auto add = own.add_options();
@@ -207,11 +227,15 @@ int execute_allreduce(const std::vector<std::string>& given) {
   add("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"), "changes the cluster; repeatable");
   add("algorithms", po::value<std::string>()->value_name("LIST"),
       "only these algorithms, such as ring,hierarchical (default: all that fit)");
+  add("machine", po::value<std::string>()->value_name("NAME"), "hosts of this kind: straggler list machines");
+  add("measured", po::value<std::string>()->value_name("FILE"),
+      "output of nccl-tests or of an OSU micro-benchmark: its times beside those expected, and what limits them");
   Arguments arguments(allreduce_command, own);
   if (!arguments.parse(given, 0, 0)) return Exit::done;
+  if (arguments.has("measured")) return execute_measured(arguments);
   const CollectiveKind collective = collective_of(arguments);
   const Sizes sizes = sizes_of(arguments.has("sizes") ? arguments.get<std::string>("sizes") : "1MiB..1GiB");
-  const Scenario scenario = scenario_of(arguments);
+  const Scenario scenario = scenario_of(arguments, nullptr);
   if (scenario.workers() < 2) throw UsageError("the scenario has one worker, and a collective needs two; give --ranks N");
   const AllReduceTimes times(scenario);
   const std::vector<const CollectiveEntry*> algorithms = entries_of(arguments, collective, times);
@@ -242,7 +266,8 @@ const Command allreduce_command{
     "  straggler allreduce --ranks 64 --per-host 8 --set cluster.network.link.bandwidth=400Gbps --algorithms ring,hierarchical\n"
     "  straggler allreduce --ranks 64 --per-host 8 --collective reduce_scatter\n"
     "  straggler allreduce --scenario scenario.yaml\n"
-    "  straggler allreduce --scenario scenario.yaml --ranks 128 --per-host 4 --sizes 64MiB\n",
+    "  straggler allreduce --scenario scenario.yaml --ranks 128 --per-host 4 --sizes 64MiB\n"
+    "  straggler allreduce --measured all_reduce_perf.log --machine dgx_h100 --set cluster.network.link.bandwidth=400Gbps\n",
     execute_allreduce,
     "\n"
     "What it assumes:\n"

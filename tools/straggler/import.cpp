@@ -59,6 +59,7 @@ Parameters given_options(const Arguments& arguments) {
 /// Refuses a folder of something else, and an import that has become the user's.
 void refuse_to_replace_import(const fs::path& out, const Imported& imported, bool force) {
   std::error_code error;
+  if (imported.next.empty()) return refuse_foreign_folder(out, "import", "import.json", "{", force);
   if (!force && fs::exists(out / "import.json", error) && fs::exists(out / imported.next, error) &&
       !first_line(out / imported.next).starts_with(import_mark))
     throw ResultsError(fmt::format("{}: {} was changed, since its first line is gone; use --out {}, or --force to replace it", out.string(),
@@ -107,10 +108,10 @@ std::string import_formats_help() {
 
 const Command import_command{.name = "import",
                              .arguments = "FILE...",
-                             .summary = "turns what describes a model into a scenario that runs",
+                             .summary = "turns traces, logs and descriptions of a model into a scenario that runs",
                              .examples =
                                  "  straggler import config.json --sequence 1024\n"
-                                 "  straggler import summary.txt --out results/mine\n"
+                                 "  straggler import rank*.json.gz --out results/mine\n"
                                  "  straggler list imports              formats, and how to make such files\n",
                              .run = execute_import,
                              .notes = "\n",

@@ -1,16 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
-#include <stdexcept>
 
-#include "sim/base/ascii.hpp"
-#include "sim/base/quantity.hpp"
+#include "scenarios/import/number_rows.hpp"
 #include "sim/base/shown_text.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
 #include "validation/calibrate/formats.hpp"
-#include "validation/calibrate/number_rows.hpp"
 #include "validation/tables/csv_table.hpp"
 
 namespace straggler {
@@ -35,28 +31,6 @@ Recognized recognize(const std::string& text) {
   return {};
 }
 
-/// "12:34:56" somewhere in it.
-bool holds_clock(std::string_view tag) {
-  for (std::size_t i = 0; i + 8 <= tag.size(); ++i)
-    if (is_digit(tag[i]) && is_digit(tag[i + 1]) && tag[i + 2] == ':' && is_digit(tag[i + 3]) && tag[i + 5] == ':') return true;
-  return false;
-}
-
-/// The text without the tag that a launcher put in front of the lines of one rank: "[1,0]<stdout>:" (mpirun --tag-output), "0: " (srun -l).
-/// Digits of a tag with a clock may differ from line to line. Lines without the tag stay.
-std::string without_tag(const std::string& text, std::string_view tag) {
-  if (trimmed(tag).empty()) return text;
-  const bool clock = holds_clock(tag);
-  const auto same = [clock](char a, char b) { return a == b || (clock && is_digit(a) && is_digit(b)); };
-  std::string out;
-  TextLines lines(text);
-  for (std::string_view line; lines.next(line);) {
-    if (line.size() >= tag.size() && std::equal(tag.begin(), tag.end(), line.begin(), same)) line.remove_prefix(tag.size());
-    out.append(line).push_back('\n');
-  }
-  return out;
-}
-
 [[noreturn]] void refuse_unknown(const std::string& text, const std::filesystem::path& file) {
   const std::string_view begin = trimmed(text);
   const bool table = !begin.empty() && std::string_view("{[<").find(begin.front()) == std::string_view::npos;
@@ -65,32 +39,6 @@ std::string without_tag(const std::string& text, std::string_view tag) {
 }
 
 }  // namespace
-
-std::vector<std::string> words_of(std::string_view line) {
-  std::istringstream in{std::string(line)};
-  std::vector<std::string> words;
-  for (std::string word; in >> word;) words.push_back(std::move(word));
-  return words;
-}
-
-bool is_whole_number(std::string_view word) { return !word.empty() && std::all_of(word.begin(), word.end(), is_digit); }
-
-void NumberRows::problem(std::size_t line, const std::string& what) {
-  problems_.emplace_back(Place{0, static_cast<int>(line), 1}, file_.string(), "", what);
-}
-
-std::optional<double> NumberRows::number(std::size_t line, const std::string& word, const char* column) {
-  try {
-    return parse_number(word);
-  } catch (const std::invalid_argument& error) {
-    problem(line, fmt::format("{}: {}", column, error.what()));
-    return std::nullopt;
-  }
-}
-
-void NumberRows::raise() const {
-  if (!problems_.empty()) throw ScenarioErrors(problems_);
-}
 
 void refuse_measured(const std::filesystem::path& file, const std::string& what) {
   throw ScenarioErrors(Problem(whole_file, file.string(), {}, what));

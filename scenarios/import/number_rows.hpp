@@ -14,6 +14,10 @@ std::vector<std::string> words_of(std::string_view line);
 /// Digits only.
 bool is_whole_number(std::string_view word);
 
+/// The text without the tag that a launcher put in front of the lines of one rank: "[1,0]<stdout>:" (mpirun --tag-output), "0: " (srun -l).
+/// Digits of a tag with a clock may differ from line to line. Lines without the tag stay.
+std::string without_tag(const std::string& text, std::string_view tag);
+
 /// Collects the problems of rows, at their lines.
 class NumberRows {
  public:

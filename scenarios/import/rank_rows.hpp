@@ -1,0 +1,52 @@
+// Rows of CSV tables by rank.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/formats/given_file.hpp"
+#include "scenarios/import/imported.hpp"
+#include "sim/base/csv.hpp"
+#include "sim/base/text_lines.hpp"
+
+namespace straggler {
+
+/// The columns of the first line that is neither blank nor a comment.
+std::vector<std::string> table_columns(std::string_view text);
+bool has_column(const std::vector<std::string>& names, std::string_view name);
+/// Throws DataError: "FILE: what".
+[[noreturn]] void refuse_table(const std::string& file, const std::string& what);
+
+/// Row after row; comments and blank lines are passed over. All but the constructor throw DataError, with the line.
+class RankRows {
+ public:
+  /// `file` names it in messages; the text outlives this.
+  RankRows(const std::string& text, std::string file) : file_(std::move(file)), names_(table_columns(text)), lines_(text) {}
+  const std::vector<std::string>& names() const { return names_; }
+  bool next();
+  /// names().size(): there is none.
+  std::size_t column(std::string_view name) const;
+  std::string_view text(std::size_t column) const { return splitter_.fields()[column].text; }
+  /// Nothing where the field is empty. From `least` to 1e15.
+  std::optional<double> number(std::size_t column, double least) const;
+  /// Of the column `rank`.
+  std::int64_t rank() const;
+
+ private:
+  std::string file_;
+  std::vector<std::string> names_;
+  TextLines lines_;
+  CsvSplitter splitter_;
+  std::size_t count_ = 0;
+  bool headed_ = false;
+};
+
+/// TraceLens' tables of collectives: by rank, and over all ranks.
+bool is_tracelens(std::string_view text);
+/// Files with their texts, all of these. Throws DataError.
+Imported import_tracelens(const std::vector<std::pair<const GivenFile*, std::string>>& files);
+
+}  // namespace straggler

@@ -1,0 +1,62 @@
+#include "scenarios/import/trace_meetings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/import/timed_job.hpp"
+
+namespace straggler {
+namespace {
+
+bool alike(const std::vector<TraceStep::Collective>& a, const std::vector<TraceStep::Collective>& b) {
+  return std::ranges::equal(a, b, {}, &TraceStep::Collective::kind, &TraceStep::Collective::kind);
+}
+
+bool leave_together(TraceCollective kind) {
+  return kind == TraceCollective::all_reduce || kind == TraceCollective::all_gather || kind == TraceCollective::reduce_scatter;
+}
+
+void align(const std::vector<RankSteps>& ranks, Meetings& out) {
+  out.offsets.assign(ranks.size(), 0);
+  for (std::size_t r = 1; r < ranks.size(); ++r) {
+    std::vector<double> apart;
+    for (std::size_t s = 0; s < out.steps.size(); ++s) {
+      const auto& first = (*ranks[0].steps)[s].collectives;
+      const auto& theirs = (*ranks[r].steps)[s].collectives;
+      for (std::size_t c = 0; c < first.size(); ++c)
+        if (leave_together(first[c].kind)) apart.push_back(ranks[r].base - ranks[0].base + (theirs[c].end - first[c].end));
+    }
+    out.offsets[r] = median_seconds(apart);
+    for (const double each : apart) out.residual = std::max(out.residual, std::abs(each - out.offsets[r]));
+  }
+}
+
+}  // namespace
+
+Meetings meetings_of(const std::vector<RankSteps>& ranks) {
+  Meetings out;
+  for (std::size_t s = 0; s < ranks.front().steps->size(); ++s) {
+    const auto& first = (*ranks.front().steps)[s].collectives;
+    for (const RankSteps& each : ranks)
+      if (!alike((*each.steps)[s].collectives, first))
+        return {.steps = {},
+                .differ = fmt::format("ranks {} and {} issue other collectives in a step", ranks.front().rank, each.rank),
+                .offsets = {}};
+    std::vector<Meeting>& step = out.steps.emplace_back();
+    for (std::size_t c = 0; c < first.size(); ++c) {
+      std::vector<double> seconds;
+      for (const RankSteps& each : ranks) seconds.push_back((*each.steps)[s].collectives[c].seconds());
+      Meeting met;
+      met.last = static_cast<std::size_t>(std::ranges::min_element(seconds) - seconds.begin());
+      met.least = seconds[met.last];
+      for (const double each : seconds) met.waits.push_back(each - met.least);
+      step.push_back(std::move(met));
+    }
+  }
+  align(ranks, out);
+  return out;
+}
+
+}  // namespace straggler
