@@ -9,6 +9,7 @@
 #include "scenarios/results/run_info.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
+#include "sim/base/yaml_text.hpp"
 
 namespace straggler::import_timed_job {
 namespace {
@@ -51,7 +52,10 @@ class Writer {
     for (auto& line : job_.said) imported.said.push_back(line);
     for (const std::string& sentence : job_.assumed) imported.said.emplace_back("assumed", sentence);
     for (const std::string& sentence : job_.missing) imported.said.emplace_back("missing", sentence);
-    imported.files = {{"import.json", json_document(json())}, {"measured.csv", measured()}, {"scenario.yaml", scenario()}};
+    imported.files = {{"import.json", json_document(json())},
+                      {"claim.yaml", claim()},
+                      {"measured.csv", measured_csv(job_.step)},
+                      {"scenario.yaml", scenario()}};
     imported.files.emplace_back("layers.csv", layers());
     if (exchanges()) imported.files.emplace_back("collectives.csv", collectives());
     if (!job_.jitter.empty()) imported.files.emplace_back("jitter.csv", job_.jitter);
@@ -115,10 +119,15 @@ class Writer {
     return csv;
   }
 
-  std::string measured() const {
-    std::string csv = "step,seconds\n";
-    for (std::size_t i = 0; i < job_.steps.size(); ++i) csv += fmt::format("{},{}\n", i + 1, format_number(job_.steps[i]));
-    return csv;
+  static std::string measured_csv(double step) { return fmt::format("figure,seconds\nstep,{}\n", format_number(step)); }
+
+  /// That a run repeats the step: how complete the import is.
+  std::string claim() const {
+    return fmt::format(
+        "claim: 1\nkind: replay   # its figures come from the files themselves: it predicts nothing\ntitle: {}\nsource: {}\n"
+        "scenario: scenario.yaml\nmeasured: measured.csv\ncompare: {{column: seconds, unit: s, metric: update_seconds}}\nbound: {{max: "
+        "5%}}\n",
+        yaml_quoted(fmt::format("{} is replayed", job_.name)), yaml_quoted(source_));
   }
 
   /// Of a device of this rank. A host's time does not grow with the batch.

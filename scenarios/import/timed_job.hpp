@@ -54,7 +54,7 @@ struct TimedJob {
   std::string jitter = {};                                // factors on the ranks' times, for jitter: {kind: trace}; empty: none
 };
 
-/// scenario.yaml, import.json, measured.csv, and where there are buckets layers.csv and collectives.csv.
+/// scenario.yaml, import.json, measured.csv, claim.yaml, and where there are buckets layers.csv and collectives.csv.
 Imported imported_job(TimedJob job);
 
 /// How much faster a step would be if all ranks worked as long as their mean (S), and with one rank alone as slow as it is (S_w).

@@ -21,7 +21,8 @@ std::string scenario(const std::string& collective) {
          "  network: {link: {bandwidth: 1Gbps, latency: 50us}, collective: " +
          collective +
          "}\n"
-         "workload: {cost: {model: {kind: sizes, layers: [{name: a, parameters: 3000, flops: 3}, {name: b, parameters: 1000, flops: 1}]}}}\n"
+         "workload: {cost: {model: {kind: sizes, layers: [{name: a, parameters: 3000, flops: 3}, {name: b, parameters: 1000, flops: "
+         "1}]}}}\n"
          "training: {scheme: ssgd, batch: {per_worker: 1}, optimizer: {kind: sgd, learning_rate: 0.1}, stop: {updates: 10}}\n";
 }
 
@@ -74,7 +75,7 @@ TEST_CASE("a written scenario keeps them") {
   const TemporaryFolder folder;
   folder.write("times.csv", "bytes,seconds\n16000,0.5\n");
   const Scenario read = read_scenario(folder.write("a.yaml", scenario("{kind: measured, path: times.csv}")));
-  const std::string text = scenario_yaml(read);
+  const std::string text = write_scenario(read);
   CHECK(has(text, "kind: measured"));
   CHECK(read_scenario_text(text, folder / "b.yaml").cluster.network.collective == read.cluster.network.collective);
 }

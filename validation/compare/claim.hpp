@@ -84,6 +84,9 @@ struct Fit {
 };
 
 struct Claim {
+  /// replay: the scenario's figures come from the measured file itself, so that it says how complete the scenario is, and predicts nothing.
+  enum class Kind { prediction, replay };
+  Kind kind = Kind::prediction;
   std::filesystem::path file, scenario, measured;
   Place scenario_place, measured_place;  // where the claim mentions them
   std::string title, source;

@@ -53,6 +53,7 @@ Json claim_json(const ClaimResult& result) {
             {"metric", claim.compare.metric},
             {"divide_by", text_or_null(claim.compare.divide_by)},
             {"unit", claim.compare.relative_to ? Json() : text_or_null(claim.compare.unit)}};
+  json["kind"] = claim.kind == Claim::Kind::replay ? "replay" : "prediction";
   json["attempt"] = claim.attempt;
   json["seeds"] = claim.seeds;
   json["set"] = Json::array();
@@ -87,7 +88,8 @@ std::string validation_json(const std::vector<ClaimResult>& results, std::size_t
   Json json;
   json["claims"] = Json::array();
   for (const ClaimResult& result : results) json["claims"].push_back(claim_json(result));
-  json["holding"] = std::count_if(results.begin(), results.end(), [](const ClaimResult& result) { return result.holds(); });
+  json["holding"] = std::count_if(results.begin(), results.end(),
+                                  [](const ClaimResult& result) { return result.claim.kind == Claim::Kind::prediction && result.holds(); });
   json["not_tried"] = not_tried;
   return json_document(json);
 }

@@ -186,8 +186,12 @@ std::string claim_table(const ClaimResult& result) {
     out += fmt::format("{:<10} {} of {} held-out rows lie outside of what was fitted\n", "beyond", result.outside, result.held_out.rows);
   if (result.noise_floor)
     out += fmt::format("{:<10} MAPE {} of the held-out rows is noise of the measurement\n", "noise", share(*result.noise_floor));
-  out +=
-      fmt::format("bound, of held-out rows, to which nothing was fitted: {}: {}\n", bound_text(claim), result.holds() ? "holds" : "MISSED");
+  if (claim.kind == Claim::Kind::replay)
+    out += fmt::format("a replay, no prediction: the scenario's figures come from what was measured; replayed within {} (bound: {}): {}\n",
+                       share(result.held_out.max), bound_text(claim), result.holds() ? "holds" : "MISSED");
+  else
+    out += fmt::format("bound, of held-out rows, to which nothing was fitted: {}: {}\n", bound_text(claim),
+                       result.holds() ? "holds" : "MISSED");
   for (const std::string& miss : misses(result)) out += fmt::format("missed: {}\n", miss);
   for (const std::string& warning : claim_warnings(result)) out += fmt::format("warning: {}\n", warning);
   return out;
@@ -195,6 +199,9 @@ std::string claim_table(const ClaimResult& result) {
 
 std::string claim_line(const ClaimResult& result) {
   const Claim& claim = result.claim;
+  if (claim.kind == Claim::Kind::replay)
+    return fmt::format("{:<6}  {}: replayed within {}; not counted", result.holds() ? "replay" : "MISSED", claim.title,
+                       share(result.held_out.max));
   std::string line = fmt::format("{:<6}  {}: MAPE {}", result.holds() ? "holds" : "MISSED", claim.title, share(result.held_out.mape));
   if (claim.bound_mape) line += fmt::format(" (bound {})", share(*claim.bound_mape));
   line += fmt::format(", largest {}", share(result.held_out.max));
@@ -212,8 +219,18 @@ std::string claim_line(const ClaimResult& result) {
 }
 
 std::string claims_summary(const std::vector<ClaimResult>& results) {
-  const auto holding = std::count_if(results.begin(), results.end(), [](const ClaimResult& result) { return result.holds(); });
-  return fmt::format("{} of {} claim{} hold{}", holding, results.size(), results.size() == 1 ? "" : "s", results.size() == 1 ? "s" : "");
+  std::size_t claims = 0, holding = 0;
+  for (const ClaimResult& result : results) {
+    if (result.claim.kind == Claim::Kind::replay) continue;
+    ++claims;
+    holding += result.holds() ? 1 : 0;
+  }
+  const std::size_t replays = results.size() - claims;
+  const std::string replayed =
+      replays == 0 ? "" : fmt::format("{} replay{}, which count{} as no claim", replays, replays == 1 ? "" : "s", replays == 1 ? "s" : "");
+  if (claims == 0 && replays > 0) return replayed;
+  return fmt::format("{} of {} claim{} hold{}{}{}", holding, claims, claims == 1 ? "" : "s", claims == 1 ? "s" : "",
+                     replays == 0 ? "" : "; ", replayed);
 }
 
 std::string validation_csv(const std::vector<ClaimResult>& results) {

@@ -208,6 +208,8 @@ void check_replaced(Section& top, const Claim& claim) {
     add(claim.fit->parameters[i].paths, item_path("fit.parameters", i), claim.fit->parameters[i].place);
 }
 
+constexpr ChoiceTable<Claim::Kind> claim_kind("kind", {{Claim::Kind::prediction, "prediction"}, {Claim::Kind::replay, "replay"}});
+
 Part<Claim> claim_part() {
   const auto file = [](const char* name, const char* meaning) {
     return ScenarioKey{.name = name, .type = ValueType::path, .meaning = meaning, .required = true};
@@ -219,6 +221,10 @@ Part<Claim> claim_part() {
                           .required = true,
                           .form = "`1`",
                           .choices = {"1"}}),
+      field(&Claim::kind, claim_kind,
+            {.meaning =
+                 "`replay`: the scenario's figures come from the measured file itself, as an import's do; it says how complete they are, "
+                 "and is never counted among claims"}),
       field(&Claim::title, {.name = "title",
                             .type = ValueType::text,
                             .meaning = "the claim, in one line",
@@ -289,6 +295,8 @@ Part<Claim> claim_part() {
 }
 
 void check_claim(Section& top, const Claim& claim) {
+  if (claim.kind == Claim::Kind::replay && claim.fit)
+    top.problem("fit", "fits values, but a replay repeats what was measured; remove it, or kind: replay");
   check_replaced(top, claim);
   if (claim.timing_only.value_or(false) && (needs_math(claim.compare.metric) || needs_math(claim.compare.divide_by)))
     top.problem("timing_only", "is true, and " + claim.compare.metric + " needs the math; remove it, or compare times");
