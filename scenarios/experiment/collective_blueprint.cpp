@@ -217,6 +217,8 @@ std::vector<CollectiveTime> Blueprint::collective_times(const Scenario& scenario
 
 std::string Blueprint::described_collective(const Scenario& scenario) const {
   if (!all_reduce) return "none";
+  if (all_reduce->name == measured_algorithm)
+    return "measured: times of a file, which may contain waiting for other ranks; links and algorithms do not change them";
   if (!all_reduce->choice) return all_reduce->name;
   const Parameters parameters = collective_parameters(scenario, *all_reduce);
   std::vector<std::pair<std::string, std::size_t>> choices;  // and for how many buckets

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/base/quantity.hpp"
+
 namespace straggler {
 namespace {
 
@@ -14,7 +16,52 @@ bool is_row(std::string_view line) {
   return !bare.empty() && bare.front() != '#';
 }
 
+/// "rank 3" of the word "rank" is 3; a bare number may be of any word.
+std::optional<std::int64_t> numbered(std::string_view column, std::string_view word) {
+  if (column.starts_with(word)) column.remove_prefix(word.size());
+  while (!column.empty() && (column.front() == ' ' || column.front() == '_' || column.front() == '-')) column.remove_prefix(1);
+  const std::optional<std::int64_t> number = as_integer(column);
+  return number && *number >= 0 ? number : std::nullopt;
+}
+
+/// The word of the numbered columns of a matrix, "rank" or "step"; nothing: it is none.
+const char* across(const std::vector<std::string>& columns) {
+  for (const auto& [down, word] : {std::pair("step", "rank"), std::pair("rank", "step")}) {
+    std::size_t numbers = 0, others = 0;
+    bool named = false;
+    for (const std::string& column : columns) {
+      if (column == down) continue;
+      ++(numbered(column, word) ? numbers : others);
+      named = named || column.starts_with(word);
+    }
+    if (numbers >= 2 && others == 0 && (numbers < columns.size() || (named && std::string_view(word) == "rank"))) return word;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+bool is_matrix(const std::vector<std::string>& columns) { return across(columns) != nullptr; }
+
+std::string matrix_rows(const std::string& text, const std::string& file) {
+  RankRows rows(text, file);
+  const std::string_view word = across(rows.names());
+  const bool ranks_across = word == "rank";
+  const std::size_t down = rows.column(ranks_across ? "step" : "rank");
+  std::string out = "rank,step,seconds\n";
+  for (std::int64_t row = 0; rows.next(); ++row) {
+    const std::string at = down < rows.names().size() ? std::string(rows.text(down)) : std::to_string(row);
+    for (std::size_t c = 0; c < rows.names().size(); ++c) {
+      if (c == down) continue;
+      const std::optional<double> seconds = rows.number(c, 0);
+      if (!seconds) continue;
+      const std::int64_t number = *numbered(rows.names()[c], word);
+      out += ranks_across ? fmt::format("{},{},{}\n", number, csv_text(at), format_number(*seconds))
+                          : fmt::format("{},{},{}\n", csv_text(at), number, format_number(*seconds));
+    }
+  }
+  return out;
+}
 
 std::vector<std::string> table_columns(std::string_view text) {
   TextLines lines(text);

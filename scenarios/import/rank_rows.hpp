@@ -44,6 +44,11 @@ class RankRows {
   bool headed_ = false;
 };
 
+/// Whether the table is a matrix of seconds: columns `step`, `rank0`, `rank1`, … (or 0, 1, …), or `rank`, `step0`, `step1`, ….
+bool is_matrix(const std::vector<std::string>& columns);
+/// The same with the columns rank, step and seconds. Requires: it is one. Throws DataError.
+std::string matrix_rows(const std::string& text, const std::string& file);
+
 /// TraceLens' tables of collectives: by rank, and over all ranks.
 bool is_tracelens(std::string_view text);
 /// Files with their texts, all of these. Throws DataError.

@@ -60,6 +60,7 @@ enum class Table { none, seconds, tracelens, scores };
 Table table_of(std::string_view text) {
   if (is_tracelens(text)) return Table::tracelens;
   const std::vector<std::string> names = table_columns(text);
+  if (is_matrix(names)) return Table::seconds;
   if (has_column(names, "rank") && std::ranges::any_of(names, [](const std::string& name) { return unit_of(name).has_value(); }))
     return Table::seconds;
   TextLines lines(text);
@@ -368,8 +369,10 @@ Imported read(const std::vector<GivenFile>& files, const Parameters&) {
   }
   if (all_tracelens) return import_tracelens(texts);
   if (files.size() > 1) refuse_table(files.front().shown().string(), "and the others are tables of a job each; name one of them");
-  return table_of(texts.front().second) == Table::scores ? read_scores(files.front(), texts.front().second)
-                                                         : Seconds(texts.front().second, files.front()).read();
+  std::string& text = texts.front().second;
+  if (table_of(text) == Table::scores) return read_scores(files.front(), text);
+  if (is_matrix(table_columns(text))) text = matrix_rows(text, files.front().shown().string());
+  return Seconds(text, files.front()).read();
 }
 
 const Register<ImportFormat> ranks(ImportFormat{

@@ -101,6 +101,17 @@ TEST_CASE("seconds by rank and step: a run repeats them, and who is slow is name
   CHECK(replayed_step(folder, job) == Approx(step).epsilon(0.002));
 }
 
+TEST_CASE("a matrix of seconds, either way round, is the same as rows") {
+  const TemporaryFolder folder;
+  const std::string rows = "rank,step,seconds\n0,1,1.0\n1,1,1.5\n0,2,1.2\n1,2,1.1\n";
+  const std::string steps = import_paths({folder.write("a.csv", rows)}).facts["ranks"].dump();
+  for (const char* matrix : {"step,rank0,rank1\n1,1.0,1.5\n2,1.2,1.1\n", "step,0,1\n1,1.0,1.5\n2,1.2,1.1\n",
+                             "rank 0,rank 1\n1.0,1.5\n1.2,1.1\n", "rank,step1,step2\n0,1.0,1.2\n1,1.5,1.1\n"}) {
+    CAPTURE(matrix);
+    CHECK(import_paths({folder.write("b.csv", matrix)}).facts["ranks"].dump() == steps);
+  }
+}
+
 TEST_CASE("what a table cannot tell is said, not guessed") {
   const TemporaryFolder folder;
   const ImportedJob alike = import_paths({folder.write("a.csv", "rank,backward_ms\n0,293.0\n1,292.2\n2,293.0\n3,293.1\n")});

@@ -233,4 +233,23 @@ training: {scheme: ssgd, batch: {per_worker: 20}, optimizer: {kind: sgd, learnin
   CHECK(has(table.out, "# openmpi takes recursive_doubling from 4 B; halving_doubling from 8192 B\n"));
 }
 
+TEST_CASE("allreduce --measured: expected, measured, their ratio, and what limits them") {
+  const Workplace place;
+  // Half of 80 Gbit/s: twice the expected time.
+  place.write("bw.out", "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n1048576  5000.00\n4194304  5000.00\nwall time 3 s\n");
+  const auto done = place.shell("straggler allreduce --measured bw.out --set cluster.network.link.bandwidth=80Gbps");
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  CHECK(has(done.out, "       1048576        209.7        104.9     2.00   links between hosts\n"));
+  CHECK(has(done.out, "from 1 MiB on: takes 2.00 times as long as expected\n"));
+  place.write("sum.out", "# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n1048576     2616.71\n");
+  const auto unknown = place.shell("straggler allreduce --measured sum.out");
+  CHECK(unknown.code == 2);
+  CHECK(has(unknown.err, "--ranks N is missing: the table does not say how many made it"));
+  CHECK(
+      has(place.shell("straggler allreduce --measured sum.out --ranks 16 --per-host 8 --machine dgx_a100").out, "of 16 ranks on 2 hosts"));
+  CHECK(place.shell("straggler allreduce --measured bw.out --sizes 1MiB").code == 2);
+  place.write("none.txt", "nothing\n");
+  CHECK(has(place.shell("straggler allreduce --measured none.txt").err, "none.txt: has no table of nccl-tests"));
+}
+
 }  // namespace allreduce_test

@@ -129,8 +129,8 @@ void print_measured(const MeasuredTable& table, const Scenario& scenario) {
   const std::size_t ranks = expecting.times().shape().workers, hosts = expecting.times().hosts();
   print_text("# {} of {} ranks on {} host{}; expected: {}\n", table.title, readable_count(ranks), readable_count(hosts),
              hosts == 1 ? "" : "s", expecting.how());
-  print_text("#{:>13} {:>12} {:>12} {:>8}   {}\n#{:>13} {:>12} {:>12} {:>8}\n", "size", "measured", "expected", "ratio", "limited by",
-             "(B)", "(us)", "(us)", "");
+  print_text("#{:>13} {:>12} {:>12} {:>8}   limited by\n#{:>13} {:>12} {:>12}\n", "size", "measured", "expected", "ratio", "(B)", "(us)",
+             "(us)");
   std::vector<double> ratios, small;
   std::string limit;
   for (const MeasuredTable::Row& row : table.rows) {
