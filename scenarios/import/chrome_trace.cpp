@@ -14,8 +14,8 @@ namespace {
 using Parser = nlohmann::json;
 
 constexpr std::size_t deepest = 64;
-constexpr double most_elements = 1e13, most_ranks = 1e6, longest = 1e17;  // longest: microseconds, 3000 years
-constexpr std::uintmax_t most_between = 16 << 20;  // bytes from one bracket to the next
+constexpr double most_elements = 1e12, most_ranks = 1e6, longest = 1e17;  // longest: microseconds, 3000 years
+constexpr std::uintmax_t most_between = 16 << 20;                         // bytes from one bracket to the next
 
 /// The bytes of the file, piece by piece, for nlohmann's parser, which takes them one by one.
 class Bytes {

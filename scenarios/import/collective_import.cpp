@@ -195,7 +195,7 @@ Imported read_osu(const std::vector<GivenFile>& files, const Parameters& options
       Json each{{"file", file.path().filename().string()}, {"title", on_one_line(table.title)}, {"collective", word}};
       if (table.kind == OsuTable::Kind::latency) {
         latency = rows.front().seconds;
-        if (!bandwidth && rows.size() > 1 && rows.back().bytes > 65536)
+        if (!bandwidth && rows.back().bytes > 65536 && rows.back().seconds > rows.front().seconds)
           bandwidth = rows.back().bytes / (rows.back().seconds - rows.front().seconds);
       } else if (streams) {
         bandwidth = peak;
@@ -220,7 +220,7 @@ Imported read_osu(const std::vector<GivenFile>& files, const Parameters& options
   if (latency || bandwidth)
     json["link"] = {{"latency_s", latency ? Json(*latency) : Json()}, {"bytes_per_s", bandwidth ? Json(*bandwidth) : Json()}};
   json["warnings"] = std::move(warnings);
-  if (latency && bandwidth)
+  if (latency && bandwidth && *bandwidth >= 1 && *bandwidth <= 1e15 && *latency <= 1e6)
     imported.files.emplace_back(
         "topology.yaml", fmt::format("# Part of a scenario: cluster.network.link, from {}\nlink: {{bandwidth: {}, latency: {}}}\n",
                                      on_one_line(files.front().path().filename().string()),

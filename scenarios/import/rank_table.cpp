@@ -227,7 +227,8 @@ class Seconds {
       for (const auto& [rank, times] : ranks) {
         const std::vector<double>& seconds = times.by_column.at(whole_);
         const double mean = mean_seconds(seconds);
-        csv += (first ? "" : ",") + format_number(std::stod(fmt::format("{:.6g}", mean > 0 && seconds[s] > 0 ? seconds[s] / mean : 1e-6)));
+        csv +=
+            (first ? "" : ",") + format_number(std::stod(fmt::format("{:.6g}", std::clamp(mean > 0 ? seconds[s] / mean : 0, 1e-6, 1e6))));
         first = false;
       }
       csv += '\n';

@@ -17,7 +17,8 @@ namespace {
 constexpr double usual_bucket = 25 << 20;  // of DistributedDataParallel
 constexpr std::int64_t usual_batch = 32;
 constexpr double longest_step = 20'000;  // seconds: 400 of them are the longest time of a scenario
-constexpr double alike = 0.01;           // ranks whose work differs by less are one group
+constexpr double most_parameters = 1e12;
+constexpr double alike = 0.01;  // ranks whose work differs by less are one group
 
 /// Six digits: more than any clock gives.
 double rounded(double value) { return value == 0 ? 0 : std::stod(fmt::format("{:.6g}", value)); }
@@ -29,6 +30,15 @@ class Writer {
     if (!(job_.step > 0 && job_.step <= longest_step))
       throw DataError(fmt::format("{}: has steps of {} in the mean, which none takes; get the original file", job_.from.front(),
                                   readable_seconds(job_.step)));
+    const auto refuse_part = [this](const char* what, double seconds) {
+      if (!(seconds >= 0 && seconds <= longest_step))
+        throw DataError(fmt::format("{}: has {} of {}, beside steps of {}; get the original file", job_.from.front(), what,
+                                    readable_seconds(seconds), readable_seconds(job_.step)));
+    };
+    for (const TimedRank& rank : job_.ranks)
+      for (const double part : {rank.forward, rank.backward, rank.update, rank.loader, rank.rest, rank.work()})
+        refuse_part("a part of a step", part);
+    for (const TimedBucket& bucket : job_.buckets) refuse_part("a collective", bucket.seconds);
     std::vector<std::string> files;
     for (const std::string& file : job_.from) files.push_back(on_one_line(file));
     from_ = files.size() <= 2 ? listed(files) : fmt::format("{} and {} more files", files[0], files.size() - 1);
@@ -41,6 +51,9 @@ class Writer {
                                  : "ranks without a file are like the median of the others");
     job_.assumed.emplace_back("SGD, and that nothing is learned: this is for timing");
     sizes_of_buckets();
+    if (parameters() > most_parameters)
+      throw DataError(
+          fmt::format("{}: has buckets of {:.3g} parameters, as no model has; get the original file", job_.from.front(), parameters()));
   }
 
   Imported write() {
@@ -141,7 +154,7 @@ class Writer {
         job_.work_of_host ? "; of the host, whatever the batch is" : fmt::format("; assumed: in proportion to the batch of {}", batch_));
     if (forward > 1e-6 * work && rank.backward > 1e-6 * work)
       yaml += fmt::format("      forward_fraction: {}   # {}\n", format_number(rounded(forward / work)), source_);
-    if (rank.update > 1e-9 && parameters() > 0)
+    if (rank.update > 1e-6 && parameters() > 0)
       yaml += fmt::format("    update: {}   # {}: {}\n", format_quantity(rounded(4 * parameters() / rank.update), Dimension::rate), source_,
                           readable_seconds(rank.update));
     if (!job_.jitter.empty())

@@ -137,6 +137,18 @@ TEST_CASE("a step that waited for data: what it takes without, and the ranks tha
   CHECK(replayed_step(folder, job) == Approx(381).epsilon(2e-3));  // ranks that differ by less than 1 % are one group
 }
 
+TEST_CASE("figures that no job has are refused, or left out of what is written") {
+  const TemporaryFolder folder;
+  // The largest message takes no longer than the smallest: no bandwidth.
+  const ImportedJob flat = import_paths({folder.write("flat.out", "# OSU MPI Latency Test v5.8\n1 20\n4194304 20\n")});
+  CHECK(flat.facts["link"]["bytes_per_s"].is_null());
+  CHECK(flat.file("topology.yaml").empty());
+  // A step of no time is the smallest factor that jitter takes.
+  const ImportedJob zero = import_paths({folder.write("zero.csv", "rank,step,seconds\n0,0,1\n1,0,2\n0,1,1e-300\n1,1,2\n")});
+  CHECK(replayed_step(folder, zero) == Approx(2).epsilon(0.01));
+  CHECK(has(refusal_of({folder.write("far.csv", "rank,step,seconds\n0,0,1e12\n1,0,2e12\n")}), "has steps of "));
+}
+
 TEST_CASE("TraceLens: waits by rank, transfers and parameters") {
   const TemporaryFolder folder;
   // Two steps of two units and a root on two ranks; rank 1 comes last at the units' reductions.
