@@ -38,6 +38,7 @@ struct PartitionRequest {
   std::size_t workers = 1, samples = 0, classes = 0;
   bool one_label = true;  // false: a sample has a label at each of its places, so none has a class
   bool reshuffle = true;
+  std::vector<std::uint64_t> batches;    // [workers]: parts that no data give are in proportion to these; empty: they are equal
   std::span<const std::int32_t> labels;  // of the training split; empty when timing alone
   const StreamSizes* sizes = nullptr;    // for `make`: the result of `sizes` on this request; null: not computed
 };

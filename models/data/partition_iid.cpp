@@ -1,4 +1,5 @@
-// Independent and identically distributed parts: the training set is shuffled once by the seed and cut into equal slices.
+// Independent and identically distributed parts: the training set is shuffled once by the seed and cut into slices: equal ones, or in
+// proportion to stated batches.
 #include <numeric>
 
 #include "models/data/partition_parts.hpp"
@@ -9,21 +10,20 @@ namespace straggler::data::partition_iid {
 namespace {
 
 std::unique_ptr<Partition> make(const Parameters& /*parameters*/, const PartitionRequest& request) {
-  StreamSizes sizes = equal_parts(request);
+  StreamSizes sizes = parts_by_batch(request);
   std::vector<std::uint32_t> shuffled(request.samples);
   std::iota(shuffled.begin(), shuffled.end(), 0u);
   shuffle(shuffled, RandomStream(request.seed, "partition/iid"));
   return partition_of_parts(std::move(sizes), std::move(shuffled), request);
 }
 
-const Register<PartitionEntry> entry({"iid",
-                                      "the training set is shuffled once and cut into one equal part per worker",
-                                      {},
-                                      false,
-                                      [](const Parameters& /*parameters*/, const PartitionRequest& request) {
-                                        return equal_parts(request);
-                                      },
-                                      make});
+const Register<PartitionEntry> entry(
+    {"iid",
+     "the training set is shuffled once and cut into one part per worker, equal or in proportion to unequal batches",
+     {},
+     false,
+     [](const Parameters& /*parameters*/, const PartitionRequest& request) { return parts_by_batch(request); },
+     make});
 
 }  // namespace
 }  // namespace straggler::data::partition_iid

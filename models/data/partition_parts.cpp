@@ -60,6 +60,25 @@ StreamSizes equal_parts(const PartitionRequest& request) {
   return sizes;
 }
 
+StreamSizes parts_by_batch(const PartitionRequest& request) {
+  StreamSizes sizes = equal_parts(request);
+  if (request.batches.empty()) return sizes;
+  const std::uint64_t all = std::accumulate(request.batches.begin(), request.batches.end(), std::uint64_t{0});
+  // Samples and batches are below 2^32.
+  const auto begin_of = [&](std::uint64_t before) { return static_cast<std::uint64_t>(request.samples) * before / all; };
+  std::uint64_t before = 0;
+  for (std::size_t i = 0; i < request.workers; ++i) {
+    sizes.sizes[i] = begin_of(before + request.batches[i]) - begin_of(before);
+    before += request.batches[i];
+    if (sizes.sizes[i] == 0)
+      throw std::invalid_argument(
+          fmt::format("worker {} would have none of the {} training samples, in proportion to its batch of {}; "
+                      "give it a larger batch, or partition: {{kind: shared}}",
+                      i, request.samples, request.batches[i]));
+  }
+  return sizes;
+}
+
 void require_classes(const PartitionRequest& request, const char* kind) {
   if (!request.one_label)
     throw std::invalid_argument(

@@ -13,6 +13,8 @@ std::unique_ptr<Partition> partition_of_parts(StreamSizes sizes, std::vector<std
 /// `samples` divided among `workers`; sizes differ by at most one, and the first parts get the remainder. Throws std::invalid_argument if a
 /// worker would have none.
 StreamSizes equal_parts(const PartitionRequest& request);
+/// The same in proportion to `request.batches`, where there are any: boundaries are rounded down.
+StreamSizes parts_by_batch(const PartitionRequest& request);
 
 /// Throws std::invalid_argument unless samples have a class, by which the partition `kind` deals them.
 void require_classes(const PartitionRequest& request, const char* kind);

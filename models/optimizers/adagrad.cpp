@@ -47,7 +47,7 @@ class Adagrad final : public ScheduledRule {
         initial_(parameters.number("initial")),
         epsilon_(parameters.number("epsilon")) {}
 
-  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, double averaged,
               std::vector<Handle>& state) const override {
     state.assign(1, advanced(lineage, sum_rule, gradient, weights, state, 0, {decay_}));
     return lineage.elementwise(descend_rule, std::array{weights, gradient, state[0]},

@@ -57,7 +57,7 @@ class Adam final : public ScheduledRule {
         decay_(parameters.number("weight_decay")),
         decoupled_(decoupled) {}
 
-  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, double averaged,
               std::vector<Handle>& state) const override {
     const double rate = learning_rate(epochs, averaged);
     const double decay = decoupled_ ? 0 : decay_, shrink = decoupled_ ? 1 - rate * decay_ : 1;

@@ -76,7 +76,7 @@ class Adaptive final : public ScheduledRule {
         beta2_(parameters.number("beta2")),
         tau_(parameters.number("tau")) {}
 
-  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, double averaged,
               std::vector<Handle>& state) const override {
     const Handle first = advanced(lineage, first_rule, gradient, weights, state, 0, {beta1_});
     const Handle second = advanced(lineage, second_rule, gradient, weights, state, 1, {beta2_, tau_, static_cast<double>(squares_)});

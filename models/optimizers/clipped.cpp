@@ -11,11 +11,11 @@ namespace {
 class Clipped final : public UpdateRule {
  public:
   Clipped(std::unique_ptr<UpdateRule> rule, double norm) : rule_(std::move(rule)), norm_(norm) {}
-  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, double averaged,
               std::vector<Handle>& state) const override {
     return rule_->step(lineage, weights, lineage.elementwise(rules::clipped, std::array{gradient}, {norm_}), epochs, averaged, state);
   }
-  double learning_rate(double epochs, int averaged) const override { return rule_->learning_rate(epochs, averaged); }
+  double learning_rate(double epochs, double averaged) const override { return rule_->learning_rate(epochs, averaged); }
   std::optional<double> weight_of_steps(double steps) const override { return rule_->weight_of_steps(steps); }
   std::string_view needs_norms() const override { return "training.clip"; }
   std::string_view needs_tensors() const override { return rule_->needs_tensors(); }

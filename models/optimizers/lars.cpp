@@ -43,7 +43,7 @@ class Lars final : public ScheduledRule {
         decay_(parameters.number("weight_decay")),
         trust_(parameters.number("trust")) {}
 
-  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, double averaged,
               std::vector<Handle>& state) const override {
     state.assign(
         1, advanced(lineage, velocity_rule, gradient, weights, state, 0, {momentum_, learning_rate(epochs, averaged), decay_, trust_}));

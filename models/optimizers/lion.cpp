@@ -39,7 +39,7 @@ class Lion final : public ScheduledRule {
         beta2_(parameters.number("beta2")),
         decay_(parameters.number("weight_decay")) {}
 
-  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, double averaged,
               std::vector<Handle>& state) const override {
     std::vector<Handle> inputs{weights, gradient};
     if (!state.empty()) inputs.push_back(state.front());

@@ -125,7 +125,7 @@ class Muon final : public ScheduledRule {
         epsilon_(parameters.number("adamw_epsilon")),
         decay_(parameters.number("weight_decay")) {}
 
-  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, double averaged,
               std::vector<Handle>& state) const override {
     const Handle first = advanced(lineage, first_rule, gradient, weights, state, 0, {momentum_, beta1_});
     const Handle second = advanced(lineage, second_rule, gradient, weights, state, 1, {beta2_});

@@ -32,7 +32,7 @@ class Schedule {
   Schedule() = default;
   Schedule(Shape shape, Scaling scaling, double warmup_epochs)
       : shape_(std::move(shape)), scaling_(scaling), warmup_epochs_(warmup_epochs) {}
-  double rate(double base, double epochs, int averaged) const;
+  double rate(double base, double epochs, double averaged) const;
 
  private:
   Shape shape_;

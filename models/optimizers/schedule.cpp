@@ -13,12 +13,12 @@ namespace {
 /// Start of a warmup without a smaller rate of its own, as a fraction of the full rate: nonzero, so that the first update counts.
 constexpr double warmup_start = 0.01;
 
-double factor(Schedule::Scaling scaling, int averaged) {
+double factor(Schedule::Scaling scaling, double averaged) {
   switch (scaling) {
     case Schedule::Scaling::linear:
       return averaged;
     case Schedule::Scaling::square_root:
-      return std::sqrt(static_cast<double>(averaged));
+      return std::sqrt(averaged);
     case Schedule::Scaling::none:
       break;
   }
@@ -33,7 +33,7 @@ void require_end(const char* schedule, double total_epochs) {
                               ": needs to know when training ends, in epochs, and training.stop has none; add training.stop.epochs");
 }
 
-double Schedule::rate(double base, double epochs, int averaged) const {
+double Schedule::rate(double base, double epochs, double averaged) const {
   const double full = base * factor(scaling_, averaged);
   const double shape = shape_ ? shape_(epochs) : 1.0;
   if (epochs >= warmup_epochs_) return full * shape;

@@ -15,11 +15,11 @@ class ScheduledRule : public UpdateRule {
  public:
   ScheduledRule(const Parameters& parameters, Schedule schedule)
       : rate_(parameters.number("learning_rate")), schedule_(std::move(schedule)) {}
-  double learning_rate(double epochs, int averaged) const final { return scheduled(rate_, epochs, averaged); }
+  double learning_rate(double epochs, double averaged) const final { return scheduled(rate_, epochs, averaged); }
 
  protected:
   /// Another rate that follows the same schedule.
-  double scheduled(double rate, double epochs, int averaged) const { return schedule_.rate(rate, epochs, averaged); }
+  double scheduled(double rate, double epochs, double averaged) const { return schedule_.rate(rate, epochs, averaged); }
   /// Vector `index` of the state after this gradient: `rule` of gradient, weights and, after the first step, the previous vector.
   static Handle advanced(Lineage& lineage, const Rule& rule, const Handle& gradient, const Handle& weights,
                          const std::vector<Handle>& state, std::size_t index, std::vector<double> scalars) {

@@ -64,7 +64,7 @@ class Sgd final : public ScheduledRule {
     if (nesterov_ && momentum_ == 0) throw std::invalid_argument("nesterov: needs momentum; set momentum above 0 or nesterov to false");
   }
 
-  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, double averaged,
               std::vector<Handle>& state) const override {
     const double rate = learning_rate(epochs, averaged);
     if (momentum_ == 0) return lineage.elementwise(descend_rule, weights, gradient, {rate, decay_});

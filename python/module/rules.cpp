@@ -99,7 +99,7 @@ class NumpyOptimizer final : public ScheduledRule {
   NumpyOptimizer(const Parameters& parameters, Schedule schedule, std::vector<NumpyRule> rules, std::vector<double> values)
       : ScheduledRule(parameters, std::move(schedule)), rules_(std::move(rules)), values_(std::move(values)) {}
 
-  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, double averaged,
               std::vector<Handle>& state) const override {
     if (state.size() + 1 != rules_.size()) state.clear();  // of another kind (Node::adopt_optimizer): as before the first step
     std::vector<Handle> inputs{weights, gradient};

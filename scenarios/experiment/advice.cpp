@@ -116,13 +116,10 @@ void of_overload(const Scenario& scenario, const Blueprint& blueprint, Sentences
   double sent = 0;  // a second: each computes, handles its message and lets it leave
   for (std::size_t g = 0; g < cluster.workers.size(); ++g) {
     const WorkerGroup& group = cluster.workers[g];
-    const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(group.rows.size(), 1));
+    const std::int64_t rows = alike_after(group);
     for (std::int64_t i = 0; i < std::min(rows, group.count); ++i) {
-      const DeviceRow* const row = row_of(group, i);
-      const ComputeTime* const own = row ? blueprint.row_times[g][static_cast<std::size_t>(i)].get() : nullptr;
-      const std::int64_t batch = blueprint.plan.batch_of(blueprint.first_of_group[g] + static_cast<Rank>(i));
-      const ComputeTime::Split time = (own ? *own : *blueprint.group_times[g]).at(batch);
-      const double computing = group.slowdown * (row ? row->slowdown : 1) * (time.overhead + time.per_sample * static_cast<double>(batch));
+      const Rank worker = blueprint.first_of_group[g] + static_cast<Rank>(i);
+      const double computing = blueprint.batch_seconds(scenario, worker, blueprint.plan.batch_of(worker));
       const double leaving = cluster.network.topology.name == "file" ? 0 : bytes / link_of(cluster, group, i).up;
       const std::int64_t alike = (group.count - i + rows - 1) / rows;
       sent += static_cast<double>(alike) / (computing + by_worker + leaving);

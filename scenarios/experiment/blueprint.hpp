@@ -20,13 +20,11 @@ struct CollectiveTime;
 struct Blueprint : TrainingBlueprint {
   std::shared_ptr<const Fabric> fabric;
   std::unique_ptr<SharingModel> sharing;
-  std::vector<std::unique_ptr<ComputeTime>> group_times;             // [groups]
-  std::vector<std::vector<std::unique_ptr<ComputeTime>>> row_times;  // [groups][rows of the population]; null: the group's
-  std::vector<std::uint32_t> group_of;                               // [workers]
-  std::vector<Rank> first_of_group;                                  // [groups]: worker
-  std::vector<std::unique_ptr<Availability>> availability;           // [groups], null: always; empty: all are there, always
-  std::size_t servers = 0;                                           // that the scheme uses
-  bool aggregators_share = false;                                    // each lives on the host of the first worker of its group
+  std::vector<std::uint32_t> group_of;                      // [workers]
+  std::vector<Rank> first_of_group;                         // [groups]: worker
+  std::vector<std::unique_ptr<Availability>> availability;  // [groups], null: always; empty: all are there, always
+  std::size_t servers = 0;                                  // that the scheme uses
+  bool aggregators_share = false;                           // each lives on the host of the first worker of its group
 
   const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
   CollectiveShape shape;
@@ -37,6 +35,10 @@ struct Blueprint : TrainingBlueprint {
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   Blueprint(const Scenario& scenario, const std::string& kernel_set, const WhatIf& changes = {});
 
+  /// Seconds in which the worker computes so many samples, in its micro-batches, on its own and before jitter.
+  double batch_seconds(const Scenario& scenario, Rank worker, std::int64_t samples) const;
+  /// The same of its batch (Batches::usual).
+  double batch_seconds(const Scenario& scenario, Rank worker) const { return batch_seconds(scenario, worker, plan.batches.usual(worker)); }
   /// All-reduces are all-gathers of compressed gradients.
   bool gathers() const { return all_reduce && compression && compression->gathered; }
   /// The all-reduce's name, and a library's choice for each bucket: "nccl: ring, Simple (2 buckets); tree, LL128 (1 bucket)".
@@ -59,7 +61,8 @@ struct Blueprint : TrainingBlueprint {
   void resolve_collective(const Scenario& scenario);
   Parameters collective_parameters(const Scenario& scenario, const CollectiveEntry& entry) const;
   void check_stepwise(const Scenario& scenario) const;
-  std::unique_ptr<ComputeTime> compute_time(const Scenario& scenario, const ComputeSpec& spec, const std::string& place) const;
+  /// Of the time of a batch in group `g`.
+  double share_of_last_micro_batch(std::size_t g) const;
   std::shared_ptr<const Fabric> make_fabric(const Scenario& scenario) const;
   void resolve_aggregators(const Scenario& scenario);
   Placement placement(const Scenario& scenario) const;

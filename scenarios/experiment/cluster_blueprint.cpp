@@ -165,15 +165,8 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
   const ClusterSpec& spec = scenario.cluster;
   const bool with_server = scheme_entry->needs_server(scenario.training.scheme.parameters);
   servers = with_server ? static_cast<std::size_t>(spec.servers.count) : 0;
-  row_times.resize(spec.workers.size());
   for (std::size_t g = 0; g < spec.workers.size(); ++g) {
     const WorkerGroup& group = spec.workers[g];
-    const ComputeSpec& compute = scenario.devices.at(group.device).compute;
-    group_times.push_back(compute_time(scenario, compute, "devices." + group.device + ".compute"));
-    for (const DeviceRow& row : group.rows) {
-      const bool own = row.overhead || row.per_sample;
-      row_times[g].push_back(own ? affine_time(row.overhead.value_or(0), row.per_sample.value_or(0)) : nullptr);
-    }
     first_of_group.push_back(static_cast<std::uint32_t>(group_of.size()));
     group_of.insert(group_of.end(), static_cast<std::size_t>(group.count), static_cast<std::uint32_t>(g));
   }
@@ -235,12 +228,9 @@ void Blueprint::resolve_availability(const Scenario& scenario) {
 }
 
 namespace {
-/// A client's steps, or its passes, each of which ends with the batch that is left; without jitter.
+/// A client's steps, or its passes, each of which ends with the batch that is left; without slowdown and jitter.
 double seconds_of_client(const ComputeTime& time, const TrainingPlan& plan, Rank worker, const Parameters& parameters) {
-  const auto of_batch = [&time](std::int64_t samples) {
-    const ComputeTime::Split split = time.at(samples);
-    return split.overhead + split.per_sample * static_cast<double>(samples);
-  };
+  const auto of_batch = [&time](std::int64_t samples) { return seconds_of(time, samples); };
   const std::int64_t batch = plan.batch_of(worker);
   if (parameters.has("local_steps")) return static_cast<double>(parameters.count("local_steps")) * of_batch(batch);
   const auto pass = static_cast<std::int64_t>(plan.drawn_of(worker, plan.part_samples(worker)));
@@ -258,9 +248,8 @@ void Blueprint::resolve_client_seconds(const Scenario& scenario) {
     for (std::int64_t i = 0; i < group.count; ++i) {
       const Rank worker = first_of_group[g] + static_cast<Rank>(i);
       const DeviceRow* row = row_of(group, i);
-      const std::unique_ptr<ComputeTime>& own = row ? row_times[g][static_cast<std::size_t>(i) % group.rows.size()] : group_times[g];
-      const double computing = seconds_of_client(own ? *own : *group_times[g], plan, worker, scenario.training.scheme.parameters) *
-                               group.slowdown * (row ? row->slowdown : 1);
+      const double computing =
+          seconds_of_client(time_of(g, i), plan, worker, scenario.training.scheme.parameters) * group.slowdown * (row ? row->slowdown : 1);
       const LinkSpec& link = link_of(spec, group, i);
       const double moving = 1 / what_if.links.bandwidth(link.up) + 1 / what_if.links.bandwidth(link.down);
       const double latency = what_if.links.latency(Time::from_seconds(link.latency)).seconds();

@@ -15,6 +15,15 @@ inline const DeviceRow* row_of(const WorkerGroup& group, std::int64_t i) {
   return group.rows.empty() ? nullptr : &group.rows[static_cast<std::size_t>(i) % group.rows.size()];
 }
 
+/// Worker i of the group is like worker i modulo this number.
+inline std::int64_t alike_after(const WorkerGroup& group) { return static_cast<std::int64_t>(std::max<std::size_t>(group.rows.size(), 1)); }
+
+/// The factor by which worker `i` of the group is slower than its device.
+inline double slowdown_of(const WorkerGroup& group, std::int64_t i) {
+  const DeviceRow* const row = row_of(group, i);
+  return group.slowdown * (row ? row->slowdown : 1);
+}
+
 /// Of the host of worker `i` of the group.
 inline const LinkSpec& link_of(const ClusterSpec& cluster, const WorkerGroup& group, std::int64_t i) {
   const DeviceRow* row = row_of(group, i);

@@ -109,10 +109,8 @@ std::vector<Bucket> Blueprint::merged_gradients(const Scenario& scenario) const 
     return make_buckets(gradients.tensors, gradients.flops, spec.first_bucket.value_or(*spec.bucket), *spec.bucket);
   const WorkerGroup& group = scenario.cluster.workers[0];
   const DeviceRow* const row = row_of(group, 0);
-  const ComputeTime& time = row && row_times[0][0] ? *row_times[0][0] : *group_times[0];
-  const ComputeTime::Split split = time.at(plan.batch);
   const double backward = (1 - scenario.devices.at(group.device).compute.forward_fraction) * group.slowdown * (row ? row->slowdown : 1) *
-                          (split.overhead + split.per_sample * static_cast<double>(plan.batch));
+                          seconds_of(time_of(0, 0), last_micro_batch(plan.batches.usual(0), plan.accumulate));
   if (spec.merge == Merge::time) return merge_by_time(gradients.tensors, gradients.flops, backward, spec.cycle, *spec.bucket);
   IdleNetwork idle(*this, scenario);
   const CollectiveEntry& entry = all_reduce ? *all_reduce : cheapest_collective(model_bytes, shape, uniform, idle.costs, idle.transport);

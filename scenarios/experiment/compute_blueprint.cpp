@@ -4,11 +4,13 @@
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
+#include "sim/base/even_split.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
 
-std::unique_ptr<ComputeTime> Blueprint::compute_time(const Scenario& scenario, const ComputeSpec& spec, const std::string& place) const {
+std::unique_ptr<ComputeTime> WorkloadBlueprint::compute_time(const Scenario& scenario, const ComputeSpec& spec,
+                                                             const std::string& place) const {
   if (spec.form == ComputeSpec::Form::affine) return affine_time(spec.overhead, spec.per_sample);
   if (spec.form == ComputeSpec::Form::table) return table_time(spec.table, spec.launch);
   if (cost.layers.empty())
@@ -30,15 +32,91 @@ std::unique_ptr<ComputeTime> Blueprint::compute_time(const Scenario& scenario, c
   return at_place(scenario, place, [&] { return roofline_time(roofline); });
 }
 
+void WorkloadBlueprint::resolve_times(const Scenario& scenario) {
+  const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
+  row_times.resize(groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    group_times.push_back(
+        compute_time(scenario, scenario.devices.at(groups[g].device).compute, "devices." + groups[g].device + ".compute"));
+    for (const DeviceRow& row : groups[g].rows) {
+      const bool own = row.overhead || row.per_sample;
+      row_times[g].push_back(own ? affine_time(row.overhead.value_or(0), row.per_sample.value_or(0)) : nullptr);
+    }
+  }
+}
+
+const ComputeTime& WorkloadBlueprint::time_of(std::size_t g, std::int64_t i) const {
+  if (row_times[g].empty()) return *group_times[g];
+  const std::unique_ptr<ComputeTime>& own = row_times[g][static_cast<std::size_t>(i) % row_times[g].size()];
+  return own ? *own : *group_times[g];
+}
+
+/// Workers of one group and one row of its population need the same time.
+Batches WorkloadBlueprint::batches_by_speed_of(const Scenario& scenario) const {
+  const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
+  const BatchSpec& batch = scenario.training.batch;
+  std::vector<AlikeWorkers> kinds;
+  std::vector<std::size_t> first_kind;  // [groups]
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const WorkerGroup& group = groups[g];
+    first_kind.push_back(kinds.size());
+    const std::int64_t rows = alike_after(group);
+    for (std::int64_t row = 0; row < std::min(rows, group.count); ++row) {
+      const ComputeTime& time = time_of(g, row);
+      const double slowdown = slowdown_of(group, row);
+      kinds.push_back({(group.count - row + rows - 1) / rows, [&time, slowdown, pieces = batch.accumulate](std::int64_t samples) {
+                         return slowdown * seconds_of(time, samples, pieces);
+                       }});
+    }
+  }
+  std::vector<BatchSplit> split = batches_by_speed(kinds, *batch.global);
+  std::vector<std::uint32_t> all;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::int64_t rows = alike_after(groups[g]);
+    for (std::int64_t i = 0; i < groups[g].count; ++i)
+      all.push_back(static_cast<std::uint32_t>(split[first_kind[g] + static_cast<std::size_t>(i % rows)].size(i / rows)));
+  }
+  return Batches::stated(std::move(all));
+}
+
+void WorkloadBlueprint::resolve_batches(const Scenario& scenario) {
+  const BatchSpec& batch = scenario.training.batch;
+  if (batch.split == BatchSpec::Split::by_speed) {
+    batches = at_place(scenario, "training.batch.split", [&] { return batches_by_speed_of(scenario); });
+    return;
+  }
+  batches = Batches(batch.per_worker.value_or(1));
+  if (batch.global) {
+    const auto even = EvenSplit<std::int64_t>::of(*batch.global, scenario.workers());
+    batches = Batches(even.least, even.larger);
+  }
+  const auto own = [](const WorkerGroup& group) {
+    return group.batch || std::ranges::any_of(group.rows, [](const DeviceRow& row) { return row.batch > 0; });
+  };
+  if (batch.split == BatchSpec::Split::unstated && std::ranges::none_of(scenario.cluster.workers, own)) return;
+  std::vector<std::uint32_t> all;
+  for (const WorkerGroup& group : scenario.cluster.workers)
+    for (std::int64_t i = 0; i < group.count; ++i) {
+      const DeviceRow* const row = row_of(group, i);
+      const std::int64_t usual = group.batch.value_or(batches.of(static_cast<Rank>(all.size())));
+      all.push_back(static_cast<std::uint32_t>(row && row->batch > 0 ? row->batch : usual));
+    }
+  batches = Batches::stated(std::move(all));
+}
+
 namespace {
 
-/// `buckets`: those that leave while backward still computes; empty: none.
-ComputeClass class_of(const DeviceSpec& device, const std::vector<Bucket>& buckets, double input_bytes) {
+/// `buckets`: those that leave while backward still computes; empty: none. `last`: the share of a batch's time in which its gradients
+/// become ready: that of its last micro-batch.
+ComputeClass class_of(const DeviceSpec& device, const std::vector<Bucket>& buckets, double last, double input_bytes) {
   ComputeClass own;
   if (!buckets.empty()) {
     own.milestones.clear();
     const double forward = device.compute.forward_fraction;
-    for (const Bucket& bucket : buckets) own.milestones.push_back(forward + (1 - forward) * bucket.ready);
+    for (const Bucket& bucket : buckets) {
+      const double ready = forward + (1 - forward) * bucket.ready;
+      own.milestones.push_back(last < 1 ? 1 - last + last * ready : ready);
+    }
     own.milestones.back() = 1;
   }
   if (device.loader) {
@@ -70,21 +148,17 @@ Quantum quantum_of(const JitterEvery& every) {
 WorkerCompute compute_of(const Blueprint& blueprint, const Scenario& scenario, std::size_t g, std::int64_t i, Rank worker) {
   const WorkerGroup& group = scenario.cluster.workers[g];
   const DeviceSpec& device = scenario.devices.at(group.device);
-  const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(group.rows.size(), 1));
-  const DeviceRow* row = row_of(group, i);
-  const ComputeTime* time = row ? blueprint.row_times[g][static_cast<std::size_t>(i % rows)].get() : nullptr;
-  if (!time) time = blueprint.group_times[g].get();
   std::unique_ptr<Jitter> jitter;
   if (device.jitter.name != "none")
     jitter = Registry<JitterEntry>::instance().at(device.jitter.name).make_of(device.jitter.parameters, {worker, scenario.seed});
-  return WorkerCompute(*time, group.slowdown * (row ? row->slowdown : 1), std::move(jitter), quantum_of(device.every), scenario.seed,
-                       worker);
+  return WorkerCompute(blueprint.time_of(g, i), slowdown_of(group, i), std::move(jitter), quantum_of(device.every), scenario.seed, worker,
+                       blueprint.plan.accumulate);
 }
 
 void add_workers(const Scenario& scenario, std::size_t g, ComputePlan& out) {
   const WorkerGroup& group = scenario.cluster.workers[g];
   const bool luck = scenario.devices.at(group.device).jitter.name != "none";
-  const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(group.rows.size(), 1));
+  const std::int64_t rows = alike_after(group);
   const std::size_t first_worker = out.compute_of.size();
   for (std::int64_t i = 0; i < group.count; ++i) {
     // Without jitter, a worker's time depends only on its row of the population: workers with the same row are equal.
@@ -125,6 +199,19 @@ std::vector<SharedHost> shared_hosts(const ClusterSpec& spec) {
 
 }  // namespace
 
+double Blueprint::share_of_last_micro_batch(std::size_t g) const {
+  if (plan.accumulate == 1) return 1;
+  const ComputeTime& time = time_of(g, 0);
+  const std::int64_t batch = plan.batches.usual(first_of_group[g]);
+  return seconds_of(time, last_micro_batch(batch, plan.accumulate), 1) / seconds_of(time, batch, plan.accumulate);
+}
+
+double Blueprint::batch_seconds(const Scenario& scenario, Rank worker, std::int64_t samples) const {
+  const std::size_t g = group_of[index_of(worker)];
+  const std::int64_t i = worker - first_of_group[g];
+  return slowdown_of(scenario.cluster.workers[g], i) * seconds_of(time_of(g, i), samples, plan.accumulate);
+}
+
 ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
   const ClusterSpec& spec = scenario.cluster;
   const auto slows = [](const FaultSpec& fault) { return fault.kind == FaultSpec::Kind::slow; };
@@ -133,11 +220,13 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
   out.compute_of.reserve(group_of.size());
   out.class_of = group_of;
   out.load_apart = scheme_entry->one_process;
+  if (const CollectiveSpec& collective = spec.network.collective; plan.workers > 1)
+    out.price = Time::from_seconds(collective.per_step + collective.per_tensor * static_cast<double>(cost.tensors().size()));
   out.speeds_change = scenario.workload.serial_per_epoch > 0 || std::any_of(spec.faults.begin(), spec.faults.end(), slows);
   const std::vector<Bucket> early = spec.network.collective.overlap ? buckets : std::vector<Bucket>();
   for (std::size_t g = 0; g < spec.workers.size(); ++g) {
     const WorkerGroup& group = spec.workers[g];
-    out.classes.push_back(class_of(scenario.devices.at(group.device), early, cost.input_bytes));
+    out.classes.push_back(class_of(scenario.devices.at(group.device), early, share_of_last_micro_batch(g), cost.input_bytes));
     first.push_back(static_cast<Rank>(out.compute_of.size()));
     add_workers(scenario, g, out);
   }

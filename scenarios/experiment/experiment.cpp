@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "models/data/blocks.hpp"
+#include "scenarios/experiment/alone.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/memory.hpp"
@@ -275,6 +276,7 @@ void Experiment::Implementation::compare_with_replayed(RunRecord& record) const 
 
 void Experiment::Implementation::describe(RunRecord& record, const Network& network) const {
   name_record(record, scenario, blueprint);
+  record.alone = rate_alone(scenario, blueprint);
   struct Used {
     double bytes;
     Time busy;

@@ -56,18 +56,19 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
     const WorkerGroup& group = scenario.cluster.workers[g];
     const DeviceSpec& device = scenario.devices.at(group.device);
     const LinkSpec& link = group.link ? *group.link : scenario.cluster.network.link;
-    const ComputeTime::Split time = blueprint.group_times[g]->at(blueprint.plan.batch);
+    const std::int64_t batch = blueprint.plan.batches.usual(blueprint.first_of_group[g]);
     Explanation::Group row;
     row.count = group.count;
     row.device = group.device;
-    row.batch_seconds = group.slowdown * (time.overhead + time.per_sample * static_cast<double>(blueprint.plan.batch));
+    row.batch = batch;
+    row.batch_seconds = group.slowdown * seconds_of(*blueprint.group_times[g], batch, blueprint.plan.accumulate);
     row.jitter = device.jitter.name;
     row.jitter_mean = Registry<JitterEntry>::instance().at(device.jitter.name).mean_of(device.jitter.parameters);
     row.bytes_per_second = link.up;
     row.latency = link.latency;
     row.memory = device.memory;
     if (device.memory) {
-      row.memory_used = device_bytes(blueprint);
+      row.memory_used = device_bytes(blueprint, largest_in_group(scenario, blueprint, g));
       row.largest_batch = largest_batch(blueprint, *device.memory);
       row.counts_activations = counts_activations(blueprint);
     }
@@ -109,7 +110,10 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   }
   out.train_samples = blueprint.data.train;
   out.test_samples = blueprint.data.test;
-  out.batch_per_worker = blueprint.plan.batch;
+  out.batch_per_worker = blueprint.plan.batches.typical();
+  out.batch_of_all = blueprint.plan.batches.total(blueprint.plan.workers);
+  out.stated_batches = blueprint.plan.batches.are_stated();
+  out.accumulate = blueprint.plan.accumulate;
   if (blueprint.plan.epoch_samples > 0)
     out.updates_per_epoch = blueprint.scheme_entry->updates_per_epoch(scenario.training.scheme.parameters, blueprint.plan);
   if (scenario.workload.exchange_statistics && blueprint.statistics_bytes == 0)
@@ -140,9 +144,20 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   const Parameters& compression = scenario.training.compression.parameters;
   if (compression.has("direction") && compression.text("direction") == "both" && blueprint.servers == 0)
     out.warnings.push_back("training.compression.direction: both has no effect: " + out.scheme + " has no server that answers");
-  const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch_of(0));
+  if (blueprint.plan.weighs_batches && blueprint.has_data() && !blueprint.streams.shared && scenario.workload.partition.name != "iid")
+    out.warnings.push_back(fmt::format(
+        "workload.data.partition: {} gives parts that do not follow the batches b_i, and each gradient counts its batch: training "
+        "minimizes Σ b_i f_i / Σ b_i, f_i the mean loss over worker i's part; iid makes parts in proportion to the batches",
+        scenario.workload.partition.name));
+  const auto largest_batch = static_cast<std::uint64_t>(blueprint.plan.batch_of(blueprint.plan.batches.largest()));
   const std::vector<std::uint64_t>& parts = blueprint.streams.sizes;
-  if (!parts.empty() && *std::min_element(parts.begin(), parts.end()) < largest_batch)
+  const auto too_small = [&] {
+    if (!blueprint.plan.batches.are_stated()) return *std::min_element(parts.begin(), parts.end()) < largest_batch;
+    for (Rank worker = 0; worker < blueprint.plan.workers; ++worker)
+      if (parts[index_of(worker)] < static_cast<std::uint64_t>(blueprint.plan.batch_of(worker))) return true;
+    return false;
+  };
+  if (!parts.empty() && too_small())
     out.warnings.push_back("some workers have fewer samples than one batch of " + std::to_string(largest_batch) +
                            ": each of their batches is their whole part of the data");
   const EvaluateSpec& evaluate = scenario.training.evaluate;

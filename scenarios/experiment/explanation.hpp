@@ -25,6 +25,7 @@ struct Explanation {
   struct Group {
     std::int64_t count = 0;
     std::string device;
+    std::int64_t batch = 0;    // samples, of its first worker
     double batch_seconds = 0;  // mean time of one batch, before jitter
     std::string jitter;
     double jitter_mean = 1;
@@ -42,7 +43,10 @@ struct Explanation {
   std::size_t compressed_bytes = 0;  // of a worker's message; message_bytes: of a message sent whole
   bool compresses_answers = false;
   std::size_t parameters = 0, message_bytes = 0, train_samples = 0, test_samples = 0;
-  std::int64_t batch_per_worker = 0;
+  std::int64_t batch_per_worker = 0;  // of stated batches the mean
+  std::int64_t batch_of_all = 0;
+  bool stated_batches = false;
+  std::int64_t accumulate = 1;              // micro-batches of a batch
   std::optional<double> updates_per_epoch;  // for schemes with a fixed number
   std::size_t classes = 0;
   std::size_t context = 0;       // symbols of a sample, of so many classes; 0: samples are no symbols

@@ -87,7 +87,7 @@ std::size_t math_bytes(const TrainingBlueprint& blueprint) {
   const std::size_t compressed = !compression ? 0 : (compression->error_feedback ? 3 : 2) + (compression->exchange.of_weights ? 1 : 0);
   // The latest version, its state, and the temporary vectors of an update and an evaluation.
   const std::size_t vectors = 7 + held + (scheme.worker_vectors + compressed) * workers;
-  const auto batch = static_cast<std::size_t>(plan.batch * (plan.fuse ? plan.workers : 1));
+  const auto batch = static_cast<std::size_t>(plan.batches.typical() * (plan.fuse ? plan.workers : 1));
   const std::size_t running = data_bytes(blueprint) + vectors * 4 * blueprint.model->length() + blueprint.model->workspace_bytes(batch);
   return timing_bytes(blueprint) + std::max(running, reading_bytes(blueprint));
 }
@@ -103,8 +103,19 @@ std::size_t bytes_for_values(const TrainingBlueprint& blueprint, std::size_t mos
                   text(most), text(data), while_read, text(simulation)));
 }
 
-double device_bytes(const TrainingBlueprint& blueprint) {
-  return fixed_bytes(blueprint) + static_cast<double>(blueprint.plan.minibatch_of(0)) * sample_bytes(blueprint);
+std::int64_t largest_in_group(const Scenario& scenario, const TrainingBlueprint& blueprint, std::size_t group) {
+  const TrainingPlan& plan = blueprint.plan;
+  const auto of = [&plan](Rank worker) { return (plan.minibatch_of(worker) + plan.accumulate - 1) / plan.accumulate; };
+  Rank first = 0;
+  for (std::size_t g = 0; g < group; ++g) first += static_cast<Rank>(scenario.cluster.workers[g].count);
+  if (!plan.batches.are_stated()) return of(0);
+  std::int64_t most = 1;
+  for (Rank i = 0; i < scenario.cluster.workers[group].count; ++i) most = std::max(most, of(first + i));
+  return most;
+}
+
+double device_bytes(const TrainingBlueprint& blueprint, std::int64_t samples) {
+  return fixed_bytes(blueprint) + static_cast<double>(samples) * sample_bytes(blueprint);
 }
 
 double largest_batch(const TrainingBlueprint& blueprint, double memory) {
@@ -116,19 +127,26 @@ double largest_batch(const TrainingBlueprint& blueprint, double memory) {
 }
 
 void check_memory(const Scenario& scenario, const TrainingBlueprint& blueprint) {
-  const double needed = device_bytes(blueprint);
   const bool in_pieces = blueprint.plan.minibatch > 0;
   const bool global = scenario.training.batch.global.has_value();
   for (const auto& [name, device] : scenario.devices) {
-    const bool used = std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
-                                  [&, key = &name](const WorkerGroup& group) { return group.device == *key; });
-    if (!used || !device.memory || needed <= *device.memory) continue;
+    std::int64_t held = 0;  // samples
+    std::size_t largest = 0;
+    for (std::size_t g = 0; g < scenario.cluster.workers.size() && device.memory; ++g)
+      if (scenario.cluster.workers[g].device == name)
+        if (const std::int64_t most = largest_in_group(scenario, blueprint, g); most > held) held = most, largest = g;
+    const double needed = device_bytes(blueprint, held);
+    if (held == 0 || needed <= *device.memory) continue;
     const double samples = largest_batch(blueprint, *device.memory);
     std::string remedy = "; not one sample fits: use a device with more memory, or a smaller model";
     if (samples >= 1) {
-      remedy =
-          "; a worker's " + std::string(in_pieces ? "minibatch" : "batch") + " may have " + format_number(samples) + " samples at most";
-      if (global && !in_pieces) remedy += ", all workers' together " + format_number(samples * static_cast<double>(blueprint.plan.workers));
+      remedy = "; a worker's " +
+               std::string(in_pieces                       ? "minibatch"
+                           : blueprint.plan.accumulate > 1 ? "micro-batch"
+                                                           : "batch") +
+               " may have " + format_number(samples) + " samples at most";
+      if (global && !in_pieces && blueprint.plan.accumulate == 1)
+        remedy += ", all workers' together " + format_number(samples * static_cast<double>(blueprint.plan.workers));
     }
     const std::string counted = counts_activations(blueprint)
                                     ? "weights, gradient, optimizer state and the activations of a batch"
@@ -137,9 +155,10 @@ void check_memory(const Scenario& scenario, const TrainingBlueprint& blueprint) 
                                           "which workload.cost.{} does not give",
                                           blueprint.cost.layers.empty() ? "bytes" : "model");
     throw_error(scenario,
-                in_pieces ? "training.scheme"
-                : global  ? "training.batch.global"
-                          : "training.batch.per_worker",
+                in_pieces                                 ? "training.scheme"
+                : scenario.cluster.workers[largest].batch ? "cluster.workers[" + std::to_string(largest) + "].batch"
+                : global                                  ? "training.batch.global"
+                                                          : "training.batch.per_worker",
                 fmt::format("training takes {} on a device ({}), and {} has {}{}", in_tenths(needed, std::ceil), counted, name,
                             in_tenths(*device.memory, std::floor), remedy));
   }

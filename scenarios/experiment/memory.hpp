@@ -4,8 +4,10 @@
 
 namespace straggler {
 
-/// Device memory of training with the batch per worker: weights, gradient, optimizer state, activations.
-double device_bytes(const TrainingBlueprint& blueprint);
+/// The most samples whose activations a worker of the group holds at once: of its mini-batch or micro-batch.
+std::int64_t largest_in_group(const Scenario& scenario, const TrainingBlueprint& blueprint, std::size_t group);
+/// Device memory of training with the activations of so many samples: weights, gradient, optimizer state, activations.
+double device_bytes(const TrainingBlueprint& blueprint, std::int64_t samples);
 /// The part of it that does not grow with the batch.
 double fixed_bytes(const TrainingBlueprint& blueprint);
 /// Bytes per sample of a batch: its activations and its input.

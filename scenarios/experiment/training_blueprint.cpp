@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/optimizers/clipped.hpp"
+#include "models/rules/elementwise.hpp"
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/even_split.hpp"
@@ -56,10 +57,29 @@ std::vector<std::uint64_t> TrainingBlueprint::whole_passes(const Scenario& scena
   std::vector<std::uint64_t> out;
   for (Rank worker = 0; worker < plan.workers; ++worker) {
     const auto batch = static_cast<double>(plan.batch_of(worker));
-    const double batches = std::round(static_cast<double>(data.train) / static_cast<double>(plan.workers) / batch);
-    out.push_back(static_cast<std::uint64_t>(std::max(batches, 1.0) * batch));
+    const double others =
+        plan.batches.are_stated() ? static_cast<double>(plan.batches.total(plan.workers)) / batch : static_cast<double>(plan.workers);
+    const double count = std::round(static_cast<double>(data.train) / others / batch);
+    out.push_back(static_cast<std::uint64_t>(std::max(count, 1.0) * batch));
   }
   return out;
+}
+
+/// Settings in which a batch is no sum of micro-batches.
+void TrainingBlueprint::refuse_accumulation(const Scenario& scenario) const {
+  if (plan.accumulate == 1) return;
+  const char* const place = "training.batch.accumulate";
+  const Parameters& of_scheme = scenario.training.scheme.parameters;
+  if (!scheme_entry->accumulates)
+    throw_error(scenario, place, scheme_entry->name + " computes its batches in pieces of its own; remove it, or use another scheme");
+  if (scheme_entry->exchange(of_scheme) != Exchange::none && !scheme_entry->sends_gradients(of_scheme))
+    throw_error(scenario, place,
+                scheme_entry->name + " sends weights, and accumulation delays the exchange of gradients; remove it, or use a scheme that " +
+                    "sends gradients, such as ssgd");
+  if (model && model->statistics() > 0 && !scenario.workload.exchange_statistics)
+    throw_error(scenario, place,
+                "each micro-batch moves batch norm's running statistics, which are not followed without their exchange; write "
+                "workload.batch_norm: {exchange: true}");
 }
 
 void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
@@ -77,13 +97,10 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
                 "is " + std::to_string(of_scheme.count("clients")) + ", and there are " + std::to_string(workers) +
                     "; use as many or fewer, or add workers");
   scheme = at_place(scenario, "training.scheme", [&] { return scheme_entry->make(training.scheme.parameters); });
-  if (training.batch.global) {
-    const auto batches = EvenSplit<std::int64_t>::of(*training.batch.global, workers);
-    plan.batch = batches.least;
-    plan.larger_batches = batches.larger;
-  } else {
-    plan.batch = *training.batch.per_worker;
-  }
+  plan.batches = batches;
+  plan.weighs_batches = batches.are_stated() && scheme_entry->weighs_batches;
+  plan.accumulate = training.batch.accumulate;
+  refuse_accumulation(scenario);
   plan.minibatch = scheme_entry->minibatch(training.scheme.parameters).value_or(0);
   plan.cell_chunks = scheme_entry->cell_chunks(training.scheme.parameters).value_or(0);
   plan.versions = scheme_entry->versions(training.scheme.parameters);
@@ -95,6 +112,10 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
     plan.worker_clip = *training.clip;
     plan.fuse = false;
   }
+  if (plan.accumulate > 1) {
+    plan.fuse = false;
+    if (model && model->statistics() > 0) plan.statistics_momentum = static_cast<double>(statistics_momentum);
+  }
   plan.rounding = whole ? nullptr : numerics.precision == Precision::fp16 ? &rules::as_fp16 : &rules::as_bf16;
   plan.seed = scenario.seed;
   plan.invited = scheme_entry->invited(training.scheme.parameters, plan);
@@ -102,6 +123,12 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
   plan.selection = scheme_entry->selection(training.scheme.parameters);
   plan.input_bytes = cost.input_bytes;
   plan.output_bytes = static_cast<double>(number_bytes() * data.classes * data.places());
+}
+
+/// Parts in proportion to stated batches have a whole batch where all of them together do.
+bool TrainingBlueprint::parts_follow_batches(const Scenario& scenario) const {
+  return plan.batches.are_stated() && !streams.shared && scenario.workload.partition.name == "iid" &&
+         data.train >= static_cast<std::uint64_t>(plan.batches.total(plan.workers));
 }
 
 /// How many samples each worker goes through, and all of them in an epoch.
@@ -114,7 +141,7 @@ void TrainingBlueprint::resolve_samples(const Scenario& scenario) {
     const auto parts = static_cast<std::uint64_t>(plan.workers);
     const std::uint64_t smallest =
         streams.shared ? (data.train + parts - 1) / parts : *std::min_element(streams.sizes.begin(), streams.sizes.end());
-    if (smallest < static_cast<std::uint64_t>(plan.batch_of(0)))
+    if (smallest < static_cast<std::uint64_t>(plan.batch_of(plan.batches.largest())) && !parts_follow_batches(scenario))
       throw_error(scenario, "training.batch.drop_last",
                   "a worker's part of the data, " + std::to_string(smallest) +
                       " samples, is less than one batch, so no batch would be left; use a smaller batch or drop_last: false");
@@ -138,9 +165,14 @@ void TrainingBlueprint::resolve_optimizers(const Scenario& scenario) {
     return Registry<ScheduleEntry>::instance().at(schedule.kind.name).make(schedule.kind.parameters, total);
   });
   optimizer = at_place(scenario, "training.optimizer", [&] {
+    // Of schemes that count a gradient as so many mean batches, which scales the rate.
+    const Parameters& of_scheme = training.scheme.parameters;
+    const bool by_batch = of_scheme.has("scale_with_batch") && of_scheme.flag("scale_with_batch");
+    const RateScaling scaling =
+        by_batch && schedule.scale_with_workers == RateScaling::none ? RateScaling::linear : schedule.scale_with_workers;
     return Registry<OptimizerEntry>::instance()
         .at(training.optimizer.name)
-        .make(training.optimizer.parameters, Schedule(shape, schedule.scale_with_workers, schedule.warmup_epochs));
+        .make(training.optimizer.parameters, Schedule(shape, scaling, schedule.warmup_epochs));
   });
   if (training.clip && plan.worker_clip == 0) optimizer = make_clipped(std::move(optimizer), *training.clip);
   plan.optimizer = optimizer.get();

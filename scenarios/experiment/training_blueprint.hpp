@@ -41,6 +41,8 @@ struct TrainingBlueprint : WorkloadBlueprint {
  private:
   void refuse_epochs(const Scenario& scenario) const;
   std::vector<std::uint64_t> whole_passes(const Scenario& scenario) const;
+  void refuse_accumulation(const Scenario& scenario) const;
+  bool parts_follow_batches(const Scenario& scenario) const;
   void resolve_scheme(const Scenario& scenario);
   void resolve_samples(const Scenario& scenario);
   void resolve_optimizers(const Scenario& scenario);

@@ -50,6 +50,11 @@ void TrainingBlueprint::resolve_compression(const Scenario& scenario) {
                 scheme_entry->name + " " +
                     (exchange == Exchange::none ? "sends nothing that " + kind.name + " could compress; take none"
                                                 : scheme_entry->not_compressible));
+  if (plan.weighs_batches)
+    throw_error(scenario, "training.compression",
+                kind.name +
+                    " messages are averaged without weights, and batches that differ count by their size; give all workers one "
+                    "batch, or remove the compression");
   Parameters parameters = complete(compressor->parameters, kind.parameters);
   // A gossip message contains the earlier residual, as with error feedback.
   if (!scheme_entry->sends_gradients(of_scheme) && exchange != Exchange::peers && compressor->size_is_lost &&

@@ -77,6 +77,8 @@ WorkloadBlueprint::WorkloadBlueprint(const Scenario& scenario, const std::string
   resolve_data(scenario);
   resolve_model(scenario);
   resolve_cost(scenario);
+  resolve_times(scenario);
+  resolve_batches(scenario);
   resolve_streams(scenario);
 }
 
@@ -238,6 +240,9 @@ PartitionRequest WorkloadBlueprint::partition_request(const Scenario& scenario) 
   request.classes = data.classes;
   request.one_label = data.symbols == 0;
   request.reshuffle = scenario.workload.reshuffle;
+  if (batches.are_stated())
+    for (Rank worker = 0; index_of(worker) < request.workers; ++worker)
+      request.batches.push_back(static_cast<std::uint64_t>(batches.of(worker)));
   return request;
 }
 
@@ -265,6 +270,11 @@ void WorkloadBlueprint::for_root(const Scenario& scenario, const std::optional<K
       add(to, spec.partition);
   });
   part("number of workers", [&](Hasher& to) { to.add(static_cast<std::uint64_t>(scenario.workers())); });
+  part("batches of the workers", [&](Hasher& to) {
+    // Of parts in proportion to the batches.
+    if (batches.are_stated() && !streams.shared && spec.partition.name == "iid")
+      for (const std::uint64_t size : streams.sizes) to.add(size);
+  });
   part("workload.data.reshuffle", [&](Hasher& to) { to.add(std::uint64_t{spec.reshuffle}); });
   part("workload.data.augment", [&](Hasher& to) {
     if (augment.any()) to.add("augment").add(std::uint64_t{augment.crop}).add(std::uint64_t{augment.flip});

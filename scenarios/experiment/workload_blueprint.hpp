@@ -16,6 +16,8 @@
 #include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
 #include "scenarios/schema/scenario.hpp"
+#include "sim/cluster/compute.hpp"
+#include "sim/training/batches.hpp"
 
 namespace straggler {
 
@@ -34,7 +36,10 @@ struct WorkloadBlueprint {
 
   DataInfo data;  // the training size without the held-out samples
   Augmentation augment;
+  Batches batches;  // of all workers
   StreamSizes streams;
+  std::vector<std::unique_ptr<ComputeTime>> group_times;             // [groups]
+  std::vector<std::vector<std::unique_ptr<ComputeTime>>> row_times;  // [groups][rows of the population]; null: the group's
   Numerics numerics;
   std::unique_ptr<Model> model;             // null: there is no data, so there is no training
   ModelWeights start;                       // from workload.model.weights; empty: from the seed
@@ -47,6 +52,8 @@ struct WorkloadBlueprint {
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   WorkloadBlueprint(const Scenario& scenario, const std::string& kernel_set);
 
+  /// Of worker `i` of group `g`: the time of a mini-batch, before jitter and slowdown.
+  const ComputeTime& time_of(std::size_t g, std::int64_t i) const;
   /// False: timing alone.
   bool has_data() const { return data_entry->name != no_data; }
   /// Bytes of a number that is computed with or sent.
@@ -74,6 +81,10 @@ struct WorkloadBlueprint {
   std::unique_ptr<Model> make_model(const Kind& kind, std::uint64_t seed) const;
   void resolve_model(const Scenario& scenario);
   void resolve_cost(const Scenario& scenario);
+  std::unique_ptr<ComputeTime> compute_time(const Scenario& scenario, const ComputeSpec& spec, const std::string& place) const;
+  void resolve_times(const Scenario& scenario);
+  Batches batches_by_speed_of(const Scenario& scenario) const;
+  void resolve_batches(const Scenario& scenario);
   void resolve_streams(const Scenario& scenario);
 };
 

@@ -99,7 +99,7 @@ AssumedJob fitting_job(const ModelScenario& scenario) {
   const TrainingBlueprint blueprint(read, "auto", {});
   const double memory = Registry<DeviceProfile>::instance().at(assumed_device).memory;
   const double largest = largest_batch(blueprint, memory);
-  if (largest < 1) return {1, rounded_up(device_bytes(blueprint))};
+  if (largest < 1) return {1, rounded_up(device_bytes(blueprint, blueprint.plan.minibatch_of(0)))};
   AssumedJob job;
   while (job.batch < usual_batch && static_cast<double>(2 * job.batch) <= largest) job.batch *= 2;
   return job;

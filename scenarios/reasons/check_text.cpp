@@ -52,8 +52,9 @@ void add_groups(std::string& out, const Scenario& scenario, const Explanation& e
   for (std::size_t g = 0; g < std::min(explanation.groups.size(), most); ++g) {
     const Explanation::Group& group = explanation.groups[g];
     line(out, "",
-         fmt::format("{} x {}: a batch of {} takes {}, jitter {}{}; link {}, latency {}", group.count, group.device,
-                     explanation.batch_per_worker, readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
+         fmt::format("{} x {}: a batch of {}{} takes {}, jitter {}{}; link {}, latency {}", group.count, group.device, group.batch,
+                     explanation.accumulate > 1 ? fmt::format(" in {} micro-batches", explanation.accumulate) : std::string(),
+                     readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
                      std::abs(group.jitter_mean - 1) < shown_mean ? "" : " of mean " + readable_number(group.jitter_mean),
                      format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)) +
              device_memory(group) + availability_of(scenario.cluster.workers[g]) +
@@ -183,8 +184,20 @@ std::string rounded_count(double count) {
 }
 
 /// A line an algorithm, under the one that the scenario takes.
-void add_collective(std::string& out, const Explanation& explanation, const std::vector<CollectiveTime>& times) {
+/// Of being distributed, where gradients are reduced during backward: as in a library that has one.
+void add_price(std::string& out, const Scenario& scenario) {
+  const CollectiveSpec& collective = scenario.cluster.network.collective;
+  if (collective.per_step > 0 || collective.per_tensor > 0)
+    line(out, "",
+         fmt::format("price of being distributed: {} an update and {} a tensor, of each worker's time",
+                     readable_seconds(collective.per_step), readable_seconds(collective.per_tensor)));
+  else if (collective.overlap && scenario.workers() > 1)
+    line(out, "", "the price of being distributed is left out: per_step and per_tensor are not given");
+}
+
+void add_collective(std::string& out, const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& times) {
   line(out, "all-reduce", explanation.collective);
+  if (!explanation.collective.empty()) add_price(out, scenario);
   if (times.empty()) return;
   line(out, "  of", fmt::format("{} alone, as one flow:", readable_bytes(static_cast<double>(explanation.reduced_bytes))));
   for (const CollectiveTime& each : times)
@@ -205,7 +218,7 @@ std::string check_text(const Scenario& scenario, const Explanation& explanation,
   add_segments(out, scenario, explanation);
   add_topology(out, explanation);
   line(out, "a route", explanation.route_example);
-  add_collective(out, explanation, collectives);
+  add_collective(out, scenario, explanation, collectives);
   if (!explanation.aggregators.empty()) line(out, "aggregators", explanation.aggregators);
   add_data(out, scenario, explanation);
   if (explanation.learns) line(out, "parameters", readable_count(explanation.parameters));

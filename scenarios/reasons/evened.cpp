@@ -79,12 +79,11 @@ Scenario evened(const Scenario& scenario, const Blueprint& blueprint, double bat
       DeviceSpec& even = out.devices.emplace(name, scenario.devices.at(group.device)).first->second;
       group.device = name;
       if (!has(kept.kinds, WorkKind::computing)) {
-        const auto batch = blueprint.plan.batch;
-        const ComputeTime::Split split = blueprint.group_times[part.of]->at(batch);
         even.jitter = Kind{"none", {}};
         even.update = device.update;
         even.compress = device.compress;
-        const double own = split.overhead + split.per_sample * static_cast<double>(batch);
+        const std::int64_t batch = blueprint.plan.batches.usual(blueprint.first_of_group[part.of]);
+        const double own = seconds_of(*blueprint.group_times[part.of], batch, blueprint.plan.accumulate);
         if (own > 0) group.slowdown = batch_seconds / own;
         for (DeviceRow& row : group.rows) {
           row.slowdown = 1;

@@ -24,16 +24,6 @@ Seat seat_of(const Scenario& scenario, std::int64_t worker) {
   return {g, worker};
 }
 
-double seconds_of(const Scenario& scenario, const Blueprint& blueprint, const Seat& seat) {
-  const WorkerGroup& group = scenario.cluster.workers[seat.group];
-  const DeviceRow* const row = row_of(group, seat.number);
-  const ComputeTime* time =
-      row ? blueprint.row_times[seat.group][static_cast<std::size_t>(seat.number) % group.rows.size()].get() : nullptr;
-  if (!time) time = blueprint.group_times[seat.group].get();
-  const ComputeTime::Split split = time->at(blueprint.plan.batch);
-  return group.slowdown * (row ? row->slowdown : 1) * (split.overhead + split.per_sample * static_cast<double>(blueprint.plan.batch));
-}
-
 // One function a cause: takes it out of a setting. They compose, in any order.
 
 void remove_jitter(Counterfactual& setting, const Blueprint& /*blueprint*/) {
@@ -260,8 +250,7 @@ Seat median_worker(const Scenario& scenario, const Blueprint& blueprint) {
 std::vector<double> batch_seconds(const Scenario& scenario, const Blueprint& blueprint) {
   std::vector<double> seconds;
   seconds.reserve(static_cast<std::size_t>(scenario.workers()));
-  for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g)
-    for (std::int64_t i = 0; i < scenario.cluster.workers[g].count; ++i) seconds.push_back(seconds_of(scenario, blueprint, {g, i}));
+  for (Rank worker = 0; worker < blueprint.plan.workers; ++worker) seconds.push_back(blueprint.batch_seconds(scenario, worker));
   return seconds;
 }
 

@@ -137,8 +137,8 @@ class Comparison {
     if (out_.updates == 0) return without("the run makes no update");
     stop = StopSpec();
     stop.updates = static_cast<std::int64_t>(out_.updates);
-    if (!(own.batch_seconds(blueprint_.plan.batch) > 0)) return without("no worker computes");
-    const Times ideal = even_run(own.batch_seconds(blueprint_.plan.batch));
+    if (!(own.batch_seconds(blueprint_.plan.batches.typical()) > 0)) return without("no worker computes");
+    const Times ideal = even_run(own.batch_seconds(blueprint_.plan.batches.typical()));
     out_.seconds = own.seconds(out_.updates);
     out_.ideal_seconds = ideal.seconds(out_.updates);
     out_.column_steps = (out_.updates + most_columns - 1) / most_columns;
@@ -182,14 +182,14 @@ class Comparison {
     constexpr double close = 1e-9;
     out_.batch_seconds = wanted;
     Times best = evened_times({}, true);
-    double batch = wanted, computed = best.batch_seconds(blueprint_.plan.batch), off = std::abs(computed - wanted),
+    double batch = wanted, computed = best.batch_seconds(blueprint_.plan.batches.typical()), off = std::abs(computed - wanted),
            slope = computed / batch;
     for (int run = 1; run < most_runs && off > close * wanted; ++run) {
       const double next = batch + (wanted - computed) / slope;
       if (!(next > 0) || !std::isfinite(next)) break;
       const double before = std::exchange(out_.batch_seconds, next);
       Times times = evened_times({}, true);
-      const double now = times.batch_seconds(blueprint_.plan.batch);
+      const double now = times.batch_seconds(blueprint_.plan.batches.typical());
       slope = (now - computed) / (next - batch);
       batch = next;
       computed = now;

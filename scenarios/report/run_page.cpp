@@ -18,6 +18,7 @@
 #include "scenarios/report/units.hpp"
 #include "scenarios/results/below_again.hpp"
 #include "scenarios/results/endings.hpp"
+#include "scenarios/results/figures.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/result_table.hpp"
@@ -181,7 +182,11 @@ std::string facts_html(const RunFiles& run, const ResultTable& curve) {
   facts.add("simulated time", run.number("simulated_seconds"), readable_seconds);
   facts.add("updates", run.count("updates"));
   facts.add("epochs", run.number("epochs"), readable_number);
-  facts.add("samples per second", run.number("samples_per_second"), readable_number);
+  for (const char* key :
+       {"samples_per_second", "samples_per_second_per_worker", "step_s", "exposed_communication_s", "scaling_efficiency"}) {
+    const RunFigure& figure = *find_figure(key);
+    facts.add(figure.title, run.number(key), text_of_unit(figure.unit));
+  }
   facts.add("bytes sent", run.number("bytes_sent"), readable_bytes);
   facts.add("staleness, mean", run.number("staleness_mean"), readable_number);
   facts.add("staleness, most", run.count("staleness_max"));

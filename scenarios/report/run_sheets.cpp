@@ -10,6 +10,7 @@
 #include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/units.hpp"
+#include "scenarios/results/figures.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
 
@@ -26,12 +27,13 @@ struct SheetColumn {
 };
 const std::vector<SheetColumn>& sheet_columns() {
   static const std::vector<SheetColumn> all = [] {
-    std::vector<SheetColumn> columns = {{"time_to_target_s", "time to target", readable_seconds},
-                                        {"simulated_seconds", "simulated time", readable_seconds},
-                                        {"updates", "updates", readable_number},
-                                        {"samples_per_second", "samples per second", readable_number},
-                                        {"final_test_accuracy", "test accuracy", readable_score},
-                                        {"final_test_perplexity", "test perplexity", readable_score}};
+    std::vector<SheetColumn> columns;
+    for (const char* key : {"time_to_target_s", "simulated_seconds", "updates", "samples_per_second", "step_s", "exposed_communication_s",
+                            "scaling_efficiency", "final_test_accuracy", "final_test_perplexity"}) {
+      const RunFigure& figure = *find_figure(key);
+      columns.push_back(
+          {figure.key.c_str(), figure.title.c_str(), figure.unit == RunFigure::Unit::share ? share_text : text_of_unit(figure.unit)});
+    }
     for (const PhaseRow& row : phase_rows) columns.push_back({share_key(row.phase).c_str(), row.title, share_text});
     columns.push_back({"staleness_mean", "mean staleness", readable_number});
     columns.push_back({"staleness_max", "largest staleness", readable_number});

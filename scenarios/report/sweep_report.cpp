@@ -11,6 +11,7 @@
 #include "scenarios/report/said_words.hpp"
 #include "scenarios/report/sweep_figures.hpp"
 #include "scenarios/report/units.hpp"
+#include "scenarios/results/figures.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/text_lines.hpp"
@@ -61,13 +62,20 @@ struct Column {
 
 /// The metric first, then other columns that distinguish settings.
 std::vector<Column> columns_of(const SweepView& view) {
-  std::vector<Column> known = {{"time_to_target_s", "time to target", readable_seconds},
-                               {"simulated_seconds", "simulated time", readable_seconds},
-                               {"samples_per_second", "samples per second", readable_number},
+  const auto of_figure = [](const char* key) {
+    const RunFigure& figure = *find_figure(key);
+    return Column{key, figure.title.c_str(), figure.unit == RunFigure::Unit::share ? share_text : text_of_unit(figure.unit)};
+  };
+  std::vector<Column> known = {of_figure("time_to_target_s"),
+                               of_figure("simulated_seconds"),
+                               of_figure("samples_per_second"),
+                               of_figure("step_s"),
+                               of_figure("exposed_communication_s"),
+                               of_figure("scaling_efficiency"),
                                {"speed_up", "scaling speed-up", readable_number},
                                {"speed_up_to_target", "scaling speed-up to target", readable_number},
-                               {"final_test_accuracy", "test accuracy", readable_score},
-                               {"final_test_perplexity", "test perplexity", readable_score},
+                               of_figure("final_test_accuracy"),
+                               of_figure("final_test_perplexity"),
                                {"bytes_per_epoch", "bytes per epoch", readable_bytes}};
   for (const PhaseRow& row : summary_phases)
     if (row.shown == PhaseShown::first) known.push_back({share_key(row.phase).c_str(), row.title, share_text});

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "scenarios/results/comparison.hpp"
+#include "scenarios/results/figures.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 #include "sim/base/readable.hpp"
@@ -36,6 +37,12 @@ class Table {
     if (any_real) add("time is", [](const RunResult& run) { return std::string(run.real ? "measured" : "simulated"); });
     add(any_real ? "time" : "simulated time", [](const RunResult& run) { return readable_seconds(run.simulated_seconds); });
     add("samples per second", [](const RunResult& run) { return shown(run.samples_per_second, readable_number); });
+    for (const char* key : {"step_s", "exposed_communication_s", "scaling_efficiency"}) {
+      const RunFigure& figure = *find_figure(key);
+      const auto value = [&figure](const RunResult& run) { return scalar_of(run.summary, figure.key).number(); };
+      if (std::ranges::any_of(comparison.runs, [&](const RunResult& run) { return value(run).has_value(); }))
+        add(figure.title, [&](const RunResult& run) { return shown(value(run), text_of_unit(figure.unit)); });
+    }
     add_times();
     add_speed_up();
     for (const PhaseRow& row : summary_phases) add_share(row);

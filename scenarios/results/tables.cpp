@@ -69,7 +69,8 @@ void write_epochs(const RunRecord& record, OutFile& file) {
 
 void write_workers(const RunRecord& record, OutFile& file) {
   file.write("worker,group,device,samples,updates," + phase_columns() +
-             ",total_s,bytes_sent,bytes_received,staleness_mean,staleness_max\n");
+             ",total_s,bytes_sent,bytes_received,staleness_mean,staleness_max,samples_per_second,exposed_communication_s\n");
+  const double seconds = record.end.seconds(), updates = static_cast<double>(record.updates);
   std::vector<std::string> devices;
   for (const std::string& device : record.group_devices) devices.push_back(csv_text(device));
   for (std::size_t i = 0; i < record.workers.size(); ++i) {
@@ -102,6 +103,10 @@ void write_workers(const RunRecord& record, OutFile& file) {
     } else {
       *at++ = ',';
     }
+    *at++ = ',';
+    if (seconds > 0) at = write_number(at, static_cast<double>(worker.samples) / seconds);
+    *at++ = ',';
+    if (updates > 0) at = write_number(at, worker.split[Phase::communication].seconds() / updates);
     *at++ = '\n';
     file.advance(at);
   }

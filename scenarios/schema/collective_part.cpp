@@ -130,6 +130,20 @@ Part<CollectiveSpec> collective_part() {
                                                                  .range = any_time(),
                                                                  .meaning = "time to start a collective, on each rank, once per bucket "
                                                                             "([model.md](model.md#all-reduce))"})),
+      written_if<CollectiveSpec>([](const CollectiveSpec& spec) { return spec.per_step > 0; },
+                                 field(&CollectiveSpec::per_step,
+                                       {.name = "per_step",
+                                        .type = ValueType::time,
+                                        .range = any_time(),
+                                        .meaning = "price of being distributed: a worker's time for each gradient that it averages with "
+                                                   "others, after backward, which nothing hides ([model.md](model.md#the-price-of-being-"
+                                                   "distributed))"})),
+      written_if<CollectiveSpec>(
+          [](const CollectiveSpec& spec) { return spec.per_tensor > 0; },
+          field(&CollectiveSpec::per_tensor, {.name = "per_tensor",
+                                              .type = ValueType::time,
+                                              .range = any_time(),
+                                              .meaning = "the same for each tensor of the gradient: hooks, copies into buckets and back"})),
       field(&CollectiveSpec::bucket, {.name = "bucket",
                                       .type = ValueType::bytes,
                                       .range = Range::between(1, 1e15),

@@ -40,6 +40,12 @@ constexpr OtherName other_names[] = {
     {"perdevicetrainbatchsize", "training.batch.per_worker"},
     {"batchsizeperworker", "training.batch.per_worker"},
     {"batchsizepergpu", "training.batch.per_worker"},
+    {"gradientaccumulation", "training.batch.accumulate"},
+    {"gradientaccumulationsteps", "training.batch.accumulate"},
+    {"accumulation", "training.batch.accumulate"},
+    {"accumulationsteps", "training.batch.accumulate"},
+    {"accumulategradbatches", "training.batch.accumulate"},
+    {"accumsteps", "training.batch.accumulate"},
     {"globalbatch", "training.batch.global"},
     {"globalbatchsize", "training.batch.global"},
     {"totalbatchsize", "training.batch.global"},
@@ -244,7 +250,7 @@ constexpr std::string_view sharded =
 constexpr std::string_view split_models =
     "tensor and pipeline parallelism are not modelled; the nearest is ssgd, where every worker has the whole model";
 constexpr std::string_view unequal =
-    "unequal batches are not modelled; all workers have those of training.batch, and slowdown changes how long a group needs for one";
+    "batches that differ stand with the workers; write cluster.workers[0].batch: 300, or training.batch: {global: 1000, split: by_speed}";
 constexpr Absent absent[] = {
     {KindGroup::scheme, "", "fsdp fsdp2 hsdp fullyshardeddataparallel zero zero1 zero2 zero3 zerodp deepspeed", sharded},
     {{}, "", "fsdp zero zerostage zerooptimization sharding shardingstrategy deepspeed", sharded},
@@ -254,11 +260,7 @@ constexpr Absent absent[] = {
      "Horovod is a library; write scheme: ssgd, with its way to merge tensors in cluster.network.collective: {overlap: true, merge: time}"},
     {KindGroup::scheme, "", "ddp distributeddataparallel",
      "DistributedDataParallel is ssgd in buckets; write scheme: ssgd, with cluster.network.collective: {overlap: true}"},
-    {{},
-     "",
-     "gradientaccumulation gradientaccumulationsteps accumulation accumulationsteps accumulategradbatches accumulate accumsteps",
-     "gradient accumulation is not modelled; the nearest is a batch of all its samples (training.batch), computed in one piece"},
-    {{}, "cluster.workers", "batch batchsize perworker batchperworker", unequal},
+    {{}, "cluster.workers", "batchsize perworker batchperworker", unequal},
     {{}, "", "batches batchsizes unequalbatches", unequal},
     {KindGroup::model, "", "torch pytorch torchvision tensorflow keras jax flax huggingface onnx .pt .pth .onnx .safetensors .h5",
      "straggler.layers in Python lists a PyTorch module, which then trains; for timing, workload.cost: {model: {kind: file, path: FILE}} "

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t most_row_problems = 20, longest_line = 10'000;
-constexpr std::size_t most_rows = 1'000'000;   // of all files of a scenario: 104 MB
+constexpr std::size_t most_rows = 1'000'000;   // of all files of a scenario: 112 MB
 constexpr std::size_t most_bytes = 256 << 20;  // of a file: twenty times what a million rows need
 
 Parameter column(const char* name, ValueType type, const Range& range) {
@@ -36,6 +36,7 @@ const std::vector<Parameter>& columns() {
       column("up", ValueType::rate, any_rate()),
       column("down", ValueType::rate, any_rate()),
       column("latency", ValueType::time, any_time()),
+      column("batch", ValueType::count, Range::between(1, 1e9)),
   };
   return all;
 }
@@ -132,7 +133,7 @@ class PopulationReader {
       return;
     }
     const std::size_t before = problems_;
-    std::optional<double> values[7];
+    std::optional<double> values[8];
     for (std::size_t i = 0; i < cells.size(); ++i)
       if (!cells[i].text.empty()) values[header_[i]] = read_cell(columns()[header_[i]], cells[i]);
     if (problems_ == before) add_row(values);
@@ -140,17 +141,20 @@ class PopulationReader {
 
   std::optional<double> read_cell(const Parameter& parameter, const CsvField& cell) {
     try {
-      return std::get<double>(parse_value(parameter, cell.text));
+      const Value value = parse_value(parameter, cell.text);
+      const std::int64_t* const count = std::get_if<std::int64_t>(&value);
+      return count ? static_cast<double>(*count) : std::get<double>(value);
     } catch (const std::invalid_argument& error) {
       problem(cell.column, parameter.name + ": " + error.what());
       return std::nullopt;
     }
   }
 
-  void add_row(const std::optional<double> (&values)[7]) {
-    const auto& [slowdown, overhead, per_sample, bandwidth, up, down, latency] = values;
+  void add_row(const std::optional<double> (&values)[8]) {
+    const auto& [slowdown, overhead, per_sample, bandwidth, up, down, latency, batch] = values;
     DeviceRow row;
     row.slowdown = slowdown.value_or(1);
+    row.batch = static_cast<std::int64_t>(batch.value_or(0));
     if (overhead || per_sample) {
       const bool affine = base_.compute.form == ComputeSpec::Form::affine;
       row.overhead = overhead.value_or(affine ? base_.compute.overhead : 0);

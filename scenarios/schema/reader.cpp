@@ -55,6 +55,19 @@ void refuse_rounds(Section& top, const std::string& scheme) {
   }
 }
 
+/// A batch of some workers' own stands on training.batch.per_worker.
+void check_own_batches(ReadContext& context, const Scenario& scenario) {
+  if (!scenario.training.batch.global) return;
+  for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g) {
+    const WorkerGroup& group = scenario.cluster.workers[g];
+    const bool in_rows = std::ranges::any_of(group.rows, [](const DeviceRow& row) { return row.batch > 0; });
+    if (group.batch || in_rows)
+      context.problems.add("cluster.workers[" + std::to_string(g) + (group.batch ? "].batch" : "].population"),
+                           "gives these workers a batch of their own, and training.batch.global divides one over all; write "
+                           "training.batch.per_worker for the others, or training.batch: {global: 1000, split: by_speed}");
+  }
+}
+
 /// Checks across parts.
 void check_together(Section& top, const Scenario& scenario) {
   ReadContext& context = top.context();
@@ -74,6 +87,7 @@ void check_together(Section& top, const Scenario& scenario) {
   if (scheme->has_rounds && !scheme->has_rounds(kind.parameters)) refuse_rounds(top, kind.name);
   check_cluster(context, scenario.cluster);
   check_faults(context, scenario.cluster);
+  check_own_batches(context, scenario);
   if (const auto global = scenario.training.batch.global; global && *global < scenario.workers()) {
     context.problems.add("training.batch.global", "a batch of " + std::to_string(*global) + " leaves some of " +
                                                       std::to_string(scenario.workers()) +
@@ -207,6 +221,15 @@ void check_against_data(const Scenario& scenario, const DataInfo& data) {
   if (size > train) {
     problems.add(path, "a batch of " + std::to_string(size) + " samples is larger than the data, which has " + std::to_string(train) +
                            " to train on; write at most that");
+  }
+  for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g) {
+    const WorkerGroup& group = scenario.cluster.workers[g];
+    std::int64_t most = group.batch.value_or(0);
+    for (const DeviceRow& row : group.rows) most = std::max(most, row.batch);
+    if (most > train)
+      problems.add("cluster.workers[" + std::to_string(g) + (group.batch == most ? "].batch" : "].population"),
+                   "a batch of " + std::to_string(most) + " samples is larger than the data, which has " + std::to_string(train) +
+                       " to train on; write at most that");
   }
   problems.raise();
 }

@@ -96,6 +96,7 @@ struct DeviceRow {
   double slowdown = 1;
   std::optional<double> overhead, per_sample;  // seconds; an affine time instead of the device's
   std::optional<LinkSpec> link;
+  std::int64_t batch = 0;  // samples; 0: the group's
   bool operator==(const DeviceRow&) const = default;
 };
 
@@ -110,6 +111,7 @@ struct WorkerGroup {
   double neighbours = 0;                       // each other worker of its host that is active: share of a worker's time on top
   bool same_host = false;                      // begins on the last host of the group before; its link, per_host and cores hold here too
   Kind availability{"always", {}};             // when these workers are there
+  std::optional<std::int64_t> batch;           // samples of each one's batch; none: those of training.batch
   std::string population;                      // path of the file with one device a row; empty: all workers are equal
   std::vector<DeviceRow> rows;                 // [rows of that file]; worker i of the group is row i modulo their number
   bool operator==(const WorkerGroup&) const = default;
@@ -141,13 +143,14 @@ struct CollectiveSpec {
   std::string algorithm = "auto";
   Parameters parameters;  // of the algorithm
   Fidelity fidelity = Fidelity::fluid;
-  Start start = Start::together;       // as_they_come: stepwise only
-  std::optional<double> eager_up_to;   // bytes of messages that leave before their receiver has come; none: all; as_they_come only
-  std::optional<double> reduce_rate;   // bytes per second of reduction arithmetic; none: free
-  double launch = 0;                   // seconds to start a collective, on each rank
-  std::optional<double> bucket;        // bytes at which a bucket of gradients is full; none: one bucket
-  std::optional<double> first_bucket;  // the same for the first one; none: as `bucket`
-  bool overlap = false;                // buckets leave as backward makes them ready
+  Start start = Start::together;        // as_they_come: stepwise only
+  std::optional<double> eager_up_to;    // bytes of messages that leave before their receiver has come; none: all; as_they_come only
+  std::optional<double> reduce_rate;    // bytes per second of reduction arithmetic; none: free
+  double launch = 0;                    // seconds to start a collective, on each rank
+  double per_step = 0, per_tensor = 0;  // seconds of a device, beyond those of one worker alone: each update, and for each tensor of it
+  std::optional<double> bucket;         // bytes at which a bucket of gradients is full; none: one bucket
+  std::optional<double> first_bucket;   // the same for the first one; none: as `bucket`
+  bool overlap = false;                 // buckets leave as backward makes them ready
   Merge merge = Merge::size;
   double cycle = 0;  // seconds; Merge::time: tensors that are ready between two ticks of it leave together
   // Merge::mg_wfbp: seconds and bytes per second that the rule reckons with; none: the algorithm's own on the idle network.
@@ -229,8 +232,12 @@ struct CostSpec {
 };
 
 struct BatchSpec {
+  /// Of `global`: as evenly as whole samples allow; the same, as batches that count in means; by the workers' speeds.
+  enum class Split { unstated, equal, by_speed };
   std::optional<std::int64_t> per_worker, global;  // exactly one
   bool drop_last = false;
+  Split split = Split::unstated;
+  std::int64_t accumulate = 1;  // micro-batches in which a worker computes its batch
   bool operator==(const BatchSpec&) const = default;
 };
 

@@ -59,6 +59,9 @@ Field<TrainingSpec> on_failure_field() {
   return field;
 }
 
+constexpr ChoiceTable<BatchSpec::Split> split_of_batch("split",
+                                                       {{BatchSpec::Split::equal, "equal"}, {BatchSpec::Split::by_speed, "by_speed"}});
+
 /// A list, or a map, is meant for batches that differ between workers.
 Field<BatchSpec> per_worker_field() {
   Field<BatchSpec> made = field(&BatchSpec::per_worker, {.name = "per_worker",
@@ -90,6 +93,23 @@ Part<BatchSpec> batch_part() {
             {.name = "drop_last",
              .meaning = "skips the last, smaller batch of a worker's epoch (or mini-batch, if these divide the batch); skipped samples do "
                         "not count in an epoch. If batches of two sizes share a pool, the last one of a pass may still be smaller"}),
+      written_if<BatchSpec>(
+          [](const BatchSpec& spec) { return spec.split != BatchSpec::Split::unstated; },
+          field(&BatchSpec::split, split_of_batch,
+                {.meaning = "who computes how many samples of `global`: `by_speed`, so that all workers end as nearly together as whole "
+                            "samples allow; the batches then count in means ([unequal batches](#unequal-batches))",
+                 .otherwise = "`equal`, and all workers count the same",
+                 .decides = true})),
+      written_if<BatchSpec>(
+          [](const BatchSpec& spec) { return spec.accumulate > 1; },
+          field(
+              &BatchSpec::accumulate,
+              {.name = "accumulate",
+               .type = ValueType::count,
+               .range = Range::between(1, 10'000),
+               .meaning = "gradient accumulation: micro-batches in which a worker computes its batch, which stays the whole; one exchange "
+                          "after the last ([accumulation](model.md#gradient-accumulation)). For schemes that send gradients",
+               .decides = true})),
   });
 }
 
@@ -97,6 +117,8 @@ void check_batch(Section& batch, BatchSpec&) {
   if (batch.has("per_worker") == batch.has("global") && !batch.misspelt({"per_worker", "global"}))
     problem_of(batch, std::string(batch.has("global") ? "has both per_worker and global" : "has neither per_worker nor global") +
                           "; write one, such as {per_worker: 256}");
+  if (batch.has("split") && !batch.has("global"))
+    batch.problem("split", "says how a global batch is divided, and there is none; write {global: 1000, split: by_speed}");
 }
 
 constexpr ChoiceTable<RateScaling> scaling_choice("scale_with_workers", {{RateScaling::none, "none"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "scenarios/results/figures.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
 
@@ -36,11 +37,14 @@ std::optional<double> threshold_of(const std::string& metric) {
 bool metric_needs_math(const std::string& metric) { return needs_math(metric) || threshold_of(metric); }
 
 bool more_is_better(const std::string& metric) {
-  return among(metric, {"samples_per_second", "final_test_accuracy", "final_train_accuracy", "compute_fraction", "overlap_fraction"});
+  const RunFigure* const figure = find_figure(metric);
+  return figure && figure->better == RunFigure::Better::more;
 }
 
 std::string (*metric_text(const std::string& metric))(double) {
-  return metric.ends_with("_s") || metric.ends_with("_seconds") ? readable_seconds : readable_number;
+  const RunFigure* const figure = find_figure(metric);
+  const bool time = figure ? figure->unit == RunFigure::Unit::seconds : threshold_of(metric).has_value();
+  return time ? readable_seconds : readable_number;
 }
 
 Measured Measured::of(std::vector<std::optional<double>> values, bool exact) {

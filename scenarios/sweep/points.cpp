@@ -36,8 +36,7 @@ std::vector<SweepGroup> groups_of(const Sweep& sweep) {
   return groups;
 }
 
-namespace {
-ScenarioText base_of(const Sweep& sweep) {
+ScenarioText base_scenario(const Sweep& sweep) {
   if (sweep.scenario.empty()) return ScenarioText(sweep.base, sweep.file);
   const Places places({sweep.scenario.string()});
   Problems problems(places);
@@ -45,7 +44,6 @@ ScenarioText base_of(const Sweep& sweep) {
   problems.raise();
   return ScenarioText(std::move(*text), sweep.scenario);
 }
-}  // namespace
 
 namespace {
 
@@ -68,7 +66,7 @@ void refuse_to_undo(const Sweep& sweep, const SweepGroup& group, const std::vect
 }  // namespace
 
 PointReader::PointReader(const Sweep& sweep, std::vector<std::string> more)
-    : sweep_(sweep), more_(std::move(more)), base_(base_of(sweep)) {}
+    : sweep_(sweep), more_(std::move(more)), base_(base_scenario(sweep)) {}
 
 Scenario PointReader::read(const SweepGroup& group, std::int64_t repeat) const {
   refuse_to_undo(sweep_, group, more_);

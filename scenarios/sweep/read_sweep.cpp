@@ -12,6 +12,7 @@
 #include "scenarios/schema/source_text.hpp"
 #include "scenarios/sweep/range.hpp"
 #include "scenarios/sweep/read_axis.hpp"
+#include "scenarios/sweep/scaling_axis.hpp"
 #include "scenarios/sweep/sweep.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -87,6 +88,10 @@ void read_crossed(ReadContext& context, const YamlNode* axes, Sweep& sweep) {
     return;
   }
   for (std::size_t i = 0; i < axes->items.size(); ++i) {
+    if (axes->keys[i].name == scaling_axis) {
+      read_scaling(context, axes->items[i], sweep);
+      continue;
+    }
     Axis axis{{axes->keys[i].name}, {}};
     for (AxisValue& value : read_axis(context, axes->items[i], "axes." + axes->keys[i].name)) axis.values.push_back({std::move(value)});
     sweep.axes.push_back(std::move(axis));
@@ -196,6 +201,8 @@ void read_set(Section& top, Sweep& sweep) {
 Part<Sweep> sweep_part() {
   using Shape = ScenarioKey::Shape;
   const ScenarioKey axes{.name = "PATH", .shape = Shape::one_of, .keys = axis_forms()};
+  std::vector<ScenarioKey> crossed = axis_forms();
+  crossed.push_back(scaling_form());
   return Part<Sweep>({
       read_before<Sweep>({.name = "sweep",
                           .type = ValueType::count,
@@ -220,15 +227,16 @@ Part<Sweep> sweep_part() {
                           .own_table = true,
                           .shape = Shape::map,
                           .keys = scenario_keys()}),
-      read_by<Sweep>(
-          {.name = "axes",
-           .meaning = "paths to vary, crossed; the last path varies fastest. A value may be any YAML, or `{label: WORD, value: …}`",
-           .otherwise = "nothing varies",
-           .form = "map from paths to lists or ranges",
-           .own_table = true,
-           .shape = Shape::entries_of,
-           .keys = {axes}},
-          [](Section& top, Sweep& sweep) { read_crossed(top.context(), top.find("axes"), sweep); }),
+      read_by<Sweep>({.name = "axes",
+                      .meaning = "paths to vary, crossed; the last path varies fastest. A value may be any YAML, or `{label: WORD, value: "
+                                 "…}`. `scaling: {kind: weak or strong, "
+                                 "workers: [1, 2, 4]}`: the workers of the one group, with the batch that then [stays](scaling.md)",
+                      .otherwise = "nothing varies",
+                      .form = "map from paths to lists or ranges",
+                      .own_table = true,
+                      .shape = Shape::entries_of,
+                      .keys = {{.name = "PATH", .shape = Shape::one_of, .keys = crossed}}},
+                     [](Section& top, Sweep& sweep) { read_crossed(top.context(), top.find("axes"), sweep); }),
       read_by<Sweep>({.name = "zip",
                       .meaning = "paths that vary together, with lists of equal length",
                       .form = "list of such maps",
@@ -296,6 +304,7 @@ Sweep read_sweep(const std::filesystem::path& file, const MoreKeys& more) {
     Section top(context, &*root, "", Place{});
     if (is_of_another_version(top, FileKind::sweep)) problems.raise();
     sweep_part().read(top, sweep);
+    complete_scaling(context, sweep);
     refuse_double_paths(context, sweep, top.place_of("axes"));
     if (more) more(top, sweep);
     top.finish();

@@ -45,6 +45,14 @@ struct Sweep {
   bool timing_only = false;
   std::vector<std::pair<std::string, std::string>> set;  // path, YAML: for every point
   std::shared_ptr<const Places> places;
+  /// The axis that varies the number of workers by name.
+  struct Scaling {
+    enum class Kind { weak, strong };
+    std::size_t axis = 0;
+    Kind kind = Kind::weak;
+    Place place;
+  };
+  std::optional<Scaling> scaling;
 
   /// All paths that vary, in the order of the axes: the columns of points.csv.
   std::vector<std::string> columns() const;
@@ -59,6 +67,9 @@ std::vector<ScenarioKey> sweep_keys();
 
 /// Reads a sweep file. Throws ScenarioErrors with all its problems.
 Sweep read_sweep(const std::filesystem::path& file, const MoreKeys& more = {});
+
+/// The scenario that is varied. Throws ScenarioErrors where it cannot be read.
+ScenarioText base_scenario(const Sweep& sweep);
 
 /// A scenario of the sweep, to be run once for every repeat.
 struct SweepGroup {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "sim/base/even_split.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/refusal.hpp"
 
@@ -102,20 +103,37 @@ class TableTime final : public ComputeTime {
 
 std::unique_ptr<ComputeTime> affine_time(double overhead, double per_sample) { return std::make_unique<AffineTime>(overhead, per_sample); }
 
+double seconds_of(const ComputeTime& time, std::int64_t samples, std::int64_t micro_batches) {
+  const auto once = [&time](std::int64_t size) {
+    const ComputeTime::Split split = time.at(size);
+    return split.overhead + split.per_sample * static_cast<double>(size);
+  };
+  if (micro_batches == 1) return once(samples);
+  const auto pieces = EvenSplit<std::int64_t>::of(samples, std::min(samples, micro_batches));
+  const std::int64_t count = std::min(samples, micro_batches);
+  const double larger = pieces.larger > 0 ? static_cast<double>(pieces.larger) * once(pieces.least + 1) : 0;
+  return larger + static_cast<double>(count - pieces.larger) * once(pieces.least);
+}
+
+std::int64_t last_micro_batch(std::int64_t samples, std::int64_t micro_batches) { return samples / std::min(samples, micro_batches); }
+
 std::unique_ptr<ComputeTime> table_time(std::vector<std::pair<std::int64_t, double>> points, double launch) {
   return std::make_unique<TableTime>(std::move(points), launch);
 }
 
 WorkerCompute::WorkerCompute(const ComputeTime& time, double slowdown, std::unique_ptr<Jitter> jitter, Quantum quantum, std::uint64_t seed,
-                             Rank worker)
+                             Rank worker, std::int64_t micro_batches)
     : time_(&time),
       slowdown_(slowdown),
       jitter_(std::move(jitter)),
       quantum_(quantum.unit == Quantum::Unit::time ? quantum.span.ticks() : quantum.samples),
       stream_(RandomStream::stream_key(seed, "worker/" + std::to_string(worker) + "/compute")),
       worker_(worker),
+      micro_batches_(static_cast<std::uint16_t>(micro_batches)),
       unit_(quantum.unit) {
   const auto where = [&] { return "worker " + std::to_string(worker) + ": "; };
+  require(micro_batches >= 1 && micro_batches <= 0xffff,
+          [&] { return where() + std::to_string(micro_batches) + " micro-batches; give 1 to 65535"; });
   require(std::isfinite(slowdown) && slowdown > 0,
           [&] { return where() + "slowdown is " + std::to_string(slowdown) + "; it must be above 0"; });
   if (quantum.unit == Quantum::Unit::samples)
@@ -184,15 +202,30 @@ std::int64_t WorkerCompute::over_windows(const Work& work, Time start) {
                        " windows of jitter.every (" + std::to_string(span) + " ps); give it a longer time");
 }
 
-Time WorkerCompute::duration(const WorkPiece& piece, std::uint64_t call, Time start) {
-  if (piece.samples == 0) return Time();
+std::int64_t WorkerCompute::ticks_of(const WorkPiece& piece, std::uint64_t call, Time start) {
   const ComputeTime::Split split = time_->at(piece.samples);
   const double scale = slowdown_ * static_cast<double>(Time::ticks_per_second);
   const Work work{split.overhead * scale, split.per_sample * scale, piece.samples};
+  if (jitter_ && unit_ == Quantum::Unit::call) return to_ticks(work.all() * factor(call));
+  if (jitter_ && unit_ == Quantum::Unit::time) return over_windows(work, start);
+  return over_samples(work, piece);
+}
+
+Time WorkerCompute::duration(const WorkPiece& piece, std::uint64_t call, Time start) {
+  if (piece.samples == 0) return Time();
   const auto taken = [&]() -> std::int64_t {
-    if (jitter_ && unit_ == Quantum::Unit::call) return to_ticks(work.all() * factor(call));
-    if (jitter_ && unit_ == Quantum::Unit::time) return over_windows(work, start);
-    return over_samples(work, piece);
+    if (micro_batches_ == 1) return ticks_of(piece, call, start);
+    const auto split = EvenSplit<std::int64_t>::of(piece.samples, micro_batches_);
+    std::int64_t all = 0;
+    for (std::int64_t j = 0; j < micro_batches_ && split.size(j) > 0; ++j) {
+      WorkPiece part = piece;
+      part.first += static_cast<std::uint64_t>(split.begin(j));
+      part.offset += static_cast<std::uint32_t>(split.begin(j));
+      part.samples = split.size(j);
+      const std::uint64_t draw = call * micro_batches_ + static_cast<std::uint64_t>(j);
+      all = add_ticks(all, ticks_of(part, draw, Time::from_ticks(add_ticks(start.ticks(), all))));
+    }
+    return all;
   };
   try {
     const std::int64_t ticks = taken();

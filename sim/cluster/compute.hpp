@@ -23,6 +23,10 @@ class ComputeTime {
   };
   virtual Split at(std::int64_t samples) const = 0;
 };
+/// A batch in `micro_batches` nearly equal pieces, one after another, each with at least one sample: seconds of all, and samples of the
+/// last.
+double seconds_of(const ComputeTime& time, std::int64_t samples, std::int64_t micro_batches = 1);
+std::int64_t last_micro_batch(std::int64_t samples, std::int64_t micro_batches);
 /// overhead + b · per_sample, both in seconds, finite and not negative (std::invalid_argument otherwise).
 std::unique_ptr<ComputeTime> affine_time(double overhead, double per_sample);
 /// Piecewise linear through measured (batch size, seconds), never below `launch` seconds; overhead 0, per_sample = t(b) / b.
@@ -94,8 +98,9 @@ struct WorkPiece {
 class WorkerCompute {
  public:
   /// `jitter` null: none, whatever the quantum. `time` outlives this. Throws std::invalid_argument unless slowdown and quantum
-  /// are positive.
-  WorkerCompute(const ComputeTime& time, double slowdown, std::unique_ptr<Jitter> jitter, Quantum quantum, std::uint64_t seed, Rank worker);
+  /// are positive. A piece is computed in that number of micro-batches: nearly equal ones, each a call with its own overhead.
+  WorkerCompute(const ComputeTime& time, double slowdown, std::unique_ptr<Jitter> jitter, Quantum quantum, std::uint64_t seed, Rank worker,
+                std::int64_t micro_batches = 1);
   /// Duration of computing `piece`, the `call`-th computation, from `start` on. No samples take no time. With a quantum of time, a piece
   /// cut in two ends when the whole would have ended, up to the rounding of the cut to a tick. Throws TimeOverflow if it would end after
   /// Time::limit().
@@ -108,6 +113,7 @@ class WorkerCompute {
     std::int64_t samples;
     double all() const { return overhead + static_cast<double>(samples) * per_sample; }
   };
+  std::int64_t ticks_of(const WorkPiece& piece, std::uint64_t call, Time start);
   std::int64_t over_samples(const Work& work, const WorkPiece& piece);
   std::int64_t over_windows(const Work& work, Time start);
   double factor(std::uint64_t quantum);
@@ -118,6 +124,7 @@ class WorkerCompute {
   std::int64_t quantum_;  // samples or ticks
   std::uint64_t stream_;
   Rank worker_;  // named in errors
+  std::uint16_t micro_batches_;
   Quantum::Unit unit_;
 };
 static_assert(sizeof(WorkerCompute) <= 48, "a million workers must fit");

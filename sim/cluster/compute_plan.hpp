@@ -35,6 +35,7 @@ struct ComputePlan {
   std::vector<std::uint32_t> class_of;  // [workers]
   std::vector<Time> encoding;           // [classes]: of an averaged gradient, on the same device, bucket by bucket; empty: free
   std::vector<double> encoded;          // [milestones of several]: share of the gradient that is encoded by then
+  Time price;                           // of an averaged gradient, after backward: being one of several workers
   std::vector<SharedHost> hosts;        // only hosts where cores may run short, or neighbours slow each other
   bool speeds_change = false;           // slow spells or pauses may come
   bool load_apart = false;              // computations find their batch ready: loading is a separate operation

@@ -13,11 +13,11 @@ class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
   /// One step from `weights` along `gradient`. `epochs`: samples counted so far / size of the training set, which schedules
-  /// follow; `averaged`: how many workers' gradients were averaged in `gradient` (the scaling rule's factor). `state` is read
-  /// and replaced; empty at the start and after a reset.
-  virtual Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, int averaged,
+  /// follow; `averaged`: how many workers' gradients were averaged in `gradient`, or mean batches (the scaling rule's factor). `state` is
+  /// read and replaced; empty at the start and after a reset.
+  virtual Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double epochs, double averaged,
                       std::vector<Handle>& state) const = 0;
-  virtual double learning_rate(double epochs, int averaged) const = 0;
+  virtual double learning_rate(double epochs, double averaged) const = 0;
   /// Σ_j a_j, if steps from an empty state at a constant rate lead to w - rate Σ_j a_j g_j. None: no such numbers are known.
   virtual std::optional<double> weight_of_steps(double /*steps*/) const { return std::nullopt; }
   /// The name of what reads norms of whole vectors or tensors: along a part of a gradient a step would be wrong. Empty: nothing does.

@@ -116,6 +116,13 @@ struct RunRecord {
     std::uint64_t lost = 0;         // went away while they took part in a round
     std::optional<double> present;  // mean share of time in which one was present; none: all are, always
   } clients;
+  /// What the workers would do together if each trained alone, in closed form: with its own batch, or with the global batch (`strong`), in
+  /// so many micro-batches as its memory needs.
+  struct {
+    std::optional<double> samples_per_second;  // none: unknown
+    bool strong = false;
+    std::int64_t micro_batches = 1;
+  } alone;
   std::uint64_t samples_drawn = 0;  // by workers; those beyond `samples` were discarded, lost, or in progress at the stop
   std::uint64_t events = 0;
   StalenessHistogram staleness;

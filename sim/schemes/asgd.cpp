@@ -59,7 +59,10 @@ double damping(Staleness rule, Rank workers, std::uint64_t staleness) {
 class Asgd final : public Scheme {
  public:
   explicit Asgd(const Parameters& parameters)
-      : staleness_(staleness_choice.of(parameters)), answers_(parameters), lambda_(parameters.number("lambda")) {
+      : staleness_(staleness_choice.of(parameters)),
+        answers_(parameters),
+        lambda_(parameters.number("lambda")),
+        by_batch_(parameters.flag("scale_with_batch")) {
     if (parameters.has("max_delay")) max_delay_ = static_cast<std::uint64_t>(parameters.count("max_delay"));
   }
 
@@ -83,14 +86,21 @@ class Asgd final : public Scheme {
       if (max_delay_ && staleness >= *max_delay_) {
         node.discard<Gradient>(arrived);
       } else {
-        const Gradient gradient =
+        Gradient gradient =
             read ? compensated(node, arrived, weights, read->of(arrived)) : damped(node, arrived, Node::staleness(weights, arrived));
+        if (by_batch_) gradient = counted_by_batch(node, gradient, arrived.sender);
         weights = co_await node.step(weights, gradient);
         weights = co_await node.publish(weights);
       }
       co_await answers_.send(node, arrived.sender, weights);
       if (read) read->sent(arrived.sender, weights);
     }
+  }
+
+  /// As many mean batches as its worker's batch is.
+  static Gradient counted_by_batch(Node& node, const Gradient& gradient, Rank worker) {
+    const double mean = node.plan().batches.mean(node.workers());
+    return node.algebra().counted_as(gradient, static_cast<double>(node.batch_size(worker)) / mean);
   }
 
   Gradient damped(Node& node, const Gradient& gradient, std::uint64_t staleness) const {
@@ -111,6 +121,7 @@ class Asgd final : public Scheme {
   Staleness staleness_;
   Answers answers_;
   double lambda_;
+  bool by_batch_;
   std::optional<std::uint64_t> max_delay_;
 };
 
@@ -146,6 +157,11 @@ const Register<SchemeEntry> entry({
                     .meaning = "λ, the strength of `staleness: delay_compensated`",
                     .range = Range::at_least(0)},
                    optional_count("max_delay", "a gradient with τ of at least this is dropped; default: none"),
+                   {.name = "scale_with_batch",
+                    .type = ValueType::boolean,
+                    .fallback = "false",
+                    .meaning = "the learning rate is multiplied by b / b̄, the batch of the gradient's worker over the mean batch (its root "
+                               "with `schedule.scale_with_workers: square_root`)"},
                    Answers::parameter(),
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"max_delay", "3"}}, {{"max_delay", "1"}}, {{"staleness", "delay_compensated"}, {"lambda", "1"}, {"max_delay", "6"}}},

@@ -49,6 +49,7 @@ const Register<SchemeEntry> entry({
       return "backups: of " + std::to_string(plan.workers) + " workers at most " + std::to_string(plan.workers - 1) +
              " can be backups: an update needs a gradient";
     },
+    .weighs_batches = true,
 });
 
 }  // namespace

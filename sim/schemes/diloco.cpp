@@ -175,6 +175,7 @@ const Register<SchemeEntry> entry({
     .worker_vectors = 2,  // its change, in flight, and the weights that the change started from
     .worker_bytes = 3'000,
     .outer_optimizer = outer_optimizer,
+    .weighs_batches = true,
 });
 
 }  // namespace

@@ -53,7 +53,7 @@ class DropCompute final : public Scheme {
       done.push_back(std::get<1>(std::move(first)));
     }
     const Gradient mean = accumulated(node, weights, done);
-    co_return node.algebra().scaled(mean, static_cast<double>(mean->samples()) / static_cast<double>(node.plan().batch));
+    co_return node.algebra().scaled(mean, static_cast<double>(mean->samples()) / static_cast<double>(node.plan().batches.typical()));
   }
 
   /// The mean over the samples of all parts, as one contribution; zero if there are none.
@@ -70,7 +70,7 @@ class DropCompute final : public Scheme {
 
   static Gradient averaged_by_samples(Node& node, const Gradient& mean) {
     if (mean->samples() == 0) return mean;
-    const double whole = static_cast<double>(node.plan().batch) * mean->averaged;
+    const double whole = static_cast<double>(node.plan().batches.typical()) * mean->averaged;
     return node.algebra().scaled(mean, whole / static_cast<double>(mean->samples()));
   }
 
@@ -103,6 +103,7 @@ const Register<SchemeEntry> entry({
     .updates_per_epoch = std::nullopt,
     .worker_vectors = 1,  // gradients of micro-batches
     .worker_bytes = 2'700,
+    .accumulates = false,
 });
 
 }  // namespace

@@ -34,6 +34,7 @@ const Register<SchemeEntry> entry({
                               "average the others' gradients, wait if its gradient is needed, or end")},
     .examples = {{{"k", "2"}}, {{"k", "1"}}},
     .make = made<KAsync>,
+    .weighs_batches = true,
 });
 
 }  // namespace

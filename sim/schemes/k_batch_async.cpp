@@ -34,6 +34,7 @@ const Register<SchemeEntry> entry({
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"k", "3"}}, {{"k", "1"}}},
     .make = made<KBatchAsync>,
+    .weighs_batches = true,
 });
 
 }  // namespace

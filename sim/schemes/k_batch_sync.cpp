@@ -36,6 +36,7 @@ const Register<SchemeEntry> entry({
     .unanswered = true,
     .plain_sgd_alone = {},
     .worker_bytes = 1'900,
+    .weighs_batches = true,
 });
 
 }  // namespace

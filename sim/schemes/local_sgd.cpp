@@ -66,6 +66,7 @@ const Register<SchemeEntry> entry({
     .examples = {{{"steps", "3"}}, {{"via", "server"}, {"momentum_at_sync", "average"}}},
     .make = made<LocalSgd>,
     .plain_sgd_alone = {{{"steps", "4"}}, {{"steps", "4"}, {"via", "server"}}},
+    .weighs_batches = true,
 });
 
 }  // namespace

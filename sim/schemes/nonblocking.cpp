@@ -203,6 +203,7 @@ const Register<SchemeEntry> entry({
     .minibatch = [](const Parameters& parameters) { return parameters.count("minibatch"); },
     .sends_gradients = [](const Parameters& parameters) { return exchanged_choice.of(parameters) == Exchanged::gradients; },
     .worker_bytes = 2'300,
+    .accumulates = false,
 });
 
 }  // namespace

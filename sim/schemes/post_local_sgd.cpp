@@ -71,6 +71,7 @@ const Register<SchemeEntry> entry({
       if (parameters.number("start.epochs") > 0 && parameters.count("steps") > 1) return std::nullopt;
       return plan.batches_per_epoch() / plan.workers / static_cast<double>(parameters.count("steps"));
     },
+    .weighs_batches = true,
 });
 
 }  // namespace

@@ -37,6 +37,8 @@ const Register<SchemeEntry> entry({
                    on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"batch", "4"}}, {{"batch", "1"}}},
     .make = made<Rennala>,
+    .weighs_batches = true,
+    .accumulates = false,
 });
 
 }  // namespace

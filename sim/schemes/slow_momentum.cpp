@@ -67,6 +67,7 @@ const Register<SchemeEntry> entry({
     .worker_vectors = 1,  // the weights of the round; u is the same for all
     .worker_bytes = 2'300,
     .outer_optimizer = plain_steps(1),
+    .weighs_batches = true,
 });
 
 }  // namespace

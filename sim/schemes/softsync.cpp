@@ -61,6 +61,7 @@ const Register<SchemeEntry> entry({
       return "n is " + std::to_string(parameters.count("n")) + ", but an update takes workers / n gradients, at least one; with " +
              std::to_string(plan.workers) + " workers n is at most " + std::to_string(plan.workers);
     },
+    .weighs_batches = true,
 });
 
 }  // namespace

@@ -70,6 +70,7 @@ const Register<SchemeEntry> entry({
       if (via_choice.of(parameters) == Exchange::server) return std::make_unique<SsgdByServer>();
       return std::make_unique<SsgdByAllReduce>();
     },
+    .weighs_batches = true,
     .baseline = "synchronous SGD",
 });
 

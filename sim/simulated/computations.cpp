@@ -33,10 +33,11 @@ std::span<const double> Computations::milestones(const ComputeOperation& operati
 
 double Computations::share_until(const ComputeOperation& operation, std::size_t milestone) const {
   const std::span<const double> shares = milestones(operation);
-  if (plan_.encoding.empty() || milestone + 1 == shares.size()) return shares[milestone];
-  const auto all = static_cast<double>(operation.span.ticks());
+  if ((plan_.encoding.empty() && plan_.price == Time()) || milestone + 1 == shares.size()) return shares[milestone];
+  const auto all = static_cast<double>(operation.span.ticks()), price = static_cast<double>(plan_.price.ticks());
+  if (plan_.encoding.empty()) return shares[milestone] * (all - price) / all;
   const auto encoding = static_cast<double>(plan_.encoding[class_number(operation.node().self())].ticks());
-  return (shares[milestone] * (all - encoding) + plan_.encoded[milestone] * encoding) / all;
+  return (shares[milestone] * (all - encoding - price) + plan_.encoded[milestone] * encoding) / all;
 }
 
 void Computations::start(ComputeOperation& operation, std::uint64_t call) {
@@ -47,6 +48,7 @@ void Computations::start(ComputeOperation& operation, std::uint64_t call) {
     operation.span = plan_.duration(rank, {batch.work, batch.size, batch.number, batch.offset}, call, there);
     if (operation.kind() == Operation::Kind::averaged_gradient && !plan_.encoding.empty())
       operation.span += plan_.encoding[class_number(rank)];
+    if (operation.kind() == Operation::Kind::averaged_gradient) operation.span += plan_.price;
   } catch (const TimeOverflow&) {
     if (!simulation_.queue().stops_before_limit()) throw;
     operation.span = Time::limit();  // the run stops first

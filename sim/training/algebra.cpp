@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 #include "sim/lineage/clipping.hpp"
 #include "sim/lineage/compressed_mean.hpp"
+#include "sim/training/average.hpp"
 #include "sim/training/backend.hpp"
 #include "sim/training/whole.hpp"
 
@@ -141,19 +145,72 @@ void require_numbers_alone(const UpdateRule& rule, const Fragment& part, const s
 
 }  // namespace
 
+namespace {
+
+/// What the parts count in a mean of weighed batches: the batches of the workers that contributed to them.
+template <class T>
+std::vector<double> batches_in(const TrainingPlan& plan, const std::vector<T>& parts) {
+  std::vector<double> counts;
+  counts.reserve(parts.size());
+  for (const T& part : parts) {
+    double samples = 0;
+    Rank before = anyone;
+    for (const Contribution& made : part->made())
+      if (const Rank worker = std::exchange(before, made.worker); worker != made.worker)
+        samples += static_cast<double>(plan.batches.of(made.worker));
+    counts.push_back(samples);
+  }
+  return counts;
+}
+
+/// In mean batches.
+double mean_batches_in(const std::vector<double>& batches, const TrainingPlan& plan) {
+  return std::accumulate(batches.begin(), batches.end(), 0.0) / plan.batches.mean(plan.workers);
+}
+
+}  // namespace
+
+/// Σ_j (m_j / b) g_j. Each micro-batch moves the running statistics r by a share μ, r ← r + μ (s_j - r), and a step moves them by μ towards
+/// those of its gradient, which are therefore Σ_j (1 - μ)^(k - j) s_j + ((1 - μ)^k - (1 - μ)) / μ · r.
+Handle Algebra::accumulated(const Handle& weights, const Batch& batch) const {
+  const auto split = EvenSplit<std::uint32_t>::of(batch.size, static_cast<std::uint32_t>(plan_.accumulate));
+  std::vector<Handle> parts;
+  std::vector<double> shares;
+  for (std::uint32_t j = 0; j < plan_.accumulate && split.size(j) > 0; ++j) {
+    parts.push_back(lineage_.gradient(weights, {batch.position + split.begin(j), batch.stream, split.size(j)}));
+    shares.push_back(static_cast<double>(split.size(j)) / static_cast<double>(batch.size));
+  }
+  if (parts.size() == 1) return parts.front();
+  Handle mean = lineage_.elementwise(rules::weighted_mean, parts, shares);
+  const double moved = plan_.statistics_momentum, kept = 1 - moved;
+  if (moved == 0) return mean;
+  const std::size_t count = parts.size();
+  for (std::size_t j = 0; j < count; ++j) shares[j] = std::pow(kept, static_cast<double>(count - 1 - j));
+  parts.push_back(weights);
+  shares.push_back((std::pow(kept, static_cast<double>(count)) - kept) / moved);
+  return lineage_.elementwise(rules::with_statistics, std::array{mean, lineage_.elementwise(rules::weighted_mean, parts, shares)});
+}
+
 Handle Algebra::taken(const Handle& weights, const Batch& batch) const {
-  const Handle whole = lineage_.gradient(weights, batch);
+  const Handle whole = plan_.accumulate > 1 ? accumulated(weights, batch) : lineage_.gradient(weights, batch);
   return plan_.worker_clip > 0 ? lineage_.elementwise(rules::clipped, std::array{whole}, {plan_.worker_clip}) : whole;
 }
 
 Gradient Algebra::mean(const std::vector<Gradient>& parts, const Rule& rule) const {
-  if (parts.size() == 1) return parts.front();
+  std::vector<double> counts;
+  if (plan_.weighs_batches) counts = batches_in(plan_, parts);
+  if (parts.size() == 1) return plan_.weighs_batches ? counted_as(parts.front(), mean_batches_in(counts, plan_)) : parts.front();
   Gradient out = joined_gradients(parts);
   GradientState& state = out.edit();
   if (&rule == &rules::compressed_mean) {
     CompressedMean mean = compressed_mean(compressed_vectors(parts));
     state.derive(std::move(mean.value));
     state.more.edit().product = std::move(mean.product);
+    return out;
+  }
+  if (plan_.weighs_batches) {
+    state.averaged = static_cast<float>(mean_batches_in(counts, plan_));
+    state.derive(lineage_.elementwise(rules::weighted_mean, values_of(parts), Average::shares(std::move(counts))));
     return out;
   }
   std::vector<Batch> batches = joined_batches(parts);
@@ -182,6 +239,7 @@ Gradient Algebra::as_sent(Gradient gradient) const {
 
 Weights Algebra::mean(const std::vector<Weights>& parts, const Rule& rule) const {
   if (parts.size() == 1) return whole(parts.front());
+  if (plan_.weighs_batches) return weighted_mean(parts, Average::shares(batches_in(plan_, parts)));
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
   const bool compressed = &rule == &rules::compressed_mean;
@@ -285,7 +343,7 @@ Weights Algebra::stepped(Weights weights, const Gradient& gradient, Optimizer& o
   return weights;
 }
 
-Weights Algebra::next_version(const Weights& before) const {
+Weights Algebra::next_version(const Weights& before, Rank publisher) const {
   Weights next;
   WeightsState& state = next.edit();
   state.participants = before->participants;
@@ -293,7 +351,8 @@ Weights Algebra::next_version(const Weights& before) const {
   state.version = before->version + 1;
   // A worker with weights of its own assumes that the others have made as much progress as itself.
   const bool shared = plan_.versions == Versions::shared;
-  state.progress = before->progress + before->local_samples * (shared ? 1 : static_cast<std::uint64_t>(before->participants));
+  state.progress =
+      before->progress + (shared ? before->local_samples : plan_.samples_beside(before->local_samples, publisher, before->participants));
   if (before->attached().empty()) return next;
   state.more = before->more;
   state.more.edit().made.clear();
@@ -348,9 +407,9 @@ Gradient Algebra::scaled(const Gradient& gradient, double factor) const {
   return replaced(gradient, lineage_.elementwise(rules::corrected, std::array{gradient->value()}, {factor}));
 }
 
-Gradient Algebra::counted_as(const Gradient& gradient, std::int32_t workers) const {
+Gradient Algebra::counted_as(const Gradient& gradient, double workers) const {
   Gradient out = gradient;
-  out.edit().averaged = workers;
+  out.edit().averaged = static_cast<float>(workers);
   return out;
 }
 
@@ -455,7 +514,7 @@ std::optional<Handle> Algebra::taken_at(const Gradient& gradient, const Weights&
   std::vector<Batch> batches;
   gradient->add_batches(batches);
   if (batches.empty()) return std::nullopt;
-  if (plan_.worker_clip == 0) return lineage_.mean_gradient(weights->value, batches);
+  if (plan_.worker_clip == 0 && plan_.accumulate == 1) return lineage_.mean_gradient(weights->value, batches);
   std::vector<Handle> clipped;
   for (const Batch& batch : batches) clipped.push_back(taken(weights->value, batch));
   return clipped.size() == 1 ? clipped.front() : lineage_.elementwise(rules::mean, clipped);

@@ -26,8 +26,9 @@ class Algebra {
   /// Both outlive this object.
   Algebra(Lineage& lineage, const TrainingPlan& plan) : lineage_(lineage), plan_(plan) {}
 
-  /// The gradient of a batch as its worker has it: clipped if workers clip.
+  /// The gradient of a batch as its worker has it: accumulated over micro-batches, clipped if workers clip.
   Handle taken(const Handle& weights, const Batch& batch) const;
+  /// Means over workers: all parts count the same, or each the stated batches of those that contributed to it (TrainingPlan).
   Gradient mean(const std::vector<Gradient>& parts, const Rule& rule = rules::mean) const;
   Weights mean(const std::vector<Weights>& parts, const Rule& rule = rules::mean) const;
   /// A vote over compressed gradients taken at the same weights (Compression::vote). It has as many bytes as one of them.
@@ -62,7 +63,7 @@ class Algebra {
   /// factor · gradient, with the same counts. Running statistics remain the gradient's.
   Gradient scaled(const Gradient& gradient, double factor) const;
   /// The same, counted as the mean of `workers` gradients by rules that scale the learning rate by their number.
-  Gradient counted_as(const Gradient& gradient, std::int32_t workers) const;
+  Gradient counted_as(const Gradient& gradient, double workers) const;
   /// from - to, in that fragment: a step of rate 1 along it leads from `from` to `to`. It carries the contributions and the running
   /// statistics of `to`.
   Gradient difference(const Weights& from, const Weights& to, Fragment fragment = {}) const;
@@ -92,7 +93,7 @@ class Algebra {
   /// gradient if the optimizer needs all of it.
   Weights stepped(Weights weights, const Gradient& gradient, Optimizer& optimizer, double epochs, Rank self) const;
   /// The weights as the version that follows theirs, without their contributions.
-  Weights next_version(const Weights& before) const;
+  Weights next_version(const Weights& before, Rank publisher) const;
 
   /// The payload as it arrives. A message carries weights, and values derived from them, in the precision of the run. Gradients are already
   /// in that precision, attached vectors are always sent in full, and compressed values arrive unchanged.
@@ -116,6 +117,7 @@ class Algebra {
 
  private:
   Handle compressed_mean(const std::vector<Handle>& values, int factor, const std::vector<double>& scalars) const;
+  Handle accumulated(const Handle& weights, const Batch& batch) const;
   /// Differences from a common base have their mean there. Where bases differ, it is reached from the mean of these.
   Handle mean_base(const std::vector<Weights>& parts) const;
   Lineage& lineage_;

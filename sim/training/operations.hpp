@@ -385,7 +385,7 @@ class ReduceScatterOperation final : public CollectiveOperation {
 class PublishOperation final : public Operation {
  public:
   PublishOperation(Participant& node, const Weights& weights)
-      : Operation(node, Kind::publish), before_(weights), weights_(node.algebra().next_version(weights)) {}
+      : Operation(node, Kind::publish), before_(weights), weights_(node.algebra().next_version(weights, node.self())) {}
   ~PublishOperation() { give_up(); }
   Weights await_resume() {
     if (node().compresses()) node().codec().published(weights_);

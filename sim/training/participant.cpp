@@ -5,7 +5,8 @@ namespace straggler {
 double Participant::epochs_at(const Weights& weights) const {
   if (plan().epoch_samples == 0) return 0;
   // Between two versions a worker assumes that the others have made as much progress as itself.
-  const std::uint64_t local = weights->local_samples * (!is_worker() ? 1 : static_cast<std::uint64_t>(weights->participants));
+  const std::uint64_t own = weights->local_samples;
+  const std::uint64_t local = is_worker() ? plan().samples_beside(own, self_, weights->participants) : own;
   return static_cast<double>(weights->progress + local) / static_cast<double>(plan().epoch_samples);
 }
 

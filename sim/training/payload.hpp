@@ -213,8 +213,8 @@ struct Weights : Shared<WeightsState> {};
 class GradientState : public pool::Pooled {
  public:
   std::uint32_t sharers = 0;
-  std::int32_t averaged = 1;  // number of workers' gradients averaged in it
-  Weights at;                 // the weights that it was taken at: staleness = server's version - version
+  float averaged = 1;  // number of workers' gradients averaged in it; of stated batches, in mean ones
+  Weights at;          // the weights that it was taken at: staleness = server's version - version
   // Of one worker's:
   Rank worker = 0;
   std::uint32_t steps = 0, batch_samples = 0;

@@ -18,14 +18,13 @@ std::uint64_t TrainingPlan::part_samples(Rank worker) const {
 }
 
 std::uint64_t TrainingPlan::pass_samples(Rank worker) const {
-  if (shared_stream) return drawn_of(workers - 1, train_samples);
+  if (shared_stream) return drawn_of(batches.smallest(workers), train_samples);
   return drawn_of(worker, stream_samples[index_of(worker)]);
 }
 
 double TrainingPlan::batches_per_epoch() const {
   const auto count = [](std::uint64_t samples, double size) { return std::max(1.0, std::ceil(static_cast<double>(samples) / size)); };
-  if (shared_stream)
-    return count(epoch_samples, static_cast<double>(batch) + static_cast<double>(larger_batches) / static_cast<double>(workers));
+  if (shared_stream) return count(epoch_samples, batches.mean(workers));
   double samples_per_batch = 0;  // summed over the workers
   for (Rank worker = 0; worker < workers; ++worker) {
     const std::uint64_t samples = pass_samples(worker);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/even_split.hpp"
 #include "sim/lineage/update_rule.hpp"
+#include "sim/training/batches.hpp"
 #include "sim/training/client_selection.hpp"
 #include "sim/training/compression.hpp"
 #include "sim/training/payload.hpp"
@@ -30,10 +30,12 @@ struct Aggregation {
 /// The data shared by all nodes of a run; outlives them.
 struct TrainingPlan {
   Rank workers = 1;
-  std::int64_t batch = 1;           // per worker, before the remainder of a global batch
-  std::int64_t larger_batches = 0;  // workers, the first ones, whose batch has one sample more
-  std::int64_t minibatch = 0;       // samples of the pieces in which a worker takes its batch; 0: one piece
-  std::int64_t cell_chunks = 0;     // pieces of the weights that all workers share in their host's memory; 0: not shared
+  Batches batches;
+  bool weighs_batches = false;     // a contribution counts its stated batch in means over workers; else all count the same
+  std::int64_t accumulate = 1;     // micro-batches in which a worker computes each gradient
+  double statistics_momentum = 0;  // by which a micro-batch moves running statistics; 0: there are none
+  std::int64_t minibatch = 0;      // samples of the pieces in which a worker takes its batch; 0: one piece
+  std::int64_t cell_chunks = 0;    // pieces of the weights that all workers share in their host's memory; 0: not shared
   bool drop_last = false;
   Versions versions = Versions::shared;
   Rank racks = 1;           // racks of the workers, where the topology has racks; set for schemes with aggregators
@@ -66,8 +68,13 @@ struct TrainingPlan {
   /// A process's name in messages: "worker 3", "server 0", "aggregator 1".
   std::string name_of(Rank rank) const;
   /// Samples of a worker's batch, and of the pieces in which it takes it: at most the batch.
-  std::int64_t batch_of(Rank worker) const { return EvenSplit<std::int64_t>{batch, larger_batches}.size(worker); }
+  std::int64_t batch_of(Rank worker) const { return batches.of(worker); }
   std::int64_t minibatch_of(Rank worker) const { return minibatch > 0 ? std::min(minibatch, batch_of(worker)) : batch_of(worker); }
+  /// Samples of `participants` workers while this one computes `own`: each computes as many batches.
+  std::uint64_t samples_beside(std::uint64_t own, Rank worker, std::int32_t participants) const {
+    if (!batches.are_stated() || participants != workers) return own * static_cast<std::uint64_t>(participants);
+    return own * static_cast<std::uint64_t>(batches.total(workers)) / static_cast<std::uint64_t>(batches.of(worker));
+  }
   /// The drawing rule of a pass over `samples`: all of them. With drop_last, as many as make whole mini-batches of the worker, or whole
   /// batches if its last mini-batch is smaller than the others.
   std::uint64_t drawn_of(Rank worker, std::uint64_t samples) const;

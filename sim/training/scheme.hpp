@@ -242,6 +242,11 @@ struct SchemeEntry {
   /// A second optimizer, which steps along the workers' common result: its kind and parameters, as in `training.optimizer`.
   Fact<std::optional<OptimizerChoice>> outer_optimizer = std::nullopt;
 
+  /// Its means over workers are weighed by stated batches (Batches::are_stated); else each worker counts the same, or by a rule of its own.
+  bool weighs_batches = false;
+  /// Its gradients may be computed in micro-batches (training.batch.accumulate).
+  bool accumulates = true;
+
   /// What comparisons call it, which measure others against its runs: "synchronous SGD". Empty: they do not.
   std::string baseline = {};
 

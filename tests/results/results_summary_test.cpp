@@ -28,6 +28,10 @@ TEST_CASE("summary.json has the keys of the interface, in their order") {
                               "epochs",
                               "samples",
                               "samples_per_second",
+                              "samples_per_second_per_worker",
+                              "step_s",
+                              "exposed_communication_s",
+                              "scaling_efficiency",
                               "final_train_loss",
                               "final_test_loss",
                               "final_test_accuracy",
@@ -79,6 +83,14 @@ TEST_CASE("summary figures follow from the record") {
   CHECK(summary["outcome"] == "completed");
   CHECK(summary["simulated_seconds"] == 8);
   CHECK(summary["samples_per_second"] == 24);  // 192 / 8
+  CHECK(summary["samples_per_second_per_worker"] == 12);
+  CHECK(summary["step_s"] == doctest::Approx(8.0 / static_cast<double>(sample_record().updates)));
+  // Each is blocked for 2 s with bytes in flight.
+  CHECK(summary["exposed_communication_s"] == doctest::Approx(2.0 / static_cast<double>(sample_record().updates)));
+  CHECK(summary["scaling_efficiency"].is_null());  // what each does alone is not known
+  RunRecord known = sample_record();
+  known.alone.samples_per_second = 32;
+  CHECK(parsed(known)["scaling_efficiency"] == 0.75);  // 24 / 32
   // Of 8 s each: worker 0 computes 4, wastes 1, communicates 2, idles 1; worker 1 computes 2, communicates 2, idles 4.
   CHECK(summary["compute_fraction"] == (0.5 + 0.25) / 2);
   CHECK(summary["wasted_fraction"] == 0.125 / 2);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "scenarios/results/tables.hpp"
+#include "scenarios/results/text.hpp"
 #include "tests/results/results_support.hpp"
 
 using namespace straggler;
@@ -56,10 +57,15 @@ TEST_CASE("workers.csv") {
   record.worker_groups.push_back(2);
   CHECK(table(record, write_workers) ==
         "worker,group,device,samples,updates,compute_s,wasted_s,loading_s,communication_s,idle_s,down_s,total_s,bytes_sent,bytes_received,"
-        "staleness_mean,staleness_max\n"
-        "0,0,fast,128,4,4,1,0,2,1,0,8,800,400,0.75,1\n"
-        "1,1,slow,64,2,2,0,0,2,4,0,8,400,800,5,5\n"
-        "2,2,\"odd, name\",0,0,0,0,0,0,0,0,0,0,0,,\n");
+        "staleness_mean,staleness_max,samples_per_second,exposed_communication_s\n"
+        // Of 8 s and 6 updates: 128 / 8, and 2 / 6 each, with as many digits as a double has.
+        "0,0,fast,128,4,4,1,0,2,1,0,8,800,400,0.75,1,16," +
+            number_text(2.0 / 6) +
+            "\n"
+            "1,1,slow,64,2,2,0,0,2,4,0,8,400,800,5,5,8," +
+            number_text(2.0 / 6) +
+            "\n"
+            "2,2,\"odd, name\",0,0,0,0,0,0,0,0,0,0,0,,,0,0\n");
 }
 
 TEST_CASE("links.csv: utilization is bytes carried over capacity") {

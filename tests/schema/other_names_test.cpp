@@ -78,6 +78,8 @@ TEST_CASE("what newcomers write: the key that means the same, never one that loo
       {"bandwidth", "cluster.network", {"topology", "link", "sharing"}, "cluster.network.link.bandwidth"},
       {"batch_size", "training", training, "training.batch.per_worker"},
       {"global_batch_size", "training", training, "training.batch.global"},
+      {"gradient_accumulation_steps", "training", training, "training.batch.accumulate"},
+      {"accumulate_grad_batches", "training.batch", {"per_worker", "global", "accumulate"}, "'accumulate'"},
       {"global_batch", "training.batch", {"per_worker", "global", "drop_last"}, "'global'"},
       {"lr", "training", training, "training.optimizer.learning_rate"},
       {"lr", "training.optimizer", {"kind", "learning_rate", "momentum"}, "'learning_rate'"},
@@ -143,11 +145,9 @@ TEST_CASE("what is not modelled gets an answer with the page, not a list of name
   for (const char* name : {"cuda", "cuda:0", "CUDA"})
     says(unknown_kind(KindGroup::device, "device", name, {"a100", "h100"}), "the math runs on CPUs");
   const auto key = [](const char* name, const char* section) { return unknown_key(name, {"scheme", "batch"}, section); };
-  for (const char* name : {"gradient_accumulation_steps", "accumulation", "accumulate_grad_batches", "gradientAccumulation"})
-    for (const char* section : {"training", "training.batch", "training.optimizer"}) says(key(name, section), "gradient accumulation");
   for (const char* name : {"zero_optimization", "fsdp", "sharding_strategy"}) says(key(name, "training"), "sharded states");
-  for (const char* name : {"batch", "per_worker", "batch_size"}) says(key(name, "cluster.workers[1]"), "unequal batches");
-  says(key("batch_sizes", "training"), "unequal batches");
+  for (const char* name : {"per_worker", "batch_size"}) says(key(name, "cluster.workers[1]"), "cluster.workers[0].batch");
+  says(key("batch_sizes", "training"), "split: by_speed");
   // The same words where they mean something else.
   CHECK(unknown_key("batch_size", {"per_worker"}, "training.batch").find("did you mean 'per_worker'?") != std::string::npos);
   CHECK(unknown_kind(KindGroup::topology, "topology", "zero", {"ring"}) == "unknown topology 'zero'; known: ring");
@@ -177,9 +177,9 @@ TEST_CASE("no name that Straggler has is said to be absent") {
   CHECK(rows > 30);
 }
 
-TEST_CASE("a list of batches is told of those of all workers") {
+TEST_CASE("a list of batches is told where batches that differ stand") {
   for (const char* wrong : {"{per_worker: `[16, 32]}", "{per_worker: `{node: 16}}"})
-    CHECK(check_slip(good, {"{per_worker: 256}", wrong, {"training.batch.per_worker: is a ", "unequal batches are not modelled; "}}) == 1);
+    CHECK(check_slip(good, {"{per_worker: 256}", wrong, {"training.batch.per_worker: is a ", "cluster.workers[0].batch"}}) == 1);
 }
 
 TEST_CASE("a kind that is left out, empty, or a list is reported with the remedy") {

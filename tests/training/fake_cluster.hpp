@@ -21,7 +21,7 @@ class PlainStep final : public UpdateRule {
   Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double, int, std::vector<Handle>&) const override {
     return lineage.elementwise(rules::weighted_mean, std::array{weights, gradient}, {1.0, -1.0});
   }
-  double learning_rate(double, int) const override { return 1; }
+  double learning_rate(double, double) const override { return 1; }
 };
 
 /// What a fake cluster may be told beside its nodes.
@@ -108,7 +108,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
  private:
   const TrainingPlan& plan_of(Rank workers, std::int64_t batch) {
     plan_.workers = workers;
-    plan_.batch = batch;
+    plan_.batches = Batches(batch);
     plan_.shared_stream = true;
     plan_.endless = true;
     plan_.optimizer = plan_.outer_optimizer = &rule_;

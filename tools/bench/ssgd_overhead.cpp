@@ -78,7 +78,7 @@ double plain_loop(const Scenario& scenario) {
       batch.stream = static_cast<std::uint32_t>(worker);
       batch.position = position[worker];
       batch.size = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(static_cast<std::uint64_t>(blueprint.plan.batch), part - position[worker] % part));
+          std::min<std::uint64_t>(static_cast<std::uint64_t>(blueprint.plan.batches.typical()), part - position[worker] % part));
       partition->samples(batch, at);
       const float weight = 1.0f / (static_cast<float>(workers) * static_cast<float>(batch.size));
       model.gradient(weights.data(), block.rows(data.train, features, at, weight), worker > 0, gradient.data(), *workspace);

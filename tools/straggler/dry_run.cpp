@@ -31,7 +31,8 @@ Cost cost_of(const Scenario& scenario, bool timing_only, const std::string& kern
   Cost cost;
   if (timing_only) return cost;
   const StopSpec& stop = scenario.training.stop;
-  const double update = static_cast<double>(explained.batch_per_worker) * static_cast<double>(scenario.workers());
+  const double update =
+      static_cast<double>(explained.stated_batches ? explained.batch_of_all : explained.batch_per_worker * scenario.workers());
   std::vector<double> bounds;
   if (stop.epochs) bounds.push_back(*stop.epochs * static_cast<double>(explained.train_samples));
   if (stop.updates) bounds.push_back(static_cast<double>(*stop.updates) * update);

@@ -7,6 +7,7 @@
 
 #include "scenarios/results/below_again.hpp"
 #include "scenarios/results/busiest.hpp"
+#include "scenarios/results/figures.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/waited_for.hpp"
@@ -106,6 +107,22 @@ std::string final_text(const RunRecord& record) {
   return text.empty() ? "not evaluated (timing only)" : text;
 }
 
+/// Empty if there was no update.
+std::string step_text(const RunRecord& record) {
+  const auto number = [&record](const char* key) { return value_of(*find_figure(key), record).number(); };
+  const std::optional<double> step = number("step_s"), exposed = number("exposed_communication_s"),
+                              efficiency = number("scaling_efficiency"), rate = number("samples_per_second_per_worker");
+  if (!step) return {};
+  std::string text = readable_seconds(*step);
+  if (rate) text += fmt::format(", {} samples per second and worker", readable_number(*rate));
+  if (exposed) text += fmt::format("; exposed communication {}", readable_seconds(*exposed));
+  if (efficiency) text += fmt::format("; {} scaling efficiency {}", record.alone.strong ? "strong" : "weak", readable_share(*efficiency));
+  if (efficiency && record.alone.micro_batches > 1)
+    text += fmt::format(" (of one worker with the global batch in {} micro-batches, since its memory holds no more)",
+                        record.alone.micro_batches);
+  return text;
+}
+
 /// Empty where the scale is not dynamic.
 std::string loss_scale_text(const RunRecord& record) {
   if (!record.skipped_updates || !record.final_loss_scale) return {};
@@ -129,6 +146,7 @@ std::string run_report(const Scenario& scenario, const RunRecord& record, const 
   lines.add("samples",
             fmt::format("{}{}", readable_count(record.samples),
                         seconds > 0 ? fmt::format(", {} per second", readable_number(static_cast<double>(record.samples) / seconds)) : ""));
+  if (const std::string text = step_text(record); !text.empty()) lines.add("an update", text);
   if (std::any_of(record.curve.begin(), record.curve.end(), [](const CurvePoint& point) { return point.test_accuracy.has_value(); }))
     add_times(lines, record);
   lines.add("workers' time", where_time_went(record));

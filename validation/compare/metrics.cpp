@@ -12,10 +12,8 @@ namespace {
 
 using Fields = std::vector<SummaryField>;
 
-std::optional<double> update_seconds(const Fields& fields) {
-  const auto seconds = scalar_of(fields, "simulated_seconds").number(), updates = scalar_of(fields, "updates").number();
-  return seconds && updates && *updates > 0 ? std::optional(*seconds / *updates) : std::nullopt;
-}
+/// The older name of step_s.
+std::optional<double> update_seconds(const Fields& fields) { return scalar_of(fields, "step_s").number(); }
 
 /// Communication and idle, mean over workers.
 std::optional<double> blocked_seconds_per_update(const Fields& fields) {

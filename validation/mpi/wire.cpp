@@ -307,7 +307,7 @@ Weights unpack_weights(Vectors& vectors, Unpacker& from) {
 /// stay behind: real ranks do not fuse.
 template <class Vectors>
 void pack_gradient(const GradientState& state, const Vectors& vectors, Packer& to) {
-  to.put(std::int64_t{state.averaged});
+  to.put(static_cast<std::int64_t>(state.averaged));
   pack_standing(*state.at.operator->(), to);
   to.put(state.at->value.key());
   pack_fragment(state.fragment(), to);

@@ -6,6 +6,7 @@ import random
 
 from availability import draw_availability
 from compression import draw_compression, draw_zeros
+from weighing import draw_batches
 
 SCHEMES = sorted(path.stem for path in (pathlib.Path(__file__).parent / "schemes").glob("*.py"))
 WITHOUT = {}  # schemes without a reference, and why
@@ -102,6 +103,7 @@ def draw_case(number, names=SCHEMES):
         case["scheme"]["average"] = draw.choice(facts["average"])
     if hasattr(scheme, "amend"):
         scheme.amend(case)
+    draw_batches(case)
     return case
 
 
@@ -270,6 +272,9 @@ def scenario_of(case, folder):
             cluster["servers"]["update"] = f"{case['server']['update']}B/s"
     training = {"scheme": scheme, "batch": {"per_worker": workers[0]["batch"]}, "optimizer": optimizer, "stop": stop,
                 "evaluate": {"every": {"updates": 1}}}
+    if case.get("own_batches"):
+        for group, worker in zip(cluster["workers"], workers):
+            group["batch"] = worker["batch"]
     if case["schedule"]:
         training["schedule"] = schedule
     if case["clip"]:

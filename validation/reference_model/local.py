@@ -6,6 +6,7 @@ from common import all_reduce
 from payloads import Weights
 from rounds import from_all
 from training import mean
+from weighing import shares as shares_of_batches
 
 
 def draw_momentum(draw, p):
@@ -64,7 +65,7 @@ def average_by_all_reduce(me, chosen, weights):
     """The mean of all workers' weights, and the parts that it is made of."""
     mine = Brought(me, chosen, weights)
     parts = yield all_reduce(me, mine, mine.vectors)
-    value, state = mean_of(parts)
+    value, state = mean_of(parts, shares_of_batches(me, parts))
     after_sync(me, chosen, state)
     return value, parts
 
@@ -83,12 +84,12 @@ def average_by_server(me, chosen, weights):
     return answer
 
 
-def averaging_server(me, shares_of=lambda parts: None):
+def averaging_server(me, shares_of=None):
     """Publishes the mean of all workers' weights, and sends it to all."""
     weights = me.first_weights
     while True:
         parts = [message.content for message in (yield from from_all(me, weights.version, Brought))]
-        value, state = mean_of(parts, shares_of(parts))
+        value, state = mean_of(parts, shares_of(parts) if shares_of else shares_of_batches(me, parts))
         weights = yield me.cluster.publish(value, [made for part in parts for made in part.made])
         answer = Averaged(value, weights.version, weights.counted, participants=weights.participants)
         answer.state, weights.state, weights.vectors = state, state, 1 + len(state)

@@ -4,6 +4,7 @@ import training
 from events import Event, First, Timer
 from network import Link
 from payloads import INFINITE, SERVER, Batch, Gradient, Made, Message, Notice, Weights
+from weighing import samples_of_all
 
 
 class Send(Event):
@@ -165,7 +166,9 @@ class Node:
 
     def step(self, weights, direction, optimizer=None, epochs=None):
         """The value after a step of this node's optimizer along `direction`, at the schedule's time."""
-        local = sum(made.samples for made in weights.made) * (weights.participants if self.rank != SERVER else 1)
+        local = sum(made.samples for made in weights.made)
+        if self.rank != SERVER:
+            local = samples_of_all(self, local, weights.participants)
         if epochs is None:
             epochs = (weights.counted + local) / self.cluster.epoch_samples
         return (optimizer or self.optimizer).step(weights.value, direction, epochs)

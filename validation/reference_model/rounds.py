@@ -2,6 +2,7 @@
 from events import First
 from payloads import Gradient, Weights
 from training import mean
+from weighing import shares
 
 
 def gradients_to_server(me, _chosen):
@@ -40,7 +41,8 @@ def answer(me, chosen, to, content):
 def step_on_mean(me, weights, arrived, factors=None):
     """Steps on the mean of the gradients in these messages, in the order of ranks, and publishes. The new weights."""
     parts = sorted(zip(arrived, factors or [1] * len(arrived)), key=lambda part: part[0].sender)
-    value = me.step(weights, mean([part.content.value for part, _ in parts], [factor / len(parts) for _, factor in parts]))
+    counts = [share * factor for share, (_, factor) in zip(shares(me, [part.content for part, _ in parts]), parts)]
+    value = me.step(weights, mean([part.content.value for part, _ in parts], counts))
     yield me.update()
     return (yield me.cluster.publish(value, [made for part, _ in parts for made in part.content.made]))
 

@@ -7,6 +7,7 @@ from common import all_reduce, publish
 from compression import gathered
 from payloads import Gradient
 from training import Optimizer, change, mean
+from weighing import shares
 
 FACTS = {"compression": "weights", "update": True, "reduces": lambda _: True, "on_failure": ["wait", "wait", "drop", "drop", "abort"],
          "pace": 4}
@@ -74,7 +75,7 @@ def worker(me, chosen):
             parts = yield reduction
             optimizer = outer[number % chosen["fragments"]]
             yield me.update(fragments.size(number))
-            value = optimizer.step(weights.value, mean([part.value for part in parts]))
+            value = optimizer.step(weights.value, mean([part.value for part in parts], shares(me, parts)))
             attached = [(f, each.velocity) for f, each in enumerate(outer) if each.velocity]
             weights = yield publish(me, weights, value, parts, attached)
             share = chosen["mix"] if chosen["delay"] else 1

@@ -2,6 +2,7 @@
 from common import all_reduce, publish
 from compression import gathered
 from training import mean
+from weighing import shares
 
 FACTS = {"compression": "gradients", "kind": "ssgd", "update": True, "reduces": lambda chosen: True, "on_failure": ["wait", "drop",
          "abort"]}
@@ -20,7 +21,7 @@ def update(me, weights):
     yield me.compute(batch)
     gradients = yield all_reduce(me, me.gradient(weights, batch))
     yield me.update()
-    value = me.step(weights, mean([gradient.value for gradient in gradients]))
+    value = me.step(weights, mean([gradient.value for gradient in gradients], shares(me, gradients)))
     return (yield publish(me, weights, value, gradients))
 
 

@@ -1,0 +1,60 @@
+#include "scenarios/experiment/alone.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "scenarios/experiment/cluster_facts.hpp"
+#include "scenarios/experiment/memory.hpp"
+#include "sim/base/registry.hpp"
+
+namespace straggler {
+
+namespace {
+
+/// Beside computing: loading, copying, and the step.
+double with_rest(double computing, const DeviceSpec& device, double samples, const Blueprint& blueprint) {
+  double loading = 0;
+  if (device.loader) {
+    const LoaderSpec& loader = *device.loader;
+    loading = loader.per_sample * samples / static_cast<double>(std::max<std::int64_t>(loader.workers, 1));
+    if (loader.workers == 0)
+      computing += std::exchange(loading, 0);  // it prepares its batch itself
+    else if (loader.per_sample > 0)
+      computing += loader.hand_over;
+  }
+  if (device.host_to_device) computing += blueprint.cost.input_bytes * samples / *device.host_to_device;
+  const double state = static_cast<double>(blueprint.model_bytes) * 4 / static_cast<double>(blueprint.number_bytes());
+  computing += state * inverse(device.update);
+  return std::max(computing, loading);
+}
+
+}  // namespace
+
+decltype(RunRecord::alone) rate_alone(const Scenario& scenario, const Blueprint& blueprint) {
+  decltype(RunRecord::alone) out;
+  const std::optional<std::int64_t> global = scenario.training.batch.global;
+  out.strong = global.has_value();
+  double rate = 0;
+  for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g) {
+    const WorkerGroup& group = scenario.cluster.workers[g];
+    const DeviceSpec& device = scenario.devices.at(group.device);
+    const double jitter = Registry<JitterEntry>::instance().at(device.jitter.name).mean_of(device.jitter.parameters);
+    const auto rate_of = [&](std::int64_t i) {
+      const Rank worker = blueprint.first_of_group[g] + static_cast<Rank>(i);
+      const std::int64_t batch = global.value_or(blueprint.plan.batch_of(worker));
+      std::int64_t pieces = blueprint.plan.accumulate;
+      if (global && device.memory && blueprint.plan.minibatch == 0)
+        if (const double most = largest_batch(blueprint, *device.memory); most >= 1)
+          pieces = std::max(pieces, static_cast<std::int64_t>(std::ceil(static_cast<double>(batch) / most)));
+      if (pieces > blueprint.plan.accumulate) out.micro_batches = std::max(out.micro_batches, pieces);
+      const double computing = jitter * slowdown_of(group, i) * seconds_of(blueprint.time_of(g, i), batch, pieces);
+      return static_cast<double>(batch) / with_rest(computing, device, static_cast<double>(batch), blueprint);
+    };
+    for (std::int64_t i = 0; i < group.count; ++i) rate += rate_of(i);
+  }
+  if (std::isfinite(rate) && rate > 0) out.samples_per_second = rate;
+  return out;
+}
+
+}  // namespace straggler

@@ -1,0 +1,197 @@
+#include "scenarios/results/figures.hpp"
+
+#include <vector>
+
+#include "scenarios/results/summary.hpp"
+#include "sim/base/readable.hpp"
+
+namespace straggler {
+
+namespace {
+
+std::optional<double> ratio(std::optional<double> a, double b) { return a && b > 0 ? std::optional(*a / b) : std::nullopt; }
+
+double seconds_of(WideTicks ticks) { return static_cast<double>(ticks) / static_cast<double>(Time::ticks_per_second); }
+
+template <class Part>
+WideTicks over_workers(const RunRecord& record, const Part& part) {
+  WideTicks all = 0;
+  for (const WorkerRecord& worker : record.workers) all += part(worker).ticks();
+  return all;
+}
+
+double workers_of(const RunRecord& record) { return static_cast<double>(record.workers.size()); }
+
+std::optional<double> rate_of(const RunRecord& record) { return ratio(static_cast<double>(record.samples), record.end.seconds()); }
+
+WideTicks blocked(const RunRecord& record) {
+  return over_workers(record, [](const WorkerRecord& worker) { return worker.split[Phase::communication]; });
+}
+WideTicks in_flight(const RunRecord& record) {
+  return over_workers(record, [](const WorkerRecord& worker) { return worker.bytes_in_flight; });
+}
+
+Reached target(const RunRecord& record) {
+  return record.target_accuracy ? reached(record.curve, *record.target_accuracy, record.sustain) : Reached();
+}
+template <class Value>
+Scalar at_target(const RunRecord& record, Value CurvePoint::*value) {
+  const Reached at = target(record);
+  return at.at ? Scalar(*at.at.*value) : Scalar();
+}
+
+std::optional<double> mean_staleness(const RunRecord& record) {
+  double count = 0, sum = 0;
+  for (const auto& [staleness, contributions] : record.staleness) {
+    count += static_cast<double>(contributions);
+    sum += static_cast<double>(staleness) * static_cast<double>(contributions);
+  }
+  return ratio(sum, count);
+}
+
+bool come_and_go(const RunRecord& record) { return record.clients.present.has_value(); }
+
+using Unit = RunFigure::Unit;
+using Better = RunFigure::Better;
+constexpr bool learned = true;
+
+std::vector<RunFigure> made_figures() {
+  std::vector<RunFigure> all = {
+      {"name", "", Unit::text, [](const RunRecord& run) { return Scalar(run.name); }},
+      {"scheme", "scheme", Unit::text, [](const RunRecord& run) { return Scalar(run.scheme); }},
+      {"seed", "", Unit::count, [](const RunRecord& run) { return Scalar(run.seed); }},
+      {"workers", "workers", Unit::count, [](const RunRecord& run) { return Scalar(std::uint64_t{run.workers.size()}); }},
+      {"outcome", "outcome", Unit::text, [](const RunRecord& run) { return Scalar(std::string(name_of(run.outcome))); }},
+      {"stalled", "", Unit::text, [](const RunRecord& run) { return Scalar(run.stalled); }, Better::less, false,
+       [](const RunRecord& run) { return !run.stalled.empty(); }},
+      {"simulated_seconds", "simulated time", Unit::seconds, [](const RunRecord& run) { return Scalar(run.end); }},
+      {"updates", "updates", Unit::count, [](const RunRecord& run) { return Scalar(run.updates); }},
+      {"epochs", "epochs", Unit::number, [](const RunRecord& run) { return Scalar(run.epochs); }},
+      {"samples", "samples", Unit::count, [](const RunRecord& run) { return Scalar(run.samples); }},
+      {"samples_per_second", "samples per second", Unit::number, [](const RunRecord& run) { return Scalar(rate_of(run)); }, Better::more},
+      {"samples_per_second_per_worker", "samples per second and worker", Unit::number,
+       [](const RunRecord& run) { return Scalar(ratio(rate_of(run), workers_of(run))); }, Better::more},
+      {"step_s", "time of an update", Unit::seconds,
+       [](const RunRecord& run) { return Scalar(ratio(nearest_seconds(run.end), static_cast<double>(run.updates))); }},
+      {"exposed_communication_s", "exposed communication of an update", Unit::seconds,
+       [](const RunRecord& run) { return Scalar(ratio(seconds_of(blocked(run)), workers_of(run) * static_cast<double>(run.updates))); }},
+      {"scaling_efficiency", "scaling efficiency", Unit::share,
+       [](const RunRecord& run) { return Scalar(ratio(rate_of(run), run.alone.samples_per_second.value_or(0))); }, Better::more},
+      {"final_train_loss", "train loss", Unit::score, [](const RunRecord& run) { return Scalar(run.final_train_loss); }, Better::less,
+       learned},
+      {"final_test_loss", "test loss", Unit::score, [](const RunRecord& run) { return Scalar(run.final_test_loss); }, Better::less,
+       learned},
+      {"final_train_perplexity", "train perplexity", Unit::score,
+       [](const RunRecord& run) { return Scalar(perplexity(run.final_train_loss)); }, Better::less, learned,
+       [](const RunRecord& run) { return run.symbols; }},
+      {"final_test_perplexity", "test perplexity", Unit::score,
+       [](const RunRecord& run) { return Scalar(perplexity(run.final_test_loss)); }, Better::less, learned,
+       [](const RunRecord& run) { return run.symbols; }},
+      {"final_test_accuracy", "test accuracy", Unit::score, [](const RunRecord& run) { return Scalar(run.final_test_accuracy); },
+       Better::more, learned},
+      {"final_train_accuracy", "train accuracy", Unit::score, [](const RunRecord& run) { return Scalar(run.final_train_accuracy); },
+       Better::more, learned},
+      {"guessing_accuracy", "", Unit::score, [](const RunRecord& run) { return Scalar(run.guessing_accuracy); }, Better::less, learned},
+      {"target_accuracy", "", Unit::score, [](const RunRecord& run) { return Scalar(run.target_accuracy); }},
+      {"time_to_target_s", "time to target", Unit::seconds, [](const RunRecord& run) { return at_target(run, &CurvePoint::time); },
+       Better::less, learned},
+      {"last_below_target_s", "", Unit::seconds,
+       [](const RunRecord& run) {
+         const Reached at = target(run);
+         return at.at ? Scalar(at.last_below) : Scalar();
+       },
+       Better::less, learned},
+      {"updates_to_target", "", Unit::count, [](const RunRecord& run) { return at_target(run, &CurvePoint::update); }, Better::less,
+       learned},
+      {"samples_to_target", "", Unit::count, [](const RunRecord& run) { return at_target(run, &CurvePoint::samples); }, Better::less,
+       learned},
+      {"bytes_to_target", "", Unit::bytes, [](const RunRecord& run) { return at_target(run, &CurvePoint::bytes_sent); }, Better::less,
+       learned},
+      {"rounds", "", Unit::count, [](const RunRecord& run) { return Scalar(run.rounds); }},
+      {"bytes_sent", "bytes sent", Unit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_sent); }},
+      {"bytes_received", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_received); }},
+      {"bytes_lost", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_lost); }},
+      {"statistics_bytes", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.statistics_bytes); }},
+      {"compression_ratio", "", Unit::number, [](const RunRecord& run) { return Scalar(run.compression_ratio); }, Better::less, false,
+       [](const RunRecord& run) { return run.compression_ratio.has_value(); }},
+      {"samples_drawn", "", Unit::count, [](const RunRecord& run) { return Scalar(run.samples_drawn); }},
+      {"dropped_contributions", "", Unit::count, [](const RunRecord& run) { return Scalar(run.dropped.contributions); }},
+      {"dropped_samples", "", Unit::count, [](const RunRecord& run) { return Scalar(run.dropped.samples); }},
+      {"dropped_bytes", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.dropped.bytes); }},
+      {"clients_present", "", Unit::number, [](const RunRecord& run) { return Scalar(run.clients.present); }, Better::less, false,
+       come_and_go},
+      {"clients_lost", "", Unit::count, [](const RunRecord& run) { return Scalar(run.clients.lost); }, Better::less, false, come_and_go},
+      {"bytes_up_per_worker", "", Unit::bytes,
+       [](const RunRecord& run) { return Scalar(ratio(static_cast<double>(run.bytes_up), workers_of(run))); }},
+      {"bytes_down_per_worker", "", Unit::bytes,
+       [](const RunRecord& run) { return Scalar(ratio(static_cast<double>(run.bytes_down), workers_of(run))); }},
+      {"loading_total_s", "", Unit::seconds,
+       [](const RunRecord& run) {
+         const auto loading = over_workers(run, [](const WorkerRecord& worker) { return worker.split[Phase::loading]; });
+         return Scalar(ratio(seconds_of(loading), workers_of(run)));
+       }},
+      {"communication_total_s", "", Unit::seconds,
+       [](const RunRecord& run) { return Scalar(ratio(seconds_of(in_flight(run)), workers_of(run))); }},
+      {"overlap_fraction", "", Unit::share,
+       [](const RunRecord& run) {
+         const auto overlapped = over_workers(run, [](const WorkerRecord& worker) { return worker.overlapped; });
+         return Scalar(ratio(static_cast<double>(overlapped), static_cast<double>(in_flight(run))));
+       },
+       Better::more},
+  };
+  for (const PhaseRow& row : summary_phases)
+    all.push_back({share_key(row.phase), row.title, Unit::share, nullptr, row.phase == Phase::compute ? Better::more : Better::less, false,
+                   nullptr, row.phase});
+  const std::vector<RunFigure> last = {
+      {"staleness_mean", "staleness, mean", Unit::number, [](const RunRecord& run) { return Scalar(mean_staleness(run)); }},
+      {"staleness_p50", "", Unit::count, [](const RunRecord& run) { return Scalar(staleness_percentile(run.staleness, 50)); }},
+      {"staleness_p99", "", Unit::count, [](const RunRecord& run) { return Scalar(staleness_percentile(run.staleness, 99)); }},
+      {"staleness_max", "staleness, max", Unit::count,
+       [](const RunRecord& run) { return Scalar(staleness_percentile(run.staleness, 100)); }},
+      {"skipped_updates", "", Unit::count, [](const RunRecord& run) { return Scalar(run.skipped_updates); }, Better::less, learned},
+      {"final_loss_scale", "", Unit::number, [](const RunRecord& run) { return Scalar(run.final_loss_scale); }, Better::less, learned},
+      {"events", "", Unit::count, [](const RunRecord& run) { return Scalar(run.events); }},
+      {"weights_key", "", Unit::text, [](const RunRecord& run) { return Scalar(run.weights_key); }},
+  };
+  all.insert(all.end(), last.begin(), last.end());
+  return all;
+}
+
+const std::vector<RunFigure>& all_figures() {
+  static const std::vector<RunFigure> all = made_figures();
+  return all;
+}
+
+}  // namespace
+
+std::span<const RunFigure> run_figures() { return all_figures(); }
+
+const RunFigure* find_figure(std::string_view key) {
+  for (const RunFigure& figure : all_figures())
+    if (figure.key == key) return &figure;
+  return nullptr;
+}
+
+Scalar value_of(const RunFigure& figure, const RunRecord& record) {
+  return figure.of ? figure.of(record) : Scalar(mean_share(record.workers, figure.phase));
+}
+
+FigureText text_of_unit(RunFigure::Unit unit) {
+  switch (unit) {
+    case Unit::share:
+      return readable_share;
+    case Unit::score:
+      return readable_score;
+    case Unit::seconds:
+      return readable_seconds;
+    case Unit::bytes:
+      return readable_bytes;
+    case Unit::text:
+    case Unit::count:
+    case Unit::number:
+      break;
+  }
+  return readable_number;
+}
+
+}  // namespace straggler

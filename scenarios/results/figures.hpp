@@ -1,0 +1,36 @@
+// Figures of a run: one row each. Summaries, searches, sweeps, comparisons and pages take key, title, unit and order from here.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "scenarios/results/scalar.hpp"
+#include "sim/record/record.hpp"
+
+namespace straggler {
+
+struct RunFigure {
+  enum class Unit : std::uint8_t { text, count, number, share, score, seconds, bytes };
+  enum class Better : std::uint8_t { less, more };
+
+  std::string key;    // in summary.json; seconds end in _s, shares in _fraction
+  std::string title;  // in tables and on pages; empty: only files and searches have it
+  Unit unit = Unit::number;
+  Scalar (*of)(const RunRecord&) = nullptr;  // null: a phase's share
+  Better better = Better::less;
+  bool learned = false;                       // from gradients, not from the clock: a run of the timing alone lacks it
+  bool (*there)(const RunRecord&) = nullptr;  // whether summary.json has the key; null: always
+  Phase phase = {};                           // of a share
+};
+
+/// All of them, in the order of summary.json.
+std::span<const RunFigure> run_figures();
+/// Null: no figure has that key.
+const RunFigure* find_figure(std::string_view key);
+Scalar value_of(const RunFigure& figure, const RunRecord& record);
+/// As people read numbers of that unit; a text has none.
+using FigureText = std::string (*)(double);
+FigureText text_of_unit(RunFigure::Unit unit);
+
+}  // namespace straggler
