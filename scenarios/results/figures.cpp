@@ -73,7 +73,7 @@ std::vector<RunFigure> made_figures() {
        [](const RunRecord& run) { return Scalar(ratio(rate_of(run), workers_of(run))); }, Better::more},
       {"step_s", "time of an update", Unit::seconds,
        [](const RunRecord& run) { return Scalar(ratio(nearest_seconds(run.end), static_cast<double>(run.updates))); }},
-      {"exposed_communication_s", "exposed communication of an update", Unit::seconds,
+      {"exposed_communication_s", "exposed communication", Unit::seconds,
        [](const RunRecord& run) { return Scalar(ratio(seconds_of(blocked(run)), workers_of(run) * static_cast<double>(run.updates))); }},
       {"scaling_efficiency", "scaling efficiency", Unit::share,
        [](const RunRecord& run) { return Scalar(ratio(rate_of(run), run.alone.samples_per_second.value_or(0))); }, Better::more},

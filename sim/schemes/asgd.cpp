@@ -62,7 +62,7 @@ class Asgd final : public Scheme {
       : staleness_(staleness_choice.of(parameters)),
         answers_(parameters),
         lambda_(parameters.number("lambda")),
-        by_batch_(parameters.flag("scale_with_batch")) {
+        by_batch_(parameters.has("scale_with_batch") && parameters.flag("scale_with_batch")) {
     if (parameters.has("max_delay")) max_delay_ = static_cast<std::uint64_t>(parameters.count("max_delay"));
   }
 
@@ -147,23 +147,22 @@ const Register<SchemeEntry> entry({
     .damping = [](const Parameters& parameters, const TrainingPlan& plan,
                   std::uint64_t staleness) { return damping(staleness_choice.of(parameters), plan.workers, staleness); },
     .traffic = {.text = "2 d, and 2 d per dropped gradient", .bytes = UpdateBytes{2, 2}},
-    .parameters = {staleness_choice.parameter(
-                       Staleness::none,
-                       "what happens to a gradient that is τ > 1 updates old: nothing, a factor 1/τ, 1/√τ or (if τ > p) p/τ, "
-                       "or a correction for the change of the weights since"),
-                   {.name = "lambda",
-                    .type = ValueType::number,
-                    .fallback = "0.04",
-                    .meaning = "λ, the strength of `staleness: delay_compensated`",
-                    .range = Range::at_least(0)},
-                   optional_count("max_delay", "a gradient with τ of at least this is dropped; default: none"),
-                   {.name = "scale_with_batch",
-                    .type = ValueType::boolean,
-                    .fallback = "false",
-                    .meaning = "the learning rate is multiplied by b / b̄, the batch of the gradient's worker over the mean batch (its root "
-                               "with `schedule.scale_with_workers: square_root`)"},
-                   Answers::parameter(),
-                   on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
+    .parameters =
+        {staleness_choice.parameter(Staleness::none,
+                                    "what happens to a gradient that is τ > 1 updates old: nothing, a factor 1/τ, 1/√τ or (if τ > p) p/τ, "
+                                    "or a correction for the change of the weights since"),
+         {.name = "lambda",
+          .type = ValueType::number,
+          .fallback = "0.04",
+          .meaning = "λ, the strength of `staleness: delay_compensated`",
+          .range = Range::at_least(0)},
+         optional_count("max_delay", "a gradient with τ of at least this is dropped; default: none"),
+         {.name = "scale_with_batch",
+          .type = ValueType::boolean,
+          .meaning = "`true`: the learning rate is multiplied by b / b̄, the batch of the gradient's worker over the mean batch (its root "
+                     "with `schedule.scale_with_workers: square_root`)"},
+         Answers::parameter(),
+         on_failure({OnFailure::drop, OnFailure::abort}, "continue, as nobody waits for it, or end")},
     .examples = {{{"max_delay", "3"}}, {{"max_delay", "1"}}, {{"staleness", "delay_compensated"}, {"lambda", "1"}, {"max_delay", "6"}}},
     .make = made<Asgd>,
     .plain_sgd_alone =

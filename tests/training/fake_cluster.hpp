@@ -18,7 +18,7 @@ namespace straggler::test {
 /// w - g, without state.
 class PlainStep final : public UpdateRule {
  public:
-  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double, int, std::vector<Handle>&) const override {
+  Handle step(Lineage& lineage, const Handle& weights, const Handle& gradient, double, double, std::vector<Handle>&) const override {
     return lineage.elementwise(rules::weighted_mean, std::array{weights, gradient}, {1.0, -1.0});
   }
   double learning_rate(double, double) const override { return 1; }
