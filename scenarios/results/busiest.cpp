@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "scenarios/experiment/cluster_facts.hpp"
+#include "scenarios/results/figures.hpp"
 #include "scenarios/results/summary.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"

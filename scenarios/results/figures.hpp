@@ -1,9 +1,11 @@
 // Figures of a run: one row each. Summaries, searches, sweeps, comparisons and pages take key, title, unit and order from here.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scenarios/results/scalar.hpp"
 #include "sim/record/record.hpp"
@@ -32,5 +34,11 @@ Scalar value_of(const RunFigure& figure, const RunRecord& record);
 /// As people read numbers of that unit; a text has none.
 using FigureText = std::string (*)(double);
 FigureText text_of_unit(RunFigure::Unit unit);
+
+/// Smallest staleness that at least `percent` (1 .. 100) of the contributions does not exceed; none without any.
+std::optional<std::uint64_t> staleness_percentile(const StalenessHistogram& histogram, unsigned percent);
+
+/// Mean over workers of `phase` / total; workers without any time do not count. None if there are no others.
+std::optional<double> mean_share(const std::vector<WorkerRecord>& workers, Phase phase);
 
 }  // namespace straggler

@@ -9,32 +9,7 @@
 
 namespace straggler {
 
-std::optional<std::uint64_t> staleness_percentile(const StalenessHistogram& histogram, unsigned percent) {
-  std::uint64_t total = 0, below = 0;
-  for (const auto& [staleness, contributions] : histogram) total += contributions;
-  if (total == 0) return std::nullopt;
-  std::optional<std::uint64_t> largest;
-  for (const auto& [staleness, contributions] : histogram) {
-    if (contributions == 0) continue;
-    below += contributions;
-    largest = staleness;
-    if (static_cast<WideTicks>(below) * 100 >= static_cast<WideTicks>(total) * static_cast<WideTicks>(percent)) break;
-  }
-  return largest;
-}
-
 std::string time_to(double accuracy, bool target) { return fmt::format("time to {}{}", number_text(accuracy), target ? " (target)" : ""); }
-
-std::optional<double> mean_share(const std::vector<WorkerRecord>& workers, Phase phase) {
-  double sum = 0, count = 0;
-  for (const WorkerRecord& worker : workers) {
-    const Time total = worker.split.total();
-    if (total == Time()) continue;
-    sum += static_cast<double>(worker.split[phase].ticks()) / static_cast<double>(total.ticks());
-    count += 1;
-  }
-  return count > 0 ? std::optional(sum / count) : std::nullopt;
-}
 
 std::vector<SummaryField> summarize(const RunRecord& record) {
   std::vector<SummaryField> fields;

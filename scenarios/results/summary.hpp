@@ -45,13 +45,7 @@ bool needs_math(std::string_view key);
 /// The fields as a JSON object, one line each.
 std::string summary_json(const std::vector<SummaryField>& fields);
 
-/// Smallest staleness that at least `percent` (1 .. 100) of the contributions does not exceed; none without any.
-std::optional<std::uint64_t> staleness_percentile(const StalenessHistogram& histogram, unsigned percent);
-
 /// The label of the time to an accuracy in tables and reports: "time to 0.85", "time to 0.85 (target)".
 std::string time_to(double accuracy, bool target);
-
-/// Mean over workers of `phase` / total; workers without any time do not count. None if there are no others.
-std::optional<double> mean_share(const std::vector<WorkerRecord>& workers, Phase phase);
 
 }  // namespace straggler

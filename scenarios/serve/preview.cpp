@@ -12,6 +12,7 @@
 #include "scenarios/report/stretches.hpp"
 #include "scenarios/report/timeline.hpp"
 #include "scenarios/report/units.hpp"
+#include "scenarios/results/figures.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/schema/worker_names.hpp"
 #include "sim/base/readable.hpp"

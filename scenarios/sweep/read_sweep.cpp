@@ -200,9 +200,9 @@ void read_set(Section& top, Sweep& sweep) {
 
 Part<Sweep> sweep_part() {
   using Shape = ScenarioKey::Shape;
-  const ScenarioKey axes{.name = "PATH", .shape = Shape::one_of, .keys = axis_forms()};
-  std::vector<ScenarioKey> crossed = axis_forms();
-  crossed.push_back(scaling_form());
+  std::vector<ScenarioKey> forms = axis_forms();
+  forms.push_back(scaling_form());
+  const ScenarioKey axes{.name = "PATH", .shape = Shape::one_of, .keys = forms};
   return Part<Sweep>({
       read_before<Sweep>({.name = "sweep",
                           .type = ValueType::count,
@@ -235,7 +235,7 @@ Part<Sweep> sweep_part() {
                       .form = "map from paths to lists or ranges",
                       .own_table = true,
                       .shape = Shape::entries_of,
-                      .keys = {{.name = "PATH", .shape = Shape::one_of, .keys = crossed}}},
+                      .keys = {axes}},
                      [](Section& top, Sweep& sweep) { read_crossed(top.context(), top.find("axes"), sweep); }),
       read_by<Sweep>({.name = "zip",
                       .meaning = "paths that vary together, with lists of equal length",

@@ -3,6 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/results/figures.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/results/summary.hpp"
 #include "tests/results/results_support.hpp"
