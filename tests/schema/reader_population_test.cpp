@@ -138,7 +138,7 @@ TEST_CASE("wrong files are refused with line, column and name") {
   CHECK(wrong("slowdown\n1,2\n") ==
         Lines{"2:1: has 2 fields where the header has 1; write one for each column, empty where the group's value holds"});
   CHECK(wrong("slowdown,bandwith\n1,1Gbps\n") ==
-        Lines{"1:10: unknown column 'bandwith'; did you mean 'bandwidth'? known: bandwidth, slowdown, down and 5 more"});
+        Lines{"1:10: unknown column 'bandwith'; did you mean 'bandwidth'? known: bandwidth, batch, slowdown and 5 more"});
   CHECK(wrong("1,2\n3,4\n").size() == 2);  // no header
   CHECK(wrong("slowdown,up,slowdown\n1,1Gbps,1\n") == Lines{"1:13: the column slowdown stands there twice; keep one"});
   CHECK(wrong("overhead,per_sample\n0s,0s\n") == Lines{"2:1: a batch takes no time at all; write an overhead or a per_sample above 0s"});
