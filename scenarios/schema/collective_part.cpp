@@ -29,7 +29,7 @@ constexpr const char* measured_kind = "measured";
 bool is_measured(const CollectiveSpec& spec) { return spec.algorithm == measured_kind; }
 
 /// Of all-reduces whose times were measured; the spec keeps it as their algorithm, and the path as its parameter.
-Field<CollectiveSpec> kind_field() {
+Field<CollectiveSpec> collective_kind_field() {
   Field<CollectiveSpec> field;
   field.key = {.name = "kind",
                .type = ValueType::choice,
@@ -105,7 +105,7 @@ Part<CollectiveSpec> collective_part() {
   const auto stepwise = [](const CollectiveSpec& spec) { return spec.fidelity == CollectiveSpec::Fidelity::stepwise; };
   return Part<CollectiveSpec>({
       algorithm_field(),
-      kind_field(),
+      collective_kind_field(),
       path_field(),
       field(&CollectiveSpec::fidelity, fidelity_choice,
             {.meaning = "one flow for the whole, or a flow for every message (more events, and exact beside other traffic too)"}),
