@@ -27,9 +27,7 @@ void import_as(const char* format, const std::string& bytes) {
 }
 
 /// In front of what marks a trace, whatever follows.
-void kineto(std::string_view input) {
-  import_as("kineto", R"({"deviceProperties":[],"traceEvents":[{"ph":"i"})" + std::string(input));
-}
+void kineto(std::string_view input) { import_as("kineto", R"({"deviceProperties":[],"traceEvents":[{"ph":"i"})" + std::string(input)); }
 const AddTarget add_kineto("kineto", "the rest of a trace of PyTorch's profiler", kineto);
 
 void torch_cpu(std::string_view input) { import_as("torch_cpu", R"([{"ph":"i","pid":"CPU functions"})" + std::string(input)); }
