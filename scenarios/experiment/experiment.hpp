@@ -25,7 +25,7 @@ class ProgressListener {
     Time time;
     double epochs = 0;
     std::uint64_t updates = 0, samples = 0;
-    double fraction = 0;  // of the stop that is nearest, 0 .. 1
+    double fraction = 0;                                   // of the stop that is nearest, 0 .. 1
     std::optional<double> test_accuracy, test_perplexity;  // perplexity: where the data are symbols
   };
   virtual void progress(const State& state) = 0;
