@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tests/schemes/bowl.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/scenarios.hpp"
 
@@ -15,17 +16,15 @@ namespace {
 
 using Sets = std::vector<std::string>;
 
-constexpr double start = 8, rate = 0.25;
-
 /// Four workers that draw from one pool of 1,000 samples; a gradient of all of them is w - c, c the mean of the pool.
 std::string bowl(const std::string& workers, const std::string& scheme = "{kind: ssgd}", const std::string& batch = "{per_worker: 250}") {
   return scenario_text({.name = "bowl",
                         .workers = workers,
-                        .model = "{kind: quadratic, condition: 1, start: " + std::to_string(start) + "}",
+                        .model = "{kind: quadratic, condition: 1, start: " + std::to_string(bowl_start) + "}",
                         .data = "{kind: gaussian, features: 3, classes: 1, samples: 1000, test_samples: 10, partition: {kind: shared}}",
                         .scheme = scheme,
                         .batch = batch,
-                        .optimizer = "{kind: sgd, learning_rate: " + std::to_string(rate) + "}",
+                        .optimizer = "{kind: sgd, learning_rate: " + std::to_string(step_rate) + "}",
                         .stop = "{updates: 6}"});
 }
 
@@ -40,7 +39,7 @@ double apart(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 /// Each of so many roundings is off by half a unit in the last place of numbers up to the start.
-double rounding(int count) { return count * start * std::ldexp(1.0, -23); }
+double rounding(int count) { return count * bowl_start * std::ldexp(1.0, -23); }
 
 }  // namespace
 
@@ -79,12 +78,12 @@ TEST_CASE("the first k gradients count their batches, and the rate that scales w
   const Result scaled =
       run(bowl(fast, "{kind: k_sync, k: 2}"), {"training.schedule={scale_with_workers: linear}", "training.stop.updates=1"});
   const Result same = run(bowl(fast, "{kind: k_sync, k: 2}"),
-                          {"training.optimizer.learning_rate=" + std::to_string(rate * 2 * 300 / 250), "training.stop.updates=1"});
+                          {"training.optimizer.learning_rate=" + std::to_string(step_rate * 2 * 300 / 250), "training.stop.updates=1"});
   CHECK(apart(scaled.weights, same.weights) < rounding(8));
   const Result root =
       run(bowl(fast, "{kind: k_sync, k: 2}"), {"training.schedule={scale_with_workers: square_root}", "training.stop.updates=1"});
   const Result by_root = run(bowl(fast, "{kind: k_sync, k: 2}"),
-                             {"training.optimizer.learning_rate=" + std::to_string(rate * std::sqrt(2.4)), "training.stop.updates=1"});
+                             {"training.optimizer.learning_rate=" + std::to_string(step_rate * std::sqrt(2.4)), "training.stop.updates=1"});
   CHECK(apart(root.weights, by_root.weights) < 1e-4);  // of a rate with six decimals
 }
 
@@ -92,7 +91,8 @@ TEST_CASE("asynchronous SGD scales its rate by the batch over the mean batch onl
   const std::string two = "[{count: 1, device: node, batch: 300}, {count: 1, device: node, slowdown: 9, batch: 100}]";
   const Sets one_update = {"training.stop.updates=1"};
   const auto with_rate = [&](double times) {
-    return run(bowl(two, "asgd"), {"training.stop.updates=1", "training.optimizer.learning_rate=" + std::to_string(rate * times)}).weights;
+    return run(bowl(two, "asgd"), {"training.stop.updates=1", "training.optimizer.learning_rate=" + std::to_string(step_rate * times)})
+        .weights;
   };
   CHECK(apart(run(bowl(two, "asgd"), one_update).weights, with_rate(1)) == 0);
   CHECK(apart(run(bowl(two, "{kind: asgd, scale_with_batch: true}"), one_update).weights, with_rate(1.5)) < rounding(8));

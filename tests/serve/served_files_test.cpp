@@ -132,7 +132,7 @@ TEST_CASE("live.csv goes with the run") {
   {
     LiveProgress live(listener, file);
     ::usleep(510'000);
-    live.progress({Time::from_seconds(2), 0, 7, 70, 0.25, 0.5});
+    live.progress({Time::from_seconds(2), 0, 7, 70, 0.25, 0.5, {}});
     CHECK(listener.seen == 1);
     CHECK(place.read("live.csv") == "time_s,updates,samples,fraction,test_accuracy\n2,7,70,0.2500,0.5\n");
   }
