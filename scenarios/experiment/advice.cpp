@@ -34,12 +34,22 @@ void of_hosts(const ClusterSpec& cluster, Sentences& out) {
 
 /// Keys of an all-reduce where nothing is reduced: of use in a sweep over schemes.
 void of_unused_keys(const Scenario& scenario, const Blueprint& blueprint, Sentences& out) {
-  if (blueprint.all_reduce || blueprint.plan.workers == 1) return;
+  if (blueprint.plan.workers == 1) return;
   const CollectiveSpec &given = scenario.cluster.network.collective, plain;
   std::vector<std::string> keys;
   const auto add = [&](const char* key, bool differs) {
     if (differs) keys.emplace_back(key);
   };
+  if (blueprint.all_reduce && !blueprint.scheme_entry->sends_gradients(scenario.training.scheme.parameters)) {
+    add("per_step", given.per_step > 0);
+    add("per_tensor", given.per_tensor > 0);
+    if (!keys.empty())
+      out.push_back(fmt::format("cluster.network.collective.{} {} not used: {} averages weights, and no gradients, by all-reduce",
+                                fmt::join(keys, ", "), keys.size() == 1 ? "is" : "are", scenario.training.scheme.name));
+  }
+  if (blueprint.all_reduce) return;
+  add("per_step", given.per_step > 0);
+  add("per_tensor", given.per_tensor > 0);
   add("overlap", given.overlap);
   add("bucket", given.bucket && !given.overlap);
   add("algorithm", given.algorithm != plain.algorithm);
@@ -213,6 +223,15 @@ void of_inputs(const Scenario& scenario, const Blueprint& blueprint, Sentences& 
     out.emplace_back("the inputs of a batch have no bytes without data, so copying them takes no time; write workload.cost: {model: NAME}");
 }
 
+/// More micro-batches than samples.
+void of_micro_batches(const Blueprint& blueprint, Sentences& out) {
+  const Batches& batches = blueprint.plan.batches;
+  const Rank least = batches.smallest(blueprint.plan.workers);
+  if (blueprint.plan.accumulate > batches.of(least))
+    out.push_back(fmt::format("training.batch.accumulate is {}, and worker {} has a batch of {}, which it computes sample by sample",
+                              blueprint.plan.accumulate, least, batches.of(least)));
+}
+
 /// Groups inside a host that hold all of its workers: nothing leaves them.
 void of_levels(const Scenario& scenario, Sentences& out) {
   const auto& intra = scenario.cluster.network.intra;
@@ -241,6 +260,7 @@ std::vector<std::string> advice(const Scenario& scenario, const Blueprint& bluep
   of_hosts(scenario.cluster, out);
   of_levels(scenario, out);
   of_unused_keys(scenario, blueprint, out);
+  of_micro_batches(blueprint, out);
   of_messages(scenario, blueprint, out);
   of_compression(scenario, blueprint, out);
   of_answers(scenario, blueprint, out);

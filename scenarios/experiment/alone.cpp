@@ -29,6 +29,14 @@ double with_rest(double computing, const DeviceSpec& device, double samples, con
   return std::max(computing, loading);
 }
 
+/// Of worker i of group g, with a factor for its computing.
+double seconds_of_batch(const Scenario& scenario, const Blueprint& blueprint, std::size_t g, std::int64_t i, std::int64_t batch,
+                        std::int64_t pieces, double factor) {
+  const WorkerGroup& group = scenario.cluster.workers[g];
+  const double computing = factor * slowdown_of(group, i) * seconds_of(blueprint.time_of(g, i), batch, pieces);
+  return with_rest(computing, scenario.devices.at(group.device), static_cast<double>(batch), blueprint);
+}
+
 }  // namespace
 
 decltype(RunRecord::alone) rate_alone(const Scenario& scenario, const Blueprint& blueprint) {
@@ -48,13 +56,21 @@ decltype(RunRecord::alone) rate_alone(const Scenario& scenario, const Blueprint&
         if (const double most = largest_batch(blueprint, *device.memory); most >= 1)
           pieces = std::max(pieces, static_cast<std::int64_t>(std::ceil(static_cast<double>(batch) / most)));
       if (pieces > blueprint.plan.accumulate) out.micro_batches = std::max(out.micro_batches, pieces);
-      const double computing = jitter * slowdown_of(group, i) * seconds_of(blueprint.time_of(g, i), batch, pieces);
-      return static_cast<double>(batch) / with_rest(computing, device, static_cast<double>(batch), blueprint);
+      return static_cast<double>(batch) / seconds_of_batch(scenario, blueprint, g, i, batch, pieces, jitter);
     };
     for (std::int64_t i = 0; i < group.count; ++i) rate += rate_of(i);
   }
   if (std::isfinite(rate) && rate > 0) out.samples_per_second = rate;
   return out;
+}
+
+std::vector<double> seconds_alone(const Scenario& scenario, const Blueprint& blueprint) {
+  std::vector<double> seconds;
+  seconds.reserve(static_cast<std::size_t>(scenario.workers()));
+  for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g)
+    for (std::int64_t i = 0; i < scenario.cluster.workers[g].count; ++i)
+      seconds.push_back(seconds_of_batch(scenario, blueprint, g, i, blueprint.plan.batches.typical(), blueprint.plan.accumulate, 1));
+  return seconds;
 }
 
 }  // namespace straggler

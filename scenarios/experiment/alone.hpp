@@ -1,5 +1,7 @@
 // Workers that train alone, in closed form: what scaling efficiency is measured against.
 #pragma once
+#include <vector>
+
 #include "scenarios/experiment/blueprint.hpp"
 #include "sim/record/record.hpp"
 
@@ -10,5 +12,8 @@ namespace straggler {
 /// loader processes and serial parts are not in it. With training.batch.global b_i is the whole global batch (strong scaling): accumulated
 /// in as many micro-batches as a device needs whose memory does not hold it.
 decltype(RunRecord::alone) rate_alone(const Scenario& scenario, const Blueprint& blueprint);
+
+/// [workers]: the seconds t_i of as many samples for all (Batches::typical), without jitter: who is slow, whatever its batch.
+std::vector<double> seconds_alone(const Scenario& scenario, const Blueprint& blueprint);
 
 }  // namespace straggler

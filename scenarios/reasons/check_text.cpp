@@ -11,7 +11,9 @@
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
+#include "sim/base/registry.hpp"
 #include "sim/cluster/availability.hpp"
+#include "sim/training/scheme.hpp"
 
 namespace straggler {
 
@@ -183,18 +185,20 @@ std::string rounded_count(double count) {
   return readable_count(static_cast<std::uint64_t>(std::llround(count / unit) * static_cast<long long>(unit)));
 }
 
-/// A line an algorithm, under the one that the scenario takes.
 /// Of being distributed, where gradients are reduced during backward: as in a library that has one.
 void add_price(std::string& out, const Scenario& scenario) {
   const CollectiveSpec& collective = scenario.cluster.network.collective;
+  const SchemeEntry& scheme = Registry<SchemeEntry>::instance().at(scenario.training.scheme.name);
+  if (scenario.workers() == 1 || !scheme.sends_gradients(complete(scheme.parameters, scenario.training.scheme.parameters))) return;
   if (collective.per_step > 0 || collective.per_tensor > 0)
     line(out, "",
          fmt::format("price of being distributed: {} an update and {} a tensor, of each worker's time",
                      readable_seconds(collective.per_step), readable_seconds(collective.per_tensor)));
-  else if (collective.overlap && scenario.workers() > 1)
+  else if (collective.overlap)
     line(out, "", "the price of being distributed is left out: per_step and per_tensor are not given");
 }
 
+/// A line an algorithm, under the one that the scenario takes.
 void add_collective(std::string& out, const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& times) {
   line(out, "all-reduce", explanation.collective);
   if (!explanation.collective.empty()) add_price(out, scenario);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "models/compression/compressor.hpp"
+#include "scenarios/experiment/alone.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
 #include "scenarios/experiment/uncompressed.hpp"
@@ -237,14 +239,12 @@ std::string place_of_more(const ClusterSpec& before, const ClusterSpec& more) {
 }  // namespace
 
 Seat median_worker(const Scenario& scenario, const Blueprint& blueprint) {
-  const std::vector<double> seconds = batch_seconds(scenario, blueprint);
-  std::vector<std::int64_t> order(seconds.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  const std::vector<double> seconds = seconds_alone(scenario, blueprint);
+  std::vector<std::size_t> order(seconds.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
-  std::nth_element(order.begin(), middle, order.end(), [&](std::int64_t a, std::int64_t b) {
-    return std::pair(seconds[static_cast<std::size_t>(a)], a) < std::pair(seconds[static_cast<std::size_t>(b)], b);
-  });
-  return seat_of(scenario, *middle);
+  std::ranges::nth_element(order, middle, {}, [&](std::size_t worker) { return std::pair(seconds[worker], worker); });
+  return seat_of(scenario, static_cast<std::int64_t>(*middle));
 }
 
 std::vector<double> batch_seconds(const Scenario& scenario, const Blueprint& blueprint) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "scenarios/experiment/alone.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/update_times.hpp"
 #include "scenarios/reasons/explain.hpp"
@@ -150,10 +151,10 @@ UpdateParts update_parts(const Scenario& scenario) {
   const SchemeEntry& entry = Registry<SchemeEntry>::instance().at(scenario.training.scheme.name);
   set_phases(runs, entry.asynchronous(complete(entry.parameters, scenario.training.scheme.parameters)), out);
   const Blueprint blueprint(scenario, "auto");
-  const std::vector<double> batches = batch_seconds(scenario, blueprint);
-  const double median = batches[median_of(batches)];
+  const std::vector<double> alone = seconds_alone(scenario, blueprint);
+  const double median = alone[median_of(alone)];
   for (std::size_t group = 0; group < blueprint.first_of_group.size(); ++group)
-    if (batches[static_cast<std::size_t>(blueprint.first_of_group[group])] > 1.01 * median) out.slow_groups.push_back(group);
+    if (alone[static_cast<std::size_t>(blueprint.first_of_group[group])] > 1.01 * median) out.slow_groups.push_back(group);
   const Explained explained = savings(scenario, blueprint, out.seconds);
   if (const CauseRow* const first = bottleneck(explained)) {
     out.bound = first->cause;

@@ -142,6 +142,39 @@ TEST_CASE("the start of loaders belongs to the serial part") {
   CHECK(bottleneck(all)->cause == Cause::serial);
 }
 
+TEST_CASE("the median worker is no slow loader, whichever of the ranks that one is") {
+  // Batches of 100 samples: 0.1 s to compute, 1 s to load on one of ten workers.
+  for (const int late : {0, 4, 9}) {
+    CAPTURE(late);
+    std::string workers = "cluster.workers=[";
+    if (late > 0) workers += "{count: " + std::to_string(late) + ", device: node}, ";
+    workers += "{count: 1, device: loads}";
+    if (late < 9) workers += ", {count: " + std::to_string(9 - late) + ", device: node}";
+    const std::vector<std::string> sets = {
+        "devices.loads={compute: {affine: {per_sample: 1ms}}, loader: {per_sample: 10ms, workers: 1, prefetch: 1}}", workers + "]",
+        "training.stop={updates: 20}"};
+    const Explained all = explained(cluster(1), sets);
+    REQUIRE(all.row(Cause::slow_workers).figures);
+    CHECK(all.row(Cause::slow_workers).figures->simulated_seconds == doctest::Approx(20 * 0.1));
+    CHECK(bottleneck(all)->cause == Cause::slow_workers);
+  }
+}
+
+TEST_CASE("batches by speed do not hide who is slow, whatever their remainders are") {
+  // Two workers of 1 ms a sample, two of 2 ms; the median one is the faster of the two in the middle.
+  for (const int global : {600, 601, 602, 603}) {
+    CAPTURE(global);
+    const Explained all =
+        explained(cluster(1), {"devices.slow={compute: {affine: {per_sample: 2ms}}}",
+                               "cluster.workers=[{count: 2, device: node}, {count: 2, device: slow}]",
+                               "training.batch={global: " + std::to_string(global) + ", split: by_speed}", "training.stop={updates: 10}"});
+    const CauseRow& even = all.row(Cause::slow_workers);
+    REQUIRE(even.figures);
+    CHECK(even.figures->simulated_seconds == doctest::Approx(10 * std::ceil(global / 4.0) * 1e-3));  // 0.2 s before
+    CHECK(*even.seconds_saved > 0);
+  }
+}
+
 TEST_CASE("a cause below 5 % is named, but is not the bottleneck") {
   // A step is a batch of 0.1 s and twice the link's latency.
   for (const double share : {0.04, 0.06}) {

@@ -108,7 +108,7 @@ std::string import_formats_help() {
 
 const Command import_command{.name = "import",
                              .arguments = "FILE...",
-                             .summary = "turns traces, logs and descriptions of a model into a scenario that runs",
+                             .summary = "turns traces, logs or a model's description into a scenario",
                              .examples =
                                  "  straggler import config.json --sequence 1024\n"
                                  "  straggler import rank*.json.gz --out results/mine\n"
