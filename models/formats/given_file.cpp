@@ -100,6 +100,75 @@ class Unpacked {
   std::string buffer_ = std::string(1 << 18, '\0');
 };
 
+/// The bytes of an archive's member that gzip packed; the archive's stream stands behind what was read of it.
+class UnpackedMember {
+ public:
+  /// `head`: those of its `packed` bytes that are read already.
+  UnpackedMember(Unpacked& stream, std::uintmax_t packed, std::string head, fs::path shown)
+      : stream_(stream), shown_(std::move(shown)), head_(std::move(head)), packed_(packed), left_(packed - head_.size()) {
+    if (inflateInit2(&inflater_, 15 + 16) != Z_OK) refuse_given(shown_, "cannot be unpacked; unpack it yourself");
+    give(head_);
+  }
+  ~UnpackedMember() { inflateEnd(&inflater_); }
+  UnpackedMember(const UnpackedMember&) = delete;
+  UnpackedMember& operator=(const UnpackedMember&) = delete;
+
+  /// The next bytes, at most `most`; it holds until the next call. Empty: the end.
+  std::string_view piece(std::uintmax_t most) {
+    const std::size_t want = static_cast<std::size_t>(std::min<std::uintmax_t>(most, buffer_.size()));
+    inflater_.next_out = reinterpret_cast<Bytef*>(buffer_.data());
+    inflater_.avail_out = static_cast<uInt>(want);
+    while (inflater_.avail_out > 0) {
+      if (inflater_.avail_in == 0 && left_ > 0) {
+        const std::string_view more = stream_.piece(left_);
+        if (more.empty()) refuse_given(shown_, "has changed while it was read; try again");
+        left_ -= more.size();
+        give(more);
+      }
+      if (ended_) {  // padding, or another packed part behind it
+        if (inflater_.avail_in == 0 || *inflater_.next_in != 0x1F) break;
+        inflateReset(&inflater_);
+        ended_ = false;
+      }
+      const int code = inflate(&inflater_, Z_NO_FLUSH);
+      if (code == Z_STREAM_END)
+        ended_ = true;
+      else if (code == Z_BUF_ERROR || (code == Z_OK && inflater_.avail_in == 0 && left_ == 0 && inflater_.avail_out > 0))
+        refuse_given(shown_, "is packed by gzip and cut off; get the whole file");
+      else if (code != Z_OK)
+        refuse_given(shown_, fmt::format("is packed by gzip and damaged ({}); get an undamaged file",
+                                         shown_text(inflater_.msg == nullptr ? "no data" : inflater_.msg)));
+    }
+    const std::size_t got = want - inflater_.avail_out;
+    position_ += got;
+    if (unpacks_too_far(packed_, position_))
+      refuse_given(shown_, fmt::format("unpacks to more than {} times its size; unpack it yourself if that is right", most_unpacked));
+    return {buffer_.data(), got};
+  }
+  void read(std::string& to, std::uintmax_t count) {
+    for (std::string_view got; count > 0 && !(got = piece(count)).empty(); count -= got.size()) to.append(got);
+  }
+  std::uintmax_t skip_all() {
+    while (!piece(UINTMAX_MAX).empty()) {}
+    return position_;
+  }
+  /// Packed bytes that are not read.
+  std::uintmax_t left() const { return left_; }
+
+ private:
+  void give(std::string_view bytes) {
+    inflater_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    inflater_.avail_in = static_cast<uInt>(bytes.size());
+  }
+
+  Unpacked& stream_;
+  fs::path shown_;
+  std::string head_, buffer_ = std::string(1 << 18, '\0');
+  z_stream inflater_ = {};
+  std::uintmax_t packed_, left_, position_ = 0;
+  bool ended_ = false;
+};
+
 /// Octal digits between blanks, or with the high bit set a big-endian number (GNU). Nothing: no number.
 std::optional<std::uintmax_t> tar_number(std::string_view field) {
   std::uintmax_t value = 0;
@@ -259,7 +328,12 @@ fs::path GivenFile::shown() const {
 std::string GivenFile::text(std::uintmax_t most) const {
   Unpacked stream(file_);
   std::string text;
-  if (stream.skip(begin_) == begin_) stream.read(text, std::min(most, size_));
+  if (stream.skip(begin_) == begin_) {
+    if (packed_ > 0)
+      UnpackedMember(stream, packed_, {}, shown()).read(text, std::min(most, size_));
+    else
+      stream.read(text, std::min(most, size_));
+  }
   if (text.size() < std::min(most, size_)) refuse_given(shown(), "has changed while it was read; try again");
   return text;
 }
@@ -267,16 +341,18 @@ std::string GivenFile::text(std::uintmax_t most) const {
 struct GivenStream::Bytes {
   explicit Bytes(const fs::path& file) : unpacked(file) {}
   Unpacked unpacked;
+  std::optional<UnpackedMember> member;  // if the file is packed in its archive
 };
 
 GivenStream::GivenStream(GivenFile file) : file_(std::move(file)), bytes_(std::make_unique<Bytes>(file_.file_)), left_(file_.size_) {
   if (bytes_->unpacked.skip(file_.begin_) < file_.begin_) refuse("has changed while it was read; try again");
+  if (file_.packed_ > 0) bytes_->member.emplace(bytes_->unpacked, file_.packed_, std::string(), file_.shown());
 }
 
 GivenStream::~GivenStream() = default;
 
 std::string_view GivenStream::next() {
-  const std::string_view piece = bytes_->unpacked.piece(left_);
+  const std::string_view piece = bytes_->member ? bytes_->member->piece(left_) : bytes_->unpacked.piece(left_);
   if (piece.empty() && left_ > 0) refuse("has changed while it was read; try again");
   left_ -= piece.size();
   return piece;
@@ -302,6 +378,7 @@ GivenFile GivenFile::beside(const std::string& name) const {
     other.member_ = member.path;
     other.begin_ = member.begin;
     other.size_ = member.size;
+    other.packed_ = member.packed;
     return other;
   }
   const fs::path file = file_.parent_path() / name;
@@ -330,12 +407,26 @@ bool for_each_file(const fs::path& file, const std::function<void(const GivenFil
     given.member_ = header->name;
     given.begin_ = stream.position();
     given.size_ = header->size;
-    members->push_back({given.member_, given.begin_, given.size_});
+    given.packed_ = 0;
     start.clear();
-    stream.read(start, std::min<std::uintmax_t>(file_start_bytes, header->size));
-    if (start.size() < std::min<std::uintmax_t>(file_start_bytes, header->size)) tar.cut_off(header->name);
+    std::uintmax_t left = header->size;
+    stream.read(start, std::min<std::uintmax_t>(2, left));
+    left -= start.size();
+    if (start == "\x1F\x8B") {
+      given.packed_ = header->size;
+      UnpackedMember member(stream, given.packed_, std::exchange(start, {}), given.shown());
+      member.read(start, file_start_bytes);
+      given.size_ = member.skip_all();
+      left = member.left();
+    } else {
+      const std::uintmax_t more = std::min<std::uintmax_t>(file_start_bytes - start.size(), left);
+      stream.read(start, more);
+      if (start.size() < std::min<std::uintmax_t>(file_start_bytes, header->size)) tar.cut_off(header->name);
+      left -= more;
+    }
+    members->push_back({given.member_, given.begin_, given.size_, given.packed_});
     seen(given, {start, given.size_});
-    tar.pass(header->size - start.size(), header->name);
+    tar.pass(left, header->name);
   }
   return true;
 }

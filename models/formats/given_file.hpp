@@ -1,4 +1,4 @@
-// The files that a user gives: plain, packed by gzip, or those of an archive (tar, plain or packed). Nothing is unpacked onto the disk.
+// The files that a user gives: plain, packed by gzip, or those of an archive (tar, plain or packed; so are the files in it). Nothing is unpacked onto the disk.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,8 @@ class GivenFile {
  private:
   struct Member {
     std::filesystem::path path;
-    std::uintmax_t begin = 0, size = 0;
+    std::uintmax_t begin = 0, size = 0;  // size: unpacked
+    std::uintmax_t packed = 0;           // bytes in the archive, if gzip packed it; 0: it did not
   };
   const Member* member_beside(const std::string& name) const;
   friend class GivenStream;
@@ -46,7 +47,7 @@ class GivenFile {
                             const std::function<void(const GivenFile& file, const FileStart& start)>& seen);
 
   std::filesystem::path file_, member_;
-  std::uintmax_t begin_ = 0, size_ = 0;                 // in the unpacked bytes of file_
+  std::uintmax_t begin_ = 0, size_ = 0, packed_ = 0;    // begin_: in the unpacked bytes of file_; the others as of a member
   std::shared_ptr<const std::vector<Member>> members_;  // of the archive; null: it is in none
 };
 

@@ -88,6 +88,7 @@ enum class Field {
   rank,
   world,
   library,
+  backend,
   device_name  // of the file
 };
 struct Key {
@@ -107,7 +108,8 @@ constexpr std::array of_arguments = {Key{"correlation", Field::correlation},
                                      Key{"cbid_corr", Field::correlation}};
 constexpr std::array of_file = {Key{"traceEvents", Field::events}, Key{"distributedInfo", Field::distributed},
                                 Key{"deviceProperties", Field::devices}, Key{"baseTimeNanoseconds", Field::base}};
-constexpr std::array of_distributed = {Key{"rank", Field::rank}, Key{"world_size", Field::world}, Key{"nccl_version", Field::library}};
+constexpr std::array of_distributed = {Key{"rank", Field::rank}, Key{"world_size", Field::world}, Key{"nccl_version", Field::library},
+                                 Key{"backend", Field::backend}};
 constexpr std::array of_device = {Key{"name", Field::device_name}};
 
 template <class Keys>
@@ -153,6 +155,9 @@ class Events {
         break;
       case Field::library:
         header_.library.swap(text);
+        break;
+      case Field::backend:
+        header_.backend.swap(text);
         break;
       case Field::device_name:
         if (header_.device.empty()) header_.device.swap(text);

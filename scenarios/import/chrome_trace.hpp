@@ -24,7 +24,7 @@ struct ChromeEvent {
 /// What stands beside the events.
 struct ChromeHeader {
   std::optional<std::int64_t> rank, world;
-  std::string library, device;  // "2.17.1"; the first of the machine
+  std::string library, device, backend;  // "2.17.1"; the first of the machine; "nccl"
   double base = 0;              // microseconds from 1970 to the clock's zero; 0: the clock counts from 1970, or from some other time
 };
 

@@ -20,6 +20,7 @@ namespace straggler::import_collectives {
 namespace {
 
 constexpr std::uintmax_t largest_table = 64 << 20;
+constexpr double links_of_route = 2;  // from host to host through a switch: cluster.network.link is one of them
 
 using Mark = std::optional<std::size_t> (*)(std::string_view);
 
@@ -171,7 +172,7 @@ Imported read_osu(const std::vector<GivenFile>& files, const Parameters& options
   imported.name = import_name(files.front(), {});
   Json tables = Json::array(), warnings = Json::array();
   std::vector<std::string> missing;
-  std::optional<double> latency, bandwidth;
+  std::optional<double> latency, alone, streamed;  // bandwidths: of one message at a time, of a stream
   bool collective = false;
   for (const GivenFile& file : files) {
     const std::vector<OsuTable> all = data([&] { return read_osu_tables(text_of(file, osu_mark), file.shown()); });
@@ -195,10 +196,10 @@ Imported read_osu(const std::vector<GivenFile>& files, const Parameters& options
       Json each{{"file", file.path().filename().string()}, {"title", on_one_line(table.title)}, {"collective", word}};
       if (table.kind == OsuTable::Kind::latency) {
         latency = rows.front().seconds;
-        if (!bandwidth && rows.back().bytes > 65536 && rows.back().seconds > rows.front().seconds)
-          bandwidth = rows.back().bytes / (rows.back().seconds - rows.front().seconds);
+        if (rows.back().bytes > 65536 && rows.back().seconds > rows.front().seconds)
+          alone = rows.back().bytes / (rows.back().seconds - rows.front().seconds);
       } else if (streams) {
-        bandwidth = peak;
+        streamed = std::max(streamed.value_or(0), peak);
         each["peak_bytes_per_s"] = peak;
       } else {
         collective = true;
@@ -216,17 +217,31 @@ Imported read_osu(const std::vector<GivenFile>& files, const Parameters& options
   Json json{{"format", "osu"}, {"yields", "collectives"}};
   for (const GivenFile& file : files) json["files"].push_back(file.path().filename().string());
   json["collectives"] = std::move(tables);
+  const std::optional<double> bandwidth = streamed ? streamed : alone;
   json["link"] = Json();
   if (latency || bandwidth)
-    json["link"] = {{"latency_s", latency ? Json(*latency) : Json()}, {"bytes_per_s", bandwidth ? Json(*bandwidth) : Json()}};
+    json["link"] = {{"latency_s", latency ? Json(*latency) : Json()},  // of a message, as it is measured
+                    {"link_latency_s", latency ? Json(*latency / links_of_route) : Json()},
+                    {"bytes_per_s", bandwidth ? Json(*bandwidth) : Json()}};
   json["warnings"] = std::move(warnings);
-  if (latency && bandwidth && *bandwidth >= 1 && *bandwidth <= 1e15 && *latency <= 1e6)
+  if (latency && bandwidth && *bandwidth >= 1 && *bandwidth <= 1e15 && *latency <= 1e6) {
+    const std::string each = format_quantity(std::stod(fmt::format("{:.6g}", *latency / links_of_route)), Dimension::time);
     imported.files.emplace_back(
-        "topology.yaml", fmt::format("# Part of a scenario: cluster.network.link, from {}\nlink: {{bandwidth: {}, latency: {}}}\n",
-                                     on_one_line(files.front().path().filename().string()),
-                                     format_quantity(std::round(*bandwidth), Dimension::rate), format_quantity(*latency, Dimension::time)));
-  else if (bandwidth)
-    missing.emplace_back("the latency of the link: give the output of osu_latency, too");
+        "topology.yaml",
+        fmt::format("# Part of a scenario: cluster.network, from {}\n# A message crosses {:.0f} links, the sender's and the receiver's: it takes "
+                    "{}, of which each link has its part.\nlink: {{bandwidth: {}, latency: {}}}\n",
+                    on_one_line(files.front().path().filename().string()), links_of_route, readable_seconds(*latency),
+                    format_quantity(std::round(*bandwidth), Dimension::rate), each));
+    imported.said.emplace_back("link", fmt::format("{}/s, latency {}: a message of {} crosses {:.0f} links, the sender's and the receiver's",
+                                                   readable_bytes(*bandwidth), readable_seconds(*latency / links_of_route),
+                                                   readable_seconds(*latency), links_of_route));
+  }
+  if (!latency && bandwidth) missing.emplace_back("the latency of the link: give the output of osu_latency, too");
+  if (latency && !streamed)
+    missing.push_back(alone ? fmt::format("the bandwidth of a stream: osu_latency sends one message at a time, which reaches {}/s; give the "
+                                          "output of osu_bw, too",
+                                          readable_bytes(*alone))
+                            : std::string("the bandwidth of the link: give the output of osu_bw, too"));
   if (collective) missing.emplace_back("a link: times of a collective alone do not give one");
   missing.emplace_back("a job: these are tables of messages; straggler calibrate FILE fits a link to those of osu_latency and osu_bw");
   end(imported, std::move(json), missing);

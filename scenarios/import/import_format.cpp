@@ -39,16 +39,7 @@ ImportFormat row_of(const ModelFormat& format) {
           }};
 }
 
-/// "import reads a model (hf_config, onnx, torchinfo): straggler list imports".
-std::string what_can_be_imported() {
-  std::string all, yields;
-  for (const ImportFormat& format : import_formats()) {
-    const bool same = format.yields == yields;
-    all += same ? ", " : (all.empty() ? "" : "), ") + (yields = format.yields) + " (";
-    all += format.name;
-  }
-  return fmt::format("import reads {}): straggler list imports", all);
-}
+constexpr const char* what_can_be_imported = "see `straggler list imports`";
 
 const ImportFormat& format_called(const std::string& name) {
   std::vector<std::string> known;
@@ -79,7 +70,7 @@ class Sorted {
       passed.push_back(shown_text(shortened(file.path().string(), 200)));
       seems = format ? "is " + format->summary : what_it_seems(start);
     });
-    const std::string expected = wanted_ ? fmt::format("give {}, or remove --as", wanted_->summary) : what_can_be_imported();
+    const std::string expected = wanted_ ? fmt::format("give {}, or remove --as", wanted_->summary) : std::string(what_can_be_imported);
     if (count_ == before && archive)
       refuse_import(path.string(), fmt::format("is an archive of {}, none of which can be imported{}; {}",
                                                passed.size() == 1 ? "1 file" : fmt::format("{} files", passed.size()),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "sim/base/quantity.hpp"
 
@@ -39,7 +40,54 @@ const char* across(const std::vector<std::string>& columns) {
   return nullptr;
 }
 
+constexpr std::array names_of_steps = {"step", "iteration", "iter", "global_step", "step_id"};
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
 }  // namespace
+
+std::optional<double> unit_of_column(std::string_view column) {
+  for (const auto& [end, seconds] : {std::pair("_ms", 1e-3), std::pair("_us", 1e-6), std::pair("_s", 1.0), std::pair("_sec", 1.0),
+                                     std::pair("_seconds", 1.0), std::pair("(ms)", 1e-3), std::pair("(s)", 1.0), std::pair("(us)", 1e-6)})
+    if (column.ends_with(end)) return seconds;
+  for (const char* name : {"seconds", "time", "duration", "elapsed"})
+    if (column == name) return 1.0;
+  return column.ends_with("_time") ? std::optional(1.0) : std::nullopt;
+}
+
+std::size_t step_column(const std::vector<std::string>& names) {
+  for (const char* name : names_of_steps)
+    if (has_column(names, name)) return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+  return names.size();
+}
+
+std::string near_rank_table(std::string_view text) {
+  const std::vector<std::string> names = table_columns(text);
+  if (names.empty()) return {};
+  if (has_column(names, "optype") && (has_column(names, "stage") || has_column(names, "pp_rank")))
+    return fmt::format("has the columns {} and optype: operations of a pipeline job, which the import cannot read; give seconds of whole steps",
+                       has_column(names, "stage") ? "stage" : "pp_rank");
+  if (names.size() == 1)
+    for (const char separator : {';', '\t', '|'}) {
+      CsvSplitter splitter(separator);
+      if (!splitter.split(names.front()) || splitter.fields().size() < 2) continue;
+      if (std::ranges::any_of(splitter.fields(), [](const CsvField& field) { return lower_case(field.text) == "rank"; }))
+        return fmt::format("separates its columns by {}; separate them by commas: rank,step,seconds",
+                           separator == '\t' ? std::string("tabs") : fmt::format("'{}'", separator));
+    }
+  if (!has_column(names, "rank")) {
+    const auto near = std::ranges::find_if(names, [](const std::string& name) { return lower_case(name) == "rank"; });
+    if (near == names.end()) return {};
+    return fmt::format("has no column rank, but {}; write names of columns in lower case: rank,step,seconds", on_one_line(*near));
+  }
+  if (is_matrix(names) || std::ranges::any_of(names, [](const std::string& name) { return unit_of_column(name).has_value(); })) return {};
+  return "has no column of times; add one: seconds, or a name that ends in _time, _s, _ms or _us";
+}
 
 bool is_matrix(const std::vector<std::string>& columns) { return across(columns) != nullptr; }
 

@@ -20,6 +20,13 @@ bool has_column(const std::vector<std::string>& names, std::string_view name);
 /// Throws DataError: "FILE: what".
 [[noreturn]] void refuse_table(const std::string& file, const std::string& what);
 
+/// A table by rank that this import cannot read, for all it seems: what is wrong with its columns, and what would be right. Empty: none.
+std::string near_rank_table(std::string_view text);
+/// "input_wait_ms" is in milliseconds; a name without a unit is in seconds if it says that it is a time. Nothing: it says no time.
+std::optional<double> unit_of_column(std::string_view column);
+/// The column that numbers steps; names.size(): there is none.
+std::size_t step_column(const std::vector<std::string>& names);
+
 /// Row after row; comments and blank lines are passed over. All but the constructor throw DataError, with the line.
 class RankRows {
  public:
@@ -29,6 +36,7 @@ class RankRows {
   bool next();
   /// names().size(): there is none.
   std::size_t column(std::string_view name) const;
+  std::size_t line() const { return lines_.number(); }
   std::string_view text(std::size_t column) const { return splitter_.fields()[column].text; }
   /// Nothing where the field is empty. From `least` to 1e15.
   std::optional<double> number(std::size_t column, double least) const;

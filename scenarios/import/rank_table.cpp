@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
+#include "models/formats/reading.hpp"
 #include "scenarios/import/import_format.hpp"
 #include "scenarios/import/rank_rows.hpp"
 #include "scenarios/import/timed_job.hpp"
@@ -21,19 +23,9 @@ constexpr std::uintmax_t largest_table = 256 << 20;
 constexpr std::size_t most_ranks = 1'000'000;
 constexpr double all_alike = 0.01;  // relative: times of a step in which all wait for each other
 
-/// "input_wait_ms" is in milliseconds; a name without a unit is in seconds if it says that it is a time.
-std::optional<double> unit_of(std::string_view column) {
-  for (const auto& [end, seconds] : {std::pair("_ms", 1e-3), std::pair("_us", 1e-6), std::pair("_s", 1.0), std::pair("_sec", 1.0),
-                                     std::pair("_seconds", 1.0), std::pair("(ms)", 1e-3), std::pair("(s)", 1.0), std::pair("(us)", 1e-6)})
-    if (column.ends_with(end)) return seconds;
-  for (const char* name : {"seconds", "time", "duration", "step_time", "data_time", "elapsed"})
-    if (column == name) return 1.0;
-  return column.ends_with("_time") ? std::optional(1.0) : std::nullopt;
-}
-
 /// Of a whole step, by its name.
 bool is_whole(std::string_view column) {
-  for (const char* begin : {"step", "seconds", "time", "duration", "iteration", "elapsed", "total"})
+  for (const char* begin : {"step", "seconds", "time", "duration", "iter", "elapsed", "total"})
     if (column.starts_with(begin)) return true;
   return false;
 }
@@ -55,14 +47,13 @@ std::optional<Score> score_of(std::string_view line) {
   return Score{*number, node == std::string_view::npos ? std::string() : std::string(word(node + 5)), *value};
 }
 
-enum class Table { none, seconds, tracelens, scores };
+enum class Table { none, seconds, tracelens, scores, near };
 
 Table table_of(std::string_view text) {
   if (is_tracelens(text)) return Table::tracelens;
   const std::vector<std::string> names = table_columns(text);
-  if (is_matrix(names)) return Table::seconds;
-  if (has_column(names, "rank") && std::ranges::any_of(names, [](const std::string& name) { return unit_of(name).has_value(); }))
-    return Table::seconds;
+  if (!near_rank_table(text).empty()) return Table::near;
+  if (is_matrix(names) || has_column(names, "rank")) return Table::seconds;
   TextLines lines(text);
   for (std::string_view line; lines.next(line);)
     if (score_of(line)) return Table::scores;
@@ -75,11 +66,17 @@ bool recognizes(const FileStart& start) {
 
 // --- seconds of steps and parts
 
-/// Of a rank, over its rows: the seconds of each column.
+/// Of a rank: its rows in order of their steps.
 struct RankTimes {
-  std::map<std::size_t, std::vector<double>> by_column;
-  std::vector<std::int64_t> steps;  // of the whole-step column's rows
+  struct Row {
+    std::int64_t step = 0;
+    std::size_t line = 0;
+    std::size_t at = 0;  // of its first value
+  };
+  std::vector<Row> rows;
+  std::vector<double> values;  // seconds, [rows][columns]; NaN where the field is empty
 };
+using Ranks = std::map<std::int64_t, RankTimes>;
 
 class Seconds {
  public:
@@ -87,55 +84,117 @@ class Seconds {
     job_.format = "ranks";
     job_.name = import_name(file, {"ranks", "steps"});
     job_.from = {file.path().filename().string()};
-    for (std::size_t c = 0; c < rows_.names().size(); ++c) {
-      const std::string& name = rows_.names()[c];
-      if (name == "rank" || name == "step") continue;
-      if (const std::optional<double> unit = unit_of(name)) {
+    const std::vector<std::string>& names = rows_.names();
+    step_ = step_column(names);
+    for (std::size_t c = 0; c < names.size(); ++c) {
+      if (names[c] == "rank" || c == step_) continue;
+      if (const std::optional<double> unit = unit_of_column(names[c])) {
         columns_.push_back({c, *unit});
-        if (is_whole(name) && whole_ == none) whole_ = c;
-      } else if (texts_ == none) {
-        texts_ = c;
+        if (is_whole(names[c]) && whole_ == none) whole_ = columns_.size() - 1;
       }
     }
+    find_groups(text);
   }
 
   Imported read() {
-    const std::size_t step = rows_.column("step");
     while (rows_.next()) {
-      std::map<std::int64_t, RankTimes>& ranks = groups_[texts_ == none ? std::string() : std::string(rows_.text(texts_))];
+      Ranks& ranks = groups_[texts_ == none ? std::string() : std::string(rows_.text(texts_))];
       RankTimes& times = ranks[rows_.rank()];
       if (ranks.size() > most_ranks) refuse_table(shown_, "has more than a million ranks; give fewer");
-      for (const auto& [column, unit] : columns_)
-        if (const std::optional<double> value = rows_.number(column, 0)) times.by_column[column].push_back(*value * unit);
-      if (step < rows_.names().size())
-        if (const std::optional<double> number = rows_.number(step, -1e15)) times.steps.push_back(std::llround(*number));
+      const std::optional<double> number = step_ < rows_.names().size() ? rows_.number(step_, -1e15) : std::nullopt;
+      times.rows.push_back({number ? std::llround(*number) : static_cast<std::int64_t>(times.rows.size()), rows_.line(), times.values.size()});
+      for (const auto& [column, unit] : columns_) times.values.push_back(rows_.number(column, 0).value_or(NAN) * unit);
     }
     if (groups_.empty()) refuse_table(shown_, "has no row of times; give a row for each rank");
-    describe();
-    const std::map<std::int64_t, RankTimes>& ranks = groups_.begin()->second;
-    if (groups_.size() == 1 && whole_ != none && ranks.size() > 1 && complete(ranks)) {
-      if (columns_.size() == 1) return of_steps(ranks);
-      if (columns_.size() == 2) return of_steps_and_waiting(ranks);
-    }
-    return figures(groups_.size() == 1 && columns_.size() == 1 && alike(ranks, columns_.front().first));
+    for (auto& [group, ranks] : groups_) sort_rows(ranks);
+    const Ranks& ranks = groups_.begin()->second;
+    const bool whole = groups_.size() == 1 && whole_ != none && ranks.size() > 1;
+    const bool waiting = whole && columns_.size() == 2 && is_waiting(rows_.names()[columns_[1 - whole_].first]);
+    if (whole && (columns_.size() == 1 || waiting)) check_complete(ranks);
+    describe(waiting);
+    if (waiting) return of_steps_and_waiting(ranks);
+    if (whole && columns_.size() == 1) return of_steps(ranks);
+    return figures(groups_.size() == 1 && columns_.size() == 1 && alike(ranks, 0));
   }
 
  private:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-  static double mean_in(const RankTimes& times, std::size_t column) {
-    const auto found = times.by_column.find(column);
-    return found == times.by_column.end() ? std::nan("") : mean_seconds(found->second);
+  static bool is_waiting(std::string_view column) {
+    return column.find("data") != std::string_view::npos || column.find("wait") != std::string_view::npos ||
+           column.find("load") != std::string_view::npos;
   }
-  /// Each rank has each column, equally often.
-  bool complete(const std::map<std::int64_t, RankTimes>& ranks) const {
-    const std::size_t count = ranks.begin()->second.by_column.empty() ? 0 : ranks.begin()->second.by_column.begin()->second.size();
-    return count > 0 && std::ranges::all_of(ranks, [&](const auto& each) {
-             return each.second.by_column.size() == columns_.size() &&
-                    std::ranges::all_of(each.second.by_column, [count](const auto& column) { return column.second.size() == count; });
-           });
+
+  /// A column of words makes groups if a rank has several of them: a host does not.
+  void find_groups(const std::string& text) {
+    std::vector<std::size_t> words;
+    for (std::size_t c = 0; c < rows_.names().size(); ++c)
+      if (rows_.names()[c] != "rank" && c != step_ && std::ranges::find(columns_, c, &Column::first) == columns_.end()) words.push_back(c);
+    if (words.empty()) return;
+    std::vector<std::map<std::int64_t, std::string>> seen(words.size());
+    std::vector<bool> several(words.size(), false), numbers(words.size(), true);
+    RankRows rows(text, shown_);
+    while (rows.next())
+      for (std::size_t w = 0; w < words.size(); ++w) {
+        const std::string_view word = rows.text(words[w]);
+        numbers[w] = numbers[w] && (word.empty() || as_number(word));
+        const auto [at, fresh] = seen[w].try_emplace(rows.rank(), word);
+        several[w] = several[w] || (!fresh && at->second != word);
+      }
+    std::vector<std::string> passed;
+    for (std::size_t w = 0; w < words.size(); ++w) {
+      if (texts_ == none && several[w] && !numbers[w])
+        texts_ = words[w];
+      else
+        passed.push_back(on_one_line(rows_.names()[words[w]]));
+    }
+    if (!passed.empty()) job_.said.emplace_back("passed over", fmt::format("column{} {}", passed.size() == 1 ? "" : "s", some_of(passed, 4)));
   }
-  static bool alike(const std::map<std::int64_t, RankTimes>& ranks, std::size_t column) {
+
+  void sort_rows(Ranks& ranks) const {
+    for (auto& [rank, times] : ranks) {
+      std::ranges::stable_sort(times.rows, {}, &RankTimes::Row::step);
+      const auto twice = std::ranges::adjacent_find(times.rows, {}, &RankTimes::Row::step);
+      if (twice != times.rows.end())
+        refuse_table(shown_, fmt::format("line {}: gives rank {} in step {} again, after line {}; leave one out", (twice + 1)->line, rank,
+                                         twice->step, twice->line));
+    }
+  }
+
+  /// Each rank has all columns in the same steps.
+  void check_complete(const Ranks& ranks) const {
+    const bool numbered = step_ < rows_.names().size();
+    std::set<std::int64_t> steps;
+    for (const auto& [rank, times] : ranks)
+      for (const RankTimes::Row& row : times.rows) steps.insert(row.step);
+    for (const auto& [rank, times] : ranks) {
+      std::size_t at = 0;
+      for (const std::int64_t step : steps) {
+        if (at == times.rows.size() || times.rows[at].step != step)
+          refuse_table(shown_, numbered ? fmt::format("has no row of rank {} in step {}; add it, or leave the step out", rank, step)
+                                        : fmt::format("has {} row{} of rank {} and {} of another; give as many of each", times.rows.size(),
+                                                      times.rows.size() == 1 ? "" : "s", rank, steps.size()));
+        for (std::size_t c = 0; c < columns_.size(); ++c)
+          if (std::isnan(times.values[times.rows[at].at + c]))
+            refuse_table(shown_, fmt::format("line {}: has no {}; write it, or leave the step out", times.rows[at].line,
+                                             on_one_line(rows_.names()[columns_[c].first])));
+        ++at;
+      }
+    }
+  }
+
+  /// Seconds of a column, in order of steps.
+  std::vector<double> column_of(const RankTimes& times, std::size_t c) const {
+    std::vector<double> all;
+    for (const RankTimes::Row& row : times.rows)
+      if (const double value = times.values[row.at + c]; !std::isnan(value)) all.push_back(value);
+    return all;
+  }
+  double mean_in(const RankTimes& times, std::size_t c) const {
+    const std::vector<double> all = column_of(times, c);
+    return all.empty() ? NAN : mean_seconds(all);
+  }
+  bool alike(const Ranks& ranks, std::size_t column) const {
     double least = INFINITY, most = 0;
     for (const auto& [rank, times] : ranks) {
       const double mean = mean_in(times, column);
@@ -147,10 +206,11 @@ class Seconds {
   }
 
   /// The range of each column over the ranks, in each group.
-  void describe() {
+  /// `waiting`: one column is that of waiting for data, so ranks wait for each other in the other one.
+  void describe(bool waiting) {
     Json parts = Json::array();
     for (const auto& [group, ranks] : groups_)
-      for (const auto& [column, unit] : columns_) {
+      for (std::size_t column = 0; column < columns_.size(); ++column) {
         std::optional<std::pair<double, std::int64_t>> least, most;
         Json by_rank = Json::object();
         for (const auto& [rank, times] : ranks) {
@@ -161,7 +221,7 @@ class Seconds {
           if (!most || mean > most->first) most = {mean, rank};
         }
         if (!least) continue;
-        const std::string& name = rows_.names()[column];
+        const std::string& name = rows_.names()[columns_[column].first];
         parts.push_back({{"group", group.empty() ? Json() : Json(on_one_line(group))},
                          {"part", on_one_line(name)},
                          {"seconds", std::move(by_rank)},
@@ -174,14 +234,16 @@ class Seconds {
           job_.said.emplace_back(group.empty() ? "part" : on_one_line(group),
                                  same ? fmt::format("{}: the same on all ranks, {} (within {})", on_one_line(name),
                                                     readable_seconds(most->first), readable_share(1 - least->first / most->first))
-                                      : fmt::format("{}: rank {} has {} more than rank {} ({} and {})", on_one_line(name), most->second,
+                                      : fmt::format("{}: rank {} has {} more than rank {} ({} and {}){}", on_one_line(name), most->second,
                                                     readable_seconds(most->first - least->first), least->second,
-                                                    readable_seconds(most->first), readable_seconds(least->first)));
+                                                    readable_seconds(most->first), readable_seconds(least->first),
+                                                    waiting && column == whole_ ? ": it waits in it for the others; the rank with least is late"
+                                                                                : ""));
       }
     job_.facts["parts"] = std::move(parts);
   }
 
-  void renumber(const std::map<std::int64_t, RankTimes>& ranks) {
+  void renumber(const Ranks& ranks) {
     job_.workers = static_cast<std::int64_t>(ranks.size());
     if (ranks.rbegin()->first + 1 != job_.workers) {
       job_.missing.push_back(fmt::format("ranks between {} and {} that are not in the table", ranks.begin()->first, ranks.rbegin()->first));
@@ -193,13 +255,25 @@ class Seconds {
   }
 
   /// Seconds of a step of each rank, before it waits for the others.
-  Imported of_steps(const std::map<std::int64_t, RankTimes>& ranks) {
-    if (alike(ranks, whole_)) return figures(true);
+  Imported of_steps(const Ranks& ranks) {
     renumber(ranks);
-    const std::size_t steps = ranks.begin()->second.by_column.at(whole_).size();
+    const std::size_t steps = ranks.begin()->second.rows.size();
     job_.steps.assign(steps, 0);
-    for (const auto& [rank, times] : ranks)
-      for (std::size_t s = 0; s < steps; ++s) job_.steps[s] = std::max(job_.steps[s], times.by_column.at(whole_)[s]);
+    std::vector<double> least(steps, INFINITY);
+    for (const auto& [rank, times] : ranks) {
+      const std::vector<double> seconds = column_of(times, whole_);
+      for (std::size_t s = 0; s < steps; ++s) {
+        job_.steps[s] = std::max(job_.steps[s], seconds[s]);
+        least[s] = std::min(least[s], seconds[s]);
+      }
+    }
+    bool same = true;
+    for (std::size_t s = 0; s < steps; ++s) same = same && job_.steps[s] - least[s] <= all_alike * job_.steps[s];
+    if (same)
+      job_.missing.push_back(fmt::format(
+          "who is slow: {} is the same on all ranks in each step, within 1 %. Either no rank is, or the times contain waiting for the others; "
+          "give the times before ranks wait",
+          on_one_line(rows_.names()[columns_[whole_].first])));
     job_.step = mean_seconds(job_.steps);
     job_.what = fmt::format("a table of step times of {} ranks", ranks.size());
     job_.where = fmt::format("mean of {} step{}", steps, steps == 1 ? "" : "s");
@@ -207,7 +281,8 @@ class Seconds {
     for (const auto& [rank, times] : ranks) {
       TimedRank each;
       each.rank = worker++;
-      const std::vector<double>& seconds = times.by_column.at(whole_);
+      each.called = rank;
+      const std::vector<double> seconds = column_of(times, whole_);
       each.forward = mean_seconds(seconds) / 3;
       each.backward = mean_seconds(seconds) - each.forward;
       double waits = 0;
@@ -220,12 +295,12 @@ class Seconds {
   }
 
   /// Factors on each rank's mean, a row a step.
-  void jitter(const std::map<std::int64_t, RankTimes>& ranks, std::size_t steps) {
+  void jitter(const Ranks& ranks, std::size_t steps) {
     std::string csv;
     for (std::size_t s = 0; s < steps; ++s) {
       bool first = true;
       for (const auto& [rank, times] : ranks) {
-        const std::vector<double>& seconds = times.by_column.at(whole_);
+        const std::vector<double> seconds = column_of(times, whole_);
         const double mean = mean_seconds(seconds);
         csv +=
             (first ? "" : ",") + format_number(std::stod(fmt::format("{:.6g}", std::clamp(mean > 0 ? seconds[s] / mean : 0, 1e-6, 1e6))));
@@ -237,11 +312,8 @@ class Seconds {
   }
 
   /// A step that is the same for all, and each rank's waiting for data in it.
-  Imported of_steps_and_waiting(const std::map<std::int64_t, RankTimes>& ranks) {
-    const std::size_t waiting = columns_[0].first == whole_ ? columns_[1].first : columns_[0].first;
-    const std::string& name = rows_.names()[waiting];
-    if (name.find("data") == std::string::npos && name.find("wait") == std::string::npos && name.find("load") == std::string::npos)
-      return figures(false);
+  Imported of_steps_and_waiting(const Ranks& ranks) {
+    const std::size_t waiting = 1 - whole_;
     double least = INFINITY;
     for (const auto& [rank, times] : ranks) least = std::min(least, mean_in(times, whole_));
     // The rank that waits longest for data does not wait for others in the rest of its step.
@@ -255,6 +327,7 @@ class Seconds {
     for (const auto& [rank, times] : ranks) {
       TimedRank each;
       each.rank = worker++;
+      each.called = rank;
       each.loader = mean_in(times, waiting);
       each.forward = least / 3;
       each.backward = least - each.forward;
@@ -262,6 +335,8 @@ class Seconds {
       job_.ranks.push_back(each);
     }
     job_.facts["without_waiting_for_data_s"] = least;
+    const auto name = [this](std::size_t c) { return on_one_line(rows_.names()[columns_[c].first]); };
+    job_.said.emplace_back("added", fmt::format("a step is {0} and {1} together: {0} is taken to be without {1}", name(whole_), name(waiting)));
     job_.said.emplace_back(
         "data", fmt::format("without waiting for it a step takes {}, {:.3g} times less", readable_seconds(least), job_.step / least));
     return finish("the rest of a step takes what it takes on the rank that waits least for others in it");
@@ -286,22 +361,24 @@ class Seconds {
     for (auto& line : job_.said) imported.said.push_back(line);
     std::vector<std::string> missing;
     if (cannot_tell) {
-      const std::size_t column = columns_.front().first;
       std::int64_t least = 0;
       double seconds = INFINITY;
       for (const auto& [rank, times] : groups_.begin()->second)
-        if (mean_in(times, column) < seconds) {
-          seconds = mean_in(times, column);
+        if (mean_in(times, 0) < seconds) {
+          seconds = mean_in(times, 0);
           least = rank;
         }
       missing.push_back(fmt::format(
           "who is slow cannot be told from this table: {} is the same on all ranks, since each waits in it for the others; rank "
           "{} has the least, by less than 1 %",
-          on_one_line(rows_.names()[column]), least));
+          on_one_line(rows_.names()[columns_.front().first]), least));
       job_.facts["slow_rank"] = Json();
     }
-    missing.emplace_back(
-        "a job: the table does not have each rank's seconds of a whole step; give a CSV with columns rank, step and seconds");
+    missing.push_back(fmt::format("a job: {}; give a CSV with columns rank, step and seconds",
+                                  groups_.size() > 1    ? fmt::format("column {} makes {} groups of its rows", on_one_line(rows_.names()[texts_]),
+                                                                      groups_.size())
+                                  : whole_ != none && groups_.begin()->second.size() < 2 ? std::string("the table has one rank")
+                                                        : std::string("the table does not have each rank's seconds of a whole step alone")));
     for (const std::string& sentence : missing) imported.said.emplace_back("missing", sentence);
     Json json{{"format", "ranks"}, {"yields", "figures"}, {"files", job_.from}};
     json.update(job_.facts);
@@ -314,9 +391,10 @@ class Seconds {
   std::string shown_;
   RankRows rows_;
   TimedJob job_;
-  std::vector<std::pair<std::size_t, double>> columns_;  // of times, with their units
-  std::size_t whole_ = none, texts_ = none;
-  std::map<std::string, std::map<std::int64_t, RankTimes>> groups_;
+  using Column = std::pair<std::size_t, double>;  // with its unit
+  std::vector<Column> columns_;                   // of times
+  std::size_t whole_ = none, texts_ = none, step_ = 0;  // whole_: in columns_
+  std::map<std::string, Ranks> groups_;
 };
 
 // --- NVRx
@@ -340,15 +418,18 @@ Imported read_scores(const GivenFile& file, const std::string& text) {
     sections.back()["ranks"].push_back(
         {{"rank", score->rank}, {"node", on_one_line(score->node)}, {"score", score->score}, {"slower", 1 / score->score - 1}});
   }
-  for (const Json& section : sections) {
+  for (Json& section : sections) {
+    // "GPU individual performance" compares a rank with itself.
+    const bool own = section["title"].is_string() && section["title"].get<std::string>().find("individual") != std::string::npos;
+    section["than"] = own ? "own best" : "best";
     const Json* worst = nullptr;
     for (const Json& rank : section["ranks"])
       if (!worst || rank["score"] < (*worst)["score"]) worst = &rank;
     if (worst && imported.said.size() < 6)
       imported.said.emplace_back("scores",
-                                 fmt::format("{}: rank {} needs {} more time than the best",
+                                 fmt::format("{}: rank {} needs {} more time than {}",
                                              section["title"].is_string() ? section["title"].get<std::string>() : "scores",
-                                             (*worst)["rank"].get<std::int64_t>(), readable_share((*worst)["slower"].get<double>())));
+                                             (*worst)["rank"].get<std::int64_t>(), readable_share((*worst)["slower"].get<double>()), own ? "its own best" : "the best rank"));
   }
   const std::vector<std::string> missing = {"a job: scores are relative, and say nothing about the step"};
   imported.said.emplace_back("missing", missing.front());
@@ -371,6 +452,7 @@ Imported read(const std::vector<GivenFile>& files, const Parameters&) {
   if (all_tracelens) return import_tracelens(texts);
   if (files.size() > 1) refuse_table(files.front().shown().string(), "and the others are tables of a job each; name one of them");
   std::string& text = texts.front().second;
+  if (const std::string near = near_rank_table(text); table_of(text) == Table::near) refuse_table(files.front().shown().string(), near);
   if (table_of(text) == Table::scores) return read_scores(files.front(), text);
   if (is_matrix(table_columns(text))) text = matrix_rows(text, files.front().shown().string());
   return Seconds(text, files.front()).read();

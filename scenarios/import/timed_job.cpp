@@ -47,7 +47,7 @@ class Writer {
     if (!job_.batch) job_.assumed.push_back(fmt::format("{} samples a worker", batch_));
     if (job_.workers > static_cast<std::int64_t>(job_.ranks.size()))
       job_.assumed.push_back(job_.ranks.size() == 1
-                                 ? fmt::format("the other {} like rank {}", job_.workers == 2 ? "rank is" : "ranks are", job_.ranks[0].rank)
+                                 ? fmt::format("the other {} like rank {}", job_.workers == 2 ? "rank is" : "ranks are", job_.ranks[0].name())
                                  : "ranks without a file are like the median of the others");
     job_.assumed.emplace_back("SGD, and that nothing is learned: this is for timing");
     sizes_of_buckets();
@@ -63,6 +63,7 @@ class Writer {
     imported.said.emplace_back(
         "step", fmt::format("{}, mean of {} step{}", readable_seconds(job_.step), job_.steps.size(), job_.steps.size() == 1 ? "" : "s"));
     for (auto& line : job_.said) imported.said.push_back(line);
+    if (all_ranks()) imported.said.push_back(said_of(slowdown_of(job_)));
     for (const std::string& sentence : job_.assumed) imported.said.emplace_back("assumed", sentence);
     for (const std::string& sentence : job_.missing) imported.said.emplace_back("missing", sentence);
     imported.files = {{"import.json", json_document(json())},
@@ -78,6 +79,16 @@ class Writer {
   }
 
  private:
+  bool all_ranks() const { return job_.ranks.size() > 1 && static_cast<std::int64_t>(job_.ranks.size()) == job_.workers; }
+  std::pair<std::string, std::string> said_of(const Slowdown& slowdown) const {
+    const auto worst = static_cast<std::size_t>(std::ranges::max_element(slowdown.by_rank) - slowdown.by_rank.begin());
+    double others = 0;
+    for (std::size_t i = 0; i < slowdown.by_rank.size(); ++i)
+      if (i != worst) others = std::max(others, slowdown.by_rank[i]);
+    return {"S", fmt::format("{:.3f}: the step over that of even ranks ({}). S_w, with one rank alone as slow as it is: rank {} {:.3f}, the "
+                             "others at most {:.3f}",
+                             slowdown.all, readable_seconds(slowdown.even), job_.ranks[worst].name(), slowdown.by_rank[worst], others)};
+  }
   bool exchanges() const { return job_.workers > 1 && !job_.buckets.empty(); }
 
   void sizes_of_buckets() {
@@ -189,7 +200,7 @@ class Writer {
     for (const TimedRank& rank : job_.ranks) {
       if (job_.ranks.size() > 1 && rank.rank > next && rank.rank < job_.workers) add("rank", rank.rank - next);
       const bool same = std::abs(rank.work() - usual.work()) <= alike * usual.work();
-      const std::string name = same ? "rank" : fmt::format("rank{}", rank.rank);
+      const std::string name = same ? "rank" : fmt::format("rank{}", rank.name());
       if (!same) devices += device(name, rank);
       add(name, 1);
       next = job_.ranks.size() > 1 ? std::max(next, rank.rank) + 1 : 1;
@@ -258,7 +269,7 @@ class Writer {
     for (const TimedRank& each : job_.ranks) {
       waits_known = waits_known && each.wait;
       waits.push_back(each.wait ? Json(*each.wait) : Json());
-      ranks.push_back({{"rank", each.rank},
+      ranks.push_back({{"rank", each.name()},
                        {"work_s", each.work()},
                        {"forward_s", each.forward},
                        {"backward_s", each.backward},
@@ -271,7 +282,7 @@ class Writer {
     json["ranks"] = std::move(ranks);
     const bool all_known = std::ranges::all_of(job_.buckets, [](const TimedBucket& bucket) { return bucket.elements.has_value(); });
     if (!job_.buckets.empty() && all_known) json["parameters"] = std::llround(parameters());
-    if (job_.ranks.size() > 1 && static_cast<std::int64_t>(job_.ranks.size()) == job_.workers) {
+    if (all_ranks()) {
       const Slowdown slowdown = slowdown_of(job_);
       json["S"] = slowdown.all;
       json["S_w"] = slowdown.by_rank;

@@ -13,11 +13,13 @@ namespace straggler {
 
 /// Seconds of a step, in the mean.
 struct TimedRank {
-  std::int64_t rank = 0;
+  std::int64_t rank = 0;                    // the worker's number
+  std::optional<std::int64_t> called = {};  // as the files call it, if by another number
   double forward = 0, backward = 0, update = 0;
   double loader = 0;                // waits for a batch that is prepared when it is needed
   double rest = 0;                  // the host's, between the others
   std::optional<double> wait = {};  // in collectives, for ranks that come later
+  std::int64_t name() const { return called.value_or(rank); }
   double work() const { return forward + backward + update + loader + rest; }
 };
 

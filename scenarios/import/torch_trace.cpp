@@ -1,10 +1,13 @@
 #include "scenarios/import/torch_trace.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "scenarios/import/chrome_trace.hpp"
+#include "sim/base/shown_text.hpp"
 
 namespace straggler::import_torch_trace {
 namespace {
@@ -57,6 +60,7 @@ class Reading {
     trace_.world = header.world;
     trace_.library = std::move(header.library);
     trace_.device = std::move(header.device);
+    trace_.backend = std::move(header.backend);
     trace_.base = header.base;
     for (auto* spans : {&trace_.steps, &trace_.optimizers, &trace_.forwards, &trace_.backwards, &trace_.loaders})
       std::ranges::sort(*spans, {}, &Span::begin);
@@ -192,6 +196,20 @@ TorchTrace read_torch_trace(const GivenFile& file) {
   import_torch_trace::Reading reading;
   ChromeHeader header = read_chrome_trace(file, [&](ChromeEvent& event) { reading.take(event); });
   return reading.finish(std::move(header));
+}
+
+void refuse_other_job(const std::string& one, const TorchTrace& a, const std::string& other, const TorchTrace& b) {
+  const auto refuse = [&](const char* what, const std::string& of_one, const std::string& of_other) {
+    if (of_one != of_other)
+      throw DataError(fmt::format("{} and {}: are of two jobs: {} {} and {}; give the files of one", one, other, what,
+                                  shown_text(shortened(of_one, 40)), shown_text(shortened(of_other, 40))));
+  };
+  if (a.world && b.world) refuse("world size", std::to_string(*a.world), std::to_string(*b.world));
+  if (!a.backend.empty() && !b.backend.empty()) refuse("backend", a.backend, b.backend);
+  if (!a.device.empty() && !b.device.empty()) refuse("device", a.device, b.device);
+  refuse("gradients", a.sharded ? "sharded" : "whole", b.sharded ? "sharded" : "whole");
+  if (a.world && b.rank && *b.rank >= *a.world)
+    throw DataError(fmt::format("{}: is of rank {} in a job of {} ranks; give the original file", other, *b.rank, *a.world));
 }
 
 }  // namespace straggler

@@ -28,7 +28,7 @@ std::optional<int> element_bytes(std::string_view type);
 
 struct TorchTrace {
   std::optional<std::int64_t> rank, world;
-  std::string library, device;
+  std::string library, device, backend;
   double base = 0;               // microseconds from 1970 to the clock's zero, where the file says so
   std::vector<Span> steps;       // ProfilerStep#
   std::vector<Span> optimizers;  // Optimizer.step
@@ -62,5 +62,8 @@ struct TorchTrace {
 
 /// All lists by begin. Throws DataError.
 TorchTrace read_torch_trace(const GivenFile& file);
+
+/// Throws DataError, naming both files, if they are of two jobs: ranks of one agree on its size, backend, device and sharding.
+void refuse_other_job(const std::string& one, const TorchTrace& a, const std::string& other, const TorchTrace& b);
 
 }  // namespace straggler

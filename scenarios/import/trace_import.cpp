@@ -38,7 +38,7 @@ bool is_kineto(const FileStart& start) {
 
 struct RankTrace {
   std::int64_t rank = 0;
-  std::string file;
+  std::string file, shown;  // its name; with its folder or archive
   TorchTrace trace;  // without its lists of spans
   TraceSteps steps;
   bool gpu = false;
@@ -49,6 +49,7 @@ class Job {
   Job(std::string format, const std::vector<GivenFile>& files) {
     job_.format = std::move(format);
     for (const GivenFile& file : files) add(file);
+    for (const RankTrace& each : ranks_) refuse_other_job(ranks_.front().shown, ranks_.front().trace, each.shown, each.trace);
     number_ranks();
     job_.name = import_name(files.front(), {"trace", "rank0", "worker0"});
     for (const RankTrace& each : ranks_) job_.from.push_back(each.file);
@@ -84,9 +85,9 @@ class Job {
   void add(const GivenFile& file) {
     RankTrace& made = ranks_.emplace_back();
     made.file = file.path().filename().string();
-    const std::string what = file.shown().string();
+    made.shown = file.shown().string();
     made.trace = read_torch_trace(file);
-    made.steps = steps_of(made.trace, what);
+    made.steps = steps_of(made.trace, made.shown);
     made.gpu = made.trace.has_gpu();
     made.trace.computing = {};
     made.trace.launches = {};
@@ -100,7 +101,7 @@ class Job {
     for (const RankTrace& each : ranks_) all = all && each.trace.rank && seen.insert(*each.trace.rank).second;
     if (ranks_.size() > 1 && !all && seen.size() < ranks_.size() &&
         std::ranges::all_of(ranks_, [](const RankTrace& each) { return each.trace.rank.has_value(); }))
-      throw DataError(fmt::format("{}: two files are of the same rank; give one of each", ranks_.front().file));
+      throw DataError(fmt::format("{}: two files are of the same rank; give one of each", ranks_.front().shown));
     if (ranks_.size() > 1 && !all) {
       std::ranges::stable_sort(ranks_, {}, &RankTrace::file);
       job_.assumed.emplace_back("ranks in the order of the files' names: the files do not say theirs");
@@ -110,6 +111,12 @@ class Job {
   }
 
   bool binds() const { return ranks_.size() == 1 && ranks_.front().steps.loader_binds && ranks_.front().steps.steps.size() >= 6; }
+  bool all_there() const { return static_cast<std::int64_t>(ranks_.size()) == job_.workers; }
+  std::string absent() const {
+    std::set<std::int64_t> there;
+    for (const RankTrace& each : ranks_) there.insert(each.rank);
+    return absent_ranks(there, job_.workers);
+  }
   const RankTrace& first() const { return ranks_.front(); }
   bool on_gpu() const { return first().steps.clock == TraceSteps::Clock::gpu; }
 
@@ -287,7 +294,7 @@ class Job {
       bucket.seconds = mean_seconds(seconds);
       job_.buckets.push_back(bucket);
     }
-    job_.holds_waiting = meetings_.steps.empty() || static_cast<std::int64_t>(ranks_.size()) < job_.workers;
+    job_.holds_waiting = meetings_.steps.empty() || !all_there();
   }
 
   /// What a scenario cannot express stands for one exchange behind backward, as long as a step is longer than its work.
@@ -306,7 +313,7 @@ class Job {
     bucket.seconds = std::max(0.0, job_.step - most);
     job_.buckets = {bucket};
     job_.overlap = false;
-    job_.holds_waiting = ranks_.size() == 1;
+    job_.holds_waiting = meetings_.steps.empty() || !all_there();
   }
 
   // --- what is said
@@ -324,7 +331,8 @@ class Job {
           steps, [](const TraceStep& step) { return std::max(0.0, step.seconds - step.computing - step.communicating + step.hidden); });
       const double busy = gpu["computing_s"].get<double>();
       job_.said.emplace_back(
-          "GPU", fmt::format("computes {} of a step ({}), communicates {}, of which {} beside no computing", readable_seconds(busy),
+          "GPU", fmt::format("rank {} computes {} of a step ({}), communicates {}, of which {} beside no computing", first().rank,
+                             readable_seconds(busy),
                              readable_share(busy / job_.step), readable_seconds(gpu["communicating_s"].get<double>()),
                              readable_seconds(gpu["exposed_s"].get<double>())));
       facts["gpu"] = std::move(gpu);
@@ -362,7 +370,7 @@ class Job {
                 {"elements", last[c].elements ? Json(std::llround(*last[c].elements)) : Json()},
                 {"bytes", last[c].bytes() ? Json(std::llround(*last[c].bytes())) : Json()},
                 {"seconds", last[c].seconds()}};
-      if (!meetings_.steps.empty()) {
+      if (!meetings_.steps.empty() && all_there()) {
         each["transfer_s"] = meetings_.steps[s][c].least;
         each["waits_s"] = meetings_.steps[s][c].waits;
         each["last_rank"] = ranks_[meetings_.steps[s][c].last].rank;
@@ -399,14 +407,7 @@ class Job {
         for (std::size_t r = 0; r < waits.size(); ++r) waits[r] += met.waits[r];
         ++last[ranks_[met.last].rank];
       }
-    for (std::size_t r = 0; r < waits.size(); ++r) job_.ranks[r].wait = waits[r] / static_cast<double>(meetings_.steps.size());
-    const std::size_t least = static_cast<std::size_t>(std::ranges::min_element(waits) - waits.begin());
-    const auto most = std::ranges::max_element(job_.ranks, {}, [](const TimedRank& rank) { return rank.wait.value_or(0); });
-    job_.said.emplace_back("waits", fmt::format("rank {} waits least in collectives, {} a step; rank {} most, {}", ranks_[least].rank,
-                                                readable_seconds(*job_.ranks[least].wait), most->rank, readable_seconds(*most->wait)));
-    Json came = Json::object();
-    for (const auto& [rank, times] : last) came[std::to_string(rank)] = times;
-    job_.facts["came_last"] = std::move(came);
+    if (all_there()) who_waits(waits, last);
     job_.facts["clocks"] = {{"offsets_s", scaled(meetings_.offsets)}, {"residual_s", 1e-6 * meetings_.residual}};
     std::vector<double> begins;
     for (std::size_t r = 0; r < ranks_.size(); ++r)
@@ -415,6 +416,17 @@ class Job {
     for (double& begin : begins) begin -= first_begin;
     job_.facts["begins_s"] = scaled(begins);
     job_.said.emplace_back("clocks", fmt::format("aligned by ends of collectives, to {}", readable_seconds(1e-6 * meetings_.residual)));
+  }
+  void who_waits(const std::vector<double>& waits, const std::map<std::int64_t, std::size_t>& last) {
+    for (std::size_t r = 0; r < waits.size(); ++r) job_.ranks[r].wait = waits[r] / static_cast<double>(meetings_.steps.size());
+    const std::size_t least = static_cast<std::size_t>(std::ranges::min_element(waits) - waits.begin());
+    const auto most = std::ranges::max_element(job_.ranks, {}, [](const TimedRank& rank) { return rank.wait.value_or(0); });
+    if (*most->wait > 1e-6)
+      job_.said.emplace_back("waits", fmt::format("rank {} waits least in collectives, {} a step; rank {} most, {}", ranks_[least].rank,
+                                                readable_seconds(*job_.ranks[least].wait), most->rank, readable_seconds(*most->wait)));
+    Json came = Json::object();
+    for (const auto& [rank, times] : last) came[std::to_string(rank)] = times;
+    job_.facts["came_last"] = std::move(came);
   }
   static std::vector<double> scaled(std::vector<double> microseconds) {
     for (double& each : microseconds) each *= 1e-6;
@@ -429,9 +441,11 @@ class Job {
           "the other ranks: times of collectives contain waiting for them, which one rank cannot separate from transfer, so no link is "
           "fitted; "
           "give the traces of all ranks");
-    else if (static_cast<std::int64_t>(ranks_.size()) < job_.workers)
-      job_.missing.emplace_back(fmt::format("{} of {} ranks: waits are those of the given ones",
-                                            job_.workers - static_cast<std::int64_t>(ranks_.size()), job_.workers));
+    else if (!all_there())
+      job_.missing.push_back(fmt::format(
+          "the traces of {0}: times of collectives contain waiting for {0}, which cannot be separated from transfer, so no link is fitted "
+          "and nobody is said to wait; give the traces of all ranks",
+          absent()));
     for (const TimedBucket& bucket : job_.buckets)
       if (!bucket.elements) {
         job_.missing.emplace_back("bytes of all-reduces: record shapes (record_shapes=True)");

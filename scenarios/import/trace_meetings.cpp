@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "scenarios/import/timed_job.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 namespace {
@@ -57,6 +58,16 @@ Meetings meetings_of(const std::vector<RankSteps>& ranks) {
   }
   align(ranks, out);
   return out;
+}
+
+std::string absent_ranks(const std::set<std::int64_t>& there, std::int64_t world) {
+  std::vector<std::string> names;
+  for (std::int64_t rank = 0; rank < world && names.size() < 4; ++rank)
+    if (!there.contains(rank)) names.push_back(std::to_string(rank));
+  const std::int64_t more = world - static_cast<std::int64_t>(there.size() + names.size());
+  const bool one = names.size() == 1 && more <= 0;
+  if (more > 0) names.push_back(fmt::format("{} more", more));
+  return (one ? "rank " : "ranks ") + listed(names);
 }
 
 }  // namespace straggler

@@ -1,6 +1,7 @@
 // Collectives in which all ranks met: who came last, who waited for it, and how far the clocks of hosts are apart.
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,8 @@ struct Meetings {
 /// Of at least two ranks with equally many steps. Clocks are aligned by the median difference of ends of collectives that all leave
 /// together: not of broadcasts and all-to-alls.
 Meetings meetings_of(const std::vector<RankSteps>& ranks);
+
+/// Those of 0 to world - 1 that are not there: "ranks 1 and 3".
+std::string absent_ranks(const std::set<std::int64_t>& there, std::int64_t world);
 
 }  // namespace straggler

@@ -16,7 +16,9 @@ namespace {
 constexpr double small_share = 0.01;  // a smaller saving is called nothing
 
 std::string share_text(double share) { return share >= 0.1 ? fmt::format("{:.0f} %", 100 * share) : fmt::format("{:.2g} %", 100 * share); }
-std::string change_text(double share) { return fmt::format("{:+.2g} %", 100 * share); }
+std::string change_text(double share) {
+  return std::abs(share) >= 0.1 ? fmt::format("{:+.0f} %", 100 * share) : fmt::format("{:+.2g} %", 100 * share);
+}
 std::string accuracy_text(double accuracy) { return fmt::format("{:.4g} %", 100 * accuracy); }
 std::string times_text(double slowdown) { return fmt::format("{:.3g}", slowdown); }
 SaidName name(Cause cause) { return {label_of(cause)}; }
@@ -202,7 +204,7 @@ class ExplainSentences {
     for (const ChangeRow* const row : rows) {
       if (*row->rate_change <= -small_share / 2) {
         harming.push_back(worded("{}{} would lower the rate by {}", SaidName{row->change},
-                                 row->place.empty() ? "" : " (" + row->place + ")", fmt::format("{:.2g} %", -100 * *row->rate_change)));
+                                 row->place.empty() ? "" : " (" + row->place + ")", share_text(-*row->rate_change)));
         continue;
       }
       const bool helps = *row->rate_change >= small_share / 2;

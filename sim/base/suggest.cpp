@@ -76,7 +76,8 @@ std::vector<std::string> nearest_names(std::string_view name, const std::vector<
   std::vector<std::pair<std::size_t, const std::string*>> order;
   for (const std::string& candidate : known) {
     const std::string other = lower(candidate.substr(0, longest_name));
-    order.emplace_back(other.starts_with(meant) ? 0 : 1 + edit_distance(meant, other), &candidate);
+    const bool within = meant.size() > 2 && other.find(meant) != std::string::npos;
+    order.emplace_back(other.starts_with(meant) ? 0 : within ? 1 : 2 + edit_distance(meant, other), &candidate);
   }
   std::ranges::stable_sort(order, {}, [](const auto& each) { return each.first; });
   std::vector<std::string> names;

@@ -147,7 +147,7 @@ TEST_CASE("what a file seems to be that no reader knows") {
       {"\x89PNG\r\n\x1a\n", "is an image (PNG)"},
       {std::string("\xFF\xD8\xFF\xE0\0\x10JFIF", 10), "is an image (JPEG)"},
       {"PK\x03\x04", "is a zip archive; unpack it"},
-      {R"({"a": 1})", "is JSON, but has neither a model_type nor a weight_map"},
+      {R"({"a": 1})", "is JSON, but no trace (`traceEvents`), no config (`model_type`)"},
       {R"({"traceEvents": [{"name": "CrRendererMain", "ph": "M"}]})", "is a Chrome trace of a browser"},
       {R"({"schemaVersion": 1, "deviceProperties": [], "traceEvents": []})", "is a trace of PyTorch's profiler"},
       {R"([{"name": "a", "ph": "X", "ts": 1}])", "is a Chrome trace"},

@@ -22,7 +22,12 @@ struct ImportedJob {
       if (each == name) return text;
     return {};
   }
-  std::string said() const { return import_text(imported); }
+  /// The summary's sentences, each on its line.
+  std::string said() const {
+    std::string text;
+    for (const auto& [label, sentence] : imported.said) text += label + "  " + sentence + "\n";
+    return text;
+  }
 };
 
 inline ImportedJob import_paths(const std::vector<std::filesystem::path>& files, const Parameters& options = {}) {

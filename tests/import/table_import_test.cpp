@@ -67,7 +67,14 @@ TEST_CASE("OSU tables: each as what it is; lines of a scheduler behind them are 
   const ImportedJob link = import_paths({latency, rate});
   CHECK(link.facts["link"]["latency_s"].get<double>() == Approx(15.53e-6));
   CHECK(link.facts["link"]["bytes_per_s"].get<double>() == Approx(10560.66e6));
-  CHECK(has(link.file("topology.yaml"), "link: {bandwidth: "));
+  // A message crosses two links.
+  CHECK(link.facts["link"]["link_latency_s"].get<double>() == Approx(15.53e-6 / 2));
+  CHECK(has(link.file("topology.yaml"), ", latency: 7765ns}\n"));
+  CHECK(has(link.said(), "link  10.6 GB/s, latency 7.76 us"));
+  CHECK(!has(link.facts["missing"].dump(), "bandwidth of a stream"));
+  const ImportedJob one_by_one = import_paths({latency});
+  CHECK(one_by_one.facts["link"]["bytes_per_s"].get<double>() == Approx(4194304 / (971.97e-6 - 15.53e-6)));
+  CHECK(has(one_by_one.facts["missing"].dump(), "bandwidth of a stream: osu_latency sends one message at a time"));
   const ImportedJob alone = import_paths({rate});
   CHECK(alone.facts["link"]["latency_s"].is_null());
   CHECK(has(alone.facts["missing"].dump(), "osu_latency"));
@@ -112,6 +119,42 @@ TEST_CASE("a matrix of seconds, either way round, is the same as rows") {
   }
 }
 
+TEST_CASE("rows of ranks: alike, missing, twice, with a host or an iteration") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& csv) {
+    const std::string line = refusal_of({folder.write("a.csv", csv)});
+    CHECK(line.size() < 250 + (folder / "a.csv").string().size());
+    return line;
+  };
+  const ImportedJob alike = import_paths({folder.write("b.csv", "rank,step,seconds\n0,1,1\n1,1,1.001\n0,2,2\n1,2,2.001\n")});
+  CHECK(alike.imported.next == "scenario.yaml");
+  CHECK(has(alike.facts["missing"].dump(), "who is slow: seconds is the same on all ranks in each step"));
+  CHECK(has(refused("rank,step,seconds\n0,1,1\n1,1,2\n0,2,1\n"), "has no row of rank 1 in step 2; add it"));
+  CHECK(has(refused("rank,seconds\n0,1\n1,2\n0,1\n"), "has 1 row of rank 1 and 2 of another"));
+  CHECK(has(refused("rank,step,seconds\n0,1,1\n1,1,2\n0,1,1.5\n"), "line 4: gives rank 0 in step 1 again, after line 2"));
+  CHECK(has(refused("rank,step,seconds\n0,1,1\n1,1,\n"), "line 3: has no seconds"));
+  // Rows may come in any order.
+  const ImportedJob plain = import_paths({folder.write("b.csv", "rank,step,seconds\n0,1,1\n1,1,3\n0,2,2\n1,2,2\n")});
+  CHECK(plain.facts["step_s"].get<double>() == Approx((3 + 2) / 2.0));
+  for (const char* same : {"rank,step,seconds\n0,2,2\n0,1,1\n1,1,3\n1,2,2\n", "host,rank,step,seconds\na,0,1,1\nb,1,1,3\na,0,2,2\nb,1,2,2\n",
+                           "rank,iteration,step_time,loss\n0,1,1,7\n1,1,3,7\n0,2,2,6\n1,2,2,6\n"}) {
+    CAPTURE(same);
+    CHECK(import_paths({folder.write("b.csv", same)}).facts["ranks"] == plain.facts["ranks"]);
+  }
+}
+
+TEST_CASE("tables that are nearly by rank, or of a pipeline: what is wrong with their columns") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& csv) { return refusal_of({folder.write("a.csv", csv)}); };
+  CHECK(has(refused("Rank,Step,Seconds\n0,1,1\n"), "has no column rank, but Rank"));
+  CHECK(has(refused("rank;step;seconds\n0;1;1\n"), "separates its columns by ';'"));
+  CHECK(has(refused("rank\tstep\tseconds\n0\t1\t1\n"), "separates its columns by tabs"));
+  CHECK(has(refused("rank,step\n0,1\n"), "has no column of times"));
+  CHECK(has(refused("dp_rank,stage,rank,step,optype,start_ts,duration\n0,0,0,1,forward-compute,0.1,0.2\n"),
+            "has the columns stage and optype: operations of a pipeline job"));
+  CHECK(!has(refused("name,value\n0,1\n"), "rank"));
+}
+
 TEST_CASE("what a table cannot tell is said, not guessed") {
   const TemporaryFolder folder;
   const ImportedJob alike = import_paths({folder.write("a.csv", "rank,backward_ms\n0,293.0\n1,292.2\n2,293.0\n3,293.1\n")});
@@ -133,6 +176,12 @@ TEST_CASE("a step that waited for data: what it takes without, and the ranks tha
       import_paths({folder.write("steps.csv", "step,rank,data_time,step_time\n173,144,332.5,48.5\n173,145,332.0,49.0\n173,160,0,381\n")});
   CHECK(job.facts["step_s"].get<double>() == Approx(381));
   CHECK(job.facts["without_waiting_for_data_s"].get<double>() == Approx(48.5));
+  CHECK(has(job.said(), "step_time is taken to be"));
+  CHECK(has(job.file("scenario.yaml"), "device: rank160") != has(job.file("scenario.yaml"), "device: rank144"));
+  CHECK(!has(job.file("scenario.yaml"), "device: rank2"));
+  CHECK(job.facts["ranks"][0]["rank"] == 144);
+  CHECK(job.facts["parts"][1]["part"] == "step_time");
+  CHECK(has(job.said(), "the rank with least"));
   CHECK(job.facts["workers_are_ranks"] == nlohmann::json::array({144, 145, 160}));
   CHECK(replayed_step(folder, job) == Approx(381).epsilon(2e-3));  // ranks that differ by less than 1 % are one group
 }
@@ -171,6 +220,10 @@ TEST_CASE("scores are relative, and a table with a wrong cell is refused with it
   const ImportedJob job =
       import_paths({folder.write("report.log", "GPU relative performance:\n  Rank=0 Node=a Score=0.95\n  Rank=1 Node=a Score=1.00\n")});
   CHECK(job.facts["scores"][0]["ranks"][0]["slower"].get<double>() == Approx(1 / 0.95 - 1));
+  const ImportedJob own = import_paths({folder.write("own.log", "GPU individual performance:\n  Rank=0 Node=a Score=0.98\n")});
+  CHECK(has(own.said(), "more time than its own best"));
+  CHECK(own.facts["scores"][0]["than"] == "own best");
+  CHECK(has(job.said(), "5.3 % more time than the best rank"));
   CHECK(has(refusal_of({folder.write("a.csv", "rank,step,seconds\n0,0,1\n0,1,x\n")}), "line 3: seconds is 'x'"));
   CHECK(has(refusal_of({folder.write("a.csv", "rank,step,seconds\n0,0\n")}), "line 2: has 2 fields"));
   CHECK(has(refusal_of({folder.write("a.csv", "rank,step,seconds\n-1,0,1\n")}), "line 2: rank is no whole number"));

@@ -2,7 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/import/imports.hpp"
@@ -197,6 +200,65 @@ TEST_CASE("traces of all ranks: who comes last, who waits, and how much faster a
     CHECK(replayed_step(folder, job, {"cluster.workers=[{count: 4, device: rank}]"}) ==
           Approx(1e-3 * (truth.step() - truth.extra)).epsilon(1e-4));
   }
+}
+
+std::string bytes_of_file(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST_CASE("a part of the ranks: times contain waiting for the absent ones, and nobody is said to wait") {
+  const TemporaryFolder folder;
+  const std::vector<std::filesystem::path> files = Straggling().write(folder);
+  const ImportedJob all = import_paths(files), part = import_paths({files[0], files[2]});
+  CHECK(has(all.said(), "S "));
+  CHECK(has(all.said(), "rank 1 waits least"));
+  CHECK(has(part.facts["missing"].dump(), "contain waiting for ranks 1 and 3"));
+  CHECK(!has(part.said(), "waits least"));
+  CHECK(!has(part.said(), "S_w"));
+  CHECK(part.facts["waits_s"].is_null());
+  CHECK(!part.facts["collectives"][0].contains("transfer_s"));
+  CHECK(has(part.file("scenario.yaml"), "its times contain waiting"));
+  CHECK(has(import_paths({files[0], files[1], files[2]}).facts["missing"].dump(), "contain waiting for rank 3,"));
+}
+
+TEST_CASE("ranks of two jobs are refused with both files and what differs") {
+  const TemporaryFolder folder, other;
+  Straggling larger;
+  larger.ranks = 5;
+  larger.shifts.push_back(0);
+  const std::string refused = refusal_of({Straggling().write(folder)[0], larger.write(other)[1]});
+  CHECK(has(refused, (folder / "rank0.json").string()));
+  CHECK(has(refused, (other / "rank1.json").string()));
+  CHECK(has(refused, "are of two jobs: world size 4 and 5"));
+  const std::vector<std::filesystem::path> files = Straggling().write(folder);
+  for (const auto& [from, to, what] : {std::tuple("Test GPU", "Other GPU", "device Test GPU and Other GPU"),
+                                       std::tuple("nccl\",\"rank", "gloo\",\"rank", "backend nccl and gloo")}) {
+    std::string text = bytes_of_file(files[1]);
+    const std::size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, std::string(from).size(), to);
+    CHECK(has(refusal_of({files[0], other.write("b.json", text)}), what));
+  }
+}
+
+TEST_CASE("a tar archive of traces that gzip packed is the same as the files, and a damaged one is refused") {
+  const TemporaryFolder folder;
+  const std::vector<std::filesystem::path> files = Straggling().write(folder);
+  std::string tar, cut;
+  for (const std::filesystem::path& file : files) {
+    write_packed(folder / "packed.gz", bytes_of_file(file));
+    const std::string packed = bytes_of_file(folder / "packed.gz");
+    tar += tar_member("job/" + file.filename().string() + ".gz", packed);
+    cut += tar_member(file.filename().string() + ".gz", packed.substr(0, packed.size() / 2));
+  }
+  const ImportedJob plain = import_paths(files), job = import_paths({folder.write("job.tar", tar + tar_end())});
+  CHECK(job.facts["collectives"] == plain.facts["collectives"]);
+  CHECK(job.facts["S_w"] == plain.facts["S_w"]);
+  CHECK(job.facts["ranks"] == plain.facts["ranks"]);
+  write_packed(folder / "job.tar.gz", tar + tar_end());
+  CHECK(import_paths({folder / "job.tar.gz"}).facts["ranks"] == plain.facts["ranks"]);
+  CHECK(has(refusal_of({folder.write("cut.tar", cut + tar_end())}), "rank0.json.gz: is packed by gzip and cut off"));
 }
 
 TEST_CASE("a trace without step marks, of a loader that binds: its processes take turns") {

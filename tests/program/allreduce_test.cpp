@@ -240,13 +240,27 @@ TEST_CASE("allreduce --measured: expected, measured, their ratio, and what limit
   const auto done = place.shell("straggler allreduce --measured bw.out --set cluster.network.link.bandwidth=80Gbps");
   REQUIRE_MESSAGE(done.code == 0, done.err);
   CHECK(has(done.out, "       1048576        209.7        104.9     2.00   links between hosts\n"));
-  CHECK(has(done.out, "from 1 MiB on: takes 2.00 times as long as expected\n"));
+  CHECK(has(done.out, "from 1 MiB on: takes 2.00 times as long as expected, from 2.00 ("));
+  CHECK(!has(done.out, "assumed"));
+  const auto guessed = place.shell("straggler allreduce --measured bw.out").out;
+  CHECK(has(guessed, "# between hosts: 12.5 GB/s, latency 10 us; assumed: give yours"));
+  CHECK(!has(guessed, "the cluster that is expected"));
+  // Messages of less than a latency: what the model does not have.
+  place.write("small.out", "# OSU MPI Bandwidth Test v5.8\n1 0.78\n1024 700\n524288 10000.00\n");
+  const auto small = place.shell("straggler allreduce --measured small.out --set cluster.network.link.bandwidth=80Gbps").out;
+  CHECK(has(small, "2 sizes below the latency of a message: no verdict\nbelow 1 MiB: is as expected (ratio 1.00)\n"));
+  // A median that does not speak for a row.
+  place.write("mixed.out", "# OSU MPI Bandwidth Test v5.8\n1048576 10000\n2097152 10000\n4194304 5000\n");
+  CHECK(has(place.shell("straggler allreduce --measured mixed.out --set cluster.network.link.bandwidth=80Gbps").out,
+            "in the median, from 1.00 (1048576 B) to 2.00 (4194304 B)"));
   place.write("sum.out", "# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n1048576     2616.71\n");
   const auto unknown = place.shell("straggler allreduce --measured sum.out");
   CHECK(unknown.code == 2);
   CHECK(has(unknown.err, "--ranks N is missing: the table does not say how many made it"));
   CHECK(
       has(place.shell("straggler allreduce --measured sum.out --ranks 16 --per-host 8 --machine dgx_a100").out, "of 16 ranks on 2 hosts"));
+  CHECK(has(place.shell("straggler allreduce --measured sum.out --ranks 16").out, "a rank on each host; give --per-host N"));
+  CHECK(has(place.shell("straggler allreduce --measured bw.out --machine h100").err, "known: dgx_h100, "));
   CHECK(place.shell("straggler allreduce --measured bw.out --sizes 1MiB").code == 2);
   place.write("none.txt", "nothing\n");
   CHECK(has(place.shell("straggler allreduce --measured none.txt").err, "none.txt: has no table of nccl-tests"));

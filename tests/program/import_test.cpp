@@ -170,10 +170,8 @@ TEST_CASE("import: other files get one line, and nothing is written") {
   const auto refused = [&](const std::string& bytes) {
     place.write("file", bytes);
     const std::string line = one_line(place.shell("straggler import file"));
-    CHECK(
-        has(line,
-            "import reads a job (kineto, ranks, steplog, torch_cpu), a model (hf_config, onnx, safetensors, safetensors_index, torchinfo), "
-            "collectives (nccl_tests, osu): straggler list imports"));
+    CHECK(has(line, "; see `straggler list imports`"));
+    CHECK(line.size() <= 200);
     return line;
   };
   CHECK(has(refused(""), "file: is empty; "));

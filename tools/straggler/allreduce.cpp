@@ -203,6 +203,21 @@ void print_choices(const AllReduceTimes& times, const std::vector<const Collecti
   }
 }
 
+AssumedLinks assumed_links(const Arguments& arguments, const MeasuredTable& table) {
+  if (arguments.has("scenario")) return {};
+  AssumedLinks assumed{true, !arguments.has("machine"), arguments.has("ranks") && !arguments.has("per-host") && table.hosts == 0};
+  if (arguments.has("set"))
+    for (const std::string& set : arguments.get<std::vector<std::string>>("set")) {
+      assumed.between = assumed.between && !set.starts_with("cluster.network.link");
+      assumed.inside = assumed.inside && !set.starts_with("cluster.network.intra");
+      const bool whole = set.starts_with("cluster.network=") || set.starts_with("cluster=");
+      assumed.between = assumed.between && !whole;
+      assumed.inside = assumed.inside && !whole;
+      assumed.one_per_host = assumed.one_per_host && !set.starts_with("cluster.workers");
+    }
+  return assumed;
+}
+
 int execute_measured(const Arguments& arguments) {
   for (const char* option : {"sizes", "collective", "algorithms"})
     if (arguments.has(option)) throw UsageError(fmt::format("--{} and --measured: the table has its own; remove one of them", option));
@@ -210,7 +225,7 @@ int execute_measured(const Arguments& arguments) {
     const bool pair = !table.collective.starts_with("all_") && table.collective != "reduce_scatter";
     MeasuredTable of = table;
     if (pair && of.ranks == 0) of.ranks = of.hosts = 2;  // a message from one to the other
-    print_measured(table, scenario_of(arguments, &of));
+    print_measured(table, scenario_of(arguments, &of), assumed_links(arguments, of));
   }
   return Exit::done;
 }

@@ -29,6 +29,7 @@ std::optional<CollectiveKind> kind_of(const MeasuredTable& table) {
 struct Expected {
   double seconds = 0;
   std::string limit;
+  bool below = false;  // less than one message's latency: what the sender's processor takes for it counts, which the model does not have
 };
 
 /// What shortens the time most if it costs nothing.
@@ -75,6 +76,7 @@ class Expecting {
       const double alpha = across ? links.alpha : links.intra_alpha, beta = across ? links.beta : links.intra_beta;
       const bool streams = table_.collective == "bandwidth";
       const double flowing = bytes * beta;
+      if (streams && flowing < alpha) return {flowing, "the sender's processor, which is not modelled", true};
       if (streams) return {flowing, across ? "links between hosts" : "links inside a host"};
       return {alpha + flowing, std::string(alpha > flowing ? "latency " : "links ") + (across ? "between hosts" : "inside a host")};
     }
@@ -115,9 +117,41 @@ std::string microseconds_text(double seconds) {
   return fmt::format("{:.{}f}", value, value >= 10'000 ? 0 : value >= 100 ? 1 : 2);
 }
 
+struct Ratio {
+  double measured = 0, bytes = 0;  // measured: over expected
+};
+
+/// The median, and the range where it does not speak for all.
+void print_verdict(const char* sizes, const std::vector<Ratio>& all, bool assumed) {
+  if (all.empty()) return;
+  std::vector<double> ratios;
+  for (const Ratio& each : all) ratios.push_back(each.measured);
+  const auto [least, most] = std::ranges::minmax_element(all, {}, &Ratio::measured);
+  const double ratio = median_seconds(ratios);
+  const std::string range = all.size() < 2 ? std::string()
+                                           : fmt::format(", from {:.2f} ({:.0f} B) to {:.2f} ({:.0f} B)", least->measured, least->bytes,
+                                                         most->measured, most->bytes);
+  std::string said;
+  if (ratio > normal)
+    said = fmt::format("takes {:.2f} times as long as expected{}", ratio, range);
+  else if (ratio < 1 / normal)
+    said = fmt::format("takes {:.2f} of the expected time{}: {}", ratio, range,
+                       assumed ? "the assumed link is too slow; give yours" : "the cluster that is expected is too slow");
+  else if (most->measured > normal || least->measured < 1 / normal)
+    said = fmt::format("takes {:.2f} of the expected time in the median{}", ratio, range);
+  else
+    said = fmt::format("is as expected (ratio {:.2f}{})", ratio, range);
+  print_text("{}: {}\n", sizes, said);
+}
+
+void print_link(const char* where, double beta, double alpha, bool assumed, const char* remedy) {
+  print_text("# {}: {}, latency {}{}\n", where, beta > 0 ? readable_bytes(1 / beta) + "/s" : std::string("unlimited"),
+             readable_seconds(alpha), assumed ? fmt::format("; assumed: {}", remedy) : "");
+}
+
 }  // namespace
 
-void print_measured(const MeasuredTable& table, const Scenario& scenario) {
+void print_measured(const MeasuredTable& table, const Scenario& scenario, const AssumedLinks& assumed) {
   if (!is_expected(table)) {
     print_text(
         "# {}: no expectation of this operation; all_reduce, all_gather, reduce_scatter, send and receive, latency and bandwidth have "
@@ -129,30 +163,35 @@ void print_measured(const MeasuredTable& table, const Scenario& scenario) {
   const std::size_t ranks = expecting.times().shape().workers, hosts = expecting.times().hosts();
   print_text("# {} of {} ranks on {} host{}; expected: {}\n", table.title, readable_count(ranks), readable_count(hosts),
              hosts == 1 ? "" : "s", expecting.how());
+  const UniformLinks& links = expecting.times().links();
+  if (hosts > 1)
+    print_link("between hosts", links.beta, links.alpha, assumed.between,
+               "give yours by --set cluster.network.link.bandwidth=RATE and .latency=TIME");
+  if (hosts < ranks)
+    print_link("inside a host", links.intra_beta, links.intra_alpha, assumed.inside, "give yours by --machine NAME");
+  if (assumed.one_per_host && hosts == ranks && ranks > 2) print_text("# assumed: a rank on each host; give --per-host N\n");
   print_text("#{:>13} {:>12} {:>12} {:>8}   limited by\n#{:>13} {:>12} {:>12}\n", "size", "measured", "expected", "ratio", "(B)", "(us)",
              "(us)");
-  std::vector<double> ratios, small;
+  const bool of_assumed = hosts > 1 ? assumed.between : assumed.inside;
+  std::vector<Ratio> ratios, small;
+  std::size_t below = 0;
   std::string limit;
   for (const MeasuredTable::Row& row : table.rows) {
     if (row.bytes < 1) continue;
     const Expected expected = expecting.of(row.bytes);
     const double ratio = expected.seconds > 0 ? row.seconds / expected.seconds : INFINITY;
-    print_text(" {:>13.0f} {:>12} {:>12} {:>8.2f}   {}\n", row.bytes, microseconds_text(row.seconds), microseconds_text(expected.seconds),
-               ratio, expected.limit);
-    (row.bytes >= large ? ratios : small).push_back(ratio);
+    print_text(" {:>13.0f} {:>12} {:>12} {:>8}   {}\n", row.bytes, microseconds_text(row.seconds), microseconds_text(expected.seconds),
+               expected.below ? std::string("-") : fmt::format("{:.2f}", ratio), expected.limit);
     limit = expected.limit;
+    if (expected.below)
+      ++below;
+    else
+      (row.bytes >= large ? ratios : small).push_back({ratio, row.bytes});
   }
-  const auto verdict = [&](const char* sizes, const std::vector<double>& all) {
-    if (all.empty()) return;
-    const double ratio = median_seconds(all);
-    const std::string said = ratio > normal ? fmt::format("takes {:.2f} times as long as expected", ratio)
-                             : ratio < 1 / normal
-                                 ? fmt::format("takes {:.2f} of the expected time: the cluster that is expected is too slow", ratio)
-                                 : fmt::format("is as expected (ratio {:.2f})", ratio);
-    print_text("{}: {}\n", sizes, said);
-  };
-  verdict("below 1 MiB", small);
-  verdict("from 1 MiB on", ratios);
+  if (below > 0)
+    print_text("{} size{} below the latency of a message: no verdict\n", below, below == 1 ? "" : "s");
+  print_verdict("below 1 MiB", small, of_assumed);
+  print_verdict("from 1 MiB on", ratios, of_assumed);
   if (!ratios.empty()) print_text("the largest size is limited by {}\n", limit);
 }
 
