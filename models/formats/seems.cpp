@@ -42,12 +42,22 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> word
   return std::any_of(words.begin(), words.end(), [text](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
+/// {"traceEvents": []}
+bool has_no_events(std::string_view text) {
+  constexpr std::string_view key = "\"traceEvents\"";
+  const std::size_t at = text.find(key);
+  std::string next;
+  for (std::size_t i = at; at != std::string_view::npos && next.size() < 3 && i + key.size() < text.size(); ++i)
+    if (const char c = text[i + key.size()]; c != ' ' && c != '\n' && c != '\r' && c != '\t') next += c;
+  return next == ":[]";
+}
+
 std::string json_seems(std::string_view text) {
   if (has_any(text, {"\"schema\"", "\"NodeType\""}) && has_any(text, {"\"nodes\"", "\"ctrlDeps\"", "\"ctrl_deps\""}))
     return "is an execution trace (PyTorch or Chakra), which is not read; give the profiler's trace of the job";
   if (!has_any(text, {"\"traceEvents\"", "\"ph\""}))
     return "is JSON, but no trace (`traceEvents`), no config (`model_type`) and no index of weights (`weight_map`)";
-  if (!has_any(text, {"\"ph\""})) return "is a trace without events; record at least three steps with the profiler";
+  if (has_no_events(text)) return "is a trace without events; record at least three steps with the profiler";
   if (has_any(text, {"CrBrowserMain", "CrRendererMain", "\"toplevel\"", "devtools.timeline"})) return "is a Chrome trace of a browser";
   if (has_any(text, {"\"deviceProperties\"", "cuda_runtime", "\"cpu_op\"", "ProfilerStep#"})) return "is a trace of PyTorch's profiler";
   return "is a Chrome trace";

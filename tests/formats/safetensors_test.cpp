@@ -126,7 +126,7 @@ TEST_CASE("a file that describes no model is refused with what it is, and with a
   const TemporaryFolder folder;
   for (const auto& [bytes, what] :
        std::vector<std::pair<std::string, std::string>>{{"", "is empty"},
-                                                        {"{\"a\": 1}", "is JSON, but has neither"},
+                                                        {"{\"a\": 1}", "is JSON, but no trace"},
                                                         {"PK\x03\x04", "is a zip archive; unpack it (of torch.save: "},
                                                         {"name,bytes\n", "is text that begins with 'name,bytes'"}}) {
     const std::string said = refusal_of(folder, bytes);
