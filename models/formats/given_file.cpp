@@ -149,7 +149,8 @@ class UnpackedMember {
     for (std::string_view got; count > 0 && !(got = piece(count)).empty(); count -= got.size()) to.append(got);
   }
   std::uintmax_t skip_all() {
-    while (!piece(UINTMAX_MAX).empty()) {}
+    while (!piece(UINTMAX_MAX).empty()) {
+    }
     return position_;
   }
   /// Packed bytes that are not read.

@@ -1,4 +1,5 @@
-// The files that a user gives: plain, packed by gzip, or those of an archive (tar, plain or packed; so are the files in it). Nothing is unpacked onto the disk.
+// The files that a user gives: plain, packed by gzip, or those of an archive (tar, plain or packed; so are the files in it). Nothing is
+// unpacked onto the disk.
 #pragma once
 #include <cstddef>
 #include <cstdint>

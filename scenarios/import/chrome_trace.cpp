@@ -109,7 +109,7 @@ constexpr std::array of_arguments = {Key{"correlation", Field::correlation},
 constexpr std::array of_file = {Key{"traceEvents", Field::events}, Key{"distributedInfo", Field::distributed},
                                 Key{"deviceProperties", Field::devices}, Key{"baseTimeNanoseconds", Field::base}};
 constexpr std::array of_distributed = {Key{"rank", Field::rank}, Key{"world_size", Field::world}, Key{"nccl_version", Field::library},
-                                 Key{"backend", Field::backend}};
+                                       Key{"backend", Field::backend}};
 constexpr std::array of_device = {Key{"name", Field::device_name}};
 
 template <class Keys>

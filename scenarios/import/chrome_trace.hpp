@@ -25,7 +25,7 @@ struct ChromeEvent {
 struct ChromeHeader {
   std::optional<std::int64_t> rank, world;
   std::string library, device, backend;  // "2.17.1"; the first of the machine; "nccl"
-  double base = 0;              // microseconds from 1970 to the clock's zero; 0: the clock counts from 1970, or from some other time
+  double base = 0;  // microseconds from 1970 to the clock's zero; 0: the clock counts from 1970, or from some other time
 };
 
 /// Calls `seen` with every span ("ph": "X"); it may take the strings. Throws DataError where the file is no whole JSON or goes beyond a

@@ -228,20 +228,23 @@ Imported read_osu(const std::vector<GivenFile>& files, const Parameters& options
     const std::string each = format_quantity(std::stod(fmt::format("{:.6g}", *latency / links_of_route)), Dimension::time);
     imported.files.emplace_back(
         "topology.yaml",
-        fmt::format("# Part of a scenario: cluster.network, from {}\n# A message crosses {:.0f} links, the sender's and the receiver's: it takes "
-                    "{}, of which each link has its part.\nlink: {{bandwidth: {}, latency: {}}}\n",
-                    on_one_line(files.front().path().filename().string()), links_of_route, readable_seconds(*latency),
-                    format_quantity(std::round(*bandwidth), Dimension::rate), each));
-    imported.said.emplace_back("link", fmt::format("{}/s, latency {}: a message of {} crosses {:.0f} links, the sender's and the receiver's",
-                                                   readable_bytes(*bandwidth), readable_seconds(*latency / links_of_route),
-                                                   readable_seconds(*latency), links_of_route));
+        fmt::format(
+            "# Part of a scenario: cluster.network, from {}\n# A message crosses {:.0f} links, the sender's and the receiver's: it takes "
+            "{}, of which each link has its part.\nlink: {{bandwidth: {}, latency: {}}}\n",
+            on_one_line(files.front().path().filename().string()), links_of_route, readable_seconds(*latency),
+            format_quantity(std::round(*bandwidth), Dimension::rate), each));
+    imported.said.emplace_back(
+        "link",
+        fmt::format("{}/s, latency {}: a message of {} crosses {:.0f} links, the sender's and the receiver's", readable_bytes(*bandwidth),
+                    readable_seconds(*latency / links_of_route), readable_seconds(*latency), links_of_route));
   }
   if (!latency && bandwidth) missing.emplace_back("the latency of the link: give the output of osu_latency, too");
   if (latency && !streamed)
-    missing.push_back(alone ? fmt::format("the bandwidth of a stream: osu_latency sends one message at a time, which reaches {}/s; give the "
-                                          "output of osu_bw, too",
-                                          readable_bytes(*alone))
-                            : std::string("the bandwidth of the link: give the output of osu_bw, too"));
+    missing.push_back(alone
+                          ? fmt::format("the bandwidth of a stream: osu_latency sends one message at a time, which reaches {}/s; give the "
+                                        "output of osu_bw, too",
+                                        readable_bytes(*alone))
+                          : std::string("the bandwidth of the link: give the output of osu_bw, too"));
   if (collective) missing.emplace_back("a link: times of a collective alone do not give one");
   missing.emplace_back("a job: these are tables of messages; straggler calibrate FILE fits a link to those of osu_latency and osu_bw");
   end(imported, std::move(json), missing);

@@ -70,8 +70,9 @@ std::string near_rank_table(std::string_view text) {
   const std::vector<std::string> names = table_columns(text);
   if (names.empty()) return {};
   if (has_column(names, "optype") && (has_column(names, "stage") || has_column(names, "pp_rank")))
-    return fmt::format("has the columns {} and optype: operations of a pipeline job, which the import cannot read; give seconds of whole steps",
-                       has_column(names, "stage") ? "stage" : "pp_rank");
+    return fmt::format(
+        "has the columns {} and optype: operations of a pipeline job, which the import cannot read; give seconds of whole steps",
+        has_column(names, "stage") ? "stage" : "pp_rank");
   if (names.size() == 1)
     for (const char separator : {';', '\t', '|'}) {
       CsvSplitter splitter(separator);

@@ -102,7 +102,8 @@ class Seconds {
       RankTimes& times = ranks[rows_.rank()];
       if (ranks.size() > most_ranks) refuse_table(shown_, "has more than a million ranks; give fewer");
       const std::optional<double> number = step_ < rows_.names().size() ? rows_.number(step_, -1e15) : std::nullopt;
-      times.rows.push_back({number ? std::llround(*number) : static_cast<std::int64_t>(times.rows.size()), rows_.line(), times.values.size()});
+      times.rows.push_back(
+          {number ? std::llround(*number) : static_cast<std::int64_t>(times.rows.size()), rows_.line(), times.values.size()});
       for (const auto& [column, unit] : columns_) times.values.push_back(rows_.number(column, 0).value_or(NAN) * unit);
     }
     if (groups_.empty()) refuse_table(shown_, "has no row of times; give a row for each rank");
@@ -148,7 +149,8 @@ class Seconds {
       else
         passed.push_back(on_one_line(rows_.names()[words[w]]));
     }
-    if (!passed.empty()) job_.said.emplace_back("passed over", fmt::format("column{} {}", passed.size() == 1 ? "" : "s", some_of(passed, 4)));
+    if (!passed.empty())
+      job_.said.emplace_back("passed over", fmt::format("column{} {}", passed.size() == 1 ? "" : "s", some_of(passed, 4)));
   }
 
   void sort_rows(Ranks& ranks) const {
@@ -231,14 +233,14 @@ class Seconds {
                          {"times", least->first > 0 ? Json(most->first / least->first) : Json()}});
         const bool same = most->first - least->first < all_alike * most->first;
         if (job_.said.size() < 8)
-          job_.said.emplace_back(group.empty() ? "part" : on_one_line(group),
-                                 same ? fmt::format("{}: the same on all ranks, {} (within {})", on_one_line(name),
-                                                    readable_seconds(most->first), readable_share(1 - least->first / most->first))
-                                      : fmt::format("{}: rank {} has {} more than rank {} ({} and {}){}", on_one_line(name), most->second,
-                                                    readable_seconds(most->first - least->first), least->second,
-                                                    readable_seconds(most->first), readable_seconds(least->first),
-                                                    waiting && column == whole_ ? ": it waits in it for the others; the rank with least is late"
-                                                                                : ""));
+          job_.said.emplace_back(
+              group.empty() ? "part" : on_one_line(group),
+              same ? fmt::format("{}: the same on all ranks, {} (within {})", on_one_line(name), readable_seconds(most->first),
+                                 readable_share(1 - least->first / most->first))
+                   : fmt::format("{}: rank {} has {} more than rank {} ({} and {}){}", on_one_line(name), most->second,
+                                 readable_seconds(most->first - least->first), least->second, readable_seconds(most->first),
+                                 readable_seconds(least->first),
+                                 waiting && column == whole_ ? ": it waits in it for the others; the rank with least is late" : ""));
       }
     job_.facts["parts"] = std::move(parts);
   }
@@ -270,10 +272,11 @@ class Seconds {
     bool same = true;
     for (std::size_t s = 0; s < steps; ++s) same = same && job_.steps[s] - least[s] <= all_alike * job_.steps[s];
     if (same)
-      job_.missing.push_back(fmt::format(
-          "who is slow: {} is the same on all ranks in each step, within 1 %. Either no rank is, or the times contain waiting for the others; "
-          "give the times before ranks wait",
-          on_one_line(rows_.names()[columns_[whole_].first])));
+      job_.missing.push_back(
+          fmt::format("who is slow: {} is the same on all ranks in each step, within 1 %. Either no rank is, or the times contain waiting "
+                      "for the others; "
+                      "give the times before ranks wait",
+                      on_one_line(rows_.names()[columns_[whole_].first])));
     job_.step = mean_seconds(job_.steps);
     job_.what = fmt::format("a table of step times of {} ranks", ranks.size());
     job_.where = fmt::format("mean of {} step{}", steps, steps == 1 ? "" : "s");
@@ -336,7 +339,8 @@ class Seconds {
     }
     job_.facts["without_waiting_for_data_s"] = least;
     const auto name = [this](std::size_t c) { return on_one_line(rows_.names()[columns_[c].first]); };
-    job_.said.emplace_back("added", fmt::format("a step is {0} and {1} together: {0} is taken to be without {1}", name(whole_), name(waiting)));
+    job_.said.emplace_back("added",
+                           fmt::format("a step is {0} and {1} together: {0} is taken to be without {1}", name(whole_), name(waiting)));
     job_.said.emplace_back(
         "data", fmt::format("without waiting for it a step takes {}, {:.3g} times less", readable_seconds(least), job_.step / least));
     return finish("the rest of a step takes what it takes on the rank that waits least for others in it");
@@ -374,11 +378,12 @@ class Seconds {
           on_one_line(rows_.names()[columns_.front().first]), least));
       job_.facts["slow_rank"] = Json();
     }
-    missing.push_back(fmt::format("a job: {}; give a CSV with columns rank, step and seconds",
-                                  groups_.size() > 1    ? fmt::format("column {} makes {} groups of its rows", on_one_line(rows_.names()[texts_]),
-                                                                      groups_.size())
-                                  : whole_ != none && groups_.begin()->second.size() < 2 ? std::string("the table has one rank")
-                                                        : std::string("the table does not have each rank's seconds of a whole step alone")));
+    missing.push_back(fmt::format(
+        "a job: {}; give a CSV with columns rank, step and seconds",
+        groups_.size() > 1 ? fmt::format("column {} makes {} groups of its rows", on_one_line(rows_.names()[texts_]), groups_.size())
+        : whole_ != none && groups_.begin()->second.size() < 2
+            ? std::string("the table has one rank")
+            : std::string("the table does not have each rank's seconds of a whole step alone")));
     for (const std::string& sentence : missing) imported.said.emplace_back("missing", sentence);
     Json json{{"format", "ranks"}, {"yields", "figures"}, {"files", job_.from}};
     json.update(job_.facts);
@@ -391,8 +396,8 @@ class Seconds {
   std::string shown_;
   RankRows rows_;
   TimedJob job_;
-  using Column = std::pair<std::size_t, double>;  // with its unit
-  std::vector<Column> columns_;                   // of times
+  using Column = std::pair<std::size_t, double>;        // with its unit
+  std::vector<Column> columns_;                         // of times
   std::size_t whole_ = none, texts_ = none, step_ = 0;  // whole_: in columns_
   std::map<std::string, Ranks> groups_;
 };
@@ -426,10 +431,11 @@ Imported read_scores(const GivenFile& file, const std::string& text) {
     for (const Json& rank : section["ranks"])
       if (!worst || rank["score"] < (*worst)["score"]) worst = &rank;
     if (worst && imported.said.size() < 6)
-      imported.said.emplace_back("scores",
-                                 fmt::format("{}: rank {} needs {} more time than {}",
-                                             section["title"].is_string() ? section["title"].get<std::string>() : "scores",
-                                             (*worst)["rank"].get<std::int64_t>(), readable_share((*worst)["slower"].get<double>()), own ? "its own best" : "the best rank"));
+      imported.said.emplace_back(
+          "scores",
+          fmt::format("{}: rank {} needs {} more time than {}",
+                      section["title"].is_string() ? section["title"].get<std::string>() : "scores", (*worst)["rank"].get<std::int64_t>(),
+                      readable_share((*worst)["slower"].get<double>()), own ? "its own best" : "the best rank"));
   }
   const std::vector<std::string> missing = {"a job: scores are relative, and say nothing about the step"};
   imported.said.emplace_back("missing", missing.front());

@@ -46,9 +46,9 @@ class Writer {
     batch_ = job_.batch.value_or(usual_batch);
     if (!job_.batch) job_.assumed.push_back(fmt::format("{} samples a worker", batch_));
     if (job_.workers > static_cast<std::int64_t>(job_.ranks.size()))
-      job_.assumed.push_back(job_.ranks.size() == 1
-                                 ? fmt::format("the other {} like rank {}", job_.workers == 2 ? "rank is" : "ranks are", job_.ranks[0].name())
-                                 : "ranks without a file are like the median of the others");
+      job_.assumed.push_back(job_.ranks.size() == 1 ? fmt::format("the other {} like rank {}", job_.workers == 2 ? "rank is" : "ranks are",
+                                                                  job_.ranks[0].name())
+                                                    : "ranks without a file are like the median of the others");
     job_.assumed.emplace_back("SGD, and that nothing is learned: this is for timing");
     sizes_of_buckets();
     if (parameters() > most_parameters)
@@ -85,9 +85,10 @@ class Writer {
     double others = 0;
     for (std::size_t i = 0; i < slowdown.by_rank.size(); ++i)
       if (i != worst) others = std::max(others, slowdown.by_rank[i]);
-    return {"S", fmt::format("{:.3f}: the step over that of even ranks ({}). S_w, with one rank alone as slow as it is: rank {} {:.3f}, the "
-                             "others at most {:.3f}",
-                             slowdown.all, readable_seconds(slowdown.even), job_.ranks[worst].name(), slowdown.by_rank[worst], others)};
+    return {"S",
+            fmt::format("{:.3f}: the step over that of even ranks ({}). S_w, with one rank alone as slow as it is: rank {} {:.3f}, the "
+                        "others at most {:.3f}",
+                        slowdown.all, readable_seconds(slowdown.even), job_.ranks[worst].name(), slowdown.by_rank[worst], others)};
   }
   bool exchanges() const { return job_.workers > 1 && !job_.buckets.empty(); }
 

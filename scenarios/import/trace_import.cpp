@@ -39,7 +39,7 @@ bool is_kineto(const FileStart& start) {
 struct RankTrace {
   std::int64_t rank = 0;
   std::string file, shown;  // its name; with its folder or archive
-  TorchTrace trace;  // without its lists of spans
+  TorchTrace trace;         // without its lists of spans
   TraceSteps steps;
   bool gpu = false;
 };
@@ -332,9 +332,8 @@ class Job {
       const double busy = gpu["computing_s"].get<double>();
       job_.said.emplace_back(
           "GPU", fmt::format("rank {} computes {} of a step ({}), communicates {}, of which {} beside no computing", first().rank,
-                             readable_seconds(busy),
-                             readable_share(busy / job_.step), readable_seconds(gpu["communicating_s"].get<double>()),
-                             readable_seconds(gpu["exposed_s"].get<double>())));
+                             readable_seconds(busy), readable_share(busy / job_.step),
+                             readable_seconds(gpu["communicating_s"].get<double>()), readable_seconds(gpu["exposed_s"].get<double>())));
       facts["gpu"] = std::move(gpu);
     }
     if (first().trace.world) facts["world_size"] = *first().trace.world;
@@ -423,7 +422,7 @@ class Job {
     const auto most = std::ranges::max_element(job_.ranks, {}, [](const TimedRank& rank) { return rank.wait.value_or(0); });
     if (*most->wait > 1e-6)
       job_.said.emplace_back("waits", fmt::format("rank {} waits least in collectives, {} a step; rank {} most, {}", ranks_[least].rank,
-                                                readable_seconds(*job_.ranks[least].wait), most->rank, readable_seconds(*most->wait)));
+                                                  readable_seconds(*job_.ranks[least].wait), most->rank, readable_seconds(*most->wait)));
     Json came = Json::object();
     for (const auto& [rank, times] : last) came[std::to_string(rank)] = times;
     job_.facts["came_last"] = std::move(came);

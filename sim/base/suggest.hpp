@@ -12,7 +12,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The known name nearest to `name`, ignoring case; empty if none is near enough to be a typing error. The first of equals.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
 
-/// The `most` known names nearest to `name`, ignoring case: first those that begin with it, then by distance; equals in their order.
+/// The `most` known names nearest to `name`, ignoring case: first those that begin with it, then those that hold it, then by distance;
+/// equals in their order.
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& known, std::size_t most);
 
 /// "known: bandwidth, latency" if these are few; else the three nearest to `name`: "known: ssgd, asgd, sgp; all 33: straggler list

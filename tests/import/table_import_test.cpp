@@ -136,8 +136,9 @@ TEST_CASE("rows of ranks: alike, missing, twice, with a host or an iteration") {
   // Rows may come in any order.
   const ImportedJob plain = import_paths({folder.write("b.csv", "rank,step,seconds\n0,1,1\n1,1,3\n0,2,2\n1,2,2\n")});
   CHECK(plain.facts["step_s"].get<double>() == Approx((3 + 2) / 2.0));
-  for (const char* same : {"rank,step,seconds\n0,2,2\n0,1,1\n1,1,3\n1,2,2\n", "host,rank,step,seconds\na,0,1,1\nb,1,1,3\na,0,2,2\nb,1,2,2\n",
-                           "rank,iteration,step_time,loss\n0,1,1,7\n1,1,3,7\n0,2,2,6\n1,2,2,6\n"}) {
+  for (const char* same :
+       {"rank,step,seconds\n0,2,2\n0,1,1\n1,1,3\n1,2,2\n", "host,rank,step,seconds\na,0,1,1\nb,1,1,3\na,0,2,2\nb,1,2,2\n",
+        "rank,iteration,step_time,loss\n0,1,1,7\n1,1,3,7\n0,2,2,6\n1,2,2,6\n"}) {
     CAPTURE(same);
     CHECK(import_paths({folder.write("b.csv", same)}).facts["ranks"] == plain.facts["ranks"]);
   }

@@ -167,8 +167,7 @@ void print_measured(const MeasuredTable& table, const Scenario& scenario, const 
   if (hosts > 1)
     print_link("between hosts", links.beta, links.alpha, assumed.between,
                "give yours by --set cluster.network.link.bandwidth=RATE and .latency=TIME");
-  if (hosts < ranks)
-    print_link("inside a host", links.intra_beta, links.intra_alpha, assumed.inside, "give yours by --machine NAME");
+  if (hosts < ranks) print_link("inside a host", links.intra_beta, links.intra_alpha, assumed.inside, "give yours by --machine NAME");
   if (assumed.one_per_host && hosts == ranks && ranks > 2) print_text("# assumed: a rank on each host; give --per-host N\n");
   print_text("#{:>13} {:>12} {:>12} {:>8}   limited by\n#{:>13} {:>12} {:>12}\n", "size", "measured", "expected", "ratio", "(B)", "(us)",
              "(us)");
@@ -188,8 +187,7 @@ void print_measured(const MeasuredTable& table, const Scenario& scenario, const 
     else
       (row.bytes >= large ? ratios : small).push_back({ratio, row.bytes});
   }
-  if (below > 0)
-    print_text("{} size{} below the latency of a message: no verdict\n", below, below == 1 ? "" : "s");
+  if (below > 0) print_text("{} size{} below the latency of a message: no verdict\n", below, below == 1 ? "" : "s");
   print_verdict("below 1 MiB", small, of_assumed);
   print_verdict("from 1 MiB on", ratios, of_assumed);
   if (!ratios.empty()) print_text("the largest size is limited by {}\n", limit);
