@@ -1,11 +1,11 @@
 """Models and data of yours: gradients from any framework, and arrays (docs/python.md)."""
-import inspect
 import os
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 import numpy
 
 from . import _straggler
+from ._content import content_of, held_by
 from ._errors import ModelError, shown
 from ._rules import check_versioned
 from ._source import count, flow
@@ -113,25 +113,27 @@ class Arrays:
         return f"<straggler.Arrays of samples of shape {self.shape}, {self.classes} classes, {self.content[:8]}>"
 
 
-def code_of(what: Any) -> str:
-    """The source of a class or function; where Python has none, its bytecode."""
-    try:
-        return inspect.getsource(what)
-    except (OSError, TypeError):
-        pass
-    if inspect.isclass(what):
-        members = [getattr(each, "__func__", each) for each in vars(what).values()]
-        return what.__qualname__ + "".join(code_of(each) for each in members if inspect.isfunction(each))
-    code = getattr(what, "__code__", what)
-    if inspect.iscode(code):
-        return f"{code.co_name}{code.co_code!r}{code.co_names}" + "".join(
-            code_of(each) if inspect.iscode(each) else repr(each) for each in code.co_consts)
-    return f"{type(what).__module__}.{type(what).__qualname__} {shown(what)}"
-
-
 def _source_of(model: Any) -> str:
     own = getattr(model, "_code", None)  # of model_from_torch
-    return "".join(code_of(cls) for cls in type(model).__mro__[:-1]) + (own() if own else "")
+    return own() if own else content_of(type(model), getattr(model, "__dict__", None))
+
+
+def _start(title: str, model: Any, seed: int) -> List[Tuple[str, numpy.ndarray, bool]]:
+    """What `_tensors` gives, of an `initial` that follows from the seed alone."""
+    own = hasattr(model, "_code")
+    before = {} if own else held_by(model)
+    rows = [(name, array.copy(), statistic) for name, array, statistic in _tensors(title, model, seed)]
+    after = {} if own else held_by(model)
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            raise ModelError(f"{title}: initial changes the attribute '{name}'; one object serves all runs, so return state as a tensor, "
+                             "and keep none")
+    again = {name: array for name, array, _ in _tensors(title, model, seed)}
+    for name, array, _ in rows:
+        if name not in again or again[name].shape != array.shape or again[name].tobytes() != array.tobytes():
+            raise ModelError(f"{title}: the tensor '{name}' of initial({seed}), asked twice, differs; draw from the seed alone, as by "
+                             "numpy.random.default_rng(seed)")
+    return rows
 
 
 def _tensors(title: str, model: Any, seed: int) -> List[Tuple[str, numpy.ndarray, bool]]:
@@ -194,7 +196,7 @@ def given(model: Any, data: Optional[Arrays]) -> Given:
             with open(layers, encoding="utf-8") as file:
                 layers = file.read()
         described = {"model": model, "name": name, "version": str(version), "source": _source_of(model),
-                     "initial": lambda seed: _tensors(title, model, seed),
+                     "initial": lambda seed: _start(title, model, seed),
                      "layers": layers if layers is None or isinstance(layers, str) else flow([*layers], "layers")}
         sets.append("workload.model=" + flow({"kind": "python", "name": name, "version": version}))
     if data is not None:

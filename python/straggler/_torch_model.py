@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 import numpy
 
+from ._content import content_of
 from ._errors import shown
 from ._layers import _torch
-from ._models import code_of, version_of
+from ._models import version_of
 from ._rules import check_versioned
 from ._source import word
 
@@ -77,12 +78,12 @@ class TorchModel:
 
     def _code(self) -> str:
         """Of the module, its loss, and what is not trained: a part of each key."""
-        kinds = {type(each): None for each in self._module.modules() if not type(each).__module__.startswith("torch.")}
         fixed = {**dict(self._module.named_parameters()), **dict(self._module.named_buffers())}
-        kept = [f"{each} {zlib.crc32(tensor.detach().cpu().contiguous().numpy().tobytes())}" for each, tensor in fixed.items()
-                if each not in self._tensors and not each.endswith("num_batches_tracked")]
-        loss = repr(self._loss) + code_of(type(self._loss)) if isinstance(self._loss, self._torch.nn.Module) else code_of(self._loss)
-        return "\n".join([repr(self._module), *map(code_of, kinds), *kept, loss])
+        kept = {each: tensor for each, tensor in fixed.items() if each not in self._tensors and not each.endswith("num_batches_tracked")}
+        own = ("training", "_parameters", "_buffers", "_modules")
+        layers = [(path, type(each), {name: value for name, value in vars(each).items() if name not in own})
+                  for path, each in self._module.named_modules()]
+        return content_of(repr(self._module), layers, kept, self._loss, self._make)
 
     def initial(self, seed: int) -> Dict[str, numpy.ndarray]:
         """The module's own weights, for any seed; or those of a module that is made for the seed."""
