@@ -166,6 +166,7 @@ class PythonModel final : public Model {
       const py::object made = source_->evaluate(lend_weights(room, weights), lend_inputs(room, rows), lend_labels(room, rows));
       const auto [sum, right] = pair_of(made, "evaluate", "(sum of losses, number right)");
       loss = number_of(sum, "evaluate", "sum of losses");
+      refuse_no_loss(loss, weights, "evaluate");
       const double count = number_of(right, "evaluate", "number right"), most = static_cast<double>(rows.count * places_);
       if (!(count >= 0 && count <= most) || count != std::floor(count))
         source_->refuse(
@@ -217,6 +218,13 @@ class PythonModel final : public Model {
     source_->refuse(fmt::format("{} returns {} as its {}; return a number", function, shown(what), wanted));
   }
 
+  /// A loss grows beyond all bounds in training, and not before it.
+  void refuse_no_loss(double loss, const float* weights, const char* function) const {
+    if (std::isfinite(loss) || std::memcmp(weights, start_->values.data(), length() * sizeof(float)) != 0) return;
+    source_->refuse(
+        fmt::format("{} gives a loss of {} at the initial weights; its data or code compute no finite loss", function, loss));
+  }
+
   /// The loss; the mean's gradient to `out`.
   double ask(Room& room, const float* weights, const Rows& rows, float* out) const {
     const py::object made = source_->gradient(lend_weights(room, weights), lend_inputs(room, rows), lend_labels(room, rows));
@@ -232,7 +240,9 @@ class PythonModel final : public Model {
       take(all_[i], py::reinterpret_borrow<py::object>(found), out + all_[i].offset);
     }
     if (static_cast<std::size_t>(PyDict_Size(all.ptr())) != all_.size()) refuse_stranger(all);
-    return number_of(loss, "gradient", "loss");
+    const double number = number_of(loss, "gradient", "loss");
+    refuse_no_loss(number, weights, "gradient");
+    return number;
   }
   [[noreturn]] void refuse_stranger(const py::object& all) const {
     for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(all)) {
