@@ -221,8 +221,7 @@ class PythonModel final : public Model {
   /// A loss grows beyond all bounds in training, and not before it.
   void refuse_no_loss(double loss, const float* weights, const char* function) const {
     if (std::isfinite(loss) || std::memcmp(weights, start_->values.data(), length() * sizeof(float)) != 0) return;
-    source_->refuse(
-        fmt::format("{} gives a loss of {} at the initial weights; its data or code compute no finite loss", function, loss));
+    source_->refuse(fmt::format("{} gives a loss of {} at the initial weights; its data or code compute no finite loss", function, loss));
   }
 
   /// The loss; the mean's gradient to `out`.
