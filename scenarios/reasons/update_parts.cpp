@@ -22,8 +22,6 @@ namespace straggler {
 
 namespace {
 
-constexpr double most_wall_seconds = 0.5;
-
 double phase_seconds(const TimedUpdates& runs, std::size_t worker, Phase phase) {
   const Time before = runs.begun ? runs.begun->workers[worker].split[phase] : Time();
   return (runs.gone_on.workers[worker].split[phase] - before).seconds();
@@ -89,7 +87,7 @@ bool binds_updates(Cause cause) {
 }
 
 /// The causes' savings an update, as `explain` has those of a run.
-Explained savings(const Scenario& scenario, const Blueprint& blueprint, double seconds) {
+Explained savings(const Scenario& scenario, const Blueprint& blueprint, double seconds, double most_wall_seconds) {
   Explained out;
   out.timing_only = true;
   for (const Intervention& each : interventions(scenario, blueprint, true)) {
@@ -134,7 +132,7 @@ void set_times(const Scenario& scenario, const TimedUpdates& runs, UpdateParts& 
 
 }  // namespace
 
-UpdateParts update_parts(const Scenario& scenario) {
+UpdateParts update_parts(const Scenario& scenario, double most_wall_seconds) {
   UpdateParts out;
   TimedUpdates runs;
   try {
@@ -155,7 +153,7 @@ UpdateParts update_parts(const Scenario& scenario) {
   const double median = alone[median_of(alone)];
   for (std::size_t group = 0; group < blueprint.first_of_group.size(); ++group)
     if (alone[static_cast<std::size_t>(blueprint.first_of_group[group])] > 1.01 * median) out.slow_groups.push_back(group);
-  const Explained explained = savings(scenario, blueprint, out.seconds);
+  const Explained explained = savings(scenario, blueprint, out.seconds, most_wall_seconds);
   if (const CauseRow* const first = bottleneck(explained)) {
     out.bound = first->cause;
     out.without = first->figures->simulated_seconds;

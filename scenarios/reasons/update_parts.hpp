@@ -30,8 +30,8 @@ struct UpdateParts {
 };
 
 /// There is no time where no update comes, where the run fails, and where it takes too long to be worth it here (more than 4,096 workers,
-/// or half a second of wall-clock time). Throws ScenarioErrors.
-UpdateParts update_parts(const Scenario& scenario);
+/// or the seconds of wall-clock time that a run may take). Throws ScenarioErrors.
+UpdateParts update_parts(const Scenario& scenario, double most_wall_seconds = 0.5);
 
 /// Whether both halves of the updates took as long, within 10 %.
 bool is_steady(const UpdateParts& parts);

@@ -19,6 +19,9 @@ using namespace straggler::test;
 
 namespace {
 
+/// However slow the machine is.
+UpdateParts patient_parts(const Scenario& scenario) { return straggler::update_parts(scenario, 600); }
+
 using Settings = std::vector<std::string>;
 
 Scenario scenario(const Settings& sets, int workers = 2) { return read_scenario_text(cluster(workers), "test.yaml", sets); }
@@ -33,7 +36,7 @@ TEST_CASE("an update takes as long whatever the schedule of learning rates is") 
     CAPTURE(kind);
     std::string schedule = "training.schedule={kind: " + std::string(kind) + "}";
     if (kind == std::string("step")) schedule = "training.schedule={kind: step, at: [1]}";
-    const UpdateParts parts = update_parts(scenario({"training.scheme=asgd", "training.stop={epochs: 3}", schedule}));
+    const UpdateParts parts = patient_parts(scenario({"training.scheme=asgd", "training.stop={epochs: 3}", schedule}));
     CHECK(parts.why_not == "");
     CHECK(parts.seconds == doctest::Approx(compute / 2).epsilon(1e-6));  // two workers
   }
@@ -45,7 +48,7 @@ TEST_CASE("no phase of an update is below 0, also where a short run ends in a wa
   const Scenario epochs = scenario({"devices.node.loader={per_sample: 0.5ms, workers: 0}", "workload.data={kind: none, samples: 1100}",
                                     "workload.cost.bytes=4kB", "workload.serial_per_epoch=20ms"},
                                    1);
-  const UpdateParts parts = update_parts(epochs);
+  const UpdateParts parts = patient_parts(epochs);
   REQUIRE(parts.first == 22);
   REQUIRE(parts.last == 46);
   CHECK(std::ranges::min(parts.phases) >= 0);
@@ -97,7 +100,7 @@ TEST_CASE("a link may end a run in debt to its bucket while a small packet waits
 
 TEST_CASE("check times packets on unlimited links of which one goes down") {
   // The link of worker 1 is down from its second batch until long after the timed updates.
-  const UpdateParts parts = update_parts(scenario(
+  const UpdateParts parts = patient_parts(scenario(
       {"training.scheme=asgd", in_packets, "cluster.faults=[{kind: link, worker: 1, from: 0.15s, to: 1000s, bandwidth_factor: 0}]"}));
   CHECK(parts.seconds == doctest::Approx(compute).epsilon(1e-3));  // worker 0 alone
   CHECK(parts.changes);
@@ -108,8 +111,8 @@ TEST_CASE("interrupted work takes no time below 0") {
                                    "{kind: rennala, batch: 6}"}) {
     CAPTURE(scheme);
     const UpdateParts parts =
-        update_parts(scenario({std::string("training.scheme=") + scheme, "cluster.network.link={bandwidth: 100Mbps, latency: 400ms}",
-                               "cluster.workers=[{count: 3, device: node, slowdown: 0.1}, {count: 2, device: node, slowdown: 0.13}]"}));
+        patient_parts(scenario({std::string("training.scheme=") + scheme, "cluster.network.link={bandwidth: 100Mbps, latency: 400ms}",
+                                "cluster.workers=[{count: 3, device: node, slowdown: 0.1}, {count: 2, device: node, slowdown: 0.13}]"}));
     CHECK(parts.why_not == "");
     CHECK(std::ranges::min(parts.phases) >= 0);
     if (parts.own_cycle) continue;
@@ -127,11 +130,11 @@ TEST_CASE("check refuses a deadline that nobody can meet, as run does") {
     }
     return {};
   };
-  const std::string said = refusal([&] { update_parts(scenario(sets)); });
+  const std::string said = refusal([&] { patient_parts(scenario(sets)); });
   CHECK(said.find("in 1000 consecutive rounds") != std::string::npos);
   CHECK(said == refusal([&] { run_timing(cluster(2), sets); }));
   // A run that ends before is not refused.
-  const UpdateParts parts = update_parts(scenario({sets[0], "training.stop={updates: 5}"}));
+  const UpdateParts parts = patient_parts(scenario({sets[0], "training.stop={updates: 5}"}));
   CHECK(parts.empty);
   CHECK(parts_text(scenario(sets), parts).find("to which nobody contributed") != std::string::npos);
 }
@@ -144,7 +147,7 @@ TEST_CASE("the time of an update is that of the updates that check names, whatev
     all.push_back("training.stop=" + stop);
     return all;
   };
-  const UpdateParts parts = update_parts(scenario(with_stop("{simulated_time: 0.3s}"), 3));  // two or three updates
+  const UpdateParts parts = patient_parts(scenario(with_stop("{simulated_time: 0.3s}"), 3));  // two or three updates
   CHECK(parts.first + 1 < parts.last);
   const auto end_of = [&](std::uint64_t updates) {
     return run_timing(cluster(3), with_stop("{updates: " + std::to_string(updates) + "}")).record.end.seconds();
@@ -163,7 +166,7 @@ TEST_CASE("check times epochs without the samples that are held out for validati
     return all;
   };
   const double of_ten = run_timing(cluster(2), with_stop("{updates: 10}")).record.end.seconds();
-  CHECK(update_parts(scenario(with_stop("{epochs: 1}"))).seconds == doctest::Approx(of_ten / 10).epsilon(1e-6));
+  CHECK(patient_parts(scenario(with_stop("{epochs: 1}"))).seconds == doctest::Approx(of_ten / 10).epsilon(1e-6));
   CHECK(of_ten / 10 < 0.5);  // 500 samples a worker, fewer without those held out
 }
 
@@ -171,7 +174,7 @@ TEST_CASE("a run that ends early is timed to its last update, and check says so"
   // Both workers make three updates of 0.1 s, and then leave: nothing comes until the end of the run.
   const Settings sets = {"training.scheme=asgd", "training.stop={updates: 100}",
                          "cluster.faults=[{kind: crash, worker: 0, at: 0.35s}, {kind: crash, worker: 1, at: 0.39s}]"};
-  const UpdateParts parts = update_parts(scenario(sets));
+  const UpdateParts parts = patient_parts(scenario(sets));
   CHECK(parts.first == 0);
   CHECK(parts.last == 6);
   CHECK(parts.seconds == doctest::Approx(3 * compute / 6).epsilon(1e-3));
@@ -182,7 +185,7 @@ TEST_CASE("a run that ends early is timed to its last update, and check says so"
 TEST_CASE("where no update comes, check says why it has no time") {
   const Settings sets = {"training.scheme=asgd", "training.stop={updates: 100}", "cluster.faults=[{kind: crash, worker: 0, at: 0.05s}]",
                          "cluster.workers=[{count: 1, device: node}]"};
-  const UpdateParts parts = update_parts(scenario(sets, 1));
+  const UpdateParts parts = patient_parts(scenario(sets, 1));
   CHECK(parts_text(scenario(sets, 1), parts) == "is not timed: the run ends before its first update (all_workers_down)");
 }
 
@@ -205,7 +208,7 @@ TEST_CASE("the events of a run whose clients come and go are not guessed from it
   const auto events = packet_events(scenario(sets));
   REQUIRE(events);
   CHECK_FALSE(events->of_run);
-  CHECK(update_parts(scenario(sets)).changes);
+  CHECK(patient_parts(scenario(sets)).changes);
 }
 
 // A protocol of NCCL has a share of the bandwidth that one message has, not of that of links of which its window fills a part.
@@ -221,5 +224,5 @@ TEST_CASE("an all-reduce of NCCL in windows takes as long on links that no windo
   const Scenario on_lv08 =
       scenario({"training.scheme={kind: ssgd, via: all_reduce}", "cluster.network.sharing=lv08",
                 "cluster.network.collective={algorithm: nccl}", "cluster.network.link={latency: 10us, bandwidth: 1Gbps}"});
-  CHECK(update_parts(on_lv08).why_not == "");
+  CHECK(patient_parts(on_lv08).why_not == "");
 }
