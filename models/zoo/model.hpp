@@ -114,7 +114,7 @@ struct ModelSetting {
   const Kernels& kernels;
   Precision precision = Precision::fp32;
   ConvolutionRule convolution = ConvolutionRule::automatic;
-  std::uint64_t seed = 1;  // of the run, for models that know their shapes by their initial weights alone
+  std::uint64_t seed = 1;  // of the run: of some models only the initial weights say which shapes they have
 };
 
 /// What `workload.model` and `workload.cost.model` name.
@@ -129,7 +129,7 @@ struct ModelEntry {
   bool symbols = false;
   /// Of a network: its layers on these data. Throws std::invalid_argument.
   std::function<Architecture(const Parameters&, const DataInfo&)> network = {};
-  /// Of a model that its parameters do not describe: a part of every key, besides them.
+  /// Of a model that its parameters do not describe: this enters every key, with them.
   std::function<Key(const Parameters&, std::uint64_t seed)> content = {};
 
   // Under workload.cost.model, whatever the data. One of the last two, or its costs follow from the data.

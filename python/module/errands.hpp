@@ -17,7 +17,7 @@ class Errands {
   void call(const std::function<void()>& what);
   /// On the owner, without the lock. Serves until the time is over, or all is (`finish`): true.
   bool serve(std::chrono::milliseconds most);
-  /// On any thread: there will be no more calls.
+  /// On any thread: the last call was made.
   void finish();
   /// An exception of an errand that ends everything, such as KeyboardInterrupt; null: none.
   std::exception_ptr ending() const { return ending_; }
@@ -35,7 +35,7 @@ class Errands {
   std::condition_variable asked_, answered_;
   std::deque<Errand*> waiting_;
   bool over_ = false;
-  std::exception_ptr ending_;  // of the owner's
+  std::exception_ptr ending_;  // what the owner's thread threw
 };
 
 }  // namespace straggler::python

@@ -279,7 +279,7 @@ class PythonModel final : public Model {
     own.labels.assign(rows.labels, rows.labels + rows.count * places_);
     own.answer = answer;
   }
-  /// What was kept: a cache may give its answer in place of another call.
+  /// Asks the kept question again: a model that caches by arguments answers it from its cache.
   void ask_again(RoomWorkspace& own) const {
     Rows rows;
     rows.count = own.labels.size() / places_;

@@ -136,7 +136,7 @@ TEST_CASE("accumulation changes no weights beyond rounding, whatever the scheme 
     }
 }
 
-TEST_CASE("accumulation pays the overhead of each micro-batch, and overlaps with the last one's backward only") {
+TEST_CASE("accumulation pays the overhead of each micro-batch") {
   const Sets node = {"devices.node.compute={affine: {overhead: 20ms, per_sample: 1ms}}", "cluster.servers.count=0"};
   const auto seconds = [&](Sets more) {
     more.insert(more.end(), node.begin(), node.end());
