@@ -141,7 +141,8 @@ const std::vector<std::size_t>& rank_counts() {
 TEST_CASE("every registered all-reduce is one, for any number of workers, servers and bytes") {
   for (const CollectiveEntry& entry : collectives()) {
     for (const std::size_t p : rank_counts()) {
-      for (const std::uint64_t bytes : sizes) {
+      // The audit takes p² steps: of many ranks two sizes.
+      for (const std::uint64_t bytes : p < 63 ? sizes : std::vector<std::uint64_t>{3, (1u << 20) + 1}) {
         const bool served = needs_servers(entry);
         REQUIRE(entry.unfit({p, 0, {}}).empty() != served);
         for (const std::size_t servers : {0, 1, 2, 3, 4, 5}) {

@@ -1,6 +1,5 @@
 // Every registered scheme in its variants, on a cluster where faults strike; random faults.
 #pragma once
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -13,8 +12,7 @@ namespace straggler::test {
 
 /// How many random stories are drawn for each variant, and one in how many moments is tried: all of them by tools/check_long, fewer under
 /// sanitizers.
-inline const bool check_long = !sanitized && std::getenv("STRAGGLER_CHECK_LONG") != nullptr;
-inline const std::uint64_t draws = check_long ? 60 : sanitized ? 1 : 12;
+inline const std::uint64_t draws = check_long ? 60 : sanitized ? 1 : 8;
 inline const int one_moment_in = check_long ? 1 : sanitized ? 9 : 3;
 
 struct Variant {
