@@ -43,13 +43,18 @@ void of_unused_keys(const Scenario& scenario, const Blueprint& blueprint, Senten
   if (blueprint.all_reduce && !blueprint.scheme_entry->sends_gradients(scenario.training.scheme.parameters)) {
     add("per_step", given.per_step > 0);
     add("per_tensor", given.per_tensor > 0);
+    add("interference", given.interference > 0);
     if (!keys.empty())
       out.push_back(fmt::format("cluster.network.collective.{} {} not used: {} averages weights, and no gradients, by all-reduce",
                                 fmt::join(keys, ", "), keys.size() == 1 ? "is" : "are", scenario.training.scheme.name));
-  }
+  } else if (blueprint.all_reduce && given.interference > 0 && (!given.overlap || blueprint.buckets.size() < 2))
+    out.push_back(fmt::format(
+        "cluster.network.collective.interference is not used: {}",
+        given.overlap ? "the gradient leaves in one bucket, after backward" : "without overlap no bucket is in flight during backward"));
   if (blueprint.all_reduce) return;
   add("per_step", given.per_step > 0);
   add("per_tensor", given.per_tensor > 0);
+  add("interference", given.interference > 0);
   add("overlap", given.overlap);
   add("bucket", given.bucket && !given.overlap);
   add("algorithm", given.algorithm != plain.algorithm);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "scenarios/experiment/cluster_facts.hpp"
 #include "scenarios/experiment/memory.hpp"
@@ -12,29 +11,14 @@ namespace straggler {
 
 namespace {
 
-/// Beside computing: loading, copying, and the step.
-double with_rest(double computing, const DeviceSpec& device, double samples, const Blueprint& blueprint) {
-  double loading = 0;
-  if (device.loader) {
-    const LoaderSpec& loader = *device.loader;
-    loading = loader.per_sample * samples / static_cast<double>(std::max<std::int64_t>(loader.workers, 1));
-    if (loader.workers == 0)
-      computing += std::exchange(loading, 0);  // it prepares its batch itself
-    else if (loader.per_sample > 0)
-      computing += loader.hand_over;
-  }
-  if (device.host_to_device) computing += blueprint.cost.input_bytes * samples / *device.host_to_device;
-  const double state = static_cast<double>(blueprint.model_bytes) * 4 / static_cast<double>(blueprint.number_bytes());
-  computing += state * inverse(device.update);
-  return std::max(computing, loading);
-}
-
 /// Of worker i of group g, with a factor for its computing.
 double seconds_of_batch(const Scenario& scenario, const Blueprint& blueprint, std::size_t g, std::int64_t i, std::int64_t batch,
                         std::int64_t pieces, double factor) {
   const WorkerGroup& group = scenario.cluster.workers[g];
   const double computing = factor * slowdown_of(group, i) * seconds_of(blueprint.time_of(g, i), batch, pieces);
-  return with_rest(computing, scenario.devices.at(group.device), static_cast<double>(batch), blueprint);
+  const DeviceSpec& device = scenario.devices.at(group.device);
+  const double state = static_cast<double>(blueprint.model_bytes) * 4 / static_cast<double>(blueprint.number_bytes());
+  return with_loading(computing, device, static_cast<double>(batch), blueprint.cost.input_bytes, state * inverse(device.update));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "scenarios/schema/scenario.hpp"
@@ -35,6 +36,22 @@ inline const LinkSpec& link_of(const ClusterSpec& cluster, const WorkerGroup& gr
 inline bool shares_hosts(const ClusterSpec& cluster) {
   return cluster.servers.host_of_worker || (cluster.servers.on_worker_hosts && cluster.servers.count > 0) ||
          std::any_of(cluster.workers.begin(), cluster.workers.end(), [](const WorkerGroup& group) { return group.per_host > 1; });
+}
+
+/// Seconds from taking a batch to having computed it and `after` it, in the steady state: it is prepared by the worker, or by processes
+/// meanwhile, which may take longer; taken; and copied to the device.
+inline double with_loading(double computing, const DeviceSpec& device, double samples, double input_bytes, double after = 0) {
+  double loading = 0;
+  if (device.loader) {
+    const LoaderSpec& loader = *device.loader;
+    loading = loader.per_sample * samples / static_cast<double>(std::max<std::int64_t>(loader.workers, 1));
+    if (loader.workers == 0)
+      computing += std::exchange(loading, 0);  // it prepares its batch itself
+    else if (loader.per_sample > 0)
+      computing += loader.hand_over;
+  }
+  if (device.host_to_device) computing += input_bytes * samples / *device.host_to_device;
+  return std::max(computing + after, loading);
 }
 
 /// Link of servers and of aggregators on their own hosts.

@@ -64,8 +64,10 @@ Batches WorkloadBlueprint::batches_by_speed_of(const Scenario& scenario) const {
     for (std::int64_t row = 0; row < std::min(rows, group.count); ++row) {
       const ComputeTime& time = time_of(g, row);
       const double slowdown = slowdown_of(group, row);
-      kinds.push_back({(group.count - row + rows - 1) / rows, [&time, slowdown, pieces = batch.accumulate](std::int64_t samples) {
-                         return slowdown * seconds_of(time, samples, pieces);
+      const DeviceSpec& device = scenario.devices.at(group.device);
+      kinds.push_back({(group.count - row + rows - 1) / rows, [&, slowdown](std::int64_t samples) {
+                         return with_loading(slowdown * seconds_of(time, samples, batch.accumulate), device, static_cast<double>(samples),
+                                             cost.input_bytes);
                        }});
     }
   }
@@ -93,7 +95,8 @@ void WorkloadBlueprint::resolve_batches(const Scenario& scenario) {
   const auto own = [](const WorkerGroup& group) {
     return group.batch || std::ranges::any_of(group.rows, [](const DeviceRow& row) { return row.batch > 0; });
   };
-  if (batch.split == BatchSpec::Split::unstated && std::ranges::none_of(scenario.cluster.workers, own)) return;
+  const bool stated = batch.split != BatchSpec::Split::unstated || batch.rebalance_every;
+  if (!stated && std::ranges::none_of(scenario.cluster.workers, own)) return;
   std::vector<std::uint32_t> all;
   for (const WorkerGroup& group : scenario.cluster.workers)
     for (std::int64_t i = 0; i < group.count; ++i) {
@@ -222,6 +225,7 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
   out.load_apart = scheme_entry->one_process;
   if (const CollectiveSpec& collective = spec.network.collective; plan.workers > 1)
     out.price = Time::from_seconds(collective.per_step + collective.per_tensor * static_cast<double>(cost.tensors().size()));
+  if (spec.network.collective.overlap && buckets.size() > 1 && plan.workers > 1) out.interference = spec.network.collective.interference;
   out.speeds_change = scenario.workload.serial_per_epoch > 0 || std::any_of(spec.faults.begin(), spec.faults.end(), slows);
   const std::vector<Bucket> early = spec.network.collective.overlap ? buckets : std::vector<Bucket>();
   for (std::size_t g = 0; g < spec.workers.size(); ++g) {

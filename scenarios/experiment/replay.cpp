@@ -155,7 +155,8 @@ Replay read_replay(const std::filesystem::path& folder, const Scenario& scenario
   Replay replay;
   // A notice of changed members comes from the rank after the workers, also where there is no server.
   const std::size_t workers = index_of(blueprint.plan.workers), ranks = blueprint.fabric->ranks();
-  replay.choices = read_choices(file, choices, ranks, std::max(ranks, workers + 1), blueprint.plan.shared_stream ? workers : 0);
+  replay.choices = read_choices(file, choices, ranks, std::max(ranks, workers + 1),
+                                blueprint.plan.shared_stream || blueprint.plan.rebalance_every > 0 ? workers : 0);
   read_run_info(folder, replay);
   // Of a model that its scenario does not describe, the engine's name says which it was.
   if (const ModelEntry* const model = Registry<ModelEntry>::instance().find(scenario.workload.model.name);

@@ -8,6 +8,7 @@
 #include "models/optimizers/clipped.hpp"
 #include "models/rules/elementwise.hpp"
 #include "scenarios/experiment/at_place.hpp"
+#include "scenarios/experiment/memory.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/even_split.hpp"
 #include "sim/base/registry.hpp"
@@ -26,6 +27,7 @@ TrainingBlueprint::TrainingBlueprint(const Scenario& scenario, const std::string
   resolve_optimizers(scenario);
   resolve_stop(scenario);
   resolve_compression(scenario);
+  resolve_rebalancing(scenario);
 }
 
 /// Refuses settings that need a known number of samples.
@@ -123,6 +125,32 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
   plan.selection = scheme_entry->selection(training.scheme.parameters);
   plan.input_bytes = cost.input_bytes;
   plan.output_bytes = static_cast<double>(number_bytes() * data.classes * data.places());
+}
+
+/// Batches that change during the run. A worker's never outgrows its device's memory.
+void TrainingBlueprint::resolve_rebalancing(const Scenario& scenario) {
+  const std::optional<std::int64_t> every = scenario.training.batch.rebalance_every;
+  if (!every) return;
+  const char* const place = "training.batch.rebalance";
+  const SchemeEntry& of = *scheme_entry;
+  const bool all_wait = of.family == Family::synchronous && of.contributions.text == UpdateContributions().text;
+  if (!all_wait || !of.weighs_batches)
+    throw_error(scenario, place,
+                of.name +
+                    " does not average one gradient of every worker in each update, weighed by its batch; use ssgd, or remove it "
+                    "and write training.batch: {global: 1000, split: by_speed}");
+  if (has_data() && !streams.shared)
+    throw_error(scenario, place,
+                "moves samples between workers, and workload.data.partition " + scenario.workload.partition.name +
+                    " gives each a part of its own; write partition: shared");
+  plan.rebalance_every = static_cast<std::uint64_t>(*every);
+  const double all = has_data() ? static_cast<double>(data.train) : std::numeric_limits<std::int32_t>::max();
+  for (const WorkerGroup& group : scenario.cluster.workers) {
+    const std::optional<double>& memory = scenario.devices.at(group.device).memory;
+    const double fits = memory ? largest_batch(*this, *memory) * static_cast<double>(plan.accumulate) : all;
+    plan.largest_batches.insert(plan.largest_batches.end(), static_cast<std::size_t>(group.count),
+                                static_cast<std::uint32_t>(std::clamp(fits, 1.0, all)));
+  }
 }
 
 /// Parts in proportion to stated batches have a whole batch where all of them together do.

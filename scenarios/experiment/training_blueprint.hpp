@@ -42,6 +42,7 @@ struct TrainingBlueprint : WorkloadBlueprint {
   void refuse_epochs(const Scenario& scenario) const;
   std::vector<std::uint64_t> whole_passes(const Scenario& scenario) const;
   void refuse_accumulation(const Scenario& scenario) const;
+  void resolve_rebalancing(const Scenario& scenario);
   bool parts_follow_batches(const Scenario& scenario) const;
   void resolve_scheme(const Scenario& scenario);
   void resolve_samples(const Scenario& scenario);

@@ -42,6 +42,13 @@ std::string availability_of(const WorkerGroup& group) {
                      flow_map(kind_texts(kind, KindGroup::availability, Vocabulary::from_registries())), 100 * pattern->share());
 }
 
+/// What it counts in means, b_i / Σ b_i. Empty: batches are not stated, and all count the same.
+std::string weight_of(const Explanation::Group& group, const Explanation& explanation) {
+  if (!explanation.stated_batches) return {};
+  return fmt::format(" ({:.3g} % of {})", 100 * static_cast<double>(group.batch) / static_cast<double>(explanation.batch_of_all),
+                     readable_count(static_cast<std::uint64_t>(explanation.batch_of_all)));
+}
+
 void add_groups(std::string& out, const Scenario& scenario, const Explanation& explanation) {
   constexpr double shown_mean = 0.005;  // a mean of factors that differs from 1 by less is not mentioned
   std::int64_t workers = 0;
@@ -54,7 +61,8 @@ void add_groups(std::string& out, const Scenario& scenario, const Explanation& e
   for (std::size_t g = 0; g < std::min(explanation.groups.size(), most); ++g) {
     const Explanation::Group& group = explanation.groups[g];
     line(out, "",
-         fmt::format("{} x {}: a batch of {}{} takes {}, jitter {}{}; link {}, latency {}", group.count, group.device, group.batch,
+         fmt::format("{} x {}: a batch of {}{}{} takes {}, jitter {}{}; link {}, latency {}", group.count, group.device, group.batch,
+                     weight_of(group, explanation),
                      explanation.accumulate > 1 ? fmt::format(" in {} micro-batches", explanation.accumulate) : std::string(),
                      readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
                      std::abs(group.jitter_mean - 1) < shown_mean ? "" : " of mean " + readable_number(group.jitter_mean),
@@ -190,12 +198,16 @@ void add_price(std::string& out, const Scenario& scenario) {
   const CollectiveSpec& collective = scenario.cluster.network.collective;
   const SchemeEntry& scheme = Registry<SchemeEntry>::instance().at(scenario.training.scheme.name);
   if (scenario.workers() == 1 || !scheme.sends_gradients(complete(scheme.parameters, scenario.training.scheme.parameters))) return;
+  std::vector<std::string> parts;
   if (collective.per_step > 0 || collective.per_tensor > 0)
-    line(out, "",
-         fmt::format("price of being distributed: {} an update and {} a tensor, of each worker's time",
-                     readable_seconds(collective.per_step), readable_seconds(collective.per_tensor)));
+    parts.push_back(fmt::format("{} an update and {} a tensor, of each worker's time", readable_seconds(collective.per_step),
+                                readable_seconds(collective.per_tensor)));
+  if (collective.overlap && collective.interference > 0)
+    parts.push_back(fmt::format("backward is {:.3g} % slower while a bucket is in flight", 100 * collective.interference));
+  if (!parts.empty())
+    line(out, "", fmt::format("price of being distributed: {}", fmt::join(parts, "; ")));
   else if (collective.overlap)
-    line(out, "", "the price of being distributed is left out: per_step and per_tensor are not given");
+    line(out, "", "the price of being distributed is left out: per_step, per_tensor and interference are not given");
 }
 
 /// A line an algorithm, under the one that the scenario takes.

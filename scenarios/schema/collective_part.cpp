@@ -144,6 +144,12 @@ Part<CollectiveSpec> collective_part() {
                                               .type = ValueType::time,
                                               .range = any_time(),
                                               .meaning = "the same for each tensor of the gradient: hooks, copies into buckets and back"})),
+      written_if<CollectiveSpec>(
+          [](const CollectiveSpec& spec) { return spec.interference > 0; },
+          field(&CollectiveSpec::interference, {.name = "interference",
+                                                .type = ValueType::number,
+                                                .range = Range::between(0, 10),
+                                                .meaning = "with `overlap`: share by which backward slows while a bucket is in flight"})),
       field(&CollectiveSpec::bucket, {.name = "bucket",
                                       .type = ValueType::bytes,
                                       .range = Range::between(1, 1e15),

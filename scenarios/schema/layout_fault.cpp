@@ -207,6 +207,18 @@ std::optional<LayoutFault> fault_of_brackets(std::string_view text, const YamlLa
                                             closing(open.back().mark) + "' where it ends"};
 }
 
+/// A path such as cluster.workers[0].count between braces: YAML takes its bracket for a list.
+std::optional<LayoutFault> fault_of_path(std::string_view text, Place refused) {
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
+  std::size_t begin = before(text, refused).size(), end = begin;
+  while (begin > 0 && in_word(text[begin - 1])) --begin;
+  if (begin == end || end >= text.size() || text[end] != '[') return std::nullopt;
+  while (end < text.size() && (in_word(text[end]) || text[end] == '[' || text[end] == ']')) ++end;
+  const std::string_view path = text.substr(begin, end - begin);
+  if (path.find(']') == std::string_view::npos || path.size() > 100) return std::nullopt;
+  return LayoutFault{refused, "a path with brackets stands without quotes; write \"" + std::string(path) + "\""};
+}
+
 }  // namespace
 
 std::optional<LayoutFault> unclosed_quote(const YamlLayout& layout) {
@@ -219,6 +231,7 @@ std::optional<LayoutFault> layout_fault(std::string_view text, Place refused) {
   for (const LayoutQuote& quote : layout.quotes)
     if (quote.begin <= refused && (!quote.closed || (quote.last_line > quote.begin.line && quote.last_line == refused.line)))
       return LayoutFault{quote.begin, fault_of_quote(quote)};
+  if (auto fault = fault_of_path(text, refused)) return fault;
   if (auto fault = fault_of_brackets(text, layout, refused)) return fault;
   return LayoutJudge(layout.lines, refused.source).judge(refused.line);
 }

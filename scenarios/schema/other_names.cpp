@@ -44,6 +44,8 @@ constexpr OtherName other_names[] = {
     {"gradientaccumulationsteps", "training.batch.accumulate"},
     {"accumulation", "training.batch.accumulate"},
     {"accumulate", "training.batch.accumulate"},
+    {"backups", "training.scheme.backups", "of {kind: backup_workers, backups: 1}"},
+    {"rebalancing", "training.batch.rebalance"},
     {"perstep", "cluster.network.collective.per_step"},
     {"pertensor", "cluster.network.collective.per_tensor"},
     {"accumulationsteps", "training.batch.accumulate"},
@@ -345,6 +347,15 @@ std::string unknown(std::string_view what, std::string_view name, const std::str
   return "unknown " + std::string(what) + " " + in_quotes(name) + (meant.empty() ? "; " : "; did you mean " + meant + "? ") + known;
 }
 
+/// "kind: k_async, k_sync, which have it". Empty: no scheme has such a parameter.
+std::string schemes_that_have(std::string_view parameter) {
+  std::vector<std::string> kinds;
+  for (const SchemeEntry& scheme : Registry<SchemeEntry>::instance().entries())
+    if (std::ranges::find(scheme.parameters, parameter, &Parameter::name) != scheme.parameters.end()) kinds.push_back(scheme.name);
+  if (kinds.empty()) return {};
+  return "kind: " + joined(kinds) + (kinds.size() == 1 ? ", which has it" : ", which have it");
+}
+
 std::string explained(std::string meant, const OtherName& name) { return name.how.empty() ? meant : meant + ", " + std::string(name.how); }
 
 /// The cost models that describe any network, of those that are known.
@@ -420,6 +431,7 @@ std::string unknown_key(std::string_view key, const std::vector<std::string>& kn
     meant = in_quotes(meant + ": " + std::string(key.substr(name.size() + 1))) + ", with a blank after the colon";
   else if (!meant.empty())
     meant = here ? explained("'" + meant + "'", *here) : "'" + meant + "'";
+  if (meant.empty() && section == "training.scheme") meant = schemes_that_have(key);
   if (meant.empty() && away) meant = explained(std::string(elsewhere->ours), *elsewhere);
   return unknown("key", key, meant, known_names(name, known, command_that_lists(section, kind, known)));
 }

@@ -148,6 +148,7 @@ struct CollectiveSpec {
   std::optional<double> reduce_rate;    // bytes per second of reduction arithmetic; none: free
   double launch = 0;                    // seconds to start a collective, on each rank
   double per_step = 0, per_tensor = 0;  // seconds of a device, beyond those of one worker alone: each update, and for each tensor of it
+  double interference = 0;              // share by which backward slows while a bucket is in flight
   std::optional<double> bucket;         // bytes at which a bucket of gradients is full; none: one bucket
   std::optional<double> first_bucket;   // the same for the first one; none: as `bucket`
   bool overlap = false;                 // buckets leave as backward makes them ready
@@ -237,7 +238,8 @@ struct BatchSpec {
   std::optional<std::int64_t> per_worker, global;  // exactly one
   bool drop_last = false;
   Split split = Split::unstated;
-  std::int64_t accumulate = 1;  // micro-batches in which a worker computes its batch
+  std::int64_t accumulate = 1;                       // micro-batches in which a worker computes its batch
+  std::optional<std::int64_t> rebalance_every = {};  // updates after which batches follow the workers' times; none: they stay
   bool operator==(const BatchSpec&) const = default;
 };
 

@@ -81,7 +81,22 @@ Field<BatchSpec> per_worker_field() {
   return made;
 }
 
+/// Of {rebalance: {every: {updates: 100}}}: at either level.
+void check_rebalance(Section& map, BatchSpec&) {
+  if (map.given() && map.node()->items.empty() && !map.context().problems.any())
+    problem_of(map, "is empty; write rebalance: {every: {updates: 100}}");
+}
+
 Part<BatchSpec> batch_part() {
+  const Part<BatchSpec> every({field(&BatchSpec::rebalance_every,
+                                     {.name = "updates",
+                                      .type = ValueType::count,
+                                      .range = Range::between(1, most_updates),
+                                      .meaning = "after as many updates each batch b_i becomes b_i t̄/t_i, t_i its mean time in them ([live "
+                                                 "rebalancing](model.md#unequal-batches)); `ssgd`, data `shared`",
+                                      .otherwise = "batches stay",
+                                      .decides = true})});
+  const Part<BatchSpec> rebalance({map<BatchSpec>({.name = "every"}, every, check_rebalance)});
   return Part<BatchSpec>({
       per_worker_field(),
       field(&BatchSpec::global, {.name = "global",
@@ -100,6 +115,7 @@ Part<BatchSpec> batch_part() {
                             "samples allow; the batches then count in means ([unequal batches](#unequal-batches))",
                  .otherwise = "`equal`, and all workers count the same",
                  .decides = true})),
+      map<BatchSpec>({.name = "rebalance"}, rebalance, check_rebalance),
       written_if<BatchSpec>(
           [](const BatchSpec& spec) { return spec.accumulate > 1; },
           field(
@@ -114,11 +130,12 @@ Part<BatchSpec> batch_part() {
 }
 
 void check_batch(Section& batch, BatchSpec&) {
-  if (batch.has("per_worker") == batch.has("global") && !batch.misspelt({"per_worker", "global"}))
+  const bool splits = batch.has("split") && !batch.has("global") && !batch.misspelt({"global"});
+  if (splits)
+    batch.problem("split", "says how a global batch is divided, and there is none; write {global: 1000, split: by_speed}");
+  else if (batch.has("per_worker") == batch.has("global") && !batch.misspelt({"per_worker", "global"}))
     problem_of(batch, std::string(batch.has("global") ? "has both per_worker and global" : "has neither per_worker nor global") +
                           "; write one, such as {per_worker: 256}");
-  if (batch.has("split") && !batch.has("global"))
-    batch.problem("split", "says how a global batch is divided, and there is none; write {global: 1000, split: by_speed}");
 }
 
 constexpr ChoiceTable<RateScaling> scaling_choice("scale_with_workers", {{RateScaling::none, "none"},

@@ -36,6 +36,7 @@ struct ComputePlan {
   std::vector<Time> encoding;           // [classes]: of an averaged gradient, on the same device, bucket by bucket; empty: free
   std::vector<double> encoded;          // [milestones of several]: share of the gradient that is encoded by then
   Time price;                           // of an averaged gradient, after backward: being one of several workers
+  double interference = 0;              // of an averaged gradient: share by which it slows while its buckets are in flight
   std::vector<SharedHost> hosts;        // only hosts where cores may run short, or neighbours slow each other
   bool speeds_change = false;           // slow spells or pauses may come
   bool load_apart = false;              // computations find their batch ready: loading is a separate operation

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "sim/record/run_recorder.hpp"
+#include "sim/simulated/flight_watch.hpp"
 #include "sim/simulated/world.hpp"
 
 namespace straggler {
@@ -37,11 +38,17 @@ class Books {
   /// Of the bytes sent: running statistics.
   void statistics(std::uint64_t bytes) { recorder_.bytes().statistics += bytes; }
   void begin_flight(Rank rank) {
-    if (world_.is_worker(rank)) times().begin_flight(rank, world_.now());
+    if (!world_.is_worker(rank)) return;
+    times().begin_flight(rank, world_.now());
+    if (flights_) flights_->flight(rank, true);
   }
   void end_flight(Rank rank) {
-    if (world_.is_worker(rank)) times().end_flight(rank, world_.now());
+    if (!world_.is_worker(rank)) return;
+    times().end_flight(rank, world_.now());
+    if (flights_) flights_->flight(rank, false);
   }
+  /// Outlives this.
+  void watch_flights(FlightWatch& watch) { flights_ = &watch; }
   TimeAccounts& times() { return recorder_.times(); }
   /// Contributions that go into no version, and the bytes that brought them.
   void discarded(std::span<const Contribution> made, std::uint64_t bytes) { recorder_.discarded(made, bytes); }
@@ -59,6 +66,7 @@ class Books {
  private:
   const World& world_;
   RunRecorder& recorder_;
+  FlightWatch* flights_ = nullptr;  // null: nobody hears of them
 };
 
 }  // namespace straggler

@@ -15,7 +15,7 @@ Computations::Computations(World& world, TimeAccounts& times)
     if (each.milestones.size() >= loading)
       throw std::invalid_argument("a gradient leaves in " + std::to_string(each.milestones.size()) + " buckets, more than " +
                                   std::to_string(loading - 1) + "; take larger ones");
-  managed_ = plan_.speeds_change || !plan_.hosts.empty();
+  managed_ = plan_.speeds_change || !plan_.hosts.empty() || plan_.interference > 0;
   if (managed_) jobs_.resize(plan_.compute_of.size());
   for (std::size_t h = 0; h < plan_.hosts.size(); ++h) {
     const SharedHost& host = plan_.hosts[h];
@@ -53,6 +53,7 @@ void Computations::start(ComputeOperation& operation, std::uint64_t call) {
     if (!simulation_.queue().stops_before_limit()) throw;
     operation.span = Time::limit();  // the run stops first
   }
+  if (rebalancing_) rebalancing_->loads(rank, there - now());
   if (there == now()) return begin(operation);
   operation.milestone() = loading;
   times_.set_loading(rank, now(), true);
@@ -186,6 +187,10 @@ std::size_t Computations::due(ComputeOperation& operation) {
     return passed;
   }
   operation.span = times_.end_compute(worker, now());
+  if (rebalancing_) {
+    const Time price = operation.kind() == Operation::Kind::averaged_gradient ? plan_.price : Time();
+    rebalancing_->computed(worker, operation.batch().size, operation.span - price);
+  }
   set_computing(worker, false);
   if (managed_) {
     Job& job = jobs_[index_of(worker)];
@@ -221,6 +226,7 @@ void Computations::share_inside_links(Rank worker, bool computes) {
 double Computations::rate_of(const Job& job) const {
   if (paused_) return 0;
   double rate = 1 / job.slowness;
+  if (job.flights > 0 && job.operation->milestone() > 0) rate /= 1 + plan_.interference;
   if (job.host == ~0u) return rate;
   const SharedHost& host = plan_.hosts[job.host];
   const double active = active_[job.host];
@@ -252,6 +258,15 @@ void Computations::change_host(const Job& changed) {
     settle(job);
     reschedule(job);
   }
+}
+
+void Computations::flight(Rank worker, bool begins) {
+  Job& job = jobs_[index_of(worker)];
+  const bool flew = job.flights > 0;
+  job.flights += begins ? 1 : -1u;
+  if (flew == (job.flights > 0) || !job.operation) return;
+  settle(job);
+  reschedule(job);
 }
 
 void Computations::set_slowness(Rank worker, double times_slower) {

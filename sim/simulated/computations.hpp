@@ -9,6 +9,8 @@
 #include "sim/cluster/compute_plan.hpp"
 #include "sim/engine/simulation.hpp"
 #include "sim/record/time_accounts.hpp"
+#include "sim/simulated/flight_watch.hpp"
+#include "sim/simulated/rebalancing.hpp"
 #include "sim/simulated/world.hpp"
 #include "sim/training/node.hpp"
 
@@ -20,11 +22,16 @@ namespace straggler {
 /// A worker's computation is `span` of work. Its event comes at each milestone, a share of that work; the last one is at 1 (an averaged
 /// gradient has one per bucket, others have just the end). With constant speed the end is start + span. Otherwise (hosts are shared, or
 /// speeds_change) the work done is updated at every change of speed.
-class Computations {
+class Computations final : public FlightWatch {
  public:
   /// `world` and `times` outlive this. Takes `world.cluster.compute`.
   Computations(World& world, TimeAccounts& times);
 
+  /// Batches follow the times that it gets from here. Outlives this.
+  void tell(Rebalancing& rebalancing) { rebalancing_ = &rebalancing; }
+  /// An averaged gradient slows while its buckets are in flight (ComputePlan::interference).
+  bool slows_in_flight() const { return plan_.interference > 0; }
+  void flight(Rank worker, bool begins) override;
   /// The operation's event comes when the batch is loaded, if that takes time, and at each milestone.
   void start(ComputeOperation& operation, std::uint64_t call);
   /// Its event has come. Returns the number of milestones passed now; all of them: it is done.
@@ -61,6 +68,7 @@ class Computations {
     double slowness = 1;
     Time since;
     std::uint32_t host = ~0u;
+    std::uint32_t flights = 0;  // messages in flight, where these slow it
     bool down = false;
   };
   /// Loader processes take turns. Batch k waits for the process that prepared batch k - loaders, and for room: batch k - loaders · prefetch
@@ -98,7 +106,8 @@ class Computations {
   Simulation& simulation_;
   TimeAccounts& times_;
   ComputePlan plan_;
-  bool managed_;  // speeds are not always 1
+  Rebalancing* rebalancing_ = nullptr;  // null: batches stay
+  bool managed_;                        // speeds are not always 1
   bool paused_ = false;
   Time host_free_;               // when the process that drives all workers finished the work that they last waited for
   std::vector<Job> jobs_;        // [workers]; empty if not managed

@@ -22,6 +22,9 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
       publications_(run_, recorder, collectives_.of_versions(), computations_, post_office_.processors(), evaluator),
       polls_(world_.workers) {
   world_.simulation.add(*this);
+  if (computations_.slows_in_flight()) books_.watch_flights(computations_);
+  if (plan.rebalance_every > 0 && plan.workers > 1)
+    computations_.tell(rebalancing_.emplace(workers_.algebra(), choices_, workers_.plan(), pool_process(0)));
   if (!world_.cluster.faults.list.empty())
     events_.membership = std::make_unique<Membership>(run_, post_office_, collectives_, computations_, publications_);
   if (!world_.cluster.presence.patterns.empty()) events_.attendance = std::make_unique<Attendance>(run_, post_office_, computations_);
@@ -285,6 +288,7 @@ void SimulatedBackend::join(AveragedGradientOperation& operation) {
 }
 
 bool SimulatedBackend::publish(PublishOperation& operation) {
+  if (rebalancing_) rebalancing_->published(operation.weights()->version);
   const Publications::Result result = publications_.publish(operation);
   if (result == Publications::Result::recorded && events_.membership) events_.membership->published(operation.node().self());
   return result != Publications::Result::last;

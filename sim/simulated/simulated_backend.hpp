@@ -99,7 +99,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   Computations computations_;
   Updates updates_;
   Publications publications_;
-  std::optional<UpdateWatch> watch_;  // none: time ends the run, too
+  std::optional<Rebalancing> rebalancing_;  // none: batches stay
+  std::optional<UpdateWatch> watch_;        // none: time ends the run, too
   PollWatch polls_;
   struct {
     std::unique_ptr<Membership> membership;       // null: all workers are in, always

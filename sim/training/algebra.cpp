@@ -149,7 +149,7 @@ namespace {
 
 /// What the parts count in a mean of weighed batches: the batches of the workers that contributed to them.
 template <class T>
-std::vector<double> batches_in(const TrainingPlan& plan, const std::vector<T>& parts) {
+std::vector<double> batches_in(const Batches& batches, const std::vector<T>& parts) {
   std::vector<double> counts;
   counts.reserve(parts.size());
   for (const T& part : parts) {
@@ -157,7 +157,7 @@ std::vector<double> batches_in(const TrainingPlan& plan, const std::vector<T>& p
     Rank before = anyone;
     for (const Contribution& made : part->made())
       if (const Rank worker = std::exchange(before, made.worker); worker != made.worker)
-        samples += static_cast<double>(plan.batches.of(made.worker));
+        samples += static_cast<double>(batches.of(made.worker));
     counts.push_back(samples);
   }
   return counts;
@@ -198,7 +198,7 @@ Handle Algebra::taken(const Handle& weights, const Batch& batch) const {
 
 Gradient Algebra::mean(const std::vector<Gradient>& parts, const Rule& rule) const {
   std::vector<double> counts;
-  if (plan_.weighs_batches) counts = batches_in(plan_, parts);
+  if (plan_.weighs_batches) counts = batches_in(*batches_, parts);
   if (parts.size() == 1) return plan_.weighs_batches ? counted_as(parts.front(), mean_batches_in(counts, plan_)) : parts.front();
   Gradient out = joined_gradients(parts);
   GradientState& state = out.edit();
@@ -239,7 +239,7 @@ Gradient Algebra::as_sent(Gradient gradient) const {
 
 Weights Algebra::mean(const std::vector<Weights>& parts, const Rule& rule) const {
   if (parts.size() == 1) return whole(parts.front());
-  if (plan_.weighs_batches) return weighted_mean(parts, Average::shares(batches_in(plan_, parts)));
+  if (plan_.weighs_batches) return weighted_mean(parts, Average::shares(batches_in(*batches_, parts)));
   Weights out = joined_weights(parts);
   WeightsState& state = out.edit();
   const bool compressed = &rule == &rules::compressed_mean;

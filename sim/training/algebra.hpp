@@ -24,7 +24,11 @@ struct Term {
 class Algebra {
  public:
   /// Both outlive this object.
-  Algebra(Lineage& lineage, const TrainingPlan& plan) : lineage_(lineage), plan_(plan) {}
+  Algebra(Lineage& lineage, const TrainingPlan& plan) : lineage_(lineage), plan_(plan), batches_(&plan.batches) {}
+
+  /// The workers' batches now: the plan's, or those that a back end changes during the run. `batches` outlives this object.
+  const Batches& batches() const { return *batches_; }
+  void use(const Batches& batches) { batches_ = &batches; }
 
   /// The gradient of a batch as its worker has it: accumulated over micro-batches, clipped if workers clip.
   Handle taken(const Handle& weights, const Batch& batch) const;
@@ -122,6 +126,7 @@ class Algebra {
   Handle mean_base(const std::vector<Weights>& parts) const;
   Lineage& lineage_;
   const TrainingPlan& plan_;
+  const Batches* batches_;
 };
 
 }  // namespace straggler

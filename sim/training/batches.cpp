@@ -80,4 +80,48 @@ std::vector<BatchSplit> batches_by_speed(const std::vector<AlikeWorkers>& kinds,
   return out;
 }
 
+std::vector<std::uint32_t> rebalanced(const std::vector<TimedBatch>& workers) {
+  std::vector<std::uint32_t> out;
+  std::vector<std::size_t> free;  // those that are not settled
+  std::int64_t left = 0;          // samples of these
+  for (const TimedBatch& worker : workers) {
+    if (worker.seconds > 0) {
+      free.push_back(out.size());
+      left += worker.samples;
+    }
+    out.push_back(static_cast<std::uint32_t>(worker.samples));
+  }
+  // Whoever would get more than it can take has that; the others divide the rest.
+  for (bool settled = false; !settled && !free.empty();) {
+    std::vector<AlikeWorkers> kinds;
+    for (const std::size_t i : free)
+      kinds.push_back({1, [of_sample = workers[i].seconds / static_cast<double>(workers[i].samples)](std::int64_t samples) {
+                         return of_sample * static_cast<double>(samples);
+                       }});
+    const std::vector<BatchSplit> split = batches_by_speed(kinds, left);
+    std::vector<std::size_t> others;
+    settled = true;
+    for (std::size_t k = 0; k < free.size(); ++k) {
+      const std::size_t i = free[k];
+      const std::int64_t wanted = split[k].size(0), given = std::min(wanted, workers[i].most);
+      out[i] = static_cast<std::uint32_t>(given);
+      if (wanted < workers[i].most) {
+        others.push_back(i);
+      } else {
+        settled = settled && wanted == workers[i].most;
+        left -= given;
+      }
+    }
+    free = std::move(others);
+  }
+  double latest = 0, now = 0;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    latest = std::max(latest, workers[i].seconds * static_cast<double>(out[i]) / static_cast<double>(workers[i].samples));
+    now = std::max(now, workers[i].seconds);
+  }
+  if (latest < now * (1 - 1e-9)) return out;
+  for (std::size_t i = 0; i < workers.size(); ++i) out[i] = static_cast<std::uint32_t>(workers[i].samples);
+  return out;
+}
+
 }  // namespace straggler

@@ -49,4 +49,15 @@ using BatchSplit = EvenSplit<std::int64_t>;
 /// with it. Everybody gets at least one. Throws std::invalid_argument if there are fewer samples than workers.
 std::vector<BatchSplit> batches_by_speed(const std::vector<AlikeWorkers>& kinds, std::int64_t global);
 
+/// What a worker did of late, and may do at most.
+struct TimedBatch {
+  std::int64_t samples = 1;
+  double seconds = 0;     // for them, on average; 0: unknown
+  std::int64_t most = 1;  // samples that it can take
+};
+/// [workers]: b_i t̄/t_i, with t̄ such that the sum remains, in whole samples as batches_by_speed gives them to workers that need t_i/b_i for
+/// each. At least 1, at most `most`. Workers whose time is unknown keep theirs, and so do all if nobody would be done earlier. After
+/// LB-BSP: Chen et al., SoCC 2020.
+std::vector<std::uint32_t> rebalanced(const std::vector<TimedBatch>& workers);
+
 }  // namespace straggler

@@ -45,7 +45,7 @@ class Node final : public Participant {
 
   /// Samples of this worker's batch.
   std::int64_t batch_size() const { return batch_size(self_); }
-  std::int64_t batch_size(Rank worker) const { return plan().batch_of(worker); }
+  std::int64_t batch_size(Rank worker) const { return algebra().batches().of(worker); }
   std::uint64_t part_samples(Rank worker) const { return plan().part_samples(worker); }
   /// `count` distinct workers, ascending, chosen by (seed, round): the same on every node, without a message.
   std::shared_ptr<const std::vector<Rank>> sample_workers(std::int64_t count, std::uint64_t round) const;

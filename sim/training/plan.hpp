@@ -31,11 +31,13 @@ struct Aggregation {
 struct TrainingPlan {
   Rank workers = 1;
   Batches batches;
-  bool weighs_batches = false;     // a contribution counts its stated batch in means over workers; else all count the same
-  std::int64_t accumulate = 1;     // micro-batches in which a worker computes each gradient
-  double statistics_momentum = 0;  // by which a micro-batch moves running statistics; 0: there are none
-  std::int64_t minibatch = 0;      // samples of the pieces in which a worker takes its batch; 0: one piece
-  std::int64_t cell_chunks = 0;    // pieces of the weights that all workers share in their host's memory; 0: not shared
+  bool weighs_batches = false;                 // a contribution counts its stated batch in means over workers; else all count the same
+  std::int64_t accumulate = 1;                 // micro-batches in which a worker computes each gradient
+  std::uint64_t rebalance_every = 0;           // updates after which batches follow the workers' times; 0: they stay
+  std::vector<std::uint32_t> largest_batches;  // [workers] that each can then take
+  double statistics_momentum = 0;              // by which a micro-batch moves running statistics; 0: there are none
+  std::int64_t minibatch = 0;                  // samples of the pieces in which a worker takes its batch; 0: one piece
+  std::int64_t cell_chunks = 0;                // pieces of the weights that all workers share in their host's memory; 0: not shared
   bool drop_last = false;
   Versions versions = Versions::shared;
   Rank racks = 1;           // racks of the workers, where the topology has racks; set for schemes with aggregators

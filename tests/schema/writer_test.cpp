@@ -57,6 +57,8 @@ TEST_CASE("every part of the cluster is written so that it reads back") {
             "1us}, socket: {workers: 4, bandwidth: 3GB/s}, nvlink: {workers: 2, bandwidth: 50GB/s, latency: 1us}}"},
            {"cluster.network.collective={overlap: true, merge: time, cycle: 2ms}"},
            {"cluster.network.collective={overlap: true, merge: mg_wfbp}"},
+           {"cluster.network.collective={overlap: true, interference: 0.19, per_step: 6ms}"},
+           {"training.batch={global: 2048, rebalance: {every: {updates: 7}}}"},
            {"cluster.network.collective={overlap: true, merge: mg_wfbp, merge_start: 1ms, merge_rate: 1GB/s}"},
            {"cluster.network.intra={bandwidth: 1GB/s, latency: 0s, switch: {workers: 4, bandwidth: 2GB/s}, card: {workers: 2, at: "
             "switch}}"},

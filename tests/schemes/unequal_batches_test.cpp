@@ -87,6 +87,31 @@ TEST_CASE("the first k gradients count their batches, and the rate that scales w
   CHECK(apart(root.weights, by_root.weights) < 1e-4);  // of a rate with six decimals
 }
 
+TEST_CASE("an update of the first k gradients, of any scheme, is one batch of their samples; of 300, 300, 200 and 200 one of 1,000") {
+  const Sets one_update = {"workload.fuse=off", "training.stop.updates=1"};
+  const auto alone = [&](int samples) {
+    return run(bowl("[{count: 1, device: node}]", "{kind: ssgd}", "{per_worker: " + std::to_string(samples) + "}"), one_update).weights;
+  };
+  // Samples 0 to 299 and 300 to 499 of the pool come first.
+  const std::string fast =
+      "[{count: 1, device: node, batch: 300}, {count: 1, device: node, batch: 200}, "
+      "{count: 2, device: node, slowdown: 50, batch: 250}]";
+  for (const char* scheme : {"{kind: k_sync, k: 2}", "{kind: k_async, k: 2}", "{kind: k_batch_sync, k: 2}", "{kind: k_batch_async, k: 2}",
+                             "{kind: rennala, batch: 2}", "{kind: softsync, n: 2}", "{kind: backup_workers, backups: 2}"}) {
+    CAPTURE(scheme);
+    CHECK(apart(run(bowl(fast, scheme), one_update).weights, alone(500)) < rounding(1000));
+  }
+  const std::string late =
+      "[{count: 2, device: node, batch: 300}, {count: 2, device: node, batch: 200}, "
+      "{count: 1, device: node, slowdown: 50, batch: 100}]";
+  for (const char* scheme : {"{kind: k_sync, k: 4}", "{kind: k_async, k: 4}", "{kind: k_batch_sync, k: 4}", "{kind: k_batch_async, k: 4}",
+                             "{kind: rennala, batch: 4}", "{kind: backup_workers, backups: 1}"}) {
+    CAPTURE(scheme);
+    CHECK(apart(run(bowl(late, scheme), one_update).weights, alone(1000)) < rounding(2000));
+  }
+  CHECK(apart(run(bowl(unequal, "{kind: softsync, n: 1}"), one_update).weights, alone(1000)) < rounding(2000));
+}
+
 TEST_CASE("asynchronous SGD scales its rate by the batch over the mean batch only where it is told to") {
   const std::string two = "[{count: 1, device: node, batch: 300}, {count: 1, device: node, slowdown: 9, batch: 100}]";
   const Sets one_update = {"training.stop.updates=1"};
@@ -109,6 +134,14 @@ TEST_CASE("two devices of 1 ms a sample with 300 and two of 1.5 ms with 200 do 3
   std::vector<std::uint64_t> samples;
   for (const OrderRow& row : order) samples.push_back(row.samples);
   CHECK(samples == std::vector<std::uint64_t>{300, 300, 200, 200});
+  // A copy of 12 bytes a sample to the device of the slow ones takes 0.5 ms: 2 ms a sample there, so 333.3 and 166.7 of 1,000.
+  const Result copied =
+      run_timing(bowl("[{count: 2, device: node}, {count: 2, device: other}]", "{kind: ssgd}", "{global: 1000, split: by_speed}"),
+                 {"devices.other={compute: {affine: {per_sample: 1.5ms}}, host_to_device: 24000B/s}", "training.stop.updates=1"});
+  std::uint64_t most = 0, least = 1000;
+  for (const OrderRow& row : copied.sink.order) most = std::max(most, row.samples), least = std::min(least, row.samples);
+  CHECK(most == 334);
+  CHECK(least == 166);
   // 200 each: 1000 / (250 x 1.5 ms).
   const Result equal = run_timing(bowl(even, "{kind: ssgd}", "{global: 1000, split: equal}"));
   CHECK(static_cast<double>(equal.record.samples) / equal.record.end.seconds() == doctest::Approx(1000 / 0.375));
@@ -161,6 +194,8 @@ TEST_CASE("what a batch is that counts, or is cut, is refused where it means not
     CHECK_MESSAGE(said.find(words) != std::string::npos, said);
   };
   says(bowl(unequal, "{kind: ssgd}", "{global: 1000}"), {}, "cluster.workers[0].batch: gives these workers a batch of their own");
+  says(bowl(equal_workers(4), "{kind: ssgd}", "{split: by_speed}"), {}, "training.batch.split: says how a global batch is divided");
+  CHECK(refusal(bowl(equal_workers(4), "{kind: ssgd}", "{split: by_speed}"), {}).find("has neither") == std::string::npos);
   says(bowl(equal_workers(4)), {"training.batch.split=by_speed"}, "training.batch.split: says how a global batch is divided");
   says(bowl(unequal), {"training.compression={kind: signsgd}"}, "training.compression: ");
   says(bowl("[{count: 4, device: node, batch: 2000}]"), {}, "cluster.workers[0].batch: a batch of 2000 samples is larger than the data");
