@@ -129,6 +129,21 @@ std::optional<RunRecord> first_updates(const Scenario& scenario, std::uint64_t u
   return std::nullopt;
 }
 
+bool observe_updates(const Scenario& scenario, std::uint64_t updates, RecordSink& sink, double most_wall_seconds) {
+  Deadline deadline(most_wall_seconds);
+  Scenario run = without_learning(scenario);
+  run.training.stop = {};
+  run.training.stop.updates = static_cast<std::int64_t>(updates);
+  RunOptions options;
+  options.timing_only = options.trace = true;
+  try {
+    return Experiment(run, options).run(&sink, &deadline).outcome != Outcome::interrupted;
+  } catch (const RunFailed&) {
+  } catch (const ScenarioErrors&) {
+  }
+  return false;
+}
+
 std::optional<UpdateTimes> update_times(const Scenario& scenario) {
   constexpr double most_wall_seconds = 5;
   const bool compresses = Registry<CompressorEntry>::instance().at(scenario.training.compression.name).rule != nullptr;

@@ -36,6 +36,9 @@ std::optional<TimedUpdates> timed_if_possible(const Scenario& scenario, const Wh
 /// The timing of the run itself, up to its own stop or that many updates. None instead of an exception.
 std::optional<RunRecord> first_updates(const Scenario& scenario, std::uint64_t updates, double most_wall_seconds);
 
+/// The timing alone of that many updates, whatever the scenario's stop is; the sink gets all spans. False instead of an exception.
+bool observe_updates(const Scenario& scenario, std::uint64_t updates, RecordSink& sink, double most_wall_seconds);
+
 /// Seconds per update.
 struct UpdateTimes {
   double compressed = 0, whole = 0;

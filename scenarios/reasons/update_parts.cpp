@@ -41,12 +41,8 @@ void none_below_zero(ByPhase<double>& seconds) {
     for (double& each : seconds) each *= sum / above;
 }
 
-/// Between the ends of both runs. Work turns out to be wasted after it was done, maybe after the first end: as much of it is as in the
-/// whole of the longer run.
-ByPhase<double> phases_of(const TimedUpdates& runs, std::size_t worker) {
-  ByPhase<double> seconds;
-  for (const PhaseRow& row : phase_rows) seconds[row.phase] = phase_seconds(runs, worker, row.phase);
-  const TimeSplit& split = runs.gone_on.workers[worker].split;
+/// Work turns out to be wasted after it was done, maybe after the end: as much of it is as in the whole of the run.
+ByPhase<double> without_wasted(ByPhase<double> seconds, const TimeSplit& split) {
   const Time wasted = split[Phase::wasted], all = split[Phase::compute] + wasted;
   double& computing = seconds[Phase::compute];
   const double worked = computing + seconds[Phase::wasted];
@@ -56,6 +52,48 @@ ByPhase<double> phases_of(const TimedUpdates& runs, std::size_t worker) {
   return seconds;
 }
 
+/// Between the ends of both runs.
+ByPhase<double> phases_of(const TimedUpdates& runs, std::size_t worker) {
+  ByPhase<double> seconds;
+  for (const PhaseRow& row : phase_rows) seconds[row.phase] = phase_seconds(runs, worker, row.phase);
+  return without_wasted(seconds, runs.gone_on.workers[worker].split);
+}
+
+/// Workers' phases from one of their contributions to a later one: between two updates each is somewhere within a contribution.
+class Cycles final : public RecordSink {
+ public:
+  /// Of updates after `first`.
+  Cycles(std::uint64_t first, std::size_t workers) : first_(first), counted_(workers), spans_(workers) {}
+
+  /// From the first one to the last.
+  double count(std::size_t worker) const { return counted_[worker].empty() ? 0 : static_cast<double>(counted_[worker].size() - 1); }
+  ByPhase<double> seconds(std::size_t worker) const {
+    ByPhase<double> out;
+    if (counted_[worker].empty()) return out;
+    const Time begin = counted_[worker].front(), end = counted_[worker].back();
+    for (const Span& span : spans_[worker]) {
+      const Time from = std::max(span.start, begin), to = std::min(span.end, end);
+      if (from < to) out[span.phase] += (to - from).seconds();
+    }
+    return out;
+  }
+
+ private:
+  struct Span {
+    Phase phase;
+    Time start, end;
+  };
+  void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t, std::uint64_t, std::uint32_t, std::uint64_t) override {
+    if (update > first_) counted_[index_of(worker)].push_back(time);
+  }
+  void choice(Rank, std::int32_t) override {}
+  void span(Rank worker, Phase phase, Time start, Time end) override { spans_[index_of(worker)].push_back({phase, start, end}); }
+
+  std::uint64_t first_;
+  std::vector<std::vector<Time>> counted_;  // [workers]
+  std::vector<std::vector<Span>> spans_;    // [workers]
+};
+
 /// The place of the median; of an even number the first of the two.
 std::size_t median_of(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
@@ -64,7 +102,9 @@ std::size_t median_of(const std::vector<double>& values) {
   return order[(order.size() - 1) / 2];
 }
 
-void set_phases(const TimedUpdates& runs, bool asynchronous, UpdateParts& out) {
+/// `alone`: [workers], seconds of a batch on each.
+void set_phases(const Scenario& scenario, const TimedUpdates& runs, bool asynchronous, const std::vector<double>& alone,
+                double most_wall_seconds, UpdateParts& out) {
   const std::size_t workers = runs.gone_on.workers.size();
   std::vector<double> computing(workers), rounds(workers);
   for (std::size_t worker = 0; worker < workers; ++worker) {
@@ -75,15 +115,26 @@ void set_phases(const TimedUpdates& runs, bool asynchronous, UpdateParts& out) {
   if (asynchronous) chosen = median_of(rounds);
   out.own_cycle = asynchronous && rounds[chosen] > 0;
   out.worker = static_cast<Rank>(chosen);
-  const double times = out.own_cycle ? rounds[chosen] : runs.updates();
-  out.phases = phases_of(runs, chosen);
+  double times = 0;
+  Cycles cycles(runs.first(), workers);
+  if (out.own_cycle && observe_updates(scenario, runs.last(), cycles, most_wall_seconds))
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      if (std::abs(alone[worker] - alone[chosen]) > 1e-9 * alone[chosen]) continue;
+      times += cycles.count(worker);
+      const ByPhase<double> own = without_wasted(cycles.seconds(worker), runs.gone_on.workers[worker].split);
+      for (const PhaseRow& row : phase_rows) out.phases[row.phase] += own[row.phase];
+    }
+  if (times == 0) {
+    times = out.own_cycle ? rounds[chosen] : runs.updates();
+    out.phases = phases_of(runs, chosen);
+  }
   for (double& seconds : out.phases) seconds /= times;
 }
 
-/// Staleness, faults and compression are questions about whole runs; `explain` answers them.
+/// Staleness and compression are questions about whole runs; `explain` answers them.
 bool binds_updates(Cause cause) {
-  return cause == Cause::jitter || cause == Cause::slow_workers || cause == Cause::bandwidth || cause == Cause::latency ||
-         cause == Cause::contention || cause == Cause::server;
+  return cause == Cause::faults || cause == Cause::jitter || cause == Cause::slow_workers || cause == Cause::bandwidth ||
+         cause == Cause::latency || cause == Cause::contention || cause == Cause::server;
 }
 
 /// The causes' savings an update, as `explain` has those of a run.
@@ -109,10 +160,14 @@ Explained savings(const Scenario& scenario, const Blueprint& blueprint, double s
   return out;
 }
 
+double begin_of(const FaultSpec& fault) { return std::max(fault.at, fault.from); }
+
+bool goes_on_after(const FaultSpec& fault, Time end) {
+  return begin_of(fault) <= end.seconds() && std::max(fault.at + fault.restart_after.value_or(0), fault.to) > end.seconds();
+}
+
 bool changes_after(const Scenario& scenario, Time end) {
-  const auto later = [end](const FaultSpec& fault) {
-    return std::max(fault.at + fault.restart_after.value_or(0), fault.to) > end.seconds();
-  };
+  const auto later = [end](const FaultSpec& fault) { return begin_of(fault) > end.seconds(); };
   return std::ranges::any_of(scenario.cluster.faults, later) ||
          std::ranges::any_of(scenario.cluster.workers, [](const WorkerGroup& group) { return group.availability.name != "always"; });
 }
@@ -128,6 +183,7 @@ void set_times(const Scenario& scenario, const TimedUpdates& runs, UpdateParts& 
   out.outcome = runs.outcome;
   out.empty = runs.gone_on.empty_updates == out.last;
   out.changes = changes_after(scenario, runs.gone_on.end);
+  out.faulty = std::ranges::any_of(scenario.cluster.faults, [&](const FaultSpec& fault) { return goes_on_after(fault, runs.gone_on.end); });
 }
 
 }  // namespace
@@ -147,9 +203,10 @@ UpdateParts update_parts(const Scenario& scenario, double most_wall_seconds) {
   }
   set_times(scenario, runs, out);
   const SchemeEntry& entry = Registry<SchemeEntry>::instance().at(scenario.training.scheme.name);
-  set_phases(runs, entry.asynchronous(complete(entry.parameters, scenario.training.scheme.parameters)), out);
   const Blueprint blueprint(scenario, "auto");
   const std::vector<double> alone = seconds_alone(scenario, blueprint);
+  set_phases(scenario, runs, entry.asynchronous(complete(entry.parameters, scenario.training.scheme.parameters)), alone, most_wall_seconds,
+             out);
   const double median = alone[median_of(alone)];
   for (std::size_t group = 0; group < blueprint.first_of_group.size(); ++group)
     if (alone[static_cast<std::size_t>(blueprint.first_of_group[group])] > 1.01 * median) out.slow_groups.push_back(group);
@@ -187,6 +244,7 @@ std::string parts_text(const Scenario& scenario, const UpdateParts& parts) {
     if (computes && !parts.own_cycle && scenario.workers() > 1)
       each += fmt::format(" ({}, the slowest of {})", names.worker(parts.worker), scenario.workers());
   }
+  if (parts.faulty) each += "; a fault that ends later is in it";
   if (parts.changes) each += "; faults and absences that come later are not in it";
   return text + each;
 }

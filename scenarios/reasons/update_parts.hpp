@@ -17,9 +17,10 @@ struct UpdateParts {
   double first_half = 0, second_half = 0;  // the same of each half of those updates
   Outcome outcome = Outcome::completed;    // other than that: the run ends with update `last`
   bool empty = false;                      // nobody contributed to these updates
-  bool changes = false;                    // faults come later, or clients come and go
+  bool changes = false;                    // faults begin later, or clients come and go
+  bool faulty = false;                     // a fault is in it that ends later
   /// One worker's share of that: of a synchronous scheme the worker that computes longest; of an asynchronous one a worker of median speed,
-  /// from one of its contributions to the next.
+  /// from one of its contributions to the next, as the mean over all workers that are alone as fast.
   Rank worker = 0;
   bool own_cycle = false;                // asynchronous: the phases add up to a cycle of that worker, else to `seconds`
   ByPhase<double> phases;                // none below 0

@@ -72,6 +72,34 @@ TEST_CASE("each planted cause is the one that is named") {
             .starts_with("the server"));
 }
 
+TEST_CASE("an asynchronous cycle of several workers is that of one: where the window begins and ends makes no difference") {
+  // Four workers alike: each computes a batch, and waits for its messages. The server's link carries one message at a time.
+  const std::string link = "cluster.network.link={bandwidth: 100kB/s, latency: 0s}";
+  for (const int workers : {3, 4, 7}) {
+    CAPTURE(workers);
+    const UpdateParts parts = parts_of({"training.scheme=asgd", link}, workers);
+    CHECK(parts.own_cycle);
+    CHECK(phase(parts, Phase::compute) == doctest::Approx(batch).epsilon(0.02));
+  }
+}
+
+TEST_CASE("a slow spell that lasts is in the update and binds it; one that comes later is not in it") {
+  const std::string fast = "cluster.network.link={bandwidth: 1GB/s, latency: 0s}";
+  const auto slow = [](const char* from) {
+    return std::string("cluster.faults=[{kind: slow, worker: 1, times_slower: 5, to: 1h, from: ") + from + "}]";
+  };
+  const UpdateParts now = parts_of({by_ring, ring, fast, slow("0s")});
+  CHECK(now.seconds == doctest::Approx(5 * batch).epsilon(1e-6));
+  CHECK(now.bound == Cause::faults);
+  CHECK(now.without == doctest::Approx(batch).epsilon(1e-4));
+  CHECK(now.faulty);
+  CHECK_FALSE(now.changes);
+  const UpdateParts later = parts_of({by_ring, ring, fast, slow("100s")});
+  CHECK(later.bound == Cause::nothing);
+  CHECK_FALSE(later.faulty);
+  CHECK(later.changes);
+}
+
 TEST_CASE("no update, no parts") {
   CHECK(update_parts(read_scenario_text(cluster(5000), "test.yaml", {by_ring})).why_not == "there are more than 4,096 workers");
 }
