@@ -52,6 +52,7 @@ function show(figure, drawn) {
 const columns = [
   ['path', 'result', 'word'], ['kind', 'kind', 'word'], ['scheme', 'scheme', 'word'], ['workers', 'workers', 'count'],
   ['outcome', 'outcome', 'word'], ['simulated_seconds', 'simulated time', 'seconds'], ['samples_per_second', 'samples/s', 'number'],
+  ['step_s', 'an update', 'seconds'], ['scaling_efficiency', 'efficiency', 'share'],
   ['time_to_target_s', 'time to target', 'seconds'], ['final_test_accuracy', 'test accuracy', 'score'],
 ];
 

@@ -26,6 +26,8 @@ constexpr std::array shown = {"name",
                               "outcome",
                               "simulated_seconds",
                               "samples_per_second",
+                              "step_s",
+                              "scaling_efficiency",
                               "time_to_target_s",
                               "target_accuracy",
                               "final_test_accuracy"};

@@ -13,7 +13,7 @@ namespace straggler {
 /// Results and scenario files below `root`, to a depth of 4 folders, at most 2,000, by path; unreadable ones are left out. An array of
 /// objects: `path` relative to `root`, `kind` ("run", "scenario", "sweep", "race", ...), `page` (it has a report.html), `scenario` (the
 /// path of a scenario file for what-if questions; null: none), and of runs `name`, `scheme`, `workers`, `outcome`, `simulated_seconds`,
-/// `samples_per_second`, `time_to_target_s`, `target_accuracy`, `final_test_accuracy`, as in summary.json.
+/// `samples_per_second`, `step_s`, `scaling_efficiency`, `time_to_target_s`, `target_accuracy`, `final_test_accuracy`, as in summary.json.
 nlohmann::ordered_json list_results(const std::filesystem::path& root);
 
 /// Runs in progress below `root`: `name`, and `rows` of their live.csv as arrays of numbers (LiveProgress), at most 2,000; null where

@@ -38,6 +38,7 @@ std::string other_form(const Scenario& base, Sweep::Scaling::Kind kind, std::str
   if (size.empty()) return {};
   if (batch.drop_last) size += ", drop_last: true";
   if (batch.accumulate > 1) size += fmt::format(", accumulate: {}", batch.accumulate);
+  if (batch.rebalance_every) size += fmt::format(", rebalance: {{every: {{updates: {}}}}}", *batch.rebalance_every);
   return "{" + size + "}";
 }
 
@@ -63,6 +64,8 @@ ScenarioKey scaling_form() {
 
 void read_scaling(ReadContext& context, const YamlNode& node, Sweep& sweep) {
   const std::string path = std::string("axes.") + scaling_axis;
+  if (node.type != YamlNode::Type::map)
+    return context.problems.add(node.place, path, "is " + what_stands(node) + "; write {kind: weak, workers: [1, 2, 4]}");
   Section section(context, &node, path, node.place);
   Parameter kind;
   kind.name = "kind";

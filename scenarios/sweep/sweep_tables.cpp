@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string_view>
 #include <tuple>
 
 #include "scenarios/results/caveats.hpp"
+#include "scenarios/results/figures.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/statistics/statistics.hpp"
 #include "scenarios/sweep/derived_scalars.hpp"
@@ -52,6 +55,16 @@ std::string work_words(const std::vector<SweptSetting>& settings, const SweepSca
     seconds.push_back(took.mean);
   }
   return different_work(samples, seconds);
+}
+
+/// Where no run of one worker ended, a speed-up is over more. Empty: it is over one.
+std::string base_words(const std::vector<SweptSetting>& settings, const SweepScalars& all) {
+  double fewest = std::numeric_limits<double>::infinity();
+  for (const SweptSetting& setting : settings)
+    if (all.statistics(setting, "speed_up").count > 0) fewest = std::min(fewest, all.statistics(setting, "workers").mean);
+  return fewest > 1 && std::isfinite(fewest)
+             ? fmt::format("note: scaling speed-ups are over {} workers, the fewest that ran\n", readable_number(fewest))
+             : std::string();
 }
 
 }  // namespace
@@ -118,7 +131,19 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     return (marked ? "* " : "") + mean_text(statistics, setting.rows.size(), text);
   };
   const bool speed_up = std::find(all.keys().begin(), all.keys().end(), "speed_up") != all.keys().end();
-  if (speed_up) rows[0].emplace_back("scaling speed-up");
+  struct Column {
+    const char *key, *title;
+    std::string (*text)(double);
+  };
+  std::vector<Column> scaling;  // where numbers of workers are swept
+  if (speed_up) {
+    scaling.push_back({"speed_up", "scaling speed-up", readable_number});
+    for (const char* const key : {"scaling_efficiency", "step_s", "exposed_communication_s"}) {
+      const RunFigure& figure = *find_figure(key);
+      scaling.push_back({key, figure.title.c_str(), text_of_unit(figure.unit)});
+    }
+  }
+  for (const Column& column : scaling) rows[0].emplace_back(column.title);
   const Endings endings = Endings::of(outcome.rows);
   if (!endings.all_finished()) rows[0].emplace_back("outcome");
   for (const SweptSetting& setting : settings) {
@@ -128,13 +153,14 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     row.push_back(of(setting, "samples_per_second", readable_number));
     row.push_back(of(setting, "time_to_target_s", readable_seconds));
     row.push_back(of(setting, "final_test_accuracy", readable_score));
-    if (speed_up) row.push_back(of(setting, "speed_up", readable_number));
+    for (const Column& column : scaling) row.push_back(of(setting, column.key, column.text));
     if (!endings.all_finished()) row.push_back(setting.endings().outcomes());
     rows.push_back(std::move(row));
   }
   std::string text = aligned(rows, columns.size());
   if (widths) text += half_width_note;
   if (!best.groups.empty()) text += fmt::format("* {}\n", best.words);
+  if (speed_up) text += base_words(settings, all);
   if (const std::string words = work_words(settings, all); !words.empty()) text += "note: " + words + "\n";
   for (const std::string& note : endings.notes()) text += "warning: " + note + "\n";
   return text;

@@ -52,6 +52,8 @@ TEST_CASE("scaling is crossed with other axes, and refused where it has no one g
     const std::string said = wrong_axis(body);
     CHECK_MESSAGE(said.find(words) != std::string::npos, said);
   };
+  says("axes: {scaling: weak}\n", "axes.scaling: is 'weak'; write {kind: weak, workers: [1, 2, 4]}");
+  says("axes: {scaling: {kind: weak, workers: [1, 2]}}\nset: {cluster.workers[0].count: 4}\n", "write \"cluster.workers[0].count\"");
   says("axes: {scaling: {workers: [1, 2]}}\n", "axes.scaling.kind");
   says("axes: {scaling: {kind: odd, workers: [1, 2]}}\n", "axes.scaling.kind");
   says("axes: {scaling: {kind: weak, workers: [0]}}\n", "axes.scaling.workers[0]");
