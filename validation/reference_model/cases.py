@@ -272,6 +272,8 @@ def scenario_of(case, folder):
             cluster["servers"]["update"] = f"{case['server']['update']}B/s"
     training = {"scheme": scheme, "batch": {"per_worker": workers[0]["batch"]}, "optimizer": optimizer, "stop": stop,
                 "evaluate": {"every": {"updates": 1}}}
+    if case.get("rebalance"):
+        training["batch"]["rebalance"] = {"every": {"updates": case["rebalance"]}}
     if case.get("own_batches"):
         for group, worker in zip(cluster["workers"], workers):
             group["batch"] = worker["batch"]
@@ -289,6 +291,8 @@ def scenario_of(case, folder):
                              "data": {"kind": "csv", "normalize": "none", "path": "data.csv", "test_path": "data.csv",
                                       "partition": {"kind": "by_file", "path": "parts.csv"}}},
                 "training": training}
+    if case.get("rebalance"):
+        scenario["workload"]["data"]["partition"] = "shared"
     for node, owner in (("worker", scenario["devices"]["node"]), ("server", cluster.get("servers"))):
         if case["coding"] and case["coding"][node]:
             owner["compress"] = f"{case['coding'][node]}B/s"

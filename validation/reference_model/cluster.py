@@ -11,6 +11,7 @@ from network import Flow, Flows, Network
 from nodes import Aggregator, Done, Send, Server, Worker
 from payloads import SERVER, Message, Notice, Weights, is_worker
 from signals import Signals
+from weighing import rebalance
 
 
 class Cluster:
@@ -40,6 +41,8 @@ class Cluster:
         versions = getattr(scheme, "FACTS", {}).get("versions")
         self.own = versions(self) if versions else None  # of workers that have weights of their own
         self.ended, self.optimizer, self.to_admit = False, self.new_optimizer(), []
+        self.batches = {rank: spec["batch"] for rank, spec in enumerate(case["workers"])}  # in force
+        self.times, self.balanced = {}, 0  # of their batches in this period; the version up to which these are known
         self.took = {}  # when each worker took its latest version of an all-reduce
 
     # Running
@@ -87,6 +90,7 @@ class Cluster:
     def publish(self, value, made):
         """A version is published: happens at once, with its weights, unless the run ends with it."""
         made = sorted(made, key=lambda each: each.worker)
+        rebalance(self, self.latest.version + 1, made)
         counted = self.latest.counted + sum(each.samples for each in made)
         self.latest = Weights(value, self.latest.version + 1, counted, participants=len(self.workers))
         points = [(worker.spec["point"], worker.spec["samples"]) for worker in self.workers]

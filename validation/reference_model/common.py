@@ -3,6 +3,7 @@ from collective import AllReduce
 from events import Event
 from nodes import Done
 from payloads import Weights
+from weighing import rebalance
 
 
 def all_reduce(me, part, vectors=1, size=None):
@@ -18,6 +19,7 @@ def publish(me, before, value, parts, attached=()):
     cluster, made = me.cluster, [each for part in parts for each in part.made]
     if cluster.ended:
         return Event()
+    rebalance(cluster, before.version + 1, made)
     cluster.took[me.rank] = cluster.clock.now
     if before.version == cluster.latest.version if cluster.members_change else me.rank == 0:
         cluster.publish(value, made)

@@ -268,7 +268,9 @@ class Worker(Node):
 
     def draw(self, most=None, new=True):
         """The next batch of this worker's sequence; epochs do not share one. `new`: with its own jitter, else a part of the last one."""
-        part, size = self.spec["samples"], self.spec["batch"] if most is None else most
+        part, size = self.spec["samples"], self.cluster.batches[self.rank] if most is None else most
+        if self.cluster.case.get("rebalance"):
+            part *= self.p  # of the pool, where it comes to no end
         size = min(size, part - self.drawn % part)
         position, self.drawn = self.drawn, self.drawn + size
         self.batches += new
