@@ -30,6 +30,8 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
   if (blueprint.model->statistics() > 0 && !scenario.workload.exchange_statistics)
     throw_error(scenario, "workload.batch_norm.exchange",
                 "real messages carry batch norm's running statistics and average them; write true");
+  if (blueprint.plan.rebalance_every > 0)
+    throw_error(scenario, "training.batch.rebalance", "real ranks keep their batches; remove it, or use straggler run");
   if (blueprint.plan.batches.are_stated())
     throw_error(scenario, scenario.training.batch.global ? "training.batch.split" : "cluster.workers",
                 "real ranks sum without weights, so their batches are equal; write training.batch.per_worker alone, or use straggler run");
