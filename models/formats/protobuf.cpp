@@ -75,6 +75,15 @@ bool WireReader::next(WireField& field) {
   }
 }
 
+bool take_message(std::string_view& rest, std::string_view& message) {
+  std::size_t at = 0;
+  std::uint64_t length = 0;
+  if (!take_varint(rest, at, length) || length > rest.size() - at) return false;
+  message = rest.substr(at, length);
+  rest.remove_prefix(at + length);
+  return true;
+}
+
 void append_integers(const WireField& field, std::size_t most, std::vector<std::int64_t>& numbers) {
   if (field.type != WireField::Type::bytes) {
     if (numbers.size() < most) numbers.push_back(field.integer());

@@ -45,6 +45,9 @@ class WireReader {
   std::size_t start_, at_ = 0;
 };
 
+/// Takes a message with its length in front of it off `rest`, as files of many messages have them; false: `rest` does not hold one whole.
+bool take_message(std::string_view& rest, std::string_view& message);
+
 /// Appends the whole numbers of a repeated field, packed or single, until `numbers` has `most`; the others are passed over. Throws
 /// WireError.
 void append_integers(const WireField& field, std::size_t most, std::vector<std::int64_t>& numbers);

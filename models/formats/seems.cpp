@@ -27,7 +27,9 @@ constexpr std::array beginnings = {
               "is a program"},
     Beginning{"SQLite format 3", "is an SQLite database"},
     Beginning{"\x89HDF", "is an HDF5 file, as Keras writes it; print torchinfo's summary, or export the model to ONNX"},
-    Beginning{"PAR1", "is a Parquet file"},
+    Beginning{
+        "PAR1",
+        "is a Parquet file; write it as CSV: python3 -c \"import pandas; pandas.read_parquet('FILE').to_csv('FILE.csv', index=False)\""},
     Beginning{"\x28\xB5\x2F\xFD", "is packed by zstd; unpack it"},
     Beginning{"\xFD"
               "7zXZ",
@@ -54,7 +56,7 @@ bool has_no_events(std::string_view text) {
 
 std::string json_seems(std::string_view text) {
   if (has_any(text, {"\"schema\"", "\"NodeType\""}) && has_any(text, {"\"nodes\"", "\"ctrlDeps\"", "\"ctrl_deps\""}))
-    return "is an execution trace (PyTorch or Chakra), which is not read; give the profiler's trace of the job";
+    return "is an execution trace (PyTorch or Chakra)";
   if (!has_any(text, {"\"traceEvents\"", "\"ph\""}))
     return "is JSON, but no trace (`traceEvents`), no config (`model_type`) and no index of weights (`weight_map`)";
   if (has_no_events(text)) return "is a trace without events; record at least three steps with the profiler";

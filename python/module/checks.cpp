@@ -82,8 +82,10 @@ py::dict explain_run(const py::dict& given, const py::dict& how, const py::objec
 }
 
 /// {files, text}. `format` empty: recognized by content.
-py::dict import_of(const std::vector<std::string>& files, const std::string& format, const std::map<std::string, std::string>& options) {
+py::dict import_of(const std::vector<std::string>& files, const std::string& format, const std::vector<std::string>& held_out,
+                   const std::map<std::string, std::string>& options) {
   ImportRequest request;
+  request.held_out.assign(held_out.begin(), held_out.end());
   request.files.assign(files.begin(), files.end());
   request.format = format;
   std::vector<std::string> known;
@@ -176,7 +178,7 @@ py::dict list_all() {
 void define_checks(py::module_& module) {
   module.def("check", &check, py::arg("source"), py::arg("how"), py::arg("layers"));
   module.def("explain", &explain_run, py::arg("source"), py::arg("how"), py::arg("tell"));
-  module.def("import_files", &import_of, py::arg("files"), py::arg("format"), py::arg("options"));
+  module.def("import_files", &import_of, py::arg("files"), py::arg("format"), py::arg("held_out"), py::arg("options"));
   module.def("list_all", &list_all);
 }
 

@@ -258,18 +258,23 @@ class Imported(_Written):
     layers: _tables.Table = _tables.attribute("layers", "A row for each layer of a model: parameters, flops of a sample forward, …")
 
 
+def _paths(name: str, files: Union[PathLike, Sequence[PathLike]]) -> List[str]:
+    one = isinstance(files, (str, bytes)) or not hasattr(files, "__iter__")
+    return [path(name, each) for each in ([files] if one else files)]
+
+
 def import_files(files: Union[PathLike, Sequence[PathLike]], out: Optional[PathLike] = None, *, format: str = "",
-                 **options: Any) -> Imported:
+                 hold_out: Union[PathLike, Sequence[PathLike]] = (), **options: Any) -> Imported:
     """Reads what a job left behind, or what describes a model: a path, or a list of paths. `list("imports")` has the formats and their options.
 
-    out: a folder, new or empty, for import.json, scenario.yaml and their tables.  format: that of the files alone; "": any."""
+    out: a folder, new or empty, for import.json, scenario.yaml and their tables.  format: that of the files alone; "": any.  hold_out: other
+    runs of the job, which the claim predicts."""
     folder = _free(out)
-    one = isinstance(files, (str, bytes)) or not hasattr(files, "__iter__")
-    paths = [path("files", each) for each in ([files] if one else files)]
+    paths = _paths("files", files)
     if not paths:
         raise ValueError("files is empty; name one")
     texts = {name: flow(value, name) for name, value in options.items()}
-    return Imported(_straggler.import_files(paths, word("format", format), texts), folder)
+    return Imported(_straggler.import_files(paths, word("format", format), _paths("hold_out", hold_out), texts), folder)
 
 
 _groups = {"schemes": "scheme", "collectives": "collective", "topologies": "topology", "sharing": "sharing model", "jitter": "jitter",

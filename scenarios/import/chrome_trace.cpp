@@ -4,9 +4,10 @@
 
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
+
+#include "scenarios/import/json_stream.hpp"
 
 namespace straggler::import_chrome {
 namespace {
@@ -15,54 +16,6 @@ using Parser = nlohmann::json;
 
 constexpr std::size_t deepest = 64;
 constexpr double most_elements = 1e12, most_ranks = 1e6, longest = 1e17;  // longest: microseconds, 3000 years
-constexpr std::uintmax_t most_between = 16 << 20;                         // bytes from one bracket to the next
-
-/// The bytes of the file, piece by piece, for nlohmann's parser, which takes them one by one.
-class Bytes {
- public:
-  explicit Bytes(const GivenFile& file) : stream_(file) { more(); }
-  bool ended() const { return at_ == end_; }
-  char now() const { return *at_; }
-  void next() {
-    if (++at_ == end_) more();
-  }
-  /// A bracket: what is between two of them has a bound.
-  void bracket() { since_ = 0; }
-
- private:
-  void more() {
-    const std::string_view piece = stream_.next();
-    at_ = piece.data();
-    end_ = piece.data() + piece.size();
-    since_ += piece.size();
-    if (since_ > most_between) stream_.refuse("has 16 MiB without a list or a map in it, as no trace has; get the original file");
-  }
-  GivenStream stream_;
-  const char *at_ = nullptr, *end_ = nullptr;
-  std::uintmax_t since_ = 0;
-};
-
-struct ByteIterator {
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = char;
-  Bytes* bytes = nullptr;  // null: the end
-  char operator*() const { return bytes->now(); }
-  ByteIterator& operator++() {
-    bytes->next();
-    return *this;
-  }
-  ByteIterator operator++(int) {
-    ByteIterator before = *this;
-    bytes->next();
-    return before;
-  }
-  friend bool operator==(const ByteIterator& a, const ByteIterator& b) { return a.done() == b.done(); }
-  friend bool operator!=(const ByteIterator& a, const ByteIterator& b) { return !(a == b); }
-  bool done() const { return bytes == nullptr || bytes->ended(); }
-};
 
 enum class Field {
   none,
@@ -122,7 +75,7 @@ Field field_of(const Keys& keys, std::string_view text) {
 /// What nlohmann's parser calls.
 class Events {
  public:
-  Events(Bytes& bytes, const std::function<void(ChromeEvent&)>& seen) : bytes_(bytes), seen_(seen) {}
+  Events(JsonStream& bytes, const std::function<void(ChromeEvent&)>& seen) : bytes_(bytes), seen_(seen) {}
 
   bool null() { return true; }
   bool boolean(bool /*value*/) { return true; }
@@ -294,7 +247,7 @@ class Events {
     seen_(event_);
   }
 
-  Bytes& bytes_;
+  JsonStream& bytes_;
   const std::function<void(ChromeEvent&)>& seen_;
   ChromeHeader header_;
   ChromeEvent event_;
@@ -313,10 +266,10 @@ class Events {
 namespace straggler {
 
 ChromeHeader read_chrome_trace(const GivenFile& file, const std::function<void(ChromeEvent& event)>& seen) {
-  import_chrome::Bytes bytes(file);
+  JsonStream bytes(file);
   import_chrome::Events events(bytes, seen);
   const auto refuse = [&](const std::string& what) { throw DataError(file.shown().string() + ": " + what); };
-  if (!nlohmann::json::sax_parse(import_chrome::ByteIterator{&bytes}, import_chrome::ByteIterator{}, &events)) {
+  if (!nlohmann::json::sax_parse(JsonBytes{&bytes}, JsonBytes{}, &events)) {
     if (events.too_deep()) refuse("nests lists and maps deeper than any trace; get the original file");
     refuse(bytes.ended() ? fmt::format("is a trace that ends inside event {}; get the whole file", events.count())
                          : fmt::format("is a trace that is no JSON at byte {} (in event {}); get an undamaged file", events.error_at(),

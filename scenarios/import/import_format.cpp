@@ -7,6 +7,7 @@
 #include "models/formats/model_file.hpp"
 #include "models/formats/reading.hpp"
 #include "models/formats/seems.hpp"
+#include "scenarios/import/hold_out.hpp"
 #include "scenarios/import/model_import.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
@@ -33,11 +34,21 @@ ImportFormat row_of(const ModelFormat& format) {
           .yields = "a model",
           .parameters = format.parameters,
           .recognizes = format.recognizes,
-          .read = [&format](const std::vector<GivenFile>& files, const Parameters& options) {
-            if (files.size() > 1) refuse_import(file_names(files), "describe a model each; name one of them");
-            return import_model(format, files.front(), options);
-          }};
+          .read =
+              [&format](const std::vector<GivenFile>& files, const Parameters& options) {
+                if (files.size() > 1) refuse_import(file_names(files), "describe a model each; name one of them");
+                return import_model(format, files.front(), options);
+              },
+          .joins =
+              [&format](const std::vector<GivenFile>& files, Companions& companions) {
+                if (files.size() > 1 || companions.model)
+                  refuse_import(file_names(files), "and others describe a model each; name one of them");
+                companions.model = read_model_file(format, files.front(), {}).table;
+                companions.model_file = on_one_line(files.front().path().filename().string());
+              }};
 }
+
+constexpr std::string_view topologies = "a host";  // what formats yield that join any job
 
 constexpr const char* what_can_be_imported = "see `straggler list imports`";
 
@@ -83,13 +94,25 @@ class Sorted {
     const ImportFormat* format;
     std::vector<GivenFile> files;
   };
-  /// Throws DataError if they are of more than one format.
-  const Group& one() const {
+  /// The group of a job among groups that can join it; of one group that. Throws DataError if there is no such job.
+  const Group& main() const {
     if (groups_.size() == 1) return groups_.front();
+    const Group* job = nullptr;
+    bool fit = true, more = false;
+    for (const Group& group : groups_) {
+      if (!group.format->joins) {
+        fit = fit && job == nullptr;
+        job = &group;
+      } else {
+        more = more || group.format->yields != topologies;
+      }
+    }
+    if (fit && job != nullptr && job->format->yields == "a job" && (!more || job->format->read_with)) return *job;
     std::vector<std::string> all;
     for (const Group& group : groups_) all.push_back(fmt::format("{} ({})", file_names(group.files), group.format->name));
     refuse_import(listed(all), "can each be imported alone; name one of them, or its format with --as");
   }
+  const std::vector<Group>& groups() const { return groups_; }
   const std::vector<std::string>& passed_over() const { return passed_over_; }
 
  private:
@@ -146,10 +169,33 @@ std::vector<ImportOption> import_options() {
 Imported import_files(const ImportRequest& request) {
   Sorted sorted(request.format.empty() ? nullptr : &format_called(request.format));
   for (const fs::path& file : request.files) sorted.add(file);
-  const auto& [format, files] = sorted.one();
+  const auto& [format, files] = sorted.main();
   check_options(*format, request.options, file_names(files));
-  Imported imported = format->read(files, request.options);
+  std::optional<Sorted> held;
+  if (!request.held_out.empty()) {
+    held.emplace(format);
+    for (const fs::path& file : request.held_out) held->add(file);
+  }
+  Companions companions;
+  std::vector<std::string> joined;
+  for (const Sorted::Group& group : sorted.groups()) {
+    if (group.format == format) continue;
+    group.format->joins(group.files, companions);
+    for (const GivenFile& file : group.files) joined.push_back(on_one_line(file.path().filename().string()));
+  }
+  const auto read = [&](const std::vector<GivenFile>& these) {
+    return format->read_with ? format->read_with(these, request.options, companions) : format->read(these, request.options);
+  };
+  Imported imported = held && format->predict ? format->predict(files, held->main().files) : read(files);
+  if (held && !format->predict) {
+    const std::vector<GivenFile>& these = held->main().files;
+    if (imported.next.empty()) refuse_import(file_names(files), "describes no job that runs, so nothing is predicted; remove --hold-out");
+    hold_out(imported, read(these), file_names(these));
+  }
+  if (!companions.topology.empty()) imported.files.emplace_back("topology.yaml", companions.topology);
+  if (!joined.empty()) imported.said.emplace_back("with", listed(joined));
   if (!sorted.passed_over().empty()) imported.said.emplace_back("passed over", some_of(sorted.passed_over(), 3));
+  std::ranges::sort(imported.files);
   return imported;
 }
 

@@ -69,10 +69,6 @@ std::size_t step_column(const std::vector<std::string>& names) {
 std::string near_rank_table(std::string_view text) {
   const std::vector<std::string> names = table_columns(text);
   if (names.empty()) return {};
-  if (has_column(names, "optype") && (has_column(names, "stage") || has_column(names, "pp_rank")))
-    return fmt::format(
-        "has the columns {} and optype: operations of a pipeline job, which the import cannot read; give seconds of whole steps",
-        has_column(names, "stage") ? "stage" : "pp_rank");
   if (names.size() == 1)
     for (const char separator : {';', '\t', '|'}) {
       CsvSplitter splitter(separator);
@@ -88,6 +84,10 @@ std::string near_rank_table(std::string_view text) {
   }
   if (is_matrix(names) || std::ranges::any_of(names, [](const std::string& name) { return unit_of_column(name).has_value(); })) return {};
   return "has no column of times; add one: seconds, or a name that ends in _time, _s, _ms or _us";
+}
+
+bool is_pipeline_table(const std::vector<std::string>& columns) {
+  return has_column(columns, "optype") && (has_column(columns, "stage") || has_column(columns, "pp_rank"));
 }
 
 bool is_matrix(const std::vector<std::string>& columns) { return across(columns) != nullptr; }

@@ -52,6 +52,9 @@ class RankRows {
   bool headed_ = false;
 };
 
+/// Whether the table has a pipeline's operations: columns `optype` and `stage` (or `pp_rank`).
+bool is_pipeline_table(const std::vector<std::string>& columns);
+
 /// Whether the table is a matrix of seconds: columns `step`, `rank0`, `rank1`, … (or 0, 1, …), or `rank`, `step0`, `step1`, ….
 bool is_matrix(const std::vector<std::string>& columns);
 /// The same with the columns rank, step and seconds. Requires: it is one. Throws DataError.

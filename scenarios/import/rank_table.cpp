@@ -52,6 +52,7 @@ enum class Table { none, seconds, tracelens, scores, near };
 Table table_of(std::string_view text) {
   if (is_tracelens(text)) return Table::tracelens;
   const std::vector<std::string> names = table_columns(text);
+  if (is_pipeline_table(names)) return Table::none;
   if (!near_rank_table(text).empty()) return Table::near;
   if (is_matrix(names) || has_column(names, "rank")) return Table::seconds;
   TextLines lines(text);

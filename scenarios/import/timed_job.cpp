@@ -247,6 +247,8 @@ class Writer {
 
   Json json() const {
     Json json{{"format", job_.format}, {"yields", "job"}, {"files", job_.from}, {"describes", job_.what}};
+    json["workers"] = job_.workers;
+    json["batch"] = json_or_null(job_.batch);
     json["step_s"] = job_.step;
     json["steps"] = job_.steps;
     const TimedRank& rank = job_.ranks.size() == 1 ? job_.ranks.front() : median_rank();

@@ -15,6 +15,7 @@
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/text_lines.hpp"
+#include "sim/collectives/buckets.hpp"
 
 namespace straggler::import_trace {
 namespace {
@@ -46,7 +47,7 @@ struct RankTrace {
 
 class Job {
  public:
-  Job(std::string format, const std::vector<GivenFile>& files) {
+  Job(std::string format, const std::vector<GivenFile>& files, const Companions& companions) : companions_(companions) {
     job_.format = std::move(format);
     for (const GivenFile& file : files) add(file);
     for (const RankTrace& each : ranks_) refuse_other_job(ranks_.front().shown, ranks_.front().trace, each.shown, each.trace);
@@ -76,6 +77,7 @@ class Job {
       fill_ranks();
     meet();
     fill_buckets();
+    fill_from_companions();
     fill_facts();
     sentences();
     return imported_job(std::move(job_));
@@ -142,6 +144,10 @@ class Job {
         world = std::max(world, *each.trace.world);
         known = true;
       }
+    }
+    if (!known && companions_.execution && companions_.execution->ranks) {
+      world = std::max(world, *companions_.execution->ranks);
+      known = true;
     }
     for (const TorchTrace::Collective& each : first().trace.collectives)
       if (each.group && *each.group >= 1 && *each.group < 1e7 && !known) world = std::max(world, static_cast<std::int64_t>(*each.group));
@@ -316,6 +322,54 @@ class Job {
     job_.holds_waiting = meetings_.steps.empty() || !all_there();
   }
 
+  // --- what files of other formats add
+
+  void fill_from_companions() {
+    if (const auto& execution = companions_.execution) {
+      if (execution->batch) job_.batch = execution->batch;
+      std::vector<BucketSize> sizes;
+      for (const ExecutionTrace::Collective& each : execution->collectives)
+        if (each.kind == TraceCollective::all_reduce) sizes.push_back({each.elements, each.element_bytes});
+      fill_sizes(sizes, companions_.execution_file + " has");
+      job_.facts["execution_trace"] = {{"file", companions_.execution_file},
+                                       {"parameters", static_cast<std::int64_t>(execution->gradients)},
+                                       {"batch", json_or_null(execution->batch)}};
+    }
+    if (const auto& model = companions_.model) {
+      std::vector<GradientTensor> tensors;
+      for (std::size_t layer = 0; layer < model->layers.size(); ++layer)
+        for (const TensorInfo& tensor : model->layers[layer].tensors)
+          if (const std::size_t numbers = elements(tensor.shape); numbers > 0) tensors.push_back({numbers * sizeof(float), layer});
+      constexpr double first_bucket = 1 << 20, bucket = 25 << 20;  // of DistributedDataParallel
+      std::vector<BucketSize> sizes;
+      for (const Bucket& each : make_buckets(tensors, std::vector<double>(model->layers.size(), 0), first_bucket, bucket))
+        sizes.push_back({static_cast<double>(each.bytes) / sizeof(float), static_cast<int>(sizeof(float))});
+      if (fill_sizes(sizes, fmt::format("{} makes, by DistributedDataParallel's rule,", companions_.model_file)))
+        job_.assumed.push_back(fmt::format("bytes of all-reduces in FP32 from {}, in buckets of 25 MiB", companions_.model_file));
+    }
+  }
+
+  struct BucketSize {
+    double elements = 0;
+    std::optional<int> element_bytes;
+  };
+  /// Of buckets whose size the trace does not have. False: there are none, or they are not as many.
+  bool fill_sizes(const std::vector<BucketSize>& sizes, const std::string& says) {
+    const auto unknown = [](const TimedBucket& bucket) { return !bucket.elements || !bucket.element_bytes; };
+    if (sharded_ || foreign_ || sizes.empty() || std::ranges::none_of(job_.buckets, unknown)) return false;
+    if (sizes.size() != job_.buckets.size()) {
+      job_.missing.push_back(
+          fmt::format("bytes of all-reduces: {} {} of them in a step, and the trace {}", says, sizes.size(), job_.buckets.size()));
+      return false;
+    }
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (!unknown(job_.buckets[i]) || sizes[i].elements < 1) continue;
+      job_.buckets[i].elements = sizes[i].elements;
+      job_.buckets[i].element_bytes = sizes[i].element_bytes;
+    }
+    return true;
+  }
+
   // --- what is said
 
   void fill_facts() {
@@ -457,13 +511,16 @@ class Job {
     if (!job_.batch) job_.missing.emplace_back("samples of a batch");
   }
 
+  const Companions& companions_;
   TimedJob job_;
   std::vector<RankTrace> ranks_;
   Meetings meetings_;  // of all ranks; empty: there is one, or they differ
   bool sharded_ = false, foreign_ = false;
 };
 
-Imported read_as(const char* format, const std::vector<GivenFile>& files) { return Job(format, files).imported(); }
+Imported read_as(const char* format, const std::vector<GivenFile>& files, const Companions& companions = {}) {
+  return Job(format, files, companions).imported();
+}
 
 const Register<ImportFormat> kineto(ImportFormat{
     .name = "kineto",
@@ -472,7 +529,9 @@ const Register<ImportFormat> kineto(ImportFormat{
     .yields = "a job",
     .parameters = {},
     .recognizes = is_kineto,
-    .read = [](const std::vector<GivenFile>& files, const Parameters&) { return read_as("kineto", files); }});
+    .read = [](const std::vector<GivenFile>& files, const Parameters&) { return read_as("kineto", files); },
+    .read_with = [](const std::vector<GivenFile>& files, const Parameters&,
+                    const Companions& companions) { return read_as("kineto", files, companions); }});
 const Register<ImportFormat> torch_cpu(ImportFormat{
     .name = "torch_cpu",
     .summary = "a trace of PyTorch's profiler without Kineto, a file a rank",
@@ -480,7 +539,9 @@ const Register<ImportFormat> torch_cpu(ImportFormat{
     .yields = "a job",
     .parameters = {},
     .recognizes = is_torch_cpu,
-    .read = [](const std::vector<GivenFile>& files, const Parameters&) { return read_as("torch_cpu", files); }});
+    .read = [](const std::vector<GivenFile>& files, const Parameters&) { return read_as("torch_cpu", files); },
+    .read_with = [](const std::vector<GivenFile>& files, const Parameters&,
+                    const Companions& companions) { return read_as("torch_cpu", files, companions); }});
 
 }  // namespace
 }  // namespace straggler::import_trace

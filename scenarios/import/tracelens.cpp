@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -26,8 +27,45 @@ struct LensKind {
   auto operator<=>(const LensKind&) const = default;
 };
 struct LensRank {
-  double sum = 0, least = INFINITY, count = 0;  // microseconds
+  double sum = 0, least = INFINITY, most = 0, deviation = 0, count = 0;  // microseconds
+  double mean() const { return sum / count; }
 };
+using LensRanks = std::map<std::int64_t, LensRank>;
+
+/// Microseconds of the transfer, by the figures of each rank alone: the mean over all operations of the shortest kernel. The rank that
+/// spends least comes last nearly always, and its mean is an upper bound: now and then it waits for another. That happens where all arrive
+/// together. Another rank is then as short as the last one, and long in the rest: of two values with this mean and deviation, the short
+/// one's share is s² / (s² + (m - m_last)²). Of k kernels that are alike the shortest is e(k) deviations below their mean (Blom 1958). Half
+/// of the last rank's variance is taken to be the transfer's own, which all ranks have.
+double transfer_by_rank(const LensRanks& ranks) {
+  const LensRank* last = nullptr;
+  for (const auto& [rank, of] : ranks)
+    if (of.count > 0 && (last == nullptr || of.mean() < last->mean())) last = &of;
+  if (last == nullptr) return INFINITY;
+  double share = 0, rivals = 0;
+  std::vector<double> shortest;
+  for (const auto& [rank, of] : ranks) {
+    if (std::isfinite(of.least)) shortest.push_back(of.least);
+    if (&of == last || of.count == 0 || of.least > last->most) continue;
+    const double more = of.mean() - last->mean(), square = of.deviation * of.deviation;
+    share += square + more * more > 0 ? square / (square + more * more) : 1;
+    ++rivals;
+  }
+  double transfer = last->mean();
+  if (rivals > 0 && last->deviation > 0) {
+    const double kernels = rivals + 1, p = (kernels - 0.375) / (kernels + 0.25);  // Blom
+    const double quantile = boost::math::quantile(boost::math::normal(), p);
+    transfer = std::max(last->least, transfer - share / rivals * quantile * last->deviation / std::sqrt(2.0));
+  }
+  // With fewer operations than ranks, those that came last at each show its transfer as their shortest.
+  const auto count = static_cast<std::size_t>(std::max(1.0, last->count));
+  if (count < shortest.size()) {
+    std::ranges::sort(shortest);
+    shortest.resize(count);
+    transfer = std::min(transfer, std::accumulate(shortest.begin(), shortest.end(), 0.0) / static_cast<double>(count));
+  }
+  return transfer;
+}
 
 }  // namespace
 
@@ -37,7 +75,7 @@ bool is_tracelens(std::string_view text) {
 }
 
 Imported import_tracelens(const std::vector<std::pair<const GivenFile*, std::string>>& files) {
-  std::map<LensKind, std::map<std::int64_t, LensRank>> kinds;
+  std::map<LensKind, LensRanks> kinds;
   std::map<LensKind, std::pair<double, double>> medians;  // microseconds, ranks
   Json names = Json::array();
   for (const auto& [file, text] : files) {
@@ -48,7 +86,8 @@ Imported import_tracelens(const std::vector<std::pair<const GivenFile*, std::str
     if (std::max(type, elements) >= rows.names().size())
       refuse_table(file->shown().string(), "has no columns dtype and In msg nelems; get the whole table");
     const std::size_t sum = rows.column("dur_sum"), least = rows.column("dur_min"), count = rows.column("operation_count"),
-                      median = rows.column("comm_latency_median"), group = rows.column("Group size");
+                      most = rows.column("dur_max"), deviation = rows.column("dur_std"), median = rows.column("comm_latency_median"),
+                      group = rows.column("Group size");
     while (rows.next()) {
       const LensKind kind{std::string(rows.text(name)), std::string(rows.text(type)), rows.number(elements, 0).value_or(0)};
       if (!by_rank) {
@@ -58,7 +97,10 @@ Imported import_tracelens(const std::vector<std::pair<const GivenFile*, std::str
       LensRank& of = kinds[kind][rows.rank()];
       of.sum += rows.number(sum, 0).value_or(0);
       of.count += count < rows.names().size() ? rows.number(count, 0).value_or(0) : 0;
-      if (least < rows.names().size()) of.least = std::min(of.least, rows.number(least, 0).value_or(INFINITY));
+      const auto figure = [&](std::size_t column) { return column < rows.names().size() ? rows.number(column, 0) : std::nullopt; };
+      of.least = std::min(of.least, figure(least).value_or(INFINITY));
+      of.most = std::max(of.most, figure(most).value_or(INFINITY));
+      of.deviation = std::max(of.deviation, figure(deviation).value_or(0));
     }
   }
   Imported imported;
@@ -70,15 +112,11 @@ Imported import_tracelens(const std::vector<std::pair<const GivenFile*, std::str
   for (const auto& [kind, ranks] : kinds)
     if (collective_called(kind.name) == TraceCollective::reduce_scatter) steps = std::gcd(steps, std::llround(ranks.begin()->second.count));
   std::string csv = "collective,bytes,seconds\n";
-  const auto transfer_of = [&](const LensKind& kind, const std::map<std::int64_t, LensRank>* ranks) {
+  const auto transfer_of = [&](const LensKind& kind, const LensRanks* ranks) {
     if (const auto found = medians.find(kind); found != medians.end() && found->second.first > 0) return found->second.first * 1e-6;
-    double least = INFINITY;
-    if (ranks)
-      for (const auto& [rank, of] : *ranks)
-        if (of.count > 0) least = std::min(least, of.sum / of.count);
-    return least * 1e-6;
+    return (ranks ? transfer_by_rank(*ranks) : INFINITY) * 1e-6;
   };
-  const auto add = [&](const LensKind& kind, const std::map<std::int64_t, LensRank>* ranks) {
+  const auto add = [&](const LensKind& kind, const LensRanks* ranks) {
     const TraceCollective which = collective_called(kind.name);
     const std::optional<int> width = element_bytes(kind.type);
     double group = ranks ? static_cast<double>(ranks->size()) : 0;

@@ -4,6 +4,7 @@
 
 #include "scenarios/import/import_format.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "sim/base/text_lines.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace straggler::fuzz {
@@ -44,6 +45,61 @@ const AddTarget add_ranks("ranks", "a table by rank", ranks);
 
 void steplog(std::string_view input) { import_as("steplog", std::string(input)); }
 const AddTarget add_steplog("steplog", "a log with step times", steplog);
+
+void whatif(std::string_view input) {
+  import_as("whatif", "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n" + std::string(input));
+}
+const AddTarget add_whatif("whatif", "operations of a pipeline, behind the names of their columns", whatif);
+
+void mlperf(std::string_view input) { import_as("mlperf", ":::MLLOG {}\n" + std::string(input)); }
+const AddTarget add_mlperf("mlperf", "the rest of a log of MLPerf", mlperf);
+
+/// Behind the metadata and a first node, or of the JSON form.
+void chakra(std::string_view input) {
+  const bool json = input.starts_with('{');
+  import_as("chakra", json ? R"({"workload_graph": [{"NodeType": 4, "Id": 1})" + std::string(input.substr(1))
+                           : std::string("\x02\x0a\x00\x09\x08\x01\x12\x03"
+                                         "abc\x18\x04",
+                                         13) +
+                                 std::string(input));
+}
+const AddTarget add_chakra("chakra", "the rest of an execution trace of Chakra", chakra);
+
+void pytorch_et(std::string_view input) {
+  import_as("pytorch_et", R"({"schema": "1", "nodes": [{"id": 1, "ctrl_deps": 0, "name": "x"})" + std::string(input));
+}
+const AddTarget add_pytorch_et("pytorch_et", "the rest of an execution trace of PyTorch", pytorch_et);
+
+/// What they write is part of a scenario.
+void topology_as(const char* format, const std::string& bytes) {
+  const std::string file = write_file("given", bytes);
+  may_refuse<DataError>([&] {
+    const Imported imported = import_files({.files = {file}, .format = format, .options = {}});
+    std::string scenario =
+        "straggler: 1\ndevices: {d: {compute: {affine: {per_sample: 1ms}}}}\n"
+        "workload: {cost: {model: {kind: even, parameters: 1M, layers: 1, flops: 1}}}\n"
+        "training: {scheme: ssgd, batch: {per_worker: 1}, optimizer: {kind: sgd, learning_rate: 0.1}, stop: {updates: 1}}\n"
+        "cluster:\n  workers: [{count: 2, device: d}]\n  network:\n";
+    for (const auto& [name, text] : imported.files) {
+      if (name != "topology.yaml") continue;
+      TextLines lines(text);
+      for (std::string_view line; lines.next(line);) scenario += "    " + std::string(line) + "\n";
+    }
+    try {
+      read_scenario_text(scenario, "topology.yaml");
+    } catch (const std::exception& error) {
+      throw Find(std::string("a topology that cannot be read: ") + error.what());
+    }
+  });
+}
+
+void topo_m(std::string_view input) { topology_as("topo_m", std::string(input)); }
+const AddTarget add_topo_m("topo_m", "output of nvidia-smi topo -m", topo_m);
+
+void nccl_topology(std::string_view input) {
+  topology_as("nccl_topology", "<system version=\"1\"><cpu numaid=\"0\">" + std::string(input));
+}
+const AddTarget add_nccl_topology("nccl_topology", "the rest of a topology of NCCL", nccl_topology);
 
 }  // namespace
 }  // namespace straggler::fuzz

@@ -54,6 +54,24 @@ TEST_CASE("nccl-tests: the operation, ranks and times, with other lines between;
   CHECK(has(noisy.facts["warnings"].dump(), "noisy"));
 }
 
+TEST_CASE("nccl-tests of broadcast and all-to-all: by root, and by the program's name") {
+  const TemporaryFolder folder;
+  std::string broadcast = nccl_log("none", 4, 4.0 / 3), all_to_all = nccl_log("none", 4, 1);  // bus over algorithm bandwidth: 1 and 3/4
+  for (std::size_t at = broadcast.find("     -1 "); at != std::string::npos; at = broadcast.find("     -1 ", at))
+    broadcast.replace(at, 8, "      0 ");
+  for (const char* title : {"", "# Collective test starting: broadcast_perf\n"}) {
+    const ImportedJob job = import_paths({folder.write("broadcast.txt", title + broadcast)});
+    CHECK(job.facts["collectives"][0]["collective"] == "broadcast");
+    CHECK(job.facts["collectives"][0]["ranks"] == 4);
+    CHECK(job.facts["collectives"][0]["rows"][10]["seconds"].get<double>() == Approx(20e-6 + 1073741824 / 30e9).epsilon(1e-3));
+  }
+  const ImportedJob named = import_paths({folder.write("alltoall.txt", "# Collective test starting: alltoall_perf\n" + all_to_all)});
+  CHECK(named.facts["collectives"][0]["collective"] == "alltoall");
+  CHECK(named.facts["collectives"][0]["ranks"] == 4);
+  // Its columns are those of an all-gather, so without its name it is one.
+  CHECK(import_paths({folder.write("unnamed.txt", all_to_all)}).facts["collectives"][0]["collective"] == "all_gather");
+}
+
 TEST_CASE("OSU tables: each as what it is; lines of a scheduler behind them are passed over") {
   const TemporaryFolder folder;
   const std::string behind = "\n{\"version\": 1, \"resources\": [{\"type\": \"node\"}]}\n17 tasks done\n";
@@ -144,15 +162,13 @@ TEST_CASE("rows of ranks: alike, missing, twice, with a host or an iteration") {
   }
 }
 
-TEST_CASE("tables that are nearly by rank, or of a pipeline: what is wrong with their columns") {
+TEST_CASE("tables that are nearly by rank: what is wrong with their columns") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::string& csv) { return refusal_of({folder.write("a.csv", csv)}); };
   CHECK(has(refused("Rank,Step,Seconds\n0,1,1\n"), "has no column rank, but Rank"));
   CHECK(has(refused("rank;step;seconds\n0;1;1\n"), "separates its columns by ';'"));
   CHECK(has(refused("rank\tstep\tseconds\n0\t1\t1\n"), "separates its columns by tabs"));
   CHECK(has(refused("rank,step\n0,1\n"), "has no column of times"));
-  CHECK(has(refused("dp_rank,stage,rank,step,optype,start_ts,duration\n0,0,0,1,forward-compute,0.1,0.2\n"),
-            "has the columns stage and optype: operations of a pipeline job"));
   CHECK(!has(refused("name,value\n0,1\n"), "rank"));
 }
 

@@ -206,8 +206,10 @@ void print_choices(const AllReduceTimes& times, const std::vector<const Collecti
 AssumedLinks assumed_links(const Arguments& arguments, const MeasuredTable& table) {
   if (arguments.has("scenario")) return {};
   AssumedLinks assumed{true, !arguments.has("machine"), arguments.has("ranks") && !arguments.has("per-host") && table.hosts == 0};
+  assumed.one_host = table.hosts == 0 && !arguments.has("ranks") && !arguments.has("per-host");
   if (arguments.has("set"))
     for (const std::string& set : arguments.get<std::vector<std::string>>("set")) {
+      assumed.one_host = assumed.one_host && !set.starts_with("cluster.workers");
       assumed.between = assumed.between && !set.starts_with("cluster.network.link");
       assumed.inside = assumed.inside && !set.starts_with("cluster.network.intra");
       const bool whole = set.starts_with("cluster.network=") || set.starts_with("cluster=");

@@ -169,6 +169,7 @@ void print_measured(const MeasuredTable& table, const Scenario& scenario, const 
                "give yours by --set cluster.network.link.bandwidth=RATE and .latency=TIME");
   if (hosts < ranks) print_link("inside a host", links.intra_beta, links.intra_alpha, assumed.inside, "give yours by --machine NAME");
   if (assumed.one_per_host && hosts == ranks && ranks > 2) print_text("# assumed: a rank on each host; give --per-host N\n");
+  if (assumed.one_host && hosts == 1) print_text("# assumed: all ranks on one host, since the table names none; give --per-host N\n");
   print_text("#{:>13} {:>12} {:>12} {:>8}   limited by\n#{:>13} {:>12} {:>12}\n", "size", "measured", "expected", "ratio", "(B)", "(us)",
              "(us)");
   const bool of_assumed = hosts > 1 ? assumed.between : assumed.inside;

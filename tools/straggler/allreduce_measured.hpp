@@ -8,6 +8,7 @@ namespace straggler::cli {
 /// Links that nobody gave, so a verdict speaks of an assumption.
 struct AssumedLinks {
   bool between = false, inside = false, one_per_host = false;  // of hosts; of ranks in one; that each rank has a host
+  bool one_host = false;                                       // that one has all ranks
 };
 
 /// Prints a row for each size: measured, expected of the scenario's cluster, their ratio, and what limits the expected time.

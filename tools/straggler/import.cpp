@@ -25,6 +25,8 @@ po::options_description import_command_options() {
   auto add = options.add_options();
   add("out,o", po::value<std::string>()->value_name("DIR"), "folder of what is written (default: results/NAME-import)");
   add("as", po::value<std::string>()->value_name("FORMAT"), "reads files of this format alone: straggler list imports");
+  add("hold-out", po::value<std::vector<std::string>>()->composing()->value_name("FILE"),
+      "another run of the job, which claim.yaml predicts; repeatable");
   for (const ImportOption& option : import_options()) {
     const std::string name = option_name(option.parameter.name);
     const std::string about = fmt::format("{} ({})", option.parameter.meaning, joined(option.formats));
@@ -74,6 +76,8 @@ int execute_import(const std::vector<std::string>& given) {
   request.files.assign(arguments.positional().begin(), arguments.positional().end());
   request.options = given_options(arguments);
   if (arguments.has("as")) request.format = arguments.get<std::string>("as");
+  if (arguments.has("hold-out"))
+    for (const std::string& file : arguments.get<std::vector<std::string>>("hold-out")) request.held_out.emplace_back(file);
   Imported imported = import_files(request);
   const fs::path out =
       arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (imported.name + "-import");
@@ -90,7 +94,8 @@ int execute_import(const std::vector<std::string>& given) {
   imported.said.emplace_back("results", fmt::format("{}: {}", out.string(), joined(names)));
   print_text("{}", import_text(imported));
   if (const std::string next = (out / imported.next).string(); !imported.next.empty())
-    print_text("next: straggler check {0}\n      straggler run {0} --timing-only\n", next);
+    print_text("next: straggler check {0}\n      straggler run {0} --timing-only\n{1}", next,
+               request.held_out.empty() ? std::string() : fmt::format("      straggler validate {}\n", (out / "claim.yaml").string()));
   return Exit::done;
 }
 
