@@ -8,7 +8,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "sim/base/csv.hpp"
+#include "sim/base/csv_rows.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/text_lines.hpp"
 
@@ -33,28 +33,25 @@ class MeasuredFile {
     return read.text;
   }
 
-  MeasuredTimes times(const std::string& text) {
+  MeasuredTimes times(const std::string& text) const {
     std::map<double, std::pair<double, int>> sums;
-    TextLines lines(text);
-    for (std::string_view line; lines.next(line);) {
-      const std::string_view bare = trimmed(line);
-      if (bare.empty() || bare.front() == '#') continue;
-      if (!splitter_.split(line)) refuse(fmt::format("line {}: a quote is not closed; write plain numbers", lines.number()));
-      if (columns_ == 0) {
-        header();
-        continue;
-      }
-      if (splitter_.fields().size() != columns_)
-        refuse(fmt::format("line {}: has {} fields, and the first line {}", lines.number(), splitter_.fields().size(), columns_));
-      const std::optional<double> bytes = as_number(splitter_.fields()[bytes_].text),
-                                  seconds = as_number(splitter_.fields()[seconds_].text);
-      if (!bytes || !(*bytes >= 1 && *bytes <= 1e15)) refuse(fmt::format("line {}: bytes are no number from 1 to 1e15", lines.number()));
+    CsvRows rows(text);
+    std::size_t columns[2] = {};
+    for (const auto& [name, at] : {std::pair("bytes", 0), std::pair("seconds", 1)}) {
+      columns[at] = rows.column(name);
+      if (columns[at] == rows.names().size() && !rows.names().empty())
+        refuse(fmt::format("has no column {}; give a CSV with columns bytes and seconds", name));
+    }
+    while (rows.next()) {
+      const std::optional<double> bytes = as_number(rows.text(columns[0])), seconds = as_number(rows.text(columns[1]));
+      if (!bytes || !(*bytes >= 1 && *bytes <= 1e15)) refuse(fmt::format("line {}: bytes are no number from 1 to 1e15", rows.line()));
       if (!seconds || !(*seconds >= 0 && *seconds <= longest_seconds))
-        refuse(fmt::format("line {}: seconds are no number from 0 to 1e6", lines.number()));
+        refuse(fmt::format("line {}: seconds are no number from 0 to 1e6", rows.line()));
       auto& [sum, count] = sums[*bytes];
       sum += *seconds;
       ++count;
     }
+    if (!rows.fault().empty()) refuse(rows.fault() + "; write plain numbers");
     if (sums.empty()) refuse("has no row of times; give a CSV with columns bytes and seconds");
     MeasuredTimes all;
     for (const auto& [bytes, each] : sums) all[bytes] = each.first / each.second;
@@ -64,20 +61,7 @@ class MeasuredFile {
  private:
   [[noreturn]] void refuse(const std::string& what) const { throw std::invalid_argument(file_.string() + ": " + what); }
 
-  void header() {
-    columns_ = splitter_.fields().size();
-    bytes_ = column("bytes");
-    seconds_ = column("seconds");
-  }
-  std::size_t column(std::string_view name) const {
-    const auto found = std::ranges::find(splitter_.fields(), name, &CsvField::text);
-    if (found == splitter_.fields().end()) refuse(fmt::format("has no column {}; give a CSV with columns bytes and seconds", name));
-    return static_cast<std::size_t>(found - splitter_.fields().begin());
-  }
-
   const std::filesystem::path& file_;
-  CsvSplitter splitter_;
-  std::size_t columns_ = 0, bytes_ = 0, seconds_ = 0;
 };
 
 double nearest_seconds(const MeasuredTimes& times, double bytes) {

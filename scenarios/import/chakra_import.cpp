@@ -163,7 +163,7 @@ class Job {
 
 const Register<ImportFormat> chakra(ImportFormat{
     .name = "chakra",
-    .summary = "an execution trace of Chakra (protobuf or JSON), a file a rank",
+    .summary = "an execution trace of Chakra, a file a rank",
     .example = "chakra_trace_link … && chakra_converter PyTorch --input linked.json --output chakra.0.et",
     .yields = "a job",
     .parameters = {},

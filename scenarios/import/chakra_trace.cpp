@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -32,7 +33,7 @@ struct Node {
   std::size_t first = 0, waits = 0;
 };
 
-/// In comm.proto's order: CollectiveCommType of et_def.proto.
+/// CollectiveCommType of et_def.proto.
 TraceCollective kind_of(const Node& node) {
   if (node.kind) switch (*node.kind) {
       case 0:

@@ -69,7 +69,7 @@ Imported read(const std::vector<GivenFile>& files, const Parameters&) {
 
 const Register<ImportFormat> pytorch_et(ImportFormat{
     .name = "pytorch_et",
-    .summary = "an execution trace of PyTorch: shapes without times; with a kineto trace, what that misses",
+    .summary = "an execution trace of PyTorch: shapes, no times",
     .example = "o = torch.profiler.ExecutionTraceObserver(); o.register_callback(\"et.json\"); o.start(); …",
     .yields = "a job without times",
     .parameters = {},

@@ -212,14 +212,33 @@ ExecutionTrace read_execution_trace(const GivenFile& file) {
   Reading reading(file.shown().string());
   JsonStream bytes(file);
   std::size_t events = 0;
+  // Of a node only what is read is kept: most of a file is outputs and attributes.
+  constexpr int in_node = 3;
+  bool naming = false, records = false;
   const json::parser_callback_t each = [&](int depth, json::parse_event_t event, json& value) {
     bytes.bracket();
     if (depth > deepest) reading.refuse("nests lists and maps deeper than any trace; get the original file");
     if (++events > most_events) reading.refuse("has a node of more than a million values; get the original file");
-    if (event != json::parse_event_t::object_end || depth != 2) return true;
-    reading.node(value);
-    events = 0;
-    return false;
+    switch (event) {
+      case json::parse_event_t::key: {
+        if (depth != in_node) return true;
+        const std::string& key = value.get_ref<const std::string&>();
+        naming = key == "name";
+        return key != "outputs" && (key != "attrs" || records);
+      }
+      case json::parse_event_t::value:
+        if (naming && depth == in_node) records = value.is_string() && value.get_ref<const std::string&>() == "record_param_comms";
+        naming = false;
+        return true;
+      case json::parse_event_t::object_end:
+        if (depth != in_node - 1) return true;
+        reading.node(value);
+        events = 0;
+        records = false;
+        return false;
+      default:
+        return true;
+    }
   };
   json root;
   try {

@@ -64,8 +64,8 @@ const ImportFormat& format_called(const std::string& name) {
 /// The given files by the formats that recognize them.
 class Sorted {
  public:
-  /// `wanted`: no other format; null: any.
-  explicit Sorted(const ImportFormat* wanted) : wanted_(wanted) {}
+  /// `wanted`: no other format; null: any. `otherwise`: what else helps against a file of another one.
+  explicit Sorted(const ImportFormat* wanted, const char* otherwise = ", or remove --as") : wanted_(wanted), otherwise_(otherwise) {}
 
   void add(const fs::path& path) {
     const std::size_t before = count_;
@@ -81,7 +81,7 @@ class Sorted {
       passed.push_back(shown_text(shortened(file.path().string(), 200)));
       seems = format ? "is " + format->summary : what_it_seems(start);
     });
-    const std::string expected = wanted_ ? fmt::format("give {}, or remove --as", wanted_->summary) : std::string(what_can_be_imported);
+    const std::string expected = wanted_ ? fmt::format("give {}{}", wanted_->summary, otherwise_) : std::string(what_can_be_imported);
     if (count_ == before && archive)
       refuse_import(path.string(), fmt::format("is an archive of {}, none of which can be imported{}; {}",
                                                passed.size() == 1 ? "1 file" : fmt::format("{} files", passed.size()),
@@ -129,6 +129,7 @@ class Sorted {
   }
 
   const ImportFormat* wanted_;
+  const char* otherwise_;
   std::vector<Group> groups_;
   std::vector<std::string> passed_over_;  // of archives
   std::size_t count_ = 0;
@@ -173,7 +174,7 @@ Imported import_files(const ImportRequest& request) {
   check_options(*format, request.options, file_names(files));
   std::optional<Sorted> held;
   if (!request.held_out.empty()) {
-    held.emplace(format);
+    held.emplace(format, ", as the files that are imported");
     for (const fs::path& file : request.held_out) held->add(file);
   }
   Companions companions;

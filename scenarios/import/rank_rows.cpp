@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::size_t most_rows = 4'000'000;
 
-bool is_row(std::string_view line) {
-  const std::string_view bare = trimmed(line);
-  return !bare.empty() && bare.front() != '#';
-}
-
 /// "rank 3" of the word "rank" is 3; a bare number may be of any word.
 std::optional<std::int64_t> numbered(std::string_view column, std::string_view word) {
   if (column.starts_with(word)) column.remove_prefix(word.size());
@@ -112,42 +107,19 @@ std::string matrix_rows(const std::string& text, const std::string& file) {
   return out;
 }
 
-std::vector<std::string> table_columns(std::string_view text) {
-  TextLines lines(text);
-  CsvSplitter splitter;
-  std::vector<std::string> names;
-  for (std::string_view line; lines.next(line);) {
-    if (!is_row(line)) continue;
-    if (splitter.split(line))
-      for (const CsvField& field : splitter.fields()) names.emplace_back(field.text);
-    break;
-  }
-  return names;
-}
+std::vector<std::string> table_columns(std::string_view text) { return CsvRows(text).names(); }
 
 bool has_column(const std::vector<std::string>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
 void refuse_table(const std::string& file, const std::string& what) { throw DataError(file + ": " + what); }
 
 bool RankRows::next() {
-  for (std::string_view line; lines_.next(line);) {
-    if (!is_row(line)) continue;
-    if (!splitter_.split(line)) refuse_table(file_, fmt::format("line {}: a quote is not closed; get the original file", lines_.number()));
-    if (!headed_) {
-      headed_ = true;
-      continue;
-    }
-    if (splitter_.fields().size() != names_.size())
-      refuse_table(file_, fmt::format("line {}: has {} fields, and the first line {}; get the whole file", lines_.number(),
-                                      splitter_.fields().size(), names_.size()));
-    if (++count_ > most_rows) refuse_table(file_, "has more than 4 million rows; give fewer steps");
-    return true;
+  if (!rows_.next()) {
+    if (!rows_.fault().empty()) refuse_table(file_, rows_.fault() + "; get the whole file");
+    return false;
   }
-  return false;
-}
-
-std::size_t RankRows::column(std::string_view name) const {
-  return static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin());
+  if (++count_ > most_rows) refuse_table(file_, "has more than 4 million rows; give fewer steps");
+  return true;
 }
 
 std::optional<double> RankRows::number(std::size_t column, double least) const {
@@ -155,15 +127,15 @@ std::optional<double> RankRows::number(std::size_t column, double least) const {
   if (field.empty()) return std::nullopt;
   const std::optional<double> value = as_number(field);
   if (!value || !(*value >= least && *value <= 1e15))
-    refuse_table(file_, fmt::format("line {}: {} is '{}', which is no number from {:g} to 1e15", lines_.number(),
-                                    on_one_line(names_[column]), on_one_line(std::string(field.substr(0, 40))), least));
+    refuse_table(file_, fmt::format("line {}: {} is '{}', which is no number from {:g} to 1e15", line(), on_one_line(names()[column]),
+                                    on_one_line(std::string(field.substr(0, 40))), least));
   return value;
 }
 
 std::int64_t RankRows::rank() const {
   const std::optional<std::int64_t> value = as_integer(text(column("rank")));
   if (!value || *value < 0 || *value > 1'000'000'000)
-    refuse_table(file_, fmt::format("line {}: rank is no whole number from 0; write the rank", lines_.number()));
+    refuse_table(file_, fmt::format("line {}: rank is no whole number from 0; write the rank", line()));
   return *value;
 }
 

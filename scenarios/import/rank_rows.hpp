@@ -9,8 +9,7 @@
 
 #include "models/formats/given_file.hpp"
 #include "scenarios/import/imported.hpp"
-#include "sim/base/csv.hpp"
-#include "sim/base/text_lines.hpp"
+#include "sim/base/csv_rows.hpp"
 
 namespace straggler {
 
@@ -31,13 +30,13 @@ std::size_t step_column(const std::vector<std::string>& names);
 class RankRows {
  public:
   /// `file` names it in messages; the text outlives this.
-  RankRows(const std::string& text, std::string file) : file_(std::move(file)), names_(table_columns(text)), lines_(text) {}
-  const std::vector<std::string>& names() const { return names_; }
+  RankRows(const std::string& text, std::string file) : file_(std::move(file)), rows_(text) {}
+  const std::vector<std::string>& names() const { return rows_.names(); }
   bool next();
   /// names().size(): there is none.
-  std::size_t column(std::string_view name) const;
-  std::size_t line() const { return lines_.number(); }
-  std::string_view text(std::size_t column) const { return splitter_.fields()[column].text; }
+  std::size_t column(std::string_view name) const { return rows_.column(name); }
+  std::size_t line() const { return rows_.line(); }
+  std::string_view text(std::size_t column) const { return rows_.text(column); }
   /// Nothing where the field is empty. From `least` to 1e15.
   std::optional<double> number(std::size_t column, double least) const;
   /// Of the column `rank`.
@@ -45,11 +44,8 @@ class RankRows {
 
  private:
   std::string file_;
-  std::vector<std::string> names_;
-  TextLines lines_;
-  CsvSplitter splitter_;
+  CsvRows rows_;
   std::size_t count_ = 0;
-  bool headed_ = false;
 };
 
 /// Whether the table has a pipeline's operations: columns `optype` and `stage` (or `pp_rank`).

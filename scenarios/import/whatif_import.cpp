@@ -169,7 +169,7 @@ Imported read(const std::vector<GivenFile>& files, const Parameters&) {
 
 const Register<ImportFormat> whatif(ImportFormat{
     .name = "whatif",
-    .summary = "operations of a pipeline job by rank and stage (ByteDance's CSV)",
+    .summary = "operations of a pipeline job by rank and stage (CSV)",
     .example = "python3 -c \"import pandas; pandas.read_parquet('trace.parquet').to_csv('trace.csv', index=False)\"",
     .yields = "a job",
     .parameters = {},

@@ -59,7 +59,8 @@ TEST_CASE("a collective lasts from its last arrival; a step whose operations do 
   const ImportedJob part =
       import_paths({folder.write("b.csv", csv + "0,1,0,2,forward-compute,0,2,0,0,0,0\n1,1,1,2,forward-compute,0,2,0,0,1,0\n")});
   CHECK(part.facts["steps_left_out"] == nlohmann::json::array({2}));
-  CHECK(has(refusal_of({folder.write("c.csv", head + "0,1,0,2,forward-compute,0,2,0,0,0,0\n")}), "has no step whose operations fit"));
+  CHECK(has(refusal_of({folder.write("c.csv", head + "0,1,0,2,forward-compute,0,2,0,0,0,0\n0,1,0,2,forward-compute,2,2,1,0,1,0\n")}),
+            "has no step whose operations fit"));
   CHECK(has(refusal_of({folder.write("d.csv", head + "9999,0,0,1,forward-compute,0,2,0,0,0,0\n")}), "more workers than operations"));
   CHECK(has(refusal_of({folder.write("e.csv", head + "0,0,0,1,forward-compute,0,-2,0,0,0,0\n")}), "line 2: duration is '-2'"));
   CHECK(has(refusal_of({folder.write("f.csv", head + "0,0,0,1,forward-compute,nan,2,0,0,0,0\n")}), "line 2: start_ts is 'nan'"));
