@@ -28,13 +28,12 @@ class Job {
     for (const GivenFile& file : files) {
       job_.from.push_back(file.path().filename().string());
       traces_.push_back(read_chakra_trace(file));
-      if (traces_.back().kernels == 0)
-        throw DataError(file.shown().string() + ": is an execution trace without kernels of a GPU; record it with Kineto, and link both");
     }
     if (files.size() > 1) job_.assumed.emplace_back("ranks in the order of the files");
   }
 
   Imported imported() {
+    if (std::ranges::any_of(traces_, [](const ChakraTrace& trace) { return trace.kernels == 0; })) return figures();
     const ChakraTrace& first = traces_.front();
     job_.where = "a replay of its nodes";
     bool reduces = false, foreign = false;
@@ -155,6 +154,23 @@ class Job {
     if (!sizes.empty()) job_.said.emplace_back("buckets", listed(sizes));
     if (first.lost > 0) job_.missing.push_back(fmt::format("nodes that {} dependencies name", readable_count(first.lost)));
     job_.missing.emplace_back("samples of a batch");
+  }
+
+  /// No job: nothing computes.
+  Imported figures() {
+    facts();
+    job_.missing.emplace_back("computing: no node computes on the GPU, so there is no step; record with Kineto, and link both");
+    Imported imported;
+    imported.name = job_.name;
+    imported.said = {{"trace", fmt::format("{} nodes (chakra)", readable_count(traces_.front().nodes))}};
+    for (auto& line : job_.said) imported.said.push_back(std::move(line));
+    for (const std::string& sentence : job_.missing) imported.said.emplace_back("missing", sentence);
+    Json json{{"format", "chakra"}, {"yields", "figures"}, {"files", job_.from}, {"step_s", Json()}};
+    json.update(job_.facts);
+    json["missing"] = job_.missing;
+    json["assumed"] = Json::array();
+    imported.files = {{"import.json", json_document(json)}};
+    return imported;
   }
 
   TimedJob job_;

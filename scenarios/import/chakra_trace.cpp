@@ -26,6 +26,7 @@ struct Node {
   std::uint64_t id = 0;
   std::uint8_t type = 0;
   bool gpu = false, backward = false;
+  bool placed = false;  // it says whether it ran on the GPU
   double microseconds = 0;
   std::optional<std::int64_t> kind;  // comm_type
   std::optional<double> bytes;
@@ -78,7 +79,7 @@ class Nodes {
     node.microseconds = microseconds;
   }
   void done(Node& node) const {
-    if (!node.gpu || node.type != collective) node.name.clear();
+    if (node.type != collective || (node.placed && !node.gpu)) node.name.clear();
   }
 
   ChakraTrace replay() {
@@ -90,12 +91,14 @@ class Nodes {
     for (std::size_t i = 0; i < order.size(); ++i) place.emplace(order[i]->id, i);
     ChakraTrace made;
     made.nodes = nodes_.size();
+    const bool placed = std::ranges::any_of(nodes_, &Node::placed);
     made.dependencies = data_;
     std::vector<double> ends(order.size(), 0);
     double stream = 0, of_collectives = 0;
     bool backward = false;
     for (std::size_t i = 0; i < order.size(); ++i) {
       const Node& node = *order[i];
+      const bool gpu = node.gpu || !placed;
       double begin = 0;
       std::size_t issuer = order.size();
       for (std::size_t w = 0; w < node.waits; ++w) {
@@ -104,14 +107,14 @@ class Nodes {
           ++made.lost;
         } else if (found->second < i) {
           begin = std::max(begin, ends[found->second]);
-          if (!order[found->second]->gpu && (issuer == order.size() || found->second > issuer)) issuer = found->second;
+          if (!order[found->second]->gpu && placed && (issuer == order.size() || found->second > issuer)) issuer = found->second;
         }
       }
       const bool communicates = node.type >= sending && node.type <= collective;
-      if (node.gpu) begin = std::max(begin, communicates ? of_collectives : stream);
+      if (gpu) begin = std::max(begin, communicates ? of_collectives : stream);
       ends[i] = begin + node.microseconds * 1e-6;
       made.seconds = std::max(made.seconds, ends[i]);
-      if (!node.gpu) continue;
+      if (!gpu) continue;
       if (communicates) {
         of_collectives = ends[i];
         made.collectives.push_back({node.type == collective ? kind_of(node) : TraceCollective::all_to_all, node.name, node.bytes, begin,
@@ -162,7 +165,7 @@ void attribute(std::string_view bytes, Node& node) {
       number = field.number == 3 ? as_double(field.value) : static_cast<double>(field.integer());
   }
   if (!number) return;
-  if (name == "is_cpu_op") node.gpu = *number == 0;
+  if (name == "is_cpu_op") node.gpu = *number == 0, node.placed = true;
   if (name == "comm_type" && *number >= 0 && *number <= 100) node.kind = static_cast<std::int64_t>(*number);
   if (name == "comm_size" && *number >= 0 && *number <= most_bytes) node.bytes = *number;
 }
@@ -245,7 +248,7 @@ void read_json(const GivenFile& file, std::string_view text, Nodes& nodes) {
     if (const auto name = each.find("Name"); name != each.end() && name->is_string())
       nodes.named(node, name->get_ref<const std::string&>());
     node.type = static_cast<std::uint8_t>(std::clamp(number(each, "NodeType").value_or(0), 0.0, 255.0));
-    if (const auto cpu = each.find("is_cpu_op"); cpu != each.end() && cpu->is_boolean()) node.gpu = !cpu->get<bool>();
+    if (const auto cpu = each.find("is_cpu_op"); cpu != each.end() && cpu->is_boolean()) node.gpu = !cpu->get<bool>(), node.placed = true;
     nodes.lasts(node, number(each, "runtime").value_or(0));
     if (const std::optional<double> size = number(each, "comm_size"); size && *size >= 0 && *size <= most_bytes) node.bytes = size;
     if (const std::optional<double> kind = number(each, "comm_type"); kind && *kind >= 0 && *kind <= 100)

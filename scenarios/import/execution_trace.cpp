@@ -108,6 +108,7 @@ class Reading {
     const std::int64_t id = member(node, "id").is_number_integer() ? member(node, "id").get<std::int64_t>() : 0;
     if (name.starts_with("Optimizer.step")) ++made_.iterations;
     if (name.starts_with("Optimizer.zero_grad")) ++cleared_;
+    if (name.starts_with("ProfilerStep#")) ++marked_;
     if (name.ends_with("AccumulateGrad") && !name.starts_with("autograd::engine")) accumulated_ += elements_of(at(shapes_of(node), 0));
     if (name.find("process_group:init") != std::string::npos) group(at(values_of(node), 0));
     for (const Layer& layer : layers)
@@ -123,7 +124,7 @@ class Reading {
   ExecutionTrace finish(const json& root) {
     if (made_.nodes == 0) refuse("is an execution trace without nodes; record a step of training");
     if (member(root, "schema").is_string()) made_.schema = on_one_line(member(root, "schema").get<std::string>().substr(0, 40));
-    if (made_.iterations == 0) made_.iterations = std::max<std::size_t>(1, cleared_);
+    if (made_.iterations == 0) made_.iterations = cleared_ > 0 ? cleared_ : std::max<std::size_t>(1, marked_);
     std::vector<Call>& all = calls_.empty() ? records_ : calls_;
     std::ranges::stable_sort(all, {}, &Call::id);
     double reduced = 0;
@@ -192,7 +193,7 @@ class Reading {
   ExecutionTrace made_;
   std::vector<Call> calls_, records_;
   std::int64_t first_layer_ = std::numeric_limits<std::int64_t>::max();
-  std::size_t cleared_ = 0;
+  std::size_t cleared_ = 0, marked_ = 0;
   double accumulated_ = 0;
 };
 

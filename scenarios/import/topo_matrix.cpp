@@ -43,18 +43,11 @@ std::string plain(std::string_view line) {
 }
 
 bool is_gpu(std::string_view word) { return word.starts_with("GPU") && word.size() > 3 && is_digit(word[3]); }
-bool is_device(std::string_view word) {
-  for (const char* begin : {"GPU", "NIC", "mlx", "hfi", "irdma", "bnxt", "ens", "eth", "rdma", "efa", "roce", "ib"})
-    if (word.starts_with(begin) && word != "GPU") return true;
-  return false;
-}
-
 /// The devices that the head names; empty: it is no head.
 std::vector<std::string> head_of(std::string_view line) {
   std::vector<std::string> names;
   for (std::string& word : words_of(plain(line))) {
     if (word == "CPU" || word == "NUMA" || word == "GPU") break;
-    if (!is_device(word)) return {};
     names.push_back(std::move(word));
     if (names.size() > most_devices) return names;
   }
@@ -72,7 +65,9 @@ bool recognizes(const FileStart& start) {
       continue;
     }
     const std::vector<std::string> words = words_of(plain(line));
-    return words.size() > 1 && words[0] == head[0] && (words[1] == "X" || head.size() == 1);
+    if (words.empty()) continue;
+    if (words.size() > 1 && words[0] == head[0] && words[1] == "X") return true;
+    head = head_of(line);
   }
   return false;
 }
@@ -92,16 +87,15 @@ class Matrix {
     TextLines lines(text);
     bool numa = false, cpu = false;
     for (std::string_view line; lines.next(line);) {
-      if (names_.empty()) {
+      const std::vector<std::string> words = words_of(plain(line));
+      if (cells_.empty() && !(words.size() > 1 && !names_.empty() && words[0] == names_[0] && words[1] == "X")) {
+        if (words.empty()) continue;
         names_ = head_of(line);
         if (names_.size() > most_devices) refuse("names more than 1024 devices in its first line; get the original output");
         numa = line.find("NUMA Affinity") != std::string_view::npos;
         cpu = line.find("CPU Affinity") != std::string_view::npos;
-        if (std::set<std::string>(names_.begin(), names_.end()).size() != names_.size())
-          refuse("names a device twice; get the original output");
         continue;
       }
-      const std::vector<std::string> words = words_of(plain(line));
       if (words.empty() || std::ranges::find(names_, words[0]) == names_.end() || cells_.contains(words[0])) continue;
       if (words.size() < names_.size() + 1)
         refuse(fmt::format("line {}: has {} cells for {} devices; give the whole output", lines.number(), words.size() - 1, names_.size()));
@@ -114,6 +108,9 @@ class Matrix {
       if (numa && at < words.size()) numa_[words[0]] = words[at];
       cells_.emplace(words[0], std::move(row));
     }
+    if (cells_.empty()) refuse("has no row of a GPU; give the whole output of nvidia-smi topo -m");
+    if (std::set<std::string>(names_.begin(), names_.end()).size() != names_.size())
+      refuse("names a device twice; get the original output");
     for (std::size_t i = 0; i < names_.size(); ++i) (is_gpu(names_[i]) ? gpus_ : nics_).push_back(i);
     for (const std::size_t gpu : gpus_)
       if (!cells_.contains(names_[gpu])) refuse(fmt::format("has no row of {}; give the whole output", names_[gpu]));

@@ -95,6 +95,12 @@ TEST_CASE("Chakra in protobuf: kernels of a stream follow each other; those of t
   CHECK(job.facts["step_s"].get<double>() == Approx(190e-6));  // 10 + 100, then 80 of the all-reduce beside 50 of the kernel
   CHECK(job.facts["buckets"][0]["bytes"] == 4000);
   CHECK(job.facts["phases"]["backward_s"].get<double>() == Approx(50e-6));
+  const ImportedJob alone =
+      import_paths({folder.write("one.et", message("") + message(number_field(1, 7) + bytes_field(2, "AR") + number_field(3, 7) +
+                                                                 attribute("comm_type", 13, 0) + attribute("comm_size", 13, 400)))});
+  CHECK(alone.facts["collectives"][0]["bytes"] == 400);
+  CHECK(alone.imported.next.empty());
+  CHECK(has(alone.facts["missing"].dump(), "no node computes on the GPU"));
   CHECK(has(refusal_of({folder.write("cut.et", file.substr(0, file.size() - 3))}), "ends within a node, at byte"));
   CHECK(has(refusal_of({folder.write("late.json", R"({"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": -5}]})")}),
             "takes -5 microseconds"));
@@ -130,6 +136,15 @@ TEST_CASE("topologies that are cut off, nested too deep, or unequal") {
   CHECK(has(refusal_of({folder.write("a.txt", "\tGPU0\tGPU1\nGPU0\tX\tNV4\n")}), "has no row of GPU1"));
   CHECK(has(refusal_of({folder.write("b.txt", "\tGPU0\tGPU1\nGPU0\tX\n")}), "line 2: has 1 cells for 2 devices"));
   CHECK(has(refusal_of({folder.write("c.txt", "\tGPU0\tGPU1\nGPU0\tX\tNV-1\nGPU1\tNV1\tX\n")}), "line 2: 'NV-1' is no link"));
+  // As a terminal shows it, behind another line, with devices of any name and a legend.
+  const ImportedJob shown =
+      import_paths({folder.write("e.txt",
+                                 "GPU0 is idle\n\t\x1b[4mGPU0\tGPU1\tbond0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m\n"
+                                 "GPU0\t X \tNV18\tPIX\t0-7\t0\t\tN/A\nGPU1\tNV18\t X \tSYS\t8-15\t1\t\tN/A\n"
+                                 "bond0\tPIX\tSYS\t X \n\nLegend:\n\n  X    = Self\n")});
+  CHECK(shown.facts["nics"] == 1);
+  CHECK(shown.facts["numa"]["GPU1"] == "1");
+  CHECK(shown.facts["nvlinks_a_gpu"]["GPU0"] == 18);
   // Three GPUs, two of which share a switch with a NIC.
   const ImportedJob uneven = import_paths({folder.write("d.txt",
                                                         "\tGPU0\tGPU1\tGPU2\tNIC0\nGPU0\tX\tPIX\tSYS\tPIX\nGPU1\tPIX\tX\tSYS\tPIX\n"
