@@ -265,10 +265,11 @@ def _paths(name: str, files: Union[PathLike, Sequence[PathLike]]) -> List[str]:
 
 def import_files(files: Union[PathLike, Sequence[PathLike]], out: Optional[PathLike] = None, *, format: str = "",
                  hold_out: Union[PathLike, Sequence[PathLike]] = (), **options: Any) -> Imported:
-    """Reads what a job left behind, or what describes a model: a path, or a list of paths. `list("imports")` has the formats and their options.
+    """Reads what a job left behind, or what describes a model: a path, or a list of paths. `list("imports")` has the formats and their
+    options.
 
-    out: a folder, new or empty, for import.json, scenario.yaml and their tables.  format: that of the files alone; "": any.  hold_out: other
-    runs of the job, which the claim predicts."""
+    out: a folder, new or empty, for import.json, scenario.yaml and their tables.  format: that of the files alone; "": any.
+    hold_out: other runs of the job, which the claim predicts."""
     folder = _free(out)
     paths = _paths("files", files)
     if not paths:

@@ -10,12 +10,12 @@
 #include "scenarios/import/import_format.hpp"
 #include "scenarios/import/loader_turns.hpp"
 #include "scenarios/import/timed_job.hpp"
+#include "scenarios/import/trace_companions.hpp"
 #include "scenarios/import/trace_meetings.hpp"
 #include "scenarios/import/trace_steps.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/text_lines.hpp"
-#include "sim/collectives/buckets.hpp"
 
 namespace straggler::import_trace {
 namespace {
@@ -77,7 +77,7 @@ class Job {
       fill_ranks();
     meet();
     fill_buckets();
-    fill_from_companions();
+    add_companions(job_, companions_, !sharded_ && !foreign_);
     fill_facts();
     sentences();
     return imported_job(std::move(job_));
@@ -320,54 +320,6 @@ class Job {
     job_.buckets = {bucket};
     job_.overlap = false;
     job_.holds_waiting = meetings_.steps.empty() || !all_there();
-  }
-
-  // --- what files of other formats add
-
-  void fill_from_companions() {
-    if (const auto& execution = companions_.execution) {
-      if (execution->batch) job_.batch = execution->batch;
-      std::vector<BucketSize> sizes;
-      for (const ExecutionTrace::Collective& each : execution->collectives)
-        if (each.kind == TraceCollective::all_reduce) sizes.push_back({each.elements, each.element_bytes});
-      fill_sizes(sizes, companions_.execution_file + " has");
-      job_.facts["execution_trace"] = {{"file", companions_.execution_file},
-                                       {"parameters", static_cast<std::int64_t>(execution->gradients)},
-                                       {"batch", json_or_null(execution->batch)}};
-    }
-    if (const auto& model = companions_.model) {
-      std::vector<GradientTensor> tensors;
-      for (std::size_t layer = 0; layer < model->layers.size(); ++layer)
-        for (const TensorInfo& tensor : model->layers[layer].tensors)
-          if (const std::size_t numbers = elements(tensor.shape); numbers > 0) tensors.push_back({numbers * sizeof(float), layer});
-      constexpr double first_bucket = 1 << 20, bucket = 25 << 20;  // of DistributedDataParallel
-      std::vector<BucketSize> sizes;
-      for (const Bucket& each : make_buckets(tensors, std::vector<double>(model->layers.size(), 0), first_bucket, bucket))
-        sizes.push_back({static_cast<double>(each.bytes) / sizeof(float), static_cast<int>(sizeof(float))});
-      if (fill_sizes(sizes, fmt::format("{} makes, by DistributedDataParallel's rule,", companions_.model_file)))
-        job_.assumed.push_back(fmt::format("bytes of all-reduces in FP32 from {}, in buckets of 25 MiB", companions_.model_file));
-    }
-  }
-
-  struct BucketSize {
-    double elements = 0;
-    std::optional<int> element_bytes;
-  };
-  /// Of buckets whose size the trace does not have. False: there are none, or they are not as many.
-  bool fill_sizes(const std::vector<BucketSize>& sizes, const std::string& says) {
-    const auto unknown = [](const TimedBucket& bucket) { return !bucket.elements || !bucket.element_bytes; };
-    if (sharded_ || foreign_ || sizes.empty() || std::ranges::none_of(job_.buckets, unknown)) return false;
-    if (sizes.size() != job_.buckets.size()) {
-      job_.missing.push_back(
-          fmt::format("bytes of all-reduces: {} {} of them in a step, and the trace {}", says, sizes.size(), job_.buckets.size()));
-      return false;
-    }
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (!unknown(job_.buckets[i]) || sizes[i].elements < 1) continue;
-      job_.buckets[i].elements = sizes[i].elements;
-      job_.buckets[i].element_bytes = sizes[i].element_bytes;
-    }
-    return true;
   }
 
   // --- what is said

@@ -35,8 +35,8 @@ using LensRanks = std::map<std::int64_t, LensRank>;
 /// Microseconds of the transfer, by the figures of each rank alone: the mean over all operations of the shortest kernel. The rank that
 /// spends least comes last nearly always, and its mean is an upper bound: now and then it waits for another. That happens where all arrive
 /// together. Another rank is then as short as the last one, and long in the rest: of two values with this mean and deviation, the short
-/// one's share is s² / (s² + (m - m_last)²). Of k kernels that are alike the shortest is e(k) deviations below their mean (Blom 1958). Half
-/// of the last rank's variance is taken to be the transfer's own, which all ranks have.
+/// one's share is s² / (s² + (m - m_last)²). Of k kernels that are alike the shortest is e(k) deviations below their mean (Blom 1958).
+/// Half of the last rank's variance is taken to be the transfer's own, which all ranks have.
 double transfer_by_rank(const LensRanks& ranks) {
   const LensRank* last = nullptr;
   for (const auto& [rank, of] : ranks)

@@ -32,9 +32,9 @@ std::string plain_trace(int buckets) {
 }
 
 std::string node(int id, const std::string& name, const std::string& shapes, const std::string& types, const std::string& values = "[]") {
-  return fmt::format(
-      R"({{"id": {}, "name": "{}", "ctrl_deps": 1, "inputs": {{"values": {}, "shapes": {}, "types": {}}}, "outputs": {{"values": [], "shapes": [], "types": []}}, "attrs": []}})",
-      id, name, values, shapes, types);
+  return fmt::format(R"({{"id": {}, "name": "{}", "ctrl_deps": 1, "inputs": {{"values": {}, "shapes": {}, "types": {}}}, )"
+                     R"("outputs": {{"values": [], "shapes": [], "types": []}}, "attrs": []}})",
+                     id, name, values, shapes, types);
 }
 /// Two iterations of two all-reduces.
 std::string execution_trace() {
@@ -102,8 +102,9 @@ TEST_CASE("a trace of gloo takes the bytes of its all-reduces from the model, by
   const TemporaryFolder folder;
   // 4 B x (300 x 4000 + 4000) = 4.8 MB behind the last layer's 1.6 MB, which is the first bucket, of at least 1 MiB.
   const std::filesystem::path trace = folder.write("rank0.json", gloo_trace());
-  const std::string header =
-      R"({"first.weight":{"dtype":"F32","shape":[4000,300],"data_offsets":[0,4800000]},"first.bias":{"dtype":"F32","shape":[4000],"data_offsets":[4800000,4816000]},"last.weight":{"dtype":"F32","shape":[100,4000],"data_offsets":[4816000,6416000]}})";
+  const std::string header = R"({"first.weight":{"dtype":"F32","shape":[4000,300],"data_offsets":[0,4800000]},)"
+                             R"("first.bias":{"dtype":"F32","shape":[4000],"data_offsets":[4800000,4816000]},)"
+                             R"("last.weight":{"dtype":"F32","shape":[100,4000],"data_offsets":[4816000,6416000]}})";
   std::string file(8, '\0');
   file[0] = static_cast<char>(header.size() & 0xFF), file[1] = static_cast<char>(header.size() >> 8);
   const std::filesystem::path model = folder.write("model.safetensors", file + header + std::string(6'416'000, '\0'));
