@@ -11,20 +11,6 @@
 namespace straggler::formats::hf {
 namespace {
 
-double d(std::size_t count) { return static_cast<double>(count); }
-
-std::string described(const Fields& fields, std::size_t blocks, std::size_t width) {
-  return fmt::format("{} with {} block{} of width {}", fields.text_or("model_type", ""), blocks, blocks == 1 ? "" : "s",
-                     readable_count(width));
-}
-
-/// With scale and, of layer norm, bias.
-void norm(LayerRows& rows, const std::string& name, std::size_t width, double kept, bool bias = true, std::size_t operations = 1) {
-  std::vector<LayerRows::Tensor> tensors = {{name + ".weight", {width}}};
-  if (bias) tensors.push_back({name + ".bias", {width}});
-  rows.add(name, std::move(tensors), 0, kept, operations);
-}
-
 /// Of BERT and ViT: query, key, value, products, output; the residual sum follows.
 void attention_block(LayerRows& rows, const std::string& name, const char* self, const Attention& its, bool bias,
                      std::size_t sum_operations) {
@@ -37,12 +23,12 @@ void attention_block(LayerRows& rows, const std::string& name, const char* self,
 
 }  // namespace
 
-ModelFile read_bert(const Fields& fields, const ModelFileOptions& options) {
+ModelFile read_bert(const Fields& fields, const ModelFileOptions& options, const Family& family) {
   ModelFile file;
-  Attention its = attention_of(fields, "hidden_size", "num_attention_heads", options);
+  Attention its = attention_of(fields, "hidden_size", "num_attention_heads", options, family);
   const std::size_t h = its.width, wide = fields.count("intermediate_size", widest), blocks = fields.count("num_hidden_layers", deepest);
   const std::size_t words = fields.count("vocab_size", most_words), positions = fields.count("max_position_embeddings", most_words);
-  const std::size_t n = tokens_of(fields, options, "max_position_embeddings", positions, file);
+  const std::size_t n = tokens_of(fields, options, "max_position_embeddings", positions, file, family.spare_positions);
   its.tokens = d(n);
   its.dropout = fields.number_or("attention_probs_dropout_prob", 0.1) > 0;
   const std::size_t drops = fields.number_or("hidden_dropout_prob", 0.1) > 0 ? 1 : 0;
@@ -55,29 +41,29 @@ ModelFile read_bert(const Fields& fields, const ModelFileOptions& options) {
   embedding("word_embeddings", words, 0, 1);
   embedding("position_embeddings", positions, 0, 1);
   embedding("token_type_embeddings", fields.count_or("type_vocab_size", widest, 2), all, 2);
-  norm(rows, "embeddings.LayerNorm", h, all, true, 1 + drops);
+  add_norm(rows, "embeddings.LayerNorm", h, all, true, 1 + drops);
   for (std::size_t i = 0; i < blocks; ++i) {
     const std::string name = fmt::format("encoder.layer.{}", i);
     attention_block(rows, name, ".attention.self", its, true, 2 + drops);
-    norm(rows, name + ".attention.output.LayerNorm", h, all);
+    add_norm(rows, name + ".attention.output.LayerNorm", h, all);
     rows.linear(name + ".intermediate.dense", {.in = h, .out = wide, .places = d(n)}, 2 * d(n) * d(wide), 2);
     rows.linear(name + ".output.dense", {.in = wide, .out = h, .places = d(n)}, all, 2 + drops);
     const bool last = i + 1 == blocks;  // the pooler reads the first place alone
-    norm(rows, name + ".output.LayerNorm", h, last ? d(h) : all, true, last ? 2 : 1);
+    add_norm(rows, name + ".output.LayerNorm", h, last ? d(h) : all, true, last ? 2 : 1);
   }
   rows.linear("pooler.dense", {.in = h, .out = h}, d(h), 2);
   file.table = std::move(rows).table(fields.path());
   file.table.input_bytes = sizeof(float) * d(n);
   const std::string architecture = fields.architecture();
-  if (!architecture.empty() && architecture != "BertModel")
+  if (!architecture.empty() && !architecture.ends_with("Model"))
     file.assumed.push_back(fmt::format("the encoder with its pooler, without the head that {} puts on it", architecture));
-  say_attention(options, file);
+  say_attention(fields, options, its.tokens, file);
   return file;
 }
 
-ModelFile read_gpt2(const Fields& fields, const ModelFileOptions& options) {
+ModelFile read_gpt2(const Fields& fields, const ModelFileOptions& options, const Family& family) {
   ModelFile file;
-  Attention its = attention_of(fields, "n_embd", "n_head", options);
+  Attention its = attention_of(fields, "n_embd", "n_head", options, family);
   const std::size_t h = its.width, blocks = fields.count("n_layer", deepest), wide = fields.count_or("n_inner", widest, 4 * h);
   const std::size_t words = fields.count("vocab_size", most_words), positions = fields.count("n_positions", most_words);
   if (fields.flag_or("add_cross_attention", false))
@@ -93,45 +79,36 @@ ModelFile read_gpt2(const Fields& fields, const ModelFileOptions& options) {
   rows.add("transformer.wpe", {{"transformer.wpe.weight", {positions, h}}}, 0, all, fields.number_or("embd_pdrop", 0.1) > 0 ? 3 : 2);
   for (std::size_t i = 0; i < blocks; ++i) {
     const std::string name = fmt::format("transformer.h.{}", i);
-    norm(rows, name + ".ln_1", h, all);
+    add_norm(rows, name + ".ln_1", h, all);
     rows.linear(name + ".attn.c_attn", {.in = h, .out = 3 * h, .places = d(n), .transposed = true}, 3 * all);
     add_products(rows, name + ".attn", its);
     rows.linear(name + ".attn.c_proj", {.in = h, .out = h, .places = d(n), .transposed = true}, all, 2 + drops);
-    norm(rows, name + ".ln_2", h, all);
+    add_norm(rows, name + ".ln_2", h, all);
     rows.linear(name + ".mlp.c_fc", {.in = h, .out = wide, .places = d(n), .transposed = true}, 2 * d(n) * d(wide), 2);
     rows.linear(name + ".mlp.c_proj", {.in = wide, .out = h, .places = d(n), .transposed = true}, all, 2 + drops);
   }
-  norm(rows, "transformer.ln_f", h, all);
-  const std::string architecture = fields.architecture();
-  if (architecture != "GPT2Model") {
-    const LayerRows::Linear head{.in = h, .out = words, .places = d(n), .bias = false};
-    if (fields.flag_or("tie_word_embeddings", true))
-      rows.add("lm_head", {}, head.places * d(h) * d(words), d(n) * d(words), 1);  // its weight is wte's
-    else
-      rows.linear("lm_head", head, d(n) * d(words));
-    if (!architecture.empty() && architecture != "GPT2LMHeadModel")
-      file.assumed.push_back(fmt::format("the head of a language model, instead of that of {}", architecture));
-  }
+  add_norm(rows, "transformer.ln_f", h, all);
+  add_language_head(rows, fields, file, "lm_head", {.in = h, .out = words, .places = d(n), .bias = false}, family.tied);
   file.table = std::move(rows).table(fields.path());
   file.table.input_bytes = sizeof(float) * d(n);
-  say_attention(options, file);
+  say_attention(fields, options, its.tokens, file);
   return file;
 }
 
-ModelFile read_llama(const Fields& fields, const ModelFileOptions& options) {
+ModelFile read_llama(const Fields& fields, const ModelFileOptions& options, const Family& family) {
   ModelFile file;
-  Attention its = attention_of(fields, "hidden_size", "num_attention_heads", options);
-  const std::string type = fields.text_or("model_type", "");
+  Attention its = attention_of(fields, "hidden_size", "num_attention_heads", options, family);
   const std::size_t h = its.width, wide = fields.count("intermediate_size", widest), blocks = fields.count("num_hidden_layers", deepest);
   const std::size_t words = fields.count("vocab_size", most_words);
-  const std::size_t experts = type == "mixtral" ? fields.count_or("num_local_experts", 1024, 8) : 0;
-  const std::size_t chosen = type == "mixtral" ? fields.count_or("num_experts_per_tok", experts, std::min<std::size_t>(2, experts)) : 0;
+  const std::size_t experts = family.experts > 0 ? fields.count_or("num_local_experts", 1024, family.experts) : 0;
+  const std::size_t chosen = experts > 0 ? fields.count_or("num_experts_per_tok", experts, std::min<std::size_t>(2, experts)) : 0;
   if (experts * blocks > 20'000)
     refuse_model(fields.path(), fmt::format("{} blocks of {} experts are more than any model has; correct one of them", blocks, experts));
   const std::size_t n = tokens_of(fields, options, "max_position_embeddings", 0, file);
   its.tokens = d(n);
   its.dropout = fields.number_or("attention_dropout", 0) > 0;
-  const bool bias = fields.flag_or("attention_bias", false), wide_bias = fields.flag_or("mlp_bias", false), qwen = type == "qwen2";
+  const bool bias = fields.flag_or("attention_bias", false), wide_bias = fields.flag_or("mlp_bias", false);
+  const bool qkv_bias = bias || family.qkv_bias;
   const std::size_t q = its.heads * its.head_width, kv = its.key_value_heads * its.head_width;
   const double all = d(n) * d(h), inner = d(n) * d(wide);
   file.what = described(fields, blocks, h);
@@ -142,13 +119,17 @@ ModelFile read_llama(const Fields& fields, const ModelFileOptions& options) {
     const auto projection = [&](const char* part, std::size_t in, std::size_t out, double kept, std::size_t operations, bool biased) {
       rows.linear(self + part, {.in = in, .out = out, .places = d(n), .bias = biased}, kept, operations);
     };
-    norm(rows, name + ".input_layernorm", h, all, false);
-    projection(".q_proj", h, q, its.queries(), 2, bias || qwen);  // rotated
-    projection(".k_proj", h, kv, its.keys(), 2, bias || qwen);
-    projection(".v_proj", h, kv, its.keys(), 1, bias || qwen);
+    add_norm(rows, name + ".input_layernorm", h, all, false);
+    projection(".q_proj", h, q, its.queries(), 2, qkv_bias);  // rotated
+    projection(".k_proj", h, kv, its.keys(), 2, qkv_bias);
+    projection(".v_proj", h, kv, its.keys(), 1, qkv_bias);
+    if (family.head_norms) {
+      add_norm(rows, self + ".q_norm", its.head_width, its.queries(), false);
+      add_norm(rows, self + ".k_norm", its.head_width, its.keys(), false);
+    }
     add_products(rows, self, its);
     projection(".o_proj", q, h, all, 2, bias);
-    norm(rows, name + ".post_attention_layernorm", h, all, false);
+    add_norm(rows, name + ".post_attention_layernorm", h, all, false);
     if (experts == 0) {
       rows.linear(name + ".mlp.gate_proj", {.in = h, .out = wide, .places = d(n), .bias = wide_bias}, 2 * inner, 2);
       rows.linear(name + ".mlp.up_proj", {.in = h, .out = wide, .places = d(n), .bias = wide_bias}, 2 * inner, 2);
@@ -164,33 +145,25 @@ ModelFile read_llama(const Fields& fields, const ModelFileOptions& options) {
       }
     }
   }
-  norm(rows, "model.norm", h, all, false);
-  const std::string architecture = fields.architecture();
-  if (!architecture.ends_with("Model")) {
-    const LayerRows::Linear head{.in = h, .out = words, .places = d(n), .bias = false};
-    if (fields.flag_or("tie_word_embeddings", false))
-      rows.add("lm_head", {}, head.places * d(h) * d(words), d(n) * d(words), 1);  // its weight is embed_tokens'
-    else
-      rows.linear("lm_head", head, d(n) * d(words));
-    if (!architecture.empty() && !architecture.ends_with("ForCausalLM"))
-      file.assumed.push_back(fmt::format("the head of a language model, instead of that of {}", architecture));
-  }
+  add_norm(rows, "model.norm", h, all, false);
+  add_language_head(rows, fields, file, "lm_head", {.in = h, .out = words, .places = d(n), .bias = false}, family.tied);
   if (experts > 0) file.assumed.push_back(fmt::format("tokens choose all {} experts equally often", experts));
   file.table = std::move(rows).table(fields.path());
   file.table.input_bytes = sizeof(float) * d(n);
-  say_attention(options, file);
+  say_attention(fields, options, its.tokens, file);
   return file;
 }
 
-ModelFile read_vit(const Fields& fields, const ModelFileOptions& options) {
+ModelFile read_vit(const Fields& fields, const ModelFileOptions& options, const Family& family) {
   ModelFile file;
-  Attention its = attention_of(fields, "hidden_size", "num_attention_heads", options);
+  Attention its = attention_of(fields, "hidden_size", "num_attention_heads", options, family);
   const std::size_t h = its.width, wide = fields.count("intermediate_size", widest), blocks = fields.count("num_hidden_layers", deepest);
   const std::size_t image = fields.count("image_size", 100'000), patch = fields.count("patch_size", 100'000);
   const std::size_t channels = fields.count_or("num_channels", widest, 3);
   if (image < patch)
     refuse_model(fields.path(), fmt::format("patch_size {} is larger than image_size {}; correct one of them", patch, image));
-  const std::size_t patches = (image / patch) * (image / patch), n = patches + 1;
+  const std::string type = fields.text_or("model_type", "");
+  const std::size_t patches = (image / patch) * (image / patch), n = patches + (family.distilled ? 2 : 1);
   its.tokens = d(n);
   its.dropout = fields.number_or("attention_probs_dropout_prob", 0) > 0;
   const bool bias = fields.flag_or("qkv_bias", true);
@@ -198,24 +171,27 @@ ModelFile read_vit(const Fields& fields, const ModelFileOptions& options) {
   const double all = d(n) * d(h);
   file.what = described(fields, blocks, h);
   const std::string architecture = fields.architecture();
-  const bool pooled = architecture == "ViTModel";
+  const bool pooled = architecture.ends_with("Model");
   LayerRows rows;
-  const std::string embeddings = "vit.embeddings";
-  rows.add(embeddings, {{embeddings + ".cls_token", {1, 1, h}}, {embeddings + ".position_embeddings", {1, n, h}}}, 0, 0, 2);
+  const std::string embeddings = type + ".embeddings";
+  std::vector<LayerRows::Tensor> tokens = {{embeddings + ".cls_token", {1, 1, h}}};
+  if (family.distilled) tokens.push_back({embeddings + ".distillation_token", {1, 1, h}});
+  tokens.push_back({embeddings + ".position_embeddings", {1, n, h}});
+  rows.add(embeddings, std::move(tokens), 0, 0, 2);
   const std::string projection = embeddings + ".patch_embeddings.projection";
   rows.add(projection, {{projection + ".weight", {h, channels, patch, patch}}, {projection + ".bias", {h}}},
            d(patches) * d(h) * d(channels) * d(patch) * d(patch), all, 1 + drops);
   for (std::size_t i = 0; i < blocks; ++i) {
-    const std::string name = fmt::format("vit.encoder.layer.{}", i);
-    norm(rows, name + ".layernorm_before", h, all);
+    const std::string name = fmt::format("{}.encoder.layer.{}", type, i);
+    add_norm(rows, name + ".layernorm_before", h, all);
     attention_block(rows, name, ".attention.attention", its, bias, 2 + drops);
-    norm(rows, name + ".layernorm_after", h, all);
+    add_norm(rows, name + ".layernorm_after", h, all);
     rows.linear(name + ".intermediate.dense", {.in = h, .out = wide, .places = d(n)}, 2 * d(n) * d(wide), 2);
     rows.linear(name + ".output.dense", {.in = wide, .out = h, .places = d(n)}, all, 2 + drops);
   }
-  norm(rows, "vit.layernorm", h, d(h), true, 2);  // and its first place
+  add_norm(rows, type + ".layernorm", h, d(h), true, 2);  // and its first place
   if (pooled) {
-    rows.linear("vit.pooler.dense", {.in = h, .out = h}, d(h), 2);
+    rows.linear(type + ".pooler.dense", {.in = h, .out = h}, d(h), 2);
   } else {
     std::size_t classes = options.classes.value_or(fields.entries("id2label"));
     if (classes == 0) classes = fields.count_or("num_labels", widest, 0);
@@ -223,11 +199,16 @@ ModelFile read_vit(const Fields& fields, const ModelFileOptions& options) {
       classes = 1000;
       file.assumed.emplace_back("1000 classes, those of ImageNet; `classes` sets another number");
     }
-    rows.linear("classifier", {.in = h, .out = classes}, d(classes));
+    if (architecture.ends_with("WithTeacher")) {
+      rows.linear("cls_classifier", {.in = h, .out = classes}, d(classes));
+      rows.linear("distillation_classifier", {.in = h, .out = classes}, d(classes));
+    } else {
+      rows.linear("classifier", {.in = h, .out = classes}, d(classes));
+    }
   }
   file.table = std::move(rows).table(fields.path());
   file.table.input_bytes = sizeof(float) * d(channels) * d(image) * d(image);
-  say_attention(options, file);
+  say_attention(fields, options, its.tokens, file);
   return file;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "models/formats/model_file.hpp"
 #include "models/formats/onnx_graph.hpp"
@@ -24,6 +25,10 @@ constexpr std::uintmax_t largest = std::uintmax_t{2} << 30;  // protobuf's own l
 const Words without_weights = words_of(
     "Clip ConstantOfShape Dropout Expand OneHot Pad Pow QuantizeLinear Range Reshape Resize Slice Tile TopK Upsample Where "
     "Equal Greater Less");
+/// Layers whose weights are their second input.
+const Words layers_of_weights = words_of("Conv ConvTranspose BatchNormalization LSTM GRU RNN");
+/// A table that one of these reads may be a weight, as learned positions, or a constant, as sines.
+const Words reads_tables = words_of("Add Sub Mul Div Concat");
 /// A weight of one number is a weight here, and a setting elsewhere.
 const Words with_small_weights = words_of("Conv ConvTranspose Gemm MatMul BatchNormalization LayerNormalization");
 /// Views and copies of their inputs; issued by no framework as an operation of its own.
@@ -36,7 +41,7 @@ const Words reads_inputs = words_of(
 const Words reads_outputs = words_of("Relu Sigmoid Tanh Softmax LogSoftmax Exp Sqrt Clip HardSigmoid");
 /// May compute, in ways that are not counted.
 const Words unknown_costs =
-    words_of("Einsum MatMulInteger ConvInteger QLinearConv QLinearMatMul DFT Attention If Loop Scan SequenceMap DeformConv");
+    words_of("MatMulInteger ConvInteger QLinearConv QLinearMatMul DFT Attention If Loop Scan SequenceMap DeformConv");
 
 struct Costs {
   double multiply_adds = 0;
@@ -48,10 +53,14 @@ Costs costs_of(const Node& node, const Shapes& shapes) {
   const std::string_view op = node.op;
   if (unknown_costs.contains(op) || (!node.domain.empty() && node.domain != "ai.onnx")) return {0, false};
   const bool recurrent = op == "LSTM" || op == "GRU" || op == "RNN";
-  if (op != "Conv" && op != "ConvTranspose" && op != "Gemm" && op != "MatMul" && !recurrent) return {};
+  if (op != "Conv" && op != "ConvTranspose" && op != "Gemm" && op != "MatMul" && op != "Einsum" && !recurrent) return {};
   const Sides* const in = shapes.find(node.input(0));
   const Sides* const weight = shapes.find(node.input(1));
   const Sides* const out = node.outputs.empty() ? nullptr : shapes.find(node.outputs[0]);
+  if (op == "Einsum") {
+    const std::optional<Einsum> its = in != nullptr && node.inputs.size() <= 2 ? einsum_of(node, *in, weight) : std::nullopt;
+    return its ? Costs{its->products, true} : Costs{0, false};
+  }
   // The file may declare an output that does not fit its inputs.
   if (in == nullptr || weight == nullptr || out == nullptr || in->empty() || weight->empty()) return {0, false};
   if (recurrent) {
@@ -68,7 +77,7 @@ Costs costs_of(const Node& node, const Shapes& shapes) {
 class Reader {
  public:
   Reader(const fs::path& path, const Graph& graph, const ModelFileOptions& options)
-      : path_(path), graph_(graph), options_(options), shapes_(graph, options.sequence.value_or(1)) {
+      : path_(path), graph_(graph), options_(options), turned_(turned_copies(graph)), shapes_(graph, options.sequence.value_or(1)) {
     for (const Tensor& tensor : graph.initializers)
       if (tensor.is_float()) floats_.insert(tensor.name);
   }
@@ -87,6 +96,7 @@ class Reader {
     for (const Node& node : graph_.nodes) {
       const bool constant = std::ranges::all_of(node.outputs, [&](std::string_view out) { return shapes_.is_constant(out); });
       if (constant) continue;
+      note(node);
       std::vector<LayerRows::Tensor> tensors = weights_of(node);
       const Costs costs = costs_of(node, shapes_);
       if (!costs.known) ++uncounted_[std::string(node.op)];
@@ -142,19 +152,78 @@ class Reader {
   std::vector<LayerRows::Tensor> weights_of(const Node& node) {
     std::vector<LayerRows::Tensor> tensors;
     if (without_weights.contains(node.op)) return tensors;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const std::string_view origin = shapes_.origin(node.inputs[i]);
-      if (!floats_.contains(origin) && !(settings_.contains(origin) && with_small_weights.contains(node.op))) continue;
-      const Sides* const sides = shapes_.find(origin);
-      const double count = sides != nullptr ? numbers_of(*sides) : 0;
-      if (count == 0 || (count == 1 && !with_small_weights.contains(node.op)) || !used_.insert(origin).second) continue;
-      if (node.op == "BatchNormalization" && i >= 3) {
-        statistics_ += static_cast<std::size_t>(count);
-        continue;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      for (const std::string_view origin : shapes_.origins(node.inputs[i])) {
+        if (!learns(origin, node)) continue;
+        const Sides* const sides = shapes_.find(origin);
+        const double count = sides != nullptr ? numbers_of(*sides) : 0;
+        if (count == 0 || (count == 1 && !with_small_weights.contains(node.op)) || turned_.contains(origin)) continue;
+        if (!used_.insert(origin).second) continue;
+        if (node.op == "BatchNormalization" && i >= 3) {
+          statistics_ += static_cast<std::size_t>(count);
+          continue;
+        }
+        tensors.push_back({shown(origin), {sides->begin(), sides->end()}});
       }
-      tensors.push_back({shown(origin), {sides->begin(), sides->end()}});
-    }
     return tensors;
+  }
+
+  bool learns(std::string_view origin, const Node& node) const {
+    return floats_.contains(origin) || (settings_.contains(origin) && with_small_weights.contains(node.op));
+  }
+
+  /// What an exporter may have changed, for the sentences of the end.
+  void note(const Node& node) {
+    if (without_weights.contains(node.op)) return;
+    bool folded = false;
+    std::set<std::string_view> of_node;
+    for (const std::string_view input : node.inputs)
+      for (const std::string_view origin : shapes_.origins(input)) {
+        const Sides* const sides = shapes_.find(origin);
+        if (!floats_.contains(origin) || sides == nullptr || numbers_of(*sides) < 2) continue;
+        of_node.insert(origin);
+        folded = folded || (node.op == "Conv" && origin.starts_with("onnx::Conv_"));
+        const bool table = std::ranges::count_if(*sides, [](std::int64_t side) { return side > 1; }) > 1;
+        if (table && reads_tables.contains(node.op) && !used_.contains(origin)) tables_.push_back(shown(origin));
+      }
+    for (const std::string_view origin : of_node)
+      if (std::size_t& readers = ++readers_[origin]; readers == 2) shared_.push_back(origin);
+    if (folded) ++folded_;
+    if (layers_of_weights.contains(node.op) && node.inputs.size() > 1 && shapes_.origins(node.inputs[1]).empty())
+      ++weightless_[std::string(node.op)];
+  }
+
+  /// Matrices of the exporter's that are another one's transpose, as those of an output that is tied to an embedding.
+  static Words turned_copies(const Graph& graph) {
+    const auto is_own = [](const Tensor& tensor) { return tensor.name.find("::") != std::string_view::npos; };
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const Tensor*>> named;  // by sides
+    for (const Tensor& tensor : graph.initializers)
+      if (tensor.is_float() && tensor.sides.size() == 2 && !tensor.raw.empty() && !is_own(tensor))
+        named[{tensor.sides[0], tensor.sides[1]}].push_back(&tensor);
+    Words turned;
+    std::size_t compared = 0;
+    for (const Tensor& tensor : graph.initializers) {
+      if (!tensor.is_float() || tensor.sides.size() != 2 || tensor.raw.empty() || !is_own(tensor)) continue;
+      const auto same = named.find({tensor.sides[1], tensor.sides[0]});
+      if (same == named.end()) continue;
+      for (const Tensor* const other : same->second)
+        if (++compared < 1'000'000 && other->type == tensor.type && is_turned(tensor, *other)) {
+          turned.insert(tensor.name);
+          break;
+        }
+    }
+    return turned;
+  }
+
+  static bool is_turned(const Tensor& tensor, const Tensor& other) {
+    const auto rows = static_cast<std::size_t>(tensor.sides[0]), columns = static_cast<std::size_t>(tensor.sides[1]);
+    const std::size_t width = tensor.raw.size() / std::max<std::size_t>(rows * columns, 1);
+    if (width == 0 || tensor.raw.size() != rows * columns * width || other.raw.size() != tensor.raw.size()) return false;
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t column = 0; column < columns; ++column)
+        if (tensor.raw.substr((row * columns + column) * width, width) != other.raw.substr((column * rows + row) * width, width))
+          return false;
+    return true;
   }
 
   static std::string shown(std::string_view name) { return shown_text(shortened(name, 200)); }
@@ -189,13 +258,44 @@ class Reader {
                                                : "sides without a size are 1; `sequence` sets another number");
     std::vector<std::string> ops;
     for (const auto& [op, count] : uncounted_) ops.push_back(fmt::format("{} {}", count, shown(op)));
+    say_exported(file);
     if (!ops.empty()) file.missing.push_back(fmt::format("the FLOPs of nodes whose kind or shapes are not followed: {}", some_of(ops)));
     return file;
+  }
+
+  /// Where the exporter may have changed the number of parameters.
+  void say_exported(ModelFile& file) const {
+    constexpr const char* remedy = "export with training=torch.onnx.TrainingMode.TRAINING";
+    const auto names = [](const std::vector<std::string_view>& all) {
+      std::vector<std::string> names;
+      for (const std::string_view each : all) names.push_back(shown(each));
+      return some_of(names, 2);
+    };
+    if (!shared_.empty())
+      file.assumed.push_back(
+          fmt::format("{}, which several nodes read, {}; an exporter in eval mode joins equal tensors, so if the network shares none, {}",
+                      names(shared_), shared_.size() == 1 ? "is one tensor" : "are one tensor each", remedy));
+    if (!turned_.empty()) {
+      std::vector<std::string_view> all(turned_.begin(), turned_.end());
+      std::ranges::sort(all);
+      file.assumed.push_back(fmt::format("{} {} of another tensor, and the same weight", names(all),
+                                         turned_.size() == 1 ? "is the transpose" : "are transposes"));
+    }
+    if (!tables_.empty())
+      file.assumed.push_back(fmt::format("{} learn{}; a file does not tell constants that are added, as sines of positions, from weights",
+                                         some_of(tables_, 2), tables_.size() == 1 ? "s" : ""));
+    if (folded_ > 0)
+      file.missing.push_back(fmt::format("the parameters of batch norms: the exporter folded them into {} convolution{}; {}", folded_,
+                                         folded_ == 1 ? "" : "s", remedy));
+    std::vector<std::string> ops;
+    for (const auto& [op, count] : weightless_) ops.push_back(fmt::format("{} {}", count, shown(op)));
+    if (!ops.empty()) file.missing.push_back(fmt::format("the parameters of {}, whose weights are no constants of the file", some_of(ops)));
   }
 
   const fs::path& path_;
   const Graph& graph_;
   const ModelFileOptions& options_;
+  const Words turned_;
   Shapes shapes_;
   Words floats_, settings_;  // settings: constants of the program, which are weights in layers alone
   Words used_;
@@ -204,6 +304,11 @@ class Reader {
   std::size_t copies_ = 0;
   std::map<std::string, std::size_t> uncounted_;
   std::size_t statistics_ = 0;
+  std::unordered_map<std::string_view, std::size_t> readers_;  // nodes that read a weight
+  std::vector<std::string_view> shared_;                       // weights of several
+  std::vector<std::string> tables_;
+  std::size_t folded_ = 0;  // convolutions
+  std::map<std::string, std::size_t> weightless_;
   // The row that is being filled.
   std::string name_;
   std::vector<LayerRows::Tensor> tensors_;
@@ -224,12 +329,13 @@ ModelFile read(const GivenFile& file, const ModelFileOptions& options) {
 
 bool recognizes(const FileStart& start) { return may_be_model(start.bytes); }
 
-const Register<ModelFormat> entry({.name = "onnx",
-                                   .summary = "an ONNX model",
-                                   .example = "torch.onnx.export(model, example, \"model.onnx\")",
-                                   .parameters = {model_file_options().front()},
-                                   .recognizes = recognizes,
-                                   .read = read});
+const Register<ModelFormat> entry(
+    {.name = "onnx",
+     .summary = "an ONNX model",
+     .example = "torch.onnx.export(model, example, \"model.onnx\", training=torch.onnx.TrainingMode.TRAINING)",
+     .parameters = {model_file_options().front()},
+     .recognizes = recognizes,
+     .read = read});
 
 }  // namespace
 }  // namespace straggler::formats::onnx

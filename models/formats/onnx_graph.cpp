@@ -37,17 +37,26 @@ void append_raw(std::string_view raw, std::size_t width, std::vector<std::int64_
   }
 }
 
+void append_raw(std::string_view raw, std::vector<double>& numbers) {
+  for (std::size_t at = 0; at + sizeof(float) <= raw.size() && numbers.size() <= most_sides; at += sizeof(float)) {
+    float number = 0;
+    std::memcpy(&number, raw.data() + at, sizeof number);
+    numbers.push_back(number);
+  }
+}
+
 Tensor tensor_of(const WireReader& outer, std::string_view message) {
   Tensor tensor;
-  std::string_view raw;
+  std::string_view floats;
   for_fields(outer, message, [&](const WireReader&, const WireField& field) {
     if (field.number == 1) append_integers(field, most_sides + 1, tensor.sides);
     if (field.number == 2) tensor.type = field.integer();
+    if (field.number == 4) floats = text_of(field);  // packed
     if (field.number == 5 || field.number == 7) append_integers(field, most_integers, tensor.integers);
     if (field.number == 8) tensor.name = text_of(field);
-    if (field.number == 9) raw = text_of(field);
+    if (field.number == 9) tensor.raw = text_of(field);
   });
-  if (tensor.type == 7 || tensor.type == 6) append_raw(raw, tensor.type == 7 ? 8 : 4, tensor.integers);
+  if (tensor.type == 7 || tensor.type == 6) append_raw(tensor.raw, tensor.type == 7 ? 8 : 4, tensor.integers);
   double count = 1;
   for (const std::int64_t side : tensor.sides) {
     if (side < 0) throw WireError(fmt::format("a tensor has a side of {}", side));
@@ -55,6 +64,8 @@ Tensor tensor_of(const WireReader& outer, std::string_view message) {
   }
   if (tensor.sides.size() > most_sides) throw WireError(fmt::format("a tensor has more than {} sides", most_sides));
   if (!(count < 1e15)) throw WireError(fmt::format("a tensor would have {:.3g} numbers", count));
+  if (tensor.type == 1 && tensor.sides.size() == 1 && count <= most_sides) append_raw(floats.empty() ? tensor.raw : floats, tensor.numbers);
+  if (static_cast<double>(tensor.numbers.size()) != count) tensor.numbers.clear();
   tensor.has_integers = (tensor.type == 7 || tensor.type == 6) && static_cast<double>(tensor.integers.size()) == count;
   return tensor;
 }

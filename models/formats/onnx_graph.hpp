@@ -18,6 +18,8 @@ struct Tensor {
   std::int64_t type = 0;               // TensorProto.DataType: 1 FLOAT, 7 INT64, …
   std::vector<std::int64_t> integers;  // of a small tensor of INT64 or INT32
   bool has_integers = false;
+  std::vector<double> numbers;  // of a FLOAT of a side of each dimension, such as scales; else empty
+  std::string_view raw;         // all its numbers as they lie in memory; empty: they are elsewhere
   bool is_float() const { return type == 1 || type == 10 || type == 11 || type == 16 || (type >= 17 && type <= 20); }
 };
 

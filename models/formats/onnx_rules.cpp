@@ -1,6 +1,8 @@
 #include "models/formats/onnx_rules.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 namespace straggler::formats::onnx {
 
@@ -86,6 +88,56 @@ std::optional<Sides> widened(const Node& node, const Sides& in, const Sides& wei
     out.push_back(side);
   }
   return out;
+}
+
+std::optional<Sides> of_blocks(const Node& node, const Sides& in) {
+  const std::int64_t block = node.integer("blocksize", 0), square = block * block;
+  if (block < 1 || block > 1000 || in.size() != 4) return std::nullopt;
+  if (node.op == "DepthToSpace") {
+    if (in[1] % square != 0 || std::max(in[2], in[3]) > longest_side / block) return std::nullopt;
+    return Sides{in[0], in[1] / square, in[2] * block, in[3] * block};
+  }
+  if (in[2] % block != 0 || in[3] % block != 0 || in[1] > longest_side / square) return std::nullopt;
+  return Sides{in[0], in[1] * square, in[2] / block, in[3] / block};
+}
+
+std::optional<Cut> cut_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t side) {
+  if (step == 0 || step > longest_side || step < -longest_side) return std::nullopt;
+  if (side == 0) return Cut{0, 0, step};
+  const std::int64_t least = step > 0 ? 0 : -1, most = step > 0 ? side : side - 1;  // of the end, which is left out
+  const auto place = [&](std::int64_t at, std::int64_t low) { return std::clamp<std::int64_t>(at < 0 ? at + side : at, low, most); };
+  const std::int64_t from = place(start, 0), to = place(end, least);
+  const std::int64_t way = step > 0 ? to - from : from - to, stride = step > 0 ? step : -step;
+  return Cut{from, way > 0 ? (way + stride - 1) / stride : 0, step};
+}
+
+std::optional<Einsum> einsum_of(const Node& node, const Sides& a, const Sides* b) {
+  const Attribute* const given = node.find("equation");
+  std::string equation;
+  if (given != nullptr)
+    for (const char c : given->text)
+      if (c != ' ') equation += c;
+  const std::size_t arrow = equation.find("->"), comma = equation.find(',');
+  if (arrow == std::string::npos || equation.find('.') != std::string::npos || (comma == std::string::npos) != (b == nullptr))
+    return std::nullopt;
+  std::map<char, std::int64_t> sides;
+  const auto takes = [&](std::string_view letters, const Sides& in) {
+    if (letters.size() != in.size()) return false;
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (const auto [at, fresh] = sides.emplace(letters[i], in[i]); !fresh && at->second != in[i]) return false;
+    return true;
+  };
+  const std::string_view left = std::string_view(equation).substr(0, arrow);
+  const bool fits = b == nullptr ? takes(left, a) : takes(left.substr(0, comma), a) && takes(left.substr(comma + 1), *b);
+  if (!fits) return std::nullopt;
+  Einsum made;
+  for (const char letter : std::string_view(equation).substr(arrow + 2)) {
+    if (!sides.contains(letter) || made.out.size() >= most_sides) return std::nullopt;
+    made.out.push_back(sides.at(letter));
+  }
+  made.products = b == nullptr ? 0 : 1;
+  for (const auto& [letter, side] : sides) made.products *= static_cast<double>(side);
+  return made;
 }
 
 std::optional<Sides> product(Sides a, Sides b) {

@@ -32,6 +32,19 @@ std::optional<Sides> common(const Sides& a, const Sides& b);
 std::optional<Sides> slid(const Node& node, const Sides& in, const Sides& window, std::int64_t channels);
 /// Of a transposed convolution.
 std::optional<Sides> widened(const Node& node, const Sides& in, const Sides& weight);
+/// Of DepthToSpace and SpaceToDepth.
+std::optional<Sides> of_blocks(const Node& node, const Sides& in);
+/// Places from + i step, i < count, of a Slice along a side.
+struct Cut {
+  std::int64_t from = 0, count = 0, step = 1;
+};
+std::optional<Cut> cut_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t side);
+/// Of one input or two (`b` null: one), by letters as in "bi,oi->bo"; nothing for others, and for "...".
+struct Einsum {
+  Sides out;
+  double products = 0;  // multiply-adds: one for each value of all letters; of one input none
+};
+std::optional<Einsum> einsum_of(const Node& node, const Sides& a, const Sides* b);
 /// Of MatMul.
 std::optional<Sides> product(Sides a, Sides b);
 

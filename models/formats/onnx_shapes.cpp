@@ -1,7 +1,7 @@
 #include "models/formats/onnx_shapes.hpp"
 
 #include <algorithm>
-#include <unordered_set>
+#include <cmath>
 
 namespace straggler::formats::onnx {
 namespace {
@@ -22,8 +22,10 @@ const Words stretched = words_of("Add And Div Equal Greater GreaterOrEqual Less 
 Shapes::Shapes(const Graph& graph, std::size_t places) : places_(places) {
   for (const Tensor& tensor : graph.initializers) {
     known_[tensor.name] = tensor.sides;
-    constants_[tensor.name] = tensor.name;
+    constants_[tensor.name] = {tensor.name};
+    if (tensor.is_float()) weights_.insert(tensor.name);
     if (tensor.has_integers) integers_[tensor.name] = tensor.integers;
+    if (!tensor.numbers.empty()) numbers_[tensor.name] = tensor.numbers;
   }
   bool first = true;
   for (const Value& input : graph.inputs) {
@@ -61,9 +63,10 @@ const Sides* Shapes::find(std::string_view value) const {
   return found == known_.end() ? nullptr : &found->second;
 }
 
-std::string_view Shapes::origin(std::string_view value) const {
+const std::vector<std::string_view>& Shapes::origins(std::string_view value) const {
+  static const std::vector<std::string_view> none;
   const auto found = constants_.find(value);
-  return found == constants_.end() ? std::string_view() : found->second;
+  return found == constants_.end() ? none : found->second;
 }
 
 const std::vector<std::int64_t>* Shapes::integers(std::string_view value) const {
@@ -112,12 +115,29 @@ std::optional<Sides> Shapes::sliced(const Node& node, const Sides& in) const {
   for (std::size_t i = 0; i < starts->size(); ++i) {
     const std::optional<std::size_t> axis = axis_of(item(axes, i, static_cast<std::int64_t>(i)), in.size());
     const std::int64_t step = item(steps, i, 1);
-    if (!axis || step < 1) return std::nullopt;
-    const auto place = [side = in[*axis]](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + side : at, 0, side); };
-    const std::int64_t from = place((*starts)[i]), to = std::max(place((*ends)[i]), from);
-    out[*axis] = (to - from) / step + ((to - from) % step != 0 ? 1 : 0);
+    if (!axis) return std::nullopt;
+    const std::optional<Cut> its = cut_of((*starts)[i], (*ends)[i], step, in[*axis]);
+    if (!its) return std::nullopt;
+    out[*axis] = its->count;
   }
   return out;
+}
+
+std::optional<Sides> Shapes::resized(const Node& node, const Sides& in) const {
+  if (const auto* const sizes = integers(node.input(3)); sizes != nullptr)
+    return sizes->size() == in.size() ? std::optional(*sizes) : std::nullopt;
+  for (const std::size_t at : {2, 1}) {  // of Resize; of Upsample and of Resize before version 11
+    const auto scales = numbers_.find(node.input(at));
+    if (scales == numbers_.end() || scales->second.size() != in.size()) continue;
+    Sides out;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const double side = std::floor(static_cast<double>(in[i]) * scales->second[i]);
+      if (!(side >= 1 && side <= static_cast<double>(longest_side))) return std::nullopt;
+      out.push_back(static_cast<std::int64_t>(side));
+    }
+    return out;
+  }
+  return std::nullopt;
 }
 
 std::optional<Sides> Shapes::reduced(const Node& node, const Sides& in) const {
@@ -169,6 +189,29 @@ Shapes::Outputs Shapes::outputs_of(const Node& node) const {
   if (op.starts_with("Reduce")) return {reduced(node, *in)};
   if (op == "Reshape") return {reshaped(node, *in)};
   if (op == "Slice") return {sliced(node, *in)};
+  if (op == "Resize" || op == "Upsample") return {resized(node, *in)};
+  if (op == "DepthToSpace" || op == "SpaceToDepth") return {of_blocks(node, *in)};
+  if (op == "Einsum") {
+    const Sides* const other = node.inputs.size() > 1 ? find(node.input(1)) : nullptr;
+    if (node.inputs.size() > 2 || (node.inputs.size() == 2 && other == nullptr)) return {};
+    const std::optional<Einsum> its = einsum_of(node, *in, other);
+    return its ? Outputs{its->out} : Outputs{};
+  }
+  if (op == "TopK") {
+    const std::optional<std::size_t> axis = axis_of(node.integer("axis", -1), in->size());
+    const auto* const most = integers(node.input(1));
+    if (!axis || most == nullptr || most->size() != 1 || most->front() < 0 || most->front() > (*in)[*axis]) return {};
+    Sides out = *in;
+    out[*axis] = most->front();
+    return {out, out};
+  }
+  if (op == "GridSample") {
+    const Sides* const grid = find(node.input(1));
+    if (grid == nullptr || grid->size() != in->size() || in->size() < 3) return {};
+    Sides out = {(*in)[0], (*in)[1]};
+    out.insert(out.end(), grid->begin() + 1, grid->end() - 1);
+    return {out};
+  }
   if (op == "Conv" || op == "ConvTranspose") {
     const Sides* const weight = find(node.input(1));
     if (weight == nullptr || weight->size() < 3) return {};
@@ -293,53 +336,6 @@ Shapes::Outputs Shapes::outputs_of(const Node& node) const {
   return {};
 }
 
-void Shapes::follow_integers(const Node& node) {
-  if (node.outputs.empty()) return;
-  const std::string_view op = node.op, out = node.outputs[0];
-  const auto* const in = integers(node.input(0));
-  std::optional<std::vector<std::int64_t>> made;
-  if (op == "Constant") {
-    if (const Attribute* const value = node.find("value"); value != nullptr && value->tensor && value->tensor->has_integers)
-      made = value->tensor->integers;
-    if (const auto* const list = node.integers("value_ints"); list != nullptr) made = *list;
-    if (const Attribute* const value = node.find("value_int"); value != nullptr) made = {value->integer};
-  } else if (op == "Shape") {
-    if (const Sides* const sides = find(node.input(0)); sides != nullptr) made = *sides;
-  } else if (in != nullptr && (op == "Cast" || op == "Identity" || op == "Unsqueeze" || op == "Squeeze" || op == "Reshape")) {
-    made = *in;
-  } else if (op == "Gather" && in != nullptr && integers(node.input(1)) != nullptr) {
-    made.emplace();
-    for (const std::int64_t each : *integers(node.input(1))) {
-      const std::optional<std::size_t> at = axis_of(each, in->size());
-      if (!at) return;
-      made->push_back((*in)[*at]);
-    }
-  } else if (op == "Concat") {
-    made.emplace();
-    for (const std::string_view part : node.inputs) {
-      const auto* const list = integers(part);
-      if (list == nullptr || made->size() + list->size() > most_integers) return;
-      made->insert(made->end(), list->begin(), list->end());
-    }
-  } else if (op == "Slice" && in != nullptr) {
-    const auto *const starts = list(node, "starts", 1), *const ends = list(node, "ends", 2);
-    if (starts == nullptr || ends == nullptr || starts->size() != 1 || ends->size() != 1 || item(list(node, "steps", 4), 0, 1) != 1) return;
-    const auto size = static_cast<std::int64_t>(in->size());
-    const auto place = [size](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size); };
-    const std::int64_t from = place((*starts)[0]), to = std::max(place((*ends)[0]), from);
-    made.emplace(in->begin() + from, in->begin() + to);
-  } else if (const auto* const other = integers(node.input(1)); in != nullptr && other != nullptr && in->size() == other->size() &&
-                                                                (op == "Add" || op == "Sub" || op == "Mul" || op == "Div")) {
-    made.emplace();
-    for (std::size_t i = 0; i < in->size(); ++i) {
-      const std::int64_t a = (*in)[i], b = (*other)[i];
-      if (std::max(a, b) > longest_side || std::min(a, b) < -longest_side || (op == "Div" && b == 0)) return;
-      made->push_back(op == "Add" ? a + b : op == "Sub" ? a - b : op == "Mul" ? a * b : a / b);
-    }
-  }
-  if (made && made->size() <= most_integers) integers_[out] = std::move(*made);
-}
-
 void Shapes::infer(const Node& node) {
   Outputs outputs = outputs_of(node);
   follow_integers(node);
@@ -352,12 +348,7 @@ void Shapes::infer(const Node& node) {
     else if (declared != declared_.end())
       known_[name] = declared->second;
   }
-  static const Words copies = words_of("Identity Cast Transpose DequantizeLinear Reshape Unsqueeze Squeeze");
-  if (node.outputs.empty()) return;
-  if (node.op == "Constant" || (node.op == "ConstantOfShape" && is_constant(node.input(0))))
-    constants_.try_emplace(node.outputs[0], node.outputs[0]);
-  else if (copies.contains(node.op) && is_constant(node.input(0)))
-    constants_.try_emplace(node.outputs[0], origin(node.input(0)));
+  follow_constants(node);
 }
 
 }  // namespace straggler::formats::onnx

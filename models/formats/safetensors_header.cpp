@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -24,6 +25,15 @@ static_assert(std::endian::native == std::endian::little, "lengths are copied as
 
 constexpr std::uint64_t longest_header = 16 << 20;  // 150,000 tensors, of which a parser makes a hundred megabytes
 
+struct Type {
+  const char* name;
+  std::uint64_t bits;
+};
+/// Of safetensors (github.com/huggingface/safetensors, Dtype).
+constexpr Type types[] = {{"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},   {"I8", 8},    {"F8_E5M2", 8},
+                          {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16}, {"BF16", 16}, {"I32", 32},
+                          {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},    {"I64", 64}, {"U64", 64}};
+
 HeaderTensor tensor_of(const fs::path& path, const std::string& name, const Json& json) {
   const auto list = [&](const char* key) -> const Json& {
     if (!json.is_object() || !json.contains(key) || !json[key].is_array() || json[key].size() > 16)
@@ -43,10 +53,19 @@ HeaderTensor tensor_of(const fs::path& path, const std::string& name, const Json
   if (size > static_cast<double>(most_model_parameters))
     refuse_model(path,
                  fmt::format("tensor {} would have {} numbers; get an undamaged safetensors file", in_quotes(name), readable_number(size)));
-  if (list("data_offsets").size() == 2) tensor.begin = json["data_offsets"][0].get<std::uint64_t>();
   if (!json.contains("dtype") || !json["dtype"].is_string())
     refuse_model(path, fmt::format("tensor {} has no dtype; get an undamaged safetensors file", in_quotes(name)));
   tensor.type = json["dtype"].get<std::string>();
+  const auto type = std::ranges::find_if(types, [&](const Type& each) { return tensor.type == each.name; });
+  if (type == std::end(types))
+    refuse_model(path, fmt::format("tensor {} has dtype {}, which safetensors files do not have; save it as F32 or BF16", in_quotes(name),
+                                   in_quotes(tensor.type)));
+  const Json& offsets = list("data_offsets");
+  tensor.begin = offsets.size() == 2 ? offsets[0].get<std::uint64_t>() : 0;
+  const double bytes = offsets.size() == 2 ? static_cast<double>(offsets[1].get<std::uint64_t>()) - static_cast<double>(tensor.begin) : -1;
+  if (bytes != std::ceil(size * static_cast<double>(type->bits) / 8))
+    refuse_model(path, fmt::format("tensor {} has {} numbers of {}, and data_offsets that fit others; get an undamaged safetensors file",
+                                   in_quotes(name), readable_count(static_cast<std::size_t>(size)), tensor.type));
   return tensor;
 }
 
@@ -172,8 +191,9 @@ ModelFile even_blocks(const fs::path& path, const Json& root, const Json& map, c
 ModelFile read_index(const GivenFile& file, const ModelFileOptions& options) {
   const fs::path path = file.shown();
   const Json root = json_map(path, model_text(file, 32 << 20));
-  if (!root.contains("weight_map") || !root["weight_map"].is_object() || root["weight_map"].empty())
+  if (!root.contains("weight_map") || !root["weight_map"].is_object())
     refuse_model(path, "has no weight_map; give a model.safetensors.index.json");
+  if (root["weight_map"].empty()) refuse_model(path, "has an empty weight_map; give the index of a model with weights");
   const Json& map = root["weight_map"];
   std::set<std::string> shards;  // in their order: model-00001-of-00004.safetensors, …
   for (const auto& [name, shard] : map.items()) {

@@ -1,7 +1,10 @@
 #include "models/zoo/layer_list.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include "sim/base/suggest.hpp"
 
@@ -15,16 +18,47 @@ using Form = Nested::Form;
 /// Has any number of inputs, which are the value of its key.
 bool joins(const LayerEntry& entry) { return entry.inputs.most > 2; }
 
+/// What other programs call a line.
+constexpr std::pair<std::string_view, std::string_view> other_names[] = {
+    {"dense", "linear"},           {"fc", "linear"},
+    {"fully_connected", "linear"}, {"convolution", "conv"},
+    {"maxpool", "max_pool"},       {"avg_pool", "average_pool"},
+    {"avgpool", "average_pool"},   {"batchnorm", "batch_norm"},
+    {"layernorm", "layer_norm"},   {"multihead_attention", "attention"},
+    {"mha", "attention"},          {"swish", "silu"}};
+
+std::string unknown_layer(const std::string& name, const std::vector<std::string>& known) {
+  const auto other = std::ranges::find(other_names, name, &std::pair<std::string_view, std::string_view>::first);
+  if (other == std::end(other_names)) return unknown_name("layer", name, known);
+  return "unknown layer " + in_quotes(name) + "; write " + std::string(other->second);
+}
+
 class ListReader {
  public:
   explicit ListReader(const LayerListInput& input) : input_(input), build_(input.shape) {}
 
   Architecture read(const Nested& layers) && {
     lines(layers, network_input, "layers", "");
-    return std::move(build_).build();
+    Architecture made = std::move(build_).build();
+    if (input_.one_output) check_read(made);
+    return made;
   }
 
  private:
+  void check_read(const Architecture& made) const {
+    std::vector<bool> read(made.layers.size(), false);
+    read.back() = true;
+    for (const LayerSpec& layer : made.layers) {
+      for (const LayerIndex input : layer.inputs)
+        if (input != network_input) read[input] = true;
+      if (layer.tied) read[*layer.tied] = true;
+    }
+    for (std::size_t l = 0; l < read.size(); ++l)
+      if (!read[l])
+        refuse(paths_[l], "no later line reads " + in_quotes(made.layers[l].name) + ", so it would not learn; read it by from, add or " +
+                              "concat, or leave it out");
+  }
+
   /// One line while it is read.
   struct Line {
     const Nested& whole;
@@ -62,7 +96,7 @@ class ListReader {
     }();
     const auto is_kind = [](const std::string& key) { return std::binary_search(known.begin(), known.end(), key); };
     if (whole.form == Form::word) {
-      if (!is_kind(whole.word)) refuse(path, unknown_name("layer", whole.word, known));
+      if (!is_kind(whole.word)) refuse(path, unknown_layer(whole.word, known));
       line.kind = whole.word;
     } else if (whole.form == Form::map) {
       for (std::size_t i = 0; i < whole.keys.size(); ++i) {
@@ -73,7 +107,7 @@ class ListReader {
       }
       if (!line.value) {
         const bool modifier = whole.keys.empty() || whole.keys[0] == "name" || whole.keys[0] == "from";
-        refuse(path, modifier ? "names no layer; write one such as {linear: 64}" : unknown_name("layer", whole.keys[0], known));
+        refuse(path, modifier ? "names no layer; write one such as {linear: 64}" : unknown_layer(whole.keys[0], known));
       }
       if (const Nested* const name = whole.find("name")) {
         if (name->form != Form::word || name->word.empty()) refuse(path + ".name", "is " + stands(*name) + "; write a word");
@@ -124,6 +158,7 @@ class ListReader {
       refuse(line.path, "is layer " + std::to_string(layers_) + "; a network has at most " + std::to_string(most_layers));
     check_input(line, Registry<LayerEntry>::instance().at(kind), from);
     try {
+      paths_.push_back(line.path);
       return build_.layer(kind, from, std::move(given), line.name, tied);
     } catch (const std::invalid_argument& wrong) {
       refuse(line.path, wrong.what());
@@ -258,6 +293,10 @@ class ListReader {
       const auto count = one.form == Form::word && !one.quoted ? input_.counts.find(one.word) : input_.counts.end();
       return count == input_.counts.end() ? one.word : std::to_string(count->second);
     };
+    const bool bare = parameter.type == ValueType::count || parameter.type == ValueType::number || parameter.type == ValueType::boolean ||
+                      parameter.type == ValueType::counts;
+    if (given.form == Form::word && given.quoted && bare)
+      refuse(path, "is text in quotes; write " + std::string(name_of(parameter.type)) + " without quotes");
     std::string text;
     if (given.form == Form::list && parameter.type == ValueType::counts) {
       for (const Nested& item : given.items) {
@@ -277,13 +316,16 @@ class ListReader {
     } catch (const std::invalid_argument& wrong) {
       std::string or_word;
       for (const auto& [word, count] : input_.counts) or_word += (or_word.empty() ? ", or " : ", ") + word;
-      refuse(path, wrong.what() + (parameter.type == ValueType::count ? or_word : std::string()));
+      const bool word =
+          given.form == Form::word && !given.word.empty() && std::isalpha(static_cast<unsigned char>(given.word.front())) != 0;
+      refuse(path, wrong.what() + (word && parameter.type == ValueType::count ? or_word : std::string()));
     }
   }
 
   const LayerListInput& input_;
   ArchitectureBuilder build_;
   std::map<std::string, LayerIndex> named_;  // of all lines so far; network_input: not finished
+  std::vector<std::string> paths_;           // of the layers' lines
   std::size_t layers_ = 0;
 };
 

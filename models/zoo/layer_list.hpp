@@ -25,6 +25,7 @@ struct LayerListInput {
   Shape shape;
   std::map<std::string, std::int64_t> counts = {};  // words that stand for a whole number: classes, vocabulary
   std::optional<bool> symbols = {};                 // whether the input is symbols of the vocabulary, not measures; none: not known
+  bool one_output = false;                          // every layer is read by a later one, but the last; else some are outputs besides
 };
 
 /// A line is fed by the one before, unless it says otherwise. Unnamed lines and what is inside of them are numbered as the parts of

@@ -1,4 +1,5 @@
 // A network that the scenario lists layer by layer.
+#include <algorithm>
 #include <stdexcept>
 
 #include "models/zoo/image_network.hpp"
@@ -19,17 +20,30 @@ Shape shape_of(const std::vector<std::size_t>& sides) {
   return {sides[0], sides[1], sides[2]};
 }
 
-Shape shape_of(const DataInfo& data) {
-  if (data.symbols > 0) return {1, data.features, 1};
+/// Whether its first line reads the numbers of tokens.
+bool begins_with_tokens(const Nested& layers) {
+  if (layers.items.empty()) return false;
+  const Nested& line = layers.items.front();
+  const std::vector<std::string> words = line.form == Nested::Form::word ? std::vector{line.word} : line.keys;
+  return std::ranges::any_of(words, [](const std::string& word) {
+    const LayerEntry* const entry = Registry<LayerEntry>::instance().find(word);
+    return entry != nullptr && entry->tokens;
+  });
+}
+
+/// `tokens`: its samples are read as these; n numbers are n places.
+Shape shape_of(const DataInfo& data, bool tokens) {
+  if (data.symbols > 0 || (tokens && data.shape.size() < 2)) return {1, data.features, 1};
   return data.shape.size() == 2 || data.shape.size() == 3 ? shape_of(data.shape) : Shape{data.features, 1, 1};
 }
 
 Architecture trainable(const Nested& layers, const DataInfo& data) {
   const bool symbols = data.symbols > 0;
   const char* const word = symbols ? "vocabulary" : "classes";
-  LayerListInput input{shape_of(data), {{word, static_cast<std::int64_t>(data.classes)}}, symbols};
+  LayerListInput input{shape_of(data, begins_with_tokens(layers)), {{word, static_cast<std::int64_t>(data.classes)}}, symbols};
   // A sequence of numbers may be the numbers of tokens, with one label for all; what is none is refused when it is looked up.
   if (!symbols && input.shape.channels == 1 && input.shape.width == 1) input.symbols.reset();
+  input.one_output = true;
   Architecture architecture = architecture_of(layers, input);
   for (const LayerSpec& layer : architecture.layers)
     if (symbols && layer.entry->tokens && layer.count("rows") < data.symbols)

@@ -4,6 +4,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -20,24 +21,80 @@ namespace straggler::python {
 
 namespace {
 
-/// Rows of costs by the layers that the author lists. Throws std::invalid_argument.
-std::vector<LayerCost> listed_costs(const std::string& layers, const DataInfo& data, const std::vector<TensorInfo>& tensors) {
-  const ModelEntry& entry = Registry<ModelEntry>::instance().at("layers");
-  std::vector<LayerCost> costs = cost_of(entry.network(complete(entry.parameters, {{"layers", read_flow(layers)}}), data));
-  std::size_t next = 0;
-  for (const LayerCost& layer : costs) {
+/// Whether the tensor is of the module of that name.
+bool is_of(const std::string& tensor, const std::string& module) {
+  return tensor == module || (tensor.size() > module.size() && tensor.starts_with(module) && tensor[module.size()] == '.');
+}
+
+/// The row of each tensor: by order if both have one, else by names. Throws std::invalid_argument.
+std::vector<std::size_t> rows_of(const std::vector<LayerCost>& costs, const std::vector<TensorInfo>& tensors) {
+  std::vector<std::size_t> rows;
+  bool in_order = true;
+  for (std::size_t row = 0; row < costs.size() && in_order; ++row) {
     std::size_t count = 0;
-    while (count < layer.parameters && next < tensors.size()) count += tensors[next++].numbers();
-    if (count != layer.parameters)
+    while (count < costs[row].parameters && rows.size() < tensors.size()) {
+      count += tensors[rows.size()].numbers();
+      rows.push_back(row);
+    }
+    in_order = count == costs[row].parameters;
+  }
+  if (in_order && rows.size() == tensors.size()) return rows;
+  constexpr std::size_t none = static_cast<std::size_t>(-1);
+  rows.assign(tensors.size(), none);
+  std::vector<std::size_t> missing;  // numbers
+  for (const LayerCost& layer : costs) missing.push_back(layer.parameters);
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    for (std::size_t row = 0; row < costs.size(); ++row) {
+      const bool nearer = rows[t] == none || costs[row].name.size() > costs[rows[t]].name.size();
+      if (costs[row].parameters > 0 && nearer && is_of(tensors[t].name, costs[row].name)) rows[t] = row;
+    }
+    if (rows[t] == none) continue;
+    if (tensors[t].numbers() > missing[rows[t]])
+      rows[t] = none;
+    else
+      missing[rows[t]] -= tensors[t].numbers();
+  }
+  for (std::size_t t = 0; t < tensors.size(); ++t) {  // those of another name, as positions that an embedding adds
+    if (rows[t] != none) continue;
+    const auto open = std::ranges::find(missing, tensors[t].numbers());
+    if (open == missing.end())
+      throw std::invalid_argument(fmt::format(
+          "its `layers` have no parameters for the tensor '{}' of `initial`; list all layers, or leave `layers` out", tensors[t].name));
+    *open = 0;
+    rows[t] = static_cast<std::size_t>(open - missing.begin());
+  }
+  for (std::size_t row = 0; row < costs.size(); ++row)
+    if (missing[row] > 0)
       throw std::invalid_argument(
           fmt::format("its `layers` have {} parameters in '{}', and the tensors of `initial` do not add up to them; "
-                      "give both in the order of the forward pass, or leave `layers` out",
-                      layer.parameters, layer.name));
+                      "give the layers of this model, or leave `layers` out",
+                      costs[row].parameters, costs[row].name));
+  return rows;
+}
+
+/// Rows of costs by the layers that the author lists, in the order of the tensors, which is that of messages. Throws std::invalid_argument.
+std::vector<LayerCost> listed_costs(const std::string& layers, const DataInfo& data, const std::vector<TensorInfo>& tensors) {
+  const ModelEntry& entry = Registry<ModelEntry>::instance().at("layers");
+  const std::vector<LayerCost> costs = cost_of(entry.network(complete(entry.parameters, {{"layers", read_flow(layers)}}), data));
+  const std::vector<std::size_t> rows = rows_of(costs, tensors);
+  std::vector<LayerCost> made;
+  std::vector<std::size_t> parts(costs.size(), 0);
+  const auto add = [&](std::size_t row) {  // its next part; the first has what the layer computes
+    const LayerCost& layer = costs[row];
+    made.push_back(parts[row]++ == 0 ? LayerCost{layer.name, 0, layer.forward_flops, layer.activation_bytes, layer.operations}
+                                     : LayerCost{fmt::format("{} {}", layer.name, parts[row]), 0, 0, 0, 0});
+  };
+  const auto add_without_tensors = [&](std::size_t from) {
+    for (std::size_t row = from; row < costs.size() && costs[row].parameters == 0; ++row) add(row);
+  };
+  add_without_tensors(0);
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    const bool first = t == 0 || rows[t] != rows[t - 1];
+    if (first) add(rows[t]);
+    made.back().parameters += tensors[t].numbers();
+    if ((t + 1 == tensors.size() || rows[t + 1] != rows[t]) && parts[rows[t]] == 1) add_without_tensors(rows[t] + 1);
   }
-  if (next < tensors.size())
-    throw std::invalid_argument(fmt::format(
-        "its `layers` have no parameters for the tensor '{}' of `initial`; list all layers, or leave `layers` out", tensors[next].name));
-  return costs;
+  return made;
 }
 
 /// One row for tensors that follow each other and are of one module by their names: "conv.weight", "conv.bias".

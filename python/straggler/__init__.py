@@ -8,7 +8,7 @@ time.
 Times are seconds of simulated time, sizes are bytes. docs/python.md goes from here to a scheme of your own."""
 from . import _needs
 from ._errors import DataError, Error, MemoryBudgetExceeded, ModelError, Problem, ResultsError, RunFailed, ScenarioError
-from ._layers import NotExpressible, layers, load_weights, save_weights
+from ._layers import NotExpressible, cost_model, layers, load_weights, save_weights
 from ._measure import measure
 from ._models import Arrays, model
 from ._points import Check, Explained, Imported, Race, Sweep, check, explain, import_files, list, race, sweep

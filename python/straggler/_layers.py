@@ -1,8 +1,10 @@
-"""A PyTorch module as a list of layers (docs/networks.md), and its weights in files and out of runs. PyTorch is imported only here, when
-one of the functions is called."""
+"""A PyTorch module as a list of layers (docs/networks.md), its weights in files and out of runs, and its cost. PyTorch is imported only
+here, when one of the functions is called."""
+import contextlib
 import json
 import os
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Set, Tuple, Union
+import warnings
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Set, Tuple, Union
 
 import numpy
 
@@ -15,12 +17,15 @@ if TYPE_CHECKING:
 
 Layer = Union[str, Dict[str, Any]]
 
+_OTHER_WAY = ("As it is, it trains by straggler.run(…, model=straggler.model_from_torch(module, loss)), and "
+              "set={'workload.cost.model': straggler.cost_model(module, example)} has its times (docs/networks.md).")
+
 
 class NotExpressible(Error, ValueError):
     """A module computes what no line of a list does. `problems` has a sentence for each place: module, operation, what would be right."""
 
     def __init__(self, problems: List[str]):
-        super().__init__("\n".join(problems))
+        super().__init__("\n".join([*problems, _OTHER_WAY]))
         self.problems = problems
 
 
@@ -38,18 +43,49 @@ def _without_onednn(torch: Any) -> Any:
     return torch.backends.mkldnn.flags(enabled=False)
 
 
+def _unwrapped(torch: Any, module: Any) -> Any:
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"module is {shown(module)}; give an nn.Module")
+    for wrapped in ("module", "_orig_mod"):  # DataParallel, DistributedDataParallel; torch.compile
+        if type(module).__name__ in ("DataParallel", "DistributedDataParallel", "OptimizedModule") and hasattr(module, wrapped):
+            module = getattr(module, wrapped)
+    return module
+
+
+@contextlib.contextmanager
+def _as_in_training(torch: Any, module: Any) -> Iterator[Callable[[Any], bool]]:
+    """Within it the module runs as it trains; then modes, buffers and random numbers are those from before. Gives whether a module
+    of it trains."""
+    modes = {each: each.training for each in module.modules()}
+    kept = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    whole = not module.training  # in evaluation
+    try:
+        if whole:
+            module.train()
+        with torch.random.fork_rng(), _without_onednn(torch):
+            yield lambda each: whole or modes[each]
+    finally:
+        for each, mode in modes.items():
+            each.training = mode
+        with torch.no_grad():
+            for name, buffer in module.named_buffers():
+                if name in kept and kept[name].shape == buffer.shape:
+                    buffer.copy_(kept[name])
+
+
 class _Network:
     """The lines that a module's output follows from, named."""
 
     def __init__(self, module: Any, example: Any, timing_only: bool):
         torch = _torch()
-        if not isinstance(module, torch.nn.Module):
-            raise TypeError(f"module is {shown(module)}; give an nn.Module")
-        for wrapped in ("module", "_orig_mod"):  # DataParallel, DistributedDataParallel; torch.compile
-            if type(module).__name__ in ("DataParallel", "DistributedDataParallel", "OptimizedModule") and hasattr(module, wrapped):
-                module = getattr(module, wrapped)
-        if not isinstance(example, torch.Tensor) or example.dim() < 2 or example.shape[0] == 0:
+        module = _unwrapped(torch, module)
+        if isinstance(example, (tuple, list, dict)):
+            raise TypeError(f"example is {len(example)} inputs; a list of layers reads one, so wrap the module in one of one input, or use "
+                            "model_from_torch and cost_model (docs/networks.md)")
+        if not isinstance(example, torch.Tensor):
             raise TypeError(f"example is {shown(example)}; give a tensor with a batch of inputs, as torch.zeros(2, 3, 32, 32)")
+        if example.dim() < 2 or example.shape[0] == 0:
+            raise TypeError(f"example is a tensor of shape {[*example.shape]}; give a batch of inputs, as torch.zeros(2, 3, 32, 32)")
         tried = []
         for channels_last in (False, True) if example.dim() == 3 else (False,):  # a sequence [batch, places, channels]
             self.lines, problems, known = self._traced(torch, module, example, channels_last, timing_only)
@@ -64,23 +100,10 @@ class _Network:
                 ) -> Tuple[List["Line"], List[str], int]:
         """The lines that the output follows from, the problems, and how many lines were found."""
         from ._torch_trace import Tracer
-        modes = {each: each.training for each in module.modules()}
-        kept = {name: buffer.clone() for name, buffer in module.named_buffers()}
-        whole = not module.training  # in evaluation: it is listed as it trains
         sample = torch.cat([example[:1], example[1:2] if len(example) > 1 else example[:1]]).detach()
-        tracer = Tracer(module, sample, channels_last, lambda each: whole or modes[each])
-        try:
-            if whole:
-                module.train()
-            with torch.no_grad(), torch.random.fork_rng(), _without_onednn(torch):
-                last = tracer.result()
-        finally:
-            for each, mode in modes.items():
-                each.training = mode
-            with torch.no_grad():
-                for name, buffer in module.named_buffers():
-                    if name in kept and kept[name].shape == buffer.shape:
-                        buffer.copy_(kept[name])
+        with _as_in_training(torch, module) as trains, torch.no_grad():
+            tracer = Tracer(module, sample, channels_last, trains)
+            last = tracer.result()
         self.tensors = tracer.tensors
         lines = [] if last is None else _reached(tracer.lines.all, last)
         problems = tracer.problems + ([] if timing_only else tracer.differing)
@@ -174,7 +197,9 @@ def _unlike(torch: Any, lines: List["Line"], parameters: Mapping[str, Any], tens
         elif int(met.max()) > 1:
             names = sorted({part.name.rpartition(".")[0] or part.name for _, part in used})
             problems.append(f"{name}: parameter is read more than once (by {' and '.join(names)}); a list has no shared weights, so give "
-                            f"each place a module of its own")
+                            f"each place a module of its own" if len(used) > 1 else
+                            f"{name}: parameter has a row that is added at several places; a list adds to each place a row of its own, so "
+                            f"leave it out")
         elif int(met.min()) == 0:
             problems.append(f"{name}: parameter of shape {[*parameter.shape]} is read in part, {int(met.sum())} of {parameter.numel()} "
                             f"numbers; give an example of full length, or make it as long as a sample")
@@ -190,7 +215,36 @@ def layers(module: "torch.nn.Module", example: "torch.Tensor", timing_only: bool
     timing_only: also where a list computes other numbers in the same time and bytes, as with another eps of a norm.
     It follows the module's forward by torch.fx, on two samples, as in training; the module stays as it is. Raises NotExpressible with
     all that no line does."""
+    if not isinstance(timing_only, (bool, numpy.bool_)) and hasattr(timing_only, "shape"):
+        raise TypeError("layers(module, example) reads one example; a list of layers has one input, and labels play no part")
     return _Network(module, example, flag("timing_only", timing_only)).list()
+
+
+def cost_model(module: "torch.nn.Module", example: Any) -> Dict[str, Any]:
+    """What any module costs, for `workload.cost.model`: {kind: sizes, layers: …}. Its forward runs once, on the example, as in training; the
+    module stays as it is.
+
+    example: a batch of its inputs; several as a tuple, those with names as a dict. The first dimension is the batch.
+    Parameters are those that train, each once. FLOPs: of one sample, forward, 2 for each multiply-add of matrix products and convolutions.
+    Activations: bytes that autograd keeps for backward, by 4. A row is a module with parameters; what has none is in the row before."""
+    torch = _torch()
+    module = _unwrapped(torch, module)
+    args = example if isinstance(example, (tuple, list)) else () if isinstance(example, dict) else (example,)
+    named = example if isinstance(example, dict) else {}
+    inputs = [each for each in [*args, *named.values()] if isinstance(each, torch.Tensor)]
+    if not inputs or inputs[0].dim() == 0 or inputs[0].shape[0] == 0:
+        raise TypeError(f"example is {shown(example)}; give a batch of inputs, as torch.zeros(2, 3, 32, 32), or a tuple or dict of several")
+    from ._torch_cost import counted
+    with _as_in_training(torch, module):
+        rows, unknown = counted(module, tuple(args), named, inputs)
+    if not any(row.parameters for row in rows):
+        raise ValueError("module has no parameter to train; give one with requires_grad=True")
+    if unknown:
+        warnings.warn(f"cost_model: the FLOPs of {', '.join(unknown)} are not counted; they are not PyTorch's own operations", stacklevel=2)
+    batch = len(inputs[0])
+    return {"kind": "sizes", "input_bytes": f"{4 * sum(each[0].numel() for each in inputs if len(each) == batch)}B", "layers": [
+        {"name": row.name, "parameters": row.parameters, "flops": round(2 * row.multiply_adds / batch),
+         "activations": round(row.kept_bytes / 4 / batch), "operations": row.operations} for row in rows]}
 
 
 def save_weights(module: "torch.nn.Module", path: Union[str, "os.PathLike[str]"], example: "torch.Tensor") -> None:

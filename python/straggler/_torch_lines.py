@@ -172,6 +172,7 @@ class Lines:
         index = places_of(self.input)
         self.start = Value(self.input, (index.transpose(1, 2) if channels_last else index).reshape(sample.shape))
         self.all: List[Line] = []
+        self.differs: Callable[[str], None] = lambda what: None  # of Rules
 
     def emit(self, kind: str, inputs: Sequence[Line], shape: Sequence[int], parameters: Optional[Dict[str, Any]] = None,
              tensors: Optional[Dict[str, Source]] = None, path: str = "") -> Line:
@@ -190,7 +191,8 @@ class Lines:
         if not isinstance(value, Value):
             raise Unfit("has no input that a line makes; give it what layers make")
         if value.scale != 1:
-            raise Unfit(f"reads numbers times {value.scale:.6g}; a list scales in attention only, so leave the factor out")
+            self.differs(f"reads numbers times {value.scale:.6g}; a list scales in attention only, so leave the factor out")
+            value = Value(value.line, value.index, 1.0, value.logs)
         if value.logs:
             raise Unfit("reads the logarithms of a softmax; a list ends with the network's scores, from which the loss is computed")
         if value.line.kind in ("scores", "context"):

@@ -14,7 +14,7 @@ VIEWS = ("Flatten", "Unflatten", "Identity", "PixelShuffle", "PixelUnshuffle", "
 
 def unknown(name: str) -> Unfit:
     near = f"; {INSTEAD[name]} is nearest" if name in INSTEAD else ""
-    return Unfit(f"is no layer of a list{near}; change it, or time the network by an ONNX file (docs/networks.md)")
+    return Unfit(f"is no layer of a list{near}; change it, or use model_from_torch and cost_model (docs/networks.md)")
 
 
 class Modules:
@@ -111,9 +111,9 @@ class Modules:
 
     def _plain_dropout(self, module, path, input):
         if module.p:
-            raise unknown(type(module).__name__)
-        return input
-    Dropout1d = Dropout2d = Dropout3d = AlphaDropout = _plain_dropout
+            self.differs(f"drops whole channels (p={module.p}); dropout here drops single numbers, so write nn.Dropout")
+        return self.rules.dropout(input, module.p, path=path)
+    Dropout1d = Dropout2d = Dropout3d = _plain_dropout
 
     def Softmax(self, module, path, input):
         return self.rules.softmax(input, module.dim)
@@ -153,7 +153,8 @@ class Modules:
         if module.in_proj_bias is None:
             raise Unfit("has no bias, and attention has one; write bias=True")
         if module.dropout:
-            self.differs(f"drops shares of attention (dropout={module.dropout}); a line of attention drops none, so write 0")
+            self.differs(f"drops shares of attention (dropout={module.dropout}); a line of attention drops none, so set "
+                         f"module.{within(path, 'dropout')} = 0, which keeps other dropout")
         given = self.lines.plain(query)
         batch = batch_dim(given)
         order = self.lines.order_of_channels(given, -1)
@@ -221,9 +222,11 @@ KINDS = {name for name in vars(Modules) if name[0].isupper()}
 def by_results(module: nn.Module) -> Optional[Tuple[str, Dict[str, Any]]]:
     """The rule that computes what a module without children computes, if it is that of an activation or of RMS norm; and its arguments."""
     parameters = [*module.parameters()]
-    if any(True for _ in module.children()) or any(True for _ in module.buffers()) or len(parameters) > 1:
+    if any(True for _ in module.children()) or any(True for _ in module.buffers()) or len(parameters) > 2:
         return None
     try:
+        if len(parameters) == 2:
+            return _as_layer_norm(module, *parameters)
         if parameters:
             return _as_rms_norm(module, parameters[0])
         x = torch.linspace(-6, 6, 98).reshape(2, 49)
@@ -234,6 +237,18 @@ def by_results(module: nn.Module) -> Optional[Tuple[str, Dict[str, Any]]]:
                 return name, named
     except Exception:  # it wants other inputs
         pass
+    return None
+
+
+def _as_layer_norm(module: nn.Module, gain: torch.Tensor, bias: torch.Tensor) -> Optional[Tuple[str, Dict[str, Any]]]:
+    if gain.dim() != 1 or gain.shape != bias.shape:
+        return None
+    x = 0.01 * torch.sin(torch.arange(3 * gain.numel(), dtype=gain.dtype, device=gain.device)).reshape(3, -1)
+    given = module(x.clone())
+    for eps in (1e-5, 1e-6, 1e-12, 1e-8, 1e-3):
+        wanted = nn.functional.layer_norm(x, gain.shape, gain, bias, eps)
+        if given.shape == x.shape and torch.allclose(given, wanted, rtol=1e-4, atol=1e-5):
+            return "layer_norm", {"eps": eps}
     return None
 
 

@@ -11,13 +11,12 @@ EPSILON, MOMENTUM = 1e-5, 0.1  # of norms here (docs/model_math.md)
 
 # What is near to a layer that no line is.
 INSTEAD = {
-    **dict.fromkeys(["LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell"], "attention"),
     **dict.fromkeys(["GroupNorm", "group_norm"], "batch_norm or layer_norm"), "batch_norm": "nn.BatchNorm2d",
     **dict.fromkeys(["InstanceNorm2d", "instance_norm", "LocalResponseNorm", "BatchNorm3d"], "batch_norm"),
     "Sigmoid": "tanh", "sigmoid": "tanh", "LeakyReLU": "relu", "leaky_relu": "relu", "ReLU6": "relu", "relu6": "relu", "PReLU": "relu",
     **dict.fromkeys(["ELU", "elu", "Hardswish", "hardswish", "Mish", "mish", "CELU", "SELU"], "silu"), "Softplus": "relu",
     "Hardsigmoid": "tanh", "hardsigmoid": "tanh", "Hardtanh": "relu", "hardtanh": "relu",
-    **dict.fromkeys(["Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout"], "dropout"),
+    "AlphaDropout": "dropout",
 }
 
 Pair = Union[int, Sequence[int]]
@@ -37,7 +36,7 @@ def _one_or_two(sides: Sequence[int]) -> Pair:
 class Rules:
     def __init__(self, lines: Lines, differs: Callable[[str], None]):
         self.lines = lines
-        self.differs = differs  # reports what changes numbers, but neither time nor bytes
+        self.differs = lines.differs = differs  # reports what changes numbers, but neither time nor bytes
         self.attention = Attention(lines, differs)
 
     # Weights of a line, of the module's tensors.
@@ -249,9 +248,9 @@ class Rules:
             if isinstance(b, (Constant, int, float)) and isinstance(a, Value):
                 if isinstance(b, Constant) and a.line.kind == "scores":
                     return self.attention.masked(a, b.real == 0, b.real[b.real != 0])
-                if (b.real if isinstance(b, Constant) else torch.tensor(b)).count_nonzero() == 0:
-                    return a
-                raise Unfit("adds a constant; no line does, but a bias or learned positions do")
+                if (b.real if isinstance(b, Constant) else torch.tensor(b)).count_nonzero() > 0:
+                    self.differs("adds a constant, which no line does; write learned positions, or a bias")
+                return a
             if isinstance(a, Weight) and isinstance(b, Weight):
                 raise Unfit(f"adds the parameters '{a.name}' and '{b.name}'; add each to what layers make")
             if isinstance(b, Weight):

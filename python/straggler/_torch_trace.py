@@ -7,7 +7,7 @@ import torch
 import torch.fx
 from torch import nn
 
-from ._torch_lines import SAMPLES, Constant, Line, Lines, Unfit, Unknown, Value, Weight, first, within
+from ._torch_lines import SAMPLES, Constant, Line, Lines, Unfit, Unknown, Value, Weight, first, last, within
 from ._torch_modules import VIEWS, Modules, by_results, unknown
 from ._torch_rules import FUNCTIONS, Rules
 
@@ -48,6 +48,11 @@ class Traced(torch.fx.Proxy):
         self.tracer.operation = "if"
         raise Unfit("decides by the numbers of a tensor; a list computes the same layers for all samples")
 
+    def _number(self) -> Any:
+        self.tracer.operation = "float"
+        raise Unfit("reads the numbers of a tensor; a list computes the same layers for all samples")
+    __float__ = __int__ = __index__ = _number
+
 
 class _Root(nn.Module):
     def __init__(self, module: nn.Module):
@@ -70,7 +75,7 @@ class Tracer(torch.fx.Tracer):
 
     def __init__(self, module: nn.Module, sample: torch.Tensor, channels_last: bool, training: Callable[[nn.Module], bool]):
         super().__init__()
-        self.module, self.sample = module, sample
+        self.module, self.sample, self.channels_last = module, sample, channels_last
         self.problems: List[str] = []
         self.differing: List[str] = []
         self.live: List[Any] = []
@@ -79,7 +84,7 @@ class Tracer(torch.fx.Tracer):
         self.known: Dict[nn.Module, Any] = {}  # modules that are not PyTorch's
         self.lines = Lines(sample, not sample.is_floating_point(), channels_last)
         self.operation = ""
-        self.rules = Rules(self.lines, lambda what: self.differing.append(f"{self.where()}: {what}"))
+        self.rules = Rules(self.lines, lambda what: self.differing.append(f"{self.where()}: {what}, or give timing_only=True"))
         self.modules = Modules(self.rules, self._weight, training)
         self.tensors = {**dict(_all_parameters(module)), **dict(module.named_buffers())}
 
@@ -218,11 +223,14 @@ class Tracer(torch.fx.Tracer):
         self.operation = before
         return self._made(real, state)
 
-    @staticmethod
-    def _instead(real: Any) -> Any:
+    def _instead(self, real: Any) -> Any:
         """For what no line makes: what stands where its output would, so that what reads it is checked, too."""
-        if not isinstance(real, torch.Tensor) or real.dim() not in (2, 4) or real.shape[0] != SAMPLES or 0 in real.shape:
+        if not isinstance(real, torch.Tensor) or real.dim() not in (2, 3, 4) or real.shape[0] != SAMPLES or 0 in real.shape:
             return Unknown()
+        if real.dim() == 3:  # a sequence
+            if self.lines.tokens or self.channels_last:
+                return last(Line("nothing", (real.shape[2], real.shape[1], 1)), real.shape[1:2])
+            return first(Line("nothing", (*real.shape[1:], 1)), None, real.shape[2:])
         sides = [*real.shape[2:]] or [1, 1]
         return first(Line("nothing", (real.shape[1], *sides)), None, real.shape[2:])
 
@@ -270,7 +278,8 @@ class Tracer(torch.fx.Tracer):
             return self.modules.apply(module, path, given, named)
         rule, arguments = self.known[module]
         weights = [self._weight(within(path, name)) for name, _ in module.named_parameters()]
-        return getattr(self.rules, rule)(given[0], *(each for weight in weights for each in (weight.shape, weight)), **arguments, path=path)
+        shapes = [weights[0].shape] if weights else []
+        return getattr(self.rules, rule)(given[0], *shapes, *weights, **arguments, path=path)
 
     def _run(self, kind: str, target: Any, args: Any, named: Any) -> Any:
         """PyTorch's own result. Layers run as in evaluation, so that they neither draw nor change their state."""

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/base/suggest.hpp"
@@ -56,6 +57,16 @@ std::vector<PointRequest> racing_requests(const Race& race, const RaceReader& re
   return requests;
 }
 
+/// What `check` and `run` warn of, such as assumed FLOPs, in the first entrant's first run.
+std::vector<std::string> workload_notes(const Race& race, const RaceReader& reader) {
+  const std::vector<std::string> first = race.tuning ? race.tuning->candidates.front() : std::vector<std::string>();
+  try {
+    return Blueprint(reader.racing(0, first, 0), "auto").notes;
+  } catch (const std::exception&) {
+    return {};  // the run itself fails of it
+  }
+}
+
 }  // namespace
 
 void check_runs(const Race& race, const RaceReader& reader) {
@@ -88,6 +99,7 @@ RaceOutcome run_race(const Race& race, const RaceReader& reader, PointPool& pool
     outcome.interrupted = true;
     return outcome;
   }
+  for (std::string& note : workload_notes(race, reader)) outcome.notes.push_back(std::move(note));
   std::vector<PointOutcome> points = pool.run(racing_requests(race, reader, outcome.tuned));
   outcome.interrupted = pool.interrupted();
   if (outcome.interrupted) return outcome;

@@ -449,6 +449,9 @@ std::string meant_kind(KindGroup group, std::string_view name, const std::vector
 std::string unknown_kind(KindGroup group, std::string_view what, std::string_view name, const std::vector<std::string>& known) {
   if (const std::string says = not_modelled(group, name); !says.empty())
     return "unknown " + std::string(what) + " " + in_quotes(name) + ": " + says;
+  if ((group == KindGroup::model || group == KindGroup::cost_model) && (name.ends_with(".yaml") || name.ends_with(".yml")))
+    return "unknown " + std::string(what) + " " + in_quotes(name) +
+           "; of a file with a list of layers write {kind: layers, layers: " + std::string(name) + "}";
   const std::string meant = meant_kind(group, name, known);
   return unknown(what, name, meant.empty() ? meant : "'" + meant + "'", known_kinds(group, name, known)) + described_models(group, known);
 }

@@ -122,8 +122,10 @@ Nested read_nested(const ReadContext& context, const YamlNode& node, const Param
   const Places places({file});
   Problems problems(places);
   const std::optional<std::string> text = read_text(file, problems, {"list", "- "});
-  const std::optional<YamlNode> list = text ? parse_yaml(*text, 0, problems) : std::nullopt;
-  if (list && !problems.any() && list->type != YamlNode::Type::sequence)
+  const std::optional<YamlNode> root = text ? parse_yaml(*text, 0, problems) : std::nullopt;
+  const YamlNode* const inside = root ? root->find(parameter.name) : nullptr;  // {kind: layers, layers: [...]}, as list models prints it
+  const YamlNode* const list = inside != nullptr ? inside : root ? &*root : nullptr;
+  if (list != nullptr && !problems.any() && list->type != YamlNode::Type::sequence)
     problems.add(list->place, "", "is " + what_stands(*list) + "; write a list");
   if (problems.any()) throw std::invalid_argument(problems.found().front().line());
   return nested(*list);

@@ -90,6 +90,29 @@ TEST_CASE("a network that cannot be trained on these data is refused") {
   CHECK(has(refusal(with_model("{kind: layers, layers: {linear: 3}}")), "workload.model.layers: is a map; write a list"));
 }
 
+TEST_CASE("a branch that nothing reads does not train; for timing it is another output") {
+  const std::string dead = "[{conv: 8, name: dead}, {conv: 4, from: input}, flatten, {linear: classes}]";
+  CHECK(
+      has(refusal(with_model("{kind: layers, layers: " + dead + "}", images)),
+          "workload.model.layers[0]: no later line reads 'dead', so it would not learn; read it by from, add or concat, or leave it out"));
+  const std::string timed = scenario_text({.servers = "",
+                                           .model = perceptron,
+                                           .data = "{kind: coordinates}",
+                                           .cost = "{model: {kind: layers, input: [3, 8, 8], layers: " + dead + "}}",
+                                           .batch = "{per_worker: 5}",
+                                           .stop = "{updates: 20}"});
+  CHECK(explained(timed).cost_parameters == (3 * 8 + 8) + (3 * 4 + 4) + (4 * 64 * 10 + 10));
+}
+
+TEST_CASE("a file of a list may be the map that list models prints") {
+  const TemporaryFolder folder;
+  folder.write("net.yaml", "# a comment\nkind: layers\nlayers:\n  - {linear: 16}\n  - relu\n  - {linear: classes}\n");
+  folder.write("test.yaml", with_model("{kind: layers, layers: net.yaml}"));
+  CHECK(read_scenario(folder / "test.yaml").workload.model == read_scenario_text(with_model(perceptron), "test.yaml").workload.model);
+  CHECK(has(refusal(with_model("net.yaml")),
+            "unknown model 'net.yaml'; of a file with a list of layers write {kind: layers, layers: net.yaml}"));
+}
+
 TEST_CASE("check names the engine, and warns where it is the plain one and was not asked for") {
   const std::string dropping = "layers: [{linear: 16, name: a}, {dropout: 0.1, name: b}, {concat: [a, b]}, {linear: classes}]}";
   const Explanation fast = explained(with_model(perceptron)), plain = explained(with_model("{kind: layers, " + dropping)),

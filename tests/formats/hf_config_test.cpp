@@ -182,6 +182,115 @@ TEST_CASE("grouped keys, biases, experts and tied words change the parameters as
   CHECK(sparse.table.forward_flops() == doctest::Approx(dense.table.forward_flops() + router).epsilon(1e-12));
 }
 
+TEST_CASE("families that differ from another one by a few fields have the parameters that are published of them") {
+  const test::TemporaryFolder folder;
+  const auto read = [&](const nlohmann::json& fields, const ModelFileOptions& options = {}) {
+    const ModelFile file = read_model_file(folder.write("config.json", fields.dump()), options);
+    check_tensors(file.table);
+    return file;
+  };
+  // A place meets every weight of the blocks once; attention adds two products of all pairs.
+  const auto flops = [](double weights, double tokens, double blocks, double width) {
+    return 2 * tokens * weights + 4 * blocks * tokens * tokens * width;
+  };
+  const std::size_t h = 768, block = 12 * h * h + 13 * h;  // of BERT, GPT-2 and OPT
+
+  // RoBERTa-base with its pooler: two of 514 rows of positions belong to padding.
+  nlohmann::json fields = fields_of("config_bert_base_uncased.json");
+  fields.update({{"model_type", "roberta"}, {"vocab_size", 50265}, {"max_position_embeddings", 514}, {"type_vocab_size", 1}});
+  const ModelFile roberta = read(fields);
+  CHECK((50265 + 514 + 1) * h + 2 * h + 12 * block + h * h + h == 124'645'632);
+  CHECK(roberta.table.parameters() == 124'645'632);
+  CHECK(any_holds(roberta.assumed, "a sample is 512 tokens, its max_position_embeddings without 2"));
+  CHECK(has(refusal_of(folder, fields.dump(), {.sequence = 513}), "has positions for 512 tokens"));
+  fields["max_position_embeddings"] = 2;
+  CHECK(has(refusal_of(folder, fields.dump()), "must be more than 2"));
+
+  // DistilBERT-base: https://huggingface.co/distilbert/distilbert-base-uncased
+  fields = {{"model_type", "distilbert"},
+            {"dim", 768},
+            {"n_layers", 6},
+            {"n_heads", 12},
+            {"hidden_dim", 3072},
+            {"vocab_size", 30522},
+            {"max_position_embeddings", 512},
+            {"activation", "gelu"}};
+  CHECK((30522 + 512) * h + 2 * h + 6 * block == 66'362'880);
+  CHECK(read(fields).table.parameters() == 66'362'880);
+  CHECK(read(fields, {.sequence = 64}).table.forward_flops() == flops(6.0 * 12 * 768 * 768, 64, 6, 768));
+
+  // OPT: https://arxiv.org/abs/2205.01068; 125M, and 350M, which reads words of 512 numbers and norms behind its sums.
+  fields = {{"model_type", "opt"},
+            {"hidden_size", 768},
+            {"num_hidden_layers", 12},
+            {"num_attention_heads", 12},
+            {"ffn_dim", 3072},
+            {"vocab_size", 50272},
+            {"max_position_embeddings", 2048},
+            {"word_embed_proj_dim", 768},
+            {"activation_function", "relu"}};
+  CHECK((50272 + 2050) * h + 12 * block + 2 * h == 125'239'296);
+  CHECK(read(fields).table.parameters() == 125'239'296);
+  CHECK(read(fields, {.sequence = 128}).table.forward_flops() == flops(12.0 * 12 * 768 * 768 + 50272.0 * 768, 128, 12, 768));
+  fields.update({{"hidden_size", 1024},
+                 {"num_hidden_layers", 24},
+                 {"num_attention_heads", 16},
+                 {"ffn_dim", 4096},
+                 {"word_embed_proj_dim", 512},
+                 {"do_layer_norm_before", false}});
+  CHECK(read(fields).table.parameters() == 331'196'416);
+
+  // Gemma 2B: https://arxiv.org/abs/2403.08295; tied, one key head, heads of 256.
+  fields = {{"model_type", "gemma"},    {"hidden_size", 2048},        {"num_hidden_layers", 18}, {"num_attention_heads", 8},
+            {"num_key_value_heads", 1}, {"intermediate_size", 16384}, {"vocab_size", 256000},    {"max_position_embeddings", 8192}};
+  CHECK(read(fields).table.parameters() == 2'506'172'416);
+  // Qwen3 0.6B: https://arxiv.org/abs/2505.09388; norms of each head of queries and keys.
+  fields = {{"model_type", "qwen3"},      {"hidden_size", 1024},  {"num_hidden_layers", 28},
+            {"num_attention_heads", 16},  {"head_dim", 128},      {"num_key_value_heads", 8},
+            {"intermediate_size", 3072},  {"vocab_size", 151936}, {"max_position_embeddings", 40960},
+            {"tie_word_embeddings", true}};
+  CHECK(read(fields).table.parameters() == 596'049'920);
+  // Phi-2: https://huggingface.co/microsoft/phi-2; one norm a block, biases everywhere, also of the output.
+  fields = {{"model_type", "phi"},        {"hidden_size", 2560}, {"num_hidden_layers", 32},         {"num_attention_heads", 32},
+            {"intermediate_size", 10240}, {"vocab_size", 51200}, {"max_position_embeddings", 2048}, {"hidden_act", "gelu_new"}};
+  CHECK(read(fields).table.parameters() == 2'779'683'840);
+  CHECK(read(fields, {.sequence = 32}).table.forward_flops() == flops(32.0 * 12 * 2560 * 2560 + 51200.0 * 2560, 32, 32, 2560));
+  // Pythia 70M: https://arxiv.org/abs/2304.01373, table 1.
+  fields = {{"model_type", "gpt_neox"},  {"hidden_size", 512},  {"num_hidden_layers", 6},         {"num_attention_heads", 8},
+            {"intermediate_size", 2048}, {"vocab_size", 50304}, {"max_position_embeddings", 2048}};
+  CHECK(read(fields).table.parameters() == 70'426'624);
+  CHECK(read(fields, {.sequence = 32}).table.forward_flops() == flops(6.0 * 12 * 512 * 512 + 50304.0 * 512, 32, 6, 512));
+  // DeiT-B, distilled: https://arxiv.org/abs/2012.12877; a token more than ViT, and classes of a teacher.
+  fields = fields_of("config_vit_base_patch16_224.json");
+  fields.update({{"model_type", "deit"}, {"architectures", {"DeiTForImageClassificationWithTeacher"}}});
+  CHECK(read(fields).table.parameters() == 85'798'656 + 2 * 768 + 2 * 769'000);
+  CHECK(read(fields).table.parameters() == 87'338'192);
+  fields["architectures"] = {"DeiTForImageClassification"};
+  CHECK(read(fields).table.parameters() == 86'569'192);
+}
+
+TEST_CASE("what a config leaves out has Hugging Face's value, and what plays no part in times is said") {
+  const test::TemporaryFolder folder;
+  nlohmann::json fields = fields_of("config_llama_2_7b.json");
+  const auto read = [&] { return read_model_file(folder.write("config.json", fields.dump())); };
+  // Without num_key_value_heads a Mistral has 8, with null as many as heads; a Llama has as many.
+  fields.update({{"model_type", "mistral"}, {"intermediate_size", 14336}, {"sliding_window", 4096}, {"max_position_embeddings", 32768}});
+  fields.erase("num_key_value_heads");
+  const ModelFile mistral = read();
+  CHECK(mistral.table.parameters() == 7'241'732'096);
+  CHECK(any_holds(mistral.assumed, "attention computes all pairs of 32,768 tokens, also those behind its sliding_window of 4096"));
+  fields["num_key_value_heads"] = nullptr;
+  CHECK(read().table.parameters() == 7'241'732'096 + 32 * 2 * std::size_t{4096} * (4096 - 1024));
+  fields["sliding_window"] = nullptr;
+  CHECK(!any_holds(read().assumed, "sliding_window"));
+  fields.update({{"model_type", "qwen2"}, {"sliding_window", 4096}, {"use_sliding_window", false}});
+  CHECK(!any_holds(read().assumed, "sliding_window"));
+  fields["torch_dtype"] = "bfloat16";
+  CHECK(any_holds(read().assumed, "a gradient has 4 bytes a parameter, also if its torch_dtype is 'bfloat16'"));
+  fields["torch_dtype"] = "float32";
+  CHECK(!any_holds(read().assumed, "torch_dtype"));
+}
+
 TEST_CASE("a config.json that does not fit is refused in one line that names the field") {
   const test::TemporaryFolder folder;
   const nlohmann::json good = fields_of("config_gpt2.json");
@@ -199,7 +308,9 @@ TEST_CASE("a config.json that does not fit is refused in one line that names the
   CHECK(has(with("n_head", 7), "n_embd 768 is not a multiple of n_head 7"));
   CHECK(has(with("n_head", nullptr), "n_head is missing"));
   CHECK(has(with("attn_pdrop", "none"), "attn_pdrop is \"none\"; it must be a number"));
-  CHECK(has(with("model_type", "opt"), "model_type 'opt' is not read; known are bert, gpt2, llama, mistral, mixtral, qwen2, vit"));
+  CHECK(has(with("model_type", "t5"), "model_type 't5' is not read; known are bert, deit, distilbert, gemma, gpt2, "));
+  CHECK(has(with("model_type", "t5"), "Give the safetensors file beside it, or its torchinfo summary, or straggler.cost_model("));
+  CHECK(has(with("activation_function", "gelux"), "activation_function 'gelux' is not known; known are gelu, "));
   CHECK(has(with("model_type", 3), "model_type is 3; it must be a text"));
   CHECK(has(refusal_of(folder, good.dump(), {.sequence = 1025}), "has positions for 1024 tokens, but `sequence` is 1025"));
   CHECK(has(refusal_of(folder, good.dump(), {.classes = 10}), "remove `classes`"));

@@ -177,9 +177,114 @@ TEST_CASE("constants of the program are weights of layers, and settings elsewher
   CHECK(read.table.layers.back().name == "unnamed");
 }
 
+TEST_CASE("weights that are cut, joined and stretched before a layer reads them are its weights") {
+  OnnxFile file;  // as PyTorch exports a GRU without folding, and a class token
+  file.inputs = {value("x", {7, 1, 16}), value("patches", {1, 4, 8})};
+  file.outputs = {value("y", {7, 1, 1, 32}), value("z", {1, 5, 8})};
+  file.tensors = {weight("w", {96, 16}),        weight("r", {96, 32}),  weight("b", {96}),    weight("never read", {96}),
+                  weight("token", {1, 1, 8}),   integers("0", {0}),     integers("32", {32}), integers("96", {96}),
+                  integers("shape", {1, 1, 8}), weight("table", {5, 8})};
+  for (const char* each : {"w", "r", "b"}) {
+    const std::string name = each;
+    file.nodes.push_back(node("Slice", {name, "0", "32", "0"}, {name + "1"}));
+    file.nodes.push_back(node("Slice", {name, "32", "96", "0"}, {name + "2"}));
+    file.nodes.push_back(node("Concat", {name + "2", name + "1"}, {name + "3"}, {number_attribute("axis", 0)}));
+    file.nodes.push_back(node("Unsqueeze", {name + "3", "0"}, {name + "4"}));
+  }
+  file.nodes.push_back(node("GRU", {"x", "w4", "r4", "b4"}, {"y"}));
+  file.nodes.push_back(node("Expand", {"token", "shape"}, {"first"}));
+  file.nodes.push_back(node("Concat", {"first", "patches"}, {"places"}, {number_attribute("axis", 1)}));
+  file.nodes.push_back(node("Add", {"places", "table"}, {"z"}));
+  const ModelFile read = read_made(file);
+  CHECK(read.table.parameters() == 96 * 16 + 96 * 32 + 96 + 8 + 5 * 8);
+  CHECK(read.table.layers.front().forward_flops == 2.0 * 96 * (16 + 32));
+  CHECK(read.missing.empty());
+  // A table that is added may be a constant: the file does not say.
+  CHECK(read.assumed.back() == "table learns; a file does not tell constants that are added, as sines of positions, from weights");
+  // Weights that another network makes are not found, and that is said.
+  file.nodes.push_back(node("LSTM", {"x", "y", "r4"}, {"other"}));
+  REQUIRE(read_made(file).missing.size() == 1);
+  CHECK(read_made(file).missing[0] == "the parameters of 1 LSTM, whose weights are no constants of the file");
+}
+
+TEST_CASE("what an exporter has joined, folded or turned is told") {
+  OnnxFile file;
+  file.inputs = {value("x", {1, 3, 4, 4})};
+  file.outputs = {value("y", {1, 3, 4, 4})};
+  file.tensors = {weight("onnx::Conv_10", {3, 3, 1, 1}), weight("onnx::Conv_11", {3})};
+  file.nodes = {node("Conv", {"x", "onnx::Conv_10", "onnx::Conv_11"}, {"h"}), node("Conv", {"h", "onnx::Conv_10", "onnx::Conv_11"}, {"y"})};
+  const ModelFile folded = read_made(file);
+  CHECK(folded.table.parameters() == 12);
+  REQUIRE(folded.missing.size() == 1);
+  CHECK(folded.missing[0] ==
+        "the parameters of batch norms: the exporter folded them into 2 convolutions; export with "
+        "training=torch.onnx.TrainingMode.TRAINING");
+  CHECK(folded.assumed.back().find("onnx::Conv_10 and onnx::Conv_11, which several nodes read, are one tensor each") == 0);
+
+  // An output that is tied to its embedding: the exporter turned the matrix.
+  const auto filled = [](const std::string& name, const std::vector<std::int64_t>& sides, const std::vector<float>& numbers) {
+    return weight(name, sides) + bytes_field(9, std::string(reinterpret_cast<const char*>(numbers.data()), 4 * numbers.size()));
+  };
+  OnnxFile tied;
+  tied.inputs = {value("ids", {1, 5})};
+  tied.outputs = {value("y", {1, 5, 3})};
+  tied.tensors = {filled("words", {3, 2}, {1, 2, 3, 4, 5, 6}), filled("onnx::MatMul_9", {2, 3}, {1, 3, 5, 2, 4, 6})};
+  tied.nodes = {node("Gather", {"words", "ids"}, {"h"}), node("MatMul", {"h", "onnx::MatMul_9"}, {"y"})};
+  const ModelFile turned = read_made(tied);
+  CHECK(turned.table.parameters() == 6);
+  CHECK(turned.table.forward_flops() == 2.0 * 5 * 2 * 3);
+  CHECK(turned.assumed.back() == "onnx::MatMul_9 is the transpose of another tensor, and the same weight");
+  tied.tensors[1] = filled("onnx::MatMul_9", {2, 3}, {1, 3, 5, 2, 4, 7});
+  CHECK(read_made(tied).table.parameters() == 12);
+}
+
+TEST_CASE("resized, rearranged, chosen and padded values keep their shapes for the layers behind them") {
+  const auto number = [](const std::string& name, const std::vector<float>& numbers) {
+    return weight(name, {static_cast<std::int64_t>(numbers.size())}) +
+           bytes_field(9, std::string(reinterpret_cast<const char*>(numbers.data()), 4 * numbers.size()));
+  };
+  OnnxFile file;
+  file.inputs = {value("x", {2, 4, 6, 6})};
+  file.outputs = {value("end", {2, 1})};
+  file.tensors = {number("scales", {1, 1, 2, 1.5}),
+                  integers("sizes", {2, 1, 6, 6}),
+                  weight("w", {1, 1, 3, 3}),
+                  integers("k", {5}),
+                  weight("v", {4, 5}),
+                  integers("four", {4}),
+                  integers("pads", {1, 2, 3, 4}),
+                  integers("two", {-1, 2}),
+                  integers("last", {-1}),
+                  integers("first", {-9223372036854775807}),
+                  integers("0", {0}),
+                  integers("all", {-1})};
+  // Pads of PyTorch stand last side first: left, right, top, bottom of the image.
+  const std::string zero = bytes_field(1, "value") + bytes_field(5, number_field(1, 1) + number_field(2, 7) + bytes_field(7, varint(0)));
+  file.nodes = {node("Resize", {"x", "", "scales"}, {"a"}),                              // [2, 4, 12, 9]
+                node("DepthToSpace", {"a"}, {"b"}, {number_attribute("blocksize", 2)}),  // [2, 1, 24, 18]
+                node("ConstantOfShape", {"four"}, {"zeros"}, {zero}),
+                node("Concat", {"pads", "zeros"}, {"p1"}, {number_attribute("axis", 0)}),
+                node("Reshape", {"p1", "two"}, {"p2"}),                       // rows of two
+                node("Slice", {"p2", "last", "first", "0", "last"}, {"p3"}),  // from the last row on
+                node("Transpose", {"p3"}, {"p4"}, {list_attribute("perm", {1, 0})}),
+                node("Reshape", {"p4", "all"}, {"p5"}),         // 0 0 3 1, 0 0 4 2
+                node("Pad", {"b", "p5"}, {"c"}),                // [2, 1, 31, 21]
+                node("Conv", {"c", "w"}, {"d"}),                // [2, 1, 29, 19]
+                node("Resize", {"d", "", "", "sizes"}, {"e"}),  // [2, 1, 6, 6]
+                node("TopK", {"e", "k"}, {"f", "places"}),      // [2, 1, 6, 5]
+                node("Einsum", {"f", "v"}, {"g"}, {bytes_field(1, "equation") + bytes_field(4, "bchw, ow -> bcho")}),
+                node("SpaceToDepth", {"g"}, {"h"}, {number_attribute("blocksize", 2)}),  // [2, 4, 3, 2]
+                node("MatMul", {"h", "u"}, {"end"})};
+  file.tensors.push_back(weight("u", {2, 1}));
+  const ModelFile read = read_made(file);
+  CHECK(read.missing.empty());
+  CHECK(read.table.forward_flops() == 2.0 * (29 * 19 * 9 + 6 * 4 * 5 + 4 * 3 * 2));
+  CHECK(read.table.parameters() == 9 + 20 + 2);
+}
+
 TEST_CASE("nodes that are not followed are named, not guessed") {
   OnnxFile file = small_network();
-  file.nodes.push_back(node("Einsum", {"y", "fc.weight"}, {"z"}));
+  file.nodes.push_back(node("Einsum", {"y", "fc.weight"}, {"z"}, {bytes_field(1, "equation") + bytes_field(4, "...i,oi->...o")}));
   file.nodes.push_back(node("MatMul", {"z", "stem.weight"}, {"w"}));
   const ModelFile read = read_made(file);
   REQUIRE(read.missing.size() == 1);

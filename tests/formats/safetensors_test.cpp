@@ -14,7 +14,9 @@ namespace {
 nlohmann::json tensor(const char* type, const std::vector<std::size_t>& shape, std::size_t begin) {
   std::size_t count = 1;
   for (const std::size_t side : shape) count *= side;
-  return {{"dtype", type}, {"shape", shape}, {"data_offsets", {begin, begin + 2 * count}}};
+  const std::string name = type;
+  const std::size_t bytes = name.ends_with("64") ? 8 : name.ends_with("32") ? 4 : 2;
+  return {{"dtype", type}, {"shape", shape}, {"data_offsets", {begin, begin + bytes * count}}};
 }
 
 /// "b.weight" comes first in the header, and last in the file.
@@ -114,6 +116,11 @@ TEST_CASE("headers that are damaged are refused in one line") {
   says(with("shape", 30), "has no list shape");
   says(with("dtype", nullptr), "has no dtype");
   says(with("data_offsets", nlohmann::json()), "has no list data_offsets");
+  says(with("data_offsets", {24, 83}), "has 30 numbers of BF16, and data_offsets that fit others");
+  says(with("data_offsets", {84, 24}), "data_offsets that fit others");
+  says(with("dtype", "F32"), "has 30 numbers of F32, and data_offsets that fit others");
+  says(with("dtype", "Q4"), "tensor 'b.weight' has dtype 'Q4', which safetensors files do not have");
+  says(R"({"metadata": {}, "weight_map": {}})", "has an empty weight_map");
   says(safetensors_start("{\"a\": "), "is not whole JSON");
   says(safetensors_start("{\"a\": " + std::string(10'000, '[')), "nests lists and maps deeper");
   says(safetensors_start(header().dump()).substr(0, 40),

@@ -205,6 +205,11 @@ TEST_CASE("lines that are no layers") {
   CHECK(
       has(refusal(list({map({{"conv", map({{"channels", word("8")}})}, {"channels", word("8")}})})), "layers[0].channels: is there twice"));
   CHECK(has(refusal(list({map({{"linear", word("clases")}})})), "or classes"));
+  CHECK(!has(refusal(list({map({{"conv", word("8")}, {"stride", word("0")}})})), "or classes"));
+  CHECK(has(refusal(list({map({{"dense", word("8")}})})), "layers[0]: unknown layer 'dense'; write linear"));
+  Nested quoted = word("32");
+  quoted.quoted = true;
+  CHECK(has(refusal(list({map({{"linear", quoted}})})), "layers[0].linear: is text in quotes; write a whole number without quotes"));
   CHECK(has(refusal(list({map({{"linear", word("0")}})})), "layers[0].linear: 0 is out of range"));
   CHECK(has(refusal(list({word("conv")})), "channels: is missing"));
   CHECK(has(refusal(list({map({{"relu", word("3")}})})), "layers[0].relu: has no parameters"));

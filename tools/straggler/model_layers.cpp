@@ -237,6 +237,8 @@ bool list_one_model(const Arguments& arguments) {
     throw UsageError("--yaml, --layers and --set are for one model: straggler list models lenet5 --yaml");
   if (!one) return false;
   const std::string& given = arguments.positional()[1];
+  if (const fs::path path(given); !is_known(given) && (path.has_extension() || path.has_parent_path()) && !is_model_file(given))
+    throw UsageError(given + ": no such file; name a file with a model, or a built-in one: straggler list models");
   if (!is_model_file(given) && !(is_known(given) && (yaml || layers || set))) return false;
   const auto sets = set ? arguments.get<std::vector<std::string>>("set") : std::vector<std::string>();
   const ShownModel model = yaml && !set && is_known(given) ? network_called(given) : shown_model(given, sets);
