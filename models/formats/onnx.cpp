@@ -186,8 +186,9 @@ class Reader {
         const bool table = std::ranges::count_if(*sides, [](std::int64_t side) { return side > 1; }) > 1;
         if (table && reads_tables.contains(node.op) && !used_.contains(origin)) tables_.push_back(shown(origin));
       }
-    for (const std::string_view origin : of_node)
-      if (std::size_t& readers = ++readers_[origin]; readers == 2) shared_.push_back(origin);
+    if (node.op != "Gather")  // of an embedding, to which an output may be tied
+      for (const std::string_view origin : of_node)
+        if (std::size_t& readers = ++readers_[origin]; readers == 2) shared_.push_back(origin);
     if (folded) ++folded_;
     if (layers_of_weights.contains(node.op) && node.inputs.size() > 1 && shapes_.origins(node.inputs[1]).empty())
       ++weightless_[std::string(node.op)];

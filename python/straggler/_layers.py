@@ -221,8 +221,8 @@ def layers(module: "torch.nn.Module", example: "torch.Tensor", timing_only: bool
 
 
 def cost_model(module: "torch.nn.Module", example: Any) -> Dict[str, Any]:
-    """What any module costs, for `workload.cost.model`: {kind: sizes, layers: …}. Its forward runs once, on the example, as in training; the
-    module stays as it is.
+    """What any module costs, for `workload.cost.model`: {kind: sizes, layers: …}. Its forward runs once, on the example, as in training;
+    the module stays as it is.
 
     example: a batch of its inputs; several as a tuple, those with names as a dict. The first dimension is the batch.
     Parameters are those that train, each once. FLOPs: of one sample, forward, 2 for each multiply-add of matrix products and convolutions.

@@ -104,7 +104,8 @@ class Counter(TorchDispatchMode):
         return self.rows
 
 
-def counted(module: torch.nn.Module, args: Tuple[Any, ...], named: Dict[str, Any], inputs: List[torch.Tensor]) -> Tuple[List[Row], List[str]]:
+def counted(module: torch.nn.Module, args: Tuple[Any, ...], named: Dict[str, Any], inputs: List[torch.Tensor]
+            ) -> Tuple[List[Row], List[str]]:
     """The rows of a run of the module, of the whole batch; and names of operations whose products are not known."""
     parameters = {name: each for name, each in module.named_parameters() if not isinstance(each, torch.nn.parameter.UninitializedParameter)}
     counter = Counter(parameters, inputs, "" if any(True for _ in module.children()) else type(module).__name__)
