@@ -202,13 +202,13 @@ class Reader {
       if (tensor.is_float() && tensor.sides.size() == 2 && !tensor.raw.empty() && !is_own(tensor))
         named[{tensor.sides[0], tensor.sides[1]}].push_back(&tensor);
     Words turned;
-    std::size_t compared = 0;
+    std::size_t left = 1'000'000'000;  // numbers to compare
     for (const Tensor& tensor : graph.initializers) {
       if (!tensor.is_float() || tensor.sides.size() != 2 || tensor.raw.empty() || !is_own(tensor)) continue;
       const auto same = named.find({tensor.sides[1], tensor.sides[0]});
       if (same == named.end()) continue;
       for (const Tensor* const other : same->second)
-        if (++compared < 1'000'000 && other->type == tensor.type && is_turned(tensor, *other)) {
+        if (other->type == tensor.type && is_turned(tensor, *other, left)) {
           turned.insert(tensor.name);
           break;
         }
@@ -216,13 +216,14 @@ class Reader {
     return turned;
   }
 
-  static bool is_turned(const Tensor& tensor, const Tensor& other) {
+  static bool is_turned(const Tensor& tensor, const Tensor& other, std::size_t& left) {
     const auto rows = static_cast<std::size_t>(tensor.sides[0]), columns = static_cast<std::size_t>(tensor.sides[1]);
     const std::size_t width = tensor.raw.size() / std::max<std::size_t>(rows * columns, 1);
     if (width == 0 || tensor.raw.size() != rows * columns * width || other.raw.size() != tensor.raw.size()) return false;
     for (std::size_t row = 0; row < rows; ++row)
       for (std::size_t column = 0; column < columns; ++column)
-        if (tensor.raw.substr((row * columns + column) * width, width) != other.raw.substr((column * rows + row) * width, width))
+        if ((left == 0 ? 0 : left--) == 0 ||
+            tensor.raw.substr((row * columns + column) * width, width) != other.raw.substr((column * rows + row) * width, width))
           return false;
     return true;
   }

@@ -6,7 +6,7 @@
 namespace straggler::formats::onnx {
 namespace {
 
-constexpr std::size_t most_origins = 256;  // of one value: layers of a recurrent network
+constexpr std::size_t most_origins = 16;  // of one value: weights of a recurrent layer
 
 }  // namespace
 

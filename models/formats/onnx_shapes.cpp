@@ -124,8 +124,10 @@ std::optional<Sides> Shapes::sliced(const Node& node, const Sides& in) const {
 }
 
 std::optional<Sides> Shapes::resized(const Node& node, const Sides& in) const {
-  if (const auto* const sizes = integers(node.input(3)); sizes != nullptr)
-    return sizes->size() == in.size() ? std::optional(*sizes) : std::nullopt;
+  if (const auto* const sizes = integers(node.input(3)); sizes != nullptr) {
+    const bool fits = std::ranges::all_of(*sizes, [](std::int64_t side) { return side >= 1 && side <= longest_side; });
+    return fits && sizes->size() == in.size() ? std::optional(*sizes) : std::nullopt;
+  }
   for (const std::size_t at : {2, 1}) {  // of Resize; of Upsample and of Resize before version 11
     const auto scales = numbers_.find(node.input(at));
     if (scales == numbers_.end() || scales->second.size() != in.size()) continue;
