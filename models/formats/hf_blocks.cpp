@@ -103,7 +103,7 @@ ModelFile read_distilbert(const Fields& fields, const ModelFileOptions& options,
                     .wide_norm = ".output_layer_norm",
                     .norms_behind = true};
   for (std::size_t i = 0; i < sizes.blocks; ++i) add_block(rows, fmt::format("transformer.layer.{}", i), block, sizes);
-  if (const std::string architecture = fields.architecture(); !architecture.empty() && !architecture.ends_with("Model"))
+  if (const std::string architecture = fields.architecture(); !architecture.empty() && !is_body(architecture))
     file.assumed.push_back(fmt::format("the encoder, without the head that {} puts on it", architecture));
   return finished(fields, options, sizes, std::move(rows), std::move(file));
 }

@@ -55,7 +55,7 @@ ModelFile read_bert(const Fields& fields, const ModelFileOptions& options, const
   file.table = std::move(rows).table(fields.path());
   file.table.input_bytes = sizeof(float) * d(n);
   const std::string architecture = fields.architecture();
-  if (!architecture.empty() && !architecture.ends_with("Model"))
+  if (!architecture.empty() && !is_body(architecture))
     file.assumed.push_back(fmt::format("the encoder with its pooler, without the head that {} puts on it", architecture));
   say_attention(fields, options, its.tokens, file);
   return file;
@@ -171,7 +171,7 @@ ModelFile read_vit(const Fields& fields, const ModelFileOptions& options, const 
   const double all = d(n) * d(h);
   file.what = described(fields, blocks, h);
   const std::string architecture = fields.architecture();
-  const bool pooled = architecture.ends_with("Model");
+  const bool pooled = is_body(architecture);
   LayerRows rows;
   const std::string embeddings = type + ".embeddings";
   std::vector<LayerRows::Tensor> tokens = {{embeddings + ".cls_token", {1, 1, h}}};

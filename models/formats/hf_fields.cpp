@@ -107,8 +107,8 @@ void say_attention(const Fields& fields, const ModelFileOptions& options, double
                                        readable_count(static_cast<std::size_t>(tokens)), readable_number(window)));
   const std::string type = fields.text_or("torch_dtype", "float32");
   if (type != "float32")
-    file.assumed.push_back(fmt::format(
-        "a gradient has 4 bytes a parameter, also if its torch_dtype is {}; training.precision sets other ones", in_quotes(type)));
+    file.assumed.push_back(
+        fmt::format("a gradient has 4 bytes a parameter, although its torch_dtype is {}; workload.precision sets others", in_quotes(type)));
 }
 
 std::string described(const Fields& fields, std::size_t blocks, std::size_t width) {
@@ -122,10 +122,14 @@ void add_norm(LayerRows& rows, const std::string& name, std::size_t width, doubl
   rows.add(name, std::move(tensors), 0, kept, operations);
 }
 
+bool is_body(const std::string& architecture) {
+  return architecture.ends_with("Model") && architecture.find("Head") == std::string::npos;  // not GPT2LMHeadModel
+}
+
 void add_language_head(LayerRows& rows, const Fields& fields, ModelFile& file, const std::string& name, const LayerRows::Linear& head,
                        bool tied) {
   const std::string architecture = fields.architecture();
-  if (architecture.ends_with("Model") && architecture.find("Head") == std::string::npos) return;  // GPT2Model
+  if (is_body(architecture)) return;
   const double words = static_cast<double>(head.out), kept = head.places * words;
   if (fields.flag_or("tie_word_embeddings", tied))
     rows.add(name, {}, head.places * static_cast<double>(head.in) * words, kept, 1);

@@ -84,6 +84,8 @@ ModelFile read_opt(const Fields& fields, const ModelFileOptions& options, const 
 ModelFile read_phi(const Fields& fields, const ModelFileOptions& options, const Family& family);
 ModelFile read_vit(const Fields& fields, const ModelFileOptions& options, const Family& family);
 
+/// Whether it is a model without a head: "GPT2Model".
+bool is_body(const std::string& architecture);
 /// "gpt2 with 12 blocks of width 768".
 std::string described(const Fields& fields, std::size_t blocks, std::size_t width);
 /// With scale and, of layer norm, bias.

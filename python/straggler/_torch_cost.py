@@ -107,7 +107,10 @@ class Counter(TorchDispatchMode):
 def counted(module: torch.nn.Module, args: Tuple[Any, ...], named: Dict[str, Any], inputs: List[torch.Tensor]
             ) -> Tuple[List[Row], List[str]]:
     """The rows of a run of the module, of the whole batch; and names of operations whose products are not known."""
-    parameters = {name: each for name, each in module.named_parameters() if not isinstance(each, torch.nn.parameter.UninitializedParameter)}
+    parameters = dict(module.named_parameters())
+    for name, each in parameters.items():
+        if isinstance(each, torch.nn.parameter.UninitializedParameter):
+            raise ValueError(f"module has the lazy parameter '{name}', which has no shape; call module(example) once before")
     counter = Counter(parameters, inputs, "" if any(True for _ in module.children()) else type(module).__name__)
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(counter.keep, lambda tensor: tensor), counter:
         result = module(*args, **named)

@@ -286,7 +286,7 @@ TEST_CASE("what a config leaves out has Hugging Face's value, and what plays no 
   fields.update({{"model_type", "qwen2"}, {"sliding_window", 4096}, {"use_sliding_window", false}});
   CHECK(!any_holds(read().assumed, "sliding_window"));
   fields["torch_dtype"] = "bfloat16";
-  CHECK(any_holds(read().assumed, "a gradient has 4 bytes a parameter, also if its torch_dtype is 'bfloat16'"));
+  CHECK(any_holds(read().assumed, "a gradient has 4 bytes a parameter, although its torch_dtype is 'bfloat16'"));
   fields["torch_dtype"] = "float32";
   CHECK(!any_holds(read().assumed, "torch_dtype"));
 }

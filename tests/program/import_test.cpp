@@ -231,7 +231,7 @@ TEST_CASE("list models: a file's tensors, totals and layers; a list of layers wi
   CHECK(has(one_line(place.shell("straggler list models net.yaml")), "net.yaml:5:5: layers[1]"));
   place.write("table.csv", "name,parameters\nfirst,1k\nsecond,2k\n");
   CHECK(has(place.shell("straggler list models table.csv").out, "3,000 in 2 layers"));
-  CHECK(has(one_line(place.shell("straggler list models nowhere.yaml")), "unknown model 'nowhere.yaml'"));
+  CHECK(has(one_line(place.shell("straggler list models nowhere.yaml")), "nowhere.yaml: no such file; name a file with a model"));
   CHECK(has(one_line(place.shell("straggler list models --layers")), "are for one model: straggler list models lenet5"));
   const auto built_in = place.shell("straggler list models lenet5 --layers");
   CHECK(has(built_in.out, "conv1.weight  6 x 1 x 5 x 5"));
