@@ -18,6 +18,7 @@ class Clipped final : public UpdateRule {
   double learning_rate(double epochs, double averaged) const override { return rule_->learning_rate(epochs, averaged); }
   std::optional<double> weight_of_steps(double steps) const override { return rule_->weight_of_steps(steps); }
   std::string_view needs_norms() const override { return "training.clip"; }
+  bool needs_norms_of_tensors() const override { return rule_->needs_norms_of_tensors(); }
   std::string_view needs_tensors() const override { return rule_->needs_tensors(); }
 
  private:

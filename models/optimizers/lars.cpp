@@ -50,6 +50,7 @@ class Lars final : public ScheduledRule {
     return lineage.elementwise(descend_rule, std::array{weights, state[0]}, {1.0, 0.0});
   }
   std::string_view needs_norms() const override { return "lars"; }
+  bool needs_norms_of_tensors() const override { return true; }
 
  private:
   double momentum_, decay_, trust_;

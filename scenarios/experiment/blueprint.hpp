@@ -61,8 +61,15 @@ struct Blueprint : TrainingBlueprint {
   void resolve_collective(const Scenario& scenario);
   Parameters collective_parameters(const Scenario& scenario, const CollectiveEntry& entry) const;
   void check_stepwise(const Scenario& scenario) const;
+  void refuse_sharding(const Scenario& scenario) const;
+  void refuse_unequal_hosts(const Scenario& scenario) const;
+  void resolve_sharding(const Scenario& scenario);
+  /// The share of the largest of `ways` parts that are whole tensors, times `ways`.
+  double padding_of_tensors(Rank ways) const;
   /// Of the time of a batch in group `g`.
   double share_of_last_micro_batch(std::size_t g) const;
+  /// [micro-batches] the share at which each is over.
+  std::vector<double> ends_of_micro_batches(std::size_t g) const;
   std::shared_ptr<const Fabric> make_fabric(const Scenario& scenario) const;
   void resolve_aggregators(const Scenario& scenario);
   Placement placement(const Scenario& scenario) const;

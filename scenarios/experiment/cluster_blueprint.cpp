@@ -382,7 +382,9 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.protocol.segments = segments_of(scenario);
   out.token_buckets = token_buckets(scenario);
   out.compute = compute_plan(scenario);
-  for (const WorkerGroup& group : spec.workers) out.update_seconds_per_byte.push_back(inverse(scenario.devices.at(group.device).update));
+  const double shard = plan.sharding.padding / plan.sharding.ways;  // of the parameters: what a worker steps on
+  for (const WorkerGroup& group : spec.workers)
+    out.update_seconds_per_byte.push_back(shard * inverse(scenario.devices.at(group.device).update));
   out.bytes.model = model_bytes;
   out.bytes.state = model_bytes * 4 / number_bytes();
   if (compression) price_coding(scenario, out.bytes.state, group_of, plan.workers > 1, buckets, out);
@@ -416,6 +418,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.collective.gathers = gathers();
   out.collective.parameters = scenario.cluster.network.collective.parameters;
   out.collective.automatic = scenario.cluster.network.collective.algorithm == "auto";
+  out.collective.shares_states = plan.sharding.on();
   out.collective.shape = shape;
   out.collective.uniform = uniform;
   out.collective.stepwise = spec.network.collective.fidelity == CollectiveSpec::Fidelity::stepwise;

@@ -60,6 +60,16 @@ Gradients gradients_of(const Scenario& scenario, const CostTable& cost, std::uin
 
 }  // namespace
 
+namespace {
+/// They leave in the order of backward, and forward passes them the other way.
+std::vector<WorkBucket> in_order_of_forward(const std::vector<Bucket>& buckets, std::uint64_t number_bytes) {
+  std::vector<WorkBucket> out;
+  for (std::size_t i = buckets.size(); i-- > 0;)
+    out.push_back({buckets[i].bytes, buckets[i].bytes / number_bytes, i == 0 ? 1 : 1 - buckets[i - 1].ready, buckets[i].ready});
+  return out;
+}
+}  // namespace
+
 /// Of a compressed gradient each bucket is a vector of its own. Buckets hold tensors from the last one on.
 void Blueprint::compress_buckets() {
   const std::uint64_t parameters = priced_parameters();
@@ -175,9 +185,11 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
   // Of two all-reduces one after another, the larger one.
   reduced_bytes = compression ? std::max(compression->bytes - compression->right_bytes, compression->right_bytes) : model_bytes;
   // Factors are of whole matrices: they go in one piece.
-  const bool merges = spec.bucket || spec.merge == CollectiveSpec::Merge::mg_wfbp;
+  const bool in_units = scenario.training.sharding && scenario.training.sharding->stage == 3;  // buckets leave by units
+  const bool merges = (spec.bucket || spec.merge == CollectiveSpec::Merge::mg_wfbp) && !in_units;
   if (merges && !(compression && compression->factors)) {
     buckets = merged_gradients(scenario);
+    plan.buckets = in_order_of_forward(buckets, number_bytes());
     if (compression) compress_buckets();
     reduced_bytes = 0;
     for (const Bucket& bucket : buckets) reduced_bytes = std::max(reduced_bytes, bucket.bytes);
@@ -200,7 +212,7 @@ Parameters Blueprint::collective_parameters(const Scenario& scenario, const Coll
 
 std::vector<CollectiveTime> Blueprint::collective_times(const Scenario& scenario) const {
   std::vector<CollectiveTime> times;
-  if (!all_reduce || gathers() || all_reduce->name == measured_algorithm) return times;
+  if (!all_reduce || gathers() || plan.sharding.on() || all_reduce->name == measured_algorithm) return times;
   IdleNetwork idle(*this, scenario);
   for (const CollectiveEntry& entry : Registry<CollectiveEntry>::instance().entries()) {
     if (!entry.unfit(shape).empty()) continue;
@@ -215,6 +227,9 @@ std::vector<CollectiveTime> Blueprint::collective_times(const Scenario& scenario
 
 std::string Blueprint::described_collective(const Scenario& scenario) const {
   if (!all_reduce) return "none";
+  if (plan.sharding.on())
+    return std::string("all-gathers and reduce-scatters: ") +
+           (scenario.cluster.network.collective.algorithm == "auto" ? "for each size the fastest" : all_reduce->name);
   if (all_reduce->name == measured_algorithm)
     return "measured: times of a file, which may contain waiting for other ranks; links and algorithms do not change them";
   if (!all_reduce->choice) return all_reduce->name;

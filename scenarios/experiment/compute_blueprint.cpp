@@ -109,15 +109,16 @@ void WorkloadBlueprint::resolve_batches(const Scenario& scenario) {
 
 namespace {
 
-/// `buckets`: those that leave while backward still computes; empty: none. `last`: the share of a batch's time in which its gradients
-/// become ready: that of its last micro-batch.
-ComputeClass class_of(const DeviceSpec& device, const std::vector<Bucket>& buckets, double last, double input_bytes) {
+/// `buckets`: those that leave while backward still computes, in the order of forward; empty: none. `last`: the share of a batch's time in
+/// which its gradients become ready: that of its last micro-batch.
+ComputeClass class_of(const DeviceSpec& device, const std::vector<WorkBucket>& buckets, double last, double input_bytes) {
   ComputeClass own;
+  own.forward = device.compute.forward_fraction;
   if (!buckets.empty()) {
     own.milestones.clear();
     const double forward = device.compute.forward_fraction;
-    for (const Bucket& bucket : buckets) {
-      const double ready = forward + (1 - forward) * bucket.ready;
+    for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
+      const double ready = forward + (1 - forward) * bucket->backward_until;
       own.milestones.push_back(last < 1 ? 1 - last + last * ready : ready);
     }
     own.milestones.back() = 1;
@@ -209,6 +210,18 @@ double Blueprint::share_of_last_micro_batch(std::size_t g) const {
   return seconds_of(time, last_micro_batch(batch, plan.accumulate), 1) / seconds_of(time, batch, plan.accumulate);
 }
 
+std::vector<double> Blueprint::ends_of_micro_batches(std::size_t g) const {
+  const ComputeTime& time = time_of(g, 0);
+  const std::int64_t batch = plan.batches.usual(first_of_group[g]), count = std::min(batch, plan.accumulate);
+  const auto pieces = EvenSplit<std::int64_t>::of(batch, count);
+  std::vector<double> ends;
+  double done = 0;
+  for (std::int64_t micro = 0; micro < count; ++micro) ends.push_back(done += seconds_of(time, pieces.size(micro), 1));
+  for (std::size_t micro = 0; micro < ends.size(); ++micro)
+    ends[micro] = done > 0 ? ends[micro] / done : static_cast<double>(micro + 1) / static_cast<double>(ends.size());
+  return ends;
+}
+
 double Blueprint::batch_seconds(const Scenario& scenario, Rank worker, std::int64_t samples) const {
   const std::size_t g = group_of[index_of(worker)];
   const std::int64_t i = worker - first_of_group[g];
@@ -227,10 +240,11 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
     out.price = Time::from_seconds(collective.per_step + collective.per_tensor * static_cast<double>(cost.tensors().size()));
   if (spec.network.collective.overlap && buckets.size() > 1 && plan.workers > 1) out.interference = spec.network.collective.interference;
   out.speeds_change = scenario.workload.serial_per_epoch > 0 || std::any_of(spec.faults.begin(), spec.faults.end(), slows);
-  const std::vector<Bucket> early = spec.network.collective.overlap ? buckets : std::vector<Bucket>();
+  const std::vector<WorkBucket> early = spec.network.collective.overlap && !plan.sharding.on() ? plan.buckets : std::vector<WorkBucket>();
   for (std::size_t g = 0; g < spec.workers.size(); ++g) {
     const WorkerGroup& group = spec.workers[g];
     out.classes.push_back(class_of(scenario.devices.at(group.device), early, share_of_last_micro_batch(g), cost.input_bytes));
+    if (plan.accumulate > 1) out.classes.back().micro_batches = ends_of_micro_batches(g);
     first.push_back(static_cast<Rank>(out.compute_of.size()));
     add_workers(scenario, g, out);
   }

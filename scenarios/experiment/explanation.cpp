@@ -8,6 +8,7 @@
 #include "scenarios/experiment/advice.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/memory.hpp"
+#include "sim/training/shards.hpp"
 
 namespace straggler {
 
@@ -46,6 +47,25 @@ std::string hosts_of_idle(const ServerSpec& servers) {
   if (servers.host_of_worker || servers.on_worker_hosts) return "";
   return servers.count == 1 ? "; its host and its link stay in the network, idle; set cluster.servers.count to 0 to be without them"
                             : "; their hosts and links stay in the network, idle; set cluster.servers.count to 0 to be without them";
+}
+
+}  // namespace
+
+namespace {
+
+Explanation::Sharded described_sharding(const TrainingPlan& plan) {
+  Explanation::Sharded out;
+  if (!plan.sharding.on()) return out;
+  const ShardTraffic traffic = shard_traffic(plan);
+  out.stage = plan.sharding.stage;
+  out.workers = plan.sharding.ways;
+  if (out.stage == 3) out.units = plan.buckets.size();
+  for (const WorkBucket& unit : plan.buckets)
+    out.largest_bytes = std::max(out.largest_bytes, static_cast<double>(unit.numbers * plan.sharding.gathered_bytes));
+  out.gathered = traffic.gathered;
+  out.reduced = traffic.reduced;
+  out.between_hosts = traffic.between_hosts;
+  return out;
 }
 
 }  // namespace
@@ -130,6 +150,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
       out.layers.push_back({layer.name, layer.parameters(), layer.forward_flops, layer.activation_bytes});
   }
   for (const Bucket& bucket : blueprint.buckets) out.bucket_bytes.push_back(bucket.bytes);
+  out.sharded = described_sharding(blueprint.plan);
   out.timing_bytes = timing_bytes(blueprint);
   if (blueprint.model) out.memory_bytes = math_bytes(blueprint);
   const bool reduces_by_servers = blueprint.all_reduce && blueprint.all_reduce->name == "parameter_server";

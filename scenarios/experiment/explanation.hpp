@@ -58,6 +58,15 @@ struct Explanation {
   std::string cost_model;                                // source of times and bytes; empty: the trained model
   std::size_t cost_parameters = 0;
   std::vector<std::uint64_t> bucket_bytes;
+  /// Shared states.
+  struct Sharded {
+    std::int64_t stage = 0;                               // 0: none
+    std::int64_t workers = 1;                             // that share them
+    std::size_t units = 0;                                // of stage 3
+    double largest_bytes = 0;                             // of a unit's weights
+    double gathered = 0, reduced = 0, between_hosts = 0;  // bytes that a worker sends an update
+  };
+  Sharded sharded;
   TopologyFacts facts;
   PartitionFacts partition;
   bool learns = true;  // false: there is no data

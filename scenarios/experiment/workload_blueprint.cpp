@@ -8,6 +8,7 @@
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/network.hpp"
 #include "scenarios/experiment/at_place.hpp"
+#include "scenarios/experiment/network_units.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/training/node.hpp"
@@ -212,7 +213,10 @@ void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {
     const ModelEntry& entry = Registry<ModelEntry>::instance().at(kind.name);
     if (spec.model && entry.has_own_cost()) {
       try {
-        cost = cost_table(entry, kind.parameters);
+        const Parameters parameters = complete(entry.cost_parameters, kind.parameters);
+        const std::optional<Architecture> network = entry.cost_network ? std::optional(entry.cost_network(parameters)) : std::nullopt;
+        cost = network ? cost_table(*network) : entry.cost_table(parameters);
+        blocks = blocks_of(cost, network ? &*network : nullptr);
       } catch (const DataError& wrong) {
         throw_error(scenario, "workload.cost.model." + (wrong.key.empty() ? "path" : wrong.key), wrong.what());
       }
@@ -222,7 +226,9 @@ void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {
         throw std::invalid_argument("the cost of " + entry.name +
                                     " follows from the shape of its samples, and there is no data; name data, " +
                                     "or a model with a list of layers, such as resnet50_imagenet");
-      cost = cost_table(*make_model(kind, scenario.seed));
+      const std::unique_ptr<Model> priced = make_model(kind, scenario.seed);
+      cost = cost_table(*priced);
+      blocks = blocks_of(cost, priced->architecture());
       cost.input_bytes = 4 * static_cast<double>(data.features);
       if (counts_flops(scenario)) notes.insert(notes.end(), cost.notes.begin(), cost.notes.end());
     }

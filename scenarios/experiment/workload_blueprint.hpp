@@ -46,6 +46,7 @@ struct WorkloadBlueprint {
   std::vector<std::string> notes;           // sentences for the user, of `check` and of `run`
   std::vector<std::string> training_notes;  // the same, where the model is trained
   CostTable cost;                           // of the model, or of the cost model; no layers if only bytes are given
+  std::vector<std::string> blocks;          // [layers of `cost`]: each one's block (blocks_of); empty: it is in none
   std::uint64_t model_bytes = 0;            // on the wire
   std::uint64_t statistics_bytes = 0;       // of running statistics sent with each gradient or model; 0: they are not sent
 

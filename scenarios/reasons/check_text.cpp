@@ -221,6 +221,23 @@ void add_collective(std::string& out, const Scenario& scenario, const Explanatio
                        each.choice.empty() ? "" : "  " + each.choice);
 }
 
+/// What a worker moves of states that it shares, and how much of that computing hides.
+void add_sharding(std::string& out, const Explanation::Sharded& sharded, const UpdateParts& parts) {
+  if (sharded.stage == 0) return;
+  line(out, "sharding",
+       fmt::format("stage {} over {} workers{}; a worker sends {} to gather weights and {} to reduce gradients an update{}", sharded.stage,
+                   sharded.workers,
+                   sharded.units > 0 ? fmt::format(", in {} unit{} of at most {}", sharded.units, sharded.units == 1 ? "" : "s",
+                                                   readable_bytes(sharded.largest_bytes))
+                                     : std::string(),
+                   readable_bytes(sharded.gathered), readable_bytes(sharded.reduced),
+                   sharded.between_hosts > 0 ? fmt::format(", and {} between hosts", readable_bytes(sharded.between_hosts)) : ""));
+  if (parts.why_not.empty())
+    line(out, "",
+         fmt::format("of the time in which its bytes move, {} is hidden behind computing and {} exposed", readable_seconds(parts.hidden),
+                     readable_seconds(parts.phases[Phase::communication])));
+}
+
 }  // namespace
 
 std::string check_text(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
@@ -249,6 +266,7 @@ std::string check_text(const Scenario& scenario, const Explanation& explanation,
     line(out, "buckets",
          fmt::format("{}: {}{}", explanation.bucket_bytes.size(), sizes, explanation.bucket_bytes.size() > 8 ? ", ..." : ""));
   }
+  add_sharding(out, explanation.sharded, parts);
   line(out, "a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
   add_compression(out, explanation, times);
   line(out, "an update", parts_text(scenario, parts));

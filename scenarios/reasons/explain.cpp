@@ -83,9 +83,9 @@ std::string first_line_of(const std::exception& error) {
 }
 
 /// The common work of all rows: a scenario's new stop, and the reason.
-class Work {
+class Measuring {
  public:
-  Work(const Scenario& scenario, bool timing_only) : scenario_(scenario), timing_only_(timing_only) {}
+  Measuring(const Scenario& scenario, bool timing_only) : scenario_(scenario), timing_only_(timing_only) {}
 
   /// The unchanged run, whose end defines the work.
   RunRecord measure(Runner& runner) {
@@ -222,7 +222,7 @@ Explained explain(const Scenario& scenario, const ExplainOptions& options) {
   out.scheme = scenario.training.scheme.name;
   out.timing_only = timing_only;
   Runner runner(options);
-  Work work(scenario, timing_only);
+  Measuring work(scenario, timing_only);
   std::mutex telling;
   std::size_t told = 0;
   const auto is_run = [](const Intervention& each) { return each.refused.empty() && each.absent.empty(); };

@@ -129,6 +129,8 @@ void set_phases(const Scenario& scenario, const TimedUpdates& runs, bool asynchr
     out.phases = phases_of(runs, chosen);
   }
   for (double& seconds : out.phases) seconds /= times;
+  const Time before = runs.begun ? runs.begun->workers[chosen].overlapped : Time();
+  out.hidden = std::max(0.0, (runs.gone_on.workers[chosen].overlapped - before).seconds()) / times;
 }
 
 /// Staleness and compression are questions about whole runs; `explain` answers them.

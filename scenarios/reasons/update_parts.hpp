@@ -24,6 +24,7 @@ struct UpdateParts {
   Rank worker = 0;
   bool own_cycle = false;                // asynchronous: the phases add up to a cycle of that worker, else to `seconds`
   ByPhase<double> phases;                // none below 0
+  double hidden = 0;                     // of the time with that worker's bytes in flight: it does not wait for them
   Cause bound = Cause::nothing;          // the most expensive cause; `nothing`: computing
   std::vector<std::size_t> slow_groups;  // whose batches take longer than the median worker's
   double without = 0;                    // an update without that cause

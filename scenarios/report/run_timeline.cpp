@@ -223,7 +223,7 @@ std::vector<TimelineLane> timeline_lanes(const Scenario& scenario, const RunReco
   lanes.push_back({TimelineLane::Kind::server, "server", workers});
   for (std::int64_t other = 1; other <= most_aggregators; ++other)
     lanes.push_back({TimelineLane::Kind::server, fmt::format("aggregator {}", other), static_cast<Rank>(workers + other)});
-  lanes.push_back({TimelineLane::Kind::collective, "all-reduce"});
+  for (const char* what : {"all-reduce", "all-gather", "reduce-scatter"}) lanes.push_back({TimelineLane::Kind::collective, what});
   for (const std::size_t link : busiest_links(record.links, record.end, most_drawn_links)) {
     const LinkRecord row = record.links.row(link);
     lanes.push_back({TimelineLane::Kind::link, "link " + row.name, 0, link, row.bytes_per_second});

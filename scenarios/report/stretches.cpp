@@ -130,18 +130,18 @@ void StretchSink::links(Time now, std::size_t count, const std::function<double(
 
 void StretchSink::drop_empty_lanes() {
   std::set<Rank> heard;
-  bool joint = false;
+  std::set<std::string> joint;
   for (const TimelineStretch& stretch : stretches_) {
     for (const MessageTrace& message : stretch.messages) heard.insert({message.from, message.to});
     for (const TimelineStretch::Served& each : stretch.served) heard.insert(lanes_[each.lane].rank);
-    joint = joint || !stretch.collectives.empty();
+    for (const CollectiveTrace& each : stretch.collectives) joint.insert(each.what);
   }
   std::vector<std::size_t> place(lanes_.size());
   std::size_t kept = 0;
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     const TimelineLane::Kind kind = lanes_[lane].kind;
     if (kind == TimelineLane::Kind::server && !heard.contains(lanes_[lane].rank)) continue;
-    if (kind == TimelineLane::Kind::collective && !joint) continue;
+    if (kind == TimelineLane::Kind::collective && !joint.contains(lanes_[lane].name)) continue;
     place[lane] = kept;
     if (kept != lane) {
       lanes_[kept] = std::move(lanes_[lane]);

@@ -250,8 +250,8 @@ struct Absent {
   std::string_view says;     // "what there is not; what is nearest"
 };
 constexpr std::string_view sharded =
-    "sharded states (ZeRO, FSDP) are not modelled; the nearest is ssgd, which moves as many bytes as ZeRO-1 and ZeRO-2, and two thirds of "
-    "those of ZeRO-3 and FSDP";
+    "sharded states (ZeRO, FSDP) are ssgd with training.sharding; write scheme: ssgd and sharding: {stage: 3}, or stage 1 or 2, in "
+    "training";
 constexpr std::string_view split_models =
     "tensor and pipeline parallelism are not modelled; the nearest is ssgd, where every worker has the whole model";
 constexpr std::string_view unequal =

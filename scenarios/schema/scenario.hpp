@@ -330,6 +330,23 @@ struct WorkloadSpec {
   bool operator==(const WorkloadSpec&) const = default;
 };
 
+/// Workers share states: each keeps a part of the optimizer's state (stage 1), of gradients (2), of weights (3).
+struct ShardingSpec {
+  enum class Across { all, host };
+  enum class Units { automatic, blocks, layers, size };  // automatic: blocks, where the network has any
+  enum class Reduce { each, last };
+  enum class Secondary { none, host };
+  std::int64_t stage = 3;
+  Across across = Across::all;
+  Units units = Units::automatic;
+  double unit_bytes = 0;  // Units::size: at least
+  std::int64_t prefetch = 1;
+  Reduce reduce = Reduce::each;
+  bool keep_gathered = false;
+  Secondary secondary = Secondary::none;
+  bool operator==(const ShardingSpec&) const = default;
+};
+
 struct TrainingSpec {
   Kind scheme, optimizer;
   Kind compression = {"none", {}};
@@ -337,6 +354,7 @@ struct TrainingSpec {
   ScheduleSpec schedule;
   std::optional<double> clip;  // norm of gradients
   enum class ClipAt { server, worker } clip_at = ClipAt::server;
+  std::optional<ShardingSpec> sharding;  // none: every worker keeps all states
   StopSpec stop;
   EvaluateSpec evaluate;
   bool operator==(const TrainingSpec&) const = default;

@@ -3,6 +3,7 @@
 #include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/part.hpp"
 #include "scenarios/schema/read_parts.hpp"
+#include "scenarios/schema/sharding_part.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
@@ -362,6 +363,12 @@ const Part<TrainingSpec>& training_part() {
                                         .decides = true,
                                         .kind = KindGroup::compression,
                                         .fallback_kind = "none"}),
+      map(&TrainingSpec::sharding,
+          {.name = "sharding",
+           .meaning = "workers share states, as in ZeRO and FSDP ([model.md](model.md#sharded-states)); below",
+           .otherwise = "every worker keeps all states",
+           .own_table = true},
+          sharding_part(), check_sharding),
       map(&TrainingSpec::stop,
           {.name = "stop",
            .meaning = "when the run ends, below",

@@ -12,7 +12,9 @@ namespace straggler {
 /// How a group's workers get their batches, and their hosts' compute model.
 struct ComputeClass {
   std::vector<double> milestones = {1};  // of an averaged gradient: shares of a batch's time at which its buckets are there; the last is 1
-  double load_seconds_per_sample = 0;    // of one loader process; 0: batches are there at once
+  double forward = 1.0 / 3;              // share of a micro-batch's time
+  std::vector<double> micro_batches = {1};  // share of a batch's time at which each is over
+  double load_seconds_per_sample = 0;       // of one loader process; 0: batches are there at once
   std::uint32_t loaders = 1, prefetch = 2;  // 0 loaders: the worker prepares its batches itself, when it needs them
   Time loader_start;                        // of each process, one after another, when an epoch begins
   Time hand_over;                           // the worker's own time to receive a batch from a process

@@ -75,12 +75,24 @@ class [[nodiscard]] Process {
   std::coroutine_handle<promise_type> handle_;
 };
 
+/// Of a Task<T>.
+template <class T>
+struct TaskResult {
+  std::optional<T> value;
+  void return_value(T result) { value.emplace(std::move(result)); }
+  T taken() { return std::move(*value); }
+};
+template <>
+struct TaskResult<void> {
+  void return_void() noexcept {}
+  void taken() noexcept {}
+};
+
 template <class T>
 class [[nodiscard]] Task {
  public:
-  struct promise_type : pool::PooledFrame {
+  struct promise_type : pool::PooledFrame, TaskResult<T> {
     std::coroutine_handle<> parent;
-    std::optional<T> value;
     std::exception_ptr failure;
     Task get_return_object() { return Task(std::coroutine_handle<promise_type>::from_promise(*this)); }
     std::suspend_always initial_suspend() noexcept { return {}; }
@@ -90,7 +102,6 @@ class [[nodiscard]] Task {
       void await_resume() noexcept {}
     };
     Return final_suspend() noexcept { return {}; }
-    void return_value(T result) { value.emplace(std::move(result)); }
     void unhandled_exception() { failure = std::current_exception(); }
   };
 
@@ -108,7 +119,7 @@ class [[nodiscard]] Task {
   }
   T await_resume() {
     if (handle_.promise().failure) std::rethrow_exception(handle_.promise().failure);
-    return std::move(*handle_.promise().value);
+    return handle_.promise().taken();
   }
 
  private:

@@ -22,6 +22,8 @@ class UpdateRule {
   virtual std::optional<double> weight_of_steps(double /*steps*/) const { return std::nullopt; }
   /// The name of what reads norms of whole vectors or tensors: along a part of a gradient a step would be wrong. Empty: nothing does.
   virtual std::string_view needs_norms() const { return {}; }
+  /// It reads a norm of each tensor, and of nothing larger.
+  virtual bool needs_norms_of_tensors() const { return false; }
   /// The name of what reads whole tensors, so that servers with a part of the weights each cannot step either. Empty: nothing does.
   virtual std::string_view needs_tensors() const { return {}; }
 };

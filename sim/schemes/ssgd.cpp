@@ -2,6 +2,7 @@
 //   w ← w - lr (1/p) Σ_i g_i(w),
 // exchanged by all-reduce (every worker steps, identically) or by a parameter server (the server steps).
 // Chen et al., Revisiting Distributed Synchronous SGD, 2016; all-reduce: Goyal et al. 2017.
+#include "sim/schemes/sharded.hpp"
 #include "sim/schemes/vote.hpp"
 #include "sim/training/gather.hpp"
 
@@ -9,7 +10,9 @@ namespace straggler::schemes::ssgd {
 namespace {
 
 class SsgdByAllReduce final : public Scheme {
-  Process worker(Node& node) const override {
+  Process worker(Node& node) const override { return node.plan().sharding.on() ? sharded_ssgd(node) : whole(node); }
+
+  static Process whole(Node& node) {
     Weights weights = node.initial_weights();
     for (;;) {
       const DrawnBatch batch = node.next_batch(node.batch_size());
@@ -71,6 +74,7 @@ const Register<SchemeEntry> entry({
       return std::make_unique<SsgdByAllReduce>();
     },
     .weighs_batches = true,
+    .shards = [](const Parameters& parameters) { return via_choice.of(parameters) == Exchange::all_reduce; },
     .baseline = "synchronous SGD",
 });
 

@@ -10,12 +10,17 @@ std::size_t CollectivePieces::count(const Operation& operation) const {
 }
 
 CollectivePiece CollectivePieces::piece(const Operation& operation, std::size_t index, std::size_t members) const {
+  CollectivePiece piece;
+  piece.index = index;
+  if (operation.kind() == Operation::Kind::shard) {
+    piece.last = true;
+    piece.bytes = static_cast<const ShardOperation&>(operation).what().bytes;
+    return piece;
+  }
   const Payload& payload = part_of(operation).payload;
   const Parts parts = wire_bytes_.parts_of(payload);
   const std::size_t more = in_buckets(operation) ? cluster_.collective.buckets.size() - 1 : 0;
   const bool gathers = cluster_.collective.gathers;
-  CollectivePiece piece;
-  piece.index = index;
   piece.last = index + 1 == parts.size() + more;
   if (in_buckets(operation) && index <= more) {
     const Bucket& bucket = cluster_.collective.buckets[index];

@@ -30,7 +30,8 @@ class CollectivePieces {
   /// Only an all-reduce of a gradient: weights go in one piece.
   bool in_buckets(const Operation& operation) const {
     return operation.kind() != Operation::Kind::all_gather && operation.kind() != Operation::Kind::reduce_scatter &&
-           !cluster_.collective.buckets.empty() && goes_in_buckets(part_of(operation).payload);
+           operation.kind() != Operation::Kind::shard && !cluster_.collective.buckets.empty() &&
+           goes_in_buckets(part_of(operation).payload);
   }
 
   const SimulatedCluster& cluster_;

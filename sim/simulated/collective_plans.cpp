@@ -26,7 +26,8 @@ CollectivePlans::CollectivePlans(World& world, CorePool* cores) : world_(world) 
 
 const CollectivePlan& CollectivePlans::plan(CollectiveKind operation, std::uint64_t bytes, std::vector<std::uint64_t> blocks,
                                             const std::vector<Rank>& members) {
-  if (operation == CollectiveKind::all_reduce && world_.cluster.collective.gathers) {
+  const bool shares = world_.cluster.collective.shares_states;
+  if (operation == CollectiveKind::all_reduce && world_.cluster.collective.gathers && !shares) {
     operation = CollectiveKind::all_gather;  // each member brings that many
     blocks.assign(members.size(), bytes);
   }
@@ -82,6 +83,8 @@ CollectiveShape CollectivePlans::shape_of(const CollectivePlan& plan, const std:
 const CollectiveEntry& CollectivePlans::algorithm_for(const CollectivePlan& plan, const CollectiveShape& shape) {
   const SimulatedCluster::Collective& collective = world_.cluster.collective;
   const Registry<CollectiveEntry>& all = algorithms_of(plan.operation);
+  if (collective.automatic && collective.shares_states)
+    return cheapest_collective(plan.bytes, shape, collective.uniform, costs_, world_.transport, plan.operation, plan.ranks);
   if (plan.operation == CollectiveKind::all_reduce)
     return collective.all_reduce->unfit(shape).empty() ? *collective.all_reduce : all.at("ring");
   if (collective.gathers) return all.at("ring");

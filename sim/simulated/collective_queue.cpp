@@ -22,15 +22,8 @@ template <class T>
 CollectiveQueue::Result CollectiveQueue::mean_of(const std::vector<const Operation*>& operations) const {
   std::vector<T> parts;
   parts.reserve(operations.size());
-  Algebra& algebra = run_.workers.algebra();
-  const bool sent = operations.size() > 1;  // one alone sends nothing
-  for (const Operation* operation : operations) {
-    const T& part = std::get<T>(part_of(*operation).payload);
-    parts.push_back(sent ? algebra.as_sent(part) : part);
-  }
-  T mean = algebra.mean(parts, algebra.all_reduce_rule(parts.front()));
-  if (sent && !compressed_form(part_of(*operations.front()).payload)) mean = algebra.as_sent(std::move(mean));
-  if constexpr (std::is_same_v<T, Gradient>) mean.edit().summed_apart();
+  for (const Operation* operation : operations) parts.push_back(std::get<T>(part_of(*operation).payload));
+  T mean = all_reduced(run_.workers.algebra(), std::move(parts));
   T others = mean;
   if (!run_.workers.change()) drop_contributions(others);
   return {std::move(mean), std::move(others), nullptr};
@@ -66,11 +59,26 @@ CollectiveQueue::Result CollectiveQueue::result_of(const std::vector<const Opera
       throw UnsupportedOperation(
           "some workers bring weights to a collective, and others a gradient; collectives follow one another in one order on all their "
           "workers");
+  if (operations.front()->kind() == Operation::Kind::shard) return {};
   const CollectiveKind kind = kind_of(*operations.front());
   if (kind == CollectiveKind::all_gather) return gathered(operations);
   Result mean = std::holds_alternative<Gradient>(first) ? mean_of<Gradient>(operations) : mean_of<Weights>(operations);
   return kind == CollectiveKind::reduce_scatter ? scattered(mean, operations.size()) : mean;
 }
+
+namespace {
+CollectiveKind kind_of(ShardOperation::Moves moves) {
+  switch (moves) {
+    case ShardOperation::Moves::gather:
+      return CollectiveKind::all_gather;
+    case ShardOperation::Moves::reduce_scatter:
+      return CollectiveKind::reduce_scatter;
+    case ShardOperation::Moves::all_reduce:
+      break;
+  }
+  return CollectiveKind::all_reduce;
+}
+}  // namespace
 
 CollectiveKind CollectiveQueue::kind_of(const Operation& operation) {
   switch (operation.kind()) {
@@ -78,6 +86,8 @@ CollectiveKind CollectiveQueue::kind_of(const Operation& operation) {
       return CollectiveKind::all_gather;
     case Operation::Kind::reduce_scatter:
       return CollectiveKind::reduce_scatter;
+    case Operation::Kind::shard:
+      return straggler::kind_of(static_cast<const ShardOperation&>(operation).what().moves);
     default:
       return CollectiveKind::all_reduce;
   }
@@ -96,6 +106,7 @@ void CollectiveQueue::decode(const Operation& operation, double coded_share, std
 }
 
 void CollectiveQueue::put(const Result& result, std::size_t member, Operation& operation) {
+  if (operation.kind() == Operation::Kind::shard) return;
   if (!result.parts)
     part_of(operation).payload = member == 0 ? result.first : result.others;
   else if (kind_of(operation) == CollectiveKind::all_gather)
@@ -107,15 +118,18 @@ void CollectiveQueue::put(const Result& result, std::size_t member, Operation& o
 void CollectiveQueue::complete(const Result& result, std::size_t member, Operation& operation, double coded_share, std::size_t members) {
   const Time span = decoding(operation, coded_share, members);
   put(result, member, operation);
+  if (operation.kind() == Operation::Kind::shard && static_cast<ShardOperation&>(operation).advance())
+    return run_.world.queue().after(Time(), operation);  // it joins the collective that follows
   if (span == Time() && !coding_.busy(operation.node().self())) return operation.complete();
   part_of(operation).coding = CollectivePart::Coding::decoding;
   run_.world.queue().at(coding_.run(operation.node().self(), span), operation);
 }
 
 CollectiveTrace CollectiveQueue::traced(const Operation& operation, const CollectivePiece& piece, std::size_t members) const {
+  const auto* const shard = operation.kind() == Operation::Kind::shard ? &static_cast<const ShardOperation&>(operation).what() : nullptr;
   return {.what = name_of(kind_of(operation)),
-          .piece = piece.index,
-          .pieces = pieces_.count(operation),
+          .piece = shard ? shard->piece : piece.index,
+          .pieces = shard ? shard->pieces : pieces_.count(operation),
           .members = members,
           .bytes = piece.bytes,
           .start = run_.world.now(),

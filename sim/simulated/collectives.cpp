@@ -41,7 +41,8 @@ CollectiveQueue* Collectives::find(const Operation& operation) const {
 CollectiveQueue& Collectives::of(const Operation& operation) {
   const RankGroup& group = group_of(operation);
   if (run_.world.cluster.collective.as_they_come && run_.world.workers > 1 &&
-      (group || !main_ || operation.kind() == Operation::Kind::all_gather || operation.kind() == Operation::Kind::reduce_scatter))
+      (group || !main_ || operation.kind() == Operation::Kind::all_gather || operation.kind() == Operation::Kind::reduce_scatter ||
+       operation.kind() == Operation::Kind::shard))
     throw UnsupportedOperation(operation.node().name() +
                                " calls a collective over a group, beside a server, or another one than an all-reduce; these cannot use "
                                "start: as_they_come; set cluster.network.collective.start: together");

@@ -27,7 +27,7 @@ Computations::Computations(World& world, TimeAccounts& times)
 
 std::span<const double> Computations::milestones(const ComputeOperation& operation) const {
   static constexpr double whole[] = {1};
-  if (operation.kind() == Operation::Kind::gradient) return whole;
+  if (operation.kind() != Operation::Kind::averaged_gradient) return whole;
   return class_of(operation.node().self()).milestones;
 }
 
@@ -48,16 +48,48 @@ void Computations::start(ComputeOperation& operation, std::uint64_t call) {
     operation.span = plan_.duration(rank, {batch.work, batch.size, batch.number, batch.offset}, call, there);
     if (operation.kind() == Operation::Kind::averaged_gradient && !plan_.encoding.empty())
       operation.span += plan_.encoding[class_number(rank)];
-    if (operation.kind() == Operation::Kind::averaged_gradient) operation.span += plan_.price;
+    if (operation.kind() != Operation::Kind::gradient) operation.span += plan_.price;
   } catch (const TimeOverflow&) {
     if (!simulation_.queue().stops_before_limit()) throw;
     operation.span = Time::limit();  // the run stops first
   }
   if (rebalancing_) rebalancing_->loads(rank, there - now());
+  if (operation.kind() == Operation::Kind::slice) {
+    auto& slice = static_cast<SliceOperation&>(operation);
+    WorkProgress& progress = slice.progress();
+    progress.begun = true;
+    progress.span = operation.span;
+    operation.span = progress.done = time_until(slice);
+  }
   if (there == now()) return begin(operation);
   operation.milestone() = loading;
   times_.set_loading(rank, now(), true);
   simulation_.queue().at(there, operation);
+}
+
+void Computations::go_on(SliceOperation& operation) {
+  WorkProgress& progress = operation.progress();
+  const Time until = time_until(operation);
+  operation.span = until - progress.done;
+  progress.done = until;
+  begin(operation);
+}
+
+Time Computations::time_until(const SliceOperation& operation) const {
+  const ComputeClass& own = class_of(operation.node().self());
+  const SliceOperation::Point& point = operation.until();
+  const Time span = operation.progress().span;
+  if (point.is_end()) return span;
+  // A smaller last batch may have fewer micro-batches than the others: equal ones.
+  const auto end_of = [&](std::int64_t micro) {
+    if (own.micro_batches.size() == static_cast<std::size_t>(point.micro_batches))
+      return own.micro_batches[static_cast<std::size_t>(micro)];
+    return static_cast<double>(micro + 1) / static_cast<double>(point.micro_batches);
+  };
+  const double begin = point.micro == 0 ? 0 : end_of(point.micro - 1);
+  const double inside = point.backward ? own.forward + (1 - own.forward) * point.share : own.forward * point.share;
+  const double share = begin + (end_of(point.micro) - begin) * inside;
+  return std::min(span, Time::round_up(static_cast<double>((span - plan_.price).ticks()) * share));
 }
 
 namespace {
@@ -160,7 +192,7 @@ void Computations::begin(ComputeOperation& operation) {
 
 /// At full speed.
 void Computations::schedule_next(ComputeOperation& operation) {
-  if (operation.kind() == Operation::Kind::gradient) return simulation_.queue().after(operation.span, operation);  // in one piece
+  if (operation.kind() != Operation::Kind::averaged_gradient) return simulation_.queue().after(operation.span, operation);  // in one piece
   const auto end_of = [&](std::size_t milestone) {
     const double share = share_until(operation, milestone);
     return share >= 1 ? operation.span : Time::round_up(static_cast<double>(operation.span.ticks()) * share);
@@ -191,6 +223,7 @@ std::size_t Computations::due(ComputeOperation& operation) {
     const Time price = operation.kind() == Operation::Kind::averaged_gradient ? plan_.price : Time();
     rebalancing_->computed(worker, operation.batch().size, operation.span - price);
   }
+  if (operation.kind() == Operation::Kind::slice) static_cast<SliceOperation&>(operation).progress().computed += operation.span;
   set_computing(worker, false);
   if (managed_) {
     Job& job = jobs_[index_of(worker)];

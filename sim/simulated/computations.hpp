@@ -34,6 +34,8 @@ class Computations final : public FlightWatch {
   void flight(Rank worker, bool begins) override;
   /// The operation's event comes when the batch is loaded, if that takes time, and at each milestone.
   void start(ComputeOperation& operation, std::uint64_t call);
+  /// Of a batch that has begun: up to its next point.
+  void go_on(SliceOperation& operation);
   /// Its event has come. Returns the number of milestones passed now; all of them: it is done.
   std::size_t due(ComputeOperation& operation);
   /// It is cancelled: its computing is wasted.
@@ -88,6 +90,8 @@ class Computations final : public FlightWatch {
   Time fetched(const ComputeClass& own, Loader& loader, std::uint64_t epoch, std::int64_t count);
   Time taken_from_process(const ComputeClass& own, Loader& loader, std::uint64_t epoch, Time preparing);
   void begin(ComputeOperation& operation);
+  /// When the batch in progress is there, at full speed, from its beginning.
+  Time time_until(const SliceOperation& operation) const;
   void schedule_next(ComputeOperation& operation);
   void settle(Job& job);
   void reschedule(Job& job);

@@ -132,6 +132,16 @@ bool SimulatedBackend::start(Operation& operation) {
       watch(static_cast<ComputeOperation&>(operation));
       computations_.start(static_cast<ComputeOperation&>(operation), operation.node().next_call());
       return false;
+    case Operation::Kind::slice: {
+      auto& slice = static_cast<SliceOperation&>(operation);
+      if (slice.progress().begun) {
+        computations_.go_on(slice);
+        return false;
+      }
+      watch(slice);
+      computations_.start(slice, operation.node().next_call());
+      return false;
+    }
     case Operation::Kind::step:
       watch(static_cast<StepOperation&>(operation));
       return updates_.start(static_cast<StepOperation&>(operation));
@@ -160,6 +170,8 @@ bool SimulatedBackend::start(Operation& operation) {
       return computations_.load(static_cast<LoadOperation&>(operation));
     case Operation::Kind::host:
       return computations_.start_host_work(static_cast<HostOperation&>(operation));
+    case Operation::Kind::shard:
+      return join(static_cast<ShardOperation&>(operation));
     case Operation::Kind::all_reduce:
     case Operation::Kind::all_gather:
     case Operation::Kind::reduce_scatter:
@@ -174,6 +186,7 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
   if (operation.state() != Operation::State::pending) return;
   switch (operation.kind()) {
     case Operation::Kind::gradient:
+    case Operation::Kind::slice:
       return computations_.stop(static_cast<ComputeOperation&>(operation));
     case Operation::Kind::averaged_gradient: {
       auto& compute = static_cast<AveragedGradientOperation&>(operation);
@@ -195,6 +208,7 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
     case Operation::Kind::all_reduce:
     case Operation::Kind::all_gather:
     case Operation::Kind::reduce_scatter:
+    case Operation::Kind::shard:
       return collectives_.cancel(operation);
     case Operation::Kind::load:
       return computations_.loaded_or_given_up(static_cast<LoadOperation&>(operation));
@@ -216,6 +230,12 @@ void SimulatedBackend::due(Operation& operation) {
         return;
       return operation.complete_from_event();
     }
+    case Operation::Kind::slice:
+      if (computations_.due(static_cast<ComputeOperation&>(operation)) != 1) return;
+      return operation.complete_from_event();
+    case Operation::Kind::shard:
+      if (join(static_cast<ShardOperation&>(operation))) operation.complete_from_event();
+      return;
     case Operation::Kind::averaged_gradient:
       return averaged_gradient_due(static_cast<AveragedGradientOperation&>(operation));
     case Operation::Kind::all_reduce:
@@ -257,6 +277,13 @@ bool SimulatedBackend::join(CollectiveOperation& operation) {
   const bool complete = collectives_.join(operation);
   if (events_.membership) events_.membership->joined();
   return complete;
+}
+
+/// A host of one worker has all of a shard: the collective that follows begins at once.
+bool SimulatedBackend::join(ShardOperation& operation) {
+  while (join(static_cast<CollectiveOperation&>(operation)))
+    if (!operation.advance()) return true;
+  return false;
 }
 
 void SimulatedBackend::averaged_gradient_due(AveragedGradientOperation& operation) {

@@ -79,6 +79,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   /// True: it joins after coding.
   bool encodes_first(CollectiveOperation& operation);
   bool join(CollectiveOperation& operation);
+  bool join(ShardOperation& operation);
   void join(AveragedGradientOperation& operation);
   void averaged_gradient_due(AveragedGradientOperation& operation);
   void watch(const ComputeOperation& operation);

@@ -112,7 +112,8 @@ struct SimulatedCluster {
     const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
     Parameters parameters;                        // of all_reduce
     bool automatic = false;                       // an all-gather or a reduce-scatter has the fastest algorithm, whatever all_reduce is
-    bool gathers = false;  // the all-reduces' inputs are compressed: each is an all-gather around a ring (Compression::gathered)
+    bool gathers = false;        // the all-reduces' inputs are compressed: each is an all-gather around a ring (Compression::gathered)
+    bool shares_states = false;  // workers move shards of states: with `automatic` each collective has the algorithm that is fastest
     CollectiveShape shape;
     UniformLinks uniform;
     bool stepwise = false;

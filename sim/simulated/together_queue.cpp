@@ -123,7 +123,7 @@ void TogetherQueue::require_one_kind() const {
 /// What each member brings to an all-gather; empty: it is none.
 std::vector<std::uint64_t> TogetherQueue::blocks_of_next() const {
   std::vector<std::uint64_t> blocks;
-  if (kind_of(first_joining()) != CollectiveKind::all_gather) return blocks;
+  if (first_joining().kind() != Operation::Kind::all_gather) return blocks;  // shards are equal
   for (const Rank rank : members_) blocks.push_back(pieces_.piece(*joining_[place_of(rank)].operation, next_piece_, members_.size()).bytes);
   return blocks;
 }

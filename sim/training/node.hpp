@@ -20,6 +20,7 @@
 #include "sim/base/prefetch.hpp"
 #include "sim/training/operations.hpp"
 #include "sim/training/scheme.hpp"
+#include "sim/training/work.hpp"
 
 namespace straggler {
 
@@ -78,6 +79,8 @@ class Node final : public Participant {
   Pending<AveragedGradientOperation> averaged_gradient(const Weights& weights, const DrawnBatch& batch) {
     return Pending<AveragedGradientOperation>(slot_, *this, weights, batch);
   }
+  /// The batch in progress, whose forward and backward the coroutine computes bucket by bucket: a scheme that moves buckets itself.
+  Work work(const Weights& weights, const DrawnBatch& batch) { return Work(*this, slot_, weights, batch); }
   /// One optimizer step. The state (momentum) is this node's; it changes only when the step completes.
   Pending<StepOperation> step(const Weights& weights, const Gradient& gradient) { return step(optimizer(), weights, gradient); }
   /// The same, with an optimizer that the coroutine holds.

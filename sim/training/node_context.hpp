@@ -7,6 +7,7 @@
 
 #include "sim/training/algebra.hpp"
 #include "sim/training/backend.hpp"
+#include "sim/training/gradient_means.hpp"
 #include "sim/training/plan.hpp"
 
 namespace straggler {
@@ -34,6 +35,7 @@ struct NodeContext {
   std::map<Rank, std::shared_ptr<const std::vector<Rank>>> first_clients;  // by the first worker of the drawn pool
   SampleStream shared_stream;                                              // where plan.shared_stream
   PushWeight::Pool push_weights;                                           // made on first use
+  std::unique_ptr<GradientMeans> means;                                    // likewise, where workers share states
   /// The weights that training starts from: known to every node from the seed, without time or bytes.
   const Weights& initial_weights() {
     if (!initial->value.empty()) return initial;

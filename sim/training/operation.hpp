@@ -42,6 +42,8 @@ class Operation : public Event {
     all_reduce,
     all_gather,
     reduce_scatter,
+    slice,
+    shard,
     publish,
     load,
     host,

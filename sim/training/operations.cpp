@@ -7,13 +7,13 @@
 
 namespace straggler {
 
-Gradient ComputeOperation::gradient() const {
+Gradient computed_gradient(const Participant& node, const Weights& weights, const DrawnBatch& batch, Time spent) {
   Gradient result;
   GradientState& gradient = result.edit();
-  gradient.take(node().algebra().taken(weights_->value, batch_), batch_);
-  gradient.at = weights_;
-  gradient.worker = node().self();
-  gradient.spent = span;
+  gradient.take(node.algebra().taken(weights->value, batch), batch);
+  gradient.at = weights;
+  gradient.worker = node.self();
+  gradient.spent = spent;
   return result;
 }
 

@@ -17,13 +17,16 @@
 
 namespace straggler {
 
+/// The gradient of a batch that the node has computed, in that time.
+Gradient computed_gradient(const Participant& node, const Weights& weights, const DrawnBatch& batch, Time spent);
+
 /// Computes the gradient of a batch.
 class ComputeOperation : public Operation {
  public:
   const DrawnBatch& batch() const { return batch_; }
   const Weights& weights() const { return weights_; }
   /// The computed gradient.
-  Gradient gradient() const;
+  Gradient gradient() const { return computed_gradient(node(), weights_, batch_, span); }
   // Back end's own, as is milestone().
   Time span;  // at full speed; after the end, the time booked as computing it
   std::uint16_t& milestone() { return count_; }
@@ -45,6 +48,36 @@ class GradientOperation final : public ComputeOperation {
       : ComputeOperation(node, Kind::gradient, weights, batch) {}
   ~GradientOperation() { give_up(); }
   Gradient await_resume() { return gradient(); }
+};
+
+/// How far a Work has come. Back end's own.
+struct WorkProgress {
+  bool begun = false;
+  Time span;      // of the whole, at full speed
+  Time done;      // of it, when the slice in progress is over
+  Time computed;  // booked so far
+};
+
+/// Computes a batch in progress up to a point (Work).
+class SliceOperation final : public ComputeOperation {
+ public:
+  /// In micro-batch number `micro` of `micro_batches`: the share of its forward, or of its backward, that is done then.
+  struct Point {
+    std::int64_t micro = 0, micro_batches = 1;
+    bool backward = false;
+    double share = 1;
+    bool is_end() const { return backward && share >= 1 && micro + 1 == micro_batches; }
+  };
+  SliceOperation(Participant& node, const Weights& weights, const DrawnBatch& batch, WorkProgress& progress, const Point& until)
+      : ComputeOperation(node, Kind::slice, weights, batch), progress_(progress), until_(until) {}
+  ~SliceOperation() { give_up(); }
+  void await_resume() const noexcept {}
+  const Point& until() const { return until_; }
+  WorkProgress& progress() const { return progress_; }
+
+ private:
+  WorkProgress& progress_;
+  Point until_;
 };
 
 /// What a worker brings to a collective, and what it gets from it.
@@ -314,6 +347,9 @@ class CollectiveOperation : public Operation, public CollectivePart {
   /// list that contains this worker.
   void prepare() final;
   RankGroup group_;
+
+ protected:
+  void change_group(RankGroup group) { group_ = std::move(group); }
 };
 
 /// For back ends: of an operation that joins collectives.
@@ -382,6 +418,41 @@ class ReduceScatterOperation final : public CollectiveOperation {
   }
 };
 
+/// A collective that moves shards of states, or a few numbers, whose values are known from elsewhere (GradientMeans). It has no result.
+class ShardOperation final : public CollectiveOperation {
+ public:
+  enum class Moves : std::uint8_t { gather, reduce_scatter, all_reduce };
+  /// `bytes`: of the whole vector, in `piece` number so many of `pieces`.
+  struct What {
+    Moves moves = Moves::all_reduce;
+    std::uint64_t bytes = 0;
+    std::size_t piece = 0, pieces = 1;
+  };
+  /// `then`: an all-reduce of that many bytes over another group follows at once; null: none does.
+  struct Then {
+    RankGroup among;
+    std::uint64_t bytes = 0;
+  };
+  ShardOperation(Participant& owner, const What& what, RankGroup among, Then then)
+      : CollectiveOperation(owner, Kind::shard, Payload(Token()), std::move(among)), what_(what), then_(std::move(then)) {}
+  void await_resume() {
+    if (!group()) node().reduction_taken();
+  }
+  const What& what() const { return what_; }
+  /// Back end's own: its collective is complete. True: it joins the one that follows.
+  bool advance() {
+    if (!then_.among) return false;
+    what_.moves = Moves::all_reduce;
+    what_.bytes = then_.bytes;
+    change_group(std::exchange(then_.among, nullptr));
+    return true;
+  }
+
+ private:
+  What what_;
+  Then then_;
+};
+
 class PublishOperation final : public Operation {
  public:
   PublishOperation(Participant& node, const Weights& weights)
@@ -416,6 +487,8 @@ template <class T>
 inline constexpr bool may_be_in_flight<AllGatherOperation<T>> = true;
 template <>
 inline constexpr bool may_be_in_flight<ReduceScatterOperation> = true;
+template <>
+inline constexpr bool may_be_in_flight<ShardOperation> = true;
 template <class T>
 inline constexpr bool may_be_in_flight<ReceiveOperation<T>> = true;
 

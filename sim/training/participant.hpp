@@ -39,6 +39,11 @@ class Participant {
     if (!optimizer_) optimizer_ = std::make_unique<Optimizer>(*plan().optimizer);
     return *optimizer_;
   }
+  /// Of the workers of this back end, which share states.
+  GradientMeans& gradient_means() {
+    if (!context_.means) context_.means = std::make_unique<GradientMeans>(workers());
+    return *context_.means;
+  }
   bool compresses() const { return plan().compression != nullptr; }
   /// Of this node's messages. Only if it compresses.
   MessageCodec& codec() {

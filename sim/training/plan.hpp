@@ -11,6 +11,7 @@
 #include "sim/training/client_selection.hpp"
 #include "sim/training/compression.hpp"
 #include "sim/training/payload.hpp"
+#include "sim/training/sharding.hpp"
 #include "sim/training/versions.hpp"
 
 namespace straggler {
@@ -58,6 +59,8 @@ struct TrainingPlan {
   std::vector<std::uint64_t> stream_samples;  // [workers] samples of a worker's own part; empty if shared
   bool endless = false;                       // without data: no batch is cut where a pass over a part ends
   double input_bytes = 0, output_bytes = 0;   // of one sample
+  std::vector<WorkBucket> buckets;            // in the order of forward; empty: one of everything
+  Sharding sharding;
   const UpdateRule* optimizer = nullptr;
   const UpdateRule* outer_optimizer = nullptr;  // of SchemeEntry::outer_optimizer; null: the scheme has none
   bool statistics = false;                      // vectors end in running statistics, or in a dynamic loss scale

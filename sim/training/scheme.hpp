@@ -246,6 +246,8 @@ struct SchemeEntry {
   bool weighs_batches = false;
   /// Its gradients may be computed in micro-batches (training.batch.accumulate).
   bool accumulates = true;
+  /// Its workers may share states (training.sharding): each update steps on one mean of all workers' gradients.
+  Fact<bool> shards = false;
 
   /// What comparisons call it, which measure others against its runs: "synchronous SGD". Empty: they do not.
   std::string baseline = {};

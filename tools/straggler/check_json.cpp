@@ -117,6 +117,18 @@ Json events_of(const PacketEvents& events) {
   return {{"of_update", events.of_update}, {"of_run", json_or_null(events.of_run)}, {"extrapolated", events.extrapolated}};
 }
 
+Json sharding_of(const Explanation::Sharded& sharded, const UpdateParts& parts) {
+  return {{"stage", sharded.stage},
+          {"workers", sharded.workers},
+          {"units", sharded.units > 0 ? Json(sharded.units) : Json()},
+          {"largest_unit_bytes", sharded.largest_bytes},
+          {"gathered_bytes", sharded.gathered},
+          {"reduced_bytes", sharded.reduced},
+          {"between_hosts_bytes", sharded.between_hosts},
+          {"hidden_s", parts.why_not.empty() ? Json(parts.hidden) : Json()},
+          {"exposed_s", parts.why_not.empty() ? Json(parts.phases[Phase::communication]) : Json()}};
+}
+
 Json collectives_of(const std::vector<CollectiveTime>& times) {
   Json all = Json::array();
   for (const CollectiveTime& each : times)
@@ -138,6 +150,7 @@ std::string check_json(const Scenario& scenario, const Explanation& explanation,
   for (const Explanation::Group& group : explanation.groups) workers += group.count;
   json["workers"] = workers;
   json["groups"] = groups_of(scenario, explanation);
+  if (explanation.sharded.stage > 0) json["sharding"] = sharding_of(explanation.sharded, parts);
   json["segments"] = segments_of(scenario);
   json["topology"] = topology_of(explanation);
   json["all_reduce"] = text_or_null(explanation.collective);

@@ -173,6 +173,11 @@ bool MpiBackend::start(Operation& operation) {
     case Operation::Kind::reduce_scatter:
       throw UnsupportedOperation(operation.node().name() +
                                  " calls a reduce-scatter, which real ranks do not have; call all_reduce_mean, or run it simulated");
+    case Operation::Kind::slice:
+    case Operation::Kind::shard:
+      throw UnsupportedOperation(operation.node().name() +
+                                 " computes or moves a batch bucket by bucket, which real ranks do not; call averaged_gradient, or run it "
+                                 "simulated");
     case Operation::Kind::load:
     case Operation::Kind::host:
     case Operation::Kind::cell_read:

@@ -35,6 +35,8 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
   if (blueprint.plan.batches.are_stated())
     throw_error(scenario, scenario.training.batch.global ? "training.batch.split" : "cluster.workers",
                 "real ranks sum without weights, so their batches are equal; write training.batch.per_worker alone, or use straggler run");
+  if (scenario.training.sharding)
+    throw_error(scenario, "training.sharding", "states are shared in simulated time only; remove it, or use straggler run");
   if (blueprint.plan.accumulate > 1)
     throw_error(scenario, "training.batch.accumulate", "real ranks compute a batch in one piece; remove it, or use straggler run");
   if (scenario.workload.serial_per_epoch > 0) throw_error(scenario, "workload.serial_per_epoch", "real workers do not pause; remove it");

@@ -137,10 +137,11 @@ kinds.timeline = function(spec, view, palette) {
           [null, names[served[i][2]], true], [null, served[i][3] + ', ' + seconds(served[i][1] - served[i][0])],
           [null, 'from ' + seconds(served[i][0])]],
       2);
-  const row = lanes.findIndex((lane) => lane.kind === 'collective'), joint = data.collectives;
-  add('collectives', joint.map((each) => [each.start, each.end, row]),
+  const joint = data.collectives,
+        rowOf = (each) => lanes.findIndex((lane) => lane.kind === 'collective' && lane.name === each.what);
+  add('collectives', joint.map((each) => [each.start, each.end, rowOf(each)]),
       (params, api) => {
-        const each = joint[params.dataIndex], place = clipped(params, api, each.start, each.end, row);
+        const each = joint[params.dataIndex], place = clipped(params, api, each.start, each.end, rowOf(each));
         return place && spanShape('thick', palette('communicating'), place, ground);
       },
       (i) => {

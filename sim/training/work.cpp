@@ -1,0 +1,45 @@
+#include "sim/training/work.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace straggler {
+
+Work::Work(Participant& node, OperationSlot& slot, const Weights& weights, const DrawnBatch& batch)
+    : node_(node), slot_(slot), weights_(weights), batch_(batch) {
+  point_.micro_batches = std::clamp<std::int64_t>(node.plan().accumulate, 1, std::max<std::int64_t>(batch.size, 1));
+}
+
+std::size_t Work::buckets() const { return std::max<std::size_t>(node_.plan().buckets.size(), 1); }
+
+Pending<SliceOperation> Work::forward(std::size_t bucket) { return until(bucket, false); }
+Pending<SliceOperation> Work::backward(std::size_t bucket) { return until(bucket, true); }
+
+Pending<SliceOperation> Work::until(std::size_t bucket, bool backward) {
+  const auto refuse = [&](const std::string& what) {
+    throw std::invalid_argument(node_.name() + ": " + (backward ? "backward" : "forward") + " of bucket " + std::to_string(bucket) + what);
+  };
+  if (bucket >= buckets()) refuse(", and there are " + std::to_string(buckets()) + "; they are numbered from 0");
+  const bool over = begun_ && point_.backward && point_.share >= 1;  // a micro-batch is
+  if (over && point_.micro + 1 == point_.micro_batches) refuse(" of a batch whose backward is over; begin another one by node.work");
+  SliceOperation::Point next = point_;
+  if (over) ++next.micro;
+  next.backward = backward;
+  const std::vector<WorkBucket>& all = node_.plan().buckets;
+  next.share = all.empty() ? 1 : backward ? all[bucket].backward_until : all[bucket].forward_until;
+  const bool later = !begun_ || over || (backward && !point_.backward) || (backward == point_.backward && next.share > point_.share);
+  const bool same = begun_ && !over && backward == point_.backward && next.share == point_.share;  // a bucket that takes no time
+  if (!later && !same) refuse(" is over already; forward goes from bucket 0 up, backward from the last one down");
+  begun_ = true;
+  point_ = next;
+  return Pending<SliceOperation>(slot_, node_, weights_, batch_, progress_, next);
+}
+
+Gradient Work::gradient() const {
+  if (!point_.is_end() || !begun_)
+    throw std::logic_error(node_.name() + " asks for the gradient of a batch whose backward is not over; compute it down to bucket 0");
+  return computed_gradient(node_, weights_, batch_, progress_.computed);
+}
+
+}  // namespace straggler
