@@ -34,7 +34,6 @@ Task<void> computed_whole(Node& node, Shards& shards, Work& work, std::int64_t m
     if (overlaps) co_await work.backward(bucket);
     reducing.push_back(node.begin(shards.reduce(bucket)));
   }
-  if (!overlaps) co_await all_moved(reducing);
 }
 
 /// Uses of units in a micro-batch: forward from the first to the last, backward from the last to the first.
@@ -87,8 +86,9 @@ Task<Gradient> averaged_gradient(Node& node, Shards& shards, const Weights& weig
       co_await computed_by_units(node, shards, work, micro, reducing);
     else
       co_await computed_whole(node, shards, work, micro, reducing);
+    if (micro + 1 == work.micro_batches()) shards.bring(work.gradient());  // before any reduction of the last bucket is over
+    if (shards.sharding().stage < 3 && !shards.sharding().overlaps) co_await all_moved(reducing);
   }
-  shards.bring(work.gradient());
   co_await all_moved(reducing);
   co_return shards.mean();
 }

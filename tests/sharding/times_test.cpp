@@ -113,7 +113,7 @@ TEST_CASE("a slow worker delays all, who wait for it idle") {
 }
 
 TEST_CASE("jitter is of the batch: on a free network an update takes as long as ssgd's") {
-  const Sets jitter = {"devices.node.jitter={kind: gamma, sigma: 0.5}", "cluster.network.link={bandwidth: 1000GB/s, latency: 0s}"};
+  const Sets jitter = {"devices.node.jitter={kind: gamma, shape: 4}", "cluster.network.link={bandwidth: 1000GB/s, latency: 0s}"};
   const double whole = run_timing(cluster(p), sharded("", {8}, jitter)).record.end.seconds();
   // Each worker's units wait for the slowest of each unit: not shorter, and longer by what others' gathers hold up.
   const double shared = run_timing(cluster(p), sharded("stage: 1", {8}, jitter)).record.end.seconds();

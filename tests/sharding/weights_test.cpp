@@ -69,7 +69,7 @@ TEST_CASE("what cannot share states is refused in one line, at its key") {
   CHECK(has(refused({"workload.cost={bytes: 1MB}"}, "stage: 3, units: layers"), "training.sharding.units"));
   CHECK(has(refused({}, "stage: 3, units: many"), "write blocks, layers, or a size such as 100MB"));
   CHECK(has(refused({}, "stage: 4"), "training.sharding.stage"));
-  CHECK(has(refused({}, "across: host"), "training.sharding.stage is missing"));
+  CHECK(has(refused({}, "across: host"), "stage: is missing; write 1, 2 or 3"));
   CHECK(has(refused({}, "stage: 3, across: host"), "training.sharding.across"));
   CHECK(has(refused({"cluster.workers=[{count: 4, device: node, per_host: 3}]"}, "stage: 3, across: host"), "one has 3 and another 1"));
   CHECK(has(refused({}, "stage: 2, secondary: host"), "training.sharding.secondary"));
