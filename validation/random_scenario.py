@@ -243,6 +243,7 @@ SLOW = ("fedavg_cnn", "resnet18", "resnet50", "resnet50_imagenet", "vgg16", "inc
 # (path, what is drawn): the first that matches.
 SPECIAL = [
     (r"jitter\.path$", factors),
+    (r"sharding\.units$", lambda draw, _schema, _path: draw.random.choice(["blocks", "layers", "40B", "3kB"])),
     (r"availability\.path$", presence),
     (r"population$", population),
     (r"^devices.*\.memory$", of(["1GB"])),

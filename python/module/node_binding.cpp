@@ -171,6 +171,16 @@ void define_computing(py::class_<NodeObject>& node) {
       },
       py::arg("weights"), py::arg("batch"), "The mean over all workers of their gradients, bucket by bucket if the cluster overlaps them.");
   node.def(
+      "work",
+      [](NodeObject& self, const WeightsObject& weights, const BatchObject& batch) {
+        require_worker(self, "computes a batch");
+        Node& mine = self.node();
+        return std::make_unique<WorkObject>(
+            self.scope(), AnyWork{std::make_shared<Work>(mine, mine.slot(), value_in(self, weights), batch_in(self, batch)), &self});
+      },
+      py::keep_alive<0, 1>(), py::arg("weights"), py::arg("batch"),
+      "The batch in progress, whose forward and backward are computed bucket by bucket: for a scheme that moves buckets itself.");
+  node.def(
       "step",
       [](NodeObject& self, const WeightsObject& weights, const GradientObject& gradient, const py::object& optimizer) {
         Node& mine = self.node();
@@ -287,9 +297,40 @@ void define_membership(py::class_<NodeObject>& node) {
       "Where workers run free: the worker `at` has averaged with these, and has answered.");
 }
 
+void define_work(py::module_& module) {
+  py::class_<WorkObject>(module, "Work", "A batch in progress (node.work): it takes as long as the computing of node.averaged_gradient.")
+      .def_property_readonly(
+          "buckets", [](const WorkObject& self) { return self.value().made->buckets(); }, "How many the cluster cuts the network into.")
+      .def_property_readonly(
+          "micro_batches", [](const WorkObject& self) { return self.value().made->micro_batches(); },
+          "In which the batch is computed; each has its forward and its backward.")
+      .def(
+          "forward",
+          [](WorkObject& self, std::size_t bucket) {
+            AnyWork& work = self.value();
+            return operation_with(*work.of, work.made, work.made->forward(bucket));
+          },
+          py::arg("bucket"), "Computes forward until it is through that bucket; they are passed from 0 up.")
+      .def(
+          "backward",
+          [](WorkObject& self, std::size_t bucket) {
+            AnyWork& work = self.value();
+            return operation_with(*work.of, work.made, work.made->backward(bucket));
+          },
+          py::arg("bucket"), "The same of backward, from the last bucket down to 0.")
+      .def(
+          "gradient",
+          [](WorkObject& self) {
+            AnyWork& work = self.value();
+            return to_python(work.of->scope(), work.made->gradient());
+          },
+          "Of the whole batch, once backward is through bucket 0.");
+}
+
 }  // namespace
 
 void define_node(py::module_& module) {
+  define_work(module);
   py::class_<NodeObject> node(module, "Node", "All that a scheme sees of the world (docs/add-a-scheme.md).");
   define_identity(node);
   define_random(module, node);

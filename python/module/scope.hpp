@@ -72,8 +72,15 @@ struct AnyOptimizer {
   Optimizer& get() const { return made ? *made : of->optimizer(); }
 };
 
+class NodeObject;
+/// A batch in progress, and the node that computes it, which its Python object keeps.
+struct AnyWork {
+  std::shared_ptr<Work> made;
+  NodeObject* of = nullptr;
+};
+
 /// Values that can be handed to the simulation's thread.
-using Remains = std::variant<Weights, Gradient, Handle, AnyOptimizer, std::unique_ptr<Awaited>, std::unique_ptr<PushWeight>>;
+using Remains = std::variant<Weights, Gradient, Handle, AnyOptimizer, AnyWork, std::unique_ptr<Awaited>, std::unique_ptr<PushWeight>>;
 
 /// A value of a simulation, held by a Python object.
 class HeldBase : public Linked {
@@ -173,6 +180,7 @@ using WeightsObject = Held<Weights>;
 using GradientObject = Held<Gradient>;
 using VectorObject = Held<Handle>;
 using OptimizerObject = Held<AnyOptimizer>;
+using WorkObject = Held<AnyWork>;
 
 /// Objects without a value of a simulation.
 struct TokenObject {

@@ -29,8 +29,8 @@ class CollectivePieces {
  private:
   /// Only an all-reduce of a gradient: weights go in one piece.
   bool in_buckets(const Operation& operation) const {
-    return operation.kind() != Operation::Kind::all_gather && operation.kind() != Operation::Kind::reduce_scatter &&
-           operation.kind() != Operation::Kind::shard && !cluster_.collective.buckets.empty() &&
+    const Operation::Kind kind = operation.kind();
+    return (kind == Operation::Kind::averaged_gradient || kind == Operation::Kind::all_reduce) && !cluster_.collective.buckets.empty() &&
            goes_in_buckets(part_of(operation).payload);
   }
 

@@ -79,7 +79,7 @@ Time Computations::time_until(const SliceOperation& operation) const {
   const ComputeClass& own = class_of(operation.node().self());
   const SliceOperation::Point& point = operation.until();
   const Time span = operation.progress().span;
-  if (point.is_end()) return span;
+  if (point.ends) return span;
   // A smaller last batch may have fewer micro-batches than the others: equal ones.
   const auto end_of = [&](std::int64_t micro) {
     if (own.micro_batches.size() == static_cast<std::size_t>(point.micro_batches))
@@ -223,7 +223,6 @@ std::size_t Computations::due(ComputeOperation& operation) {
     const Time price = operation.kind() == Operation::Kind::averaged_gradient ? plan_.price : Time();
     rebalancing_->computed(worker, operation.batch().size, operation.span - price);
   }
-  if (operation.kind() == Operation::Kind::slice) static_cast<SliceOperation&>(operation).progress().computed += operation.span;
   set_computing(worker, false);
   if (managed_) {
     Job& job = jobs_[index_of(worker)];

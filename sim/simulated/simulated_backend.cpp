@@ -230,9 +230,13 @@ void SimulatedBackend::due(Operation& operation) {
         return;
       return operation.complete_from_event();
     }
-    case Operation::Kind::slice:
-      if (computations_.due(static_cast<ComputeOperation&>(operation)) != 1) return;
+    case Operation::Kind::slice: {
+      auto& slice = static_cast<SliceOperation&>(operation);
+      if (computations_.due(slice) != 1) return;
+      slice.progress().computed += slice.span;
+      slice.progress().over = slice.until().ends;
       return operation.complete_from_event();
+    }
     case Operation::Kind::shard:
       if (join(static_cast<ShardOperation&>(operation))) operation.complete_from_event();
       return;

@@ -7,7 +7,8 @@
 
 namespace straggler {
 
-Gradient computed_gradient(const Participant& node, const Weights& weights, const DrawnBatch& batch, Time spent) {
+namespace {
+[[gnu::always_inline]] inline Gradient gradient_of(const Participant& node, const Weights& weights, const DrawnBatch& batch, Time spent) {
   Gradient result;
   GradientState& gradient = result.edit();
   gradient.take(node.algebra().taken(weights->value, batch), batch);
@@ -16,6 +17,13 @@ Gradient computed_gradient(const Participant& node, const Weights& weights, cons
   gradient.spent = spent;
   return result;
 }
+}  // namespace
+
+Gradient computed_gradient(const Participant& node, const Weights& weights, const DrawnBatch& batch, Time spent) {
+  return gradient_of(node, weights, batch, spent);
+}
+
+Gradient ComputeOperation::gradient() const { return gradient_of(node(), weights_, batch_, span); }
 
 void MailOperation::take(MessagePointer item) {
   message = std::move(item);

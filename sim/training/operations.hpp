@@ -26,7 +26,7 @@ class ComputeOperation : public Operation {
   const DrawnBatch& batch() const { return batch_; }
   const Weights& weights() const { return weights_; }
   /// The computed gradient.
-  Gradient gradient() const { return computed_gradient(node(), weights_, batch_, span); }
+  Gradient gradient() const;
   // Back end's own, as is milestone().
   Time span;  // at full speed; after the end, the time booked as computing it
   std::uint16_t& milestone() { return count_; }
@@ -52,7 +52,7 @@ class GradientOperation final : public ComputeOperation {
 
 /// How far a Work has come. Back end's own.
 struct WorkProgress {
-  bool begun = false;
+  bool begun = false, over = false;
   Time span;      // of the whole, at full speed
   Time done;      // of it, when the slice in progress is over
   Time computed;  // booked so far
@@ -66,7 +66,7 @@ class SliceOperation final : public ComputeOperation {
     std::int64_t micro = 0, micro_batches = 1;
     bool backward = false;
     double share = 1;
-    bool is_end() const { return backward && share >= 1 && micro + 1 == micro_batches; }
+    bool ends = false;  // the batch
   };
   SliceOperation(Participant& node, const Weights& weights, const DrawnBatch& batch, WorkProgress& progress, const Point& until)
       : ComputeOperation(node, Kind::slice, weights, batch), progress_(progress), until_(until) {}

@@ -21,23 +21,22 @@ Pending<SliceOperation> Work::until(std::size_t bucket, bool backward) {
     throw std::invalid_argument(node_.name() + ": " + (backward ? "backward" : "forward") + " of bucket " + std::to_string(bucket) + what);
   };
   if (bucket >= buckets()) refuse(", and there are " + std::to_string(buckets()) + "; they are numbered from 0");
-  const bool over = begun_ && point_.backward && point_.share >= 1;  // a micro-batch is
-  if (over && point_.micro + 1 == point_.micro_batches) refuse(" of a batch whose backward is over; begin another one by node.work");
-  SliceOperation::Point next = point_;
-  if (over) ++next.micro;
-  next.backward = backward;
+  const bool over = begun_ && point_.backward && bucket_ == 0;  // a micro-batch is
+  if (point_.ends) refuse(" of a batch whose backward is over; begin another one by node.work");
+  const bool follows = !begun_ || over || (backward ? !point_.backward || bucket < bucket_ : !point_.backward && bucket > bucket_);
+  if (!follows) refuse(" is over already; forward goes from bucket 0 up, backward from the last one down");
   const std::vector<WorkBucket>& all = node_.plan().buckets;
-  next.share = all.empty() ? 1 : backward ? all[bucket].backward_until : all[bucket].forward_until;
-  const bool later = !begun_ || over || (backward && !point_.backward) || (backward == point_.backward && next.share > point_.share);
-  const bool same = begun_ && !over && backward == point_.backward && next.share == point_.share;  // a bucket that takes no time
-  if (!later && !same) refuse(" is over already; forward goes from bucket 0 up, backward from the last one down");
+  if (over) ++point_.micro;
+  point_.backward = backward;
+  point_.share = all.empty() ? 1 : backward ? all[bucket].backward_until : all[bucket].forward_until;
+  point_.ends = backward && bucket == 0 && point_.micro + 1 == point_.micro_batches;
+  bucket_ = bucket;
   begun_ = true;
-  point_ = next;
-  return Pending<SliceOperation>(slot_, node_, weights_, batch_, progress_, next);
+  return Pending<SliceOperation>(slot_, node_, weights_, batch_, progress_, point_);
 }
 
 Gradient Work::gradient() const {
-  if (!point_.is_end() || !begun_)
+  if (!progress_.over)
     throw std::logic_error(node_.name() + " asks for the gradient of a batch whose backward is not over; compute it down to bucket 0");
   return computed_gradient(node_, weights_, batch_, progress_.computed);
 }

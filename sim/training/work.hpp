@@ -41,6 +41,7 @@ class Work {
   DrawnBatch batch_;
   WorkProgress progress_;
   SliceOperation::Point point_;  // that the last slice reaches
+  std::size_t bucket_ = 0;       // that it is through
   bool begun_ = false;
 };
 

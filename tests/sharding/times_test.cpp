@@ -101,6 +101,23 @@ TEST_CASE("micro-batches") {
   seconds("stage: 2, reduce: last", batch_seconds + 2 * all);
 }
 
+TEST_CASE("a unit that computes nothing takes no time, first or last, in each micro-batch") {
+  for (const std::string flops : {"0, 1, 1", "1, 1, 0", "0, 1, 0"}) {
+    std::string layers;
+    for (const char each : flops)
+      if (each == '0' || each == '1')
+        layers += (layers.empty() ? "" : ", ") + std::string("{name: unit") + std::to_string(layers.size()) +
+                  ", parameters: 8, flops: " + each + "}";
+    Sets sets = sharded("stage: 3", {8}, {"training.batch.accumulate=4", "cluster.network.link={bandwidth: 1000GB/s, latency: 0s}"});
+    sets[1] = "workload.cost={model: {kind: sizes, layers: [" + layers + "]}}";
+    CAPTURE(layers);
+    const Result result = run_timing(cluster(p), sets);
+    CHECK(seconds_of_update(result) == doctest::Approx(batch_seconds).epsilon(1e-6));
+    for (const WorkerRecord& worker : result.record.workers)
+      CHECK(worker.split[Phase::compute].seconds() == doctest::Approx(updates * batch_seconds).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("a slow worker delays all, who wait for it idle") {
   const double g = ring_seconds(p, 4 * small);
   const Result result = run_timing(
