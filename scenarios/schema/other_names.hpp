@@ -44,7 +44,7 @@ std::string meant_kind(KindGroup group, std::string_view name, const std::vector
 
 /// "unknown WHAT 'bsp'; did you mean 'ssgd'? known: asgd, ssgd": a kind of that group by its other name, else the nearest one, but none
 /// where `name` is known to be something else (the scheme "dasgd") or differs from the nearest in its numbers alone (vgg19 is no misspelt
-/// vgg16). One that is not modelled: "unknown scheme 'fsdp': sharded states (ZeRO, FSDP) are not modelled; …".
+/// vgg16). One that is something else here: "unknown scheme 'fsdp': sharded states (ZeRO, FSDP) are ssgd with …".
 std::string unknown_kind(KindGroup group, std::string_view what, std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace straggler

@@ -53,7 +53,7 @@ TEST_CASE("list GROUP NAME: one entry of any group, as the whole group has it; a
   CHECK(std::count(scheme.begin(), scheme.end(), ',') == 2);  // three names
   CHECK(scheme.ends_with(all_schemes + ": straggler list schemes (see straggler list --help)\n"));
   CHECK(refused("compression float16").find("did you mean 'fp16'?") != std::string::npos);
-  CHECK(refused("schemes fsdp").find("not modelled") != std::string::npos);
+  CHECK(refused("schemes fsdp").find("training.sharding") != std::string::npos);
   CHECK(refused("topologies torsu").find("unknown topology 'torsu'; did you mean 'torus'? known: ") != std::string::npos);
   CHECK(refused("machines pci").find("did you mean 'pcie'?") != std::string::npos);
   CHECK(refused("scheme").find("unknown group 'scheme'; did you mean 'schemes'? known: ") != std::string::npos);

@@ -132,7 +132,7 @@ TEST_CASE("what is not modelled gets an answer with the page, not a list of name
   const std::vector<std::string> schemes = {"asgd", "ssgd", "ssp"};
   const auto scheme = [&](const char* name) { return unknown_kind(KindGroup::scheme, "scheme", name, schemes); };
   for (const char* name : {"fsdp", "FSDP", "zero", "ZeRO-1", "zero_2", "zero3", "DeepSpeed"}) {
-    says(scheme(name), "sharded states (ZeRO, FSDP) are not modelled; the nearest is ssgd");
+    says(scheme(name), "sharded states (ZeRO, FSDP) are ssgd with training.sharding");
     CHECK(meant_kind(KindGroup::scheme, name, schemes).empty());
   }
   CHECK(scheme("fsdp").starts_with("unknown scheme 'fsdp': sharded states"));
