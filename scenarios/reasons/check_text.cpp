@@ -193,7 +193,7 @@ std::string rounded_count(double count) {
   return readable_count(static_cast<std::uint64_t>(std::llround(count / unit) * static_cast<long long>(unit)));
 }
 
-/// Of being distributed, where gradients are reduced during backward: as in a library that has one.
+/// Of being distributed, where gradients are reduced.
 void add_price(std::string& out, const Scenario& scenario) {
   const CollectiveSpec& collective = scenario.cluster.network.collective;
   const SchemeEntry& scheme = Registry<SchemeEntry>::instance().at(scenario.training.scheme.name);
@@ -206,8 +206,10 @@ void add_price(std::string& out, const Scenario& scenario) {
     parts.push_back(fmt::format("backward is {:.3g} % slower while a bucket is in flight", 100 * collective.interference));
   if (!parts.empty())
     line(out, "", fmt::format("price of being distributed: {}", fmt::join(parts, "; ")));
-  else if (collective.overlap)
-    line(out, "", "the price of being distributed is left out: per_step, per_tensor and interference are not given");
+  else
+    line(out, "",
+         fmt::format("the price of being distributed is left out: {} are not given",
+                     collective.overlap ? "per_step, per_tensor and interference" : "per_step and per_tensor"));
 }
 
 /// A line an algorithm, under the one that the scenario takes.
