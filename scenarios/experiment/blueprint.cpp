@@ -1,8 +1,27 @@
 #include "scenarios/experiment/blueprint.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "scenarios/experiment/memory.hpp"
 
 namespace straggler {
+
+namespace {
+
+/// [workers]: the batch that a worker can have: of its device's memory, and of the data.
+std::vector<std::uint32_t> largest_batches(const Scenario& scenario, const TrainingBlueprint& blueprint) {
+  const double all = blueprint.has_data() ? static_cast<double>(blueprint.data.train) : std::numeric_limits<std::int32_t>::max();
+  std::vector<std::uint32_t> out;
+  for (const WorkerGroup& group : scenario.cluster.workers) {
+    const std::optional<double>& memory = scenario.devices.at(group.device).memory;
+    const double fits = memory ? largest_batch(blueprint, *memory) * static_cast<double>(blueprint.plan.accumulate) : all;
+    out.insert(out.end(), static_cast<std::size_t>(group.count), static_cast<std::uint32_t>(std::clamp(fits, 1.0, all)));
+  }
+  return out;
+}
+
+}  // namespace
 
 Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, const WhatIf& changes)
     : TrainingBlueprint(scenario, kernel_set, changes) {
@@ -11,6 +30,7 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, co
   resolve_collective(scenario);
   resolve_sharding(scenario);
   check_memory(scenario, *this);
+  if (plan.rebalance_every > 0) plan.largest_batches = largest_batches(scenario, *this);
   faults_ = resolve_faults(scenario);
   token_buckets(scenario);  // throws on errors in them; they are not kept, since a million workers may have two each
   background_ = resolve_background(scenario);

@@ -8,7 +8,6 @@
 #include "models/optimizers/clipped.hpp"
 #include "models/rules/elementwise.hpp"
 #include "scenarios/experiment/at_place.hpp"
-#include "scenarios/experiment/memory.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/even_split.hpp"
 #include "sim/base/registry.hpp"
@@ -127,7 +126,7 @@ void TrainingBlueprint::resolve_scheme(const Scenario& scenario) {
   plan.output_bytes = static_cast<double>(number_bytes() * data.classes * data.places());
 }
 
-/// Batches that change during the run. A worker's never outgrows its device's memory.
+/// Batches that change during the run.
 void TrainingBlueprint::resolve_rebalancing(const Scenario& scenario) {
   const std::optional<std::int64_t> every = scenario.training.batch.rebalance_every;
   if (!every) return;
@@ -144,13 +143,6 @@ void TrainingBlueprint::resolve_rebalancing(const Scenario& scenario) {
                 "moves samples between workers, and workload.data.partition " + scenario.workload.partition.name +
                     " gives each a part of its own; write partition: shared");
   plan.rebalance_every = static_cast<std::uint64_t>(*every);
-  const double all = has_data() ? static_cast<double>(data.train) : std::numeric_limits<std::int32_t>::max();
-  for (const WorkerGroup& group : scenario.cluster.workers) {
-    const std::optional<double>& memory = scenario.devices.at(group.device).memory;
-    const double fits = memory ? largest_batch(*this, *memory) * static_cast<double>(plan.accumulate) : all;
-    plan.largest_batches.insert(plan.largest_batches.end(), static_cast<std::size_t>(group.count),
-                                static_cast<std::uint32_t>(std::clamp(fits, 1.0, all)));
-  }
 }
 
 /// Parts in proportion to stated batches have a whole batch where all of them together do.

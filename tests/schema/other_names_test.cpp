@@ -149,7 +149,8 @@ TEST_CASE("what is not modelled gets an answer with the page, not a list of name
   for (const char* name : {"zero_optimization", "fsdp", "sharding_strategy"}) says(key(name, "training"), "sharded states");
   for (const char* name : {"per_worker", "batch_size"}) says(key(name, "cluster.workers[1]"), "cluster.workers[0].batch");
   says(key("batch_sizes", "training"), "split: by_speed");
-  CHECK(unknown_key("backups", {"kind", "via"}, "training.scheme").find("did you mean kind: backup_workers, which has it?") != std::string::npos);
+  CHECK(unknown_key("backups", {"kind", "via"}, "training.scheme").find("did you mean kind: backup_workers, which has it?") !=
+        std::string::npos);
   // The same words where they mean something else.
   CHECK(unknown_key("batch_size", {"per_worker"}, "training.batch").find("did you mean 'per_worker'?") != std::string::npos);
   CHECK(unknown_kind(KindGroup::topology, "topology", "zero", {"ring"}) == "unknown topology 'zero'; known: ring");
