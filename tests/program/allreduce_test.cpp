@@ -262,6 +262,14 @@ TEST_CASE("allreduce --measured: expected, measured, their ratio, and what limit
   CHECK(has(place.shell("straggler allreduce --measured sum.out --ranks 16").out, "a rank on each host; give --per-host N"));
   CHECK(has(place.shell("straggler allreduce --measured bw.out --machine h100").err, "known: dgx_h100, "));
   CHECK(place.shell("straggler allreduce --measured bw.out --sizes 1MiB").code == 2);
+  // Its bandwidths are those of 16 ranks; where they were, no line says.
+  place.write("ranks.log",
+              "# nThread 1 nGpus 1\n#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n"
+              "16777216 262144 float none -1 100.0 167.77 157.29 0 100.0 167.77 157.29 0\n");
+  const auto placed = place.shell("straggler allreduce --measured ranks.log --machine dgx_h100").out;
+  CHECK(has(placed, "all-gather of 16 ranks on 1 host"));
+  CHECK(has(placed, "# assumed: all ranks on one host, since the table names none; give --per-host N\n"));
+  CHECK(!has(place.shell("straggler allreduce --measured ranks.log --machine dgx_h100 --per-host 8").out, "all ranks on one host"));
   place.write("none.txt", "nothing\n");
   CHECK(has(place.shell("straggler allreduce --measured none.txt").err, "none.txt: has no table of nccl-tests"));
 }
