@@ -258,7 +258,7 @@ constexpr std::string_view unequal =
     "batches that differ stand with the workers; write cluster.workers[0].batch: 300, or training.batch: {global: 1000, split: by_speed}";
 constexpr Absent absent[] = {
     {KindGroup::scheme, "", "fsdp fsdp2 hsdp fullyshardeddataparallel zero zero1 zero2 zero3 zerodp deepspeed", sharded},
-    {{}, "", "fsdp zero zerostage zerooptimization sharding shardingstrategy deepspeed", sharded},
+    {{}, "", "fsdp zero zerostage zerooptimization shardingstrategy deepspeed", sharded},
     {KindGroup::scheme, "", "tensorparallel pipelineparallel pipeline gpipe pipedream megatron modelparallel", split_models},
     {{}, "", "tensorparallel tensorparallelsize pipelineparallel pipelineparallelsize pipelinestages", split_models},
     {KindGroup::scheme, "", "horovod",

@@ -19,19 +19,23 @@ Task<void> all_moved(Moving& moving) {
   while (!moving.empty()) co_await next_moved(moving);
 }
 
-/// Micro-batch number `micro` is the last of the update, or gradients are reduced after each.
-bool reduces_after(const Work& work, const Sharding& sharding, std::int64_t micro) {
-  return micro + 1 == work.micro_batches() || (sharding.stage > 1 && sharding.reduces_each);
+/// One micro-batch of an update. A smaller batch may have fewer of them than other workers' batches: then its worker computes nothing, and
+/// takes part in the collectives.
+struct MicroBatch {
+  bool first, last, computed;
+};
+bool reduces_after(const MicroBatch& micro, const Sharding& sharding) {
+  return micro.last || (sharding.stage > 1 && sharding.reduces_each);
 }
 
 /// Computes a micro-batch whose weights are there, and reduces its gradient bucket by bucket.
-Task<void> computed_whole(Node& node, Shards& shards, Work& work, std::int64_t micro, Moving& reducing) {
-  const bool reduces = reduces_after(work, shards.sharding(), micro), overlaps = reduces && shards.sharding().overlaps;
-  co_await work.forward(shards.buckets() - 1);
-  if (!overlaps) co_await work.backward(0);
+Task<void> computed_whole(Node& node, Shards& shards, Work& work, MicroBatch micro, Moving& reducing) {
+  const bool reduces = reduces_after(micro, shards.sharding()), overlaps = reduces && shards.sharding().overlaps;
+  if (micro.computed) co_await work.forward(shards.buckets() - 1);
+  if (micro.computed && !overlaps) co_await work.backward(0);
   if (!reduces) co_return;
   for (std::size_t bucket = shards.buckets(); bucket-- > 0;) {
-    if (overlaps) co_await work.backward(bucket);
+    if (micro.computed && overlaps) co_await work.backward(bucket);
     reducing.push_back(node.begin(shards.reduce(bucket)));
   }
 }
@@ -53,10 +57,10 @@ class UnitUses {
 };
 
 /// Computes a micro-batch whose weights are gathered unit by unit.
-Task<void> computed_by_units(Node& node, Shards& shards, Work& work, std::int64_t micro, Moving& reducing) {
+Task<void> computed_by_units(Node& node, Shards& shards, Work& work, MicroBatch micro, Moving& reducing) {
   const Sharding& sharding = shards.sharding();
-  const UnitUses uses(shards.buckets(), micro == 0 || !sharding.keeps_gathered, !sharding.keeps_gathered);
-  const bool reduces = reduces_after(work, sharding, micro);
+  const UnitUses uses(shards.buckets(), micro.first || !sharding.keeps_gathered, !sharding.keeps_gathered);
+  const bool reduces = reduces_after(micro, sharding);
   Moving gathering;
   std::size_t issued = 0;
   const auto issue_until = [&](std::size_t use) {
@@ -69,10 +73,10 @@ Task<void> computed_by_units(Node& node, Shards& shards, Work& work, std::int64_
     issue_until(use + static_cast<std::size_t>(sharding.prefetch));
     const std::size_t unit = uses.unit(use);
     if (!uses.is_backward(use)) {
-      co_await work.forward(unit);
+      if (micro.computed) co_await work.forward(unit);
       continue;
     }
-    co_await work.backward(unit);
+    if (micro.computed) co_await work.backward(unit);
     if (reduces) reducing.push_back(node.begin(shards.reduce(unit)));
   }
 }
@@ -81,12 +85,14 @@ Task<void> computed_by_units(Node& node, Shards& shards, Work& work, std::int64_
 Task<Gradient> averaged_gradient(Node& node, Shards& shards, const Weights& weights, DrawnBatch batch) {
   Work work = node.work(weights, batch);
   Moving reducing;
-  for (std::int64_t micro = 0; micro < work.micro_batches(); ++micro) {
+  const std::int64_t count = node.plan().accumulate;
+  for (std::int64_t number = 0; number < count; ++number) {
+    const MicroBatch micro{number == 0, number + 1 == count, number < work.micro_batches()};
     if (shards.sharding().stage == 3)
       co_await computed_by_units(node, shards, work, micro, reducing);
     else
       co_await computed_whole(node, shards, work, micro, reducing);
-    if (micro + 1 == work.micro_batches()) shards.bring(work.gradient());  // before any reduction of the last bucket is over
+    if (micro.last) shards.bring(work.gradient());  // before any reduction of the last bucket is over
     if (shards.sharding().stage < 3 && !shards.sharding().overlaps) co_await all_moved(reducing);
   }
   co_await all_moved(reducing);

@@ -32,6 +32,7 @@ TEST_CASE("weights of every stage are those of ssgd, bit for bit") {
                            {"training.compression=fp16"},
                            {"training.clip=0.01"},
                            {"training.optimizer={kind: adamw, learning_rate: 0.01}"},
+                           {"training.batch={global: 9, accumulate: 3}"},  // batches of 3 and 2
                            {"cluster.workers=[{count: 3, device: node}, {count: 1, device: node, slowdown: 3}]"},
                            {"cluster.workers=[{count: 2, device: node, batch: 150}, {count: 2, device: node, batch: 50}]"}};
   for (const Sets& sets : settings) {
