@@ -11,14 +11,14 @@
 namespace straggler::formats::hf {
 namespace {
 
-/// Of BERT and ViT: query, key, value, products, output; the residual sum follows.
-void attention_block(LayerRows& rows, const std::string& name, const char* self, const Attention& its, bool bias,
-                     std::size_t sum_operations) {
+/// Of BERT and ViT: query, key, value, products, output; so many dropouts and the residual sum follow.
+void attention_block(LayerRows& rows, const std::string& name, const char* self, const Attention& its, bool bias, std::size_t drops) {
   const std::size_t h = its.width;
   for (const char* part : {".query", ".key", ".value"})
     rows.linear(name + self + part, {.in = h, .out = h, .places = its.tokens, .bias = bias}, its.queries());
   add_products(rows, name + self, its);
-  rows.linear(name + ".attention.output.dense", {.in = h, .out = h, .places = its.tokens}, its.tokens * d(h), sum_operations);
+  rows.linear(name + ".attention.output.dense", {.in = h, .out = h, .places = its.tokens}, its.tokens * d(h), 2 + drops);
+  rows.dropped(d(drops) * its.tokens * d(h));
 }
 
 }  // namespace
@@ -42,15 +42,19 @@ ModelFile read_bert(const Fields& fields, const ModelFileOptions& options, const
   embedding("position_embeddings", positions, 0, 1);
   embedding("token_type_embeddings", fields.count_or("type_vocab_size", widest, 2), all, 2);
   add_norm(rows, "embeddings.LayerNorm", h, all, true, 1 + drops);
+  rows.dropped(d(drops) * all);
   for (std::size_t i = 0; i < blocks; ++i) {
     const std::string name = fmt::format("encoder.layer.{}", i);
-    attention_block(rows, name, ".attention.self", its, true, 2 + drops);
+    rows.within(name, i == 0 ? 0 : all);
+    attention_block(rows, name, ".attention.self", its, true, drops);
     add_norm(rows, name + ".attention.output.LayerNorm", h, all);
     rows.linear(name + ".intermediate.dense", {.in = h, .out = wide, .places = d(n)}, 2 * d(n) * d(wide), 2);
     rows.linear(name + ".output.dense", {.in = wide, .out = h, .places = d(n)}, all, 2 + drops);
+    rows.dropped(d(drops) * all);
     const bool last = i + 1 == blocks;  // the pooler reads the first place alone
     add_norm(rows, name + ".output.LayerNorm", h, last ? d(h) : all, true, last ? 2 : 1);
   }
+  rows.within({});
   rows.linear("pooler.dense", {.in = h, .out = h}, d(h), 2);
   file.table = std::move(rows).table(fields.path());
   file.table.input_bytes = sizeof(float) * d(n);
@@ -76,17 +80,23 @@ ModelFile read_gpt2(const Fields& fields, const ModelFileOptions& options, const
   file.what = described(fields, blocks, h);
   LayerRows rows;
   rows.add("transformer.wte", {{"transformer.wte.weight", {words, h}}}, 0, 0, 1);
-  rows.add("transformer.wpe", {{"transformer.wpe.weight", {positions, h}}}, 0, all, fields.number_or("embd_pdrop", 0.1) > 0 ? 3 : 2);
+  const bool drops_first = fields.number_or("embd_pdrop", 0.1) > 0;
+  rows.add("transformer.wpe", {{"transformer.wpe.weight", {positions, h}}}, 0, all, drops_first ? 3 : 2);
+  if (drops_first) rows.dropped(all);
   for (std::size_t i = 0; i < blocks; ++i) {
     const std::string name = fmt::format("transformer.h.{}", i);
+    rows.within(name, i == 0 ? 0 : all);
     add_norm(rows, name + ".ln_1", h, all);
     rows.linear(name + ".attn.c_attn", {.in = h, .out = 3 * h, .places = d(n), .transposed = true}, 3 * all);
     add_products(rows, name + ".attn", its);
     rows.linear(name + ".attn.c_proj", {.in = h, .out = h, .places = d(n), .transposed = true}, all, 2 + drops);
+    rows.dropped(d(drops) * all);
     add_norm(rows, name + ".ln_2", h, all);
     rows.linear(name + ".mlp.c_fc", {.in = h, .out = wide, .places = d(n), .transposed = true}, 2 * d(n) * d(wide), 2);
     rows.linear(name + ".mlp.c_proj", {.in = wide, .out = h, .places = d(n), .transposed = true}, all, 2 + drops);
+    rows.dropped(d(drops) * all);
   }
+  rows.within({});
   add_norm(rows, "transformer.ln_f", h, all);
   add_language_head(rows, fields, file, "lm_head", {.in = h, .out = words, .places = d(n), .bias = false}, family.tied);
   file.table = std::move(rows).table(fields.path());
@@ -116,6 +126,7 @@ ModelFile read_llama(const Fields& fields, const ModelFileOptions& options, cons
   rows.add("model.embed_tokens", {{"model.embed_tokens.weight", {words, h}}}, 0, all, 1);
   for (std::size_t i = 0; i < blocks; ++i) {
     const std::string name = fmt::format("model.layers.{}", i), self = name + ".self_attn";
+    rows.within(name, i == 0 ? 0 : all);
     const auto projection = [&](const char* part, std::size_t in, std::size_t out, double kept, std::size_t operations, bool biased) {
       rows.linear(self + part, {.in = in, .out = out, .places = d(n), .bias = biased}, kept, operations);
     };
@@ -145,6 +156,7 @@ ModelFile read_llama(const Fields& fields, const ModelFileOptions& options, cons
       }
     }
   }
+  rows.within({});
   add_norm(rows, "model.norm", h, all, false);
   add_language_head(rows, fields, file, "lm_head", {.in = h, .out = words, .places = d(n), .bias = false}, family.tied);
   if (experts > 0) file.assumed.push_back(fmt::format("tokens choose all {} experts equally often", experts));
@@ -181,14 +193,18 @@ ModelFile read_vit(const Fields& fields, const ModelFileOptions& options, const 
   const std::string projection = embeddings + ".patch_embeddings.projection";
   rows.add(projection, {{projection + ".weight", {h, channels, patch, patch}}, {projection + ".bias", {h}}},
            d(patches) * d(h) * d(channels) * d(patch) * d(patch), all, 1 + drops);
+  rows.dropped(d(drops) * all);
   for (std::size_t i = 0; i < blocks; ++i) {
     const std::string name = fmt::format("{}.encoder.layer.{}", type, i);
+    rows.within(name, i == 0 ? 0 : all);
     add_norm(rows, name + ".layernorm_before", h, all);
-    attention_block(rows, name, ".attention.attention", its, bias, 2 + drops);
+    attention_block(rows, name, ".attention.attention", its, bias, drops);
     add_norm(rows, name + ".layernorm_after", h, all);
     rows.linear(name + ".intermediate.dense", {.in = h, .out = wide, .places = d(n)}, 2 * d(n) * d(wide), 2);
     rows.linear(name + ".output.dense", {.in = wide, .out = h, .places = d(n)}, all, 2 + drops);
+    rows.dropped(d(drops) * all);
   }
+  rows.within({});
   add_norm(rows, type + ".layernorm", h, d(h), true, 2);  // and its first place
   if (pooled) {
     rows.linear(type + ".pooler.dense", {.in = h, .out = h}, d(h), 2);

@@ -78,7 +78,10 @@ void add_products(LayerRows& rows, const std::string& name, const Attention& its
   const bool dropout = its.dropout && its.keeps_pairs;
   const double kept = its.keeps_pairs ? (dropout ? 2 * pairs : pairs) : 0;
   rows.add(name + ".scores", {}, multiply_adds, kept, dropout ? 3 : 2);
+  if (dropout) rows.dropped(pairs);
+  rows.of_pairs();
   rows.add(name + ".context", {}, multiply_adds, its.queries(), 1);
+  rows.of_pairs(its.queries());
 }
 
 std::size_t tokens_of(const Fields& fields, const ModelFileOptions& options, const char* field, std::size_t most, ModelFile& file,

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "sim/base/json_depth.hpp"
 #include "sim/base/readable.hpp"
@@ -54,6 +55,8 @@ void LayerRows::add(std::string name, std::vector<Tensor> tensors, double multip
   layer.forward_flops = 2 * multiply_adds;
   layer.activation_bytes = sizeof(float) * kept;
   layer.operations = operations;
+  layer.block = block_;
+  layer.block_input = std::exchange(block_input_, 0);
   for (Tensor& tensor : tensors) {
     double size = 1;
     for (const std::size_t side : tensor.shape) size *= static_cast<double>(side);
@@ -72,12 +75,49 @@ void LayerRows::linear(const std::string& name, const Linear& its, double kept, 
   add(name, std::move(tensors), its.places * static_cast<double>(its.in) * static_cast<double>(its.out), kept, operations);
 }
 
+void LayerRows::of_pairs(double others) {
+  CostLayer& layer = made_.layers.back();
+  layer.pairs = {layer.forward_flops, layer.activation_bytes - sizeof(float) * others, layer.mask_bytes};
+}
+
+void LayerRows::within(std::string block, double input) {
+  block_ = std::move(block);
+  block_input_ = sizeof(float) * input;
+}
+
+namespace {
+
+/// Up to the first number between two dots; empty: there is none.
+std::string numbered_part(std::string_view name) {
+  for (std::size_t at = name.find('.'), end = 0; at != std::string_view::npos; at = end) {
+    end = name.find('.', at + 1);
+    if (end == std::string_view::npos) break;
+    const std::string_view part = name.substr(at + 1, end - at - 1);
+    if (!part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos) return std::string(name.substr(0, end));
+  }
+  return {};
+}
+
+/// A block reads what the layer before it makes: at most all that this keeps.
+void number_blocks(std::vector<CostLayer>& layers) {
+  for (CostLayer& layer : layers)
+    if (!layer.block.empty()) return;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    layers[i].block = numbered_part(layers[i].name);
+    if (i > 0 && !layers[i].block.empty() && layers[i].block != layers[i - 1].block && !layers[i - 1].block.empty())
+      layers[i].block_input = layers[i - 1].activation_bytes;
+  }
+}
+
+}  // namespace
+
 CostTable LayerRows::table(const std::filesystem::path& path, const std::string& key) && {
   if (parameters_ > static_cast<double>(most_model_parameters))
     refuse_model(
         path,
         fmt::format("has {:.3g} parameters; write a model of at most {:.0e}", parameters_, static_cast<double>(most_model_parameters)),
         key);
+  number_blocks(made_.layers);
   return std::move(made_);
 }
 

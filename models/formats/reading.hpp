@@ -47,12 +47,21 @@ class LayerRows {
     bool bias = true, transposed = false;
   };
   void linear(const std::string& name, const Linear& its, double kept, std::size_t operations = 1);
+  /// Of the layer that was added last: numbers that dropout behind it drops or keeps.
+  void dropped(double numbers) { made_.layers.back().mask_bytes += numbers; }
+  /// All of the layer that was added last is of pairs of places in attention, but for `others` of the numbers that it keeps.
+  void of_pairs(double others = 0);
+  /// Layers from here on are of this block, which reads so many numbers that no layer outside of blocks keeps; empty: of none.
+  void within(std::string block, double input = 0);
 
-  /// Throws DataError where the parameters are more than any model's; `key`: of the option that gives them.
+  /// Where no block was named, those are blocks that frameworks number: `transformer.h.0` of the layer `transformer.h.0.ln_1`. Throws
+  /// DataError where the parameters are more than any model's; `key`: of the option that gives them.
   CostTable table(const std::filesystem::path& path, const std::string& key = {}) &&;
 
  private:
   CostTable made_;
+  std::string block_;
+  double block_input_ = 0;  // bytes
   double parameters_ = 0;
   std::size_t offset_ = 0;
 };

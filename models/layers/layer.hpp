@@ -56,6 +56,7 @@ struct LayerSpec {
   std::optional<LayerIndex> tied = {};
   std::vector<TensorSpec> tensors;
   std::vector<TensorSpec> buffers;  // running statistics: state, not parameters
+  std::string block = {};           // that it is part of: a repetition, a residual, an encoder's layer; empty: none
 
   bool is(std::string_view kind) const;
   std::size_t count(std::string_view parameter) const { return static_cast<std::size_t>(parameters.count(parameter)); }
@@ -102,7 +103,10 @@ struct LayerEntry {
   double (*multiply_adds)(const LayerSpec&) = nullptr;  // forward, of one sample, without those of biases; null: none
   bool backward_reads_inputs = false, backward_reads_output = false;
   std::size_t (*inner_activations)(const LayerSpec&) = nullptr;  // numbers of a sample that backward reads besides; null: none
-  std::size_t operations = 1;                                    // that a framework issues
+  double (*pair_multiply_adds)(const LayerSpec&) = nullptr;      // of attention: those of them for all pairs of places
+  std::size_t (*pair_activations)(const LayerSpec&) = nullptr;   // and of inner_activations
+  bool makes_pairs = false;    // its output is a number for each pair of places, and so is what layers of one input make of it
+  std::size_t operations = 1;  // that a framework issues
 
   // Plain arithmetic in any scalar: the reference of all engines. No functions: the layer can be timed, not trained.
   bool (*draws)(const LayerSpec&) = nullptr;                // whether training needs random draws; null: no

@@ -82,6 +82,16 @@ const Register<LayerEntry> entry({
           const reference::Attention own = attention(layer);
           return (own.projected() + own.channels) * own.places + own.heads * own.places * own.places;
         },
+    .pair_multiply_adds =
+        [](const LayerSpec& layer) {
+          const double channels = static_cast<double>(layer.in.channels), places = static_cast<double>(layer.in.height);
+          return 2 * places * places * channels;
+        },
+    .pair_activations =
+        [](const LayerSpec& layer) {
+          const reference::Attention own = attention(layer);
+          return own.heads * own.places * own.places;
+        },
     .operations = 5,  // projection, scores, softmax, context, projection
     .scratch = [](const LayerSpec& layer) { return 2 * attention(layer).one_pass(); },
     .forward =

@@ -6,6 +6,8 @@
 namespace straggler::layers::attention_context {
 namespace {
 
+double products(const LayerSpec& layer) { return static_cast<double>(layer.out.size()) * static_cast<double>(layer.in.width); }
+
 const Register<LayerEntry> entry({
     .name = "attention_context",
     .summary = "of (scores, values): for each head and place the values of all places, weighted by their scores",
@@ -17,8 +19,9 @@ const Register<LayerEntry> entry({
                                     " are not matching scores and values; give a score for each value and head");
       return {values.channels, scores.height, 1};
     },
-    .multiply_adds = [](const LayerSpec& layer) { return static_cast<double>(layer.out.size()) * static_cast<double>(layer.in.width); },
+    .multiply_adds = products,
     .backward_reads_inputs = true,
+    .pair_multiply_adds = products,
 });
 
 }  // namespace

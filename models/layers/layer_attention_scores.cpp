@@ -6,6 +6,11 @@
 namespace straggler::layers::attention_scores {
 namespace {
 
+double products(const LayerSpec& layer) {
+  return static_cast<double>(layer.out.size()) *
+         (static_cast<double>(layer.in.channels) / static_cast<double>(layer.out.channels));  // heads divide the channels
+}
+
 const Register<LayerEntry> entry({
     .name = "attention_scores",
     .summary = "of (queries, keys): for each head the products of all pairs of places",
@@ -26,12 +31,10 @@ const Register<LayerEntry> entry({
                                     " heads; choose a divisor of " + std::to_string(queries.channels));
       return {heads, queries.height, keys.height};
     },
-    .multiply_adds =
-        [](const LayerSpec& layer) {
-          return static_cast<double>(layer.out.size()) *
-                 (static_cast<double>(layer.in.channels) / static_cast<double>(layer.out.channels));  // heads divide the channels
-        },
+    .multiply_adds = products,
     .backward_reads_inputs = true,
+    .pair_multiply_adds = products,
+    .makes_pairs = true,
 });
 
 }  // namespace

@@ -113,6 +113,20 @@ std::size_t descend_bytes(const Extent& extent) {
   return floats * sizeof(float);
 }
 
+/// Hidden weights have a momentum, others two moments. The scratch is that of the largest matrix, r x c with r <= c: X before and after a
+/// step of the iteration, A, and bA + cA².
+OptimizerMemory memory_of(const std::vector<TensorInfo>& tensors) {
+  OptimizerMemory memory;
+  for (const TensorInfo& tensor : tensors) {
+    memory.state += (tensor.matrices.empty() ? 8.0 : 4.0) * static_cast<double>(tensor.numbers());
+    for (const std::size_t rows : tensor.matrices) {
+      const double r = static_cast<double>(rows), c = static_cast<double>(tensor.numbers() / tensor.shape.front()), least = std::min(r, c);
+      memory.scratch = std::max(memory.scratch, 4 * (2 * r * c + 2 * least * least));
+    }
+  }
+  return memory;
+}
+
 class Muon final : public ScheduledRule {
  public:
   Muon(const Parameters& parameters, Schedule schedule)
@@ -192,6 +206,7 @@ const Register<OptimizerEntry> entry({
     .make = [](const Parameters& parameters, Schedule schedule) -> std::unique_ptr<UpdateRule> {
       return std::make_unique<Muon>(parameters, std::move(schedule));
     },
+    .memory = memory_of,
 });
 
 }  // namespace

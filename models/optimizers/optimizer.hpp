@@ -5,13 +5,21 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "models/optimizers/rate_scaling.hpp"
 #include "models/rules/elementwise.hpp"
+#include "models/rules/tensor_info.hpp"
 #include "sim/base/parameters.hpp"
 #include "sim/lineage/update_rule.hpp"
 
 namespace straggler {
+
+/// What an optimizer holds on a device, in bytes.
+struct OptimizerMemory {
+  double state = 0;    // between steps
+  double scratch = 0;  // during a step
+};
 
 struct OptimizerEntry {
   std::string name, summary;
@@ -21,6 +29,8 @@ struct OptimizerEntry {
   std::size_t registers = 0;
   /// `schedule`: learning rate as a function of (epochs, gradients averaged), starting from the optimizer's own `learning_rate`.
   std::function<std::unique_ptr<UpdateRule>(const Parameters&, class Schedule schedule)> make;
+  /// Of a model with these tensors. Null: four bytes a parameter for each vector of its state, and no scratch.
+  std::function<OptimizerMemory(const std::vector<TensorInfo>& tensors)> memory = {};
 };
 
 /// Learning rate over the run: base · scale(averaged) · kind(epochs), after a warmup.

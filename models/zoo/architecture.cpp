@@ -44,6 +44,7 @@ LayerIndex ArchitectureBuilder::layer(std::string_view kind, const std::vector<L
   }
   made_.layers.back().name = name.layer;
   made_.layers.back().inputs = from;
+  made_.layers.back().block = block_;
   return made_.layers.size() - 1;
 }
 

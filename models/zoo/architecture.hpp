@@ -64,6 +64,9 @@ class ArchitectureBuilder {
     return layer("attention_context", {scores, values}, {}, name);
   }
 
+  /// Layers from here on are part of this block (LayerSpec::block); empty: of none. Returns the block before.
+  std::string within(std::string block) { return std::exchange(block_, std::move(block)); }
+
   const Shape& shape(LayerIndex layer) const;
   Architecture build() && { return std::move(made_); }
 
@@ -72,6 +75,7 @@ class ArchitectureBuilder {
   static Value whole(std::size_t count) { return static_cast<std::int64_t>(count); }
 
   Architecture made_;
+  std::string block_;
 };
 
 }  // namespace straggler

@@ -41,7 +41,12 @@ Architecture bert(const BertSize& size, std::size_t sequence) {
     throw std::invalid_argument("sequence: " + std::to_string(sequence) + " tokens; BERT has positions for 1 to 512");
   ArchitectureBuilder build({1, sequence, 1});
   LayerIndex x = embeddings(build, size.features);
-  for (std::size_t i = 0; i < size.layers; ++i) x = encoder_layer(build, x, "encoder.layer." + std::to_string(i), size);
+  for (std::size_t i = 0; i < size.layers; ++i) {
+    const std::string name = "encoder.layer." + std::to_string(i);
+    build.within(name);
+    x = encoder_layer(build, x, name, size);
+  }
+  build.within({});
   build.tanh(build.linear(build.first_place(x), "pooler.dense", size.features));
   return std::move(build).build();
 }

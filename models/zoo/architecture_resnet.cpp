@@ -21,8 +21,12 @@ class ResNet {
     if (blocks.size() != channels_.size())
       throw std::invalid_argument("this ResNet has " + std::to_string(channels_.size()) + " stages; give as many numbers of blocks");
     for (std::size_t stage = 0; stage < blocks.size(); ++stage)
-      for (std::size_t i = 0; i < blocks[stage]; ++i)
-        x = residual(x, "layer" + std::to_string(stage + 1) + "." + std::to_string(i), channels_[stage], stage > 0 && i == 0 ? 2 : 1);
+      for (std::size_t i = 0; i < blocks[stage]; ++i) {
+        const std::string name = "layer" + std::to_string(stage + 1) + "." + std::to_string(i);
+        build_.within(name);
+        x = residual(x, name, channels_[stage], stage > 0 && i == 0 ? 2 : 1);
+      }
+    build_.within({});
     return x;
   }
 

@@ -7,6 +7,11 @@
 
 namespace straggler {
 
+/// The products of all pairs of a sample's places in attention, with softmax and dropout between them.
+struct PairCost {
+  double forward_flops = 0, activation_bytes = 0, mask_bytes = 0;
+};
+
 /// A layer of the forward pass and its parameter tensors. Counts are of one sample; a multiply-add is 2 FLOPs.
 struct CostLayer {
   std::string name;
@@ -14,6 +19,10 @@ struct CostLayer {
   double activation_bytes = 0;      // fp32, output kept for backward
   std::vector<TensorInfo> tensors;  // in the framework's order of registration (weight, then bias); offsets over the model
   std::size_t operations = 1;  // that a framework issues one by one: the layer, and what follows it without tensors (activation, pool, sum)
+  double mask_bytes = 0;       // that backward reads besides, in any precision: 1 for each number of dropout, 8 for the place of a maximum
+  PairCost pairs = {};         // a part of the above
+  std::string block = {};      // LayerSpec::block
+  double block_input = 0;      // of a block's first layer: fp32 bytes of what the block reads, unless a layer outside of blocks keeps them
   std::size_t parameters() const;
 };
 
@@ -45,7 +54,7 @@ CostTable cost_table(const ModelEntry& entry, Parameters given = {});
 /// attention's products; element-wise layers (norms, activations, pools) have none, but count in the bytes. `activation_bytes` are the fp32
 /// outputs that the backward pass reads again: the inputs of convolutions, linear layers, norms, GELUs, max pools and attention's products,
 /// the outputs of ReLU, tanh and softmax, and the network's own output; each once. Outputs kept by a layer without a row count in the row
-/// before it. The network's input, dropout's masks and max pool's indices are not counted.
+/// before it. The network's input is not counted; dropout's masks and max pool's indices are in `mask_bytes`.
 CostTable cost_table(const Architecture& architecture);
 
 /// The device cost of one training step. FLOPs: forward, and twice as many backward (by the inputs and by the weights). Bytes of device

@@ -185,13 +185,18 @@ class ListReader {
     const std::int64_t count = std::get<std::int64_t>(
         value({.name = "times", .type = ValueType::count, .range = Range::between(1, most_layers)}, *times, path + ".times"));
     LayerIndex from = only_input(line, prefix);
-    for (std::int64_t i = 0; i < count; ++i) from = lines(*inside, from, path + ".layers", line.name + "." + std::to_string(i) + ".");
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::string each = line.name + "." + std::to_string(i);
+      const InBlock block(*this, each);
+      from = lines(*inside, from, path + ".layers", each + ".");
+    }
     return from;
   }
 
   LayerIndex residual(const Line& line, const std::string& prefix) {
     known_keys(line, {"skip"});
     const LayerIndex from = only_input(line, prefix);
+    const InBlock block(*this, line.name);
     static const Nested none;
     const LayerIndex inside = lines(line.value ? *line.value : none, from, line.place(), line.name + ".");
     LayerIndex skipped = from;
@@ -205,6 +210,26 @@ class ListReader {
     }
     return append(line, "add", {inside, skipped}, {});
   }
+
+  /// What is read meanwhile is part of this block, or of the one around it.
+  class InBlock {
+   public:
+    InBlock(ListReader& reader, const std::string& name) : reader_(reader), outermost_(!reader.in_block_) {
+      if (outermost_) reader_.build_.within(name);
+      reader_.in_block_ = true;
+    }
+    ~InBlock() {
+      if (!outermost_) return;
+      reader_.build_.within({});
+      reader_.in_block_ = false;
+    }
+    InBlock(const InBlock&) = delete;
+    InBlock& operator=(const InBlock&) = delete;
+
+   private:
+    ListReader& reader_;
+    bool outermost_;
+  };
 
   /// Null, {} or true: a layer without parameters that stands as a key.
   static bool without_value(const Nested& value) {
@@ -327,6 +352,7 @@ class ListReader {
   std::map<std::string, LayerIndex> named_;  // of all lines so far; network_input: not finished
   std::vector<std::string> paths_;           // of the layers' lines
   std::size_t layers_ = 0;
+  bool in_block_ = false;
 };
 
 /// What stands before the names that the layer's row gives its tensors.

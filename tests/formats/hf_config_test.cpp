@@ -9,6 +9,7 @@
 
 #include "models/zoo/architecture_bert.hpp"
 #include "models/zoo/cost_model.hpp"
+#include "models/zoo/recompute.hpp"
 #include "tests/formats/files_of_models.hpp"
 #include "tests/support/text.hpp"
 
@@ -68,6 +69,25 @@ TEST_CASE("GPT-2's config.json: published parameters, its tied output layer, its
   CHECK(shorter.table.forward_flops() == doctest::Approx(128 * (2.0 * (12.0 * 12 * 768 * 768 + 50257.0 * 768) + 4.0 * 12 * 128 * 768)));
 }
 
+TEST_CASE("GPT-2 in 16 bits keeps what llm.c allocates") {
+  // "allocating 21216 MiB for activations": 64 sequences of 1,024 tokens, fused attention, no dropout, `-r 1`
+  // (https://github.com/karpathy/llm.c/discussions/481, 2024). With -r 1 it keeps the output of one block's GELU, and computes those of the
+  // others again, as `fill_in_activation_sizes` of its train_gpt2.cu says.
+  nlohmann::json fields = fields_of("config_gpt2.json");
+  for (const char* const rate : {"resid_pdrop", "embd_pdrop", "attn_pdrop"}) fields[rate] = 0;
+  const test::TemporaryFolder folder;
+  const CostTable table = read_model_file(folder.write("config.json", fields.dump()), {.fused_attention = true}).table;
+  const double measured = 21'216.0 / 64 * 1048576, gelus = 11 * 2.0 * 1024 * 3072;
+  const double ours = kept_bytes(table, Recompute::none, 2) - gelus;
+  CHECK(ours == doctest::Approx(measured).epsilon(0.15));
+  CHECK(ours / measured == doctest::Approx(0.975).epsilon(0.001));  // docs/model.md
+  // A block keeps 16 numbers of the width for each token: 32 s b h.
+  CHECK(table.layers[2].block == "transformer.h.0");
+  double block = 0;
+  for (const CostLayer& layer : table.layers) block += layer.block == "transformer.h.0" ? layer.activation_bytes / 2 : 0;
+  CHECK(block == 32.0 * 1024 * 768);
+}
+
 TEST_CASE("Llama 2 7B's config.json: published parameters, and 13.21 GFLOP a token in products with weights") {
   const ModelFile file = read_sample("config_llama_2_7b.json");
   const std::size_t h = 4096, wide = 11008, words = 32000, blocks = 32;
@@ -105,6 +125,12 @@ TEST_CASE("BERT's config.json is the built-in BERT: every tensor, FLOP, byte and
     CHECK(read.forward_flops == built_in.forward_flops);
     CHECK(read.activation_bytes == built_in.activation_bytes);
     CHECK(read.operations == built_in.operations);
+    CHECK(read.mask_bytes == built_in.mask_bytes);
+    CHECK(read.pairs.forward_flops == built_in.pairs.forward_flops);
+    CHECK(read.pairs.activation_bytes == built_in.pairs.activation_bytes);
+    CHECK(read.pairs.mask_bytes == built_in.pairs.mask_bytes);
+    CHECK(read.block == built_in.block);
+    CHECK(read.block_input == built_in.block_input);
     REQUIRE(read.tensors.size() == built_in.tensors.size());
     for (std::size_t t = 0; t < read.tensors.size(); ++t) {
       CHECK(read.tensors[t].name == built_in.tensors[t].name);
