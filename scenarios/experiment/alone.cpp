@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "scenarios/experiment/cluster_facts.hpp"
-#include "scenarios/experiment/memory.hpp"
+#include "scenarios/experiment/device_memory.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler {
@@ -37,7 +37,7 @@ decltype(RunRecord::alone) rate_alone(const Scenario& scenario, const Blueprint&
       const std::int64_t batch = global.value_or(blueprint.plan.batch_of(worker));
       std::int64_t pieces = blueprint.plan.accumulate;
       if (global && device.memory && blueprint.plan.minibatch == 0)
-        if (const double most = largest_batch(blueprint, *device.memory); most >= 1)
+        if (const double most = memory_alone(scenario, blueprint).largest_batch(*device.memory); most >= 1)
           pieces = std::max(pieces, static_cast<std::int64_t>(std::ceil(static_cast<double>(batch) / most)));
       if (pieces > blueprint.plan.accumulate) out.micro_batches = std::max(out.micro_batches, pieces);
       return static_cast<double>(batch) / seconds_of_batch(scenario, blueprint, g, i, batch, pieces, jitter);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "scenarios/experiment/memory.hpp"
+#include "scenarios/experiment/device_memory.hpp"
 
 namespace straggler {
 
@@ -12,10 +12,11 @@ namespace {
 /// [workers]: the batch that a worker can have: of its device's memory, and of the data.
 std::vector<std::uint32_t> largest_batches(const Scenario& scenario, const TrainingBlueprint& blueprint) {
   const double all = blueprint.has_data() ? static_cast<double>(blueprint.data.train) : std::numeric_limits<std::int32_t>::max();
+  const TrainingMemory needed = training_memory(scenario, blueprint);
   std::vector<std::uint32_t> out;
   for (const WorkerGroup& group : scenario.cluster.workers) {
     const std::optional<double>& memory = scenario.devices.at(group.device).memory;
-    const double fits = memory ? largest_batch(blueprint, *memory) * static_cast<double>(blueprint.plan.accumulate) : all;
+    const double fits = memory ? needed.largest_batch(*memory) * static_cast<double>(blueprint.plan.accumulate) : all;
     out.insert(out.end(), static_cast<std::size_t>(group.count), static_cast<std::uint32_t>(std::clamp(fits, 1.0, all)));
   }
   return out;

@@ -36,25 +36,25 @@ UniformLinks measured_links(Transport& transport, std::size_t workers) {
   return out;
 }
 
-/// A model's tensors, and the FLOPs of its layers.
+/// A model's tensors, and what backward computes for each of its layers, in FLOPs of forward.
 struct Gradients {
   std::vector<GradientTensor> tensors;
   std::vector<double> flops;
 };
 
-Gradients gradients_of(const Scenario& scenario, const CostTable& cost, std::uint64_t number_bytes) {
+Gradients gradients_of(const Scenario& scenario, const WorkloadBlueprint& workload) {
+  const CostTable& cost = workload.cost;
   if (cost.layers.empty())
     throw_error(scenario, "cluster.network.collective.bucket",
                 "buckets are filled with a model's tensors, which workload.cost.bytes does not have; write workload.cost: {model: NAME}");
   Gradients out;
-  for (const CostLayer& layer : cost.layers) {
-    for (const TensorInfo& tensor : layer.tensors) {
-      std::uint64_t size = number_bytes;
+  for (std::size_t layer = 0; layer < cost.layers.size(); ++layer)
+    for (const TensorInfo& tensor : cost.layers[layer].tensors) {
+      std::uint64_t size = workload.number_bytes();
       for (const std::size_t side : tensor.shape) size *= side;
-      out.tensors.push_back({size, out.flops.size()});
+      out.tensors.push_back({size, layer});
     }
-    out.flops.push_back(layer.forward_flops);
-  }
+  out.flops = workload.backward_flops(scenario.devices.at(scenario.cluster.workers[0].device));
   return out;
 }
 
@@ -114,12 +114,12 @@ struct IdleNetwork {
 std::vector<Bucket> Blueprint::merged_gradients(const Scenario& scenario) const {
   using Merge = CollectiveSpec::Merge;
   const CollectiveSpec& spec = scenario.cluster.network.collective;
-  const Gradients gradients = gradients_of(scenario, cost, number_bytes());
+  const Gradients gradients = gradients_of(scenario, *this);
   if (spec.merge == Merge::size)
     return make_buckets(gradients.tensors, gradients.flops, spec.first_bucket.value_or(*spec.bucket), *spec.bucket);
   const WorkerGroup& group = scenario.cluster.workers[0];
   const DeviceRow* const row = row_of(group, 0);
-  const double backward = (1 - scenario.devices.at(group.device).compute.forward_fraction) * group.slowdown * (row ? row->slowdown : 1) *
+  const double backward = (1 - forward_fraction(scenario.devices.at(group.device))) * group.slowdown * (row ? row->slowdown : 1) *
                           seconds_of(time_of(0, 0), last_micro_batch(plan.batches.usual(0), plan.accumulate));
   if (spec.merge == Merge::time) return merge_by_time(gradients.tensors, gradients.flops, backward, spec.cycle, *spec.bucket);
   IdleNetwork idle(*this, scenario);

@@ -1,5 +1,7 @@
 // The compute part of a blueprint: the time of a batch on each device, and shared cores of hosts.
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
@@ -32,15 +34,43 @@ std::unique_ptr<ComputeTime> WorkloadBlueprint::compute_time(const Scenario& sce
   return at_place(scenario, place, [&] { return roofline_time(roofline); });
 }
 
+namespace {
+
+/// Times a factor.
+class LongerTime final : public ComputeTime {
+ public:
+  LongerTime(std::unique_ptr<ComputeTime> time, double factor) : time_(std::move(time)), factor_(factor) {}
+  Split at(std::int64_t samples) const override {
+    const Split split = time_->at(samples);
+    return {factor_ * split.overhead, factor_ * split.per_sample};
+  }
+
+ private:
+  std::unique_ptr<ComputeTime> time_;
+  double factor_;
+};
+
+}  // namespace
+
+/// A device's times are those of a forward and a backward pass; recomputing is a part of a forward pass more.
+std::unique_ptr<ComputeTime> WorkloadBlueprint::with_recomputing(std::unique_ptr<ComputeTime> time, const DeviceSpec& device) const {
+  if (recomputed == 0) return time;
+  return std::make_unique<LongerTime>(std::move(time), 1 + recomputed * device.compute.forward_fraction);
+}
+
+double WorkloadBlueprint::forward_fraction(const DeviceSpec& device) const {
+  return device.compute.forward_fraction / (1 + recomputed * device.compute.forward_fraction);
+}
+
 void WorkloadBlueprint::resolve_times(const Scenario& scenario) {
   const std::vector<WorkerGroup>& groups = scenario.cluster.workers;
   row_times.resize(groups.size());
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    group_times.push_back(
-        compute_time(scenario, scenario.devices.at(groups[g].device).compute, "devices." + groups[g].device + ".compute"));
+    const DeviceSpec& device = scenario.devices.at(groups[g].device);
+    group_times.push_back(with_recomputing(compute_time(scenario, device.compute, "devices." + groups[g].device + ".compute"), device));
     for (const DeviceRow& row : groups[g].rows) {
       const bool own = row.overhead || row.per_sample;
-      row_times[g].push_back(own ? affine_time(row.overhead.value_or(0), row.per_sample.value_or(0)) : nullptr);
+      row_times[g].push_back(own ? with_recomputing(affine_time(row.overhead.value_or(0), row.per_sample.value_or(0)), device) : nullptr);
     }
   }
 }
@@ -109,14 +139,13 @@ void WorkloadBlueprint::resolve_batches(const Scenario& scenario) {
 
 namespace {
 
-/// `buckets`: those that leave while backward still computes, in the order of forward; empty: none. `last`: the share of a batch's time in
-/// which its gradients become ready: that of its last micro-batch.
-ComputeClass class_of(const DeviceSpec& device, const std::vector<WorkBucket>& buckets, double last, double input_bytes) {
+/// `forward`: its part of a batch's time. `buckets`: those that leave while backward still computes, in the order of forward; empty: none.
+/// `last`: the share of a batch's time in which its gradients become ready: that of its last micro-batch.
+ComputeClass class_of(const DeviceSpec& device, double forward, const std::vector<WorkBucket>& buckets, double last, double input_bytes) {
   ComputeClass own;
-  own.forward = device.compute.forward_fraction;
+  own.forward = forward;
   if (!buckets.empty()) {
     own.milestones.clear();
-    const double forward = device.compute.forward_fraction;
     for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
       const double ready = forward + (1 - forward) * bucket->backward_until;
       own.milestones.push_back(last < 1 ? 1 - last + last * ready : ready);
@@ -243,7 +272,8 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
   const std::vector<WorkBucket> early = spec.network.collective.overlap && !plan.sharding.on() ? plan.buckets : std::vector<WorkBucket>();
   for (std::size_t g = 0; g < spec.workers.size(); ++g) {
     const WorkerGroup& group = spec.workers[g];
-    out.classes.push_back(class_of(scenario.devices.at(group.device), early, share_of_last_micro_batch(g), cost.input_bytes));
+    const DeviceSpec& device = scenario.devices.at(group.device);
+    out.classes.push_back(class_of(device, forward_fraction(device), early, share_of_last_micro_batch(g), cost.input_bytes));
     if (plan.accumulate > 1) out.classes.back().micro_batches = ends_of_micro_batches(g);
     first.push_back(static_cast<Rank>(out.compute_of.size()));
     add_workers(scenario, g, out);

@@ -7,6 +7,7 @@
 
 #include "scenarios/experiment/advice.hpp"
 #include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/experiment/device_memory.hpp"
 #include "scenarios/experiment/memory.hpp"
 #include "sim/training/shards.hpp"
 
@@ -72,6 +73,7 @@ Explanation::Sharded described_sharding(const TrainingPlan& plan) {
 
 Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const PartitionFacts& partition) {
   Explanation out;
+  const TrainingMemory memory = training_memory(scenario, blueprint);
   for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g) {
     const WorkerGroup& group = scenario.cluster.workers[g];
     const DeviceSpec& device = scenario.devices.at(group.device);
@@ -87,11 +89,10 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
     row.bytes_per_second = link.up;
     row.latency = link.latency;
     row.memory = device.memory;
-    if (device.memory) {
-      row.memory_used = device_bytes(blueprint, largest_in_group(scenario, blueprint, g));
-      row.largest_batch = largest_batch(blueprint, *device.memory);
-      row.counts_activations = counts_activations(blueprint);
-    }
+    row.held_samples = largest_in_group(scenario, blueprint, g);
+    row.held = memory.with(row.held_samples);
+    row.counts_activations = counts_activations(blueprint);
+    if (device.memory) row.largest_batch = memory.largest_batch(*device.memory);
     row.rows = group.rows.size();
     out.groups.push_back(std::move(row));
   }

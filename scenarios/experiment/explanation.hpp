@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/zoo/model.hpp"
+#include "scenarios/experiment/memory_parts.hpp"
 #include "scenarios/experiment/partition_facts.hpp"
 #include "scenarios/schema/scenario.hpp"
 #include "sim/cluster/topology.hpp"
@@ -31,8 +32,10 @@ struct Explanation {
     double jitter_mean = 1;
     double bytes_per_second = 0, latency = 0;
     std::optional<double> memory;  // bytes of the device
-    double memory_used = 0, largest_batch = 0;
-    bool counts_activations = true;  // in these two; false: `workload.cost` does not give any
+    DeviceMemory held;             // of so many samples
+    std::int64_t held_samples = 0;
+    double largest_batch = 0;        // that fits
+    bool counts_activations = true;  // in these; false: `workload.cost` does not give any
     std::size_t rows = 0;            // of its population, whose times and links replace these; 0: its workers are alike
   };
   std::vector<Group> groups;

@@ -7,25 +7,9 @@
 #include <cmath>
 
 #include "models/executor/executor_options.hpp"
-#include "scenarios/schema/reader.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace straggler {
-
-double fixed_bytes(const TrainingBlueprint& blueprint) {
-  const double number = static_cast<double>(blueprint.number_bytes());
-  const CostTable& cost = blueprint.cost;
-  const double parameters =
-      cost.layers.empty() ? static_cast<double>(blueprint.model_bytes) / number : static_cast<double>(cost.parameters());
-  // Master weights and state stay in fp32; the weights in use are a copy where they are not.
-  const double copy = blueprint.numerics.precision == Precision::fp32 ? 0 : number;
-  const double residual = blueprint.compression && blueprint.compression->error_feedback ? 1 : 0;
-  return parameters * (4 + copy + number + 4 * (static_cast<double>(blueprint.state_vectors()) + residual));
-}
-
-double sample_bytes(const WorkloadBlueprint& blueprint) {
-  return static_cast<double>(blueprint.number_bytes()) / 4 * (blueprint.cost.activation_bytes() + blueprint.cost.input_bytes);
-}
 
 // Measured (tests/program/memory_test.cpp): the program and its libraries, and each worker. Where workers are invited, each round may
 // invite others than the rounds before.
@@ -43,9 +27,6 @@ std::size_t timing_bytes(const TrainingBlueprint& blueprint) {
   return 12'000'000 + (scheme.worker_bytes + known) * active + idle_bytes * (workers - active);
 }
 
-namespace {
-
-/// "4.2 MB", rounded by `round`, so that a size beyond the limit never looks as if it fitted.
 std::string in_tenths(double bytes, double (*round)(double)) {
   constexpr std::array<const char*, 5> units = {" B", " kB", " MB", " GB", " TB"};
   std::size_t unit = 0;
@@ -53,6 +34,8 @@ std::string in_tenths(double bytes, double (*round)(double)) {
   for (; bytes >= 1000 * scale && unit + 1 < units.size(); ++unit) scale *= 1000;
   return format_number(unit == 0 ? round(bytes) : round(bytes / scale * 10) / 10) + units[unit];
 }
+
+namespace {
 
 /// Samples, those that evaluations copy twice, and three orders of the training samples.
 std::size_t data_bytes(const TrainingBlueprint& blueprint) {
@@ -101,67 +84,6 @@ std::size_t bytes_for_values(const TrainingBlueprint& blueprint, std::size_t mos
       fmt::format("the memory budget of {} is too small: the data take {}{} and the simulation {}, before there is a weight; raise the "
                   "memory budget, or use fewer samples or workers",
                   text(most), text(data), while_read, text(simulation)));
-}
-
-std::int64_t largest_in_group(const Scenario& scenario, const TrainingBlueprint& blueprint, std::size_t group) {
-  const TrainingPlan& plan = blueprint.plan;
-  const auto of = [&plan](Rank worker) { return (plan.minibatch_of(worker) + plan.accumulate - 1) / plan.accumulate; };
-  Rank first = 0;
-  for (std::size_t g = 0; g < group; ++g) first += static_cast<Rank>(scenario.cluster.workers[g].count);
-  if (!plan.batches.are_stated()) return of(0);
-  std::int64_t most = 1;
-  for (Rank i = 0; i < scenario.cluster.workers[group].count; ++i) most = std::max(most, of(first + i));
-  return most;
-}
-
-double device_bytes(const TrainingBlueprint& blueprint, std::int64_t samples) {
-  return fixed_bytes(blueprint) + static_cast<double>(samples) * sample_bytes(blueprint);
-}
-
-double largest_batch(const TrainingBlueprint& blueprint, double memory) {
-  const double left = memory - fixed_bytes(blueprint);
-  if (left < 0) return 0;
-  // Rounding may have pushed the quotient over a whole number.
-  const double batch = std::floor(left / sample_bytes(blueprint));
-  return fixed_bytes(blueprint) + batch * sample_bytes(blueprint) > memory ? batch - 1 : batch;
-}
-
-void check_memory(const Scenario& scenario, const TrainingBlueprint& blueprint) {
-  const bool in_pieces = blueprint.plan.minibatch > 0;
-  const bool global = scenario.training.batch.global.has_value();
-  for (const auto& [name, device] : scenario.devices) {
-    std::int64_t held = 0;  // samples
-    std::size_t largest = 0;
-    for (std::size_t g = 0; g < scenario.cluster.workers.size() && device.memory; ++g)
-      if (scenario.cluster.workers[g].device == name)
-        if (const std::int64_t most = largest_in_group(scenario, blueprint, g); most > held) held = most, largest = g;
-    const double needed = device_bytes(blueprint, held);
-    if (held == 0 || needed <= *device.memory) continue;
-    const double samples = largest_batch(blueprint, *device.memory);
-    std::string remedy = "; not one sample fits: use a device with more memory, or a smaller model";
-    if (samples >= 1) {
-      remedy = "; a worker's " +
-               std::string(in_pieces                       ? "minibatch"
-                           : blueprint.plan.accumulate > 1 ? "micro-batch"
-                                                           : "batch") +
-               " may have " + format_number(samples) + " samples at most";
-      if (global && !in_pieces && blueprint.plan.accumulate == 1)
-        remedy += ", all workers' together " + format_number(samples * static_cast<double>(blueprint.plan.workers));
-    }
-    const std::string counted = counts_activations(blueprint)
-                                    ? "weights, gradient, optimizer state and the activations of a batch"
-                                    : fmt::format(
-                                          "weights, gradient, optimizer state and the inputs of a batch, without activations, "
-                                          "which workload.cost.{} does not give",
-                                          blueprint.cost.layers.empty() ? "bytes" : "model");
-    throw_error(scenario,
-                in_pieces                                 ? "training.scheme"
-                : scenario.cluster.workers[largest].batch ? "cluster.workers[" + std::to_string(largest) + "].batch"
-                : global                                  ? "training.batch.global"
-                                                          : "training.batch.per_worker",
-                fmt::format("training takes {} on a device ({}), and {} has {}{}", in_tenths(needed, std::ceil), counted, name,
-                            in_tenths(*device.memory, std::floor), remedy));
-  }
 }
 
 }  // namespace straggler

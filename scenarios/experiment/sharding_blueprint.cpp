@@ -155,7 +155,8 @@ void Blueprint::resolve_sharding(const Scenario& scenario) {
   if (scenario.training.clip) sharding.numbers_of_step.push_back(number);
   if (optimizer->needs_norms_of_tensors()) sharding.numbers_of_step.push_back(number * std::max<std::size_t>(cost.tensors().size(), 1));
   if (spec.stage == 3)
-    plan.buckets = units_of(cost, blocks, spec, priced_parameters(), number_bytes());
+    plan.buckets =
+        units_of(cost, backward_flops(scenario.devices.at(scenario.cluster.workers[0].device)), spec, priced_parameters(), number_bytes());
   else if (plan.buckets.empty())
     plan.buckets = {{model_bytes, priced_parameters(), 1, 1}};
 }

@@ -8,7 +8,6 @@
 #include "models/optimizers/optimizer.hpp"
 #include "models/zoo/network.hpp"
 #include "scenarios/experiment/at_place.hpp"
-#include "scenarios/experiment/network_units.hpp"
 #include "scenarios/schema/reader.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/training/node.hpp"
@@ -78,6 +77,7 @@ WorkloadBlueprint::WorkloadBlueprint(const Scenario& scenario, const std::string
   resolve_data(scenario);
   resolve_model(scenario);
   resolve_cost(scenario);
+  resolve_recompute(scenario);
   resolve_times(scenario);
   resolve_batches(scenario);
   resolve_streams(scenario);
@@ -213,10 +213,7 @@ void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {
     const ModelEntry& entry = Registry<ModelEntry>::instance().at(kind.name);
     if (spec.model && entry.has_own_cost()) {
       try {
-        const Parameters parameters = complete(entry.cost_parameters, kind.parameters);
-        const std::optional<Architecture> network = entry.cost_network ? std::optional(entry.cost_network(parameters)) : std::nullopt;
-        cost = network ? cost_table(*network) : entry.cost_table(parameters);
-        blocks = blocks_of(cost, network ? &*network : nullptr);
+        cost = cost_table(entry, kind.parameters);
       } catch (const DataError& wrong) {
         throw_error(scenario, "workload.cost.model." + (wrong.key.empty() ? "path" : wrong.key), wrong.what());
       }
@@ -226,9 +223,7 @@ void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {
         throw std::invalid_argument("the cost of " + entry.name +
                                     " follows from the shape of its samples, and there is no data; name data, " +
                                     "or a model with a list of layers, such as resnet50_imagenet");
-      const std::unique_ptr<Model> priced = make_model(kind, scenario.seed);
-      cost = cost_table(*priced);
-      blocks = blocks_of(cost, priced->architecture());
+      cost = cost_table(*make_model(kind, scenario.seed));
       cost.input_bytes = 4 * static_cast<double>(data.features);
       if (counts_flops(scenario)) notes.insert(notes.end(), cost.notes.begin(), cost.notes.end());
     }
@@ -236,6 +231,27 @@ void WorkloadBlueprint::resolve_cost(const Scenario& scenario) {
   });
   model_bytes = number_bytes() * cost.parameters();
   if (scenario.workload.exchange_statistics) statistics_bytes = 4 * cost.statistics;
+}
+
+void WorkloadBlueprint::resolve_recompute(const Scenario& scenario) {
+  recompute = scenario.workload.recompute;
+  if (recompute == Recompute::none) return;
+  constexpr const char* place = "workload.recompute";
+  if (cost.layers.empty())
+    throw_error(scenario, place, "is of a model's layers, which workload.cost.bytes does not have; write workload.cost: {model: NAME}");
+  recomputed = recomputed_share(cost, recompute);
+  if (recompute == Recompute::attention && recomputed == 0)
+    throw_error(scenario, place, "is attention, of which no layer of this model is known; write blocks, or none");
+}
+
+std::vector<double> WorkloadBlueprint::backward_flops(const DeviceSpec& device) const {
+  std::vector<double> flops;
+  for (const CostLayer& layer : cost.layers) flops.push_back(layer.forward_flops);
+  if (recomputed == 0 || cost.forward_flops() == 0) return flops;
+  const std::vector<double> again = recomputed_flops(cost, recompute);
+  const double forward = device.compute.forward_fraction;
+  for (std::size_t layer = 0; layer < flops.size(); ++layer) flops[layer] += forward / (1 - forward) * again[layer];
+  return flops;
 }
 
 PartitionRequest WorkloadBlueprint::partition_request(const Scenario& scenario) const {

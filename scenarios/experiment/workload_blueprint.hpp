@@ -41,12 +41,13 @@ struct WorkloadBlueprint {
   std::vector<std::unique_ptr<ComputeTime>> group_times;             // [groups]
   std::vector<std::vector<std::unique_ptr<ComputeTime>>> row_times;  // [groups][rows of the population]; null: the group's
   Numerics numerics;
+  Recompute recompute = Recompute::none;
+  double recomputed = 0;                    // share of forward's FLOPs that backward computes again
   std::unique_ptr<Model> model;             // null: there is no data, so there is no training
   ModelWeights start;                       // from workload.model.weights; empty: from the seed
   std::vector<std::string> notes;           // sentences for the user, of `check` and of `run`
   std::vector<std::string> training_notes;  // the same, where the model is trained
   CostTable cost;                           // of the model, or of the cost model; no layers if only bytes are given
-  std::vector<std::string> blocks;          // [layers of `cost`]: each one's block (blocks_of); empty: it is in none
   std::uint64_t model_bytes = 0;            // on the wire
   std::uint64_t statistics_bytes = 0;       // of running statistics sent with each gradient or model; 0: they are not sent
 
@@ -55,6 +56,10 @@ struct WorkloadBlueprint {
 
   /// Of worker `i` of group `g`: the time of a mini-batch, before jitter and slowdown.
   const ComputeTime& time_of(std::size_t g, std::int64_t i) const;
+  /// Forward's part of a batch's time on the device.
+  double forward_fraction(const DeviceSpec& device) const;
+  /// [layers of `cost`] what backward computes on the device, recomputing included, in FLOPs of forward.
+  std::vector<double> backward_flops(const DeviceSpec& device) const;
   /// False: timing alone.
   bool has_data() const { return data_entry->name != no_data; }
   /// Bytes of a number that is computed with or sent.
@@ -82,6 +87,8 @@ struct WorkloadBlueprint {
   std::unique_ptr<Model> make_model(const Kind& kind, std::uint64_t seed) const;
   void resolve_model(const Scenario& scenario);
   void resolve_cost(const Scenario& scenario);
+  void resolve_recompute(const Scenario& scenario);
+  std::unique_ptr<ComputeTime> with_recomputing(std::unique_ptr<ComputeTime> time, const DeviceSpec& device) const;
   std::unique_ptr<ComputeTime> compute_time(const Scenario& scenario, const ComputeSpec& spec, const std::string& place) const;
   void resolve_times(const Scenario& scenario);
   Batches batches_by_speed_of(const Scenario& scenario) const;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/experiment/memory.hpp"
+#include "scenarios/experiment/device_memory.hpp"
 #include "scenarios/experiment/what_if.hpp"
 #include "scenarios/import/model_import.hpp"
 #include "scenarios/results/run_info.hpp"
@@ -43,7 +43,7 @@ std::vector<std::string> assumptions_of(const AssumedJob& job) {
                                               assumed_device, assumed_per_host,
                                               job.batch == 1 ? "1 sample" : fmt::format("{} samples", job.batch))};
   if (job.memory)
-    all.push_back(fmt::format("devices with {}: weights, gradient, optimizer state and one sample take that, and an {} has {}",
+    all.push_back(fmt::format("devices with {}: weights, gradient, optimizer state, buckets and one sample take that, and an {} has {}",
                               readable_bytes(*job.memory), assumed_device,
                               readable_bytes(Registry<DeviceProfile>::instance().at(assumed_device).memory)));
   return all;
@@ -98,8 +98,9 @@ AssumedJob fitting_job(const ModelScenario& scenario) {
   read.workload.cost.model->parameters.set("layers", layers_csv(scenario.model->table));
   const TrainingBlueprint blueprint(read, "auto", {});
   const double memory = Registry<DeviceProfile>::instance().at(assumed_device).memory;
-  const double largest = largest_batch(blueprint, memory);
-  if (largest < 1) return {1, rounded_up(device_bytes(blueprint, blueprint.plan.minibatch_of(0)))};
+  const TrainingMemory needed = training_memory(read, blueprint);
+  const double largest = needed.largest_batch(memory);
+  if (largest < 1) return {1, rounded_up(needed.with(blueprint.plan.minibatch_of(0)).total())};
   AssumedJob job;
   while (job.batch < usual_batch && static_cast<double>(2 * job.batch) <= largest) job.batch *= 2;
   return job;

@@ -28,9 +28,23 @@ std::string device_memory(const Explanation::Group& group) {
   if (!group.memory) return {};
   if (!group.counts_activations)
     return fmt::format("; training takes {} of its {} and the activations, which workload.cost does not give",
-                       readable_bytes(group.memory_used), readable_bytes(*group.memory));
-  return fmt::format("; training takes {} of its {}, which a batch of {} would fill", readable_bytes(group.memory_used),
+                       readable_bytes(group.held.total()), readable_bytes(*group.memory));
+  return fmt::format("; training takes {} of its {}, which a batch of {} would fill", readable_bytes(group.held.total()),
                      readable_bytes(*group.memory), readable_count(static_cast<std::uint64_t>(group.largest_batch)));
+}
+
+/// A line for each number of samples that workers hold at a time.
+void add_held(std::string& out, const Explanation& explanation) {
+  std::vector<std::int64_t> shown;
+  for (const Explanation::Group& group : explanation.groups) {
+    if (std::ranges::count(shown, group.held_samples) > 0) continue;
+    shown.push_back(group.held_samples);
+    line(out, shown.size() == 1 ? "on a device" : "",
+         fmt::format("{} of {}{}: {}{}", readable_bytes(group.held.total()), readable_count(static_cast<std::uint64_t>(group.held_samples)),
+                     group.held_samples == 1 ? " sample" : " samples", parts_of(group.held),
+                     group.counts_activations ? "" : "; activations are not known"));
+    if (shown.size() == 4) break;  // --json has all
+  }
 }
 
 /// Empty: they are there all the time.
@@ -73,6 +87,7 @@ void add_groups(std::string& out, const Scenario& scenario, const Explanation& e
   }
   if (explanation.groups.size() > most)
     line(out, "", fmt::format("and {} more groups; --json has all", readable_count(explanation.groups.size() - most)));
+  add_held(out, explanation);
 }
 
 /// The effect of the protocol's segments on links, and on one message over the first group's.

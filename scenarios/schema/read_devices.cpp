@@ -380,7 +380,8 @@ const Part<DeviceSpec>& device_part() {
               {.name = "memory",
                .type = ValueType::bytes,
                .range = Range::at_least(1),
-               .meaning = "a batch that does not fit is refused, with the largest one that does; `check` says how much is used",
+               .meaning =
+                   "a batch that does not fit is refused, with what would; `check` lists what training holds ([memory](model.md#memory))",
                .otherwise = "unlimited, or the profile's"}),
     });
   }();

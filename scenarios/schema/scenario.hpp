@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/optimizers/rate_scaling.hpp"
+#include "models/zoo/recompute.hpp"
 #include "scenarios/schema/errors.hpp"
 #include "sim/base/choice_table.hpp"
 #include "sim/base/parameters.hpp"
@@ -30,6 +31,10 @@ inline constexpr ChoiceTable<NumberFormat> precision_choice("precision", {{Numbe
                                                                           {NumberFormat::fp16, "fp16"},
                                                                           {NumberFormat::bf16, "bf16"},
                                                                           {NumberFormat::mixed, "mixed"}});
+
+inline constexpr ChoiceTable<Recompute> recompute_choice("recompute", {{Recompute::none, "none"},
+                                                                       {Recompute::attention, "attention"},
+                                                                       {Recompute::blocks, "blocks"}});
 
 /// The rates of a roofline in one 16-bit format.
 struct HalfRates {
@@ -327,6 +332,7 @@ struct WorkloadSpec {
   NumberFormat precision = NumberFormat::fp32;
   double loss_scale = 1;          // at the start; a power of two
   std::int64_t growth_every = 0;  // good updates after which it doubles; 0: it is fixed
+  Recompute recompute = Recompute::none;
   bool operator==(const WorkloadSpec&) const = default;
 };
 

@@ -159,6 +159,10 @@ const Part<WorkloadSpec>& workload_part() {
       field(&WorkloadSpec::precision, precision_choice,
             {.meaning = "format of computing and of messages, below; weights and updates stay in FP32"}),
       loss_scale_field(),
+      written_if<WorkloadSpec>([](const WorkloadSpec& spec) { return spec.recompute != Recompute::none; },
+                               field(&WorkloadSpec::recompute, recompute_choice,
+                                     {.meaning = "what backward computes again, instead of keeping it in the device's memory: attention's "
+                                                 "products of pairs, or whole blocks ([recomputing](model.md#recomputing))"})),
       two_words(&WorkloadSpec::fuse,
                 {.name = "fuse",
                  .meaning = "how averaged gradients at the same weights are computed: as one large batch (faster), or separately",

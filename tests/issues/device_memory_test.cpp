@@ -34,7 +34,7 @@ TEST_CASE("a model with known bytes only has no activations to count, and the me
   const std::string refused = explained_memory("{bytes: 44MB}", "50MB").second,
                     known = explained_memory("{model: resnet18}", "50MB").second;
   CHECK_MESSAGE(
-      refused.find("and the inputs of a batch, without activations, which workload.cost.bytes does not give") != std::string::npos,
+      refused.find("; without activations, which workload.cost.bytes does not give") != std::string::npos,
       refused);
-  CHECK_MESSAGE(known.find("and the activations of a batch)") != std::string::npos, known);
+  CHECK_MESSAGE(known.find(", activations ") != std::string::npos, known);
 }

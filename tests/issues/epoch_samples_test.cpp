@@ -42,7 +42,7 @@ TEST_CASE("a device holds a mini-batch, at most a batch") {
                       {})
         .explain()
         .groups.at(0)
-        .memory_used;
+        .held.total();
   };
   CHECK(bytes(32) == bytes(16));
   CHECK(bytes(8) < bytes(16));

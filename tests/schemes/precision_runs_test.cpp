@@ -5,7 +5,7 @@
 
 #include "models/kernels/precision.hpp"
 #include "scenarios/experiment/blueprint.hpp"
-#include "scenarios/experiment/memory.hpp"
+#include "scenarios/experiment/device_memory.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/text.hpp"
 
@@ -174,7 +174,7 @@ TEST_CASE("device memory: weights, gradient, each optimizer's state, and activat
       const Scenario scenario = read_scenario_text(
           cluster(2), "test.yaml", {std::string("training.optimizer=") + each.optimizer, "workload.precision=" + precision});
       const Blueprint made(scenario, "auto");
-      return std::pair(fixed_bytes(made), sample_bytes(made));
+      return std::pair(training_memory(scenario, made).fixed.total(), sample_bytes(made));
     };
     CHECK(blueprint(each.precision).first == parameters * each.bytes);
     CHECK(blueprint(each.precision).second == blueprint("fp32").second * (each.precision == std::string("fp32") ? 1 : 0.5));

@@ -23,7 +23,7 @@ std::string refusal(const std::vector<std::string>& sets, double* used = nullptr
   options.timing_only = true;
   try {
     const Experiment experiment(read_scenario_text(cluster(3), "test.yaml", sets), options);
-    if (used) *used = experiment.explain().groups[0].memory_used;
+    if (used) *used = experiment.explain().groups[0].held.total();
   } catch (const ScenarioErrors& errors) {
     return errors.lines().front();
   }

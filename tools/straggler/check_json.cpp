@@ -11,6 +11,17 @@ namespace straggler::cli {
 
 namespace {
 
+Json memory_of(const Explanation::Group& group) {
+  const DeviceMemory& held = group.held;
+  return {{"samples", group.held_samples},
+          {"weights_bytes", held.weights},
+          {"gradients_bytes", held.gradients},
+          {"optimizer_bytes", held.optimizer},
+          {"activations_bytes", group.counts_activations ? Json(held.activations) : Json()},
+          {"gathered_bytes", held.gathered},
+          {"buckets_bytes", held.buckets}};
+}
+
 Json groups_of(const Scenario& scenario, const Explanation& explanation) {
   Json groups = Json::array();
   const WorkerNames names(scenario);
@@ -29,8 +40,9 @@ Json groups_of(const Scenario& scenario, const Explanation& explanation) {
     json["availability"] = availability.name;
     json["availability_share"] = pattern ? pattern->share() : 1.0;
     json["memory_bytes"] = count_or_null(group.memory);
-    json["memory_used_bytes"] = group.memory ? count_or_null(group.memory_used) : Json();
-    json["memory_used_has_activations"] = group.memory ? Json(group.counts_activations) : Json();
+    json["memory_used_bytes"] = count_or_null(group.held.total());
+    json["memory_parts"] = memory_of(group);
+    json["memory_used_has_activations"] = group.counts_activations;
     json["largest_batch"] = group.memory && group.counts_activations ? count_or_null(std::floor(group.largest_batch)) : Json();
     groups.push_back(std::move(json));
   }

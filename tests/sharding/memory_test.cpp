@@ -1,0 +1,108 @@
+// What a worker holds of shared states, as `check` has it: by stage, workers and hosts; and the stage that a refusal names.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/support/run.hpp"
+
+namespace shared_memory_test {
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+using Sets = std::vector<std::string>;
+
+constexpr double unit = 1'000'000, n = 4 * unit;
+
+/// `workers` with four equal units, hosts of four.
+std::string job(int workers, const std::string& optimizer = "{kind: adam, learning_rate: 0.001}") {
+  return scenario_text({.workers = "[{count: " + std::to_string(workers) + ", device: node, per_host: 4}]",
+                        .servers = "{count: 0}",
+                        .model = {},
+                        .data = {},
+                        .cost = "{model: {kind: even, parameters: 4M, layers: 4, flops: 1G}}",
+                        .batch = "{per_worker: 8}",
+                        .optimizer = optimizer});
+}
+
+DeviceMemory held(const std::string& yaml, const Sets& sets) {
+  RunOptions options;
+  options.timing_only = true;
+  return Experiment(read_scenario_text(yaml, "test.yaml", sets), options).explain().groups[0].held;
+}
+
+std::string sharding(const std::string& how) { return "training.sharding={" + how + "}"; }
+
+/// Empty: it fits.
+std::string refusal(const std::string& yaml, const Sets& sets) {
+  try {
+    held(yaml, sets);
+  } catch (const ScenarioErrors& errors) {
+    return errors.what();
+  }
+  return "";
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+double states(const DeviceMemory& memory) { return memory.weights + memory.gradients + memory.optimizer; }
+
+}  // namespace
+
+TEST_CASE("bytes of states, by stage, precision and workers") {
+  for (const int p : {2, 5, 8}) {
+    CAPTURE(p);
+    const auto at = [&](const char* stage, const char* precision) {
+      return states(held(job(p), {sharding(std::string("stage: ") + stage), std::string("workload.precision=") + precision}));
+    };
+    CHECK(states(held(job(p), {})) == 16 * n);
+    CHECK(at("1", "fp32") == doctest::Approx(8 * n + 8 * n / p));
+    CHECK(at("2", "fp32") == doctest::Approx(4 * n + 12 * n / p));
+    CHECK(at("3", "fp32") == doctest::Approx(16 * n / p));
+    CHECK(at("1", "bf16") == doctest::Approx(4 * n + 12 * n / p));
+    CHECK(at("2", "bf16") == doctest::Approx(2 * n + 14 * n / p));
+    CHECK(at("3", "bf16") == doctest::Approx(16 * n / p));
+  }
+  // Among the four workers of a host.
+  CHECK(states(held(job(8), {sharding("stage: 3, across: host")})) == doctest::Approx(16 * n / 4));
+}
+
+TEST_CASE("gathered units, and gradients that wait") {
+  const auto at = [](const std::string& how, const Sets& more = {}) {
+    Sets sets = {sharding("stage: 3" + how)};
+    sets.insert(sets.end(), more.begin(), more.end());
+    return held(job(8), sets);
+  };
+  CHECK(at("").gathered == 4 * (2 * unit + unit));
+  CHECK(at(", prefetch: 2").gathered == 4 * (3 * unit + unit));
+  CHECK(at(", units: 8MB").gathered == 4 * (2 * 2 * unit + 2 * unit));
+  CHECK(at(", keep_gathered: true").gathered == 4 * (n + unit));
+  CHECK(at(", secondary: host").gathered == 4 * 3 * unit + 4 * n / 4);
+  const Sets micro = {"training.batch={per_worker: 8, accumulate: 4}"};
+  CHECK(at(", reduce: last", micro).gradients == 4 * n);
+  CHECK(at(", reduce: each", micro).gradients == 4 * n / 8);
+  CHECK(at(", reduce: last").gradients == 4 * n / 8);  // of one micro-batch there is nothing to wait for
+  CHECK(at("", {"cluster.network.collective.overlap=true"}).buckets == 0);
+}
+
+TEST_CASE("a refusal names the first stage that fits, for the device that is too small") {
+  const auto refused = [](double memory, const Sets& more = {}) {
+    Sets sets = {"devices.node.memory=" + std::to_string(static_cast<long long>(memory)) + "B"};
+    sets.insert(sets.end(), more.begin(), more.end());
+    return refusal(job(8), sets);
+  };
+  CHECK(says(refused(15.9 * n), "not one sample fits; write training.sharding: {stage: 1}"));
+  CHECK(refused(15.9 * n, {sharding("stage: 1")}) == "");
+  CHECK(says(refused(8.9 * n), "write training.sharding: {stage: 2}"));
+  CHECK(says(refused(8.9 * n, {sharding("stage: 1")}), "write training.sharding.stage: 2"));
+  const double third = 16 * n / 8 + 4 * 3 * unit;
+  CHECK(says(refused(third + 1), "write training.sharding: {stage: 3}"));
+  CHECK(refused(third + 1, {sharding("stage: 3")}) == "");
+  CHECK(says(refused(third - 1), "not one sample fits: use a device with more memory"));
+  // Where states cannot be shared, no stage is named.
+  CHECK(!says(refused(15.9 * n, {"training.scheme={kind: local_sgd, steps: 4}"}), "sharding"));
+}
+
+}  // namespace shared_memory_test
