@@ -70,6 +70,10 @@ void Blueprint::refuse_sharding(const Scenario& scenario) const {
                                   ? " via a server keeps all states there; write via: all_reduce, or remove it"
                                   : " does not share states: each of its workers steps on all of them; use {kind: ssgd}, or remove it"));
   }
+  if (plan.rebalance_every > 0)
+    throw_error(scenario, "training.batch.rebalance",
+                "measures whole gradients, and training.sharding computes them in slices; write training.batch: {global: 1000, split: "
+                "by_speed}");
   if (compression && compressor->name != "fp16" && compressor->name != "bf16")
     throw_error(scenario, "training.compression",
                 compressor->name + " messages are of whole gradients, and training.sharding cuts them; use fp16, bf16 or none");
