@@ -4,9 +4,11 @@
 #include "models/data/dataset.hpp"
 #include "python/module/models.hpp"
 #include "python/module/runs.hpp"
+#include "scenarios/advise/advise.hpp"
 #include "scenarios/import/import_format.hpp"
 #include "scenarios/reasons/check_text.hpp"
 #include "scenarios/reasons/explain.hpp"
+#include "scenarios/report/advise_page.hpp"
 #include "scenarios/report/explain_page.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/suggest.hpp"
@@ -78,6 +80,60 @@ py::dict explain_run(const py::dict& given, const py::dict& how, const py::objec
   out["files"] = files;
   out["text"] = explain_text(explained);
   out["warnings"] = explained.warnings;
+  return out;
+}
+
+/// {files, text, warnings}, as explain_run; `only`, `by`, `all` as the command has them.
+py::dict advise_run(const py::dict& given, const py::dict& how, const py::object& tell) {
+  const RegistryInUse in_use;
+  Source source = source_of(given);
+  Errands errands;
+  const GivenInUse in_hand(how, errands, true);
+  AdviseOptions options;
+  options.run.timing_only = source.timing_only;
+  options.run.threads = how["threads"].cast<unsigned>();
+  options.only = how["only"].cast<std::vector<std::string>>();
+  const bool all = how["all"].cast<bool>();
+  const auto by = how["by"].cast<std::string>();
+  const std::optional<AdviceBy> ranked = advice_by_choice.find(by);
+  if (!ranked) throw std::invalid_argument(unknown_name("by", by, advice_by_choice.names()));
+  options.by = *ranked;
+  options.file = source.name;
+  if (!source.path.empty()) {
+    const GivenJob job = given_job(source.path);
+    options.imported = job.imported;
+    options.file = source.path = job.scenario.string();
+  }
+  std::atomic<bool> stop = false;
+  std::atomic<std::size_t> run = 0, runs = 0;
+  options.interrupted = [&stop] { return stop.load(); };
+  options.tell = [&](std::size_t number, std::size_t count, const std::string&) {
+    run = number;
+    runs = count;
+  };
+  Watch watch(tell);
+  Advice advice;
+  run_beside(
+      watch, stop, errands, [&] { return py::make_tuple(run.load(), runs.load()); },
+      [&] {
+        try {
+          advice = advise(
+              [&source](const std::vector<std::string>& sets) {
+                Source more = source;
+                more.sets.insert(more.sets.end(), sets.begin(), sets.end());
+                return read(more);
+              },
+              options);
+        } catch (const ExplainInterrupted&) {  // the watch has the reason
+        }
+      });
+  py::dict files, out;
+  files["advise.csv"] = advise_csv(advice, all);
+  files["advise.json"] = advise_json(advice, how["out"].is_none() ? std::string() : how["out"].cast<std::string>());
+  files["report.html"] = advise_page(advice);
+  out["files"] = files;
+  out["text"] = advise_text(advice, all);
+  out["warnings"] = advice.warnings;
   return out;
 }
 
@@ -178,6 +234,7 @@ py::dict list_all() {
 void define_checks(py::module_& module) {
   module.def("check", &check, py::arg("source"), py::arg("how"), py::arg("layers"));
   module.def("explain", &explain_run, py::arg("source"), py::arg("how"), py::arg("tell"));
+  module.def("advise", &advise_run, py::arg("source"), py::arg("how"), py::arg("tell"));
   module.def("import_files", &import_of, py::arg("files"), py::arg("format"), py::arg("held_out"), py::arg("options"));
   module.def("list_all", &list_all);
 }

@@ -247,15 +247,48 @@ def explain(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = 
         return Explained(_straggler.explain(source(scenario, set, seed, timing_only, hand.sets), how, tell), folder)
 
 
+class Advice(_Files):
+    """What to change, what it gains, and what it does to learning."""
+
+    def __init__(self, done: Dict[str, Any], out: Optional[str]):
+        super().__init__(done, out)
+        self.warnings: List[str] = done["warnings"]                      #: sentences
+        self.facts: Dict[str, Any] = json.loads(self._files["advise.json"])  #: what `straggler advise --json` prints
+
+    remedies: _tables.Table = _tables.attribute("advise", "A row for each setting that was tried, each list from the best on.")
+
+
+def advise(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
+           out: Optional[PathLike] = None, *, only: Sequence[str] = (), by: str = "rate", all: bool = False, model: Any = None,
+           data: Optional[Arrays] = None, threads: int = 0, progress: Progress = False) -> Advice:
+    """Tries what people can change about a job, one remedy at a time: a scenario, or the folder of an import.
+
+    only: names of remedies.  by: "rate", each list by samples per second; "time", all together by the time to the target accuracy.
+    all: the table also has what is left out, and why.  out, model, data, progress: as in `explain`."""
+    folder, hand = _free(out), given(model, data)
+    how = {**hand.how(), "threads": count("threads", threads, most=_straggler.most_threads), "out": folder,
+           "only": [word("only", name) for name in ([only] if isinstance(only, str) else only)], "by": word("by", by),
+           "all": flag("all", all)}
+    with Teller(progress, lambda run, runs: (run / max(runs, 1), f"remedy {run} of {runs}")) as tell:
+        return Advice(_straggler.advise(source(scenario, set, seed, timing_only, hand.sets), how, tell), folder)
+
+
 class Imported(_Written):
     """What files describe, as a scenario that runs."""
 
     def __init__(self, done: Dict[str, Any], out: Optional[str]):
         super().__init__(done, out)
+        self._folder = out
         self.facts: Dict[str, Any] = json.loads(self._files["import.json"])  #: what `straggler import --json` prints
         self.scenario: str = self._files.get("scenario.yaml", "")            #: its paths start from `out`; "": the files describe no job
 
     layers: _tables.Table = _tables.attribute("layers", "A row for each layer of a model: parameters, flops of a sample forward, …")
+
+    def advise(self, **how: Any) -> Advice:
+        """`straggler.advise` on this job, which needs the folder `out` of import_files."""
+        if self._folder is None:
+            raise ResultsError("the import is in no folder; name one with import_files(..., out=FOLDER)")
+        return advise(self._folder, **how)
 
 
 def _paths(name: str, files: Union[PathLike, Sequence[PathLike]]) -> List[str]:

@@ -8,6 +8,7 @@
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
 #include "scenarios/experiment/memory.hpp"
+#include "scenarios/experiment/noise_scale.hpp"
 #include "scenarios/experiment/replay.hpp"
 #include "scenarios/experiment/stored_trajectory.hpp"
 #include "scenarios/schema/reader.hpp"
@@ -193,7 +194,11 @@ double Experiment::Implementation::gradient_flops() const {
 }
 
 RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* progress) {
-  const bool stores = options.store && !options.timing_only && !options.checkpoint;
+  const bool measures = scenario.training.evaluate.noise_scale && !options.timing_only;
+  const bool stores = options.store && !options.timing_only && !options.checkpoint && !measures;
+  if (measures && options.checkpoint)
+    throw_error(scenario, "training.evaluate.noise_scale",
+                "cannot be measured in a run that is saved; leave out --checkpoint, or this key");
   const std::size_t most = options.memory_budget > 0 ? options.memory_budget : usable_memory() / 4 * 3;
   const std::size_t for_values = options.timing_only ? 0 : bytes_for_values(blueprint, most);
   const Key root = root_key();
@@ -222,7 +227,11 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
   }
   std::unique_ptr<Checkpointing> saves;
   if (executor && options.checkpoint) saves = checkpointing(*executor, lineage);
-  Evaluator* const evaluator = saves ? static_cast<Evaluator*>(saves.get()) : storing ? static_cast<Evaluator*>(&*storing) : executor.get();
+  Evaluator* evaluator = saves ? static_cast<Evaluator*>(saves.get()) : storing ? static_cast<Evaluator*>(&*storing) : executor.get();
+  std::optional<NoiseProbe> probe;
+  if (measures)
+    evaluator = &probe.emplace(*evaluator, *executor, lineage, blueprint.streams, blueprint.plan.workers, blueprint.plan.batches.usual(0),
+                               blueprint.model->parameters());
   RunRecorder recorder(static_cast<std::size_t>(blueprint.plan.workers), blueprint.plan.epoch_samples, blueprint.stop, blueprint.evaluation,
                        evaluator, sink, options.trace);
   // Before it has caught up there are no values that results could be made of, and little to wait for.
@@ -233,6 +242,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
   if (executor) {
     evaluate_final(record, storing ? static_cast<Evaluator&>(*storing) : *executor, lineage, recorder.latest()->value, blueprint);
     compare_with_guessing(record, guess(math->data.get()));
+    if (probe) record.noise_scale = probe->samples();
     const std::span<const float> values = executor->value(recorder.latest()->value).first(executor->model_length());  // without registers
     final_weights.assign(values.begin(), values.end());
     computed = executor->statistics();

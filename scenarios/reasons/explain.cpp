@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 
 #include "models/data/blocks.hpp"
 #include "scenarios/experiment/blueprint.hpp"
@@ -34,6 +35,11 @@ Figures figures_of(const RunRecord& record, bool timing_only) {
     if (record.final_test_accuracy && std::isfinite(*record.final_test_accuracy)) out.final_test_accuracy = record.final_test_accuracy;
   }
   out.updates = record.updates;
+  for (const PhaseRow& row : phase_rows)
+    for (const WorkerRecord& worker : record.workers) out.shares[row.phase] += worker.split[row.phase].seconds();
+  const double all = std::accumulate(out.shares.begin(), out.shares.end(), 0.0);
+  if (all > 0)
+    for (double& share : out.shares) share /= all;
   return out;
 }
 

@@ -17,6 +17,7 @@ struct Figures {
   double simulated_seconds = 0, samples_per_second = 0;
   std::optional<double> time_to_target, final_test_accuracy;
   std::uint64_t updates = 0;
+  ByPhase<double> shares;  // of all workers' time
 };
 
 struct CauseRow {

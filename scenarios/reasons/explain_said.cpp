@@ -144,8 +144,17 @@ class ExplainSentences {
       next_causes();
     }
     if (all.share && seconds > 0 && *all.share >= small_share)
-      say("{}, {} {}: the rest, {}, is computing and other causes.", capital(words_of(Cause::all)), takes(), taken(all),
-          share_text(1 - *all.share));
+      say("{}, {} {}: the rest, {}, is {}.", capital(words_of(Cause::all)), takes(), taken(all), share_text(1 - *all.share),
+          kinds_of_work(*all.figures, 1 - *all.share));
+  }
+
+  /// "computing (24 %) and idle (5 %)": a share of the run's time, by the phases of workers.
+  static std::string kinds_of_work(const Figures& figures, double share) {
+    std::vector<std::string> kinds;
+    for (const PhaseRow& row : phase_rows)
+      if (const double part = share * figures.shares[row.phase]; part >= small_share / 2)
+        kinds.push_back(fmt::format("{} ({})", row.title, share_text(part)));
+    return kinds.empty() ? "computing" : kinds.size() == 1 ? kinds.front().substr(0, kinds.front().find(" (")) : ::straggler::listed(kinds);
   }
 
   void no_help() {
@@ -166,8 +175,12 @@ class ExplainSentences {
       else
         say("{} the same work takes {} more.", without, lost);
     }
-    for (const CauseRow& row : explained_.rows)
+    std::vector<Said> unknown;
+    for (const CauseRow& row : explained_.rows) {
       if (row.absent) absent.push_back(Said(row.note));
+      if (!row.absent && !row.figures && row.note == measured_words()) unknown.push_back({name(row.cause)});
+    }
+    if (!unknown.empty()) say("What {} would do is not known: {}.", listed(unknown), measured_words());
     if (!absent.empty()) say("Not there: {}.", listed(absent));
   }
 

@@ -11,6 +11,7 @@
 #include "scenarios/experiment/alone.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
+#include "scenarios/experiment/measured_collective.hpp"
 #include "scenarios/experiment/uncompressed.hpp"
 #include "sim/base/registry.hpp"
 
@@ -20,10 +21,27 @@ namespace {
 
 constexpr double small_change = 0.1;
 
+/// As PyTorch's DistributedDataParallel has them, in bytes.
+constexpr double usual_bucket = 25 << 20, usual_first_bucket = 1 << 20;
+
 Seat seat_of(const Scenario& scenario, std::int64_t worker) {
   std::size_t g = 0;
   while (worker >= scenario.cluster.workers[g].count) worker -= scenario.cluster.workers[g++].count;
   return {g, worker};
+}
+
+bool is_measured(const Scenario& scenario) { return scenario.cluster.network.collective.algorithm == measured_algorithm; }
+
+/// Gradients are all-reduced after backward, and could leave during it, layer by layer.
+bool could_overlap(const Scenario& scenario, const Blueprint& blueprint) {
+  return blueprint.all_reduce && !scenario.cluster.network.collective.overlap && !is_measured(scenario) &&
+         blueprint.scheme_entry->sends_gradients(scenario.training.scheme.parameters) && !blueprint.cost.layers.empty();
+}
+
+/// Any device of the workers.
+template <class Test>
+bool any_device(const Scenario& scenario, const Test& test) {
+  return std::ranges::any_of(scenario.cluster.workers, [&](const WorkerGroup& group) { return test(scenario.devices.at(group.device)); });
 }
 
 // One function a cause: takes it out of a setting. They compose, in any order.
@@ -83,14 +101,71 @@ void remove_latency(Counterfactual& setting, const Blueprint& /*blueprint*/) {
   setting.scenario.cluster.network.protocol.per_message = 0;
 }
 
-void remove_contention(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.no_contention = true; }
+/// `auto` would choose another all-reduce where nothing is shared: it stays the one that the run has.
+void remove_contention(Counterfactual& setting, const Blueprint& blueprint) {
+  setting.what_if.no_contention = true;
+  std::string& algorithm = setting.scenario.cluster.network.collective.algorithm;
+  if (algorithm == "auto" && blueprint.all_reduce && !blueprint.gathers()) algorithm = blueprint.all_reduce->name;
+}
+
+/// Of measured all-reduces, which move no flows, the times.
+void remove_collectives(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  CollectiveSpec& spec = setting.scenario.cluster.network.collective;
+  if (spec.algorithm != measured_algorithm) return;
+  spec.algorithm = "auto";
+  spec.parameters = {};
+  setting.what_if.links.bandwidth_factor = std::numeric_limits<double>::infinity();
+  setting.what_if.links.no_latency = true;
+}
+
 void free_server(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.free_servers = true; }
-/// What holds everybody up between epochs: the serial part at their end, and the start of loaders.
-void remove_serial(Counterfactual& setting, const Blueprint& /*blueprint*/) {
-  setting.scenario.workload.serial_per_epoch = 0;
+
+void remove_loaders(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  for (auto& [name, device] : setting.scenario.devices) {
+    if (device.loader) device.loader->per_sample = device.loader->hand_over = 0;
+    device.host_to_device.reset();
+  }
+}
+
+/// The host's time to start operations of a device.
+void remove_launches(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  for (auto& [name, device] : setting.scenario.devices) {
+    ComputeSpec& compute = device.compute;
+    compute.launch = compute.issue = 0;
+    for (std::optional<HalfRates>* const half : {&compute.fp16, &compute.bf16})
+      if (*half) (*half)->launch = (*half)->issue = 0;
+  }
+}
+
+/// What a batch takes besides its samples.
+void remove_overhead(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  for (auto& [name, device] : setting.scenario.devices)
+    if (device.compute.per_sample > 0) device.compute.overhead = 0;
+  for (WorkerGroup& group : setting.scenario.cluster.workers)
+    for (DeviceRow& row : group.rows)
+      if (row.overhead && row.per_sample && *row.per_sample > 0) row.overhead = 0;
+}
+
+void let_overlap(Counterfactual& setting, const Blueprint& blueprint) {
+  if (!could_overlap(setting.scenario, blueprint)) return;
+  CollectiveSpec& spec = setting.scenario.cluster.network.collective;
+  spec.overlap = true;
+  if (spec.bucket) return;
+  spec.bucket = usual_bucket;
+  spec.first_bucket = usual_first_bucket;
+}
+
+void remove_price(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  setting.scenario.cluster.network.collective.per_step = setting.scenario.cluster.network.collective.per_tensor = 0;
+}
+
+/// Of loader processes, in every epoch.
+void remove_start_up(Counterfactual& setting, const Blueprint& /*blueprint*/) {
   for (auto& [name, device] : setting.scenario.devices)
     if (device.loader) device.loader->start = 0;
 }
+
+void remove_serial(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.scenario.workload.serial_per_epoch = 0; }
 void take_newest(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.newest_weights = true; }
 void remove_faults(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.scenario.cluster.faults.clear(); }
 void remove_compression(Counterfactual& setting, const Blueprint& /*blueprint*/) {
@@ -113,6 +188,13 @@ constexpr Row rows[] = {
     {Cause::staleness, "staleness", "staleness", "with every gradient computed at the newest weights", take_newest},
     {Cause::faults, "faults", "faults", "without faults", remove_faults},
     {Cause::compression, "compression", "compression", "without compression", remove_compression},
+    {Cause::collectives, "collectives", "measured all-reduces", "with all-reduces that take no time", remove_collectives},
+    {Cause::loaders, "loaders", "the data loader", "with batches that are there at once", remove_loaders},
+    {Cause::launches, "launches", "the host", "with a host that launches in no time", remove_launches},
+    {Cause::batch, "batch", "the fixed time of a batch", "with batches so large that their fixed time does not count", remove_overhead},
+    {Cause::overlap, "overlap", "missing overlap", "with buckets that leave during backward", let_overlap},
+    {Cause::distributed, "distributed", "the price of being distributed", "without per_step and per_tensor", remove_price},
+    {Cause::start_up, "start_up", "the start of loaders", "with loaders that start in no time", remove_start_up},
 };
 
 bool compresses(const Scenario& scenario) {
@@ -128,14 +210,24 @@ bool has_bursts(const ClusterSpec& cluster) {
 }
 
 bool has_jitter(const Scenario& scenario) {
-  return std::ranges::any_of(scenario.cluster.workers,
-                             [&](const WorkerGroup& group) { return scenario.devices.at(group.device).jitter.name != "none"; });
+  return any_device(scenario, [](const DeviceSpec& device) { return device.jitter.name != "none"; });
 }
 
-bool has_serial_part(const Scenario& scenario) {
-  return scenario.workload.serial_per_epoch > 0 || std::ranges::any_of(scenario.cluster.workers, [&](const WorkerGroup& group) {
-           const auto& loader = scenario.devices.at(group.device).loader;
-           return loader && loader->start > 0;
+bool launches(const DeviceSpec& device) {
+  const ComputeSpec& compute = device.compute;
+  const auto of_half = [](const std::optional<HalfRates>& half) { return half && half->launch + half->issue > 0; };
+  return compute.launch + compute.issue > 0 || of_half(compute.fp16) || of_half(compute.bf16);
+}
+
+/// A fixed time and one that grows with the batch; without the latter the device waits for something else, such as its host.
+bool has_overhead(const Scenario& scenario) {
+  return any_device(scenario,
+                    [](const DeviceSpec& device) {
+                      return device.compute.form == ComputeSpec::Form::affine && device.compute.overhead > 0 &&
+                             device.compute.per_sample > 0;
+                    }) ||
+         std::ranges::any_of(scenario.cluster.workers, [](const WorkerGroup& group) {
+           return std::ranges::any_of(group.rows, [](const DeviceRow& row) { return row.overhead.value_or(0) > 0; });
          });
 }
 
@@ -152,10 +244,31 @@ std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& b
     }
     case Cause::contention:
       return blueprint.sharing->contention() ? "" : "no two messages share a link (sharing: none)";
+    case Cause::collectives:
+      return is_measured(scenario) && blueprint.all_reduce ? "" : "no times of all-reduces were measured";
+    case Cause::loaders:
+      return any_device(scenario,
+                        [](const DeviceSpec& device) { return device.host_to_device || (device.loader && device.loader->per_sample > 0); })
+                 ? ""
+                 : "batches are there at once";
+    case Cause::launches:
+      return any_device(scenario, launches) ? "" : "no device has times of launches";
+    case Cause::batch:
+      return has_overhead(scenario) ? "" : "batches have no fixed time";
+    case Cause::overlap:
+      return could_overlap(scenario, blueprint) ? "" : blueprint.all_reduce ? "nothing more can overlap" : "nothing is all-reduced";
+    case Cause::distributed:
+      return blueprint.all_reduce && scenario.cluster.network.collective.per_step + scenario.cluster.network.collective.per_tensor > 0
+                 ? ""
+                 : "being distributed has no price";
+    case Cause::start_up:
+      return any_device(scenario, [](const DeviceSpec& device) { return device.loader && device.loader->start > 0; })
+                 ? ""
+                 : "loaders start in no time";
     case Cause::server:
       return blueprint.servers > 0 || blueprint.plan.aggregation.count() > 0 ? "" : scheme.name + " has no server";
     case Cause::serial:
-      return has_serial_part(scenario) ? "" : "epochs have no serial part";
+      return scenario.workload.serial_per_epoch > 0 ? "" : "epochs have no serial part";
     case Cause::staleness:
       return scheme.asynchronous(parameters) ? "" : "no gradient of " + scheme.name + " is stale";
     case Cause::faults:
@@ -168,11 +281,13 @@ std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& b
 }
 
 std::string why_refused(Cause cause, const Scenario& scenario, const Blueprint& blueprint, bool timing_only) {
-  if (cause == Cause::contention && has_bursts(scenario.cluster))
+  if (cause == Cause::contention && !is_measured(scenario) && has_bursts(scenario.cluster))
     return "contention cannot be removed from links with a burst; remove burst first";
   if (cause == Cause::contention && blueprint.sharing->by_message())
     return "contention cannot be removed from " + scenario.cluster.network.sharing.name +
            ", whose windows would go with it; use sharing: max_min";
+  const bool moves_bytes = cause == Cause::bandwidth || cause == Cause::latency || cause == Cause::contention;
+  if (moves_bytes && blueprint.all_reduce && is_measured(scenario)) return measured_words();
   if (cause != Cause::staleness) return {};
   const SchemeEntry& scheme = *blueprint.scheme_entry;
   const Parameters& parameters = scenario.training.scheme.parameters;
@@ -237,6 +352,17 @@ std::string place_of_more(const ClusterSpec& before, const ClusterSpec& more) {
 }
 
 }  // namespace
+
+Counterfactual without(const std::vector<Cause>& causes, const Scenario& scenario, const Blueprint& blueprint) {
+  Counterfactual out{scenario, {}};
+  for (const Row& row : rows)
+    if (std::ranges::find(causes, row.cause) != causes.end()) row.remove(out, blueprint);
+  return out;
+}
+
+std::string measured_words() {
+  return "times of all-reduces are measured, and may contain waiting for other ranks: links do not change them";
+}
 
 Seat median_worker(const Scenario& scenario, const Blueprint& blueprint) {
   const std::vector<double> seconds = seconds_alone(scenario, blueprint);

@@ -12,7 +12,27 @@ namespace straggler {
 
 struct Blueprint;
 
-enum class Cause { nothing, jitter, slow_workers, bandwidth, latency, contention, server, serial, staleness, faults, compression, all };
+enum class Cause {
+  nothing,
+  jitter,
+  slow_workers,
+  bandwidth,
+  latency,
+  contention,
+  server,
+  serial,
+  staleness,
+  faults,
+  compression,
+  collectives,
+  loaders,
+  launches,
+  batch,
+  overlap,
+  distributed,
+  start_up,
+  all
+};
 /// As tables and files call it: "slow_workers".
 const char* name_of(Cause cause);
 
@@ -34,6 +54,12 @@ struct Intervention {
 
 /// Every cause in the order of `Cause`: the run itself first, without any of them last. `blueprint` is of `scenario`.
 std::vector<Intervention> interventions(const Scenario& scenario, const Blueprint& blueprint, bool timing_only);
+
+/// The scenario without these causes, whether they are there or not.
+Counterfactual without(const std::vector<Cause>& causes, const Scenario& scenario, const Blueprint& blueprint);
+
+/// Why links, algorithms and buckets do not count where times of all-reduces were measured.
+std::string measured_words();
 
 /// The same in a sentence: "slow workers", "the server".
 std::string label_of(Cause cause);

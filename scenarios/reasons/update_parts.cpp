@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -135,8 +136,10 @@ void set_phases(const Scenario& scenario, const TimedUpdates& runs, bool asynchr
 
 /// Staleness and compression are questions about whole runs; `explain` answers them.
 bool binds_updates(Cause cause) {
-  return cause == Cause::faults || cause == Cause::jitter || cause == Cause::slow_workers || cause == Cause::bandwidth ||
-         cause == Cause::latency || cause == Cause::contention || cause == Cause::server;
+  constexpr std::array binding = {Cause::faults,  Cause::jitter,     Cause::slow_workers, Cause::bandwidth,
+                                  Cause::latency, Cause::contention, Cause::collectives,  Cause::server,
+                                  Cause::loaders, Cause::launches,   Cause::distributed};
+  return std::ranges::find(binding, cause) != binding.end();
 }
 
 /// The causes' savings an update, as `explain` has those of a run.

@@ -149,6 +149,8 @@ std::vector<RunFigure> made_figures() {
        [](const RunRecord& run) { return Scalar(staleness_percentile(run.staleness, 100)); }},
       {"skipped_updates", "", Unit::count, [](const RunRecord& run) { return Scalar(run.skipped_updates); }, Better::less, learned},
       {"final_loss_scale", "", Unit::number, [](const RunRecord& run) { return Scalar(run.final_loss_scale); }, Better::less, learned},
+      {"noise_scale", "", Unit::number, [](const RunRecord& run) { return Scalar(run.noise_scale); }, Better::less, learned,
+       [](const RunRecord& run) { return run.noise_scale.has_value(); }},
       {"events", "", Unit::count, [](const RunRecord& run) { return Scalar(run.events); }},
       {"weights_key", "", Unit::text, [](const RunRecord& run) { return Scalar(run.weights_key); }},
   };

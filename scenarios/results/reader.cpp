@@ -207,10 +207,13 @@ std::string other_program(const fs::path& folder) {
 bool is_real_run(const fs::path& folder) { return info_of(folder).contains("real"); }
 
 std::string results_of_another_command(const fs::path& path) {
-  static constexpr std::pair<const char*, const char*> marks[] = {
-      {"sweep.sqlite", "holds a sweep (straggler report shows it)"}, {"race.sqlite", "holds a race (straggler report shows it)"},
-      {"explain.csv", "holds results of straggler explain"},         {"validation.csv", "holds results of straggler validate"},
-      {"quantization.csv", "holds results of straggler quantize"},   {"import.json", "holds an import"}};
+  static constexpr std::pair<const char*, const char*> marks[] = {{"sweep.sqlite", "holds a sweep (straggler report shows it)"},
+                                                                  {"race.sqlite", "holds a race (straggler report shows it)"},
+                                                                  {"explain.csv", "holds results of straggler explain"},
+                                                                  {"advise.csv", "holds results of straggler advise"},
+                                                                  {"validation.csv", "holds results of straggler validate"},
+                                                                  {"quantization.csv", "holds results of straggler quantize"},
+                                                                  {"import.json", "holds an import"}};
   std::error_code error;
   if (fs::is_regular_file(path, error) && path.extension() == ".checkpoint") return "is the checkpoint of a run that has not ended";
   if (fs::exists(path / "summary.json", error)) return {};

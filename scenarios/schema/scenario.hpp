@@ -270,6 +270,7 @@ struct EvaluateSpec {
   std::int64_t sustain = 2;
   enum class Split { test, validation } split = Split::test;
   std::int64_t train_samples = 10'000;  // the fixed subset for the training loss
+  bool noise_scale = false;             // measured at each evaluation
   bool operator==(const EvaluateSpec&) const = default;
 };
 

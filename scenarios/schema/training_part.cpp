@@ -314,6 +314,9 @@ Part<EvaluateSpec> evaluate_part() {
                                            .type = ValueType::count,
                                            .range = Range::between(1, most_samples),
                                            .meaning = "size of the fixed random subset for the training columns of `curve.csv`"}),
+      written_if<EvaluateSpec>(
+          [](const EvaluateSpec& spec) { return spec.noise_scale; },
+          field(&EvaluateSpec::noise_scale, {.name = "noise_scale", .meaning = "also measures the gradient noise scale"})),
   });
 }
 

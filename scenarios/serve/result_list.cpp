@@ -67,6 +67,7 @@ Json summary_of(const fs::path& folder) {
 const char* kind_of(const fs::path& folder) {
   if (has(folder, "summary.json")) return "run";
   if (has(folder, "explain.csv")) return "explanation";
+  if (has(folder, "advise.csv")) return "advice";
   if (has(folder, "sweep.sqlite")) return "sweep";
   if (has(folder, "race.sqlite")) return "race";
   if (has(folder, "validation.csv")) return "validation";

@@ -43,7 +43,7 @@ void run(const PointWork& point, PointDesk& desk, const WorkerOptions& worker, D
   options.timing_only = point.timing_only;
   options.threads = worker.threads;
   options.kernels = worker.kernels;
-  options.store = point.timing_only ? nullptr : desk.store();
+  options.store = point.timing_only || point.scenario.training.evaluate.noise_scale ? nullptr : desk.store();
   options.data = &data;
   Watcher watcher(desk);
   Experiment experiment(point.scenario, options);

@@ -136,6 +136,7 @@ struct RunRecord {
   std::optional<double> guessing_accuracy;  // share of the most frequent label in the test set; none: there are no labels, or timing alone
   std::optional<std::uint64_t> skipped_updates;  // none: the loss scale is not dynamic, or timing alone
   std::optional<double> final_loss_scale;
+  std::optional<double> noise_scale;  // samples; none: it was not asked for, or it cannot be told
   std::optional<double> target_accuracy;
   std::int64_t sustain = 2;
   std::vector<double> thresholds;

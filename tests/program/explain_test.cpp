@@ -24,7 +24,7 @@ training:
   for (const char* const name : {"explain.csv", "elasticities.csv", "slowdowns.csv", "step_slowdowns.csv", "report.html"})
     CHECK_MESSAGE(files.contains(name), name);
   const auto json = nlohmann::json::parse(files.at("explain.json"));
-  CHECK(json["causes"].size() == 12);
+  CHECK(json["causes"].size() == 19);
   CHECK(json["causes"][7]["cause"] == "serial");
   CHECK(json["causes"][8]["cause"] == "staleness");
   CHECK(json["causes"][8]["final_test_accuracy"].is_number());

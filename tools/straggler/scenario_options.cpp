@@ -24,10 +24,13 @@ void add_scenario_options(po::options_description_easy_init& add) {
   add("timing-only", "timing alone, without the math: no accuracies, no data files needed");
 }
 
-Scenario read_given_scenario(const Arguments& arguments) {
+Scenario read_given_scenario(const Arguments& arguments) { return read_given_scenario(arguments, arguments.positional().front(), {}); }
+
+Scenario read_given_scenario(const Arguments& arguments, const std::filesystem::path& file, const std::vector<std::string>& more) {
   std::vector<std::string> sets;
   if (arguments.has("set")) sets = arguments.get<std::vector<std::string>>("set");
-  Scenario scenario = read_scenario(input_file(arguments.positional().front()), sets);
+  sets.insert(sets.end(), more.begin(), more.end());
+  Scenario scenario = read_scenario(input_file(file.string()), sets);
   if (arguments.has("seed")) scenario.seed = arguments.count("seed", 0);
   return scenario;
 }

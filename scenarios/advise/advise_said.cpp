@@ -1,0 +1,121 @@
+#include "scenarios/advise/advise_said.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/readable.hpp"
+
+namespace straggler {
+
+namespace {
+
+std::string percent_text(double share) {
+  return std::abs(share) >= 0.1 ? fmt::format("{:+.0f} %", 100 * share) : fmt::format("{:+.2g} %", 100 * share);
+}
+std::string part_text(double share) { return share >= 0.1 ? fmt::format("{:.0f} %", 100 * share) : fmt::format("{:.2g} %", 100 * share); }
+
+/// "replace_slow (worker 3)"
+Said what_of(const AdviceRow& row) { return worded("{} ({})", SaidName{row.name()}, row.attempt.setting); }
+
+/// The three best: those of the same learning first.
+std::vector<const AdviceRow*> best_three(const Advice& advice) {
+  constexpr std::size_t most = 3;
+  std::vector<const AdviceRow*> best;
+  if (advice.by == AdviceBy::time) {
+    for (const AdviceRow& row : advice.rows) {
+      const bool known = std::ranges::any_of(best, [&](const AdviceRow* each) { return each->remedy == row.remedy; });
+      if (best.size() < most && !known && row.figures->time_to_target && *row.figures->time_to_target < *advice.own.time_to_target)
+        best.push_back(&row);
+    }
+    return best;
+  }
+  for (const RemedyList list : {RemedyList::same_learning, RemedyList::other_learning, RemedyList::other_machines})
+    for (const AdviceRow* const row : best_of_each(advice, list))
+      if (best.size() < most && row->rank >= worth_a_change) best.push_back(row);
+  return best;
+}
+
+Said gain_said(const Advice& advice, const AdviceRow& row) {
+  Said said = worded("{}: {} samples per second, an update takes {} instead of {}", what_of(row), percent_text(row.change),
+                     readable_seconds(row.figures->step), readable_seconds(advice.own.step));
+  if (row.figures->time_to_target)
+    said.add(worded(", the target is reached after {} instead of {}", readable_seconds(*row.figures->time_to_target),
+                    readable_seconds(*advice.own.time_to_target)));
+  if (row.attempt.sets.empty()) said.add(", an upper bound without a setting");
+  if (row.remedy->list == RemedyList::other_learning) said.add(worded("; learning: {}", row.remedy->learning));
+  if (row.remedy->list == RemedyList::other_machines) said.add(worded("; {} for each worker", percent_text(row.rank)));
+  if (!row.note.empty()) said.add(worded("; {}", row.note));
+  return said.add(".");
+}
+
+}  // namespace
+
+Said binding_said(const Advice& advice) {
+  const std::string share = part_text(advice.bound), step = readable_seconds(advice.own.step);
+  switch (advice.binding) {
+    case Binding::loader:
+      return worded("The data loader binds: with batches that are there at once, an update ({}) would take {} less.", step, share);
+    case Binding::host:
+      return worded("The host binds: with launches that take no time, an update ({}) would take {} less.", step, share);
+    case Binding::worker:
+      return worded("Slow workers bind: if all were like the median one, an update ({}) would take {} less.", step, share);
+    case Binding::network:
+      return advice.holds_waiting ? worded(
+                                        "All-reduces bind: without them an update ({}) would take {} less; their measured times may "
+                                        "contain waiting for other ranks.",
+                                        step, share)
+                                  : worded("The network binds: if messages took no time, an update ({}) would take {} less.", step, share);
+    case Binding::server:
+      return worded("The server binds: if it took no time, an update ({}) would take {} less.", step, share);
+    case Binding::computing:
+      break;
+  }
+  return worded("Computing binds: neither host, network, a slow worker, server nor data loader costs {} of an update ({}).",
+                part_text(0.05), step);
+}
+
+std::vector<Said> advise_said(const Advice& advice) {
+  std::vector<Said> out{binding_said(advice)};
+  const std::vector<const AdviceRow*> best = best_three(advice);
+  if (best.empty()) out.emplace_back("No remedy gains 1 % here.");
+  constexpr const char* places[] = {"First", "Second", "Third"};
+  for (std::size_t i = 0; i < best.size(); ++i) out.push_back(worded("{}, {}", places[i], gain_said(advice, *best[i])));
+  for (const AdviceRow& both : advice.combinations)
+    out.push_back(worded("Together, {}: {} samples per second ({}).", what_of(both), percent_text(both.change), both.note));
+  std::vector<Said> useless;
+  for (const RemedyList list : {RemedyList::same_learning, RemedyList::other_learning, RemedyList::other_machines})
+    for (const AdviceRow* const row : best_of_each(advice, list))
+      if (row->rank < worth_a_change) useless.push_back({SaidName{row->name()}});
+  if (!useless.empty()) out.push_back(worded("What would not help: {}; each gains less than 1 %.", joined(useless, " and ")));
+  if (advice.holds_waiting)
+    out.push_back(Said("Times of all-reduces are measured, and may contain waiting: links, algorithms and buckets are left out."));
+  if (advice.noise_scale)
+    out.push_back(
+        worded("The gradient noise scale is {} samples, and an update has {}: a batch twice as large needs {} times the samples "
+               "(McCandlish et al. 2018).",
+               readable_number(*advice.noise_scale), readable_number(static_cast<double>(advice.batch_of_all)),
+               readable_number((*advice.noise_scale + 2.0 * static_cast<double>(advice.batch_of_all)) /
+                               (*advice.noise_scale + static_cast<double>(advice.batch_of_all)))));
+  if (advice.facts)
+    for (Said& said : facts_said(*advice.facts)) out.push_back(std::move(said));
+  if (advice.cut) out.push_back(worded("Compared over the first {} updates, since the whole run takes long.", readable_count(*advice.cut)));
+  return out;
+}
+
+std::vector<Said> facts_said(const ImportFacts& facts) {
+  std::vector<Said> out;
+  if (const std::optional<LastRank>& last = facts.last)
+    out.push_back(
+        last->times > 0
+            ? worded("Rank {} comes last at {} of {} collectives; without that, the first of them ends {} earlier (next: rank {}).",
+                     std::to_string(last->rank), std::to_string(last->times), std::to_string(last->of), readable_seconds(last->seconds),
+                     std::to_string(last->next))
+            : worded("Rank {} comes last: it waits least for others. Without it they would wait {} less (next: rank {}).",
+                     std::to_string(last->rank), readable_seconds(last->in_all), std::to_string(last->next)));
+  for (const std::string& sentence : facts.missing) out.push_back(worded("Missing: {}.", sentence));
+  return out;
+}
+
+}  // namespace straggler

@@ -1,0 +1,17 @@
+// What `straggler advise` says, in sentences of parts.
+#pragma once
+#include <vector>
+
+#include "scenarios/advise/advise.hpp"
+#include "scenarios/statistics/said.hpp"
+
+namespace straggler {
+
+/// What binds the job.
+Said binding_said(const Advice& advice);
+/// The best three, what they do together, what would not help, and what the files leave open.
+std::vector<Said> advise_said(const Advice& advice);
+/// Of a folder whose files describe no job: the rank that others wait for. Empty: they tell nothing.
+std::vector<Said> facts_said(const ImportFacts& facts);
+
+}  // namespace straggler

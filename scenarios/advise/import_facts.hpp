@@ -1,0 +1,39 @@
+// What an import found of a job that its scenario cannot hold: import.json.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace straggler {
+
+/// The rank that others wait for, in the collectives of a step.
+struct LastRank {
+  std::int64_t rank = 0, next = 0;  // next: the rank that comes last without it
+  std::size_t times = 0, of = 0;    // collectives at which it comes last, of those with waits; 0: the file has sums alone
+  double seconds = 0, in_all = 0;   // by which the first of them would end earlier; the next rank's waiting in all of the file
+};
+
+struct ImportFacts {
+  std::string what;                     // "a DDP job of 2 ranks"; empty: not said
+  std::size_t ranks = 0;                // that were measured
+  std::optional<double> step;           // seconds
+  std::optional<double> gpu_computing;  // seconds of a step in which rank 0's GPU computes
+  std::optional<double> exposed;        // and in which it communicates without computing
+  bool all_to_all = false;
+  std::optional<LastRank> last;
+  std::vector<std::string> missing;
+};
+
+/// A job as it was given: a scenario, or the folder of an import.
+struct GivenJob {
+  std::filesystem::path scenario;                 // of files that describe no job: not there
+  std::optional<std::filesystem::path> imported;  // import.json, where an import wrote both
+};
+GivenJob given_job(const std::filesystem::path& given);
+
+/// Of the folder of an import. Throws DataError where import.json cannot be read.
+ImportFacts import_facts(const std::filesystem::path& file);
+
+}  // namespace straggler

@@ -1,0 +1,258 @@
+// `advise` finds the remedy of scenarios slowed by one known thing, ranks it first in its list, and says its gain: that of a run with its
+// setting, which has a closed form where one is given.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+
+#include "scenarios/advise/advise_said.hpp"
+#include "scenarios/report/advise_page.hpp"
+#include "sim/base/csv.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/run.hpp"
+
+
+namespace advise_test {
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+std::vector<std::string> joined_sets(std::vector<std::string> sets, const std::vector<std::string>& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+struct Job {
+  std::string yaml;
+  std::vector<std::string> sets = {};
+  std::string file = "test.yaml";
+
+  Advice advised(AdviseOptions options = {}) const {
+    options.run.timing_only = true;
+    options.run.threads = 2;
+    return advise([this](const std::vector<std::string>& more) { return read_scenario_text(yaml, file, joined_sets(sets, more)); },
+                  options);
+  }
+  /// Samples per second of a run.
+  double rate(const std::vector<std::string>& more = {}) const {
+    RunOptions options;
+    options.timing_only = true;
+    const RunRecord record = Experiment(read_scenario_text(yaml, file, joined_sets(sets, more)), options).run(nullptr, nullptr);
+    return static_cast<double>(record.samples) / record.end.seconds();
+  }
+};
+
+const AdviceRow& first_of(const Advice& advice, RemedyList list) {
+  const std::vector<const AdviceRow*> best = best_of_each(advice, list);
+  REQUIRE(!best.empty());
+  return *best.front();
+}
+
+/// The remedy is the first of its list, and gains what a run with its setting does; `gain`: as a closed form, within 2 %.
+void check_first(const Job& job, RemedyList list, const std::string& remedy, std::optional<double> gain) {
+  const Advice advice = job.advised();
+  CAPTURE(advise_text(advice, true));
+  const AdviceRow& first = first_of(advice, list);
+  CHECK(first.name() == remedy);
+  if (!first.attempt.sets.empty()) CHECK(1 + first.change == doctest::Approx(job.rate(first.attempt.sets) / job.rate()).epsilon(0.02));
+  if (gain) CHECK(1 + first.change == doctest::Approx(1 + *gain).epsilon(0.02));
+}
+
+constexpr RemedyList list_a = RemedyList::same_learning, list_b = RemedyList::other_learning, list_c = RemedyList::other_machines;
+
+test::ScenarioText timed(const std::string& stop = "{updates: 60}") {
+  test::ScenarioText text;
+  text.stop = stop;
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a slow worker is replaced") {
+  test::ScenarioText text = timed();
+  text.workers = "[{count: 7, device: node}, {count: 1, device: node, slowdown: 3}]";
+  check_first({scenario_text(text)}, list_a, "replace_slow", 2.0);  // a step of 0.1 instead of 0.3 s
+  const Advice advice = Job{scenario_text(text)}.advised();
+  CHECK(first_of(advice, list_a).attempt.setting == "worker 7 (3x slower)");
+  CHECK(advice.binding == Binding::worker);
+  CHECK(advice.bound == doctest::Approx(2.0 / 3).epsilon(0.02));
+  // Two slow ones: one alone gains nothing.
+  text.workers = "[{count: 6, device: node}, {count: 2, device: node, slowdown: 3}]";
+  const Advice both = Job{scenario_text(text)}.advised();
+  CHECK(first_of(both, list_a).attempt.setting == "workers 6 and 7 (3x slower)");
+  CHECK(1 + first_of(both, list_a).change == doctest::Approx(3).epsilon(0.02));
+}
+
+TEST_CASE("a slow link is widened, or its host replaced") {
+  // A ring of 8 sends 2 (7/8) 8 MB at 100 MB/s: 0.14 s behind 0.1 s of computing; four times as wide 0.035 s.
+  test::ScenarioText text = timed();
+  text.workers = equal_workers(8);
+  text.cost = "{bytes: 8MB}";
+  text.network = "{link: {bandwidth: 100MB/s, latency: 0s}, collective: {algorithm: ring}}";
+  check_first({scenario_text(text)}, list_c, "link", 0.24 / 0.135 - 1);
+  CHECK(Job{scenario_text(text)}.advised().binding == Binding::network);
+  text.workers = "[{count: 7, device: node}, {count: 1, device: node, link: {bandwidth: 10MB/s, latency: 0s}}]";
+  check_first({scenario_text(text)}, list_a, "replace_slow", 1.5 / 0.24 - 1);  // 1.4 s behind 0.1 s
+}
+
+TEST_CASE("too few loaders become as many as it takes") {
+  test::ScenarioText text = timed();
+  text.node = "{compute: {affine: {per_sample: 1ms}}, loader: {per_sample: 4ms, workers: 1}}";
+  text.stop = "{updates: 400}";
+  check_first({scenario_text(text)}, list_a, "loaders", 3.0);
+  const Advice advice = Job{scenario_text(text)}.advised();
+  CHECK(first_of(advice, list_a).attempt.sets == std::vector<std::string>{"devices.node.loader.workers=4"});
+  CHECK(advice.binding == Binding::loader);
+  CHECK(plain(advise_said(advice)).front().starts_with("The data loader binds"));
+}
+
+TEST_CASE("gradients that leave after backward overlap with it, and small buckets grow") {
+  // 102 MB around a ring of 4 at 1 GB/s take 0.153 s; two thirds of 0.3 s of computing hide all but the last bucket.
+  test::ScenarioText text = timed();
+  text.node = "{compute: {affine: {per_sample: 3ms}}}";
+  text.cost = "{model: resnet50_imagenet}";
+  text.network = "{link: {bandwidth: 1GB/s, latency: 10us}, collective: {algorithm: ring}}";
+  check_first({scenario_text(text)}, list_a, "overlap", {});
+  const Advice advice = Job{scenario_text(text)}.advised();
+  CHECK(first_of(advice, list_a).change > 0.4);
+  CHECK(first_of(advice, list_a).change < 0.453 / 0.3 - 1);
+  text.network = "{link: {bandwidth: 1GB/s, latency: 1ms}, collective: {algorithm: ring, overlap: true, bucket: 100KB}}";
+  check_first({scenario_text(text)}, list_a, "bucket", {});
+}
+
+TEST_CASE("a slow server is replaced") {
+  // Of asynchronous SGD on a server that takes 20 ms for a message, two a gradient: 25 gradients a second, whoever sends.
+  test::ScenarioText text = timed("{updates: 400}");
+  text.scheme = "asgd";
+  text.workers = equal_workers(8);
+  text.servers = "{count: 1, per_message: 20ms}";
+  check_first({scenario_text(text)}, list_a, "replace_slow", 1.0);
+  CHECK(Job{scenario_text(text)}.advised().binding == Binding::server);
+}
+
+TEST_CASE("a host that launches more slowly than the device computes is an upper bound") {
+  test::ScenarioText text = timed();
+  text.node = "{compute: {roofline: {peak: 1TFLOPS, efficiency: 1, memory_bandwidth: 1000GB/s, issue: 1ms}}}";
+  text.cost = "{model: resnet50_imagenet}";
+  const Job job{scenario_text(text)};
+  const Advice advice = job.advised();
+  CAPTURE(advise_text(advice, true));
+  const AdviceRow& first = first_of(advice, list_a);
+  CHECK(first.name() == "host");
+  CHECK(first.attempt.sets.empty());
+  CHECK(1 + first.change == doctest::Approx(job.rate({"devices.node.compute.roofline.issue=0s"}) / job.rate()).epsilon(0.02));
+  CHECK(advice.binding == Binding::host);
+}
+
+TEST_CASE("what a trace of one rank says of its GPU bounds what the host costs, and its collectives are left alone") {
+  TemporaryFolder folder;
+  folder.write("times.csv", "bytes,seconds\n4000000,0.001\n");
+  const std::string file = folder
+                               .write("import.json", R"({"format": "kineto", "step_s": 0.2, "ranks": [{"rank": 0}], "waits_s": null,
+        "gpu": {"computing_s": 0.04}, "missing": ["the other ranks"]})")
+                               .string();
+  test::ScenarioText text = timed();
+  text.node = "{compute: {affine: {overhead: 200ms}}}";
+  text.workers = equal_workers(2);
+  text.cost = "{bytes: 4MB}";
+  text.network = "{link: {bandwidth: 1GB/s, latency: 0s}, collective: {kind: measured, path: times.csv}}";
+  const Job job{scenario_text(text), {}, (folder.path() / "scenario.yaml").string()};
+  AdviseOptions options;
+  options.imported = file;
+  const Advice advice = job.advised(options);
+  CAPTURE(advise_text(advice, true));
+  CHECK(first_of(advice, list_a).name() == "host");
+  CHECK(1 + first_of(advice, list_a).change == doctest::Approx(0.201 / 0.041).epsilon(0.001));
+  CHECK(first_of(advice, list_b).attempt.setting == "x4");
+  CHECK(first_of(advice, list_b).change == doctest::Approx(3).epsilon(0.001));
+  CHECK(advice.holds_waiting);
+  std::set<std::string> left_out;
+  for (const AdviceRow& row : advice.left_out) {
+    left_out.insert(row.name());
+    if (row.name() == "link" || row.name() == "overlap") CHECK(row.why_not == measured_words());
+  }
+  for (const char* const name : {"overlap", "bucket", "algorithm", "hierarchical", "messages_16bit", "link"})
+    CHECK(left_out.contains(name));
+}
+
+TEST_CASE("with traces of all ranks, the one that comes last is named, though another computes longer") {
+  TemporaryFolder folder;
+  const std::string file =
+      folder
+          .write("import.json", R"({"format": "kineto", "step_s": 0.3, "ranks": [{"rank": 4}, {"rank": 6}, {"rank": 9}],
+    "waits_s": [0.05, 0.01, 0.2], "collectives": [{"waits_s": [0.04, 0.0, 0.1]}, {"waits_s": [0.01, 0.0, 0.03]}, {"waits_s": [0.0, 0.01, 0.07]}],
+    "missing": []})")
+          .string();
+  const ImportFacts facts = import_facts(file);
+  REQUIRE(facts.last);
+  CHECK(facts.last->rank == 6);
+  CHECK(facts.last->next == 4);
+  CHECK(facts.last->times == 2);
+  CHECK(facts.last->of == 3);
+  CHECK(facts.last->seconds == doctest::Approx(0.04));
+  CHECK(plain(facts_said(facts)).front() ==
+        "Rank 6 comes last at 2 of 3 collectives; without that, the first of them ends 40 ms earlier (next: rank 4).");
+  const std::string wrong = folder.write("other.json", "[1]").string();
+  CHECK_THROWS_AS(import_facts(wrong), DataError);
+}
+
+TEST_CASE("each line repeats its gain, combinations too, and every remedy stands in one list or among those left out") {
+  test::ScenarioText text = timed();
+  text.workers = "[{count: 6, device: node}, {count: 2, device: node, slowdown: 2}]";
+  text.cost = "{model: resnet50_imagenet}";
+  text.network = "{link: {bandwidth: 1GB/s, latency: 10us}}";
+  const Job job{scenario_text(text)};
+  const Advice advice = job.advised();
+  CAPTURE(advise_text(advice, true));
+  const double own = job.rate();
+  std::set<std::string> names;
+  for (const AdviceRow& row : advice.left_out) names.insert(row.remedy->name);
+  const auto check = [&](const AdviceRow& row) {
+    names.insert(row.remedy->name);
+    if (!row.attempt.sets.empty()) CHECK(row.figures->samples_per_second == doctest::Approx(job.rate(row.attempt.sets)).epsilon(0.02));
+    CHECK(row.change == doctest::Approx(row.figures->samples_per_second / own - 1));
+  };
+  for (const AdviceRow& row : advice.rows) check(row);
+  CHECK(names.size() == remedies().size());
+  REQUIRE(!advice.combinations.empty());
+  for (const AdviceRow& row : advice.combinations) check(row);
+  CHECK(advice.combinations.front().change > first_of(advice, list_a).change);
+  // Lists stand in their order, each from the best on.
+  for (std::size_t i = 1; i < advice.rows.size(); ++i) {
+    const AdviceRow &a = advice.rows[i - 1], &b = advice.rows[i];
+    CHECK(a.remedy->list <= b.remedy->list);
+    if (a.remedy->list == b.remedy->list) CHECK(a.rank > b.rank - 0.001);
+  }
+  const std::string csv = advise_csv(advice);
+  CHECK(csv.starts_with("list,remedy,setting,set,samples_per_second,change,step_s,time_to_target_s,price,energy_joules,learning,note\nA,"));
+  CHECK(advise_csv(advice, true).size() > csv.size());
+  CHECK(advise_page(advice).find("What would make test faster") != std::string::npos);
+}
+
+TEST_CASE("a job that nothing can speed up is told so, and an unknown remedy is refused") {
+  test::ScenarioText text = timed();
+  text.workers = equal_workers(1);
+  AdviseOptions options;
+  options.only = {"overlap", "loaders", "replace_slow", "link"};
+  const Advice advice = Job{scenario_text(text)}.advised(options);
+  CHECK(advice.rows.empty());
+  CHECK(advice.binding == Binding::computing);
+  CHECK(plain(advise_said(advice))[1] == "No remedy gains 1 % here.");
+  options.only = {"overlop"};
+  CHECK_THROWS_WITH_AS(Job{scenario_text(text)}.advised(options), doctest::Contains("did you mean 'overlap'?"), std::invalid_argument);
+}
+
+TEST_CASE("a run that takes long is compared over its first updates, with the same gains") {
+  test::ScenarioText text = timed("{updates: 200000}");
+  text.workers = "[{count: 7, device: node}, {count: 1, device: node, slowdown: 3}]";
+  AdviseOptions options;
+  options.longest = 0.02;
+  const Advice advice = Job{scenario_text(text)}.advised(options);
+  REQUIRE(advice.cut);
+  CHECK(*advice.cut < 200'000);
+  CHECK(1 + first_of(advice, list_a).change == doctest::Approx(3).epsilon(0.02));
+}
+
+}  // namespace advise_test
