@@ -291,7 +291,7 @@ class Adviser {
       both.attempt.sets = first.attempt.sets;
       std::ranges::copy(second->attempt.sets, std::back_inserter(both.attempt.sets));
       try_one(both);
-      if (!both.figures) continue;
+      if (!both.figures || both.change < std::max(first.change, second->change) + worth_a_change) continue;
       both.note = fmt::format("alone {:+.1f} % and {:+.1f} %", 100 * first.change, 100 * second->change);
       advice_.combinations.push_back(std::move(both));
       return;
@@ -357,6 +357,8 @@ std::string AdviceRow::name() const { return with ? fmt::format("{} + {}", remed
 std::string AdviceRow::list() const {
   return with ? fmt::format("{}+{}", letter_of(remedy->list), letter_of(with->list)) : letter_of(remedy->list);
 }
+
+std::string AdviceRow::learning() const { return with && !with->same_updates ? with->learning : remedy->learning; }
 
 Advice advise(const ReadWith& read, const AdviseOptions& options) { return Adviser(read, options).advise(); }
 

@@ -30,6 +30,7 @@ struct AdviceRow {
   std::string note = {};
   std::string name() const;  // "overlap", "overlap + bucket"
   std::string list() const;  // "A", of a combination "A+B"
+  std::string learning() const;
 };
 
 /// What all lists are ranked by together; `rate`: each by itself, by samples per second (other machines: per worker).

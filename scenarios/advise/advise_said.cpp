@@ -33,13 +33,15 @@ std::vector<const AdviceRow*> best_three(const Advice& advice) {
   }
   for (const RemedyList list : {RemedyList::same_learning, RemedyList::other_learning, RemedyList::other_machines})
     for (const AdviceRow* const row : best_of_each(advice, list))
-      if (best.size() < most && row->rank >= worth_a_change) best.push_back(row);
+      if (best.size() < most && row->change >= worth_a_change) best.push_back(row);
   return best;
 }
 
 Said gain_said(const Advice& advice, const AdviceRow& row) {
-  Said said = worded("{}: {} samples per second, an update takes {} instead of {}", what_of(row), percent_text(row.change),
-                     readable_seconds(row.figures->step), readable_seconds(advice.own.step));
+  Said said = worded("{}: {} samples per second", what_of(row), percent_text(row.change));
+  const auto samples = [](const TrialFigures& figures) { return figures.samples_per_second * figures.step; };
+  if (std::abs(samples(*row.figures) / samples(advice.own) - 1) < 0.01)  // else times of an update do not compare
+    said.add(worded(", an update takes {} instead of {}", readable_seconds(row.figures->step), readable_seconds(advice.own.step)));
   if (row.figures->time_to_target)
     said.add(worded(", the target is reached after {} instead of {}", readable_seconds(*row.figures->time_to_target),
                     readable_seconds(*advice.own.time_to_target)));
@@ -87,7 +89,7 @@ std::vector<Said> advise_said(const Advice& advice) {
   std::vector<Said> useless;
   for (const RemedyList list : {RemedyList::same_learning, RemedyList::other_learning, RemedyList::other_machines})
     for (const AdviceRow* const row : best_of_each(advice, list))
-      if (row->rank < worth_a_change) useless.push_back({SaidName{row->name()}});
+      if (row->change < worth_a_change) useless.push_back({SaidName{row->name()}});
   if (!useless.empty()) out.push_back(worded("What would not help: {}; each gains less than 1 %.", joined(useless, " and ")));
   if (advice.holds_waiting)
     out.push_back(Said("Times of all-reduces are measured, and may contain waiting: links, algorithms and buckets are left out."));
@@ -114,6 +116,8 @@ std::vector<Said> facts_said(const ImportFacts& facts) {
                      std::to_string(last->next))
             : worded("Rank {} comes last: it waits least for others. Without it they would wait {} less (next: rank {}).",
                      std::to_string(last->rank), readable_seconds(last->in_all), std::to_string(last->next)));
+  if (!facts.step)  // else the rows of the lists say more
+    for (const std::string& sentence : facts.uneven) out.push_back(worded("{}.", sentence));
   for (const std::string& sentence : facts.missing) out.push_back(worded("Missing: {}.", sentence));
   return out;
 }

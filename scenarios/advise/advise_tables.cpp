@@ -59,7 +59,7 @@ std::string csv_row(const AdviceRow& row) {
   return fmt::format("{},{},{},{},{},{},{},{},,,{},{}\n", row.list(), csv_text(row.name()), csv_text(row.attempt.setting),
                      csv_text(sets_text(row.attempt)), number(&TrialFigures::samples_per_second),
                      row.figures ? number_text(row.change) : "", number(&TrialFigures::step),
-                     cell_of(row.figures ? row.figures->time_to_target : std::nullopt), csv_text(row.remedy->learning), csv_text(note));
+                     cell_of(row.figures ? row.figures->time_to_target : std::nullopt), csv_text(row.learning()), csv_text(note));
 }
 
 Json row_json(const Advice& advice, const AdviceRow& row) {
@@ -69,7 +69,7 @@ Json row_json(const Advice& advice, const AdviceRow& row) {
   json["step_s"] = row.figures ? Json(row.figures->step) : Json();
   json["time_to_target_s"] = row.figures ? json_or_null(row.figures->time_to_target) : Json();
   json["price"] = json["energy_joules"] = Json();
-  json["learning"] = row.remedy->learning;
+  json["learning"] = row.learning();
   json["note"] = text_or_null(row.figures ? row.note : row.why_not);
   json["race"] = text_or_null(race_of(advice, row));
   return json;

@@ -1,13 +1,15 @@
 #include "scenarios/advise/import_facts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <utility>
 
 #include "models/data/dataset.hpp"
 #include "scenarios/import/imported.hpp"
 #include "scenarios/results/json.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/base/text_lines.hpp"
 
 namespace straggler {
@@ -71,6 +73,17 @@ std::optional<LastRank> last_rank(const Json& json, const std::vector<std::int64
   return found->second;
 }
 
+/// "input-straggler, input_wait_ms: rank 0 has 200 ms more than rank 1"; empty: ranks are alike in it.
+std::string uneven_part(const Json& json) {
+  constexpr double alike = 1.05;
+  const std::optional<double> more = number(json, "more_s"), times = number(json, "times"), most = number(json, "most_rank"),
+                              least = number(json, "least_rank");
+  const Json name = part(json, "part"), group = part(json, "group");
+  if (!more || !times || *times < alike || !most || !least || !name.is_string()) return {};
+  return fmt::format("{}{}: rank {:.0f} has {} more than rank {:.0f}", group.is_string() ? group.get<std::string>() + ", " : std::string(),
+                     name.get<std::string>(), *most, readable_seconds(*more), *least);
+}
+
 }  // namespace
 
 GivenJob given_job(const std::filesystem::path& given) {
@@ -107,6 +120,8 @@ ImportFacts import_facts(const std::filesystem::path& file) {
     facts.all_to_all = facts.all_to_all || (kind.is_string() && kind.get<std::string>() == "all_to_all");
   }
   facts.last = last_rank(json, called);
+  for (const Json& each : part(json, "parts")) facts.uneven.push_back(uneven_part(each));
+  std::erase(facts.uneven, std::string());
   for (const Json& sentence : part(json, "missing"))
     if (sentence.is_string()) facts.missing.push_back(sentence.get<std::string>());
   return facts;

@@ -23,6 +23,7 @@ struct ImportFacts {
   std::optional<double> exposed;        // and in which it communicates without computing
   bool all_to_all = false;
   std::optional<LastRank> last;
+  std::vector<std::string> uneven;  // sentences: parts of a step of which a rank has more
   std::vector<std::string> missing;
 };
 

@@ -38,20 +38,26 @@ std::vector<std::string> larger_batches(const AdvisedJob& job, std::int64_t fact
   return sets;
 }
 
-/// An imported host's time covers the GPU's, up to some batch.
-bool host_covers(const AdvisedJob& job, std::int64_t factor) {
-  if (!job.facts || !job.facts->gpu_computing) return true;
+/// Why the files do not say how long a batch of so many times the samples takes: the host's time was measured, whatever the batch. It
+/// covers the GPU's up to some batch. Empty: they do.
+std::string why_unknown(const AdvisedJob& job, std::int64_t factor) {
   const ComputeSpec& compute = job.scenario.devices.at(job.scenario.cluster.workers.front().device).compute;
-  return compute.per_sample > 0 || static_cast<double>(factor) * *job.facts->gpu_computing <= compute.overhead;
+  if (!job.facts || compute.per_sample > 0 || compute.form != ComputeSpec::Form::affine) return {};
+  if (!job.facts->gpu_computing) return "how the host's time grows with the batch is not in the trace; import one of another batch";
+  if (static_cast<double>(factor) * *job.facts->gpu_computing <= compute.overhead) return {};
+  return "the GPU would compute longer than the host needs, and the trace has no time for that";
 }
 
 Attempts batch(const AdvisedJob& job) {
   Attempts out;
   for (const std::int64_t factor : {2, 4}) {
-    if (!host_covers(job, factor)) continue;
-    out.all.push_back({.setting = fmt::format("x{}", factor), .sets = larger_batches(job, factor), .batch_factor = factor});
+    std::string why = why_unknown(job, factor);
+    if (why.empty())
+      out.all.push_back({.setting = fmt::format("x{}", factor), .sets = larger_batches(job, factor), .batch_factor = factor});
+    else if (out.all.empty())
+      return left_out(std::move(why));
   }
-  return out.all.empty() ? left_out("the GPU would compute longer than the host needs, and the trace has no time for that") : out;
+  return out;
 }
 
 Attempts accumulate(const AdvisedJob& job) {

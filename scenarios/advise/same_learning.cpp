@@ -7,11 +7,11 @@
 #include <set>
 
 #include "scenarios/advise/remedy.hpp"
-#include "scenarios/experiment/alone.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
 #include "scenarios/experiment/explanation.hpp"
-#include "scenarios/experiment/measured_collective.hpp"
+#include "scenarios/schema/scenario_keys.hpp"
 #include "scenarios/schema/worker_names.hpp"
+#include "scenarios/schema/writer.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
@@ -119,11 +119,10 @@ Attempts loaders(const AdvisedJob& job) {
   return out;
 }
 
-/// Groups whose workers take longer for a batch than the median one, or send over a narrower link, the slowest first.
+/// Groups whose workers compute longer than the median one, or send over a narrower link, the slowest first. Loaders are another remedy.
 class SlowGroups {
  public:
-  explicit SlowGroups(const AdvisedJob& job)
-      : job_(job), median_(median_worker(job.scenario, job.blueprint)), alone_(seconds_alone(job.scenario, job.blueprint)) {
+  explicit SlowGroups(const AdvisedJob& job) : job_(job), median_(median_worker(job.scenario, job.blueprint)) {
     const std::vector<WorkerGroup>& groups = job.scenario.cluster.workers;
     const double usual = seconds(median_.group);
     for (std::size_t g = 0; g < groups.size(); ++g)
@@ -131,7 +130,10 @@ class SlowGroups {
         slow.push_back(g);
     std::ranges::stable_sort(slow, [&](std::size_t a, std::size_t b) { return seconds(a) > seconds(b); });
   }
-  double seconds(std::size_t g) const { return alone_[static_cast<std::size_t>(job_.blueprint.first_of_group[g])]; }
+  /// Of as many samples for all.
+  double seconds(std::size_t g) const {
+    return job_.blueprint.batch_seconds(job_.scenario, job_.blueprint.first_of_group[g], job_.blueprint.plan.batches.typical());
+  }
   const LinkSpec& link(std::size_t g) const { return link_of(job_.scenario.cluster, job_.scenario.cluster.workers[g], 0); }
   std::size_t median() const { return median_.group; }
 
@@ -163,7 +165,6 @@ class SlowGroups {
  private:
   const AdvisedJob& job_;
   Seat median_;
-  std::vector<double> alone_;  // [workers]
 };
 
 void add_repairs(const AdvisedJob& job, const WorkerNames& names, Attempts& out) {
@@ -227,7 +228,9 @@ Attempts replace_slow(const AdvisedJob& job) {
   Attempts out;
   std::vector<std::string> all;
   std::vector<std::size_t> replaced;
+  const bool exchanges_cannot_be_told = job.facts && job.facts->all_to_all;  // a late rank's cause is not in the scenario
   for (const std::size_t g : groups.slow) {
+    if (exchanges_cannot_be_told) break;
     std::vector<std::string> sets = groups.replaced(g);
     if (sets.empty()) continue;
     replaced.push_back(g);
@@ -247,7 +250,41 @@ Attempts replace_slow(const AdvisedJob& job) {
   if (!out.all.empty()) return out;
   const bool rows = std::ranges::any_of(job.scenario.cluster.workers, [](const WorkerGroup& group) { return !group.rows.empty(); });
   return left_out(rows ? "times of workers are rows of a population file, which --set does not change"
-                       : "no worker is slower than the others");
+                       : "no worker computes longer than the others");
+}
+
+constexpr const char* sharding_key = "sharding";  // of training
+
+/// Whether scenarios can share states between workers.
+bool can_shard() {
+  return std::ranges::any_of(key_rows(scenario_keys(), "training"), [](const KeyRow& row) {
+    return row.path == sharding_key || row.path.starts_with(std::string(sharding_key) + ".");
+  });
+}
+
+/// The stage of a scenario as it is written; 0: it shares none.
+std::int64_t stage_of(const Scenario& scenario) {
+  const std::string text = write_scenario(scenario);
+  const std::size_t at = text.find(fmt::format("  {}:", sharding_key)), stage = text.find("stage: ", at);
+  return at == std::string::npos || stage == std::string::npos ? 0 : std::int64_t{text[stage + 7] - '0'};
+}
+
+Attempts stages(std::int64_t first, std::int64_t last) {
+  Attempts out;
+  for (std::int64_t stage = first; stage <= last; ++stage)
+    out.all.push_back({fmt::format("stage {}", stage), {fmt::format("training.{}.stage={}", sharding_key, stage)}});
+  return out;
+}
+
+Attempts shard(const AdvisedJob& job) {
+  if (std::string why = why_no_all_reduce(job); !why.empty()) return left_out(std::move(why));
+  const std::int64_t stage = stage_of(job.scenario);
+  return stage == 3 ? left_out("all states are shared already") : stages(stage + 1, 3);
+}
+
+Attempts unshard(const AdvisedJob& job) {
+  const std::int64_t stage = stage_of(job.scenario);
+  return stage < 2 ? left_out("no gradients or weights are shared") : stages(1, stage - 1);
 }
 
 Attempts messages_16bit(const AdvisedJob& job) {
@@ -301,16 +338,21 @@ Attempts host(const AdvisedJob& job) {
 std::vector<Remedy> same_learning_remedies() {
   constexpr RemedyList list = RemedyList::same_learning;
   constexpr const char* same = "the same";
-  return {{list, "overlap", same, true, overlap},
-          {list, "bucket", same, true, bucket},
-          {list, "algorithm", same, true, algorithm},
-          {list, "hierarchical", same, true, hierarchical},
-          {list, "loaders", same, true, loaders},
-          {list, "replace_slow", same, true, replace_slow},
-          {list, "messages_16bit", "nearly the same: gradients are rounded to 11 significant bits on the way", false, messages_16bit},
-          {list, "precision_16bit", "nearly the same: products are rounded to 16 bits, weights and updates stay in FP32", false,
-           precision_16bit},
-          {list, "host", same, true, host}};
+  std::vector<Remedy> rows = {
+      {list, "overlap", same, true, overlap},
+      {list, "bucket", same, true, bucket},
+      {list, "algorithm", same, true, algorithm},
+      {list, "hierarchical", same, true, hierarchical},
+      {list, "loaders", same, true, loaders},
+      {list, "replace_slow", same, true, replace_slow},
+      {list, "shard", same, true, shard},
+      {list, "unshard", same, true, unshard},
+      {list, "messages_16bit", "nearly the same: gradients are rounded to 11 significant bits on the way", false, messages_16bit},
+      {list, "precision_16bit", "nearly the same: products are rounded to 16 bits, weights and updates stay in FP32", false,
+       precision_16bit},
+      {list, "host", same, true, host}};
+  if (!can_shard()) std::erase_if(rows, [](const Remedy& row) { return std::string_view(row.name).ends_with("shard"); });
+  return rows;
 }
 
 }  // namespace straggler

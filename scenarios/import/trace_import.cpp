@@ -169,7 +169,7 @@ class Job {
     const std::size_t steps = first().steps.steps.size();
     job_.where = fmt::format("{} of {} step{}", ranks_.size() == 1 ? fmt::format("rank {}, mean", first().rank) : "mean", steps,
                              steps == 1 ? "" : "s");
-    job_.work_of_host = !on_gpu();
+    job_.work_of_host = gpu && !on_gpu();  // without a GPU the host computes, the longer the larger a batch
     if (!gpu) job_.said.emplace_back("clock", "steps from optimizer to optimizer, on the CPU");
     if (gpu && on_gpu()) job_.said.emplace_back("clock", "a step is the time between the first kernels of two steps: the host runs ahead");
     if (gpu && !on_gpu() && !first().steps.loader_binds)

@@ -177,7 +177,7 @@ class ExplainSentences {
     }
     std::vector<Said> unknown;
     for (const CauseRow& row : explained_.rows) {
-      if (row.absent) absent.push_back(Said(row.note));
+      if (row.absent && row.cause < Cause::collectives) absent.push_back(Said(row.note));  // of others nobody asks
       if (!row.absent && !row.figures && row.note == measured_words()) unknown.push_back({name(row.cause)});
     }
     if (!unknown.empty()) say("What {} would do is not known: {}.", listed(unknown), measured_words());

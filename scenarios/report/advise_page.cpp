@@ -56,8 +56,8 @@ std::vector<Figure> gains(const Advice& advice) {
 std::string remedy_rows(const std::vector<AdviceRow>& all) {
   std::vector<std::vector<std::string>> rows;
   for (const AdviceRow& row : all)
-    rows.push_back({row.list(), row.name(), row.attempt.setting, sets_text(row.attempt), row.remedy->learning, row.note,
-                    gain_text(row.change), readable_number(row.figures->samples_per_second), readable_seconds(row.figures->step),
+    rows.push_back({row.list(), row.name(), row.attempt.setting, sets_text(row.attempt), row.learning(), row.note, gain_text(row.change),
+                    readable_number(row.figures->samples_per_second), readable_seconds(row.figures->step),
                     row.figures->time_to_target ? readable_seconds(*row.figures->time_to_target) : "-"});
   return html_table({"list", "remedy", "setting", "--set", "learning", "note", "change", "samples/s", "an update", "to target"}, rows, 6,
                     rows.size());

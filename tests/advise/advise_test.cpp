@@ -118,7 +118,7 @@ TEST_CASE("gradients that leave after backward overlap with it, and small bucket
   const Advice advice = Job{scenario_text(text)}.advised();
   CHECK(first_of(advice, list_a).change > 0.4);
   CHECK(first_of(advice, list_a).change < 0.453 / 0.3 - 1);
-  text.network = "{link: {bandwidth: 1GB/s, latency: 1ms}, collective: {algorithm: ring, overlap: true, bucket: 100KB}}";
+  text.network = "{link: {bandwidth: 1GB/s, latency: 1ms}, collective: {algorithm: ring, overlap: true, bucket: 100kB}}";
   check_first({scenario_text(text)}, list_a, "bucket", {});
 }
 
@@ -134,8 +134,7 @@ TEST_CASE("a slow server is replaced") {
 
 TEST_CASE("a host that launches more slowly than the device computes is an upper bound") {
   test::ScenarioText text = timed();
-  text.node = "{compute: {roofline: {peak: 1TFLOPS, efficiency: 1, memory_bandwidth: 1000GB/s, issue: 1ms}}}";
-  text.cost = "{model: resnet50_imagenet}";
+  text.node = "{compute: {roofline: {peak: 10TFLOPS, efficiency: 1, memory_bandwidth: 1000GB/s, issue: 1ms}}}";
   const Job job{scenario_text(text)};
   const Advice advice = job.advised();
   CAPTURE(advise_text(advice, true));
