@@ -165,6 +165,11 @@ class Adviser {
     if (record.outcome == Outcome::interrupted) throw ExplainInterrupted();
     advice_.warnings = record.warnings;
     advice_.noise_scale = record.noise_scale;
+    if (!record.target_accuracy && record.thresholds.empty() && record.final_test_accuracy) {
+      constexpr double nearly = 0.95;
+      advice_.race_sets = fmt::format(" --set \"training.evaluate={{every: {{updates: {}}}, thresholds: [{:.3g}], sustain: 1}}\"",
+                                      std::max<std::uint64_t>(1, record.updates / 20), nearly * *record.final_test_accuracy);
+    }
     if (!record.target_accuracy) return;
     if (const Reached when = reached(record.curve, *record.target_accuracy, record.sustain); when.at)
       advice_.own.time_to_target = when.at->time.seconds();

@@ -53,6 +53,7 @@ struct Advice {
   std::vector<AdviceRow> combinations;  // of the best ones, from the best on
   std::vector<AdviceRow> left_out;
   std::optional<ImportFacts> facts;
+  std::string race_sets;              // more of a race's command, where the scenario has no accuracies to race to
   std::optional<double> noise_scale;  // samples; with the math
   std::int64_t batch_of_all = 0;      // samples of an update
   std::vector<std::string> warnings;

@@ -100,7 +100,8 @@ std::string race_of(const Advice& advice, const AdviceRow& row) {
     const std::size_t equals = set.find('=');
     entrant += (entrant.ends_with('{') ? "" : ", ") + set.substr(0, equals) + ": " + set.substr(equals + 1);
   }
-  return fmt::format("straggler race {} --schemes {} --entrant {}", shell_word(advice.file), advice.scheme, shell_word(entrant + "}"));
+  return fmt::format("straggler race {} --schemes {} --entrant {}{}", shell_word(advice.file), advice.scheme, shell_word(entrant + "}"),
+                     advice.race_sets);
 }
 
 std::string advise_csv(const Advice& advice, bool all) {

@@ -21,7 +21,8 @@ struct ImportFacts {
   std::optional<double> step;           // seconds
   std::optional<double> gpu_computing;  // seconds of a step in which rank 0's GPU computes
   std::optional<double> exposed;        // and in which it communicates without computing
-  bool all_to_all = false;
+  bool all_to_all = false;              // model parallel
+  bool sharded = false;                 // no rank has weights of its own
   std::optional<LastRank> last;
   std::vector<std::string> uneven;  // sentences: parts of a step of which a rank has more
   std::vector<std::string> missing;

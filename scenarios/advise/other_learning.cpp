@@ -12,11 +12,20 @@ namespace straggler {
 
 namespace {
 
+constexpr const char* model_parallel = "parts of the model are on other ranks (all-to-all), which every step and every sample needs";
+
 bool is_synchronous(const AdvisedJob& job) { return job.scenario.training.scheme.name == "ssgd"; }
 
 std::string why_not_synchronous(const AdvisedJob& job) {
+  if (job.facts && job.facts->all_to_all) return model_parallel;
   if (job.scenario.workers() < 2) return "one worker waits for nobody";
   return is_synchronous(job) ? std::string() : job.scenario.training.scheme.name + " is not synchronous SGD";
+}
+
+/// The same where workers need all weights between updates.
+std::string why_not_own_weights(const AdvisedJob& job) {
+  if (job.facts && job.facts->sharded) return "weights are sharded: no rank has all of its own";
+  return why_not_synchronous(job);
 }
 
 /// Where all-reduces were measured, servers are reached over links that are assumed.
@@ -41,6 +50,7 @@ std::vector<std::string> larger_batches(const AdvisedJob& job, std::int64_t fact
 /// Why the files do not say how long a batch of so many times the samples takes: the host's time was measured, whatever the batch. It
 /// covers the GPU's up to some batch. Empty: they do.
 std::string why_unknown(const AdvisedJob& job, std::int64_t factor) {
+  if (job.facts && job.facts->all_to_all) return model_parallel;
   const ComputeSpec& compute = job.scenario.devices.at(job.scenario.cluster.workers.front().device).compute;
   if (!job.facts || compute.per_sample > 0 || compute.form != ComputeSpec::Form::affine) return {};
   if (!job.facts->gpu_computing) return "how the host's time grows with the batch is not in the trace; import one of another batch";
@@ -61,6 +71,7 @@ Attempts batch(const AdvisedJob& job) {
 }
 
 Attempts accumulate(const AdvisedJob& job) {
+  if (job.facts && job.facts->all_to_all) return left_out(model_parallel);
   Attempts out;
   for (const std::int64_t factor : {2, 4}) {
     Attempt attempt{.setting = fmt::format("x{} in {} micro-batches", factor, factor * job.scenario.training.batch.accumulate),
@@ -90,7 +101,7 @@ Attempts unequal_batches(const AdvisedJob& job) {
 }
 
 Attempts wait_for_k(const AdvisedJob& job) {
-  if (std::string why = why_not_synchronous(job); !why.empty()) return left_out(std::move(why));
+  if (std::string why = why_not_own_weights(job); !why.empty()) return left_out(std::move(why));
   const std::vector<double> alone = seconds_alone(job.scenario, job.blueprint);
   std::vector<double> order = alone;
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
@@ -111,7 +122,7 @@ Attempts wait_for_k(const AdvisedJob& job) {
 }
 
 Attempts local_steps(const AdvisedJob& job) {
-  if (std::string why = why_not_synchronous(job); !why.empty()) return left_out(std::move(why));
+  if (std::string why = why_not_own_weights(job); !why.empty()) return left_out(std::move(why));
   Attempts out;
   for (const int steps : {4, 16})
     out.all.push_back({fmt::format("{}", steps), {fmt::format("training.scheme={{kind: local_sgd, steps: {}}}", steps)}});
@@ -119,7 +130,7 @@ Attempts local_steps(const AdvisedJob& job) {
 }
 
 Attempts asynchronous(const AdvisedJob& job) {
-  if (std::string why = why_not_synchronous(job); !why.empty()) return left_out(std::move(why));
+  if (std::string why = why_not_own_weights(job); !why.empty()) return left_out(std::move(why));
   Attempt attempt{"asgd", {"training.scheme=asgd"}};
   add_server(job, attempt.sets);
   attempt.note = server_note(job);

@@ -16,12 +16,11 @@ namespace straggler {
 namespace {
 
 constexpr const char* list_titles[] = {"Same machines, same learning", "Same machines, other learning", "Other machines"};
-constexpr const char* list_captions[] = {"What is learned stays as it is.",
-                                         "What is learned changes too: the table says how, and a race shows it.",
+constexpr const char* list_captions[] = {"What is learned stays as it is.", "What is learned changes too, and a race shows how much.",
                                          "Ranked by samples per second of each worker."};
 
 std::string gain_text(double share) { return fmt::format("{:+.1f} %", 100 * share); }
-std::string rate_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
+std::string percent_text_of(double percent) { return fmt::format("{:.0f} %", percent); }
 
 /// The best setting of each remedy of a list that gains something.
 std::vector<Figure> gains(const Advice& advice) {
@@ -30,10 +29,13 @@ std::vector<Figure> gains(const Advice& advice) {
     const auto place = static_cast<std::size_t>(list);
     BarChart chart;
     chart.label = fmt::format("{}. {}", letter_of(list), list_titles[place]);
-    chart.title = "samples per second gained, as a share of the job's";
-    chart.text = rate_text;
+    chart.title = "more samples per second, %";
+    chart.text = percent_text_of;
     std::vector<std::string> useless;
+    std::string learning;
     for (const AdviceRow* const row : best_of_each(advice, list)) {
+      if (row->change >= worth_a_change && !row->remedy->same_updates)
+        learning += fmt::format(" {}: {}.", row->name(), row->remedy->learning);
       if (row->change < worth_a_change)
         useless.push_back(row->name());
       else
@@ -46,7 +48,7 @@ std::vector<Figure> gains(const Advice& advice) {
                               {}});
     }
     if (chart.rows.empty()) continue;
-    std::string words = list_captions[place];
+    std::string words = std::string(list_captions[place]) + learning;
     if (!useless.empty()) words += fmt::format(" Not drawn, as they gain less than 1 %: {}.", listed(useless));
     figures.push_back(figure_of(chart.label, words, chart));
   }

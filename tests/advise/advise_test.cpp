@@ -11,7 +11,6 @@
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"
 
-
 namespace advise_test {
 
 using namespace straggler;
@@ -174,6 +173,23 @@ TEST_CASE("what a trace of one rank says of its GPU bounds what the host costs, 
   }
   for (const char* const name : {"overlap", "bucket", "algorithm", "hierarchical", "messages_16bit", "link"})
     CHECK(left_out.contains(name));
+}
+
+TEST_CASE("a model parallel job needs its exchanges in every step, and a sharded one has no weights for steps of a rank alone") {
+  const auto left_out = [](const std::string& facts) {
+    TemporaryFolder folder;
+    AdviseOptions options;
+    options.imported =
+        folder.write("import.json", R"({"format": "kineto", "step_s": 0.1, "ranks": [{"rank": 0}, {"rank": 1}], )" + facts + "}");
+    std::set<std::string> names;
+    for (const AdviceRow& row : Job{scenario_text(timed())}.advised(options).left_out) names.insert(row.name());
+    return names;
+  };
+  const std::set<std::string> parallel = left_out(R"("collectives": [{"kind": "all_to_all", "waits_s": [0.0, 0.1]}])");
+  for (const char* const name : {"batch", "accumulate", "wait_for_k", "local_steps", "asynchronous"}) CHECK(parallel.contains(name));
+  const std::set<std::string> sharded = left_out(R"("sharding": {"stage": 3})");
+  for (const char* const name : {"wait_for_k", "local_steps", "asynchronous"}) CHECK(sharded.contains(name));
+  CHECK(!sharded.contains("batch"));
 }
 
 TEST_CASE("with traces of all ranks, the one that comes last is named, though another computes longer") {

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/trajectory_store.hpp"
 #include "scenarios/reasons/explain_said.hpp"
 #include "scenarios/report/explain_page.hpp"
@@ -153,7 +154,7 @@ TEST_CASE("a slow spell costs the time that it adds, and compression the time of
 
 TEST_CASE("a cause that is absent has a row that says so and saves nothing") {
   const Explained all = explained(cluster(4), {});
-  REQUIRE(all.rows.size() == 12);
+  REQUIRE(all.rows.size() == 19);
   CHECK(all.rows.front().cause == Cause::nothing);
   CHECK(all.rows.back().cause == Cause::all);
   for (const Cause cause :
@@ -445,9 +446,53 @@ TEST_CASE("the tables have the columns of the contract, and every row of the cau
     CHECK(std::ranges::count(line, ',') == 6);
     ++commas;
   }
-  CHECK(causes == "cause nothing jitter slow_workers bandwidth latency contention server serial staleness faults compression all ");
+  CHECK(causes ==
+        "cause nothing jitter slow_workers bandwidth latency contention server serial staleness faults compression collectives loaders "
+        "launches batch overlap distributed start_up all ");
   CHECK(commas == all.rows.size() + 1);
   CHECK(elasticities_csv(all).starts_with("change,input_change,samples_per_second,rate_change,elasticity,"));
+}
+
+TEST_CASE("what people can change is a cause: loaders, launches, the fixed time of a batch, overlap, the price of being distributed") {
+  constexpr int steps = 100;
+  check_found(explained(cluster(4), {"devices.node.loader={per_sample: 4ms, workers: 1, prefetch: 1}", updates(steps)}), Cause::loaders,
+              steps * 3 * batch_seconds);
+  check_found(explained(cluster(4), {"devices.node.compute={affine: {overhead: 100ms, per_sample: 1ms}}", updates(steps)}), Cause::batch,
+              steps * batch_seconds);
+  check_found(explained(cluster(4), {"cluster.network.collective.per_step=30ms", updates(steps)}), Cause::distributed, steps * 0.03);
+  check_found(explained(cluster(4), {"devices.node.compute={table: {100: 100ms, 200: 200ms}, launch: 400ms}", updates(steps)}),
+              Cause::launches, steps * 0.3);
+  const Explained all = explained(cluster(4), {updates(steps)});
+  for (const Cause cause : {Cause::collectives, Cause::loaders, Cause::launches, Cause::batch, Cause::distributed, Cause::start_up})
+    CHECK(all.row(cause).absent);
+}
+
+TEST_CASE("without contention the all-reduce stays the one that auto chose") {
+  // Two workers a host: a ring shares no link, and a tree that would be faster without sharing does not count.
+  const std::vector<std::string> sets = with(narrow_links, {"cluster.workers=[{count: 8, device: node, per_host: 2}]", updates(10)});
+  const Explained chosen = explained(cluster(8), sets);
+  const Scenario scenario = read_scenario_text(cluster(8), "test.yaml", sets);
+  const std::string name = Blueprint(scenario, "auto").all_reduce->name;
+  const Explained named = explained(cluster(8), with(sets, {"cluster.network.collective.algorithm=" + name}));
+  CHECK(chosen.row(Cause::contention).figures->simulated_seconds == named.row(Cause::contention).figures->simulated_seconds);
+}
+
+TEST_CASE("links do not change measured all-reduces, which are a cause of their own") {
+  TemporaryFolder folder;
+  const std::string times = folder.write("times.csv", "bytes,seconds\n8000000,0.3\n").string();
+  const Explained all =
+      explained(cluster(4), with(narrow_links, {"cluster.network.collective={kind: measured, path: " + times + "}", updates(20)}));
+  for (const Cause cause : {Cause::bandwidth, Cause::latency, Cause::contention}) {
+    CHECK(!all.row(cause).absent);
+    CHECK(!all.row(cause).figures);
+    CHECK(all.row(cause).note == measured_words());
+  }
+  check_found(all, Cause::collectives, 20 * 0.3);
+  const std::vector<std::string> said = plain(explain_said(all));
+  CHECK(std::ranges::any_of(said, [](const std::string& each) {
+    return each.starts_with("What bandwidth, latency and contention would do is not known: times of all-reduces are measured");
+  }));
+  CHECK(std::ranges::none_of(said, [](const std::string& each) { return each.starts_with("What would not help: bandwidth"); }));
 }
 
 }  // namespace explain_test
