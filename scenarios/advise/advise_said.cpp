@@ -12,6 +12,7 @@ namespace straggler {
 namespace {
 
 std::string percent_text(double share) {
+  if (std::abs(share) < 0.0005) return "0 %";
   return std::abs(share) >= 0.1 ? fmt::format("{:+.0f} %", 100 * share) : fmt::format("{:+.2g} %", 100 * share);
 }
 std::string part_text(double share) { return share >= 0.1 ? fmt::format("{:.0f} %", 100 * share) : fmt::format("{:.2g} %", 100 * share); }

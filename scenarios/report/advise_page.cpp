@@ -42,7 +42,7 @@ std::vector<Figure> gains(const Advice& advice) {
         chart.rows.push_back({fmt::format("{}, {}", row->name(), row->attempt.setting),
                               place,
                               false,
-                              row->change,
+                              100 * row->change,
                               0,
                               gain_text(row->change) + (row->attempt.sets.empty() ? ", an upper bound" : ""),
                               {}});
