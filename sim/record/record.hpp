@@ -175,7 +175,7 @@ class RecordSink {
                             std::uint32_t steps, std::uint64_t samples) = 0;
   /// One row of choices.csv: process is a rank (workers 0 .. p-1, then servers); what receive-from-anyone took (a rank), or
   /// which branch of a wait won (0 or 1). If workers draw from one pool, process `ranks + w` makes worker w's draws: the samples between
-  /// its last draw and this one.
+  /// its last draw and this one; or its next batch, where batches are rebalanced.
   virtual void choice(Rank process, std::int32_t choice) = 0;
   /// One row of epochs.csv, when the epoch ends. True: it is kept here, and not in the record.
   virtual bool epoch(const EpochRecord&) { return false; }
