@@ -159,9 +159,8 @@ TEST_CASE("import: archives, and what is passed over in them") {
   CHECK(has(one_line(place.shell("straggler import a.json b.onnx")), "a.json (hf_config) and b.onnx (onnx): can each be imported alone;"));
   fs::copy(sample("config_vit_base_patch16_224.json"), place.folder() / "c.json");
   CHECK(has(one_line(place.shell("straggler import a.json c.json")), "a.json and c.json: describe a model each"));
-  CHECK(
-      has(one_line(place.shell("straggler import a.json --as onnx")),
-          "a.json: is a Hugging Face config.json (bert, gpt2, llama, mistral, mixtral, qwen2 or vit); give an ONNX model, or remove --as"));
+  CHECK(has(one_line(place.shell("straggler import a.json --as onnx")),
+            "a.json: is a Hugging Face config.json (such as bert, gpt2, llama, mistral, opt or vit); give an ONNX model, or remove --as"));
   CHECK(has(one_line(place.shell("straggler import a.json --as onx")), "unknown format 'onx'; did you mean 'onnx'?"));
 }
 
