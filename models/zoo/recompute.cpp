@@ -40,8 +40,9 @@ std::vector<LayerRange> block_ranges(const CostTable& table) {
 
 double kept_bytes(const CostTable& table, Recompute recompute, double number_bytes) {
   const double width = number_bytes / 4;
-  double kept = 0, most = 0;
-  for (const CostLayer& layer : table.layers) kept += layer_bytes(layer, width);
+  double all = 0, most = 0;
+  for (const CostLayer& layer : table.layers) all += layer_bytes(layer, width);
+  double kept = all;
   if (recompute == Recompute::attention) {
     for (const CostLayer& layer : table.layers) {
       kept -= pair_bytes(layer, width);
@@ -58,7 +59,7 @@ double kept_bytes(const CostTable& table, Recompute recompute, double number_byt
       most = std::max(most, own);
     }
   }
-  return kept + most;
+  return std::min(all, kept + most);  // where each layer is a block, what one makes counts twice
 }
 
 std::vector<double> recomputed_flops(const CostTable& table, Recompute recompute) {

@@ -27,6 +27,7 @@ decltype(RunRecord::alone) rate_alone(const Scenario& scenario, const Blueprint&
   decltype(RunRecord::alone) out;
   const std::optional<std::int64_t> global = scenario.training.batch.global;
   out.strong = global.has_value();
+  const TrainingMemory memory = memory_alone(scenario, blueprint);
   double rate = 0;
   for (std::size_t g = 0; g < scenario.cluster.workers.size(); ++g) {
     const WorkerGroup& group = scenario.cluster.workers[g];
@@ -37,7 +38,7 @@ decltype(RunRecord::alone) rate_alone(const Scenario& scenario, const Blueprint&
       const std::int64_t batch = global.value_or(blueprint.plan.batch_of(worker));
       std::int64_t pieces = blueprint.plan.accumulate;
       if (global && device.memory && blueprint.plan.minibatch == 0)
-        if (const double most = memory_alone(scenario, blueprint).largest_batch(*device.memory); most >= 1)
+        if (const double most = memory.largest_batch(*device.memory); most >= 1)
           pieces = std::max(pieces, static_cast<std::int64_t>(std::ceil(static_cast<double>(batch) / most)));
       if (pieces > blueprint.plan.accumulate) out.micro_batches = std::max(out.micro_batches, pieces);
       return static_cast<double>(batch) / seconds_of_batch(scenario, blueprint, g, i, batch, pieces, jitter);

@@ -37,7 +37,8 @@ double sample_bytes(const WorkloadBlueprint& blueprint) {
 
 namespace {
 
-TrainingStates states_of(const TrainingBlueprint& blueprint, const OptimizerEntry& optimizer) {
+TrainingStates states_of(const Scenario& scenario, const TrainingBlueprint& blueprint) {
+  const OptimizerEntry& optimizer = Registry<OptimizerEntry>::instance().at(scenario.training.optimizer.name);
   const CostTable& cost = blueprint.cost;
   TrainingStates states;
   states.number_bytes = static_cast<double>(blueprint.number_bytes());
@@ -51,10 +52,6 @@ TrainingStates states_of(const TrainingBlueprint& blueprint, const OptimizerEntr
   }
   if (blueprint.compression && blueprint.compression->error_feedback) states.residual_bytes = 4 * states.parameters;
   return states;
-}
-
-TrainingStates states_of(const Scenario& scenario, const TrainingBlueprint& blueprint) {
-  return states_of(blueprint, Registry<OptimizerEntry>::instance().at(scenario.training.optimizer.name));
 }
 
 StateShares shares_of(const TrainingBlueprint& blueprint) {
@@ -187,7 +184,9 @@ std::string remedy_of(const Scenario& scenario, const TrainingBlueprint& bluepri
   if (samples < 1) {
     if (stage) return "; not one sample fits; write " + sharded(*stage);
     stage = fitting_stage(scenario, blueprint, device, 1);
-    if (stage) return fmt::format("; not one sample fits; write {}, where {} fit", sharded(*stage), format_number(stage->samples));
+    if (stage)
+      return fmt::format("; not one sample fits; write {}, where {} sample{} fit{}", sharded(*stage), format_number(stage->samples),
+                         stage->samples == 1 ? "" : "s", stage->samples == 1 ? "s" : "");
     return "; not one sample fits: use a device with more memory, or a smaller model";
   }
   std::string remedy = "; a worker's " +
