@@ -33,8 +33,6 @@ TEST_CASE("a model with known bytes only has no activations to count, and the me
   CHECK_FALSE(roomy.first.counts_activations);
   const std::string refused = explained_memory("{bytes: 44MB}", "50MB").second,
                     known = explained_memory("{model: resnet18}", "50MB").second;
-  CHECK_MESSAGE(
-      refused.find("; without activations, which workload.cost.bytes does not give") != std::string::npos,
-      refused);
+  CHECK_MESSAGE(refused.find("; without activations, which workload.cost.bytes does not give") != std::string::npos, refused);
   CHECK_MESSAGE(known.find(", activations ") != std::string::npos, known);
 }
