@@ -105,4 +105,17 @@ TEST_CASE("a refusal names the first stage that fits, for the device that is too
   CHECK(!says(refused(15.9 * n, {"training.scheme={kind: local_sgd, steps: 4}"}), "sharding"));
 }
 
+TEST_CASE("blocks are computed again with the weights that backward gathers") {
+  // Four equal units of 100,000 parameters on 1 Gbit/s: but for the first gather and the last reduction, moves hide; nothing else moves.
+  const Sets sets = {sharding("stage: 3"), "workload.cost={model: {kind: even, parameters: 400k, layers: 4, flops: 1G}}",
+                     "cluster.workers=[{count: 4, device: node}]", "training.batch={per_worker: 100}",
+                     "cluster.network={link: {bandwidth: 1Gbps, latency: 50us}, collective: {algorithm: ring}}"};
+  Sets again = sets;
+  again.push_back("workload.recompute=blocks");
+  const double move = 3 * 100e-6 + 0.75 * 400'000 / 125e6;
+  const Result kept = run_timing(job(4), sets), recomputed = run_timing(job(4), again);
+  CHECK(kept.record.end.seconds() / 10 == doctest::Approx(0.1 + 2 * move).epsilon(1e-3));
+  CHECK(recomputed.record.end.seconds() / 10 == doctest::Approx(0.1 * 4 / 3 + 2 * move).epsilon(1e-3));
+}
+
 }  // namespace shared_memory_test
