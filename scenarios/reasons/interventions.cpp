@@ -165,7 +165,11 @@ void remove_start_up(Counterfactual& setting, const Blueprint& /*blueprint*/) {
     if (device.loader) device.loader->start = 0;
 }
 
-void remove_serial(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.scenario.workload.serial_per_epoch = 0; }
+/// What holds everybody up between epochs: the serial part at their end, and the start of loaders.
+void remove_serial(Counterfactual& setting, const Blueprint& blueprint) {
+  setting.scenario.workload.serial_per_epoch = 0;
+  remove_start_up(setting, blueprint);
+}
 void take_newest(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.newest_weights = true; }
 void remove_faults(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.scenario.cluster.faults.clear(); }
 void remove_compression(Counterfactual& setting, const Blueprint& /*blueprint*/) {
@@ -211,6 +215,10 @@ bool has_bursts(const ClusterSpec& cluster) {
 
 bool has_jitter(const Scenario& scenario) {
   return any_device(scenario, [](const DeviceSpec& device) { return device.jitter.name != "none"; });
+}
+
+bool starts_loaders(const Scenario& scenario) {
+  return any_device(scenario, [](const DeviceSpec& device) { return device.loader && device.loader->start > 0; });
 }
 
 bool launches(const DeviceSpec& device) {
@@ -262,13 +270,11 @@ std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& b
                  ? ""
                  : "being distributed has no price";
     case Cause::start_up:
-      return any_device(scenario, [](const DeviceSpec& device) { return device.loader && device.loader->start > 0; })
-                 ? ""
-                 : "loaders start in no time";
+      return starts_loaders(scenario) ? "" : "loaders start in no time";
     case Cause::server:
       return blueprint.servers > 0 || blueprint.plan.aggregation.count() > 0 ? "" : scheme.name + " has no server";
     case Cause::serial:
-      return scenario.workload.serial_per_epoch > 0 ? "" : "epochs have no serial part";
+      return scenario.workload.serial_per_epoch > 0 || starts_loaders(scenario) ? "" : "epochs have no serial part";
     case Cause::staleness:
       return scheme.asynchronous(parameters) ? "" : "no gradient of " + scheme.name + " is stale";
     case Cause::faults:
