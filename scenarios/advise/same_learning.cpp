@@ -9,9 +9,7 @@
 #include "scenarios/advise/remedy.hpp"
 #include "scenarios/experiment/cluster_facts.hpp"
 #include "scenarios/experiment/explanation.hpp"
-#include "scenarios/schema/scenario_keys.hpp"
 #include "scenarios/schema/worker_names.hpp"
-#include "scenarios/schema/writer.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
@@ -253,38 +251,26 @@ Attempts replace_slow(const AdvisedJob& job) {
                        : "no worker computes longer than the others");
 }
 
-constexpr const char* sharding_key = "sharding";  // of training
+Attempt of_stage(std::int64_t stage) { return {fmt::format("stage {}", stage), {fmt::format("training.sharding.stage={}", stage)}}; }
 
-/// Whether scenarios can share states between workers.
-bool can_shard() {
-  return std::ranges::any_of(key_rows(scenario_keys(), "training"), [](const KeyRow& row) {
-    return row.path == sharding_key || row.path.starts_with(std::string(sharding_key) + ".");
-  });
-}
-
-/// The stage of a scenario as it is written; 0: it shares none.
-std::int64_t stage_of(const Scenario& scenario) {
-  const std::string text = write_scenario(scenario);
-  const std::size_t at = text.find(fmt::format("  {}:", sharding_key)), stage = text.find("stage: ", at);
-  return at == std::string::npos || stage == std::string::npos ? 0 : std::int64_t{text[stage + 7] - '0'};
-}
-
-Attempts stages(std::int64_t first, std::int64_t last) {
-  Attempts out;
-  for (std::int64_t stage = first; stage <= last; ++stage)
-    out.all.push_back({fmt::format("stage {}", stage), {fmt::format("training.{}.stage={}", sharding_key, stage)}});
-  return out;
-}
-
+/// More of the states, or those within each host.
 Attempts shard(const AdvisedJob& job) {
   if (std::string why = why_no_all_reduce(job); !why.empty()) return left_out(std::move(why));
-  const std::int64_t stage = stage_of(job.scenario);
-  return stage == 3 ? left_out("all states are shared already") : stages(stage + 1, 3);
+  const std::optional<ShardingSpec>& now = job.scenario.training.sharding;
+  Attempts out;
+  for (std::int64_t stage = now ? now->stage + 1 : 1; stage <= 3; ++stage) out.all.push_back(of_stage(stage));
+  if (job.blueprint.fabric->hosts() > 1 && (!now || now->across == ShardingSpec::Across::all))
+    out.all.push_back({"stage 3 in each host", {"training.sharding.stage=3", "training.sharding.across=host"}});
+  return out.all.empty() ? left_out("all states are shared already") : out;
 }
 
 Attempts unshard(const AdvisedJob& job) {
-  const std::int64_t stage = stage_of(job.scenario);
-  return stage < 2 ? left_out("no gradients or weights are shared") : stages(1, stage - 1);
+  const std::optional<ShardingSpec>& now = job.scenario.training.sharding;
+  if (!now) return left_out("no states are shared");
+  Attempts out;
+  for (std::int64_t stage = 1; stage < now->stage; ++stage) out.all.push_back(of_stage(stage));
+  out.all.push_back({"none", {"training.sharding=null"}});
+  return out;
 }
 
 Attempts messages_16bit(const AdvisedJob& job) {
@@ -338,21 +324,18 @@ Attempts host(const AdvisedJob& job) {
 std::vector<Remedy> same_learning_remedies() {
   constexpr RemedyList list = RemedyList::same_learning;
   constexpr const char* same = "the same";
-  std::vector<Remedy> rows = {
-      {list, "overlap", same, true, overlap},
-      {list, "bucket", same, true, bucket},
-      {list, "algorithm", same, true, algorithm},
-      {list, "hierarchical", same, true, hierarchical},
-      {list, "loaders", same, true, loaders},
-      {list, "replace_slow", same, true, replace_slow},
-      {list, "shard", same, true, shard},
-      {list, "unshard", same, true, unshard},
-      {list, "messages_16bit", "nearly the same: gradients are rounded to 11 significant bits on the way", false, messages_16bit},
-      {list, "precision_16bit", "nearly the same: products are rounded to 16 bits, weights and updates stay in FP32", false,
-       precision_16bit},
-      {list, "host", same, true, host}};
-  if (!can_shard()) std::erase_if(rows, [](const Remedy& row) { return std::string_view(row.name).ends_with("shard"); });
-  return rows;
+  return {{list, "overlap", same, true, overlap},
+          {list, "bucket", same, true, bucket},
+          {list, "algorithm", same, true, algorithm},
+          {list, "hierarchical", same, true, hierarchical},
+          {list, "loaders", same, true, loaders},
+          {list, "replace_slow", same, true, replace_slow},
+          {list, "shard", same, true, shard},
+          {list, "unshard", same, true, unshard},
+          {list, "messages_16bit", "nearly the same: gradients are rounded to 11 significant bits on the way", false, messages_16bit},
+          {list, "precision_16bit", "nearly the same: products are rounded to 16 bits, weights and updates stay in FP32", false,
+           precision_16bit},
+          {list, "host", same, true, host}};
 }
 
 }  // namespace straggler

@@ -1,8 +1,7 @@
 #include "sim/base/csv_rows.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <string>
 
 namespace straggler {
 
@@ -20,7 +19,7 @@ bool CsvRows::split() {
     const std::string_view bare = trimmed(line);
     if (bare.empty() || bare.front() == '#') continue;
     if (splitter_.split(line)) return true;
-    fault_ = fmt::format("line {}: a quote is not closed", lines_.number());
+    fault_ = "line " + std::to_string(lines_.number()) + ": a quote is not closed";
     return false;
   }
   return false;
@@ -29,7 +28,8 @@ bool CsvRows::split() {
 bool CsvRows::next() {
   if (!fault_.empty() || !split()) return false;
   if (splitter_.fields().size() == names_.size()) return true;
-  fault_ = fmt::format("line {}: has {} fields, and the first line {}", lines_.number(), splitter_.fields().size(), names_.size());
+  fault_ = "line " + std::to_string(lines_.number()) + ": has " + std::to_string(splitter_.fields().size()) +
+           " fields, and the first line " + std::to_string(names_.size());
   return false;
 }
 

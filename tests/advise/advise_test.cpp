@@ -121,6 +121,28 @@ TEST_CASE("gradients that leave after backward overlap with it, and small bucket
   check_first({scenario_text(text)}, list_a, "bucket", {});
 }
 
+TEST_CASE("shared states come apart where the network binds, and are shared where that costs least") {
+  // 4 workers, each sends 3/4 (3 d - d_last) at stage 3, 2 3/4 d around a ring: two thirds, if computing hides nothing.
+  test::ScenarioText text = timed();
+  text.node = "{compute: {affine: {per_sample: 1us}}}";
+  text.cost = "{model: resnet50_imagenet}";
+  text.network = "{link: {bandwidth: 1GB/s, latency: 1us}, collective: {algorithm: ring}}";
+  AdviseOptions options;
+  options.only = {"shard", "unshard"};
+  const Job job{scenario_text(text)};
+  const Job sharded{job.yaml, {"training.sharding.stage=3"}};
+  const Advice apart = sharded.advised(options);
+  const AdviceRow& first = first_of(apart, list_a);
+  CHECK(first.name() == "unshard");
+  CHECK(1 + first.change == doctest::Approx(sharded.rate(first.attempt.sets) / sharded.rate()).epsilon(0.02));
+  CHECK(1 + first.change > 1.3);
+  CHECK(1 + first.change < 1.5);
+  for (const AdviceRow& row : job.advised(options).rows) {
+    CHECK(row.name() == "shard");
+    CHECK(1 + row.change == doctest::Approx(job.rate(row.attempt.sets) / job.rate()).epsilon(0.02));
+  }
+}
+
 TEST_CASE("a slow server is replaced") {
   // Of asynchronous SGD on a server that takes 20 ms for a message, two a gradient: 25 gradients a second, whoever sends.
   test::ScenarioText text = timed("{updates: 400}");

@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "scenarios/experiment/memory.hpp"
+#include "scenarios/experiment/device_memory.hpp"
 #include "tests/schemes/bowl.hpp"
 #include "tests/support/replay.hpp"
 #include "tests/support/run.hpp"
@@ -145,7 +145,7 @@ TEST_CASE("without data there are no parts, so batches may move; memory and a cr
   const Scenario scenario = read_scenario_text(pool(two, batch, 3), "test.yaml", timed);
   const Blueprint blueprint(scenario, "auto");
   Sets small = timed;
-  small.push_back("devices.node.memory=" + std::to_string(std::llround(device_bytes(blueprint, 120))) + "B");
+  small.push_back("devices.node.memory=" + std::to_string(std::llround(training_memory(scenario, blueprint).with(120).total())) + "B");
   CHECK(batches_of(run_timing(pool(two, batch, 3), small), 3) == Sizes{{0, 120}, {1, 80}});
 }
 
