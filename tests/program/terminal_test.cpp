@@ -180,8 +180,8 @@ TEST_CASE("the help fits 80 columns: commands in the order of use, one line each
     if (line.starts_with("  ") && !line.starts_with("  straggler ")) commands.push_back(line.substr(2, line.find(' ', 2) - 2));
   }
   REQUIRE(commands.size() >= 20);
-  CHECK(std::vector<std::string>(commands.begin(), commands.begin() + 6) ==
-        std::vector<std::string>{"run", "check", "explain", "compare", "sweep", "race"});
+  CHECK(std::vector<std::string>(commands.begin(), commands.begin() + 7) ==
+        std::vector<std::string>{"run", "check", "explain", "advise", "compare", "sweep", "race"});
   for (const std::string& command : commands) {
     CAPTURE(command);
     const auto own = place.shell("straggler " + command + " --help");
