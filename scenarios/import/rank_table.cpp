@@ -294,25 +294,10 @@ class Seconds {
       each.wait = waits / static_cast<double>(steps);
       job_.ranks.push_back(each);
     }
-    if (steps > 1) jitter(ranks, steps);
+    std::vector<std::vector<double>> seconds;
+    for (const auto& [rank, times] : ranks) seconds.push_back(column_of(times, whole_));
+    if (steps > 1) job_.jitter = step_factors(seconds);
     return finish("times are those of each rank's own work, before it waits for the others");
-  }
-
-  /// Factors on each rank's mean, a row a step.
-  void jitter(const Ranks& ranks, std::size_t steps) {
-    std::string csv;
-    for (std::size_t s = 0; s < steps; ++s) {
-      bool first = true;
-      for (const auto& [rank, times] : ranks) {
-        const std::vector<double> seconds = column_of(times, whole_);
-        const double mean = mean_seconds(seconds);
-        csv +=
-            (first ? "" : ",") + format_number(std::stod(fmt::format("{:.6g}", std::clamp(mean > 0 ? seconds[s] / mean : 0, 1e-6, 1e6))));
-        first = false;
-      }
-      csv += '\n';
-    }
-    job_.jitter = std::move(csv);
   }
 
   /// A step that is the same for all, and each rank's waiting for data in it.

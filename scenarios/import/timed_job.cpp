@@ -309,6 +309,21 @@ class Writer {
 
 namespace straggler {
 
+std::string step_factors(const std::vector<std::vector<double>>& seconds) {
+  constexpr double same = 1e-6, most = 1e6;
+  std::vector<double> means;
+  for (const std::vector<double>& each : seconds) means.push_back(mean_seconds(each));
+  std::string csv;
+  bool even = true;
+  for (std::size_t step = 0; step < seconds.front().size(); ++step)
+    for (std::size_t rank = 0; rank < seconds.size(); ++rank) {
+      const double factor = means[rank] > 0 ? std::clamp(seconds[rank][step] / means[rank], 1 / most, most) : 1;
+      even = even && std::abs(factor - 1) < same;
+      csv += (rank == 0 ? "" : ",") + format_number(import_timed_job::rounded(factor)) + (rank + 1 == seconds.size() ? "\n" : "");
+    }
+  return even ? std::string() : csv;
+}
+
 double mean_seconds(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }

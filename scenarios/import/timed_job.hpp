@@ -67,6 +67,9 @@ struct Slowdown {
 };
 Slowdown slowdown_of(const TimedJob& job);
 
+/// jitter.csv: factors on each rank's mean of `seconds` [ranks][steps], a row a step. Empty where all steps take the same.
+std::string step_factors(const std::vector<std::vector<double>>& seconds);
+
 double mean_seconds(const std::vector<double>& values);
 double median_seconds(std::vector<double> values);
 

@@ -202,6 +202,17 @@ class Job {
       if (sharded_ || foreign_) busy_rank(steps, rank);
       job_.ranks.push_back(rank);
     }
+    if (ranks_.size() > 1 && all_there() && !sharded_ && !foreign_) uneven_steps();
+  }
+
+  /// Where the slowest rank is another one in each step, a step is longer than that of the means.
+  void uneven_steps() {
+    std::vector<std::vector<double>> seconds;
+    for (const RankTrace& each : ranks_) {
+      std::vector<double>& own = seconds.emplace_back();
+      for (const TraceStep& step : each.steps.steps) own.push_back(step.forward + step.backward + std::max(0.0, step.rest()));
+    }
+    job_.jitter = step_factors(seconds);
   }
 
   /// Where computing waits for collectives in its midst, spans of phases contain them: what counts is the time without.
@@ -453,7 +464,9 @@ class Job {
           absent()));
     for (const TimedBucket& bucket : job_.buckets)
       if (!bucket.elements) {
-        job_.missing.emplace_back("bytes of all-reduces: record shapes (record_shapes=True)");
+        job_.missing.emplace_back(job_.format == "torch_cpu"
+                                      ? "bytes of all-reduces: give a torchinfo summary or a safetensors file of the model, too"
+                                      : "bytes of all-reduces: record shapes (record_shapes=True)");
         break;
       }
     if (sharded_) job_.assumed.emplace_back("sharding as one exchange behind backward, as long as a step is longer than computing");

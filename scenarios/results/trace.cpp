@@ -211,8 +211,8 @@ void TraceSampler::write(OutFile& file, std::string_view name, const RunRecord* 
           .raw(",\"cat\":\"collective\",\"tid\":0")
           .count("id", number)
           .time("ts", time)
-          .raw(fmt::format(",\"args\":{{\"size\":\"{}\",\"workers\":{},\"waited_for\":{}}}",
-                           readable_bytes(static_cast<double>(collective.bytes)), collective.members,
+          .raw(fmt::format(",\"args\":{{\"size\":\"{}\",\"bytes\":{},\"workers\":{},\"waited_for\":{}}}",
+                           readable_bytes(static_cast<double>(collective.bytes)), collective.bytes, collective.members,
                            collective.waited_for ? fmt::format("\"{}\"", rank_name(*collective.waited_for, record)) : "null"));
     };
     bar("b", collective.start);

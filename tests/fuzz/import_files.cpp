@@ -46,6 +46,11 @@ const AddTarget add_ranks("ranks", "a table by rank", ranks);
 void steplog(std::string_view input) { import_as("steplog", std::string(input)); }
 const AddTarget add_steplog("steplog", "a log with step times", steplog);
 
+void straggler_trace(std::string_view input) {
+  import_as("straggler_trace", "{\"displayTimeUnit\": \"ms\",\n\"otherData\": {\"seen\": 1},\n\"traceEvents\": [\n" + std::string(input));
+}
+const AddTarget add_straggler_trace("straggler_trace", "the rest of a trace of this program", straggler_trace);
+
 void whatif(std::string_view input) {
   import_as("whatif", "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n" + std::string(input));
 }

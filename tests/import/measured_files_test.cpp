@@ -29,6 +29,23 @@ Scenario scenario_with(const std::string& network) {
   return read_scenario_text(text, "fragment.yaml");
 }
 
+TEST_CASE("two gloo processes as PyTorch 1.13 records them: steps, waits and exchange, and a replay of the step") {
+  const ImportedJob job = import_paths({given("gloo_rank0.json.gz"), given("gloo_rank1.json.gz")});
+  CHECK(job.facts["format"] == "torch_cpu");
+  CHECK(job.facts["workers"] == 2);
+  // Counted in the files: from the end of Optimizer.step to the next one, of each step the longer.
+  const std::vector<double> steps = job.facts["steps"], counted = {171.759e-3, 152.288e-3, 151.873e-3, 155.137e-3, 154.843e-3};
+  REQUIRE(steps.size() == counted.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) CHECK(steps[i] == Approx(counted[i]).epsilon(1e-9));
+  CHECK(job.facts["step_s"].get<double>() == Approx(157.18e-3).epsilon(1e-9));
+  REQUIRE(job.facts["buckets"].size() == 2);
+  CHECK(job.facts["buckets"][0]["bytes"].is_null());
+  CHECK(has(job.said(), "bytes of all-reduces: give a torchinfo summary"));
+  CHECK(job.facts["waits_s"].size() == 2);
+  const TemporaryFolder folder;
+  CHECK(replayed_step(folder, job) == Approx(157.18e-3).epsilon(0.05));
+}
+
 TEST_CASE("a pipeline: who slows whom is as its source publishes it") {
   const ImportedJob job = import_paths({given("bytedance_ST_8_gpus.csv.gz")});
   CHECK(job.facts["S"].get<double>() == Approx(1.1787).epsilon(0.01));
