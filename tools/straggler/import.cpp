@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "scenarios/report/import_page.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/whole_files.hpp"
@@ -69,6 +70,16 @@ void refuse_to_replace_import(const fs::path& out, const Imported& imported, boo
   refuse_foreign_folder(out, "import", imported.next, import_mark, force);
 }
 
+/// report.html, of a job that runs: whether there is one now.
+bool write_import_page(const fs::path& out) {
+  std::error_code error;
+  fs::remove(out / "report.html", error);  // of an earlier import
+  const ImportedFolder folder(out);
+  if (!folder.is_job()) return false;
+  write_whole_files(out, {{"report.html", import_page(folder)}});
+  return true;
+}
+
 int execute_import(const std::vector<std::string>& given) {
   Arguments arguments(import_command, import_command_options());
   if (!arguments.parse(given, 1, std::numeric_limits<std::size_t>::max())) return Exit::done;
@@ -83,6 +94,7 @@ int execute_import(const std::vector<std::string>& given) {
       arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (imported.name + "-import");
   refuse_to_replace_import(out, imported, arguments.flag("force"));
   write_whole_files(out, imported.files);
+  const bool page = write_import_page(out);
   results_are_in(out);
   if (arguments.flag("json")) {
     for (const auto& [name, text] : imported.files)
@@ -96,6 +108,7 @@ int execute_import(const std::vector<std::string>& given) {
   if (const std::string next = (out / imported.next).string(); !imported.next.empty())
     print_text("next: straggler check {0}\n      straggler run {0} --timing-only\n{1}", next,
                request.held_out.empty() ? std::string() : fmt::format("      straggler validate {}\n", (out / "claim.yaml").string()));
+  if (page) print_page(out / "report.html");
   return Exit::done;
 }
 
