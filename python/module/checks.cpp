@@ -10,6 +10,7 @@
 #include "scenarios/reasons/explain.hpp"
 #include "scenarios/report/advise_page.hpp"
 #include "scenarios/report/explain_page.hpp"
+#include "scenarios/report/import_page.hpp"
 #include "scenarios/schema/vocabulary.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/training/late_schemes.hpp"
@@ -169,6 +170,14 @@ py::dict import_of(const std::vector<std::string>& files, const std::string& for
   return out;
 }
 
+/// Empty where the folder holds no job that runs.
+std::string import_page_of(const std::string& path) {
+  const RegistryInUse in_use;
+  const Released released;
+  const ImportedFolder folder(path);
+  return folder.is_job() ? import_page(folder) : std::string();
+}
+
 py::dict dict_of(const Parameter& parameter) {
   py::dict all;
   all["name"] = parameter.name;
@@ -236,6 +245,7 @@ void define_checks(py::module_& module) {
   module.def("explain", &explain_run, py::arg("source"), py::arg("how"), py::arg("tell"));
   module.def("advise", &advise_run, py::arg("source"), py::arg("how"), py::arg("tell"));
   module.def("import_files", &import_of, py::arg("files"), py::arg("format"), py::arg("held_out"), py::arg("options"));
+  module.def("import_page", &import_page_of, py::arg("folder"));
   module.def("list_all", &list_all);
 }
 

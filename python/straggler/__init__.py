@@ -11,7 +11,7 @@ from ._errors import DataError, Error, MemoryBudgetExceeded, ModelError, Problem
 from ._layers import NotExpressible, cost_model, layers, load_weights, save_weights
 from ._measure import measure
 from ._models import Arrays, model
-from ._points import Advice, Check, Explained, Imported, Race, Sweep, advise, check, explain, import_files, list, race, sweep
+from ._points import Advice, Check, Explained, Imported, Race, Sweep, advise, check, explain, import_job, list, race, sweep
 from ._run import Comparison, Run, compare, run
 from ._rules import optimizer, rule
 from ._schemes import Parameter, scheme

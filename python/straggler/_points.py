@@ -1,9 +1,13 @@
 """Many runs: sweeps, searches and races; and checks of a scenario."""
+import html
 import io
 import json
 import os
+import pathlib
+import shutil
 import tempfile
 import warnings
+import weakref
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -274,41 +278,53 @@ def advise(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = N
 
 
 class Imported(_Written):
-    """What files describe, as a scenario that runs."""
+    """What files describe. In a notebook a job shows its page."""
 
     def __init__(self, done: Dict[str, Any], out: Optional[str]):
-        super().__init__(done, out)
-        self._folder = out
-        self.facts: Dict[str, Any] = json.loads(self._files["import.json"])  #: what `straggler import --json` prints
-        self.scenario: str = self._files.get("scenario.yaml", "")            #: its paths start from `out`; "": the files describe no job
+        folder = tempfile.mkdtemp(prefix="straggler-") if out is None else out
+        if out is None:
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        super().__init__(done, folder)
+        self.folder = pathlib.Path(folder)                                   #: `out`, or one that is there as long as this value
+        self.facts: Dict[str, Any] = json.loads(self._files["import.json"])  #: what `straggler import --json` prints; times in seconds
+        #: for `run`, `check`, `explain`, …; None: the files describe nothing that runs
+        self.scenario: Optional[pathlib.Path] = self.folder / "scenario.yaml" if "scenario.yaml" in self._files else None
+        if out is not None and (page := self.page()):
+            _straggler.write_files(folder, [("report.html", page)])
 
     layers: _tables.Table = _tables.attribute("layers", "A row for each layer of a model: parameters, flops of a sample forward, …")
 
+    def page(self) -> str:
+        """report.html of a job: the measured step beside the replayed one; "": there is none. Replays it, the timing alone."""
+        return _straggler.import_page(str(self.folder))
+
     def advise(self, **how: Any) -> Advice:
-        """`straggler.advise` on this job, which needs the folder `out` of import_files."""
-        if self._folder is None:
-            raise ResultsError("the import is in no folder; name one with import_files(..., out=FOLDER)")
-        return advise(self._folder, **how)
+        """`straggler.advise` on this job."""
+        return advise(self.folder, **how)
+
+    def _repr_html_(self) -> str:
+        page = self.page()
+        return _tables.frame(page, 720) if page else f"<pre>{html.escape(self.text)}</pre>"
+
+    def __repr__(self) -> str:
+        return self.text
 
 
-def _paths(name: str, files: Union[PathLike, Sequence[PathLike]]) -> List[str]:
-    one = isinstance(files, (str, bytes)) or not hasattr(files, "__iter__")
-    return [path(name, each) for each in ([files] if one else files)]
+def import_job(*paths: PathLike, out: Optional[PathLike] = None, as_: Optional[str] = None,
+               hold_out: Union[PathLike, Sequence[PathLike]] = (), **options: Any) -> Imported:
+    """Reads what a job left behind, or what describes a model: all files of one job. `list("imports")` has the formats and their options.
 
-
-def import_files(files: Union[PathLike, Sequence[PathLike]], out: Optional[PathLike] = None, *, format: str = "",
-                 hold_out: Union[PathLike, Sequence[PathLike]] = (), **options: Any) -> Imported:
-    """Reads what a job left behind, or what describes a model: a path, or a list of paths. `list("imports")` has the formats and their
-    options.
-
-    out: a folder, new or empty, for import.json, scenario.yaml and their tables.  format: that of the files alone; "": any.
-    hold_out: other runs of the job, which the claim predicts."""
-    folder = _free(out)
-    paths = _paths("files", files)
+    out: a folder, new or empty, for import.json, scenario.yaml, their tables and the page.  as_: the format of files to read; None: any.
+    hold_out: another run of the job, a path or a list of paths, which the claim predicts.
+    Raises DataError where a file is missing, damaged, or of no format that is known."""
     if not paths:
-        raise ValueError("files is empty; name one")
+        raise ValueError("there are no paths; name a file")
+    files = [path("a path", each) for each in paths]
+    one = isinstance(hold_out, (str, bytes)) or not hasattr(hold_out, "__iter__")
+    held = [path("hold_out", each) for each in ([hold_out] if one else hold_out)]
     texts = {name: flow(value, name) for name, value in options.items()}
-    return Imported(_straggler.import_files(paths, word("format", format), _paths("hold_out", hold_out), texts), folder)
+    folder = _free(out)
+    return Imported(_straggler.import_files(files, "" if as_ is None else word("as_", as_), held, texts), folder)
 
 
 _groups = {"schemes": "scheme", "collectives": "collective", "topologies": "topology", "sharing": "sharing model", "jitter": "jitter",
