@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
+#include "scenarios/experiment/measured_collective.hpp"
 #include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/picture.hpp"
@@ -84,9 +86,19 @@ const char* type_of(const fs::path& file) {
   return "text/plain; charset=utf-8";
 }
 
-constexpr std::string_view files = "/files/", shown_files = "/shown/";
+constexpr std::string_view files = "/files/", shown_files = "/shown/", upload = "/api/upload";
 constexpr const char* html_type = "text/html; charset=utf-8";
 constexpr const char* script_type = "text/javascript; charset=utf-8";
+
+/// The drop and the file that an upload is for.
+std::pair<std::string, std::size_t> upload_of(const Address& address) {
+  const auto drop = address.query.find("drop"), file = address.query.find("file");
+  std::size_t number = 0;
+  const bool numbered = file != address.query.end() &&
+                        std::from_chars(file->second.data(), file->second.data() + file->second.size(), number).ec == std::errc();
+  if (drop == address.query.end() || !numbered) throw std::invalid_argument("the drop and the number of the file are missing; name both");
+  return {drop->second, number};
+}
 
 }  // namespace
 
@@ -109,7 +121,7 @@ std::optional<Address> parse_address(std::string_view target) {
 }
 
 Desk::Desk(fs::path root, Gate gate, unsigned threads)
-    : root_(std::move(root)), gate_(std::move(gate)), math_(root_, threads), previews_([this] { work_on_previews(); }) {}
+    : root_(std::move(root)), gate_(std::move(gate)), math_(root_, threads), dropped_(root_), previews_([this] { work_on_previews(); }) {}
 
 Desk::~Desk() {
   {
@@ -164,6 +176,11 @@ std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& repl
     return problem(404, "there is nothing at this address");
   }
   if (request.method != "POST") return problem(405, "only GET and POST are answered");
+  if (path == upload) {
+    const auto [drop, index] = upload_of(*address);
+    dropped_.arrived(drop, index);
+    return json_answer({{"bytes", request.bytes}});
+  }
   if (!request.content_type.starts_with("application/json")) return problem(415, "a request must be application/json");
   if (path == "/api/math/cancel") {
     math_.cancel();
@@ -172,6 +189,7 @@ std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& repl
   Json asked = Json::parse(request.body, nullptr, false);
   if (!asked.is_object()) return problem(400, "the request is not a JSON object");
   if (path == "/api/math") return start_math(asked);
+  if (path == "/api/drop" || path == "/api/import") return import_later(asked, path == "/api/drop" ? nullptr : &reply);
   if (path != "/api/preview") return problem(404, "there is nothing at this address");
   preview_later(std::move(asked), std::move(reply));
   return std::nullopt;
@@ -218,6 +236,43 @@ std::string Desk::spend(std::string_view ticket, std::string_view relative) {
   if (found == tickets_.end()) return {};
   tickets_.erase(found);
   return gate_.token();
+}
+
+bool Desk::takes_file(const WebRequest& request) {
+  const std::optional<Address> address = parse_address(request.target);
+  return request.method == "POST" && address && address->path == upload;
+}
+
+std::optional<fs::path> Desk::file_place(const WebRequest& request, WebAnswer& refusal) {
+  if (const std::string reason = gate_.refusal(request.from); !reason.empty()) {
+    refusal = problem(403, reason);
+    return std::nullopt;
+  }
+  if (request.content_type != "application/octet-stream") {
+    refusal = problem(415, "a file must be application/octet-stream");
+    return std::nullopt;
+  }
+  try {
+    const auto [drop, index] = upload_of(*parse_address(request.target));
+    return dropped_.place(drop, index, request.bytes);
+  } catch (const std::exception& error) {
+    refusal = problem(422, problem_text(error));
+    return std::nullopt;
+  }
+}
+
+std::optional<WebAnswer> Desk::import_later(const Json& request, Reply* reply) {
+  try {
+    if (!reply) return json_answer({{"drop", dropped_.open(request.value("files", Json()))}});
+    if (!request.contains("drop") || !request["drop"].is_string()) throw std::invalid_argument("drop is missing; name it");
+    dropped_.import(request["drop"].get<std::string>(), [answer = *reply](const Json& made) {
+      constexpr unsigned fine = 200, wrong = 422;
+      answer(json_answer(made, made.contains("problem") ? wrong : fine));
+    });
+    return std::nullopt;
+  } catch (const std::exception& error) {
+    return problem(422, problem_text(error));
+  }
 }
 
 bool Desk::newer_waits() const {
@@ -291,6 +346,9 @@ WebAnswer Desk::preview_answer(const Json& request) {
   if (!seen.timeline.empty()) timeline["data"] = seen.timeline;
   if (!seen.still.empty()) timeline["still"] = seen.still;
   std::vector<std::string> notes = asked.notes;
+  const NetworkSpec &now = asked.changed.cluster.network, &before = asked.base.cluster.network;
+  if (now.collective.algorithm == measured_algorithm && (now.link.up != before.link.up || now.link.latency != before.link.latency))
+    notes.emplace_back("times of all-reduces are measured: bandwidth and latency do not change them");
   notes.insert(notes.end(), seen.warnings.begin(), seen.warnings.end());
   return json_answer({{"name", asked.base.name},
                       {"scheme", asked.changed.training.scheme.name},

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <thread>
 
+#include "scenarios/serve/dropped_files.hpp"
 #include "scenarios/serve/gate.hpp"
 #include "scenarios/serve/math_job.hpp"
 #include "scenarios/serve/preview.hpp"
@@ -24,6 +25,7 @@ struct WebRequest {
   std::string method, target, content_type, body;
   Gate::Request from;       // `token`: of the header; one in the address is found by the desk
   bool by_browser = false;  // it asks for a page to show
+  std::uint64_t bytes = 0;  // of its body, where that is a file
 };
 
 struct WebAnswer {
@@ -48,6 +50,8 @@ std::optional<Address> parse_address(std::string_view target);
 ///  - GET /api/running          runs in progress
 ///  - POST /api/preview         {scenario, settings}: the timing, cut by wall time
 ///  - POST /api/math            {scenario, settings}: starts the math; GET: how far it is; POST /api/math/cancel
+///  - POST /api/drop          {files: [{name, bytes}]}: announces files; POST /api/upload?drop=..&file=N: a file's bytes; POST /api/import
+///                              {drop}: what they are, as a folder in imported/
 ///  - GET /files/TOKEN/PATH     a file of the folder. The token stands in the path, so that links within a result work; so a browser gets
 ///                              pages and pictures, which may hold scripts of strangers, in a frame whose own address has no token:
 ///  - GET /shown/TICKET/PATH    what the frame shows; a ticket serves once, for one file
@@ -64,6 +68,11 @@ class Desk {
   /// another comes is answered with 409.
   using Reply = std::function<void(WebAnswer)>;
   void answer(const WebRequest& request, Reply reply);
+
+  /// Its body is a file, which the server writes before it asks for the answer.
+  static bool takes_file(const WebRequest& request);
+  /// Where the file goes. Nothing: `refusal` is the answer, and its body is not read.
+  std::optional<std::filesystem::path> file_place(const WebRequest& request, WebAnswer& refusal);
 
  private:
   using Json = nlohmann::ordered_json;
@@ -89,6 +98,7 @@ class Desk {
   WebAnswer preview_answer(const Json& request);
   Asked read(const Json& request) const;
   WebAnswer start_math(const Json& request);
+  std::optional<WebAnswer> import_later(const Json& request, Reply* reply);
 
   const std::filesystem::path root_;
   const Gate gate_;
@@ -97,6 +107,7 @@ class Desk {
   };
   std::deque<Ticket> tickets_;  // unspent ones, the oldest first
   MathJob math_;
+  DroppedFiles dropped_;
   std::map<std::string, ByPhase<double>> own_shares_;  // of scenarios as they are, by path; the preview thread's
   mutable std::mutex mutex_;
   std::condition_variable waiting_;

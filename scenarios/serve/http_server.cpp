@@ -10,6 +10,8 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <filesystem>
+#include <limits>
 #include <list>
 #include <memory>
 #include <optional>
@@ -69,35 +71,92 @@ class Session : public std::enable_shared_from_this<Session> {
     waits_ = true;
     sessions_->leave(*this);
     sessions_->join(*this);
-    parser_.emplace();
-    parser_->header_limit(most_header_bytes);
-    parser_->body_limit(most_body_bytes);
+    head_only_ = false;
+    head_.emplace();
+    head_->header_limit(most_header_bytes);
+    head_->body_limit(std::numeric_limits<std::uint64_t>::max());  // what follows has limits of its own
     stream_.expires_after(patience);
-    http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, std::size_t) {
+    http::async_read_header(stream_, buffer_, *head_, [self = shared_from_this()](beast::error_code error, std::size_t) {
       self->waits_ = false;
-      if (error == http::error::body_limit || error == http::error::header_limit)
-        return self->send({.status = 413, .body = R"({"problem":"the request is too long"})"}, true);
+      if (error == http::error::header_limit) return self->refuse_long();
       if (error) return self->close();
-      self->handle();
+      self->read_body();
     });
   }
 
  private:
-  void handle() {
-    const auto& request = parser_->get();
+  void refuse_long() { send({.status = 413, .body = R"({"problem":"the request is too long"})"}, true); }
+
+  void read_body() {
+    last_ = !head_->get().keep_alive();
+    asked_ = request_of(head_->get());
+    const auto length = head_->content_length();
+    if (Desk::takes_file(asked_)) {
+      asked_.bytes = length ? *length : std::uint64_t{0};
+      return begin_file();
+    }
+    if (length && *length > most_body_bytes) return refuse_long();
+    parser_.emplace(std::move(*head_));
+    parser_->body_limit(most_body_bytes);
+    http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, std::size_t) {
+      if (error == http::error::body_limit) return self->refuse_long();
+      if (error) return self->close();
+      self->asked_.body = std::move(self->parser_->get().body());
+      self->handle();
+    });
+  }
+
+  void begin_file() {
+    WebAnswer refusal;
+    const std::optional<std::filesystem::path> place = head_->chunked() ? std::nullopt : desk_.file_place(asked_, refusal);
+    if (head_->chunked()) refusal = {.status = 411, .body = R"({"problem":"the length of the file is missing"})"};
+    if (!place) return send(std::move(refusal), true);
+    file_.emplace(std::move(*head_));
+    file_->body_limit(asked_.bytes);
+    beast::error_code error;
+    file_->get().body().open(place->c_str(), beast::file_mode::write, error);
+    if (error) return send({.status = 500, .body = R"({"problem":"the file cannot be written"})"}, true);
+    if (file_->is_done()) return end_file();  // it is empty
+    read_file();
+  }
+
+  /// Piece by piece: a large file may take its time, a sender that stops may not.
+  void read_file() {
+    stream_.expires_after(patience);
+    http::async_read_some(stream_, buffer_, *file_, [self = shared_from_this()](beast::error_code error, std::size_t) {
+      if (error) {
+        self->file_.reset();
+        return self->close();
+      }
+      if (!self->file_->is_done()) return self->read_file();
+      self->end_file();
+    });
+  }
+  void end_file() {
+    file_->get().body().close();
+    file_.reset();
+    handle();
+  }
+
+  template <class Request>
+  static WebRequest request_of(const Request& request) {
     const auto header = [&](auto name) { return request.count(name) == 1 ? text_of(request[name]) : std::string(); };
-    WebRequest asked{text_of(request.method_string()), text_of(request.target()), header(http::field::content_type), request.body(), {}};
+    WebRequest asked{text_of(request.method_string()), text_of(request.target()), header(http::field::content_type), {}, {}};
     asked.from = {header(http::field::host), header("X-Straggler-Token"), header(http::field::origin), header("Sec-Fetch-Site")};
     // Whoever sends the token in a header can do so only by a program or a script of our own.
     asked.by_browser = asked.from.token.empty() &&
                        (request.count("Sec-Fetch-Dest") > 0 || header(http::field::accept).find("text/html") != std::string::npos);
     // A header that comes twice counts as an invalid one.
     if (request.count(http::field::origin) > 1 || request.count("Sec-Fetch-Site") > 1) asked.from.host.clear();
-    head_only_ = request.method() == http::verb::head;
-    if (head_only_) asked.method = "GET";
-    const bool last = !request.keep_alive();
+    return asked;
+  }
+
+  void handle() {
+    head_only_ = asked_.method == "HEAD";
+    if (head_only_) asked_.method = "GET";
+    const bool last = last_;
     stream_.expires_never();  // as long as the answer takes
-    desk_.answer(asked, [self = shared_from_this(), last](WebAnswer answer) mutable {
+    desk_.answer(asked_, [self = shared_from_this(), last](WebAnswer answer) mutable {
       auto executor = self->stream_.get_executor();
       asio::post(executor, [self = std::move(self), last, answer = std::move(answer)]() mutable { self->send(std::move(answer), last); });
     });
@@ -175,10 +234,13 @@ class Session : public std::enable_shared_from_this<Session> {
 
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_{most_header_bytes + most_body_bytes};
+  std::optional<http::request_parser<http::empty_body>> head_;
   std::optional<http::request_parser<http::string_body>> parser_;
+  std::optional<http::request_parser<http::file_body>> file_;
+  WebRequest asked_;
   Desk& desk_;
   std::shared_ptr<Sessions> sessions_;
-  bool head_only_ = false, waits_ = false, had_token_ = false;
+  bool head_only_ = false, last_ = false, waits_ = false, had_token_ = false;
 };
 
 bool Sessions::end_one() {

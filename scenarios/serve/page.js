@@ -269,13 +269,13 @@ async function preview() {
   byId('answer').classList.remove('waits');
 }
 
-function choose(scenario) {
+function choose(scenario, shown = byId('whatif')) {
   Object.assign(state, {scenario, settings: {}, own: null});
   byId('whatif').hidden = false;
   history.replaceState(null, '', '#' + encodeURIComponent(scenario));
   markChosen();
   preview();
-  byId('whatif').scrollIntoView({block: 'start'});
+  shown.scrollIntoView({block: 'start'});
 }
 
 // The math.
@@ -320,6 +320,69 @@ byId('reset').onclick = () => {
   preview();
 };
 byId('knobs').onsubmit = event => event.preventDefault();
+
+// Files that are dropped: announced, sent one after the other, imported.
+const drop = {busy: false};
+async function send(name, number, file) {
+  const answer = await fetch(`/api/upload?drop=${name}&file=${number}`, {
+    method: 'POST', headers: {'X-Straggler-Token': token, 'Content-Type': 'application/octet-stream'}, body: file});
+  if (!answer.ok) throw new Error((await answer.json()).problem);
+}
+
+function showFound(found) {
+  byId('found').hidden = false;
+  byId('found-name').textContent = found.name;
+  let before = '';
+  byId('said').replaceChildren(...found.said.flatMap(([label, sentence]) => {
+    const term = make('dt', {}, label === before ? '' : label);
+    before = label;
+    return [term, make('dd', {}, sentence)];
+  }));
+  const page = found.page ? [make('a', {href: fileAddress(found.page), target: '_blank', rel: 'noopener'}, 'The measured step beside the replayed one'), '. '] : [];
+  byId('found-links').replaceChildren(...page, `Written to ${found.folder}` + (found.scenario ? '; below, what would change it.' : ': no job that runs.'));
+}
+
+async function importFiles(files) {
+  if (drop.busy || files.length === 0) return;
+  drop.busy = true;
+  byId('import-problem').hidden = byId('found').hidden = true;
+  const step = byId('import-step');
+  try {
+    const {drop: name} = await ask('/api/drop', {files: files.map(file => ({name: file.name, bytes: file.size}))});
+    for (const [number, file] of files.entries()) {
+      step.textContent = `Sending ${file.name}` + (files.length > 1 ? ` (${number + 1} of ${files.length})` : '') + ' …';
+      await send(name, number, file);
+    }
+    step.textContent = 'Reading …';
+    const found = await ask('/api/import', {drop: name});
+    showFound(found);
+    await loadResults();
+    if (found.scenario) choose(found.scenario, byId('import'));
+  } catch (problem) {
+    byId('import-problem').textContent = problem.message;
+    byId('import-problem').hidden = false;
+  }
+  step.textContent = '';
+  byId('chosen').value = '';
+  drop.busy = false;
+}
+
+byId('chosen').onchange = event => importFiles([...event.target.files]);
+const holdsFiles = event => event.dataTransfer?.types.includes('Files');
+document.addEventListener('dragover', event => {
+  if (!holdsFiles(event)) return;
+  event.preventDefault();
+  document.body.classList.add('dropping');
+});
+document.addEventListener('dragleave', event => {
+  if (!event.relatedTarget) document.body.classList.remove('dropping');
+});
+document.addEventListener('drop', event => {
+  if (!holdsFiles(event)) return;
+  event.preventDefault();
+  document.body.classList.remove('dropping');
+  importFiles([...event.dataTransfer.files]);
+});
 
 await loadResults();
 straggler.enlivenTables(byId('answer'));

@@ -64,6 +64,9 @@ Json summary_of(const fs::path& folder) {
   return out;
 }
 
+/// Of `straggler import`, and nothing that was run.
+bool is_import(const fs::path& folder) { return has(folder, "import.json") && !has(folder, "summary.json"); }
+
 const char* kind_of(const fs::path& folder) {
   if (has(folder, "summary.json")) return "run";
   if (has(folder, "explain.csv")) return "explanation";
@@ -71,6 +74,7 @@ const char* kind_of(const fs::path& folder) {
   if (has(folder, "sweep.sqlite")) return "sweep";
   if (has(folder, "race.sqlite")) return "race";
   if (has(folder, "validation.csv")) return "validation";
+  if (is_import(folder)) return "import";
   return "comparison";
 }
 
@@ -93,15 +97,16 @@ Json list_results(const fs::path& root) {
     if (found.size() >= most_results || (is_hidden(path) && path != root)) return;
     const std::string shown_path = path.lexically_relative(root).generic_string();
     if (!folder) {
-      if (path.extension() != ".yaml" || has(path.parent_path(), "summary.json") || !is_scenario(path)) return;
+      const bool listed = has(path.parent_path(), "summary.json") || (path.filename() == "scenario.yaml" && is_import(path.parent_path()));
+      if (path.extension() != ".yaml" || listed || !is_scenario(path)) return;
       found.push_back(
           {{"path", shown_path}, {"kind", "scenario"}, {"page", false}, {"scenario", shown_path}, {"name", path.stem().string()}});
       return;
     }
-    const bool page = has(path, "report.html"), run = has(path, "summary.json");
-    if (!page && !run) return;
+    const bool page = has(path, "report.html"), run = has(path, "summary.json"), imported = is_import(path);
+    if (!page && !run && !imported) return;
     Json one = {{"path", shown_path}, {"kind", kind_of(path)}, {"page", page}, {"scenario", nullptr}};
-    if (run && has(path, "scenario.yaml"))
+    if ((run || imported) && has(path, "scenario.yaml"))
       one["scenario"] = (path.lexically_relative(root) / "scenario.yaml").lexically_normal().generic_string();
     if (run) one.update(summary_of(path));
     found.push_back(std::move(one));
