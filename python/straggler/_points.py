@@ -314,7 +314,7 @@ def import_job(*paths: PathLike, out: Optional[PathLike] = None, as_: Optional[s
                hold_out: Union[PathLike, Sequence[PathLike]] = (), **options: Any) -> Imported:
     """Reads what a job left behind, or what describes a model: all files of one job. `list("imports")` has the formats and their options.
 
-    out: a folder, new or empty, for import.json, scenario.yaml, their tables and the page.  as_: the format of files to read; None: any.
+    out: a folder for import.json, scenario.yaml, their tables and the page; it is new, empty, or of an earlier import.  as_: the format of files to read; None: any.
     hold_out: another run of the job, a path or a list of paths, which the claim predicts.
     Raises DataError where a file is missing, damaged, or of no format that is known."""
     if not paths:
@@ -323,7 +323,11 @@ def import_job(*paths: PathLike, out: Optional[PathLike] = None, as_: Optional[s
     one = isinstance(hold_out, (str, bytes)) or not hasattr(hold_out, "__iter__")
     held = [path("hold_out", each) for each in ([hold_out] if one else hold_out)]
     texts = {name: flow(value, name) for name, value in options.items()}
-    folder = _free(out)
+    folder = _free(out, "import.json")
+    if folder is not None and os.path.exists(scenario := os.path.join(folder, "scenario.yaml")):
+        with open(scenario, encoding="utf-8", errors="replace") as file:
+            if not file.readline().startswith("# Imported by straggler"):
+                raise ResultsError(f"{folder}: scenario.yaml was changed, since its first line is gone; name another folder with out")
     return Imported(_straggler.import_files(files, "" if as_ is None else word("as_", as_), held, texts), folder)
 
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,7 +10,7 @@
 
 #include "scenarios/import/import_format.hpp"
 #include "scenarios/import/timed_job.hpp"
-#include "sim/base/quantity.hpp"
+#include "scenarios/results/trace.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/text_lines.hpp"
@@ -21,7 +20,7 @@ namespace straggler::import_run_trace {
 namespace {
 
 constexpr std::string_view begins = "{\"displayTimeUnit\": \"ms\",\n\"otherData\": {\"seen\": ";
-constexpr std::size_t longest_line = 1 << 16, most_spans = 4'000'000;
+constexpr std::size_t longest_line = 1 << 16, most_of_a_kind = TraceSampler::most_events;
 constexpr double longest = 1e15;  // microseconds, 30 years
 constexpr double forward_share = 1.0 / 3;
 
@@ -67,7 +66,8 @@ class Trace {
     job_.workers = static_cast<std::int64_t>(workers_.size());
     job_.where = fmt::format("mean of {} update{}", job_.steps.size(), job_.steps.size() == 1 ? "" : "s");
     job_.step = mean_seconds(job_.steps);
-    for (std::size_t w = 0; w < workers_.size(); ++w) add_rank(w);
+    behind_ = slowest_mean_behind();
+    for (const std::int64_t worker : workers_) add_rank(worker);
     add_buckets();
     add_jitter();
     job_.missing.emplace_back("samples of a batch");
@@ -93,6 +93,7 @@ class Trace {
       rest += piece;
       if (rest.size() > longest_line) refuse("has a line longer than a run writes; give trace.json as the run wrote it");
     }
+    line(rest, ++number);
     if (!whole_) refuse("ends before its last event; give the whole file");
     for (const auto& [id, each] : pieces_)
       if (each.end < each.begin) refuse("has a collective that does not end; give trace.json as the run wrote it");
@@ -110,6 +111,7 @@ class Trace {
     if ((phase == "b" || phase == "e") && process == 2) collective(event, name, phase == "b");
     if (phase == "C" && name == "staleness") {
       stale_ = stale_ || (event.contains("args") && figure(event["args"], "value") > 0);
+      if (++contributions_ > most_of_a_kind) refuse("has more than 1,000,000 contributions; give trace.json as the run wrote it");
       ++updates_[time_of(event, "ts")];
     }
   }
@@ -134,7 +136,7 @@ class Trace {
     if (row == phase_rows.end()) return;  // of a server
     const double thread = figure(event, "tid");
     if (!(thread >= 0 && thread < 1e7)) refuse("has a worker without a number; give trace.json as the run wrote it");
-    if (++spans_ > most_spans) refuse("has more than 4,000,000 spans; give trace.json as the run wrote it");
+    if (++spans_ > most_of_a_kind) refuse("has more than 1,000,000 spans; give trace.json as the run wrote it");
     activities_[static_cast<std::int64_t>(thread)].push_back({time_of(event, "ts"), time_of(event, "dur"), row->phase});
     if (row->phase == Phase::compute) workers_.insert(static_cast<std::int64_t>(thread));
   }
@@ -142,7 +144,7 @@ class Trace {
   void collective(const Json& event, const std::string& name, bool begin) {
     const double id = figure(event, "id");
     if (!(id >= 0 && id < 1e15)) refuse("has a collective without a number; give trace.json as the run wrote it");
-    if (pieces_.size() >= most_spans) refuse("has more than 4,000,000 collectives; give trace.json as the run wrote it");
+    if (pieces_.size() >= most_of_a_kind) refuse("has more than 1,000,000 collectives; give trace.json as the run wrote it");
     Piece& piece = pieces_[static_cast<std::int64_t>(id)];
     piece.name = name;
     (begin ? piece.begin : piece.end) = time_of(event, "ts");
@@ -173,7 +175,7 @@ class Trace {
       }
       while (piece < in_order_.size() && in_order_[piece]->begin < from) ++piece;
       std::vector<const Piece*> pieces;
-      for (; piece < in_order_.size() && in_order_[piece]->begin < to; ++piece) pieces.push_back(in_order_[piece]);
+      for (; piece < in_order_.size() && in_order_[piece]->begin <= to; ++piece) pieces.push_back(in_order_[piece]);
       if (whole) {
         job_.steps.push_back(1e-6 * (to - from));
         begins_.push_back(from);
@@ -210,16 +212,16 @@ class Trace {
     return sum / static_cast<double>(shares_.size());
   }
 
-  void add_rank(std::size_t worker) {
+  void add_rank(std::int64_t called) {
+    const std::size_t worker = job_.ranks.size();
     TimedRank rank;
     rank.rank = static_cast<std::int64_t>(worker);
-    if (const std::int64_t called = *std::next(workers_.begin(), static_cast<std::ptrdiff_t>(worker)); called != rank.rank)
-      rank.called = called;
+    if (called != rank.rank) rank.called = called;
     const double work = mean_of(worker, Phase::compute) + mean_of(worker, Phase::wasted);
     rank.forward = work * forward_share;
     rank.backward = work - rank.forward;
     rank.loader = mean_of(worker, Phase::loading);
-    rank.wait = std::max(0.0, job_.step - slowest_mean_behind() - rank.work());
+    rank.wait = std::max(0.0, job_.step - behind_ - rank.work());
     job_.ranks.push_back(rank);
   }
   /// Seconds of a step behind the worker that works longest in it, in the mean.
@@ -281,7 +283,7 @@ class Trace {
 
   void one_exchange() {
     TimedBucket bucket;
-    bucket.seconds = slowest_mean_behind();
+    bucket.seconds = behind_;
     if (bucket.seconds <= 0) return;
     job_.overlap = false;
     job_.assumed.emplace_back("what is sent in a step as one exchange behind backward, as long as a step is longer than computing");
@@ -298,7 +300,7 @@ class Trace {
 
   std::string shown_;
   bool whole_ = false, stale_ = false;
-  std::size_t spans_ = 0;
+  std::size_t spans_ = 0, contributions_ = 0;
   std::set<std::int64_t> workers_;
   std::map<std::int64_t, std::vector<Activity>> activities_;  // by worker
   std::map<std::int64_t, Piece> pieces_;                      // by number
@@ -307,6 +309,7 @@ class Trace {
   std::vector<double> begins_;                                // [steps] microseconds
   std::vector<std::vector<Share>> shares_;                    // [steps][workers]
   std::vector<std::vector<const Piece*>> step_pieces_;        // [steps]
+  double behind_ = 0;                                         // seconds of a step behind the longest work
   TimedJob job_;
 };
 

@@ -52,7 +52,7 @@ class ReplaySink final : public RecordSink {
     for (const double to : updates_) {
       while (next < own.size() && own[next].begin < from) ++next;
       double before = from;
-      for (; piece < pieces_.size() && pieces_[piece].second.begin < to; ++piece) {
+      for (; piece < pieces_.size() && pieces_[piece].second.begin <= to; ++piece) {
         const auto& [number, sent] = pieces_[piece];
         if (next < own.size() && own[next].begin < to && number < ready.size()) {
           const double there = own[next].begin + ready[number] * (own[next].end - own[next].begin);
