@@ -93,7 +93,7 @@ class Trace {
       rest += piece;
       if (rest.size() > longest_line) refuse("has a line longer than a run writes; give trace.json as the run wrote it");
     }
-    line(rest, ++number);
+    if (trimmed(rest) == "]}") whole_ = true;  // without a line end
     if (!whole_) refuse("ends before its last event; give the whole file");
     for (const auto& [id, each] : pieces_)
       if (each.end < each.begin) refuse("has a collective that does not end; give trace.json as the run wrote it");
