@@ -120,9 +120,14 @@ void remove_collectives(Counterfactual& setting, const Blueprint& /*blueprint*/)
 
 void free_server(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.free_servers = true; }
 
+/// The start of loaders, a cause of its own, stays: a loader of 0 seconds would be none, and 1e-18 rounds to no time.
 void remove_loaders(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  constexpr double no_time = 1e-18;
   for (auto& [name, device] : setting.scenario.devices) {
-    if (device.loader) device.loader->per_sample = device.loader->hand_over = 0;
+    if (device.loader) {
+      device.loader->per_sample = device.loader->start > 0 ? no_time : 0;
+      device.loader->hand_over = 0;
+    }
     device.host_to_device.reset();
   }
 }
