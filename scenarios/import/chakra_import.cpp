@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/formats/reading.hpp"
 #include "scenarios/import/chakra_trace.hpp"
 #include "scenarios/import/import_format.hpp"
 #include "scenarios/import/timed_job.hpp"
@@ -24,7 +25,7 @@ class Job {
  public:
   explicit Job(const std::vector<GivenFile>& files) {
     job_.format = "chakra";
-    job_.name = import_name(files.front(), {"chakra", "trace"});
+    job_.name = import_name(files, {"chakra", "trace"});
     for (const GivenFile& file : files) {
       job_.from.push_back(file.path().filename().string());
       traces_.push_back(read_chakra_trace(file));
@@ -146,12 +147,7 @@ class Job {
     job_.facts["collectives"] = std::move(all);
     job_.said.emplace_back("GPU", fmt::format("{} in kernels ({}), one behind the other on their stream", readable_seconds(first.computing),
                                               readable_count(first.kernels)));
-    if (sizes.size() > 8) {
-      const std::size_t more = sizes.size() - 7;
-      sizes.resize(7);
-      sizes.push_back(fmt::format("{} more", more));
-    }
-    if (!sizes.empty()) job_.said.emplace_back("buckets", listed(sizes));
+    if (!sizes.empty()) job_.said.emplace_back("buckets", some_of(sizes, 7));
     if (first.lost > 0) job_.missing.push_back(fmt::format("nodes that {} dependencies name", readable_count(first.lost)));
     job_.missing.emplace_back("samples of a batch");
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/formats/reading.hpp"
 #include "scenarios/import/execution_trace.hpp"
 #include "scenarios/import/import_format.hpp"
 #include "scenarios/results/json.hpp"
@@ -30,11 +31,6 @@ Imported read(const std::vector<GivenFile>& files, const Parameters&) {
     buckets.push_back({{"bytes", bytes}, {"elements", std::llround(each.elements)}, {"seconds", Json()}});
     sizes.push_back(each.element_bytes ? readable_bytes(each.elements * *each.element_bytes) : std::string("?"));
   }
-  if (sizes.size() > 8) {
-    const std::size_t more = sizes.size() - 7;
-    sizes.resize(7);
-    sizes.push_back(fmt::format("{} more", more));
-  }
   std::vector<std::string> missing = {"times: an execution trace has none; give the profiler's trace of the same job (kineto), too"};
   if (!trace.batch) missing.emplace_back("samples of a batch: no layer's input has a shape");
   Imported imported;
@@ -46,7 +42,7 @@ Imported read(const std::vector<GivenFile>& files, const Parameters&) {
         "batch", fmt::format("{} samples a rank: the first layer's input is {}", *trace.batch, fmt::join(trace.input, " x ")));
   if (trace.gradients > 0)
     imported.said.emplace_back("gradients", readable_count(static_cast<std::uint64_t>(trace.gradients)) + " numbers an iteration");
-  if (!sizes.empty()) imported.said.emplace_back("buckets", listed(sizes));
+  if (!sizes.empty()) imported.said.emplace_back("buckets", some_of(sizes, 7));
   for (const std::string& sentence : missing) imported.said.emplace_back("missing", sentence);
   Json json{{"format", "pytorch_et"},
             {"yields", "figures"},

@@ -2,17 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
+#include "sim/base/text_lines.hpp"
 #include "sim/cluster/host_machine.hpp"
 
 namespace straggler::import_topology {
 namespace {
 
 constexpr double usual_nic = 25e9, usual_latency = 5e-6;
+
+struct MachineGpus {
+  const char* machine;
+  std::array<const char*, 4> names;  // as drivers have them
+};
+constexpr std::array machine_gpus = {MachineGpus{"dgx1", {"V100", "P100", "V100", "V100"}},
+                                     MachineGpus{"dgx_a100", {"A100", "A800", "A100", "A100"}},
+                                     MachineGpus{"dgx_h100", {"H100", "H200", "H800", "H20"}}};
 
 std::string rate(double bytes) { return format_quantity(std::stod(fmt::format("{:.6g}", bytes)), Dimension::rate); }
 std::string time(double seconds) { return format_quantity(seconds, Dimension::time); }
@@ -71,6 +81,28 @@ std::string topology_yaml(const HostTopology& host, const std::string& file) {
   return yaml + fmt::format("link: {{bandwidth: {}, latency: {}}}   # {}{} NIC{} of {}/s a card\n", rate(each * static_cast<double>(cards)),
                             time(usual_latency), host.nic_rate ? "assumed latency; " : "assumed: ", cards, cards == 1 ? "" : "s",
                             readable_bytes(each));
+}
+
+HostNetwork host_network(const HostTopology& host, const std::string& file) {
+  return {topology_yaml(host, file), host.gpus, host.machine, on_one_line(file)};
+}
+
+std::string network_lines(const HostNetwork& hosts) {
+  std::string all;
+  TextLines lines(hosts.yaml);
+  for (std::string_view line; lines.next(line);)
+    if (!line.starts_with('#')) all += fmt::format("    {}\n", line);
+  return all;
+}
+
+std::string other_gpus(const std::string& machine, const std::string& device) {
+  for (const import_topology::MachineGpus& each : import_topology::machine_gpus) {
+    if (machine != each.machine || device.empty()) continue;
+    for (const char* name : each.names)
+      if (device.find(name) != std::string::npos) return {};
+    return fmt::format("{} or {}", each.names[0], each.names[1]);
+  }
+  return {};
 }
 
 Imported imported_topology(HostTopology host, const GivenFile& file) {

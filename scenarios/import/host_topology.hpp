@@ -33,6 +33,12 @@ struct HostTopology {
 
 /// topology.yaml: `cluster.network` for one host of these GPUs.
 std::string topology_yaml(const HostTopology& host, const std::string& file);
+/// For a job that runs on such hosts.
+HostNetwork host_network(const HostTopology& host, const std::string& file);
+/// The same as lines of a scenario, below `cluster.network`.
+std::string network_lines(const HostNetwork& hosts);
+/// The GPUs of a built-in machine, "V100 or P100", if `device` is none of them; empty: it is, or that is not known.
+std::string other_gpus(const std::string& machine, const std::string& device);
 /// topology.yaml and import.json.
 Imported imported_topology(HostTopology host, const GivenFile& file);
 

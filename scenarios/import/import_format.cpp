@@ -94,9 +94,13 @@ class Sorted {
     const ImportFormat* format;
     std::vector<GivenFile> files;
   };
-  /// The group of a job among groups that can join it; of one group that. Throws DataError if there is no such job.
+  /// The group of a job among groups that can join it; of a model among topologies that; of one group that. Throws DataError if there is no
+  /// such job.
   const Group& main() const {
     if (groups_.size() == 1) return groups_.front();
+    const auto is_host = [](const Group& group) { return group.format->yields == topologies; };
+    const auto other = std::ranges::find_if_not(groups_, is_host);
+    if (std::ranges::count_if(groups_, is_host) + 1 == std::ssize(groups_) && other->format->yields == "a model") return *other;
     const Group* job = nullptr;
     bool fit = true, more = false;
     for (const Group& group : groups_) {
@@ -188,12 +192,18 @@ Imported import_files(const ImportRequest& request) {
     return format->read_with ? format->read_with(these, request.options, companions) : format->read(these, request.options);
   };
   Imported imported = held && format->predict ? format->predict(files, held->main().files) : read(files);
+  if (const auto& hosts = companions.topology) {
+    if (imported.on_hosts)
+      imported = imported.on_hosts(*hosts);
+    else
+      imported.said.emplace_back("hosts", fmt::format("the scenario does not use {}: {}", hosts->file, imported.off_hosts));
+    imported.files.emplace_back("topology.yaml", hosts->yaml);
+  }
   if (held && !format->predict) {
     const std::vector<GivenFile>& these = held->main().files;
     if (imported.next.empty()) refuse_import(file_names(files), "describes no job that runs, so nothing is predicted; remove --hold-out");
     hold_out(imported, read(these), file_names(these));
   }
-  if (!companions.topology.empty()) imported.files.emplace_back("topology.yaml", companions.topology);
   if (!joined.empty()) imported.said.emplace_back("with", listed(joined));
   if (!sorted.passed_over().empty()) imported.said.emplace_back("passed over", some_of(sorted.passed_over(), 3));
   std::ranges::sort(imported.files);

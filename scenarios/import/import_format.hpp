@@ -19,7 +19,7 @@ struct Companions {
   std::optional<CostTable> model;           // the model that the job trains
   std::optional<ExecutionTrace> execution;  // shapes of what a rank ran
   std::string model_file, execution_file;   // their names
-  std::string topology;                     // cluster.network, as topology.yaml has it; empty: none
+  std::optional<HostNetwork> topology;      // of the hosts that it runs on
 };
 
 /// Registers itself from a file of its own (sim/base/registry.hpp).

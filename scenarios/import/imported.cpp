@@ -34,21 +34,37 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return out;
 }
 
-}  // namespace
+/// The file's name without its ends.
+std::string word_of(const GivenFile& file) {
+  const std::string word = file.path().filename().string();
+  return word.substr(0, word.find('.', 1));
+}
 
-std::string import_name(const GivenFile& file, std::initializer_list<std::string_view> plain) {
-  const std::filesystem::path path = file.path();
-  std::string word = path.filename().string();
-  word = word.substr(0, word.find('.', 1));
-  if (std::ranges::find(plain, word) != plain.end()) {
-    std::error_code error;
-    const std::filesystem::path whole = file.in_archive() ? path : std::filesystem::absolute(path, error).lexically_normal();
-    if (const std::string folder = whole.parent_path().filename().string(); !folder.empty()) word = folder;
-  }
+/// The name of its folder; `otherwise`: it is in none.
+std::string folder_of(const GivenFile& file, const std::string& otherwise) {
+  std::error_code error;
+  const std::filesystem::path whole = file.in_archive() ? file.path() : std::filesystem::absolute(file.path(), error).lexically_normal();
+  const std::string folder = whole.parent_path().filename().string();
+  return folder.empty() ? otherwise : folder;
+}
+
+std::string name_from(std::string word) {
   for (char& c : word)
     if (const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); !letter && !is_digit(c) && c != '-') c = '_';
   word.resize(std::min<std::size_t>(word.size(), 80));
   return word.empty() ? "imported" : word;
+}
+
+}  // namespace
+
+std::string import_name(const GivenFile& file, std::initializer_list<std::string_view> plain) {
+  const std::string word = word_of(file);
+  return name_from(std::ranges::find(plain, word) != plain.end() ? folder_of(file, word) : word);
+}
+
+std::string import_name(const std::vector<GivenFile>& files, std::initializer_list<std::string_view> plain) {
+  if (files.size() == 1) return import_name(files.front(), plain);
+  return name_from(folder_of(files.front(), word_of(files.front())));
 }
 
 std::string yaml_word(const std::string& name) {

@@ -74,6 +74,7 @@ struct Fitted {
 class Import {
  public:
   Import(const std::vector<GivenFile>& files, const std::vector<GivenFile>& held) {
+    for (const GivenFile& file : files) names_.emplace(file.path().filename().string(), import_name(file, {"result", "result_0"}));
     name_ = import_name(files.front(), {"result", "result_0"});
     add(files, settings_);
     add(held, held_);
@@ -96,7 +97,7 @@ class Import {
 
   Imported imported() {
     Imported made;
-    made.name = name_;
+    made.off_hosts = "the link is fitted to the logs, and free inside of a host";
     benchmark_of();
     made.said = {{"job", fmt::format("MLPerf {}, {} run{} (mlperf)", benchmark_.empty() ? "training" : on_one_line(benchmark_), count_,
                                      count_ == 1 ? "" : "s")}};
@@ -115,6 +116,8 @@ class Import {
       missing_.emplace_back("a job: no run that reached its target says its batch and samples a second");
     } else {
       const Setting& job = **std::ranges::max_element(timed_, {}, [](const Setting* each) { return each->workers; });
+      const auto named = names_.find(job.reached().front()->file);
+      if (named != names_.end()) name_ = named->second;
       fitted_ = fit();
       json["step_s"] = *job.step();
       json["steps"] = Json::array({*job.step()});
@@ -131,6 +134,7 @@ class Import {
     for (const std::string& sentence : missing_) made.said.emplace_back("missing", sentence);
     json["missing"] = missing_;
     json["assumed"] = assumed_;
+    made.name = name_;
     made.files.emplace_back("import.json", json_document(json));
     std::ranges::sort(made.files);
     return made;
@@ -376,6 +380,7 @@ class Import {
   }
 
   std::string name_, benchmark_;
+  std::map<std::string, std::string> names_;  // of an import of the file alone
   std::vector<std::string> files_, assumed_, missing_;
   std::vector<Setting> settings_, held_;
   std::vector<const Setting*> timed_;  // of settings_: with a step

@@ -73,15 +73,17 @@ std::string layers_csv(const CostTable& table) {
   return csv;
 }
 
-Imported import_model(const ModelFormat& format, const GivenFile& file, const Parameters& options) {
+namespace {
+
+Imported model_on(const HostNetwork* hosts, const ModelFormat& format, const GivenFile& file, const Parameters& options) {
   const ModelFile model = read_model_file(format, file, options_of(options));
   const CostTable& table = model.table;
   const std::string from = on_one_line(file.shown().filename().string());
-  const ModelScenario scenario{import_name(file, {"config", "model", "summary"}), from, &model, with_options(model.assumed),
-                               with_options(model.missing)};
+  const ModelScenario scenario{
+      import_name(file, {"config", "model", "summary"}), from, &model, with_options(model.assumed), with_options(model.missing), hosts};
   const AssumedJob job = fitting_job(scenario);
   std::vector<std::string> assumed = scenario.assumed, missing = scenario.missing;
-  for (std::string& sentence : assumptions_of(job)) assumed.push_back(std::move(sentence));
+  for (std::string& sentence : assumptions_of(scenario, job)) assumed.push_back(std::move(sentence));
 
   Imported imported;
   imported.name = scenario.name;
@@ -94,11 +96,20 @@ Imported import_model(const ModelFormat& format, const GivenFile& file, const Pa
   Json json{{"format", format.name}, {"yields", "model"}, {"files", {from}}, {"describes", model.what}};
   json.update(cost_json(table));
   json["numbers_that_do_not_learn"] = model.other_numbers;
+  if (hosts) json["hosts"] = {{"file", hosts->file}, {"gpus", hosts->gpus}, {"machine", text_or_null(hosts->machine)}};
   json["missing"] = missing;
   json["assumed"] = assumed;
   imported.files = {
       {"import.json", json_document(json)}, {"layers.csv", layers_csv(table)}, {"scenario.yaml", scenario_yaml(scenario, job)}};
   imported.next = "scenario.yaml";
+  return imported;
+}
+
+}  // namespace
+
+Imported import_model(const ModelFormat& format, const GivenFile& file, const Parameters& options) {
+  Imported imported = model_on(nullptr, format, file, options);
+  imported.on_hosts = [&format, file, options](const HostNetwork& hosts) { return model_on(&hosts, format, file, options); };
   return imported;
 }
 

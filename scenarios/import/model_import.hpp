@@ -34,10 +34,11 @@ struct ModelScenario {
   std::string name, from;  // from: what figures came from, for comments
   const ModelFile* model = nullptr;
   std::vector<std::string> assumed, missing;  // sentences about the model, for comments
+  const HostNetwork* hosts = nullptr;         // null: assumed ones
 };
 std::string scenario_yaml(const ModelScenario& scenario, const AssumedJob& job);
 /// Sentences of what scenario_yaml assumes.
-std::vector<std::string> assumptions_of(const AssumedJob& job);
+std::vector<std::string> assumptions_of(const ModelScenario& scenario, const AssumedJob& job);
 /// A batch that fits into the device of scenario_yaml, or a device for a batch of one.
 AssumedJob fitting_job(const ModelScenario& scenario);
 

@@ -6,6 +6,7 @@
 
 #include "scenarios/experiment/device_memory.hpp"
 #include "scenarios/experiment/what_if.hpp"
+#include "scenarios/import/host_topology.hpp"
 #include "scenarios/import/model_import.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/schema/reader.hpp"
@@ -21,7 +22,7 @@ namespace {
 // matter.
 constexpr const char* assumed_device = "h100";
 constexpr const char* assumed_machine = "dgx_h100";
-constexpr int assumed_workers = 16, assumed_per_host = 8;
+constexpr std::size_t assumed_workers = 16, assumed_per_host = 8;
 constexpr std::int64_t usual_batch = 32;
 
 /// Up to two significant digits.
@@ -38,10 +39,11 @@ std::string comment_lines(const char* label, const std::vector<std::string>& sen
 
 }  // namespace
 
-std::vector<std::string> assumptions_of(const AssumedJob& job) {
+std::vector<std::string> assumptions_of(const ModelScenario& scenario, const AssumedJob& job) {
+  const std::string size =
+      scenario.hosts ? fmt::format("{} as in {}", scenario.hosts->gpus, scenario.hosts->file) : std::to_string(assumed_per_host);
   std::vector<std::string> all = {fmt::format("{} {} in hosts of {}, DistributedDataParallel, AdamW, {} a worker, FP32", assumed_workers,
-                                              assumed_device, assumed_per_host,
-                                              job.batch == 1 ? "1 sample" : fmt::format("{} samples", job.batch))};
+                                              assumed_device, size, job.batch == 1 ? "1 sample" : fmt::format("{} samples", job.batch))};
   if (job.memory)
     all.push_back(fmt::format("devices with {}: weights, gradient, optimizer state, buckets and one sample take that, and an {} has {}",
                               readable_bytes(*job.memory), assumed_device,
@@ -64,14 +66,18 @@ std::string scenario_yaml(const ModelScenario& scenario, const AssumedJob& job) 
         "devices:\n"
         "  node: {{profile: {}, memory: {}}}   # assumed: more memory than it has, since one sample needs that\n\n",
         assumed_device, format_quantity(*job.memory, Dimension::bytes));
+  const std::string network = scenario.hosts ? network_lines(*scenario.hosts)
+                                             : fmt::format(
+                                                   "    link: {{bandwidth: 400Gbps, latency: 5us}}   # assumed\n"
+                                                   "    intra: {{machine: {}}}   # assumed; others: straggler list machines\n",
+                                                   assumed_machine);
   yaml += fmt::format(
       "cluster:\n"
       "  workers: [{{count: {}, device: {}, per_host: {}}}]   # assumed; others: straggler list devices\n"
       "  network:\n"
-      "    link: {{bandwidth: 400Gbps, latency: 5us}}   # assumed\n"
-      "    intra: {{machine: {}}}   # assumed; others: straggler list machines\n"
+      "{}"
       "    collective: {{overlap: true}}   # assumed: buckets of PyTorch's DistributedDataParallel\n\n",
-      assumed_workers, device, assumed_per_host, assumed_machine);
+      assumed_workers, device, scenario.hosts ? scenario.hosts->gpus : assumed_per_host, network);
   yaml += fmt::format(
       "workload:\n"
       "  cost:\n"

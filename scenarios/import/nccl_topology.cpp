@@ -182,8 +182,9 @@ class Xml {
     }
     made.facts["nvlinks"] = static_cast<std::int64_t>(sum);
     if (!(least >= 1 && least <= 100)) {
-      made.missing.emplace_back(sum > 0 ? "NVLinks between all GPUs: some have none"
-                                        : "NVLinks: the file has none, since NCCL finds them by itself; give nvidia-smi topo -m");
+      made.missing.emplace_back(
+          sum > 0 ? "NVLinks between all GPUs: some have none"
+                  : "NVLinks: the file has none, since NCCL finds them by itself; import the output of nvidia-smi topo -m instead");
       return;
     }
     const auto each = static_cast<std::size_t>(least);
@@ -266,10 +267,8 @@ const Register<ImportFormat> nccl_topology(ImportFormat{
     .parameters = {},
     .recognizes = recognizes,
     .read = [](const std::vector<GivenFile>& files, const Parameters&) { return imported_topology(host_of(files), files.front()); },
-    .joins =
-        [](const std::vector<GivenFile>& files, Companions& companions) {
-          companions.topology = topology_yaml(host_of(files), files.front().path().filename().string());
-        }});
+    .joins = [](const std::vector<GivenFile>& files,
+                Companions& companions) { companions.topology = host_network(host_of(files), files.front().path().filename().string()); }});
 
 }  // namespace
 }  // namespace straggler::import_nccl_topology

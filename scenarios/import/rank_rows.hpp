@@ -56,6 +56,11 @@ bool is_matrix(const std::vector<std::string>& columns);
 /// The same with the columns rank, step and seconds. Requires: it is one. Throws DataError.
 std::string matrix_rows(const std::string& text, const std::string& file);
 
+/// NVRx's lines of scores by rank.
+bool has_scores(std::string_view text);
+/// No job: scores are relative.
+Imported import_scores(const GivenFile& file, const std::string& text);
+
 /// TraceLens' tables of collectives: by rank, and over all ranks.
 bool is_tracelens(std::string_view text);
 /// Files with their texts, all of these. Throws DataError.

@@ -1,8 +1,9 @@
-// Format `ranks`: tables by rank. Seconds of steps or of their parts as CSV; TraceLens' collectives by rank; scores of NVRx.
+// Format `ranks`: tables by rank. Seconds of steps or of their parts as CSV.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -14,7 +15,6 @@
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
-#include "sim/base/text_lines.hpp"
 
 namespace straggler::import_ranks {
 namespace {
@@ -22,29 +22,13 @@ namespace {
 constexpr std::uintmax_t largest_table = 256 << 20;
 constexpr std::size_t most_ranks = 1'000'000;
 constexpr double all_alike = 0.01;  // relative: times of a step in which all wait for each other
+constexpr double end_apart = 0.05;  // of the differences in waiting for data: ends of a step in which all wait for those who waited
 
 /// Of a whole step, by its name.
 bool is_whole(std::string_view column) {
   for (const char* begin : {"step", "seconds", "time", "duration", "iter", "elapsed", "total"})
     if (column.starts_with(begin)) return true;
   return false;
-}
-
-/// "Rank=0 Node=node0 Score=0.95"
-struct Score {
-  std::int64_t rank = 0;
-  std::string node;
-  double score = 0;
-};
-std::optional<Score> score_of(std::string_view line) {
-  const std::size_t rank = line.find("Rank="), score = line.find("Score=");
-  if (rank == std::string_view::npos || score == std::string_view::npos || score < rank) return std::nullopt;
-  const auto word = [&](std::size_t at) { return line.substr(at, std::min(line.find_first_of(" \t,", at), line.size()) - at); };
-  const std::optional<std::int64_t> number = as_integer(word(rank + 5));
-  const std::optional<double> value = as_number(word(score + 6));
-  if (!number || *number < 0 || !value || !(*value > 0 && *value <= 1e6)) return std::nullopt;
-  const std::size_t node = line.find("Node=");
-  return Score{*number, node == std::string_view::npos ? std::string() : std::string(word(node + 5)), *value};
 }
 
 enum class Table { none, seconds, tracelens, scores, near };
@@ -55,10 +39,7 @@ Table table_of(std::string_view text) {
   if (is_pipeline_table(names)) return Table::none;
   if (!near_rank_table(text).empty()) return Table::near;
   if (is_matrix(names) || has_column(names, "rank")) return Table::seconds;
-  TextLines lines(text);
-  for (std::string_view line; lines.next(line);)
-    if (score_of(line)) return Table::scores;
-  return Table::none;
+  return has_scores(text) ? Table::scores : Table::none;
 }
 
 bool recognizes(const FileStart& start) {
@@ -113,9 +94,10 @@ class Seconds {
     const bool whole = groups_.size() == 1 && whole_ != none && ranks.size() > 1;
     const bool waiting = whole && columns_.size() == 2 && is_waiting(rows_.names()[columns_[1 - whole_].first]);
     if (whole && (columns_.size() == 1 || waiting)) check_complete(ranks);
-    describe(waiting);
-    if (waiting) return of_steps_and_waiting(ranks);
-    if (whole && columns_.size() == 1) return of_steps(ranks);
+    const bool shared = waiting && ends_together(ranks);
+    describe(shared);
+    if (shared) return of_steps_and_waiting(ranks);
+    if (waiting || (whole && columns_.size() == 1)) return of_steps(ranks, waiting ? 1 - whole_ : none);
     return figures(groups_.size() == 1 && columns_.size() == 1 && alike(ranks, 0));
   }
 
@@ -208,9 +190,23 @@ class Seconds {
     return most > 0 && most - least < all_alike * most;
   }
 
-  /// The range of each column over the ranks, in each group.
-  /// `waiting`: one column is that of waiting for data, so ranks wait for each other in the other one.
-  void describe(bool waiting) {
+  /// Whether both columns together are the same on all ranks in each step, as far as those differ that waited for data: then ranks wait for
+  /// each other in the rest of a step. Else the rest is each rank's own work.
+  bool ends_together(const Ranks& ranks) const {
+    for (std::size_t s = 0; s < ranks.begin()->second.rows.size(); ++s) {
+      double least = INFINITY, most = 0, prompt = INFINITY, late = 0;
+      for (const auto& [rank, times] : ranks) {
+        const double data = times.values[times.rows[s].at + 1 - whole_], sum = data + times.values[times.rows[s].at + whole_];
+        least = std::min(least, sum), most = std::max(most, sum);
+        prompt = std::min(prompt, data), late = std::max(late, data);
+      }
+      if (most - least > std::max(all_alike * most, end_apart * (late - prompt))) return false;
+    }
+    return true;
+  }
+
+  /// The range of each column over the ranks, in each group. `shared`: ranks wait for each other in the whole step's column.
+  void describe(bool shared) {
     Json parts = Json::array();
     for (const auto& [group, ranks] : groups_)
       for (std::size_t column = 0; column < columns_.size(); ++column) {
@@ -241,7 +237,7 @@ class Seconds {
                    : fmt::format("{}: rank {} has {} more than rank {} ({} and {}){}", on_one_line(name), most->second,
                                  readable_seconds(most->first - least->first), least->second, readable_seconds(most->first),
                                  readable_seconds(least->first),
-                                 waiting && column == whole_ ? ": it waits in it for the others; the rank with least is late" : ""));
+                                 shared && column == whole_ ? ": it waits in it for the others; the rank with least is late" : ""));
       }
     job_.facts["parts"] = std::move(parts);
   }
@@ -257,47 +253,64 @@ class Seconds {
     }
   }
 
-  /// Seconds of a step of each rank, before it waits for the others.
-  Imported of_steps(const Ranks& ranks) {
+  /// Seconds of a step of each rank, before it waits for the others. `data`: the column of its waiting for data, which comes on top.
+  Imported of_steps(const Ranks& ranks, std::size_t data) {
     renumber(ranks);
     const std::size_t steps = ranks.begin()->second.rows.size();
     job_.steps.assign(steps, 0);
-    std::vector<double> least(steps, INFINITY);
+    std::vector<double> least(steps, INFINITY), most(steps, 0);
+    std::vector<std::vector<double>> sums;  // [ranks][steps]
     for (const auto& [rank, times] : ranks) {
       const std::vector<double> seconds = column_of(times, whole_);
+      std::vector<double>& sum = sums.emplace_back(seconds);
+      if (data != none) std::ranges::transform(sum, column_of(times, data), sum.begin(), std::plus());
       for (std::size_t s = 0; s < steps; ++s) {
-        job_.steps[s] = std::max(job_.steps[s], seconds[s]);
-        least[s] = std::min(least[s], seconds[s]);
+        job_.steps[s] = std::max(job_.steps[s], sum[s]);
+        least[s] = std::min(least[s], seconds[s]), most[s] = std::max(most[s], seconds[s]);
       }
     }
     bool same = true;
-    for (std::size_t s = 0; s < steps; ++s) same = same && job_.steps[s] - least[s] <= all_alike * job_.steps[s];
+    for (std::size_t s = 0; s < steps; ++s) same = same && most[s] - least[s] <= all_alike * most[s];
     if (same)
       job_.missing.push_back(
           fmt::format("who is slow: {} is the same on all ranks in each step, within 1 %. Either no rank is, or the times contain waiting "
-                      "for the others; "
+                      "for the others{}; "
                       "give the times before ranks wait",
-                      on_one_line(rows_.names()[columns_[whole_].first])));
+                      on_one_line(rows_.names()[columns_[whole_].first]), data == none ? "" : " and for data"));
     job_.step = mean_seconds(job_.steps);
     job_.what = fmt::format("a table of step times of {} ranks", ranks.size());
     job_.where = fmt::format("mean of {} step{}", steps, steps == 1 ? "" : "s");
-    std::int64_t worker = 0;
+    bool varies = false;
     for (const auto& [rank, times] : ranks) {
+      const std::vector<double>& sum = sums[job_.ranks.size()];
       TimedRank each;
-      each.rank = worker++;
+      each.rank = static_cast<std::int64_t>(job_.ranks.size());
       each.called = rank;
-      const std::vector<double> seconds = column_of(times, whole_);
-      each.forward = mean_seconds(seconds) / 3;
-      each.backward = mean_seconds(seconds) - each.forward;
-      double waits = 0;
-      for (std::size_t s = 0; s < steps; ++s) waits += job_.steps[s] - seconds[s];
-      each.wait = waits / static_cast<double>(steps);
+      // A loader takes as long in each step: what comes on top in some of them varies with computing, half of which is left in each.
+      const double waits = data == none ? 0 : mean_in(times, data);
+      each.loader = std::min(waits, std::max(0.0, *std::ranges::min_element(sum) - mean_in(times, whole_) / 2));
+      varies = varies || each.loader < waits;
+      const double work = mean_seconds(sum) - each.loader;
+      each.forward = work / 3;
+      each.backward = work - each.forward;
+      each.wait = std::max(0.0, job_.step - mean_seconds(sum));
       job_.ranks.push_back(each);
     }
-    std::vector<std::vector<double>> seconds;
-    for (const auto& [rank, times] : ranks) seconds.push_back(column_of(times, whole_));
-    if (steps > 1) job_.jitter = step_factors(seconds);
+    if (varies) job_.assumed.emplace_back("waiting for data that comes in some steps alone is computing that varies");
+    if (steps > 1) {
+      std::vector<std::vector<double>> work = sums;
+      for (std::size_t r = 0; r < work.size(); ++r)
+        for (double& seconds : work[r]) seconds -= job_.ranks[r].loader;
+      job_.jitter = step_factors(work);
+    }
+    if (data != none) say_sum(data, "the sum differs by rank, so no rank waits for another in either");
     return finish("times are those of each rank's own work, before it waits for the others");
+  }
+
+  void say_sum(std::size_t data, const char* why) {
+    const auto name = [this](std::size_t c) { return on_one_line(rows_.names()[columns_[c].first]); };
+    job_.said.emplace_back(
+        "added", fmt::format("a step is {0} and {1} together: {0} is taken to be without {1}; {2}", name(whole_), name(data), why));
   }
 
   /// A step that is the same for all, and each rank's waiting for data in it.
@@ -309,7 +322,13 @@ class Seconds {
     renumber(ranks);
     job_.step = 0;
     for (const auto& [rank, times] : ranks) job_.step = std::max(job_.step, mean_in(times, whole_) + mean_in(times, waiting));
-    job_.steps = {job_.step};
+    for (std::size_t s = 0; s < ranks.begin()->second.rows.size(); ++s) {
+      job_.steps.push_back(0);
+      for (const auto& [rank, times] : ranks) {
+        const std::size_t at = times.rows[s].at;
+        job_.steps.back() = std::max(job_.steps.back(), times.values[at] + times.values[at + 1]);
+      }
+    }
     job_.what = fmt::format("a table of steps and waiting for data of {} ranks", ranks.size());
     job_.where = "mean of its rows";
     std::int64_t worker = 0;
@@ -324,9 +343,7 @@ class Seconds {
       job_.ranks.push_back(each);
     }
     job_.facts["without_waiting_for_data_s"] = least;
-    const auto name = [this](std::size_t c) { return on_one_line(rows_.names()[columns_[c].first]); };
-    job_.said.emplace_back("added",
-                           fmt::format("a step is {0} and {1} together: {0} is taken to be without {1}", name(whole_), name(waiting)));
+    say_sum(waiting, "the sum is the same on all ranks, so they wait for each other in the former");
     job_.said.emplace_back(
         "data", fmt::format("without waiting for it a step takes {}, {:.3g} times less", readable_seconds(least), job_.step / least));
     return finish("the rest of a step takes what it takes on the rank that waits least for others in it");
@@ -388,50 +405,6 @@ class Seconds {
   std::map<std::string, Ranks> groups_;
 };
 
-// --- NVRx
-
-Imported read_scores(const GivenFile& file, const std::string& text) {
-  Imported imported;
-  imported.name = import_name(file, {});
-  Json sections = Json::array();
-  std::string title;
-  TextLines lines(text);
-  for (std::string_view line; lines.next(line);) {
-    const std::optional<Score> score = score_of(line);
-    if (!score) {
-      if (trimmed(line).ends_with(':')) {
-        title = trimmed(trimmed(line), ":");
-        sections.push_back({{"title", on_one_line(title)}, {"ranks", Json::array()}});
-      }
-      continue;
-    }
-    if (sections.empty()) sections.push_back({{"title", Json()}, {"ranks", Json::array()}});
-    sections.back()["ranks"].push_back(
-        {{"rank", score->rank}, {"node", on_one_line(score->node)}, {"score", score->score}, {"slower", 1 / score->score - 1}});
-  }
-  for (Json& section : sections) {
-    // "GPU individual performance" compares a rank with itself.
-    const bool own = section["title"].is_string() && section["title"].get<std::string>().find("individual") != std::string::npos;
-    section["than"] = own ? "own best" : "best";
-    const Json* worst = nullptr;
-    for (const Json& rank : section["ranks"])
-      if (!worst || rank["score"] < (*worst)["score"]) worst = &rank;
-    if (worst && imported.said.size() < 6)
-      imported.said.emplace_back(
-          "scores",
-          fmt::format("{}: rank {} needs {} more time than {}",
-                      section["title"].is_string() ? section["title"].get<std::string>() : "scores", (*worst)["rank"].get<std::int64_t>(),
-                      readable_share((*worst)["slower"].get<double>()), own ? "its own best" : "the best rank"));
-  }
-  const std::vector<std::string> missing = {"a job: scores are relative, and say nothing about the step"};
-  imported.said.emplace_back("missing", missing.front());
-  const Json json{
-      {"format", "ranks"},  {"yields", "figures"},     {"files", {file.path().filename().string()}}, {"scores", std::move(sections)},
-      {"missing", missing}, {"assumed", Json::array()}};
-  imported.files = {{"import.json", json_document(json)}};
-  return imported;
-}
-
 Imported read(const std::vector<GivenFile>& files, const Parameters&) {
   std::vector<std::pair<const GivenFile*, std::string>> texts;
   bool all_tracelens = true;
@@ -445,7 +418,7 @@ Imported read(const std::vector<GivenFile>& files, const Parameters&) {
   if (files.size() > 1) refuse_table(files.front().shown().string(), "and the others are tables of a job each; name one of them");
   std::string& text = texts.front().second;
   if (const std::string near = near_rank_table(text); table_of(text) == Table::near) refuse_table(files.front().shown().string(), near);
-  if (table_of(text) == Table::scores) return read_scores(files.front(), text);
+  if (table_of(text) == Table::scores) return import_scores(files.front(), text);
   if (is_matrix(table_columns(text))) text = matrix_rows(text, files.front().shown().string());
   return Seconds(text, files.front()).read();
 }

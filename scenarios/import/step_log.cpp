@@ -138,12 +138,13 @@ Imported read(const std::vector<GivenFile>& files, const Parameters&) {
   std::vector<double> tokens;
   for (const Entry& entry : entries)
     if (entry.tokens) tokens.push_back(*entry.tokens);
-  if (!tokens.empty()) times_by_clock(entries);
+  const bool by_clock = !tokens.empty();
+  if (by_clock) times_by_clock(entries);
   if (entries.empty())
     throw DataError(fmt::format("{}: is a log of {} with {} that gives no time of a step; give two lines or more", shown, trainer.name,
                                 printed == 1 ? "one line" : "lines"));
 
-  constexpr double start_up = 1.5, stalled = 1.5, spike = 1.02;
+  constexpr double start_up = 1.5, stalled = 1.5, spike = 1.02, far = 5;
   std::vector<double> all;
   for (const Entry& entry : entries) all.push_back(entry.seconds);
   const double usual = median_seconds(all);
@@ -151,18 +152,27 @@ Imported read(const std::vector<GivenFile>& files, const Parameters&) {
   while (begin + 2 < entries.size() && entries[begin].seconds > start_up * usual) ++begin;
   // The second iteration of a log from the first one on still starts up.
   if (begin == 1 && entries.front().step == 1 && entries.size() > 4 && entries[1].seconds > 1.01 * usual) ++begin;
+  std::vector<double> apart;
+  for (const double seconds : all) apart.push_back(std::abs(seconds - usual));
+  // From line to line there may be more than steps: the profiler writes its file, or a checkpoint is.
+  const double most = by_clock ? std::max(spike * usual, usual + far * median_seconds(apart)) : INFINITY;
   TimedJob job;
   job.format = "steplog";
   job.name = import_name(file, {"log", "train"});
   job.from = {file.path().filename().string()};
   job.what = fmt::format("a job logged by {}", trainer.name);
   std::vector<double> stalls, spikes, waiting;
+  bool left_out = false;
   for (std::size_t i = begin; i < entries.size(); ++i) {
     if (entries[i].seconds > stalled * usual) {
       stalls.push_back(entries[i].step);
       continue;
     }
     if (entries[i].seconds > spike * usual) spikes.push_back(entries[i].step);
+    if (entries[i].seconds > most) {
+      left_out = true;
+      continue;
+    }
     job.steps.push_back(entries[i].seconds);
     if (entries[i].waiting) waiting.push_back(*entries[i].waiting);
   }
@@ -204,7 +214,8 @@ Imported read(const std::vector<GivenFile>& files, const Parameters&) {
     job.said.emplace_back("left out", fmt::format("stalls at step{} {}", stalls.size() == 1 ? "" : "s", steps_text(stalls)));
   if (!spikes.empty())
     job.said.emplace_back("spikes",
-                          fmt::format("more than 2 % above the median at step{} {}", spikes.size() == 1 ? "" : "s", steps_text(spikes)));
+                          fmt::format("more than 2 % above the median at step{} {}{}", spikes.size() == 1 ? "" : "s", steps_text(spikes),
+                                      left_out ? ": not in the mean, since a clock counts what is between steps, too" : ""));
   if (waits > 0) job.said.emplace_back("loader", fmt::format("{} of all the time is waiting for data", readable_share(waits / time)));
   job.missing = {"who waits for whom: a log has one time for all ranks", "the number of ranks, and what they exchange"};
   return imported_job(std::move(job));

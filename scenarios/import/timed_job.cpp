@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "scenarios/import/host_topology.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
@@ -49,6 +50,7 @@ class Writer {
       job_.assumed.push_back(job_.ranks.size() == 1 ? fmt::format("the other {} like rank {}", job_.workers == 2 ? "rank is" : "ranks are",
                                                                   job_.ranks[0].name())
                                                     : "ranks without a file are like the median of the others");
+    if (job_.hosts) on_hosts(*job_.hosts);
     job_.assumed.emplace_back("SGD, and that nothing is learned: this is for timing");
     sizes_of_buckets();
     if (parameters() > most_parameters)
@@ -75,8 +77,10 @@ class Writer {
     if (!job_.jitter.empty()) imported.files.emplace_back("jitter.csv", job_.jitter);
     std::ranges::sort(imported.files);
     imported.next = "scenario.yaml";
+    if (!exchanges()) imported.off_hosts = "its one worker exchanges nothing";
     return imported;
   }
+  bool exchanges() const { return job_.workers > 1 && !job_.buckets.empty(); }
 
  private:
   bool all_ranks() const { return job_.ranks.size() > 1 && static_cast<std::int64_t>(job_.ranks.size()) == job_.workers; }
@@ -90,7 +94,20 @@ class Writer {
                         "others at most {:.3f}",
                         slowdown.all, readable_seconds(slowdown.even), job_.ranks[worst].name(), slowdown.by_rank[worst], others)};
   }
-  bool exchanges() const { return job_.workers > 1 && !job_.buckets.empty(); }
+
+  void on_hosts(const HostNetwork& hosts) {
+    job_.assumed.push_back(
+        fmt::format("hosts of {} GPU{} from {}, filled in the order of ranks; their links count once `collective` is simulated", hosts.gpus,
+                    hosts.gpus == 1 ? "" : "s", hosts.file));
+    job_.facts["hosts"] = {{"file", hosts.file}, {"gpus", hosts.gpus}, {"machine", text_or_null(hosts.machine)}};
+    const std::string device = job_.facts.contains("device") ? job_.facts["device"].get<std::string>() : std::string();
+    const std::string others = other_gpus(hosts.machine, device);
+    if (others.empty()) return;
+    const std::string warning =
+        fmt::format("{} is a {} (of {}), and the job ran on {}: are these its hosts?", hosts.file, hosts.machine, others, device);
+    job_.facts["warnings"] = Json::array({warning});
+    job_.said.emplace_back("warning", warning);
+  }
 
   void sizes_of_buckets() {
     bool unknown = false;
@@ -210,6 +227,11 @@ class Writer {
     return all;
   }
 
+  std::string host_of(bool first) const {
+    if (!job_.hosts) return {};
+    return first ? fmt::format(", per_host: {}", job_.hosts->gpus) : ", same_host: true";
+  }
+
   std::string scenario() const {
     std::string devices;
     const std::vector<Group> all = groups(devices);
@@ -222,10 +244,12 @@ class Writer {
     for (const std::string& sentence : job_.missing) yaml += "# missing: " + on_one_line(sentence) + "\n";
     yaml += fmt::format("straggler: 1\nname: {}\n\ndevices:\n{}\ncluster:\n  workers:\n", yaml_word(job_.name), devices);
     for (const Group& group : all)
-      yaml += fmt::format("    - {{count: {}, device: {}}}   # {}\n", group.count, group.device,
+      yaml += fmt::format("    - {{count: {}, device: {}{}}}   # {}\n", group.count, group.device, host_of(&group == &all.front()),
                           job_.ranks.size() == 1 && job_.workers > 1 ? "assumed: all like the rank that was measured" : source_);
     if (exchanges()) {
-      yaml += "  network:\n    link: {bandwidth: 100Gbps, latency: 5us}   # assumed; not used while times of collectives are measured\n";
+      yaml += "  network:\n";
+      yaml += job_.hosts ? "    # Not used while times of collectives are measured.\n" + network_lines(*job_.hosts)
+                         : "    link: {bandwidth: 100Gbps, latency: 5us}   # assumed; not used while times of collectives are measured\n";
       yaml += fmt::format("    collective: {{kind: measured, path: collectives.csv, bucket: 1B{}}}   # {}{}\n",
                           job_.overlap ? ", overlap: true" : "", source_,
                           job_.holds_waiting ? "; its times contain waiting for other ranks" : "");
@@ -347,6 +371,15 @@ Slowdown slowdown_of(const TimedJob& job) {
   return out;
 }
 
-Imported imported_job(TimedJob job) { return import_timed_job::Writer(std::move(job)).write(); }
+Imported imported_job(TimedJob job) {
+  const bool hosted = job.workers > 1 && !job.buckets.empty() && !job.hosts;
+  Imported imported = import_timed_job::Writer(job).write();
+  if (!hosted) return imported;
+  imported.on_hosts = [job = std::move(job)](const HostNetwork& hosts) mutable {
+    job.hosts = hosts;
+    return imported_job(std::move(job));
+  };
+  return imported;
+}
 
 }  // namespace straggler

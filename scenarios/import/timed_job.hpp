@@ -53,6 +53,7 @@ struct TimedJob {
   std::vector<std::string> assumed, missing;              // sentences
   std::vector<std::pair<std::string, std::string>> said;  // lines of the summary, behind what and step
   Json facts = Json::object();                            // more of import.json
+  std::optional<HostNetwork> hosts = {};                  // that it runs on
   std::string jitter = {};                                // factors on the ranks' times, for jitter: {kind: trace}; empty: none
 };
 

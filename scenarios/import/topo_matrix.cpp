@@ -275,10 +275,8 @@ const Register<ImportFormat> topo_m(ImportFormat{
     .parameters = {},
     .recognizes = recognizes,
     .read = [](const std::vector<GivenFile>& files, const Parameters&) { return imported_topology(host_of(files), files.front()); },
-    .joins =
-        [](const std::vector<GivenFile>& files, Companions& companions) {
-          companions.topology = topology_yaml(host_of(files), files.front().path().filename().string());
-        }});
+    .joins = [](const std::vector<GivenFile>& files,
+                Companions& companions) { companions.topology = host_network(host_of(files), files.front().path().filename().string()); }});
 
 }  // namespace
 }  // namespace straggler::import_topo_matrix

@@ -8,6 +8,7 @@
 
 #include "scenarios/import/chrome_trace.hpp"
 #include "sim/base/shown_text.hpp"
+#include "sim/base/text_lines.hpp"
 
 namespace straggler::import_torch_trace {
 namespace {
@@ -20,6 +21,7 @@ std::string lower(std::string_view text) {
 }
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool has_events(std::string_view text) { return (text.starts_with('{') || text.starts_with('[')) && has(text, "\"ph\""); }
 
 /// A collective as the host issued it: what the kernels launched within it do not say themselves.
 struct Call {
@@ -190,6 +192,20 @@ std::optional<int> element_bytes(std::string_view type) {
   for (const auto& [word, bytes] : known)
     if (word == name) return bytes;
   return std::nullopt;
+}
+
+bool is_torch_cpu(const FileStart& start) {
+  const std::string_view text = trimmed(start.bytes);
+  return text.starts_with('[') && import_torch_trace::has_events(text) && import_torch_trace::has(text, "\"CPU functions\"");
+}
+
+bool is_kineto(const FileStart& start) {
+  const std::string_view text = trimmed(start.bytes);
+  if (!import_torch_trace::has_events(text) || is_torch_cpu(start)) return false;
+  for (const char* mark : {"\"deviceProperties\"", "\"cuda_runtime\"", "\"cpu_op\"", "ProfilerStep#", "\"gpu_memcpy\"",
+                           "\"baseTimeNanoseconds\"", "autograd::engine", "\"python_function\""})
+    if (import_torch_trace::has(text, mark)) return true;
+  return false;
 }
 
 TorchTrace read_torch_trace(const GivenFile& file) {

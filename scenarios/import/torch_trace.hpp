@@ -60,6 +60,9 @@ struct TorchTrace {
   bool has_gpu() const { return !computing.empty(); }
 };
 
+/// Whether the file begins as a trace with Kineto, or as one without.
+bool is_kineto(const FileStart& start);
+bool is_torch_cpu(const FileStart& start);
 /// All lists by begin. Throws DataError.
 TorchTrace read_torch_trace(const GivenFile& file);
 

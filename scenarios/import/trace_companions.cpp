@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "sim/base/readable.hpp"
 #include "sim/collectives/buckets.hpp"
 
 namespace straggler::import_companions {
@@ -31,6 +33,9 @@ bool fill_sizes(TimedJob& job, const std::vector<BucketSize>& sizes, const std::
   return true;
 }
 
+bool same(double a, double b) { return std::abs(a - b) <= 0.01 * std::max(a, b); }
+std::string counted(double numbers) { return readable_count(static_cast<std::uint64_t>(numbers)); }
+
 /// By DistributedDataParallel's rule, in FP32.
 std::vector<BucketSize> buckets_of(const CostTable& model) {
   std::vector<GradientTensor> tensors;
@@ -49,6 +54,27 @@ std::vector<BucketSize> buckets_of(const CostTable& model) {
 
 namespace straggler {
 
+void refuse_unrelated(const Companions& companions, double gradients, const std::string& trace) {
+  using namespace import_companions;
+  if (!(gradients > 0)) return;
+  const auto exchanged = [&] { return fmt::format("{} exchanges {} gradients in a step", trace, counted(gradients)); };
+  if (const auto& execution = companions.execution) {
+    double reduced = 0;
+    for (const ExecutionTrace::Collective& each : execution->collectives)
+      if (each.kind == TraceCollective::all_reduce) reduced += each.elements;
+    // Micro-batches have a gradient each, and all-reduces may be of other numbers, too: one of the two is enough.
+    const double theirs = execution->gradients > 0 ? execution->gradients : reduced;
+    if (theirs > 0 && !same(theirs, gradients) && !same(reduced, gradients))
+      throw DataError(fmt::format("{}: has {} gradients, and {}: they are of two jobs; leave one out", companions.execution_file,
+                                  counted(theirs), exchanged()));
+  }
+  if (!companions.model) return;
+  const double parameters = static_cast<double>(companions.model->parameters());
+  if (!same(parameters, gradients))
+    throw DataError(fmt::format("{}: has {} parameters, and {}: that is another model, or one that is trained in part; leave it out",
+                                companions.model_file, counted(parameters), exchanged()));
+}
+
 void add_companions(TimedJob& job, const Companions& companions, bool buckets) {
   using namespace import_companions;
   if (const auto& execution = companions.execution) {
@@ -61,6 +87,9 @@ void add_companions(TimedJob& job, const Companions& companions, bool buckets) {
                                     {"parameters", static_cast<std::int64_t>(execution->gradients)},
                                     {"batch", json_or_null(execution->batch)}};
   }
+  if (companions.model && !buckets)
+    job.said.emplace_back(
+        "model", fmt::format("{} is not used: it gives bytes of DistributedDataParallel's all-reduces alone", companions.model_file));
   if (!companions.model || !buckets) return;
   if (fill_sizes(job, buckets_of(*companions.model), fmt::format("{} makes, by DistributedDataParallel's rule,", companions.model_file)))
     job.assumed.push_back(fmt::format("bytes of all-reduces in FP32 from {}, in buckets of 25 MiB", companions.model_file));

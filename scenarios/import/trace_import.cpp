@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <string_view>
 
+#include "models/formats/reading.hpp"
 #include "scenarios/import/import_format.hpp"
 #include "scenarios/import/loader_turns.hpp"
 #include "scenarios/import/timed_job.hpp"
@@ -15,27 +15,9 @@
 #include "scenarios/import/trace_steps.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/registry.hpp"
-#include "sim/base/text_lines.hpp"
 
 namespace straggler::import_trace {
 namespace {
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-bool has_events(std::string_view text) { return (text.starts_with('{') || text.starts_with('[')) && has(text, "\"ph\""); }
-
-bool is_torch_cpu(const FileStart& start) {
-  const std::string_view text = trimmed(start.bytes);
-  return text.starts_with('[') && has_events(text) && has(text, "\"CPU functions\"");
-}
-
-bool is_kineto(const FileStart& start) {
-  const std::string_view text = trimmed(start.bytes);
-  if (!has_events(text) || is_torch_cpu(start)) return false;
-  for (const char* mark : {"\"deviceProperties\"", "\"cuda_runtime\"", "\"cpu_op\"", "ProfilerStep#", "\"gpu_memcpy\"",
-                           "\"baseTimeNanoseconds\"", "autograd::engine", "\"python_function\""})
-    if (has(text, mark)) return true;
-  return false;
-}
 
 struct RankTrace {
   std::int64_t rank = 0;
@@ -52,7 +34,7 @@ class Job {
     for (const GivenFile& file : files) add(file);
     for (const RankTrace& each : ranks_) refuse_other_job(ranks_.front().shown, ranks_.front().trace, each.shown, each.trace);
     number_ranks();
-    job_.name = import_name(files.front(), {"trace", "rank0", "worker0"});
+    job_.name = import_name(files, {"trace", "rank0", "worker0"});
     for (const RankTrace& each : ranks_) job_.from.push_back(each.file);
     size_t whole = ranks_.front().steps.steps.size();
     for (const RankTrace& each : ranks_) whole = std::min(whole, each.steps.steps.size());
@@ -69,6 +51,7 @@ class Job {
           foreign_ = foreign_ || collective.kind == TraceCollective::all_to_all || (shards && !each.trace.sharded);
         }
     drop_warm_up();
+    refuse_unrelated(companions_, exchanged(), first().file);
     find_workers();
     describe();
     if (binds())
@@ -285,6 +268,17 @@ class Job {
     return all;
   }
 
+  /// Numbers that DistributedDataParallel exchanges in the last step; 0: not known.
+  double exchanged() const {
+    double sum = 0;
+    if (sharded_ || foreign_ || first().steps.steps.empty()) return 0;
+    for (const TraceStep::Collective* each : gradients_of(first().steps.steps.back())) {
+      if (!each->elements) return 0;
+      sum += *each->elements;
+    }
+    return sum;
+  }
+
   void fill_buckets() {
     if (job_.workers < 2) return;
     if (sharded_ || foreign_) return one_bucket();
@@ -367,12 +361,7 @@ class Job {
             bucket.elements && bucket.element_bytes
                 ? fmt::format("{} in {}", readable_bytes(*bucket.elements * *bucket.element_bytes), readable_seconds(bucket.seconds))
                 : fmt::format("? in {}", readable_seconds(bucket.seconds)));
-      if (sizes.size() > 8) {
-        const std::size_t more = sizes.size() - 7;
-        sizes.resize(7);
-        sizes.push_back(fmt::format("{} more", more));
-      }
-      job_.said.emplace_back("buckets", listed(sizes));
+      job_.said.emplace_back("buckets", some_of(sizes, 7));
     }
   }
 
@@ -430,7 +419,12 @@ class Job {
       begins.push_back(ranks_[r].steps.steps.front().begin + ranks_[r].trace.base - ranks_[0].trace.base - meetings_.offsets[r]);
     const double first_begin = *std::ranges::min_element(begins);
     for (double& begin : begins) begin -= first_begin;
-    job_.facts["begins_s"] = scaled(begins);
+    begins = scaled(begins);
+    const auto least = std::ranges::min_element(job_.ranks, {}, [](const TimedRank& rank) { return rank.wait.value_or(0); });
+    if (const std::string late = late_begin(job_.ranks, static_cast<std::size_t>(least - job_.ranks.begin()), begins);
+        all_there() && !late.empty())
+      job_.said.emplace_back("waits", late);
+    job_.facts["begins_s"] = std::move(begins);
     job_.said.emplace_back("clocks", fmt::format("aligned by ends of collectives, to {}", readable_seconds(1e-6 * meetings_.residual)));
   }
   void who_waits(const std::vector<double>& waits, const std::map<std::int64_t, std::size_t>& last) {
@@ -457,11 +451,13 @@ class Job {
           "the other ranks: times of collectives contain waiting for them, which one rank cannot separate from transfer, so no link is "
           "fitted; "
           "give the traces of all ranks");
-    else if (!all_there())
+    else if (!all_there()) {
+      if (const std::string longest = longest_work(job_.ranks); !longest.empty()) job_.said.emplace_back("work", longest);
       job_.missing.push_back(fmt::format(
-          "the traces of {0}: times of collectives contain waiting for {0}, which cannot be separated from transfer, so no link is fitted "
-          "and nobody is said to wait; give the traces of all ranks",
+          "the traces of {0}: times of collectives contain waiting for {0}, which cannot be separated from transfer, so no link is fitted, "
+          "and who comes last of all ranks is not known; give the traces of all ranks",
           absent()));
+    }
     for (const TimedBucket& bucket : job_.buckets)
       if (!bucket.elements) {
         job_.missing.emplace_back(job_.format == "torch_cpu"

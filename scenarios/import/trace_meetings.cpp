@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/import/timed_job.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -58,6 +57,25 @@ Meetings meetings_of(const std::vector<RankSteps>& ranks) {
   }
   align(ranks, out);
   return out;
+}
+
+std::string longest_work(const std::vector<TimedRank>& ranks) {
+  const auto longest = std::ranges::max_element(ranks, {}, &TimedRank::work);
+  double next = 0;
+  for (const TimedRank& each : ranks)
+    if (&each != &*longest) next = std::max(next, each.work());
+  if (longest->work() - next <= 0.01 * longest->work()) return {};
+  return fmt::format("rank {} works longest of the ranks that are there, {} a step; the next {}", longest->name(),
+                     readable_seconds(longest->work()), readable_seconds(next));
+}
+
+std::string late_begin(const std::vector<TimedRank>& ranks, std::size_t least, const std::vector<double>& begins) {
+  const auto longest = static_cast<std::size_t>(std::ranges::max_element(ranks, {}, &TimedRank::work) - ranks.begin());
+  if (longest == least || !(begins[least] > begins[longest])) return {};
+  return fmt::format(
+      "rank {} waits least since it begins {} after the first rank, for what it did before; S counts the work in a step, "
+      "which is longest on rank {}",
+      ranks[least].name(), readable_seconds(begins[least]), ranks[longest].name());
 }
 
 std::string absent_ranks(const std::set<std::int64_t>& there, std::int64_t world) {

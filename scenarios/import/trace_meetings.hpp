@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/import/timed_job.hpp"
 #include "scenarios/import/trace_steps.hpp"
 
 namespace straggler {
@@ -32,6 +33,13 @@ struct Meetings {
 /// Of at least two ranks with equally many steps. Clocks are aligned by the median difference of ends of collectives that all leave
 /// together: not of broadcasts and all-to-alls.
 Meetings meetings_of(const std::vector<RankSteps>& ranks);
+
+/// Of the ranks that are there, who works longest in a step: a sentence, or nothing where all work as long within 1 %.
+std::string longest_work(const std::vector<TimedRank>& ranks);
+
+/// Why the rank that waits least (`least`, a place in `ranks`) is another than the one that works longest: it begins late. Empty: it is
+/// not. `begins`: seconds after the first rank.
+std::string late_begin(const std::vector<TimedRank>& ranks, std::size_t least, const std::vector<double>& begins);
 
 /// Those of 0 to world - 1 that are not there: "ranks 1 and 3".
 std::string absent_ranks(const std::set<std::int64_t>& there, std::int64_t world);

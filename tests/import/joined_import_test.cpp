@@ -80,6 +80,45 @@ TEST_CASE("an execution trace alone: bytes, batch and gradients, without times; 
   CHECK(has(other.facts["missing"].dump(), "et.json has 2 of them in a step, and the trace 3"));
 }
 
+/// A model of rows x 1000 numbers.
+std::filesystem::path model_file(const TemporaryFolder& folder, std::int64_t rows) {
+  const std::string header =
+      fmt::format(R"({{"a.weight":{{"dtype":"F32","shape":[{0},1000],"data_offsets":[0,{1}]}}}})", rows, 4000 * rows);
+  std::string file(8, '\0');
+  for (std::size_t i = 0; i < 2; ++i) file[i] = static_cast<char>(header.size() >> (8 * i) & 0xFF);
+  return folder.write(fmt::format("model{}.safetensors", rows), file + header + std::string(static_cast<std::size_t>(4000 * rows), '\0'));
+}
+
+TEST_CASE("an execution trace or a model of other numbers than the trace exchanges is refused with both") {
+  const TemporaryFolder folder;
+  const std::filesystem::path shapes = folder.write("et.json", execution_trace());  // 1,000,000 gradients
+  const auto trace = [&](std::int64_t first, std::int64_t second) {
+    TraceWriter writer(0, 2);
+    for (int s = 0; s < 3; ++s) {
+      const double begin = 10 + 100.0 * s;
+      writer.mark("ProfilerStep#" + std::to_string(s), begin, 100);
+      writer.mark("DistributedDataParallel.forward", begin + 1, 30);
+      writer.kernel("conv", 7, begin + 2, begin + 3, 5);
+      writer.host("cpu_op", "autograd::engine::evaluate_function: ConvolutionBackward0", begin + 35, 45, TraceWriter::backward_thread);
+      for (int b = 0; b < 2; ++b) {
+        writer.host("cpu_op", "record_param_comms", begin + 39.9 + 10 * b, 0.3, TraceWriter::backward_thread,
+                    TraceWriter::collective("allreduce", b == 0 ? first : second, "Float", 2));
+        writer.kernel("ncclKernel_AllReduce_RING_LL_Sum_float(x)", 20, begin + 40 + 10 * b, begin + 40.1 + 10 * b, 3,
+                      TraceWriter::backward_thread);
+      }
+      writer.mark("Optimizer.step#SGD.step", begin + 85, 10);
+    }
+    return folder.write("rank0.json", writer.text());
+  };
+  const std::filesystem::path same = trace(300'000, 700'000);
+  CHECK(import_paths({same, shapes}).facts["batch"] == 8);
+  CHECK(import_paths({same, model_file(folder, 1000)}).facts["parameters"] == 1'000'000);
+  CHECK(
+      has(refusal_of({same, model_file(folder, 500)}), "model500.safetensors: has 500,000 parameters, and rank0.json exchanges 1,000,000"));
+  const std::filesystem::path other = trace(300'000, 200'000);
+  CHECK(has(refusal_of({other, shapes}), "et.json: has 1,000,000 gradients, and rank0.json exchanges 500,000 gradients in a step"));
+}
+
 /// As PyTorch writes it without Kineto: two all-reduces a step.
 std::string gloo_trace() {
   std::string events = R"([{"ph": "i", "pid": "CPU functions"})";
@@ -136,8 +175,46 @@ TEST_CASE("a log and a topology are one import; two kinds of jobs are not") {
   CHECK(job.facts["format"] == "steplog");
   CHECK(has(job.file("topology.yaml"), "bandwidth: 72GB/s"));  // 4 NVLinks of 18 GB/s
   CHECK(job.imported.next == "scenario.yaml");
+  CHECK(has(job.said(), "hosts  the scenario does not use topo.txt: its one worker exchanges nothing"));
   CHECK(has(refusal_of({log, folder.write("ranks.csv", "rank,step,seconds\n0,1,1\n1,1,2\n")}), "can each be imported alone"));
   CHECK(has(refusal_of({log, folder.write("et.json", execution_trace())}), "can each be imported alone"));
+}
+
+TEST_CASE("a job of several ranks runs on the hosts of a topology; measured times stay what they are") {
+  const TemporaryFolder folder;
+  std::string rows = "rank,step,seconds\n";
+  for (int r = 0; r < 6; ++r) rows += fmt::format("{},1,{}\n", r, r == 2 ? 1.5 : 1.0);
+  const std::filesystem::path ranks = folder.write("ranks.csv", rows);
+  const std::filesystem::path topology = folder.write("topo.txt",
+                                                      "\tGPU0\tGPU1\tGPU2\tGPU3\nGPU0\tX\tNV4\tNV4\tNV4\nGPU1\tNV4\tX\tNV4\tNV4\n"
+                                                      "GPU2\tNV4\tNV4\tX\tNV4\nGPU3\tNV4\tNV4\tNV4\tX\n");
+  const ImportedJob job = import_paths({ranks, topology});
+  CHECK(job.facts["hosts"]["gpus"] == 4);
+  CHECK(has(job.facts["assumed"].dump(), "hosts of 4 GPUs from topo.txt"));
+  CHECK(replayed_step(folder, job) == replayed_step(folder, import_paths({ranks})));
+  for (const auto& [name, text] : job.imported.files) folder.write("hosts/" + name, text);
+  const Scenario hosts = read_scenario(folder / "hosts/scenario.yaml", {});
+  REQUIRE(hosts.cluster.network.intra);
+  CHECK(hosts.cluster.network.intra->up == Approx(12 * 20e9));  // NVLinks of a GPU, by NCCL's source
+  REQUIRE(hosts.cluster.workers.size() == 3);
+  CHECK(hosts.cluster.workers[0].per_host == 4);
+  CHECK(hosts.cluster.workers[2].same_host);
+  const ImportedJob held{import_files({.files = {ranks, topology},
+                                       .format = {},
+                                       .options = {},
+                                       .held_out = {folder.write("eight.csv", "rank,step,seconds\n0,1,1\n1,1,1\n2,1,1\n")}}),
+                         {}};
+  CHECK(has(held.file("scenario.yaml"), "per_host: 4"));
+
+  // A model runs on them, too.
+  const std::filesystem::path model = model_file(folder, 1000);
+  const ImportedJob on = import_paths({model, topology});
+  CHECK(on.facts["yields"] == "model");
+  CHECK(has(on.file("scenario.yaml"), "per_host: 4"));
+  CHECK(!has(on.file("scenario.yaml"), "dgx_h100"));
+  CHECK(has(on.facts["assumed"].dump(), "in hosts of 4 as in topo.txt"));
+  for (const auto& [name, text] : on.imported.files) folder.write("model/" + name, text);
+  CHECK(read_scenario(folder / "model/scenario.yaml", {}).cluster.network.intra->up == hosts.cluster.network.intra->up);
 }
 
 TEST_CASE("--hold-out: the claim predicts another batch, or another number of ranks") {

@@ -75,6 +75,7 @@ TEST_CASE("MLPerf logs: times, batches and rates of each setting; aborted runs a
   const ImportedJob job = import_paths(files);
   CHECK(job.facts["target"] == 0.759);
   CHECK(job.facts["aborted"] == 2);
+  CHECK(job.imported.name == "dell_resnet_nodes08_result0");  // the setting that the scenario has
   CHECK(job.facts["runs"].size() == 20);
   struct Row {
     int nodes, reached, batch;

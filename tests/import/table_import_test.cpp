@@ -203,6 +203,34 @@ TEST_CASE("a step that waited for data: what it takes without, and the ranks tha
   CHECK(replayed_step(folder, job) == Approx(381).epsilon(2e-3));  // ranks that differ by less than 1 % are one group
 }
 
+TEST_CASE("seconds beside waiting for data are each rank's own where the sums differ by rank") {
+  const TemporaryFolder folder;
+  const std::string rows = "rank,step,seconds,data_time\n0,1,1.0,0.1\n1,1,1.4,0.1\n2,1,1.0,0.9\n0,2,1.0,0.1\n1,2,1.4,0.1\n2,2,1.0,0.9\n";
+  const ImportedJob job = import_paths({folder.write("a.csv", rows)});
+  CHECK(job.facts["step_s"].get<double>() == Approx(1.9));  // rank 2: 1.0 + 0.9
+  CHECK(job.facts["steps"].size() == 2);
+  CHECK(job.facts["ranks"][1]["work_s"].get<double>() == Approx(1.5));
+  CHECK(job.facts["ranks"][2]["loader_s"].get<double>() == Approx(0.9));
+  CHECK(job.facts["waits_s"][0].get<double>() == Approx(0.8));
+  CHECK(job.facts["S"].get<double>() == Approx(1.9 / 1.5));
+  CHECK(!has(job.said(), "is late"));
+  CHECK(has(job.said(), "the sum differs by rank"));
+  CHECK(replayed_step(folder, job) == Approx(1.9).epsilon(1e-3));
+  // Without the wait for data rank 1 stays.
+  CHECK(replayed_step(folder, job, {"devices.rank2.loader.workers=1"}) == Approx(1.5).epsilon(1e-2));
+
+  // Rank 1 waits in one of three steps: a run repeats each step, though a loader takes as long in all.
+  const ImportedJob stall =
+      import_paths({folder.write("b.csv", "rank,step,seconds,data_time\n0,1,1,0\n0,2,2,0\n0,3,1,0\n1,1,1,0\n1,2,1,3\n1,3,1.5,0\n")});
+  CHECK(stall.facts["step_s"].get<double>() == Approx((1 + 4 + 1.5) / 3));
+  CHECK(has(stall.facts["assumed"].dump(), "in some steps alone"));
+  CHECK(replayed_step(folder, stall) == Approx((1 + 4 + 1.5) / 3).epsilon(5e-3));
+
+  // The trainer's step_time holds the waiting of all, so it is alike: nobody is named, and that is said.
+  const ImportedJob alike = import_paths({folder.write("c.csv", "rank,step,step_time,data_time\n0,1,2,0.1\n1,1,2,0.8\n")});
+  CHECK(has(alike.facts["missing"].dump(), "contain waiting for the others and for data"));
+}
+
 TEST_CASE("figures that no job has are refused, or left out of what is written") {
   const TemporaryFolder folder;
   // The largest message takes no longer than the smallest: no bandwidth.
@@ -273,6 +301,27 @@ TEST_CASE("step logs: start-up and stalls are left out of the step, and named") 
                                  "[rank0]:[titan] 2025-06-17 00:00:18,500 - root - INFO - step: 220  memory: 1GiB  tps: 5,852\n")});
   CHECK(titan.facts["step_s"].get<double>() == Approx(1.4));
   CHECK(titan.facts["tokens_per_second_per_gpu"] == 5852);
+
+  // A checkpoint between two lines is none of their steps; steps that are as uneven as each other are.
+  const auto titan_log = [](const std::vector<double>& seconds) {
+    std::string text;
+    double at = 36000;
+    for (std::size_t i = 0; i <= seconds.size(); ++i) {
+      const int whole = static_cast<int>(at);
+      text += fmt::format("[titan] 2025-06-16 {:02}:{:02}:{:02},{:03} - root - INFO - step: {}  tps: 5,850\n", whole / 3600,
+                          whole / 60 % 60, whole % 60, static_cast<int>(std::lround(1e3 * (at - whole))), 10 * i);
+      if (i < seconds.size()) at += seconds[i];
+    }
+    return text;
+  };
+  const ImportedJob spike = import_paths({folder.write("spike.log", titan_log({14, 14.6, 13.98, 14, 14.02}))});
+  CHECK(spike.facts["step_s"].get<double>() == Approx(1.4));
+  CHECK(spike.facts["spikes"] == nlohmann::json::array({20.0}));
+  CHECK(spike.facts["steps"].size() == 4);
+  CHECK(has(spike.said(), "not in the mean"));
+  const ImportedJob uneven = import_paths({folder.write("uneven.log", titan_log({14, 14.6, 13.5, 14.1, 13.8}))});
+  CHECK(uneven.facts["step_s"].get<double>() == Approx(1.4));
+  CHECK(uneven.facts["steps"].size() == 5);
 
   std::string lines;
   for (int i = 1; i <= 6; ++i)

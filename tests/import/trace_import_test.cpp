@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "scenarios/import/trace_meetings.hpp"
 #include "tests/import/imports.hpp"
 #include "tests/import/trace_writer.hpp"
 #include "tests/support/tar.hpp"
@@ -219,7 +220,18 @@ TEST_CASE("a part of the ranks: times contain waiting for the absent ones, and n
   CHECK(part.facts["waits_s"].is_null());
   CHECK(!part.facts["collectives"][0].contains("transfer_s"));
   CHECK(has(part.file("scenario.yaml"), "its times contain waiting"));
-  CHECK(has(import_paths({files[0], files[1], files[2]}).facts["missing"].dump(), "contain waiting for rank 3,"));
+  const ImportedJob three = import_paths({files[0], files[1], files[2]});
+  CHECK(has(three.facts["missing"].dump(), "contain waiting for rank 3,"));
+  CHECK(has(three.said(), "work  rank 1 works longest of the ranks that are there"));  // a run waits for it, too
+  CHECK(!has(part.said(), "works longest"));
+}
+
+TEST_CASE("a rank that waits least though another works longest begins late") {
+  const std::vector<TimedRank> ranks = {{.rank = 0, .forward = 1}, {.rank = 5, .forward = 3}, {.rank = 7, .forward = 2}};
+  CHECK(has(late_begin(ranks, 2, {0, 0.001, 0.0075}), "rank 7 waits least since it begins 7.5 ms after the first rank"));
+  CHECK(has(late_begin(ranks, 2, {0, 0.001, 0.0075}), "longest on rank 5"));
+  CHECK(late_begin(ranks, 1, {0, 0.001, 0}).empty());
+  CHECK(late_begin(ranks, 2, {0, 0.001, 0}).empty());
 }
 
 TEST_CASE("ranks of two jobs are refused with both files and what differs") {
@@ -256,6 +268,7 @@ TEST_CASE("a tar archive of traces that gzip packed is the same as the files, an
   CHECK(job.facts["collectives"] == plain.facts["collectives"]);
   CHECK(job.facts["S_w"] == plain.facts["S_w"]);
   CHECK(job.facts["ranks"] == plain.facts["ranks"]);
+  CHECK(job.imported.name == "job");  // of their folder
   write_packed(folder / "job.tar.gz", tar + tar_end());
   CHECK(import_paths({folder / "job.tar.gz"}).facts["ranks"] == plain.facts["ranks"]);
   CHECK(has(refusal_of({folder.write("cut.tar", cut + tar_end())}), "rank0.json.gz: is packed by gzip and cut off"));
