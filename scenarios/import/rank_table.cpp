@@ -294,6 +294,7 @@ class Seconds {
       each.forward = work / 3;
       each.backward = work - each.forward;
       each.wait = std::max(0.0, job_.step - mean_seconds(sum));
+      each.works = sum;
       job_.ranks.push_back(each);
     }
     if (varies) job_.assumed.emplace_back("waiting for data that comes in some steps alone is computing that varies");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 
 #include "scenarios/import/host_topology.hpp"
 #include "scenarios/results/run_info.hpp"
@@ -77,7 +78,8 @@ class Writer {
     if (!job_.jitter.empty()) imported.files.emplace_back("jitter.csv", job_.jitter);
     std::ranges::sort(imported.files);
     imported.next = "scenario.yaml";
-    if (!exchanges()) imported.off_hosts = "its one worker exchanges nothing";
+    if (!exchanges())
+      imported.off_hosts = job_.workers == 1 ? "its one worker exchanges nothing" : "no exchange between its ranks was found";
     return imported;
   }
   bool exchanges() const { return job_.workers > 1 && !job_.buckets.empty(); }
@@ -362,12 +364,27 @@ double median_seconds(std::vector<double> values) {
 Slowdown slowdown_of(const TimedJob& job) {
   std::vector<double> work;
   for (const TimedRank& rank : job.ranks) work.push_back(rank.work());
-  const double mean = mean_seconds(work), most = *std::ranges::max_element(work);
+  const double mean = mean_seconds(work);
+  double most = *std::ranges::max_element(work);
+  const std::size_t steps = job.ranks.front().works.size();
+  const bool by_step = steps > 0 && std::ranges::all_of(job.ranks, [&](const TimedRank& rank) { return rank.works.size() == steps; });
+  if (by_step) {
+    most = 0;
+    for (std::size_t s = 0; s < steps; ++s)
+      most += std::ranges::max(job.ranks | std::views::transform([s](const TimedRank& rank) { return rank.works[s]; }));
+    most /= static_cast<double>(steps);
+  }
+  const auto alone = [&](const TimedRank& rank) {  // the others work as long as the mean
+    if (!by_step) return std::max(mean, rank.work());
+    double sum = 0;
+    for (const double each : rank.works) sum += std::max(mean, each);
+    return sum / static_cast<double>(steps);
+  };
   Slowdown out;
   const double behind = std::max(0.0, job.step - most);  // what the slowest rank does not hide
   out.even = mean + behind;
   out.all = job.step / out.even;
-  for (const double each : work) out.by_rank.push_back((std::max(mean, each) + behind) / out.even);
+  for (const TimedRank& rank : job.ranks) out.by_rank.push_back((alone(rank) + behind) / out.even);
   return out;
 }
 

@@ -19,6 +19,7 @@ struct TimedRank {
   double loader = 0;                // waits for a batch that is prepared when it is needed
   double rest = 0;                  // the host's, between the others
   std::optional<double> wait = {};  // in collectives, for ranks that come later
+  std::vector<double> works = {};   // [steps] seconds, whose mean is work(); empty: the files do not tell
   std::int64_t name() const { return called.value_or(rank); }
   double work() const { return forward + backward + update + loader + rest; }
 };
@@ -60,7 +61,8 @@ struct TimedJob {
 /// scenario.yaml, import.json, measured.csv, claim.yaml, and where there are buckets layers.csv and collectives.csv.
 Imported imported_job(TimedJob job);
 
-/// How much faster a step would be if all ranks worked as long as their mean (S), and with one rank alone as slow as it is (S_w).
+/// How much faster a step would be if all ranks worked as long as their mean, in all steps where those are known by rank (S), and with one
+/// rank alone as slow as it is (S_w).
 struct Slowdown {
   double even = 0;  // seconds of a step
   double all = 1;

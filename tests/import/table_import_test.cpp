@@ -231,6 +231,15 @@ TEST_CASE("seconds beside waiting for data are each rank's own where the sums di
   CHECK(has(alike.facts["missing"].dump(), "contain waiting for the others and for data"));
 }
 
+TEST_CASE("S counts ranks that are slow in turn") {
+  const TemporaryFolder folder;
+  const ImportedJob job = import_paths({folder.write("a.csv", "rank,step,seconds\n0,1,1\n1,1,3\n0,2,3\n1,2,1\n")});
+  CHECK(job.facts["step_s"].get<double>() == Approx(3));
+  CHECK(job.facts["even_step_s"].get<double>() == Approx(2));
+  CHECK(job.facts["S"].get<double>() == Approx(1.5));
+  for (const auto& alone : job.facts["S_w"]) CHECK(alone.get<double>() == Approx((2 + 3) / 2.0 / 2));
+}
+
 TEST_CASE("figures that no job has are refused, or left out of what is written") {
   const TemporaryFolder folder;
   // The largest message takes no longer than the smallest: no bandwidth.
