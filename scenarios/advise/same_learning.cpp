@@ -269,7 +269,7 @@ Attempts unshard(const AdvisedJob& job) {
   if (!now) return left_out("no states are shared");
   Attempts out;
   for (std::int64_t stage = 1; stage < now->stage; ++stage) out.all.push_back(of_stage(stage));
-  out.all.push_back({"none", {"training.sharding=null"}});
+  out.all.push_back({"none", {"training.sharding=none"}});
   return out;
 }
 

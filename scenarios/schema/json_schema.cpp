@@ -170,7 +170,7 @@ class Maker {
       case KeyShape::values:
         return {{"type", "array"}, {"items", scalar(key.type, key.range, key.choices)}};
       case KeyShape::map:
-        return map_of(key.keys);
+        return key.choices.empty() ? map_of(key.keys) : Json{{"anyOf", {{{"enum", key.choices}}, map_of(key.keys)}}};
       case KeyShape::list:
         return {{"type", "array"}, {"items", map_of(key.keys)}};
       case KeyShape::entries:

@@ -44,6 +44,11 @@ bool split_path(std::string_view path, std::vector<Step>& steps) {
   return true;
 }
 
+/// A word there stands for an absent map, not for a kind.
+bool is_absent_map(std::string_view path, const YamlNode& node) {
+  return node.type == YamlNode::Type::scalar && node.text == "none" && path == "training.sharding";
+}
+
 /// `replaced`: the value there is about to be, so its key belongs to the --set too.
 YamlNode* step_by_key(YamlNode& node, const std::string& key, Place place, bool replaced) {
   if (node.type == YamlNode::Type::scalar) {  // the short form of {kind: word}
@@ -114,8 +119,11 @@ void apply_override(YamlNode& root, const std::string& text, int source, Problem
   std::optional<YamlNode> value = parse_yaml(written, source, problems);
   if (!value) return;
   YamlNode* node = &root;
+  std::string passed;  // the path of `node`
   for (const Step& step : steps) {
     if (!step.key.empty()) {
+      if (is_absent_map(passed, *node)) node->type = YamlNode::Type::null;
+      passed += (passed.empty() ? "" : ".") + step.key;
       node = step_by_key(*node, step.key, place, &step == &steps.back());
       if (node == nullptr) {
         problems.add(place, path, "has the key " + in_quotes(step.key) + " where the scenario has a list; write an index such as [0]");

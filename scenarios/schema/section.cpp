@@ -205,6 +205,7 @@ std::string example_of_map(std::string_view path) {
       {"workload", "{model: mlp, data: fashion_mnist}"},
       {"workload.cost", "{bytes: 100MB}"},
       {"training.batch", "{per_worker: 32}"},
+      {"training.sharding", "{stage: 3}, or none"},
       {"training.stop", "{epochs: 5}"},
       {"training.evaluate", "{every: {epochs: 0.25}}"},
       {"training.evaluate.every", "{epochs: 0.25}, {updates: 100} or {simulated_time: 10s}"},

@@ -59,8 +59,6 @@ Field<ShardingSpec> units_field() {
   return field;
 }
 
-}  // namespace
-
 Part<ShardingSpec> sharding_part() {
   return Part<ShardingSpec>({
       field(&ShardingSpec::stage, {.name = "stage",
@@ -94,6 +92,24 @@ void check_sharding(Section& sharding, ShardingSpec& spec) {
     sharding.problem("secondary", "is of no use with across: host, whose gathers stay in the host; remove one of the two");
   else if (spec.keep_gathered)
     sharding.problem("secondary", "keeps weights for backward's gathers, and keep_gathered leaves none; remove one of the two");
+}
+
+}  // namespace
+
+Field<TrainingSpec> sharding_field() {
+  Field<TrainingSpec> field = map(&TrainingSpec::sharding,
+                                  {.name = "sharding",
+                                   .meaning = "workers share states, as in ZeRO and FSDP ([model.md](model.md#sharded-states)); below",
+                                   .fallback = "none",
+                                   .form = "map, or `none`",
+                                   .choices = {"none"},
+                                   .own_table = true},
+                                  sharding_part(), check_sharding);
+  field.read = [map = field.read](Section& training, TrainingSpec& spec) {
+    const YamlNode* const node = training.find("sharding");
+    if (node == nullptr || node->type != YamlNode::Type::scalar || node->text != "none") map(training, spec);
+  };
+  return field;
 }
 
 }  // namespace straggler

@@ -4,7 +4,7 @@
 
 namespace straggler {
 
-Part<ShardingSpec> sharding_part();
-void check_sharding(Section& sharding, ShardingSpec& spec);
+/// A map, or `none`: every worker keeps all states.
+Field<TrainingSpec> sharding_field();
 
 }  // namespace straggler

@@ -141,6 +141,12 @@ TEST_CASE("shared states come apart where the network binds, and are shared wher
     CHECK(row.name() == "shard");
     CHECK(1 + row.change == doctest::Approx(job.rate(row.attempt.sets) / job.rate()).epsilon(0.02));
   }
+  // Where backward hides an all-reduce of 102 MB and nothing hides stage 1's gather, no sharing is best.
+  text.node = "{compute: {affine: {per_sample: 3ms}}}";
+  text.network = "{link: {bandwidth: 1GB/s, latency: 1us}, collective: {algorithm: ring, overlap: true}}";
+  const AdviceRow whole = first_of(Job{scenario_text(text), {"training.sharding.stage=1"}}.advised(options), list_a);
+  CHECK(whole.name() == "unshard");
+  CHECK(whole.attempt.sets == std::vector<std::string>{"training.sharding=none"});
 }
 
 TEST_CASE("a slow server is replaced") {

@@ -62,7 +62,10 @@ class Settings {
   }
 
   void add(const ScenarioKey& key, const std::string& path) {
-    if (key.shape == Shape::map) return add(key.keys, path + ".");
+    if (key.shape == Shape::map) {
+      if (!key.choices.empty()) add(path, ValueType::choice, key.choices);
+      return add(key.keys, path + ".");
+    }
     if (key.shape == Shape::one_of) {  // its alternatives have no path of their own
       for (const ScenarioKey& each : key.keys) add(each, path);
       return;
