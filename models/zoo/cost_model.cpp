@@ -154,6 +154,8 @@ CostTable cost_table(const Architecture& architecture) {
   CostTable table;
   table.input_bytes = float_bytes * static_cast<double>(architecture.input.size());
   const std::vector<bool> kept = kept_outputs(architecture.layers), of_pairs = pair_outputs(architecture.layers);
+  const auto scores =
+      std::find_if(architecture.layers.rbegin(), architecture.layers.rend(), [](const LayerSpec& layer) { return layer.entry->scores; });
   std::vector<std::size_t> row_of;
   std::size_t offset = 0;
   for (std::size_t i = 0; i < architecture.layers.size(); ++i) {
@@ -178,8 +180,9 @@ CostTable cost_table(const Architecture& architecture) {
       row.pairs.activation_bytes += output;
       row.pairs.mask_bytes += masks;
     }
+    const bool is_output = scores != architecture.layers.rend() && &layer == &*scores;
     for (const TensorSpec& tensor : layer.tensors) {
-      row.tensors.push_back({tensor.name, tensor.shape, offset});
+      row.tensors.push_back({tensor.name, tensor.shape, offset, is_output ? std::vector<std::size_t>() : tensor.matrices});
       offset += elements(tensor.shape);
     }
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
@@ -122,10 +121,20 @@ void Blueprint::refuse_unequal_hosts(const Scenario& scenario) const {
         "host needs several workers on each host, and each has one; write cluster.workers[0].per_host: 8 or the like, or remove it");
 }
 
+/// Matrices of hidden weights stay whole; what is stepped number by number fills the shares that have less. Where a table does not say
+/// which they are: all tensors of blocks; without blocks all.
 double Blueprint::padding_of_tensors(Rank ways) const {
+  const bool known = std::ranges::any_of(cost.tensors(), [](const TensorInfo& tensor) { return !tensor.matrices.empty(); });
+  const bool blocks = std::ranges::any_of(cost.layers, [](const CostLayer& layer) { return !layer.block.empty(); });
   std::vector<std::size_t> sizes;
-  for (const TensorInfo& tensor : cost.tensors()) sizes.push_back(elements(tensor.shape));
-  const std::size_t all = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  std::size_t all = 0;
+  for (const CostLayer& layer : cost.layers)
+    for (const TensorInfo& tensor : layer.tensors) {
+      const std::size_t numbers = elements(tensor.shape);
+      all += numbers;
+      for (const std::size_t rows : tensor.matrices) sizes.push_back(rows * (numbers / tensor.shape.front()));
+      if (!known && (!blocks || !layer.block.empty())) sizes.push_back(numbers);
+    }
   if (all == 0) return 1;
   std::ranges::sort(sizes, std::greater());
   std::vector<std::size_t> parts(static_cast<std::size_t>(ways));  // a heap, the smallest in front
@@ -134,7 +143,7 @@ double Blueprint::padding_of_tensors(Rank ways) const {
     parts.back() += size;
     std::ranges::push_heap(parts, std::greater());
   }
-  return static_cast<double>(*std::ranges::max_element(parts)) * ways / static_cast<double>(all);
+  return std::max(1.0, static_cast<double>(*std::ranges::max_element(parts)) * ways / static_cast<double>(all));
 }
 
 void Blueprint::resolve_sharding(const Scenario& scenario) {

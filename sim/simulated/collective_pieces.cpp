@@ -14,7 +14,9 @@ CollectivePiece CollectivePieces::piece(const Operation& operation, std::size_t 
   piece.index = index;
   if (operation.kind() == Operation::Kind::shard) {
     piece.last = true;
-    piece.bytes = static_cast<const ShardOperation&>(operation).what().bytes;
+    const ShardOperation::What& what = static_cast<const ShardOperation&>(operation).what();
+    piece.bytes = what.bytes;
+    piece.spared_per_byte = what.spared_per_byte;
     return piece;
   }
   const Payload& payload = part_of(operation).payload;

@@ -427,6 +427,7 @@ class ShardOperation final : public CollectiveOperation {
     Moves moves = Moves::all_reduce;
     std::uint64_t bytes = 0;
     std::size_t piece = 0, pieces = 1;
+    double spared_per_byte = 0;  // saving of compression per byte sent
   };
   /// `then`: an all-reduce of that many bytes over another group follows at once; null: none does.
   struct Then {

@@ -21,6 +21,13 @@ std::uint64_t padded_bytes(const TrainingPlan& plan, std::size_t bucket, Rank wa
   return static_cast<std::uint64_t>(std::ceil(numbers / ways)) * static_cast<std::uint64_t>(ways) * bytes_of_number;
 }
 
+/// Of a number that is sent in so many bytes: what compression takes off, over what it leaves.
+double spared_of_number(const TrainingPlan& plan, std::uint64_t bytes_of_number) {
+  if (!plan.compression || plan.buckets.empty() || plan.buckets.front().numbers == 0) return 0;
+  const WorkBucket& whole = plan.buckets.front();
+  return static_cast<double>(whole.bytes) / static_cast<double>(whole.numbers) / static_cast<double>(bytes_of_number) - 1;
+}
+
 }  // namespace
 
 ShardTraffic shard_traffic(const TrainingPlan& plan) {
@@ -58,13 +65,15 @@ Pending<ShardOperation> Shards::gather(std::size_t bucket, bool backward) {
   const bool on_host = backward && sharding().secondary_in_host;
   const ShardOperation::What what{
       ShardOperation::Moves::gather,
-      padded_bytes(node_.plan(), bucket, on_host ? sharding().on_host : sharding().ways, sharding().gathered_bytes), bucket, buckets()};
+      padded_bytes(node_.plan(), bucket, on_host ? sharding().on_host : sharding().ways, sharding().gathered_bytes), bucket, buckets(),
+      spared_of_number(node_.plan(), sharding().gathered_bytes)};
   return Pending<ShardOperation>(node_.slot(), node_, what, on_host ? host_ : group_, ShardOperation::Then());
 }
 
 Pending<ShardOperation> Shards::reduce(std::size_t bucket) {
   const std::uint64_t bytes = padded_bytes(node_.plan(), bucket, sharding().ways, sharding().reduced_bytes);
-  const ShardOperation::What what{ShardOperation::Moves::reduce_scatter, bytes, bucket, buckets()};
+  const ShardOperation::What what{ShardOperation::Moves::reduce_scatter, bytes, bucket, buckets(),
+                                  spared_of_number(node_.plan(), sharding().reduced_bytes)};
   return Pending<ShardOperation>(node_.slot(), node_, what, group_,
                                  ShardOperation::Then{between_hosts_, bytes / static_cast<std::uint64_t>(sharding().ways)});
 }

@@ -89,6 +89,45 @@ TEST_CASE("16 bits of what is gathered and reduced halve the bytes") {
                4.0 / 5 * 2 * (3 * sum(units) - units.back()));
 }
 
+TEST_CASE("the ratio of compression is that of the bytes without and with it") {
+  const Sets settings[] = {sharded("stage: 1", units),
+                           sharded("stage: 2", units, {"training.batch.accumulate=4"}),
+                           sharded("stage: 3", units),
+                           sharded("stage: 3, across: host", units, on_hosts()),
+                           sharded("stage: 3, secondary: host", units, on_hosts()),
+                           sharded("stage: 3", units, {"training.clip=1"})};  // whose norms nothing shortens
+  for (const Sets& without : settings) {
+    Sets with = without;
+    with.emplace_back("training.compression=fp16");
+    const Result whole = run_timing(cluster(8), without), halved = run_timing(cluster(8), with);
+    REQUIRE(halved.record.compression_ratio);
+    CHECK(*halved.record.compression_ratio ==
+          doctest::Approx(static_cast<double>(whole.record.bytes_sent) / static_cast<double>(halved.record.bytes_sent)).epsilon(1e-12));
+    CHECK(*halved.record.compression_ratio == doctest::Approx(2).epsilon(1e-3));
+    CHECK(!whole.record.compression_ratio);
+  }
+  // In 16 bits fp16 takes nothing off.
+  Sets narrow = sharded("stage: 3", units, {"workload.precision=bf16", "training.compression=fp16"});
+  CHECK(*run_timing(cluster(8), narrow).record.compression_ratio == doctest::Approx(1));
+}
+
+TEST_CASE("muon: hidden matrices are whole shares, and what AdamW steps fills the others") {
+  const auto sent_by_one = [](int workers, int rows, const std::string& hidden) {
+    Sets sets = sharded("stage: 1", {8}, {"training.optimizer={kind: muon, learning_rate: 0.1, adamw_learning_rate: 0.01}"});
+    sets[1] = "workload.cost={model: {kind: layers, input: {tokens: 4}, vocabulary: " + std::to_string(rows) +
+              ", layers: [{embedding: 8, rows: vocabulary, name: tokens}, " + hidden + "{linear: vocabulary, bias: false, tied: tokens}]}}";
+    return static_cast<double>(run_timing(cluster(workers), sets).record.workers[0].bytes_sent) / updates;
+  };
+  const std::string small = "{linear: 8, bias: false}, {linear: 8, bias: false}, {linear: 8, bias: false}, ";
+  const std::string wide = "{linear: 1000, bias: false}, {linear: 8, bias: false}, ";
+  // An embedding of 1,000 rows of 8, and three matrices of 64: each of 2 workers has half of all.
+  CHECK(sent_by_one(2, 1000, small) == 2 * 4 * 0.5 * (8000 + 3 * 64));
+  // Two matrices of 8,000 for 4 workers: two shares of one each; 80 numbers do not fill the others.
+  CHECK(sent_by_one(4, 10, wide) == doctest::Approx(2 * 4 * 0.75 * 4 * 8000).epsilon(1e-3));
+  // With an embedding of 32,000 numbers each has 12,000.
+  CHECK(sent_by_one(4, 4000, wide) == 2 * 4 * 0.75 * (32'000 + 2 * 8000));
+}
+
 TEST_CASE("units: blocks by their names, layers, and layers joined up to a size") {
   const auto gathered_last = [](const std::string& units_key, const std::vector<std::string>& names) {
     std::string layers;
