@@ -265,6 +265,7 @@ std::vector<std::string> advice(const Scenario& scenario, const Blueprint& bluep
   of_hosts(scenario.cluster, out);
   of_levels(scenario, out);
   of_unused_keys(scenario, blueprint, out);
+  advise_on_sharding(scenario, blueprint, out);
   of_micro_batches(blueprint, out);
   of_messages(scenario, blueprint, out);
   of_compression(scenario, blueprint, out);

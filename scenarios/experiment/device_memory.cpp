@@ -30,10 +30,16 @@ double TrainingMemory::largest_batch(double memory) const {
   return fixed.total() + batch * sample > memory ? batch - 1 : batch;
 }
 
-double sample_bytes(const WorkloadBlueprint& blueprint) {
+namespace {
+
+double sample_bytes_with(const WorkloadBlueprint& blueprint, Recompute recompute) {
   const auto number = static_cast<double>(blueprint.number_bytes());
-  return kept_bytes(blueprint.cost, blueprint.recompute, number) + number / 4 * blueprint.cost.input_bytes;
+  return kept_bytes(blueprint.cost, recompute, number) + number / 4 * blueprint.cost.input_bytes;
 }
+
+}  // namespace
+
+double sample_bytes(const WorkloadBlueprint& blueprint) { return sample_bytes_with(blueprint, blueprint.recompute); }
 
 namespace {
 
@@ -173,6 +179,18 @@ std::optional<FittingStage> fitting_stage(const Scenario& scenario, const Traini
   return std::nullopt;
 }
 
+/// The least that backward may compute again so that the batch fits; empty: that does not suffice.
+std::string fitting_recompute(const Scenario& scenario, const TrainingBlueprint& blueprint, const Overfull& device) {
+  TrainingMemory needed = training_memory(scenario, blueprint);
+  const double now = needed.sample;
+  for (const auto& [name, recompute] : {std::pair("attention", Recompute::attention), std::pair("blocks", Recompute::blocks)}) {
+    if (blueprint.cost.layers.empty()) break;
+    needed.sample = sample_bytes_with(blueprint, recompute);
+    if (needed.sample < now && needed.with(device.held).total() <= device.memory) return std::string("workload.recompute: ") + name;
+  }
+  return {};
+}
+
 /// "; a worker's batch may have 12 samples at most; or write training.batch.accumulate: 3; or …".
 std::string remedy_of(const Scenario& scenario, const TrainingBlueprint& blueprint, const Overfull& device, double samples) {
   const bool in_pieces = blueprint.plan.minibatch > 0;
@@ -181,7 +199,9 @@ std::string remedy_of(const Scenario& scenario, const TrainingBlueprint& bluepri
                                       : fmt::format("training.sharding: {{stage: {}}}", fitting.stage);
   };
   std::optional<FittingStage> stage = fitting_stage(scenario, blueprint, device, static_cast<double>(device.held));
+  const std::string recompute = fitting_recompute(scenario, blueprint, device);
   if (samples < 1) {
+    if (!recompute.empty()) return "; not one sample fits; write " + recompute + (stage ? ", or " + sharded(*stage) : "");
     if (stage) return "; not one sample fits; write " + sharded(*stage);
     stage = fitting_stage(scenario, blueprint, device, 1);
     if (stage)
@@ -193,11 +213,12 @@ std::string remedy_of(const Scenario& scenario, const TrainingBlueprint& bluepri
                        std::string(in_pieces                       ? "minibatch"
                                    : blueprint.plan.accumulate > 1 ? "micro-batch"
                                                                    : "batch") +
-                       " may have " + format_number(samples) + " samples at most";
+                       " may have " + format_number(samples) + (samples == 1 ? " sample at most" : " samples at most");
   if (scenario.training.batch.global && !in_pieces && blueprint.plan.accumulate == 1)
     remedy += ", all workers' together " + format_number(samples * static_cast<double>(blueprint.plan.workers));
   if (const auto pieces = fitting_micro_batches(scenario, blueprint, device, samples))
     remedy += fmt::format("; or write training.batch.accumulate: {}", *pieces);
+  if (!recompute.empty()) remedy += "; or " + recompute;
   if (stage) remedy += "; or " + sharded(*stage);
   return remedy;
 }

@@ -239,7 +239,7 @@ void add_collective(std::string& out, const Scenario& scenario, const Explanatio
 }
 
 /// What a worker moves of states that it shares, and how much of that computing hides.
-void add_sharding(std::string& out, const Explanation::Sharded& sharded, const UpdateParts& parts) {
+void add_sharding(std::string& out, const Scenario& scenario, const Explanation::Sharded& sharded, const UpdateParts& parts) {
   if (sharded.stage == 0) return;
   line(out, "sharding",
        fmt::format("stage {} over {} workers{}; a worker sends {} to gather weights and {} to reduce gradients an update{}", sharded.stage,
@@ -249,6 +249,8 @@ void add_sharding(std::string& out, const Explanation::Sharded& sharded, const U
                                      : std::string(),
                    readable_bytes(sharded.gathered), readable_bytes(sharded.reduced),
                    sharded.between_hosts > 0 ? fmt::format(", and {} between hosts", readable_bytes(sharded.between_hosts)) : ""));
+  if (sharded.units > 1 && !scenario.cluster.network.collective.overlap)
+    line(out, "", "units move while others are computed, also without collective.overlap; prefetch: 0 exposes each gather");
   if (parts.why_not.empty())
     line(out, "",
          fmt::format("of the time in which its bytes move, {} is hidden behind computing and {} exposed", readable_seconds(parts.hidden),
@@ -283,7 +285,7 @@ std::string check_text(const Scenario& scenario, const Explanation& explanation,
     line(out, "buckets",
          fmt::format("{}: {}{}", explanation.bucket_bytes.size(), sizes, explanation.bucket_bytes.size() > 8 ? ", ..." : ""));
   }
-  add_sharding(out, explanation.sharded, parts);
+  add_sharding(out, scenario, explanation.sharded, parts);
   line(out, "a message", readable_bytes(static_cast<double>(explanation.message_bytes)));
   add_compression(out, explanation, times);
   line(out, "an update", parts_text(scenario, parts));

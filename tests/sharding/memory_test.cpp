@@ -105,6 +105,40 @@ TEST_CASE("a refusal names the first stage that fits, for the device that is too
   CHECK(!says(refused(15.9 * n, {"training.scheme={kind: local_sgd, steps: 4}"}), "sharding"));
 }
 
+TEST_CASE("a refusal names what backward may compute again, where that suffices") {
+  // Three blocks of a linear layer and a GELU, 64 wide, behind a linear layer: each keeps its input and what its GELU reads.
+  const std::string block = "{residual: [{linear: 64}, gelu, {linear: 64}]}";
+  const Sets blocks = {"workload.cost={model: {kind: layers, input: [64], layers: [{linear: 64}, " + block + ", " + block + ", " + block +
+                       ", {linear: 8}]}}"};
+  const auto with = [&](const Sets& more) {
+    Sets sets = blocks;
+    sets.insert(sets.end(), more.begin(), more.end());
+    return sets;
+  };
+  const double kept = held(job(1), blocks).total(), again = held(job(1), with({"workload.recompute=blocks"})).total();
+  REQUIRE(again < kept);
+  const auto memory = [](double bytes) { return "devices.node.memory=" + std::to_string(static_cast<long long>(bytes)) + "B"; };
+  const Sets enough = with({memory(again)}), little = with({memory(again - 1)});
+  CHECK(says(refusal(job(1), enough), "workload.recompute: blocks"));
+  Sets taken = enough;
+  taken.push_back("workload.recompute=blocks");
+  CHECK(refusal(job(1), taken) == "");
+  CHECK(refusal(job(1), little) != "");
+  CHECK(!says(refusal(job(1), little), "recompute"));
+}
+
+TEST_CASE("one sample is one sample") {
+  const Sets sizes = {"workload.cost={model: {kind: sizes, layers: [{parameters: 100, activations: 1000}]}}"};
+  const double states = held(job(1), sizes).total() - held(job(1), sizes).activations, sample = held(job(1), sizes).activations / 8;
+  const auto with = [&](double samples) {
+    Sets sets = sizes;
+    sets.push_back("devices.node.memory=" + std::to_string(static_cast<long long>(states + samples * sample)) + "B");
+    return refusal(job(1), sets);
+  };
+  CHECK(says(with(1), "may have 1 sample at most"));
+  CHECK(says(with(2), "may have 2 samples at most"));
+}
+
 TEST_CASE("blocks are computed again with the weights that backward gathers") {
   // Four equal units of 100,000 parameters on 1 Gbit/s: but for the first gather and the last reduction, moves hide; nothing else moves.
   const Sets sets = {sharding("stage: 3"), "workload.cost={model: {kind: even, parameters: 400k, layers: 4, flops: 1G}}",
