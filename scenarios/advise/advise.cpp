@@ -262,7 +262,9 @@ class Adviser {
     if (options_.by == AdviceBy::time) {
       if (!advice_.own.time_to_target)
         throw RunFailed(advice_.timing_only
-                            ? "ranks by the time to the target accuracy need the math; leave out --timing-only, or --by time"
+                            ? options_.run.timing_only
+                                  ? "ranks by the time to the target accuracy need the math; leave out --timing-only, or --by time"
+                                  : "the scenario has no data, so nothing is learned and there is no time to a target; leave out --by time"
                             : "the run does not reach its target accuracy, so nothing can be ranked by the time to it");
       std::ranges::stable_sort(advice_.rows, {}, [](const AdviceRow& row) {
         return row.figures->time_to_target.value_or(std::numeric_limits<double>::infinity());
@@ -326,6 +328,12 @@ class Adviser {
   }
 
   void find_binding() {
+    if (advice_.facts && advice_.facts->log) {
+      const double waits = advice_.facts->waits_for_data.value_or(0);
+      advice_.binding = waits < binding_share ? Binding::unknown : Binding::loader;
+      advice_.bound = waits < binding_share ? 0 : waits;
+      return;
+    }
     const auto bound_of = [this](const char* name) {
       double share = 0;
       for (const AdviceRow& row : advice_.rows)
@@ -336,6 +344,7 @@ class Adviser {
         {Binding::loader, {Cause::loaders}},
         {Binding::host, {Cause::launches}},
         {Binding::worker, {Cause::slow_workers}},
+        {Binding::jitter, {Cause::jitter}},
         {Binding::network, {Cause::bandwidth, Cause::latency, Cause::contention, Cause::collectives}},
         {Binding::server, {Cause::server}}};
     std::vector<double> shares(asked.size());
@@ -346,6 +355,15 @@ class Adviser {
       advice_.binding = asked[i].first;
       advice_.bound = shares[i];
     }
+    if (advice_.binding == Binding::jitter && advice_.facts) doubt_means();
+  }
+
+  /// Of measured steps: means differ by the delays, too.
+  void doubt_means() {
+    for (AdviceRow& row : advice_.rows)
+      if (row.remedy->name == std::string_view("replace_slow") && !row.attempt.sets.empty())
+        row.note += fmt::format("{}by means of {} steps, which single delays move: it may be chance", row.note.empty() ? "" : "; ",
+                                advice_.facts->steps);
   }
 
   const ReadWith& read_;

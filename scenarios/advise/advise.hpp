@@ -38,10 +38,12 @@ enum class AdviceBy { rate, time };
 inline constexpr ChoiceTable<AdviceBy> advice_by_choice("by", {{AdviceBy::rate, "rate"}, {AdviceBy::time, "time"}});
 
 /// What binds a job: without it the job would be faster by the largest share.
-enum class Binding { computing, loader, host, worker, network, server };
+/// Unknown: of a log, in whose steps are computing, exchange and waiting.
+enum class Binding { computing, loader, host, worker, jitter, network, server, unknown };
 
 struct Advice {
   std::string name, scheme, file;  // file: as commands name it
+  bool figures_alone = false;      // of files that describe no job: `facts` are all that is known
   bool timing_only = true;
   AdviceBy by = AdviceBy::rate;
   TrialFigures own;

@@ -114,6 +114,11 @@ std::string advise_csv(const Advice& advice, bool all) {
 }
 
 std::string advise_text(const Advice& advice, bool all) {
+  if (advice.figures_alone) {
+    std::string said;
+    for (const std::string& sentence : plain(advise_said(advice))) said += sentence + "\n";
+    return said;
+  }
   std::string out = fmt::format("{}, {}. {} samples/s, an update takes {}.\n", advice.name, advice.scheme,
                                 readable_number(advice.own.samples_per_second), readable_seconds(advice.own.step));
   for (const RemedyList list : {RemedyList::same_learning, RemedyList::other_learning, RemedyList::other_machines}) {
@@ -138,14 +143,17 @@ std::string advise_text(const Advice& advice, bool all) {
 }
 
 std::string advise_json(const Advice& advice, const std::string& out) {
-  constexpr const char* bindings[] = {"computing", "loader", "host", "worker", "network", "server"};
-  Json json{
-      {"name", advice.name}, {"scheme", advice.scheme}, {"timing_only", advice.timing_only}, {"by", advice_by_choice.name_of(advice.by)}};
-  json["samples_per_second"] = advice.own.samples_per_second;
-  json["step_s"] = advice.own.step;
+  constexpr const char* bindings[] = {"computing", "loader", "host", "worker", "jitter", "network", "server", "unknown"};
+  const bool job = !advice.figures_alone;
+  Json json{{"name", advice.name},
+            {"scheme", text_or_null(advice.scheme)},
+            {"timing_only", advice.timing_only},
+            {"by", advice_by_choice.name_of(advice.by)}};
+  json["samples_per_second"] = job ? Json(advice.own.samples_per_second) : Json();
+  json["step_s"] = job ? Json(advice.own.step) : Json();
   json["time_to_target_s"] = json_or_null(advice.own.time_to_target);
-  json["binds"] = bindings[static_cast<std::size_t>(advice.binding)];
-  json["bound_share"] = advice.bound;
+  json["binds"] = job ? Json(bindings[static_cast<std::size_t>(advice.binding)]) : Json();
+  json["bound_share"] = job && advice.binding != Binding::unknown ? Json(advice.bound) : Json();
   json["noise_scale"] = json_or_null(advice.noise_scale);
   json["remedies"] = Json::array();
   for (const AdviceRow& row : advice.rows) json["remedies"].push_back(row_json(advice, row));

@@ -84,6 +84,36 @@ std::string uneven_part(const Json& json) {
                      name.get<std::string>(), *most, readable_seconds(*more), *least);
 }
 
+std::vector<std::string> sentences(const Json& list) {
+  std::vector<std::string> out;
+  for (const Json& sentence : list)
+    if (sentence.is_string()) out.push_back(sentence.get<std::string>());
+  return out;
+}
+
+/// Of `whatif`, which describes no job.
+std::optional<PipelineFacts> pipeline_of(const Json& json) {
+  const std::optional<double> step = number(json, "step_s"), even = number(json, "even_step_s"), last = number(json, "M_S"),
+                              slowest = number(json, "M_W");
+  if (!number(json, "stages") || !step || !even || !last || !slowest || !(*step > 0)) return std::nullopt;
+  PipelineFacts facts;
+  facts.step = *step;
+  facts.even = std::max(0.0, 1 - *even / *step);
+  facts.last_stage = *last * facts.even;
+  facts.slowest = *slowest * facts.even;
+  for (const Json& worker : part(json, "slowest_workers"))
+    if (const std::optional<double> rank = number(worker, "rank"), stage = number(worker, "stage"); rank && stage)
+      facts.slowest_workers += fmt::format("{}rank {:.0f}, stage {:.0f}", facts.slowest_workers.empty() ? "" : "; ", *rank, *stage);
+  const Json kinds = part(json, "S_t");
+  if (kinds.is_object())
+    for (const auto& [kind, own] : kinds.items())
+      if (own.is_number() && own.get<double>() > facts.of_kind) {
+        facts.kind = kind;
+        facts.of_kind = own.get<double>();
+      }
+  return facts;
+}
+
 }  // namespace
 
 GivenJob given_job(const std::filesystem::path& given) {
@@ -96,6 +126,9 @@ GivenJob given_job(const std::filesystem::path& given) {
   if (std::filesystem::exists(facts, error) &&
       (!std::filesystem::exists(job.scenario, error) || first_line(job.scenario).starts_with(import_mark)))
     job.imported = facts;
+  if (is_folder && !job.imported && !std::filesystem::exists(job.scenario, error))
+    throw DataError(given.string() +
+                    ": holds no scenario.yaml and no import.json; give a scenario, or the folder that straggler import wrote");
   return job;
 }
 
@@ -113,6 +146,13 @@ ImportFacts import_facts(const std::filesystem::path& file) {
   for (const Json& rank : part(json, "ranks"))
     if (const std::optional<double> name = number(rank, "rank")) called.push_back(static_cast<std::int64_t>(*name));
   facts.ranks = called.size();
+  facts.called = called;
+  const Json format = part(json, "format"), steps = part(json, "steps");
+  facts.log = format.is_string() && format.get<std::string>() == "steplog";
+  facts.steps = steps.is_array() ? steps.size() : 0;
+  facts.waits_for_data = number(json, "loader_share");
+  facts.slowdown = number(json, "S");
+  facts.pipeline = pipeline_of(json);
   facts.gpu_computing = number(part(json, "gpu"), "computing_s");
   facts.exposed = number(part(json, "gpu"), "exposed_s");
   for (const Json& each : part(json, "collectives")) {
@@ -123,8 +163,8 @@ ImportFacts import_facts(const std::filesystem::path& file) {
   facts.last = last_rank(json, called);
   for (const Json& each : part(json, "parts")) facts.uneven.push_back(uneven_part(each));
   std::erase(facts.uneven, std::string());
-  for (const Json& sentence : part(json, "missing"))
-    if (sentence.is_string()) facts.missing.push_back(sentence.get<std::string>());
+  facts.missing = sentences(part(json, "missing"));
+  facts.assumed = sentences(part(json, "assumed"));
   return facts;
 }
 

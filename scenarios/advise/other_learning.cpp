@@ -14,6 +14,8 @@ namespace {
 
 constexpr const char* model_parallel = "parts of the model are on other ranks (all-to-all), which every step and every sample needs";
 
+constexpr const char* grows_unknown = "how a step grows with the batch is not in a log of one batch: it is assumed to be in proportion";
+
 bool is_synchronous(const AdvisedJob& job) { return job.scenario.training.scheme.name == "ssgd"; }
 
 std::string why_not_synchronous(const AdvisedJob& job) {
@@ -52,6 +54,7 @@ std::vector<std::string> larger_batches(const AdvisedJob& job, std::int64_t fact
 std::string why_unknown(const AdvisedJob& job, std::int64_t factor) {
   if (job.facts && job.facts->all_to_all) return model_parallel;
   const ComputeSpec& compute = job.scenario.devices.at(job.scenario.cluster.workers.front().device).compute;
+  if (job.facts && job.facts->log && compute.overhead == 0) return grows_unknown;
   if (!job.facts || compute.per_sample > 0 || compute.form != ComputeSpec::Form::affine) return {};
   if (!job.facts->gpu_computing) return "how the host's time grows with the batch is not in the trace; import one of another batch";
   if (static_cast<double>(factor) * *job.facts->gpu_computing <= compute.overhead) return {};
@@ -72,6 +75,7 @@ Attempts batch(const AdvisedJob& job) {
 
 Attempts accumulate(const AdvisedJob& job) {
   if (job.facts && job.facts->all_to_all) return left_out(model_parallel);
+  if (job.facts && job.facts->log) return left_out("what the ranks exchange is not in a log, and it is that which accumulation saves");
   Attempts out;
   for (const std::int64_t factor : {2, 4}) {
     Attempt attempt{.setting = fmt::format("x{} in {} micro-batches", factor, factor * job.scenario.training.batch.accumulate),

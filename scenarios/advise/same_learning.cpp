@@ -67,6 +67,7 @@ Attempts hierarchical(const AdvisedJob& job) {
 /// Devices whose loaders take longer for a batch than computing does: what they have, and what they need.
 struct BusyLoader {
   std::int64_t has = 0, needs = 0;
+  double share = 0;  // of computing: how long a batch takes one process
 };
 
 std::map<std::string, BusyLoader> busy_loaders(const AdvisedJob& job) {
@@ -82,9 +83,27 @@ std::map<std::string, BusyLoader> busy_loaders(const AdvisedJob& job) {
     const auto needs = static_cast<std::int64_t>(computing > 0 ? std::clamp(std::ceil(batch / computing), 1.0, most) : most);
     if (needs <= loader->workers) continue;
     BusyLoader& one = busy[name];
-    one = {loader->workers, std::max(one.needs, needs)};
+    one = {loader->workers, std::max(one.needs, needs), std::max(one.share, computing > 0 ? batch / computing : most)};
   }
   return busy;
+}
+
+/// "ranks 144 to 147" of the files, if they alone wait for data; empty: all do, or the job is not imported.
+std::string ranks_that_wait(const AdvisedJob& job, const std::map<std::string, BusyLoader>& busy) {
+  constexpr double little = 0.01;
+  if (!job.facts || static_cast<std::int64_t>(job.facts->called.size()) != job.scenario.workers()) return {};
+  std::vector<std::int64_t> ranks;
+  std::vector<std::string> names;
+  std::size_t worker = 0;
+  for (const WorkerGroup& group : job.scenario.cluster.workers)
+    for (std::int64_t i = 0; i < group.count; ++i, ++worker)
+      if (const auto found = busy.find(group.device); found != busy.end() && found->second.share > little)
+        ranks.push_back(job.facts->called[worker]);
+  if (ranks.empty() || ranks.size() == worker) return {};
+  if (ranks.size() > 1 && ranks.back() - ranks.front() + 1 == static_cast<std::int64_t>(ranks.size()))
+    return fmt::format("ranks {} to {} (neighbours)", ranks.front(), ranks.back());
+  for (const std::int64_t rank : ranks) names.push_back(std::to_string(rank));
+  return (ranks.size() == 1 ? "rank " : "ranks ") + listed(names);
 }
 
 Attempts loaders(const AdvisedJob& job) {
@@ -94,6 +113,9 @@ Attempts loaders(const AdvisedJob& job) {
   });
   if (!any) return left_out("batches are there at once");
   const std::map<std::string, BusyLoader> busy = busy_loaders(job);
+  constexpr double binds = 0.05;
+  if (job.facts && job.facts->log && job.facts->waits_for_data.value_or(0) >= binds)
+    return left_out("a log tells how long is waited for data, not what for: look at storage, at processes, and at a deeper prefetch");
   if (busy.empty()) return left_out("loaders prepare a batch faster than it is computed");
   Attempt twice, enough;
   std::set<std::int64_t> doubled, needed;
@@ -111,6 +133,11 @@ Attempts loaders(const AdvisedJob& job) {
   };
   enough.setting = said(needed);
   enough.note = "as many as it takes to prepare a batch while one is computed";
+  if (const std::string few = ranks_that_wait(job, busy); !few.empty()) {
+    enough.note += fmt::format("; only {} wait{} for data: look at the storage and loader there first, which more processes do not mend",
+                               few, few.starts_with("rank ") ? "s" : "");
+    if (job.facts->steps == 1) enough.note += "; one step was measured: a single stall is hidden by a prefetch that is deeper than it";
+  }
   twice.setting = said(doubled);
   Attempts out{{enough}};
   if (twice.sets != enough.sets) out.all.push_back(twice);
@@ -315,7 +342,8 @@ Attempts host(const AdvisedJob& job) {
     device.compute.forward_fraction = forward;
     device.update.reset();
   }
-  bound.note = fmt::format("the GPU computes {} of a step; {}", readable_seconds(*job.facts->gpu_computing), bound.note);
+  bound.note = fmt::format("the GPU computes {} of a step; {}; the profiler itself slows the host, so measure a step without it",
+                           readable_seconds(*job.facts->gpu_computing), bound.note);
   return {{std::move(bound)}};
 }
 

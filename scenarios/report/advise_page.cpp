@@ -82,9 +82,10 @@ std::string advise_page(const Advice& advice) {
   body += html_paragraph(words.front(), "answer");
   words.erase(words.begin());
   body += html_list(words);
-  body += html_paragraph(fmt::format("Scheme {}: {} samples per second, {} an update.", advice.scheme,
-                                     readable_number(advice.own.samples_per_second), readable_seconds(advice.own.step)),
-                         "dim");
+  if (!advice.figures_alone)
+    body += html_paragraph(fmt::format("Scheme {}: {} samples per second, {} an update.", advice.scheme,
+                                       readable_number(advice.own.samples_per_second), readable_seconds(advice.own.step)),
+                           "dim");
   body += html_of(gains(advice));
   if (!advice.rows.empty()) body += "<h2>Every setting that was tried</h2>\n" + remedy_rows(advice.rows);
   if (!advice.combinations.empty()) body += "<h2>Together</h2>\n" + remedy_rows(advice.combinations);

@@ -2,6 +2,7 @@
 // setting, which has a closed form where one is given.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -274,6 +275,109 @@ TEST_CASE("each line repeats its gain, combinations too, and every remedy stands
   CHECK(advise_page(advice).find("What would make test faster") != std::string::npos);
 }
 
+TEST_CASE("delays of single steps bind as jitter, and means of ranks that they move are doubted") {
+  // Each of four workers takes 2.8 times its mean in every fourth step, 0.4 times in others: the steps' longest have the mean
+  // (3 * 2.8 + 1.05 * 2.8) / 4 of 0.1 s, without jitter 1.05 of it.
+  TemporaryFolder folder;
+  std::string factors;
+  for (int step = 0; step < 4; ++step)
+    for (int worker = 0; worker < 4; ++worker) factors += std::string(worker == step ? "2.8" : "0.4") + (worker < 3 ? "," : "\n");
+  const std::string jitter = folder.write("jitter.csv", factors).string();
+  AdviseOptions options;
+  options.imported = folder.write("import.json", R"({"format": "ranks", "S": 1.037, "step_s": 0.28, "steps": [0.28, 0.28, 0.28, 0.29],
+    "ranks": [{"rank": 0}, {"rank": 1}, {"rank": 2}, {"rank": 3}], "assumed": ["32 samples a worker"], "missing": []})");
+  test::ScenarioText text = timed("{updates: 400}");
+  text.node = "{compute: {affine: {per_sample: 1ms}}, jitter: {kind: trace, path: " + jitter + ", offset: none}}";
+  text.workers = "[{count: 3, device: node}, {count: 1, device: node, slowdown: 1.05}]";
+  const Job job{scenario_text(text)};
+  const Advice advice = job.advised(options);
+  CAPTURE(advise_text(advice, true));
+  CHECK(advice.binding == Binding::jitter);
+  CHECK(advice.bound == doctest::Approx(1 - 1.05 / ((3 * 2.8 + 1.05 * 2.8) / 4)).epsilon(0.02));
+  const AdviceRow& first = first_of(advice, list_a);
+  CHECK(first.name() == "replace_slow");
+  CHECK(first.note == "by means of 4 steps, which single delays move: it may be chance");
+  const std::string said = advise_text(advice);
+  CHECK(said.find("\nJitter binds: ") != std::string::npos);
+  CHECK(said.find("\nWhat does not wait for such delays: wait_for_k (+") != std::string::npos);
+  CHECK(said.find("\nS (1.037) compares the means of ranks") != std::string::npos);
+  CHECK(said.find("\nAssumed: 32 samples a worker.\n") != std::string::npos);
+  CHECK(advise_json(advice, "").find("\"binds\": \"jitter\"") != std::string::npos);
+}
+
+TEST_CASE("a log cannot tell what binds, but how long is waited for data in all of it") {
+  const auto advised = [](const char* waits) {
+    TemporaryFolder folder;
+    AdviseOptions options;
+    options.imported = folder.write("import.json", std::string(R"({"format": "steplog", "step_s": 0.1, "ranks": [{"rank": 0}],
+      "missing": [], "loader_share": )") + waits + "}");
+    test::ScenarioText text = timed();
+    text.workers = equal_workers(1);
+    text.node = "{compute: {affine: {per_sample: 1ms}}, loader: {per_sample: 1us, workers: 0}}";
+    return Job{scenario_text(text)}.advised(options);
+  };
+  const Advice unknown = advised("null"), loader = advised("0.412");
+  CHECK(unknown.binding == Binding::unknown);
+  CHECK(plain(advise_said(unknown))[0].starts_with("What binds cannot be told from a log"));
+  for (const char* const name : {"batch", "accumulate", "more_workers"})
+    CHECK(std::ranges::any_of(unknown.left_out, [&](const AdviceRow& row) { return row.name() == name; }));
+  CHECK(loader.binding == Binding::loader);
+  CHECK(plain(advise_said(loader))[0] ==
+        "The data loader binds: 41 % of all the logged time is waiting for data, start-up and stalls included; look at storage, at the "
+        "loader's processes, and at a prefetch that is deeper than the stalls.");
+  CHECK(std::ranges::any_of(loader.left_out, [](const AdviceRow& row) { return row.name() == "loaders"; }));
+  CHECK(plain(advise_said(loader))[1] == "No remedy can be tried on a log; --all says why.");
+}
+
+TEST_CASE("the best of each list is named, other machines too, before others of the first") {
+  test::ScenarioText text = timed();
+  text.workers = "[{count: 7, device: node}, {count: 1, device: node, slowdown: 3}]";
+  text.cost = "{bytes: 8MB}";
+  text.network = "{link: {bandwidth: 100MB/s, latency: 0s}, collective: {algorithm: ring}}";
+  const Advice advice = Job{scenario_text(text)}.advised();
+  CAPTURE(advise_text(advice));
+  const std::vector<std::string> said = plain(advise_said(advice));
+  CHECK(best_of_each(advice, list_a).size() > 1);
+  CHECK(said[1].starts_with("First, " + first_of(advice, list_a).name() + " ("));
+  CHECK(said[2].starts_with("Second, " + first_of(advice, list_b).name() + " ("));
+  CHECK(said[3].starts_with("Third, " + first_of(advice, list_c).name() + " ("));
+}
+
+TEST_CASE("a pipeline's doctor: the stage that has more than its part, and what replacing a worker saves") {
+  TemporaryFolder folder;
+  const std::string file = folder
+                               .write("import.json", R"({"format": "whatif", "stages": 4, "step_s": 2.0, "even_step_s": 1.7, "S": 1.176,
+    "S_t": {"forward-compute": 1.09, "optimizer": 1.001}, "M_W": 0.03, "M_S": 1.2, "slowest_workers": [{"rank": 1, "stage": 3}],
+    "missing": ["a job that runs"]})")
+                               .string();
+  const Advice advice = advise_on_figures(file);
+  CHECK(advise_text(advice) ==
+        "The last stage binds: it has more than its part of the work. With even operations a step (2 s) would take 15 % less.\n"
+        "First, move layers off the last stage: a step would take 15 % less.\n"
+        "Second, replace the slowest 3 % of the workers (rank 1, stage 3): a step would take 0.45 % less.\n"
+        "Of the operations, uneven forward-compute cost most: alone 1.09 times the even step.\n"
+        "Missing: a job that runs.\n");
+  CHECK(advise_json(advice, "").find("\"samples_per_second\": null") != std::string::npos);
+  CHECK(advise_page(advice).find("move layers off the last stage") != std::string::npos);
+}
+
+TEST_CASE("loaders of a few ranks: their storage comes first, and a single stall is no rate") {
+  TemporaryFolder folder;
+  AdviseOptions options;
+  options.imported = folder.write("import.json", R"({"format": "ranks", "step_s": 1.6, "steps": [1.6], "missing": [],
+    "ranks": [{"rank": 136}, {"rank": 144}, {"rank": 145}, {"rank": 160}]})");
+  options.only = {"loaders"};
+  test::ScenarioText text = timed();
+  text.node =
+      "{compute: {affine: {per_sample: 1ms}}, loader: {per_sample: 1us, workers: 0}}\n  late: {compute: {affine: {per_sample: 1ms}}, "
+      "loader: {per_sample: 16ms, workers: 0}}";
+  text.workers = "[{count: 1, device: node}, {count: 2, device: late}, {count: 1, device: node}]";
+  const Advice advice = Job{scenario_text(text)}.advised(options);
+  const std::string& note = first_of(advice, list_a).note;
+  CHECK(note.find("only ranks 144 to 145 (neighbours) wait for data") != std::string::npos);
+  CHECK(note.find("a single stall is hidden by a prefetch") != std::string::npos);
+}
+
 TEST_CASE("a job that nothing can speed up is told so, and an unknown remedy is refused") {
   test::ScenarioText text = timed();
   text.workers = equal_workers(1);
@@ -282,7 +386,7 @@ TEST_CASE("a job that nothing can speed up is told so, and an unknown remedy is 
   const Advice advice = Job{scenario_text(text)}.advised(options);
   CHECK(advice.rows.empty());
   CHECK(advice.binding == Binding::computing);
-  CHECK(plain(advise_said(advice))[1] == "No remedy gains 1 % here.");
+  CHECK(plain(advise_said(advice))[1] == "No remedy can be tried here: overlap: one worker sends nothing; --all says why not the others.");
   options.only = {"overlop"};
   CHECK_THROWS_WITH_AS(Job{scenario_text(text)}.advised(options), doctest::Contains("did you mean 'overlap'?"), std::invalid_argument);
 }
