@@ -67,6 +67,24 @@ TEST_CASE("advise takes the folder of an import: a slow rank, and a table that t
   place.write("models/import.json", R"({"format": "onnx", "missing": []})");
   CHECK(place.shell("straggler advise models").err.find("tells of no job and of no ranks") != std::string::npos);
   CHECK(place.shell("straggler advise nowhere").code == 2);
+  const auto as_json = nlohmann::json::parse(place.shell("straggler advise figures --json --out told").out);
+  CHECK(as_json["words"].size() == 2);
+  CHECK(as_json["step_s"].is_null());
+  CHECK(place.files("told").size() == 3);
+
+  // What is no job's: each in one line, with what would be right.
+  const auto says = [&](const std::string& arguments, const std::string& words) {
+    const auto refused = place.shell("straggler advise " + arguments);
+    CHECK(refused.code != 0);
+    CHECK_MESSAGE(refused.err.find(words) != std::string::npos, refused.err);
+  };
+  says("ranks.csv", "ranks.csv: is a table by rank");
+  says("ranks.csv", "(straggler import ranks.csv --out DIR), then advise on DIR");
+  says(".", "holds no scenario.yaml and no import.json");
+  says("job --by time", "the scenario has no data");
+  CHECK(place.shell("straggler advise job --only \"replace_slow, batch\"").code == 0);
+  CHECK(place.shell("straggler advise job --only overlap,bucket").out.find("No remedy can be tried here: overlap: times of") !=
+        std::string::npos);
 }
 
 }  // namespace

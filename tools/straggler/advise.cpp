@@ -4,11 +4,14 @@
 #include <chrono>
 #include <cstdio>
 
+#include "models/formats/given_file.hpp"
 #include "scenarios/advise/advise_said.hpp"
+#include "scenarios/import/import_format.hpp"
 #include "scenarios/report/advise_page.hpp"
 #include "scenarios/results/out_file.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/text_lines.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/program.hpp"
 #include "tools/straggler/scenario_options.hpp"
@@ -50,6 +53,7 @@ AdviceBy given_by(const Arguments& arguments) {
 std::vector<std::string> given_remedies(const Arguments& arguments) {
   if (!arguments.has("only")) return {};
   std::vector<std::string> given = split_at_commas(arguments.get<std::string>("only")), names = remedy_names();
+  for (std::string& name : given) name = trimmed(name);
   if (given.empty()) throw UsageError("--only names no remedy; known: " + joined(names));
   for (const std::string& name : given)
     if (std::ranges::find(names, name) == names.end()) throw UsageError("--only: " + unknown_name("remedy", name, names));
@@ -66,13 +70,52 @@ std::function<void(std::size_t, std::size_t, const std::string&)> trial_teller(c
   };
 }
 
-/// Files without a job: what they tell about ranks.
-int advise_on_figures(const fs::path& import_json) {
-  const std::vector<std::string> said = plain(facts_said(import_facts(import_json)));
-  if (said.empty())
-    throw DataError(import_json.string() + ": tells of no job and of no ranks; give a scenario, or the folder of an imported job");
-  for (const std::string& sentence : said) print_text("{}\n", sentence);
+void refuse_foreign(const Arguments& arguments, const fs::path& out) {
+  const std::string columns = advise_csv({});
+  refuse_foreign_folder(out, "advise", "advise.csv", std::string_view(columns).substr(0, columns.find('\n')), arguments.flag("force"));
+}
+
+void write_advice(const Arguments& arguments, const Advice& advice, const fs::path& out, const std::string& json) {
+  refuse_foreign(arguments, out);
+  write_whole_files(
+      out, {{"advise.csv", advise_csv(advice, arguments.flag("all"))}, {"advise.json", json}, {"report.html", advise_page(advice)}});
+  results_are_in(out);
+}
+
+/// Files without a job: what they tell.
+int advise_files(const Arguments& arguments, const fs::path& import_json) {
+  const Advice advice = advise_on_figures(import_json);
+  const std::string out = arguments.has("out") ? arguments.get<std::string>("out") : std::string(), json = advise_json(advice, out);
+  if (!out.empty()) write_advice(arguments, advice, out, json);
+  if (arguments.flag("json"))
+    print_text("{}", json);
+  else
+    print_screen("{}", advise_text(advice));
   return Exit::done;
+}
+
+/// Of a file that is no scenario: what it is instead. Empty: no format of imports.
+std::string format_of(const fs::path& file) {
+  std::string found;
+  try {
+    for_each_file(file, [&](const GivenFile&, const FileStart& start) {
+      for (const ImportFormat& format : import_formats())
+        if (found.empty() && format.recognizes(start)) found = format.summary;
+    });
+  } catch (const DataError&) {  // whatever it is, the scenario's reader says what is wrong
+  }
+  return found;
+}
+
+Scenario read_job(const Arguments& arguments, const fs::path& file) {
+  try {
+    return read_given_scenario(arguments, file, {});
+  } catch (const ScenarioErrors&) {
+    const std::string format = fs::is_regular_file(file) ? format_of(file) : std::string();
+    if (format.empty()) throw;
+    throw DataError(
+        fmt::format("{0}: is {1}; import it first (straggler import {0} --out DIR), then advise on DIR", file.string(), format));
+  }
 }
 
 int execute_advise(const std::vector<std::string>& given) {
@@ -80,12 +123,11 @@ int execute_advise(const std::vector<std::string>& given) {
   if (!arguments.parse(given, 1, 1)) return Exit::done;
   const GivenJob job = given_job(arguments.positional().front());
   std::error_code error;
-  if (job.imported && !fs::exists(job.scenario, error)) return advise_on_figures(*job.imported);
+  if (job.imported && !fs::exists(job.scenario, error)) return advise_files(arguments, *job.imported);
   const ReadWith read = [&](const std::vector<std::string>& sets) { return read_given_scenario(arguments, job.scenario, sets); };
-  const std::string name = read({}).name;
+  const std::string name = read_job(arguments, job.scenario).name;
   const fs::path out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / (name + "-advise");
-  const std::string columns = advise_csv({});
-  refuse_foreign_folder(out, "advise", "advise.csv", std::string_view(columns).substr(0, columns.find('\n')), arguments.flag("force"));
+  refuse_foreign(arguments, out);
   AdviseOptions options;
   options.run.timing_only = arguments.flag("timing-only");
   options.run.threads = arguments.common().threads;
@@ -99,16 +141,14 @@ int execute_advise(const std::vector<std::string>& given) {
   catch_interrupts();
   try {
     const Advice advice = advise(read, options);
-    const bool all = arguments.flag("all");
     const std::string json = advise_json(advice, out.string());
-    write_whole_files(out, {{"advise.csv", advise_csv(advice, all)}, {"advise.json", json}, {"report.html", advise_page(advice)}});
-    results_are_in(out);
+    write_advice(arguments, advice, out, json);
     if (!arguments.common().quiet)
       for (const std::string& warning : advice.warnings) print_text(stderr, "warning: {}\n", warning);
     if (arguments.flag("json"))
       print_text("{}", json);
     else {
-      print_screen("{}\nresults in {}\n", advise_text(advice, all), out.string());
+      print_screen("{}\nresults in {}\n", advise_text(advice, arguments.flag("all")), out.string());
       print_page(out / "report.html");
     }
   } catch (const ExplainInterrupted&) {
