@@ -4,7 +4,7 @@
 #include "models/data/dataset.hpp"
 #include "python/module/models.hpp"
 #include "python/module/runs.hpp"
-#include "scenarios/advise/advise.hpp"
+#include "scenarios/advise/advise_said.hpp"
 #include "scenarios/import/import_format.hpp"
 #include "scenarios/reasons/check_text.hpp"
 #include "scenarios/reasons/explain.hpp"
@@ -100,10 +100,12 @@ py::dict advise_run(const py::dict& given, const py::dict& how, const py::object
   if (!ranked) throw std::invalid_argument(unknown_name("by", by, advice_by_choice.names()));
   options.by = *ranked;
   options.file = source.name;
+  std::optional<std::filesystem::path> figures;  // of files that describe no job
   if (!source.path.empty()) {
     const GivenJob job = given_job(source.path);
     options.imported = job.imported;
     options.file = source.path = job.scenario.string();
+    if (std::error_code error; job.imported && !std::filesystem::exists(job.scenario, error)) figures = job.imported;
   }
   std::atomic<bool> stop = false;
   std::atomic<std::size_t> run = 0, runs = 0;
@@ -118,6 +120,10 @@ py::dict advise_run(const py::dict& given, const py::dict& how, const py::object
       watch, stop, errands, [&] { return py::make_tuple(run.load(), runs.load()); },
       [&] {
         try {
+          if (figures) {
+            advice = advise_on_figures(*figures);
+            return;
+          }
           advice = advise(
               [&source](const std::vector<std::string>& sets) {
                 Source more = source;

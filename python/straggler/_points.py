@@ -262,13 +262,17 @@ class Advice(_Files):
     remedies: _tables.Table = _tables.attribute("advise", "A row for each setting that was tried, each list from the best on.")
 
 
-def advise(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
+def advise(scenario: Union[ScenarioLike, "Imported"], set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
            out: Optional[PathLike] = None, *, only: Sequence[str] = (), by: str = "rate", all: bool = False, model: Any = None,
            data: Optional[Arrays] = None, threads: int = 0, progress: Progress = False) -> Advice:
-    """Tries what people can change about a job, one remedy at a time: a scenario, or the folder of an import.
+    """Tries what people can change about a job, one remedy at a time: a scenario, the folder of an import, or what
+    import_files gave.
 
     only: names of remedies.  by: "rate", each list by samples per second; "time", all together by the time to the target accuracy.
     all: the table also has what is left out, and why.  out, model, data, progress: as in `explain`."""
+    if isinstance(scenario, Imported):
+        return scenario.advise(set=set, seed=seed, timing_only=timing_only, out=out, only=only, by=by, all=all, model=model, data=data,
+                               threads=threads, progress=progress)
     folder, hand = _free(out), given(model, data)
     how = {**hand.how(), "threads": count("threads", threads, most=_straggler.most_threads), "out": folder,
            "only": [word("only", name) for name in ([only] if isinstance(only, str) else only)], "by": word("by", by),
