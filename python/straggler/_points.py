@@ -265,8 +265,8 @@ class Advice(_Files):
 def advise(scenario: Union[ScenarioLike, "Imported"], set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
            out: Optional[PathLike] = None, *, only: Sequence[str] = (), by: str = "rate", all: bool = False, model: Any = None,
            data: Optional[Arrays] = None, threads: int = 0, progress: Progress = False) -> Advice:
-    """Tries what people can change about a job, one remedy at a time: a scenario, the folder of an import, or what
-    import_files gave.
+    """Tries what people can change about a job, one remedy at a time: a scenario, the folder of an import, or an
+    `Imported`.
 
     only: names of remedies.  by: "rate", each list by samples per second; "time", all together by the time to the target accuracy.
     all: the table also has what is left out, and why.  out, model, data, progress: as in `explain`."""

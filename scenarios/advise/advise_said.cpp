@@ -141,7 +141,7 @@ Said binding_said(const Advice& advice) {
     case Binding::computing:
       break;
   }
-  return worded("Computing binds: neither host, network, a slow worker, server nor data loader costs {} of an update ({}).",
+  return worded("Computing binds: neither host, network, a slow worker, jitter, server nor data loader costs {} of an update ({}).",
                 part_text(0.05), step);
 }
 
