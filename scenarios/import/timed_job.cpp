@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <ranges>
 
 #include "scenarios/import/host_topology.hpp"
 #include "scenarios/results/run_info.hpp"
@@ -370,8 +369,11 @@ Slowdown slowdown_of(const TimedJob& job) {
   const bool by_step = steps > 0 && std::ranges::all_of(job.ranks, [&](const TimedRank& rank) { return rank.works.size() == steps; });
   if (by_step) {
     most = 0;
-    for (std::size_t s = 0; s < steps; ++s)
-      most += std::ranges::max(job.ranks | std::views::transform([s](const TimedRank& rank) { return rank.works[s]; }));
+    for (std::size_t s = 0; s < steps; ++s) {
+      double longest = 0;
+      for (const TimedRank& rank : job.ranks) longest = std::max(longest, rank.works[s]);
+      most += longest;
+    }
     most /= static_cast<double>(steps);
   }
   const auto alone = [&](const TimedRank& rank) {  // the others work as long as the mean
