@@ -228,9 +228,11 @@ class Writer {
     return all;
   }
 
-  std::string host_of(bool first) const {
+  /// Of a group behind `before` workers: on the host that those leave room on, or on a new one.
+  std::string host_behind(std::int64_t before) const {
     if (!job_.hosts) return {};
-    return first ? fmt::format(", per_host: {}", job_.hosts->gpus) : ", same_host: true";
+    const std::int64_t seats = static_cast<std::int64_t>(job_.hosts->gpus);
+    return before % seats == 0 ? fmt::format(", per_host: {}", seats) : ", same_host: true";
   }
 
   std::string scenario() const {
@@ -244,9 +246,12 @@ class Writer {
     for (const std::string& sentence : job_.assumed) yaml += "# assumed: " + on_one_line(sentence) + "\n";
     for (const std::string& sentence : job_.missing) yaml += "# missing: " + on_one_line(sentence) + "\n";
     yaml += fmt::format("straggler: 1\nname: {}\n\ndevices:\n{}\ncluster:\n  workers:\n", yaml_word(job_.name), devices);
-    for (const Group& group : all)
-      yaml += fmt::format("    - {{count: {}, device: {}{}}}   # {}\n", group.count, group.device, host_of(&group == &all.front()),
+    std::int64_t before = 0;
+    for (const Group& group : all) {
+      yaml += fmt::format("    - {{count: {}, device: {}{}}}   # {}\n", group.count, group.device, host_behind(before),
                           job_.ranks.size() == 1 && job_.workers > 1 ? "assumed: all like the rank that was measured" : source_);
+      before += group.count;
+    }
     if (exchanges()) {
       yaml += "  network:\n";
       yaml += job_.hosts ? "    # Not used while times of collectives are measured.\n" + network_lines(*job_.hosts)

@@ -206,6 +206,14 @@ TEST_CASE("a job of several ranks runs on the hosts of a topology; measured time
                          {}};
   CHECK(has(held.file("scenario.yaml"), "per_host: 4"));
 
+  // Behind a full host begins a new one.
+  std::string five = "rank,step,seconds\n";
+  for (int r = 0; r < 6; ++r) five += fmt::format("{},1,{}\n", r, r == 4 ? 1.5 : 1.0);
+  const ImportedJob full = import_paths({folder.write("five.csv", five), topology});
+  CHECK(has(full.file("scenario.yaml"), "{count: 1, device: rank4, per_host: 4}"));
+  CHECK(has(full.file("scenario.yaml"), "{count: 1, device: rank, same_host: true}"));
+  CHECK(replayed_step(folder, full) == Approx(1.5));
+
   // A model runs on them, too.
   const std::filesystem::path model = model_file(folder, 1000);
   const ImportedJob on = import_paths({model, topology});
