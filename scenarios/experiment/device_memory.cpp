@@ -179,14 +179,22 @@ std::optional<FittingStage> fitting_stage(const Scenario& scenario, const Traini
   return std::nullopt;
 }
 
-/// The least that backward may compute again so that the batch fits; empty: that does not suffice.
-std::string fitting_recompute(const Scenario& scenario, const TrainingBlueprint& blueprint, const Overfull& device) {
+/// ", where 12 samples fit".
+std::string where_fit(double samples) {
+  return fmt::format(", where {} sample{} fit{}", format_number(samples), samples == 1 ? "" : "s", samples == 1 ? "s" : "");
+}
+
+/// The least that backward may compute again so that so many samples fit; empty: that does not suffice.
+std::string fitting_recompute(const Scenario& scenario, const TrainingBlueprint& blueprint, const Overfull& device, double samples) {
+  if (blueprint.cost.layers.empty()) return {};
   TrainingMemory needed = training_memory(scenario, blueprint);
   const double now = needed.sample;
   for (const auto& [name, recompute] : {std::pair("attention", Recompute::attention), std::pair("blocks", Recompute::blocks)}) {
-    if (blueprint.cost.layers.empty()) break;
     needed.sample = sample_bytes_with(blueprint, recompute);
-    if (needed.sample < now && needed.with(device.held).total() <= device.memory) return std::string("workload.recompute: ") + name;
+    const double fitting = needed.largest_batch(device.memory);
+    if (needed.sample >= now || fitting < samples) continue;
+    const std::string key = std::string("workload.recompute: ") + name;
+    return samples < static_cast<double>(device.held) ? key + where_fit(fitting) : key;
   }
   return {};
 }
@@ -199,14 +207,14 @@ std::string remedy_of(const Scenario& scenario, const TrainingBlueprint& bluepri
                                       : fmt::format("training.sharding: {{stage: {}}}", fitting.stage);
   };
   std::optional<FittingStage> stage = fitting_stage(scenario, blueprint, device, static_cast<double>(device.held));
-  const std::string recompute = fitting_recompute(scenario, blueprint, device);
+  const std::string recompute = fitting_recompute(scenario, blueprint, device, static_cast<double>(device.held));
   if (samples < 1) {
     if (!recompute.empty()) return "; not one sample fits; write " + recompute + (stage ? ", or " + sharded(*stage) : "");
     if (stage) return "; not one sample fits; write " + sharded(*stage);
     stage = fitting_stage(scenario, blueprint, device, 1);
-    if (stage)
-      return fmt::format("; not one sample fits; write {}, where {} sample{} fit{}", sharded(*stage), format_number(stage->samples),
-                         stage->samples == 1 ? "" : "s", stage->samples == 1 ? "s" : "");
+    if (stage) return "; not one sample fits; write " + sharded(*stage) + where_fit(stage->samples);
+    if (const std::string some = fitting_recompute(scenario, blueprint, device, 1); !some.empty())
+      return "; not one sample fits; write " + some;
     return "; not one sample fits: use a device with more memory, or a smaller model";
   }
   std::string remedy = "; a worker's " +

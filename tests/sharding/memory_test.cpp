@@ -125,6 +125,12 @@ TEST_CASE("a refusal names what backward may compute again, where that suffices"
   CHECK(refusal(job(1), taken) == "");
   CHECK(refusal(job(1), little) != "");
   CHECK(!says(refusal(job(1), little), "recompute"));
+  // Where not one sample fits, it names what lets some fit.
+  const DeviceMemory all = held(job(1), blocks), less = held(job(1), with({"workload.recompute=blocks"}));
+  const double states_alone = all.total() - all.activations;
+  REQUIRE(less.activations / 8 < 0.9 * all.activations / 8);
+  CHECK(says(refusal(job(1), with({memory(states_alone + 0.99 * all.activations / 8)})),
+             "not one sample fits; write workload.recompute: blocks, where 1 sample fits"));
 }
 
 TEST_CASE("one sample is one sample") {
