@@ -268,15 +268,17 @@ class Job {
     return all;
   }
 
-  /// Numbers that DistributedDataParallel exchanges in the last step; 0: not known.
+  /// Numbers that DistributedDataParallel exchanges in a step, of which the trace may have cut one; 0: not known.
   double exchanged() const {
-    double sum = 0;
-    if (sharded_ || foreign_ || first().steps.steps.empty()) return 0;
-    for (const TraceStep::Collective* each : gradients_of(first().steps.steps.back())) {
-      if (!each->elements) return 0;
-      sum += *each->elements;
+    double most = 0;
+    if (sharded_ || foreign_) return 0;
+    for (const TraceStep& step : first().steps.steps) {
+      double sum = 0;
+      for (const TraceStep::Collective* each : gradients_of(step)) sum += each->elements.value_or(NAN);
+      if (std::isnan(sum)) return 0;
+      most = std::max(most, sum);
     }
-    return sum;
+    return most;
   }
 
   void fill_buckets() {
