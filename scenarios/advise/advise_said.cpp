@@ -152,12 +152,8 @@ std::vector<Said> advise_said(const Advice& advice) {
   if (best.empty()) out.push_back(nothing_said(advice));
   constexpr const char* places[] = {"First", "Second", "Third"};
   for (std::size_t i = 0; i < best.size(); ++i) out.push_back(worded("{}, {}", places[i], gain_said(advice, *best[i])));
-  if (advice.binding == Binding::jitter) {
+  if (advice.binding == Binding::jitter)
     if (Said said = no_wait_said(advice); !said.empty()) out.push_back(std::move(said));
-    if (advice.facts && advice.facts->slowdown)
-      out.push_back(
-          worded("S ({}) compares the means of ranks, and does not see delays of single steps.", readable_number(*advice.facts->slowdown)));
-  }
   for (const AdviceRow& both : advice.combinations)
     out.push_back(worded("Together, {}: {} samples per second ({}).", what_of(both), percent_text(both.change), both.note));
   std::vector<Said> useless;

@@ -304,7 +304,9 @@ Attempts messages_16bit(const AdvisedJob& job) {
   if (std::string why = why_no_messages(job); !why.empty()) return left_out(std::move(why));
   if (job.scenario.workload.precision != NumberFormat::fp32) return left_out("messages have 16 bits already");
   if (job.scenario.training.compression.name != "none") return left_out("messages are compressed already");
-  return {{{"fp16", {"training.compression=fp16"}}}};
+  Attempt half{"fp16", {"training.compression=fp16"}};
+  if (job.scenario.training.sharding) half.note = "frameworks also round the weights that are gathered";
+  return {{half}};
 }
 
 Attempts precision_16bit(const AdvisedJob& job) {

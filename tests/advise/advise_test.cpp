@@ -300,7 +300,6 @@ TEST_CASE("delays of single steps bind as jitter, and means of ranks that they m
   const std::string said = advise_text(advice);
   CHECK(said.find("\nJitter binds: ") != std::string::npos);
   CHECK(said.find("\nWhat does not wait for such delays: wait_for_k (+") != std::string::npos);
-  CHECK(said.find("\nS (1.037) compares the means of ranks") != std::string::npos);
   CHECK(said.find("\nAssumed: 32 samples a worker.\n") != std::string::npos);
   CHECK(advise_json(advice, "").find("\"binds\": \"jitter\"") != std::string::npos);
 }
