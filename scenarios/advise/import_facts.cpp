@@ -151,7 +151,6 @@ ImportFacts import_facts(const std::filesystem::path& file) {
   facts.log = format.is_string() && format.get<std::string>() == "steplog";
   facts.steps = steps.is_array() ? steps.size() : 0;
   facts.waits_for_data = number(json, "loader_share");
-  facts.slowdown = number(json, "S");
   facts.pipeline = pipeline_of(json);
   facts.gpu_computing = number(part(json, "gpu"), "computing_s");
   facts.exposed = number(part(json, "gpu"), "exposed_s");

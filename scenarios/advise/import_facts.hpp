@@ -32,7 +32,6 @@ struct ImportFacts {
   std::size_t steps = 0;                 // that were measured
   bool log = false;                      // one time a step for all ranks, with all that is in it
   std::optional<double> waits_for_data;  // of a log: the share of all its time, start-up and stalls included
-  std::optional<double> slowdown;        // S
   std::optional<double> step;            // seconds
   std::optional<double> gpu_computing;   // seconds of a step in which rank 0's GPU computes
   std::optional<double> exposed;         // and in which it communicates without computing
