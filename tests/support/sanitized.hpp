@@ -37,7 +37,8 @@ std::vector<T> one_in(std::size_t step, std::vector<T> all) {
 /// The same; under sanitizers a single one.
 template <class T>
 std::vector<T> tried(std::vector<T> all, std::size_t step = 1) {
-  return one_in(sanitized ? all.size() : step, std::move(all));
+  if (sanitized) step = all.size();
+  return one_in(step, std::move(all));
 }
 
 }  // namespace straggler::test
