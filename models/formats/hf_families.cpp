@@ -11,7 +11,7 @@
 namespace straggler::formats::hf {
 namespace {
 
-/// Of BERT and ViT: query, key, value, products, output; so many dropouts and the residual sum follow.
+/// The attention of BERT and ViT: query, key, value, products and output, then `drops` dropouts and the residual sum.
 void attention_block(LayerRows& rows, const std::string& name, const char* self, const Attention& its, bool bias, std::size_t drops) {
   const std::size_t h = its.width;
   for (const char* part : {".query", ".key", ".value"})

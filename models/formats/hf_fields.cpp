@@ -88,7 +88,7 @@ std::size_t tokens_of(const Fields& fields, const ModelFileOptions& options, con
                       std::size_t spare) {
   if (most > 0 && most <= spare)
     refuse_model(fields.path(),
-                 fmt::format("{} is {}; it must be more than {}, of which no token uses the first ones", field, most, spare));
+                 fmt::format("{} is {}; it must be more than {}, since no token uses the first {} positions", field, most, spare, spare));
   if (options.sequence && most > 0 && *options.sequence > most - spare)
     refuse_model(
         fields.path(),

@@ -59,7 +59,7 @@ struct Family {
   const char* name;
   ModelFile (*read)(const Fields& fields, const ModelFileOptions& options, const Family& family);
   bool images = false;              // its places follow from the image, its outputs are classes
-  bool distilled = false;           // images have a second token, from which a teacher's classes are told
+  bool distilled = false;           // an image has a second token, which predicts the classes of a teacher
   bool tied = false;                // the output's weight is the embedding's, where the file says nothing
   bool qkv_bias = false;            // queries, keys and values have biases
   bool head_norms = false;          // queries and keys of a head pass a norm
@@ -95,8 +95,8 @@ void add_norm(LayerRows& rows, const std::string& name, std::size_t width, doubl
 void add_language_head(LayerRows& rows, const Fields& fields, ModelFile& file, const std::string& name, const LayerRows::Linear& head,
                        bool tied);
 
-/// Tokens of a sample: the option's, else the field's with a sentence. `most`: positions that the model has, of which no token uses the
-/// first `spare`; 0: any number.
+/// Tokens of a sample: the option's, else the field's, which a sentence says. `most`: the model's positions, 0 where it has any number;
+/// no token uses the first `spare`.
 std::size_t tokens_of(const Fields& fields, const ModelFileOptions& options, const char* field, std::size_t most, ModelFile& file,
                       std::size_t spare = 0);
 /// Says how attention was counted, and what of the file says nothing about time.

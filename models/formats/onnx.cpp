@@ -291,7 +291,8 @@ class Reader {
                                          folded_ == 1 ? "" : "s", remedy));
     std::vector<std::string> ops;
     for (const auto& [op, count] : weightless_) ops.push_back(fmt::format("{} {}", count, shown(op)));
-    if (!ops.empty()) file.missing.push_back(fmt::format("the parameters of {}, whose weights are no constants of the file", some_of(ops)));
+    if (!ops.empty())
+      file.missing.push_back(fmt::format("the parameters of {}, whose weights the file does not hold as constants", some_of(ops)));
   }
 
   const fs::path& path_;

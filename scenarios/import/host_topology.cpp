@@ -105,6 +105,9 @@ std::string other_gpus(const std::string& machine, const std::string& device) {
   return {};
 }
 
+namespace {
+
+/// topology.yaml and import.json.
 Imported imported_topology(HostTopology host, const GivenFile& file) {
   Imported imported;
   imported.name = import_name(file, {"topo", "topology", "system"});
@@ -135,6 +138,32 @@ Imported imported_topology(HostTopology host, const GivenFile& file) {
   json["assumed"] = {"latencies, and the bandwidths of links that the file names without saying how fast they are: those of NCCL's source"};
   imported.files = {{"import.json", json_document(json)}, {"topology.yaml", topology_yaml(host, name)}};
   return imported;
+}
+
+const GivenFile& only(const std::vector<GivenFile>& files) {
+  if (files.size() > 1) throw DataError(files.front().shown().string() + " and others: are topologies of a host each; name one of them");
+  return files.front();
+}
+
+}  // namespace
+
+ImportFormat topology_format(std::string name, std::string summary, std::string example, bool (*recognizes)(const FileStart&),
+                             HostTopology (*read)(const GivenFile&)) {
+  ImportFormat format;
+  format.name = std::move(name);
+  format.summary = std::move(summary);
+  format.example = std::move(example);
+  format.yields = "a host";
+  format.recognizes = recognizes;
+  format.read = [read](const std::vector<GivenFile>& files, const Parameters&) {
+    const GivenFile& file = only(files);
+    return imported_topology(read(file), file);
+  };
+  format.joins = [read](const std::vector<GivenFile>& files, Companions& companions) {
+    const GivenFile& file = only(files);
+    companions.topology = host_network(read(file), file.path().filename().string());
+  };
+  return format;
 }
 
 }  // namespace straggler

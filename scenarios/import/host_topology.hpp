@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/import/imported.hpp"
+#include "scenarios/import/import_format.hpp"
 #include "scenarios/results/json.hpp"
 
 namespace straggler {
@@ -39,8 +39,9 @@ HostNetwork host_network(const HostTopology& host, const std::string& file);
 std::string network_lines(const HostNetwork& hosts);
 /// The GPUs of a built-in machine, "V100 or P100", if `device` is none of them; empty: it is, or that is not known.
 std::string other_gpus(const std::string& machine, const std::string& device);
-/// topology.yaml and import.json.
-Imported imported_topology(HostTopology host, const GivenFile& file);
+/// The row of a format whose file describes one host: topology.yaml and import.json alone, or the hosts of a job.
+ImportFormat topology_format(std::string name, std::string summary, std::string example, bool (*recognizes)(const FileStart&),
+                             HostTopology (*read)(const GivenFile&));
 
 /// "4 groups of 2 neighbours each": the size of the groups, if `group` numbers neighbours in equal groups; 0: it does not.
 std::size_t equal_groups(const std::vector<std::size_t>& group);

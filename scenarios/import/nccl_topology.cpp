@@ -248,10 +248,7 @@ class Xml {
   std::optional<double> nic_rate_;
 };
 
-HostTopology host_of(const std::vector<GivenFile>& files) {
-  if (files.size() > 1) throw DataError(files.front().shown().string() + " and others: are topologies of a host each; name one of them");
-  return Xml(files.front()).host();
-}
+HostTopology host_of(const GivenFile& file) { return Xml(file).host(); }
 
 bool recognizes(const FileStart& start) {
   const std::string_view text = trimmed(start.bytes);
@@ -259,16 +256,8 @@ bool recognizes(const FileStart& start) {
          (text.find("<cpu") != std::string_view::npos || text.find("<pci") != std::string_view::npos);
 }
 
-const Register<ImportFormat> nccl_topology(ImportFormat{
-    .name = "nccl_topology",
-    .summary = "a topology of NCCL (XML)",
-    .example = "NCCL_TOPO_DUMP_FILE=topo.xml all_reduce_perf -g 8",
-    .yields = "a host",
-    .parameters = {},
-    .recognizes = recognizes,
-    .read = [](const std::vector<GivenFile>& files, const Parameters&) { return imported_topology(host_of(files), files.front()); },
-    .joins = [](const std::vector<GivenFile>& files,
-                Companions& companions) { companions.topology = host_network(host_of(files), files.front().path().filename().string()); }});
+const Register<ImportFormat> nccl_topology(topology_format("nccl_topology", "a topology of NCCL (XML)",
+                                                           "NCCL_TOPO_DUMP_FILE=topo.xml all_reduce_perf -g 8", recognizes, host_of));
 
 }  // namespace
 }  // namespace straggler::import_nccl_topology

@@ -262,21 +262,10 @@ class Matrix {
   std::vector<std::size_t> gpus_, nics_;  // in names_
 };
 
-HostTopology host_of(const std::vector<GivenFile>& files) {
-  if (files.size() > 1) throw DataError(files.front().shown().string() + " and others: are topologies of a host each; name one of them");
-  return Matrix(files.front()).host();
-}
+HostTopology host_of(const GivenFile& file) { return Matrix(file).host(); }
 
-const Register<ImportFormat> topo_m(ImportFormat{
-    .name = "topo_m",
-    .summary = "the matrix of links of nvidia-smi topo -m",
-    .example = "nvidia-smi topo -m > topo.txt",
-    .yields = "a host",
-    .parameters = {},
-    .recognizes = recognizes,
-    .read = [](const std::vector<GivenFile>& files, const Parameters&) { return imported_topology(host_of(files), files.front()); },
-    .joins = [](const std::vector<GivenFile>& files,
-                Companions& companions) { companions.topology = host_network(host_of(files), files.front().path().filename().string()); }});
+const Register<ImportFormat> topo_m(topology_format("topo_m", "the matrix of links of nvidia-smi topo -m", "nvidia-smi topo -m > topo.txt",
+                                                    recognizes, host_of));
 
 }  // namespace
 }  // namespace straggler::import_topo_matrix

@@ -204,7 +204,7 @@ TEST_CASE("weights that are cut, joined and stretched before a layer reads them 
   // Weights that another network makes are not found, and that is said.
   file.nodes.push_back(node("LSTM", {"x", "y", "r4"}, {"other"}));
   REQUIRE(read_made(file).missing.size() == 1);
-  CHECK(read_made(file).missing[0] == "the parameters of 1 LSTM, whose weights are no constants of the file");
+  CHECK(read_made(file).missing[0] == "the parameters of 1 LSTM, whose weights the file does not hold as constants");
 }
 
 TEST_CASE("what an exporter has joined, folded or turned is told") {
