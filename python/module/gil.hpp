@@ -7,16 +7,22 @@ namespace straggler::python {
 namespace py = pybind11;
 
 /// The end of the interpreter, while daemon threads still simulate. CPython ends a thread that asks for the lock then, by unwinding its
-/// stack, which no destructor survives; and the program's statics go while it works. So the end waits, some seconds at most, until each
-/// call has stopped, as by Ctrl-C, and its thread stands still where it would ask for the lock.
+/// stack, which no destructor survives; and the program's statics go while it works. So a thread asks for the lock through `before_lock`,
+/// which stops it for good once the end is near; and the end waits, some seconds at most, until no thread holds the lock or asks for it,
+/// and until each call has stopped (its threads stop as by Ctrl-C, or where they ask for the lock).
 class InterpreterEnd {
  public:
   /// It has come, and for this thread: not for the one that ends the interpreter.
   static bool is_near();
   /// Called by the interpreter before it ends, with the lock held.
   static void begin();
-  /// Returns never if it is near and this thread does not hold the lock.
-  static void stand_still_if_near();
+  /// Before a thread asks for the lock. Returns never if the end is near and this thread does not hold the lock.
+  static void before_lock();
+  /// After it has given the lock back.
+  static void after_lock();
+  /// A thread that Python did not start begins and ends to use the lock.
+  static void thread_begins();
+  static void thread_ends();
 
  private:
   friend class Released;
@@ -28,12 +34,15 @@ class InterpreterEnd {
 class Gil {
  public:
   Gil() : state_(entered()) {}
-  ~Gil() { PyGILState_Release(state_); }
+  ~Gil() {
+    PyGILState_Release(state_);
+    InterpreterEnd::after_lock();
+  }
   Gil(const Gil&) = delete;
 
  private:
   static PyGILState_STATE entered() {
-    InterpreterEnd::stand_still_if_near();
+    InterpreterEnd::before_lock();
     if (!PyGILState_GetThisThreadState()) make_known();
     return PyGILState_Ensure();
   }
@@ -41,10 +50,15 @@ class Gil {
     struct Known {
       PyGILState_STATE state = PyGILState_Ensure();
       PyThreadState* thread = PyEval_SaveThread();
+      Known() { InterpreterEnd::thread_begins(); }
       ~Known() {
-        if (InterpreterEnd::is_near()) return;  // which frees what it has of all threads
-        PyEval_RestoreThread(thread);
-        PyGILState_Release(state);
+        if (!InterpreterEnd::is_near()) {  // else the interpreter frees what it has of all threads
+          InterpreterEnd::before_lock();
+          PyEval_RestoreThread(thread);
+          PyGILState_Release(state);
+          InterpreterEnd::after_lock();
+        }
+        InterpreterEnd::thread_ends();
       }
     };
     static thread_local const Known known;
@@ -61,8 +75,9 @@ class Released {
     thread_ = PyEval_SaveThread();
   }
   ~Released() {
-    InterpreterEnd::stand_still_if_near();
+    InterpreterEnd::before_lock();
     PyEval_RestoreThread(thread_);
+    InterpreterEnd::after_lock();
     InterpreterEnd::call_ends();
   }
   Released(const Released&) = delete;

@@ -1,16 +1,18 @@
 // What keeps what alive, in the whole module.
 //
-//  owner                    owns
-//  process (its frame)      its Life, until the worker crashes, leaves or is absent, or the run ends
-//  Life                     references to the generator, to the node as Python sees it, and to the operation that is awaited; shares the
-//  Scope Scope                    the author's object. One for all processes of a simulation; it ends with the last of them Weights,
-//  Gradient, …     (Held) their value, until the Scope ends; then they are empty Optimizer                an optimizer of its own,
-//  likewise; or none: it stands for the one that its node has when it is used Operation                its Awaited, until it has been
-//  awaited, or is part of a first_of, or its Life ends Awaited of a step        shares the optimizer first_of                 both of its
-//  operations first_of_in_flight       the second one, and a reference to the object of the first one, which may be over: it is asked where
-//  it is awaited PushWeight               its share, until its Life ends: it returns to the run's pool Peer, Token, Samples, …  nothing:
-//  they are copies, and may come from any run. Who uses one checks its rank, or its run (Scope::number) registered schemes       their
-//  class and functions, as long as the entry is registered. Rules and optimizers: for ever
+//  Who owns what:
+//  - a process (its frame): its Life, until the worker crashes, leaves or is absent, or the run ends
+//  - Life: references to the generator, to the node as Python sees it, and to the operation that is awaited; shares the Scope
+//  - Scope: the author's object. One for all processes of a simulation; it ends with the last of them
+//  - Weights, Gradient, … (Held): their value, until the Scope ends; then they are empty
+//  - Optimizer: an optimizer of its own, likewise; or none: it stands for the one that its node has when it is used
+//  - Operation: its Awaited, until it has been awaited, or is part of a first_of, or its Life ends
+//  - Awaited of a step: shares the optimizer
+//  - first_of: both of its operations
+//  - first_of_in_flight: the second one, and a reference to the object of the first one, which may be over: it is asked where it is awaited
+//  - PushWeight: its share, until its Life ends: it returns to the run's pool
+//  - Peer, Token, Samples, …: nothing. They are copies, and may come from any run. Who uses one checks its rank, or its run (Scope::number)
+//  - registered schemes: their class and functions, as long as the entry is registered. Rules and optimizers: for ever
 //
 //  - A simulation lives on one thread, and its values have counters that no other thread may touch. Python's objects live while they are
 //    referenced, and die on any thread that holds the interpreter's lock: there they hand their value to the simulation's thread.
