@@ -22,6 +22,7 @@ class ChangedTopology final : public Topology {
   std::string name(std::uint32_t endpoint) const override { return of_->name(endpoint); }
   bool forwards(std::uint32_t endpoint) const override { return of_->forwards(endpoint); }
   std::size_t rack(std::uint32_t endpoint) const override { return of_->rack(endpoint); }
+  bool has_racks() const override { return of_->has_racks(); }
   std::vector<LinkId> own_links(std::uint32_t endpoint) const override { return of_->own_links(endpoint); }
   void route(std::uint32_t from, std::uint32_t to, Route& out) const override {
     of_->route(from, to, out);

@@ -67,6 +67,7 @@ class Topology {
   virtual bool forwards(std::uint32_t /*endpoint*/) const { return false; }
   /// The rack of the end point: the hosts attached to one switch. Racks of ascending end points ascend. 0: there are none.
   virtual std::size_t rack(std::uint32_t /*endpoint*/) const { return 0; }
+  virtual bool has_racks() const { return false; }
   /// Both directions of every cable that ends at the end point: of most kinds its NIC, 2 e (up) and 2 e + 1 (down).
   virtual std::vector<LinkId> own_links(std::uint32_t endpoint) const = 0;
   /// Shortest by latency, then hops, then name; where the topology spreads over equal paths (`multipath`), the choice among these

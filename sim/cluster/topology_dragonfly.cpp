@@ -33,6 +33,7 @@ class Dragonfly final : public SwitchedTopology {
     set_core(groups_ * routers_, locals() + pairs_below(groups_), longest());
   }
 
+  bool has_racks() const override { return true; }
   void route(std::uint32_t from, std::uint32_t to, Route& out) const override {
     check_route(from, to);
     out.links.clear();

@@ -27,6 +27,7 @@ class FatTree final : public SwitchedTopology {
     set_core(5 * half_ * half_, 4 * half_ * half_ * half_, way(hops));
   }
 
+  bool has_racks() const override { return true; }
   void route(std::uint32_t from, std::uint32_t to, Route& out) const override {
     check_route(from, to);
     const std::size_t a = from / half_, b = to / half_, pod_a = a / half_, pod_b = b / half_;

@@ -25,6 +25,7 @@ class TwoLevel final : public SwitchedTopology {
     set_core(racks_ + 1, racks_, racks_ > 1 ? Way{2, uplinks_.latency + uplinks_.latency} : Way{});
   }
 
+  bool has_racks() const override { return true; }
   void route(std::uint32_t from, std::uint32_t to, Route& out) const override {
     check_route(from, to);
     const std::size_t a = home(from), b = home(to);

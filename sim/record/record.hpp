@@ -116,6 +116,7 @@ struct RunRecord {
     std::uint64_t lost = 0;         // went away while they took part in a round
     std::optional<double> present;  // mean share of time in which one was present; none: all are, always
   } clients;
+  std::optional<std::uint64_t> failures;  // of units; none: no unit fails again and again
   /// What the workers would do together if each trained alone, in closed form: with its own batch, or with the global batch (`strong`), in
   /// so many micro-batches as its memory needs.
   struct {

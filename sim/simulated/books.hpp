@@ -1,7 +1,10 @@
 // The accounts of a run, which nobody else writes: bytes, the workers' time, and work that counts for nothing.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "sim/record/run_recorder.hpp"
 #include "sim/simulated/flight_watch.hpp"
@@ -56,6 +59,13 @@ class Books {
   void drawn(std::uint64_t samples) { recorder_.record().samples_drawn += samples; }
   /// A client went away while it took part in a round.
   void client_lost() { ++recorder_.record().clients.lost; }
+  /// A unit failed; counted where units fail again and again.
+  void count_failures() { recorder_.record().failures = 0; }
+  void failed() {
+    if (std::optional<std::uint64_t>& failures = recorder_.record().failures) ++*failures;
+  }
+  /// A sentence for the user.
+  void warn(std::string sentence) { recorder_.record().warnings.push_back(std::move(sentence)); }
   /// The mean share of time in which a client was present.
   void clients_present(double share) { recorder_.record().clients.present = share; }
   /// The version published last.

@@ -1,12 +1,15 @@
 // Members and faults: workers crash and restart, leave, join; links fail and processors slow down.
 #pragma once
 #include <cstdint>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/simulated/collectives.hpp"
 #include "sim/simulated/computations.hpp"
 #include "sim/simulated/post_office.hpp"
 #include "sim/simulated/publications.hpp"
+#include "sim/simulated/recovery_policy.hpp"
 
 namespace straggler {
 
@@ -19,8 +22,21 @@ class Membership final : private StateTransferWatch {
   /// All outlive this.
   Membership(const SimulatedRun& run, PostOffice& post_office, Collectives& collectives, Computations& computations,
              Publications& publications);
-  /// Schedules the faults.
+  /// Schedules the dated faults.
   void begin();
+  /// Decides what failures do from now on; outlives this.
+  void follow(RecoveryPolicy& policy) { policy_ = &policy; }
+  /// The unit fails, or is repaired: what it holds goes or comes back, unless another unit holds it down, too.
+  void fail(Failure failure);
+  void repair(const Failure& failure);
+  /// It will fail at `failure.at`.
+  void announce(const Failure& failure);
+  /// Its workers compute slower, or its links are narrower, from now on; or no longer.
+  void impair(FaultUnit unit, double times_slower, double bandwidth_factor, bool begins);
+  /// A unit that holds the worker has failed and is not repaired.
+  bool is_down(Rank worker) const { return down_[index_of(worker)] > 0; }
+  /// One of these will not be repaired.
+  bool is_lost(Rank worker) const { return lost_[index_of(worker)]; }
   /// A version was published: workers that waited for it start.
   void published(Rank by);
   /// A worker has joined an all-reduce: the others may be waiting for one that is ready to start.
@@ -40,15 +56,18 @@ class Membership final : private StateTransferWatch {
   Process leave(const Fault& fault);
   /// The vector that the worker keeps, if it has one and its server holds the mean of all (TrainingPlan::clients_keep_vectors).
   void send_kept_vector(Rank worker);
-  /// It is no longer a member, and its work in progress is lost.
-  void take_out(Rank worker, State becomes);
-  void fetch_state(Rank worker);
+  /// They are no longer members, and their work in progress is lost. All go at once: none of them is counted on.
+  void take_out(std::span<const Rank> workers, State becomes);
+  /// They come back at once, so none gets its state from another.
+  void fetch_state(std::span<const Rank> workers);
+  void request_state(Rank worker, Rank source);
   void start(Rank worker);
   void start_ready();
   void start_all();
   /// State of the optimizer that belongs to the weights that `source` sends.
   const std::vector<Handle>& optimizer_of(Rank source) const;
-  void set_bandwidth(const Fault& fault, bool failing);
+  void slow_down(Rank worker, double factor, bool begins);
+  void set_bandwidth(std::span<const LinkId> links, double factor, bool failing);
 
   const SimulatedRun run_;
   PostOffice& post_office_;
@@ -56,11 +75,14 @@ class Membership final : private StateTransferWatch {
   CollectiveQueue* queue_;  // of the versions; null: none
   Computations& computations_;
   Publications& publications_;
-  std::vector<std::vector<double>> slow_;   // [workers]: slowdown factors of its present slow spells
-  std::vector<std::vector<double>> links_;  // [links]: bandwidth factors of its present failures; empty unless links fail
-  std::vector<Rank> ready_;                 // arrived, waiting for the next version
-  std::vector<bool> to_come_;               // [workers]: a recovery or join is scheduled that will start it
-  std::vector<Handle> optimizer_;           // of the latest version, where workers have it: some may not have taken that step yet
+  RecoveryPolicy* policy_ = nullptr;                       // null: on_failure decides
+  std::unordered_map<Rank, std::vector<double>> slow_;     // slowdown factors of the worker's present slow spells
+  std::unordered_map<LinkId, std::vector<double>> links_;  // bandwidth factors of the link's present failures
+  std::vector<Rank> ready_;                                // arrived, waiting for the next version
+  std::vector<std::uint16_t> down_;                        // [workers]: units that hold it and have failed
+  std::vector<bool> lost_;                                 // [workers]: one of them will not be repaired
+  std::vector<std::uint32_t> replicas_down_;               // [servers]; empty unless units repeat their faults
+  std::vector<Handle> optimizer_;  // of the latest version, where workers have it: some may not have taken that step yet
 };
 
 }  // namespace straggler

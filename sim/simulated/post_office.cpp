@@ -32,6 +32,7 @@ class PostOffice::Delivery final : public InFlightMessage, public Arrival, publi
   bool state_transfer : 1 = false;     // the state that a worker needs to start from: not for its mailbox
   bool waits : 1 = false;              // it has arrived, but an earlier one of its pair has not
   bool has_more : 1 = false;           // it has more()
+  std::uint32_t number = 0;            // of those that have begun, modulo 2^32
   SendOperation* operation = nullptr;  // the operation that waits for it to have left; null: none
   Time latency;                        // after the last byte of the part that leaves
 
@@ -114,7 +115,7 @@ void PostOffice::take_down() {
 }
 
 bool PostOffice::is_plain() const {
-  return !run_.workers.change() && run_.world.cluster.faults.list.empty() && !run_.workers.plan().compression &&
+  return !run_.workers.change() && run_.world.cluster.faults.none() && !run_.workers.plan().compression &&
          !run_.workers.plan().newest_weights && wire_bytes_.statistics == 0 && processors_.free() &&
          run_.world.cluster.servers.count <= 1 && !run_.books.trace();
 }
@@ -157,6 +158,7 @@ void PostOffice::dispatch(Rank from, Peer to, Payload&& payload, SendOperation* 
 
 void PostOffice::begin(Delivery& delivery) {
   in_flight_.push_back(delivery);
+  delivery.number = begun_++;
   const Rank from = delivery.from;
   if (plain_ || (coding_.span(from, delivery.payload) == Time() && !processors_.occupies(from))) return send_part(delivery);
   const Time free = processors_.free_from(from);
@@ -231,7 +233,7 @@ void PostOffice::drained(Delivery& delivery) {
 
 /// Weights from which later messages are differences; any message, where links fail or a worker that leaves sends a last one.
 bool PostOffice::may_be_overtaken(const Delivery& delivery) const {
-  return !run_.world.cluster.faults.list.empty() || MessageCodec::begins_differences(run_.workers.plan(), delivery.from, delivery.payload);
+  return !run_.world.cluster.faults.none() || MessageCodec::begins_differences(run_.workers.plan(), delivery.from, delivery.payload);
 }
 
 void PostOffice::keep_in_order(Delivery& delivery) {
@@ -274,7 +276,10 @@ void PostOffice::delivered(Delivery& delivery) {
   run_.books.end_flight(delivery.to);
   delivery.unlink();
   MessagePointer message(&delivery);
-  if (delivery.state_transfer) return state_watch_->state_arrived(delivery.to);
+  if (delivery.state_transfer) {
+    state_transfers_.erase(delivery.to);
+    return state_watch_->state_arrived(delivery.to);
+  }
   release_next(delivery);
   deliver(std::move(message));
 }
@@ -303,7 +308,9 @@ void PostOffice::lose(Delivery& delivery) {
   delivery.unlink();
   const MessagePointer message(&delivery);
   release_next(delivery);
-  if (delivery.state_transfer) state_watch_->state_lost(delivery.to);
+  if (!delivery.state_transfer) return;
+  state_transfers_.erase(delivery.to);
+  state_watch_->state_lost(delivery.to);
 }
 
 void PostOffice::trace(const Delivery& delivery, bool lost) {
@@ -356,21 +363,44 @@ void PostOffice::forget(SendOperation& operation) noexcept {
 void PostOffice::transfer_state(Rank source, Rank worker, Payload state) {
   auto& delivery = *new Delivery(*this, source, worker, std::move(state));
   delivery.state_transfer = true;
+  state_transfers_[worker] = &delivery;
   begin(delivery);
 }
 
 void PostOffice::remove_worker(Rank worker, bool its_sends) {
   if (auto* mail = mail_.find(index_of(worker))) mail->clear();
-  std::vector<Delivery*> lost;
-  for (InFlightMessage& message : in_flight_) {
-    auto& delivery = static_cast<Delivery&>(message);
-    const bool broken_off = delivery.from == worker && its_sends && delivery.stage != Delivery::Stage::travelling;
-    if (delivery.to == worker || broken_off) lost.push_back(&delivery);
-  }
+  std::vector<Delivery*> lost = under_way(worker);
+  std::erase_if(lost, [&](const Delivery* delivery) {
+    return delivery->to != worker && (!its_sends || delivery->stage == Delivery::Stage::travelling);
+  });
   for (Delivery* delivery : lost) lose(*delivery);
   coding_.forget(worker);
   // Messages that it sent before are not read any more: an answer would reach another life of it.
   if (its_sends) forget_mail_from(worker);
+}
+
+/// To or from it, in the order in which they began. With a server all of them are kept by pairs, so a million others are not looked at.
+std::vector<PostOffice::Delivery*> PostOffice::under_way(Rank worker) {
+  std::vector<Delivery*> found;
+  if (run_.world.cluster.faults.none() || !run_.world.has_server() || workers_write_each_other_) {
+    for (InFlightMessage& message : in_flight_)
+      if (message.from == worker || message.to == worker) found.push_back(static_cast<Delivery*>(&message));
+    return found;
+  }
+  const auto add = [&](std::uint64_t pair) {
+    if (const auto known = in_order_.find(pair); known != in_order_.end())
+      found.insert(found.end(), known->second.begin(), known->second.end());
+  };
+  const auto add_both = [&](Rank other) {
+    add(pair_of(worker, other));
+    add(pair_of(other, worker));
+  };
+  add_both(run_.world.workers);
+  for (Rank k = 0; k < run_.world.cluster.aggregators.count; ++k) add_both(run_.world.cluster.aggregators.first + k);
+  if (const auto known = state_transfers_.find(worker); known != state_transfers_.end()) found.push_back(known->second);
+  std::ranges::sort(
+      found, [this](std::uint32_t a, std::uint32_t b) { return begun_ - a > begun_ - b; }, &Delivery::number);
+  return found;
 }
 
 void PostOffice::forget_mail_from(Rank worker) {
@@ -383,11 +413,8 @@ void PostOffice::forget_mail_from(Rank worker) {
 
 void PostOffice::forget_former_life(Rank worker) {
   forget_mail_from(worker);
-  std::vector<Delivery*> former;
-  for (InFlightMessage& message : in_flight_) {
-    auto& delivery = static_cast<Delivery&>(message);
-    if (delivery.from == worker && !delivery.state_transfer) former.push_back(&delivery);
-  }
+  std::vector<Delivery*> former = under_way(worker);
+  std::erase_if(former, [&](const Delivery* delivery) { return delivery->from != worker || delivery->state_transfer; });
   for (Delivery* delivery : former) lose(*delivery);
 }
 

@@ -125,6 +125,7 @@ class PostOffice {
   std::string reasons_of(const MailOperation& operation) const;
   /// Messages from it that have arrived and were not taken.
   void forget_mail_from(Rank worker);
+  std::vector<Delivery*> under_way(Rank worker);
   void begin(Delivery& delivery);
   /// The rank's processor handles a message that it sends or receives, and codes it.
   Moments handled(Rank rank, const Message& message);
@@ -164,6 +165,8 @@ class PostOffice {
   InvitationWatch* invitation_watch_ = nullptr;  // null: not observed
   Carriage carriage_;                            // scratch
   InFlight in_flight_;
+  std::uint32_t begun_ = 0;                              // deliveries, modulo 2^32
+  std::unordered_map<Rank, Delivery*> state_transfers_;  // by receiver: that in progress
   /// By sender and receiver: those in progress, if the first of them may be overtaken, in the order in which they were sent.
   std::unordered_map<std::uint64_t, boost::container::small_vector<Delivery*, 2>> in_order_;
   SparseArray<Mailbox<MessagePointer>> mail_;  // [ranks]

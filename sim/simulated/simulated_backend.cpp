@@ -25,8 +25,9 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
   if (computations_.slows_in_flight()) books_.watch_flights(computations_);
   if (plan.rebalance_every > 0 && plan.workers > 1)
     computations_.tell(rebalancing_.emplace(workers_.algebra(), choices_, workers_.plan(), pool_process(0)));
-  if (!world_.cluster.faults.list.empty())
+  if (!world_.cluster.faults.none())
     events_.membership = std::make_unique<Membership>(run_, post_office_, collectives_, computations_, publications_);
+  if (!world_.cluster.faults.processes.empty()) events_.failures = std::make_unique<Failures>(run_, *events_.membership);
   if (!world_.cluster.presence.patterns.empty()) events_.attendance = std::make_unique<Attendance>(run_, post_office_, computations_);
   if (!world_.cluster.background.empty()) events_.background = std::make_unique<Background>(world_);
   if (world_.cluster.link_jitter.make) events_.varying_links = std::make_unique<VaryingLinks>(world_);
@@ -54,6 +55,7 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
   workers_.spawn_aggregators();
   if (events_.attendance) events_.attendance->begin();
   if (events_.membership) events_.membership->begin();
+  if (events_.failures) events_.failures->begin();
   if (events_.varying_links) events_.varying_links->begin();
   if (events_.background) events_.background->begin();
   if (evaluate_every) publications_.evaluate_every(*evaluate_every);

@@ -9,6 +9,7 @@
 #include "sim/simulated/attendance.hpp"
 #include "sim/simulated/background.hpp"
 #include "sim/simulated/collectives.hpp"
+#include "sim/simulated/failures.hpp"
 #include "sim/simulated/membership.hpp"
 #include "sim/simulated/post_office.hpp"
 #include "sim/simulated/publications.hpp"
@@ -105,6 +106,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   PollWatch polls_;
   struct {
     std::unique_ptr<Membership> membership;       // null: all workers are in, always
+    std::unique_ptr<Failures> failures;           // null: no unit fails again and again
     std::unique_ptr<Attendance> attendance;       // null: no worker comes and goes
     std::unique_ptr<Background> background;       // null: none
     std::unique_ptr<VaryingLinks> varying_links;  // null: none varies

@@ -1,5 +1,6 @@
 // The cluster for the simulated back end: names resolved, units converted.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -9,6 +10,7 @@
 
 #include "sim/cluster/availability.hpp"
 #include "sim/cluster/compute_plan.hpp"
+#include "sim/cluster/fault_process.hpp"
 #include "sim/cluster/transport.hpp"
 #include "sim/collectives/buckets.hpp"
 #include "sim/collectives/collective.hpp"
@@ -127,7 +129,12 @@ struct SimulatedCluster {
 
   struct Faults {
     std::vector<Fault> list;
+    std::vector<FaultProcess> processes;
+    std::shared_ptr<const FaultUnits> units;  // null: there are no processes
     OnFailure on_failure = OnFailure::wait;
+    bool none() const { return list.empty() && processes.empty(); }
+    /// Workers crash, leave or join.
+    bool change_members() const;
   };
   Faults faults;
 
@@ -141,5 +148,13 @@ struct SimulatedCluster {
 
   std::uint64_t seed = 1;
 };
+
+inline bool SimulatedCluster::Faults::change_members() const {
+  const auto of_member = [](const Fault& fault) { return fault.kind != Fault::Kind::slow && fault.kind != Fault::Kind::link; };
+  const auto of_members = [](const FaultProcess& process) {
+    return process.fails() && process.of != UnitKind::server && process.of != UnitKind::link;
+  };
+  return std::ranges::any_of(list, of_member) || std::ranges::any_of(processes, of_members);
+}
 
 }  // namespace straggler

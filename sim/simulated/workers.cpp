@@ -20,9 +20,7 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
   const auto workers = static_cast<std::size_t>(plan.workers);
   nodes_ = SparseArray<Node>(world.rank_bound());
   if (plan.invited || presence_.changes()) idle_.assign(workers, true);
-  const auto changes_members = [](const Fault& fault) { return fault.kind != Fault::Kind::slow && fault.kind != Fault::Kind::link; };
-  const auto& faults = world.cluster.faults.list;
-  if (std::none_of(faults.begin(), faults.end(), changes_members) && !presence_.changes()) return;
+  if (!world.cluster.faults.change_members() && !presence_.changes()) return;
   processes_.resize(workers);
   states_.assign(workers, State::member);
   lives_.resize(workers);
