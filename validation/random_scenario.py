@@ -178,6 +178,8 @@ def of(choices):
 def faults(draw, schema, path):
     """What a fault says depends on its kind, which the schema does not tell; `run` names what is missing, and repairs add it."""
     kind = draw.random.choice(schema["items"]["properties"]["kind"]["enum"])
+    if kind in ("random", "fail_slow", "preempt", "trace"):
+        return [repeating(draw, schema["items"]["properties"], kind)]
     start, length = draw.random.uniform(1, 60), draw.random.uniform(1, 90)
     fault = {"kind": kind, "worker": draw.random.randrange(draw.workers)}
     if kind in ("slow", "link"):
@@ -188,6 +190,25 @@ def faults(draw, schema, path):
         if kind == "crash" and draw.random.random() < 0.8:
             fault["restart_after"] = f"{length:.3g}ms"
     return [fault]
+
+
+def repeating(draw, keys, kind):
+    """A unit that fails again and again; only some racks, servers and links are there to fail."""
+    law = lambda least: draw.random.choice([{"kind": "exponential", "mean": f"{draw.random.uniform(least, 200):.3g}ms"}, "35ms",
+                                            {"kind": "weibull", "mean": f"{draw.random.uniform(least, 200):.3g}ms", "shape": 0.7}])
+    if kind == "trace":
+        rows = [["unit", "from_s", "to_s"]] + [[f"worker/{draw.random.randrange(draw.workers)}", round(0.03 * k, 3), round(0.03 * k + 0.02, 3)]
+                                               for k in range(1, 4)]
+        return {"kind": kind, "path": draw.file("failures.csv", lines(rows))}
+    fault = {"kind": kind, "of": draw.random.choice(["worker", "host"] if kind == "preempt" else keys["of"]["enum"]), "every": law(30)}
+    if kind == "random" and draw.random.random() < 0.8:
+        fault["repair"] = law(1)
+    elif kind == "preempt":
+        fault.update({"notice": f"{draw.random.uniform(0, 20):.3g}ms", "back_after": draw.random.choice([law(1), "never"])})
+    elif kind == "fail_slow":
+        slow = draw.random.random() < 0.5 and fault["of"] not in ("server", "link")
+        fault.update({"lasts": law(1), **({"times_slower": 3} if slow else {"bandwidth_factor": draw.random.choice([0, 0.1, 0.5])})})
+    return fault
 
 
 def background(draw, schema, path):

@@ -338,7 +338,7 @@ def import_job(*paths: PathLike, out: Optional[PathLike] = None, as_: Optional[s
 _groups = {"schemes": "scheme", "collectives": "collective", "topologies": "topology", "sharing": "sharing model", "jitter": "jitter",
            "models": "model", "cost_models": "cost model", "data": "data", "partitions": "partition", "optimizers": "optimizer",
            "schedules": "schedule", "compression": "compression", "devices": "built-in device", "availability": "availability",
-           "layers": "layer", "imports": "import"}
+           "layers": "layer", "laws": "law", "imports": "import"}
 
 
 def list(group: Optional[str] = None) -> Any:

@@ -205,9 +205,7 @@ void of_rounds(const Scenario& scenario, const Blueprint& blueprint, Sentences& 
   if (!rounds) return;
   const std::string epoch =
       fmt::format("a round of {} is {} epoch{} of all data", training.scheme.name, format_number(1 / *rounds), *rounds == 1 ? "" : "s");
-  const bool clients_change = std::ranges::any_of(scenario.cluster.faults, [](const FaultSpec& fault) {
-    return fault.kind == FaultSpec::Kind::crash || fault.kind == FaultSpec::Kind::join || fault.kind == FaultSpec::Kind::leave;
-  });
+  const bool clients_change = std::ranges::any_of(scenario.cluster.faults, changes_members);
   if (training.stop.epochs && clients_change)
     out.push_back(fmt::format("{} while no client is missing; stop.rounds counts rounds", epoch));
   else if (training.stop.epochs)

@@ -33,6 +33,7 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, co
   check_memory(scenario, *this);
   if (plan.rebalance_every > 0) plan.largest_batches = largest_batches(scenario, *this);
   faults_ = resolve_faults(scenario);
+  resolve_fault_processes(scenario);
   token_buckets(scenario);  // throws on errors in them; they are not kept, since a million workers may have two each
   background_ = resolve_background(scenario);
 }

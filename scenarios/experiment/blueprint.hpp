@@ -24,6 +24,7 @@ struct Blueprint : TrainingBlueprint {
   std::vector<Rank> first_of_group;                         // [groups]: worker
   std::vector<std::unique_ptr<Availability>> availability;  // [groups], null: always; empty: all are there, always
   std::size_t servers = 0;                                  // that the scheme uses
+  std::shared_ptr<const FaultUnits> fault_units;            // null: none fails again and again
   bool aggregators_share = false;                           // each lives on the host of the first worker of its group
 
   const CollectiveEntry* all_reduce = nullptr;  // null: the scheme does not use one
@@ -77,10 +78,13 @@ struct Blueprint : TrainingBlueprint {
   std::optional<Placement::Intra> intra(const Scenario& scenario) const;
   ComputePlan compute_plan(const Scenario& scenario) const;
   std::vector<Fault> resolve_faults(const Scenario& scenario) const;
+  void resolve_fault_processes(const Scenario& scenario);
+  void check_fault_process(const Scenario& scenario, const std::string& place, const FaultProcess& process) const;
   std::vector<TokenBucket> token_buckets(const Scenario& scenario) const;
   std::vector<BackgroundTraffic> resolve_background(const Scenario& scenario) const;
 
   std::vector<Fault> faults_;
+  std::vector<FaultProcess> fault_processes_;
   std::vector<BackgroundTraffic> background_;
 };
 

@@ -220,10 +220,11 @@ void Blueprint::resolve_availability(const Scenario& scenario) {
   if (!std::ranges::any_of(availability, is_there)) return availability.clear();
   plan.clients_come_and_go = true;
   for (std::size_t i = 0; i < scenario.cluster.faults.size(); ++i) {
-    const FaultSpec::Kind kind = scenario.cluster.faults[i].kind;
-    if (kind == FaultSpec::Kind::crash || kind == FaultSpec::Kind::join || kind == FaultSpec::Kind::leave)
+    if (changes_members(scenario.cluster.faults[i]))
       throw_error(scenario, "cluster.faults[" + std::to_string(i) + "].kind",
-                  "workers come and go by their availability, which cannot be combined with crash, join and leave; remove one of the two");
+                  "workers come and go by their availability, which cannot be combined with " +
+                      (repeats(scenario.cluster.faults[i]) ? "workers that fail" : std::string("crash, join and leave")) +
+                      "; remove one of the two");
   }
 }
 
@@ -263,6 +264,7 @@ std::vector<Fault> Blueprint::resolve_faults(const Scenario& scenario) const {
   std::vector<Fault> out;
   for (std::size_t i = 0; i < scenario.cluster.faults.size(); ++i) {
     const FaultSpec& spec = scenario.cluster.faults[i];
+    if (repeats(spec)) continue;
     if (scheme_entry->one_process && (spec.kind == FaultSpec::Kind::join || spec.kind == FaultSpec::Kind::leave))
       throw_error(
           scenario, "cluster.faults[" + std::to_string(i) + "].kind",
@@ -429,6 +431,8 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.collective.buckets = buckets;
   out.serial_per_epoch = Time::from_seconds(scenario.workload.serial_per_epoch);
   out.faults.list = faults_;
+  out.faults.processes = fault_processes_;
+  out.faults.units = fault_units;
   for (const std::unique_ptr<Availability>& pattern : availability) out.presence.patterns.push_back(pattern.get());
   if (!availability.empty()) {
     out.presence.group_of = group_of;

@@ -147,7 +147,7 @@ void Blueprint::check_stepwise(const Scenario& scenario) const {
   if (spec.start != CollectiveSpec::Start::as_they_come) return;
   const std::vector<FaultSpec>& faults = scenario.cluster.faults;
   for (std::size_t i = 0; i < faults.size(); ++i)
-    if (faults[i].kind != FaultSpec::Kind::slow && faults[i].kind != FaultSpec::Kind::link)
+    if (changes_members(faults[i]))
       throw_error(scenario, "cluster.faults[" + std::to_string(i) + "].kind",
                   "with collective.start: as_they_come there is no moment between two updates at which a worker could leave or join; use "
                   "start: together, or the faults slow and link");

@@ -259,7 +259,6 @@ double Blueprint::batch_seconds(const Scenario& scenario, Rank worker, std::int6
 
 ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
   const ClusterSpec& spec = scenario.cluster;
-  const auto slows = [](const FaultSpec& fault) { return fault.kind == FaultSpec::Kind::slow; };
   ComputePlan out;
   std::vector<Rank> first;  // [groups]
   out.compute_of.reserve(group_of.size());
@@ -268,7 +267,7 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
   if (const CollectiveSpec& collective = spec.network.collective; plan.workers > 1)
     out.price = Time::from_seconds(collective.per_step + collective.per_tensor * static_cast<double>(cost.tensors().size()));
   if (spec.network.collective.overlap && buckets.size() > 1 && plan.workers > 1) out.interference = spec.network.collective.interference;
-  out.speeds_change = scenario.workload.serial_per_epoch > 0 || std::any_of(spec.faults.begin(), spec.faults.end(), slows);
+  out.speeds_change = scenario.workload.serial_per_epoch > 0 || std::ranges::any_of(spec.faults, slows_workers);
   const std::vector<WorkBucket> early = spec.network.collective.overlap && !plan.sharding.on() ? plan.buckets : std::vector<WorkBucket>();
   for (std::size_t g = 0; g < spec.workers.size(); ++g) {
     const WorkerGroup& group = spec.workers[g];

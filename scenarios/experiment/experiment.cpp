@@ -150,6 +150,8 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
     throw RunFailed(none.what());
   } catch (const Standstill& still) {
     throw RunFailed(still.what());
+  } catch (const TooManyFailures& many) {
+    throw RunFailed(many.what());
   } catch (const ReplayMismatch& mismatch) {
     throw DataError((*options.replay / "choices.csv").string() + ": " + mismatch.what());
   } catch (const UnsupportedOperation& refused) {

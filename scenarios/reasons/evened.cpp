@@ -59,8 +59,8 @@ bool has(const std::vector<WorkKind>& kinds, WorkKind kind) { return std::ranges
 bool goes(const FaultSpec& fault, const Uneven& kept) {
   const bool of_kept = fault.worker >= 0 && std::ranges::binary_search(kept.workers, static_cast<Rank>(fault.worker));
   if (of_kept) return false;
-  if (fault.kind == FaultSpec::Kind::slow) return !has(kept.kinds, WorkKind::computing);
-  return fault.kind == FaultSpec::Kind::link && !has(kept.kinds, WorkKind::communicating);
+  if (slows_workers(fault)) return !has(kept.kinds, WorkKind::computing);
+  return changes_links(fault) && fault.kind != FaultSpec::Kind::trace && !has(kept.kinds, WorkKind::communicating);
 }
 
 }  // namespace

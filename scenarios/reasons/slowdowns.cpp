@@ -92,10 +92,6 @@ bool all_links_alike(const ClusterSpec& cluster) {
   });
 }
 
-bool has_fault(const Scenario& scenario, FaultSpec::Kind kind) {
-  return std::ranges::any_of(scenario.cluster.faults, [&](const FaultSpec& fault) { return fault.kind == kind; });
-}
-
 /// Nothing of this kind differs from worker to worker, or from time to time.
 bool is_even(WorkKind kind, const Scenario& scenario, const Blueprint& blueprint) {
   const auto& groups = scenario.cluster.workers;
@@ -108,13 +104,13 @@ bool is_even(WorkKind kind, const Scenario& scenario, const Blueprint& blueprint
     case WorkKind::computing: {
       const std::vector<double> seconds = batch_seconds(scenario, blueprint);
       const bool jitter = std::ranges::any_of(groups, [&](const WorkerGroup& group) { return device(group).jitter.name != "none"; });
-      return !jitter && !has_fault(scenario, FaultSpec::Kind::slow) && alike(&DeviceSpec::update) && alike(&DeviceSpec::compress) &&
-             std::ranges::all_of(seconds, [&](double each) { return each == seconds.front(); });
+      return !jitter && !std::ranges::any_of(scenario.cluster.faults, slows_workers) && alike(&DeviceSpec::update) &&
+             alike(&DeviceSpec::compress) && std::ranges::all_of(seconds, [&](double each) { return each == seconds.front(); });
     }
     case WorkKind::loading:
       return alike(&DeviceSpec::loader) && alike(&DeviceSpec::host_to_device);
     case WorkKind::communicating:
-      return all_links_alike(scenario.cluster) && !has_fault(scenario, FaultSpec::Kind::link);
+      return all_links_alike(scenario.cluster) && !std::ranges::any_of(scenario.cluster.faults, changes_links);
   }
   return false;
 }

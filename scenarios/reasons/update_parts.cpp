@@ -172,7 +172,7 @@ bool goes_on_after(const FaultSpec& fault, Time end) {
 }
 
 bool changes_after(const Scenario& scenario, Time end) {
-  const auto later = [end](const FaultSpec& fault) { return begin_of(fault) > end.seconds(); };
+  const auto later = [end](const FaultSpec& fault) { return repeats(fault) || begin_of(fault) > end.seconds(); };
   return std::ranges::any_of(scenario.cluster.faults, later) ||
          std::ranges::any_of(scenario.cluster.workers, [](const WorkerGroup& group) { return group.availability.name != "always"; });
 }

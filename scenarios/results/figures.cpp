@@ -49,6 +49,7 @@ std::optional<double> mean_staleness(const RunRecord& record) {
 }
 
 bool come_and_go(const RunRecord& record) { return record.clients.present.has_value(); }
+bool units_fail(const RunRecord& record) { return record.failures.has_value(); }
 
 using Unit = RunFigure::Unit;
 using Better = RunFigure::Better;
@@ -120,6 +121,13 @@ std::vector<RunFigure> made_figures() {
       {"clients_present", "", Unit::number, [](const RunRecord& run) { return Scalar(run.clients.present); }, Better::less, false,
        come_and_go},
       {"clients_lost", "", Unit::count, [](const RunRecord& run) { return Scalar(run.clients.lost); }, Better::less, false, come_and_go},
+      {"failures", "failures", Unit::count, [](const RunRecord& run) { return Scalar(run.failures); }, Better::less, false, units_fail},
+      {"mean_time_between_failures_s", "time between failures, mean", Unit::seconds,
+       [](const RunRecord& run) {
+         const std::uint64_t failures = run.failures.value_or(0);
+         return failures > 0 ? Scalar(run.end.seconds() / static_cast<double>(failures)) : Scalar();
+       },
+       Better::more, false, units_fail},
       {"bytes_up_per_worker", "", Unit::bytes,
        [](const RunRecord& run) { return Scalar(ratio(static_cast<double>(run.bytes_up), workers_of(run))); }},
       {"bytes_down_per_worker", "", Unit::bytes,

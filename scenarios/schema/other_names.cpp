@@ -399,6 +399,8 @@ std::string_view listed_as(KindGroup group) {
       return "machines";
     case KindGroup::layer:
       return "layers";
+    case KindGroup::law:
+      return "laws";
     default:
       return name_of(group);
   }

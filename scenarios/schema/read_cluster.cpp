@@ -213,6 +213,13 @@ Part<ServerSpec> servers_part() {
                                        .type = ValueType::time,
                                        .range = any_time(),
                                        .meaning = "time for each message that is received or sent, one at a time, whatever `count` is"}),
+      written_if<ServerSpec>(
+          [](const ServerSpec& spec) { return spec.replicas > 1; },
+          field(&ServerSpec::replicas, {.name = "replicas",
+                                        .type = ValueType::count,
+                                        .range = Range::between(1, 16),
+                                        .meaning = "of each server, kept equal at no cost: it answers while one of them is there",
+                                        .otherwise = "`1`"})),
       link_field(&ServerSpec::link, "link of the servers, as of a group"),
       map<ServerSpec>({.name = "host"}, host, check_host),
   });

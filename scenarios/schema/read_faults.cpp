@@ -11,11 +11,21 @@ namespace {
 
 using FaultKind = FaultSpec::Kind;
 
-constexpr ChoiceTable<FaultKind> fault_choice("kind", {{FaultKind::crash, "crash"},
+constexpr ChoiceTable<FaultKind> dated_choice("kind", {{FaultKind::crash, "crash"},
                                                        {FaultKind::slow, "slow"},
                                                        {FaultKind::link, "link"},
                                                        {FaultKind::join, "join"},
                                                        {FaultKind::leave, "leave"}});
+constexpr ChoiceTable<FaultKind> repeating_choice("kind", {{FaultKind::random, "random"},
+                                                           {FaultKind::fail_slow, "fail_slow"},
+                                                           {FaultKind::preempt, "preempt"},
+                                                           {FaultKind::trace, "trace"}});
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> all = dated_choice.names();
+  for (std::string& name : repeating_choice.names()) all.push_back(std::move(name));
+  return all;
+}
 
 std::string time(double seconds) { return format_quantity(seconds, Dimension::time); }
 
@@ -24,19 +34,27 @@ std::function<bool(const FaultSpec&)> is(std::initializer_list<FaultKind> kinds)
 }
 
 Field<FaultSpec> kind_field() {
-  Field<FaultSpec> made = field(&FaultSpec::kind, fault_choice,
-                                {.meaning = "below", .required = true, .remedy = "write one of: crash, slow, link, join, leave"});
-  made.read = [key = made.key](Section& fault, FaultSpec& spec) {
-    const YamlNode* kind = fault.require("kind", key.remedy);
+  const ScenarioKey key{.name = "kind",
+                        .type = ValueType::choice,
+                        .meaning = "below",
+                        .required = true,
+                        .remedy = "write one of: " + joined(kind_names()),
+                        .choices = kind_names()};
+  Field<FaultSpec> made{key, {}, {}, {}};
+  made.read = [remedy = key.remedy](Section& fault, FaultSpec& spec) {
+    const YamlNode* kind = fault.require("kind", remedy);
     const std::string name = fault.word("kind");
-    const std::optional<FaultKind> found = fault_choice.find(name);
+    const std::optional<FaultKind> dated = dated_choice.find(name), found = dated ? dated : repeating_choice.find(name);
     spec.kind = found.value_or(FaultKind::none);
     if (found) return;
     if (kind != nullptr && kind->type == YamlNode::Type::scalar)
-      fault.context().problems.add(kind->place, fault.path_of("kind"), unknown_name("fault", name, fault_choice.names()));
-    for (const char* other : {"worker", "server", "link", "at", "restart_after", "from", "to", "times_slower", "bandwidth_factor"})
+      fault.context().problems.add(kind->place, fault.path_of("kind"), unknown_name("fault", name, kind_names()));
+    for (const char* other : {"worker", "server", "link", "at", "restart_after", "from", "to", "times_slower", "bandwidth_factor", "of",
+                              "every", "repair", "lasts", "notice", "back_after", "path"})
       fault.find(other);
   };
+  made.write = [](Texts& out, const FaultSpec& spec, const WriteContext&) { out.emplace_back("kind", std::string(name_of(spec.kind))); };
+  made.same = [](const FaultSpec& a, const FaultSpec& b) { return a.kind == b.kind; };
   return made;
 }
 
@@ -64,7 +82,7 @@ Part<FaultSpec> fault_part() {
                        .remedy = remedy,
                        .otherwise = otherwise};
   };
-  return Part<FaultSpec>({
+  std::vector<Field<FaultSpec>> fields = {
       kind_field(),
       only_if<FaultSpec>(is({FaultKind::link}), written_if<FaultSpec>(rank_written(&FaultSpec::worker), field(&FaultSpec::worker, worker))),
       only_if<FaultSpec>(is({FaultKind::crash, FaultKind::slow, FaultKind::join, FaultKind::leave}), field(&FaultSpec::worker, struck)),
@@ -107,10 +125,13 @@ Part<FaultSpec> fault_part() {
                                                               .required = true,
                                                               .remedy = "write a share such as 0.1, or 0 for a link that is down",
                                                               .otherwise = "required there"})),
-  });
+  };
+  for (Field<FaultSpec>& field : fault_process_fields()) fields.push_back(std::move(field));
+  return Part<FaultSpec>(std::move(fields));
 }
 
 void check_fault(Section& fault, FaultSpec& spec, const std::vector<FaultSpec>&) {
+  if (repeats(spec)) return check_fault_process(fault, spec);
   if ((spec.kind == FaultKind::slow || spec.kind == FaultKind::link) && fault.understood("from") && fault.understood("to") &&
       spec.from >= spec.to)
     fault.context().problems.add(fault.path_of("to"), time(spec.to) + " is not after from, " + time(spec.from) + "; write a later time");
@@ -214,6 +235,11 @@ class FaultCheck {
 };
 
 }  // namespace
+
+std::string_view name_of(FaultSpec::Kind kind) {
+  const std::vector<std::string> dated = dated_choice.names();
+  return static_cast<std::size_t>(kind) < dated.size() ? dated_choice.name_of(kind) : repeating_choice.name_of(kind);
+}
 
 Field<ClusterSpec> faults_field() {
   return list(&ClusterSpec::faults,

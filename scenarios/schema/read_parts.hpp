@@ -17,6 +17,9 @@ ClusterSpec read_cluster(Section cluster);
 /// The `link` of `owner`, on top of the network's; nothing if it has none.
 std::optional<LinkSpec> read_link_override(Section& owner, const NetworkSpec& network);
 Field<ClusterSpec> faults_field();
+/// Of the kinds that happen again and again.
+std::vector<Field<FaultSpec>> fault_process_fields();
+void check_fault_process(Section& fault, const FaultSpec& spec);
 /// Checks across the parts of a cluster, once all of them could be read.
 void check_cluster(ReadContext& context, const ClusterSpec& cluster);
 void check_faults(ReadContext& context, const ClusterSpec& cluster);

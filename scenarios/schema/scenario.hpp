@@ -15,6 +15,7 @@
 #include "scenarios/schema/errors.hpp"
 #include "sim/base/choice_table.hpp"
 #include "sim/base/parameters.hpp"
+#include "sim/cluster/fault_units.hpp"
 
 namespace straggler {
 
@@ -127,6 +128,7 @@ struct ServerSpec {
   std::optional<double> update;    // bytes of parameters per second; none: free
   std::optional<double> compress;  // likewise when it encodes or decodes a compressed message; none: free
   double per_message = 0;          // seconds of the server's time for each message it takes or sends
+  std::int64_t replicas = 1;       // of each server; it answers while one of them is there
   std::optional<LinkSpec> link;
   std::optional<std::int64_t> host_of_worker;  // servers are on that worker's host (`host: {worker: 0}`); none: on their own hosts
   bool on_worker_hosts = false;                // server s lives on the s-th host of workers, and so on in turn (`host: {each: true}`)
@@ -276,7 +278,7 @@ struct EvaluateSpec {
 
 /// A fault. Times in seconds of simulated time.
 struct FaultSpec {
-  enum class Kind { crash, slow, link, join, leave, none } kind = Kind::none;  // none: not read
+  enum class Kind { crash, slow, link, join, leave, random, fail_slow, preempt, trace, none } kind = Kind::none;  // none: not read
   std::int64_t worker = -1;             // the worker that it hits; -1: none (of Kind::link: a server's link, or a named one)
   std::int64_t server = -1;             // Kind::link
   std::string link;                     // Kind::link: a link by its name in links.csv, instead of a rank's two
@@ -285,8 +287,21 @@ struct FaultSpec {
   double from = 0, to = 0;              // slow, link
   double times_slower = 1;              // slow
   double bandwidth_factor = 1;          // link; 0: down
+  // Those that happen again and again; laws are of durations:
+  UnitKind of = UnitKind::worker;
+  straggler::Kind every{}, repair{}, lasts{}, back_after{};  // of random, fail_slow, preempt; of random; of fail_slow; of preempt
+  std::optional<double> slower = {}, narrower = {};          // fail_slow: times_slower or bandwidth_factor
+  double notice = 30;                                        // preempt
+  std::string path = {};                                     // trace
   bool operator==(const FaultSpec&) const = default;
 };
+std::string_view name_of(FaultSpec::Kind kind);
+/// It happens again and again.
+bool repeats(const FaultSpec& fault);
+/// Workers crash, leave or join; their computing becomes slower; links become narrower. A trace may do more than it does.
+bool changes_members(const FaultSpec& fault);
+bool slows_workers(const FaultSpec& fault);
+bool changes_links(const FaultSpec& fault);
 
 struct ClusterSpec {
   std::vector<WorkerGroup> workers;

@@ -37,6 +37,8 @@ std::string_view name_of(KindGroup group) {
       return "machine";
     case KindGroup::layer:
       return "layer";
+    case KindGroup::law:
+      return "law";
   }
   throw std::logic_error("no such group of kinds");
 }

@@ -15,7 +15,8 @@ namespace straggler {
 struct DeviceSpec;
 struct IntraSpec;
 
-/// `cost_model`: values of `workload.cost.model`; `device`, `machine`: built-in ones; `layer`: lines of a network.
+/// `cost_model`: values of `workload.cost.model`; `device`, `machine`: built-in ones; `layer`: lines of a network; `law`:
+/// of durations.
 enum class KindGroup {
   scheme,
   collective,
@@ -32,7 +33,8 @@ enum class KindGroup {
   compression,
   availability,
   machine,
-  layer
+  layer,
+  law
 };
 /// The word for it in messages: "scheme", "data", …
 std::string_view name_of(KindGroup group);

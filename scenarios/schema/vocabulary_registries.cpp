@@ -13,6 +13,7 @@
 #include "sim/cluster/availability.hpp"
 #include "sim/cluster/compute.hpp"
 #include "sim/cluster/device_profile.hpp"
+#include "sim/cluster/duration_law.hpp"
 #include "sim/cluster/host_machine.hpp"
 #include "sim/cluster/topology.hpp"
 #include "sim/cluster/transport.hpp"
@@ -139,6 +140,7 @@ Vocabulary vocabulary_of_registries() {
   add(KindGroup::availability, words_of<AvailabilityEntry>());
   add(KindGroup::machine, machines());
   add(KindGroup::layer, lines());
+  add(KindGroup::law, words_of<DurationLawEntry>());
   return vocabulary;
 }
 

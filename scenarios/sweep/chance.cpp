@@ -1,6 +1,7 @@
 #include "scenarios/sweep/chance.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/base/registry.hpp"
 #include "sim/training/late_schemes.hpp"
@@ -31,12 +32,17 @@ bool timing_depends_on_seed(const Scenario& scenario) {
     return group.availability.name != "always" && group.availability.name != "trace";
   };
   const auto is_random = [](const BackgroundSpec& traffic) { return traffic.random; };
+  const auto fails_by_chance = [](const FaultSpec& fault) {
+    return std::ranges::any_of(std::array{&fault.every, &fault.repair, &fault.lasts, &fault.back_after},
+                               [](const Kind* law) { return !law->name.empty() && law->name != "constant" && law->name != "never"; });
+  };
   const bool links_jitter = scenario.cluster.network.jitter.name != "none";
   const std::string &partition = scenario.workload.partition.name, &data = scenario.workload.data.name;
   return std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), jitters) ||
          std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(), comes_and_goes) ||
          std::any_of(scenario.cluster.network.background.begin(), scenario.cluster.network.background.end(), is_random) || links_jitter ||
-         (partition != "iid" && partition != "shared") || data == "text" || draws_who_acts(scenario);
+         std::ranges::any_of(scenario.cluster.faults, fails_by_chance) || (partition != "iid" && partition != "shared") || data == "text" ||
+         draws_who_acts(scenario);
 }
 
 }  // namespace straggler

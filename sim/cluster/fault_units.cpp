@@ -30,6 +30,8 @@ FaultUnits::FaultUnits(const Fabric& fabric, std::size_t servers, std::size_t re
   for (Rank worker = 0; worker < workers; ++worker)
     if (worker == 0 || fabric.host(worker) != fabric.host(worker - 1)) hosts_.push_back(worker);
   hosts_.push_back(workers);
+  for (std::size_t server = 0; server < servers; ++server)
+    servers_on_hosts_ |= fabric.host(workers + static_cast<Rank>(server)) <= fabric.host(workers - 1);
   if (!fabric.topology().has_racks()) return;
   racks_ = fabric.racks();
   racks_.push_back(workers);
@@ -103,9 +105,13 @@ RankSpan FaultUnits::workers(FaultUnit unit) const {
   return {};
 }
 
+bool FaultUnits::take_servers(UnitKind kind) const {
+  return kind == UnitKind::server || (servers_on_hosts_ && (kind == UnitKind::host || kind == UnitKind::rack));
+}
+
 std::vector<std::uint32_t> FaultUnits::servers(FaultUnit unit) const {
+  if (!take_servers(unit.kind)) return {};
   if (unit.kind == UnitKind::server) return {static_cast<std::uint32_t>(unit.number / replicas_)};
-  if (unit.kind != UnitKind::host && unit.kind != UnitKind::rack) return {};
   const RankSpan workers = this->workers(unit);
   const std::uint32_t first = fabric_.host(workers.begin), last = fabric_.host(workers.end - 1);
   std::vector<std::uint32_t> out;

@@ -50,6 +50,8 @@ class FaultUnits {
   RankSpan workers(FaultUnit unit) const;
   /// Servers of which a replica fails with it: its own, or those that live on the hosts of its workers.
   std::vector<std::uint32_t> servers(FaultUnit unit) const;
+  /// Whether servers() has any, of some unit of that kind.
+  bool take_servers(UnitKind kind) const;
   /// Both directions of a cable; of a worker, a host, a rack, a server or all: the network cards of their hosts. Each once.
   std::vector<LinkId> links(FaultUnit unit) const;
   std::size_t replicas() const { return replicas_; }
@@ -57,6 +59,7 @@ class FaultUnits {
  private:
   const Fabric& fabric_;
   std::size_t servers_, replicas_;
+  bool servers_on_hosts_ = false;    // of workers
   std::vector<Rank> hosts_, racks_;  // [units + 1]: the first worker of each, then the number of workers
 };
 

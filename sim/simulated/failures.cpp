@@ -51,12 +51,17 @@ void Failures::happen() {
     heap_.clear();
     return await_first();
   }
+  while (!heap_.empty() && heap_.front().at == run_.world.now()) end_first();
+  await_first();
+}
+
+void Failures::end_first() {
   if (++ends_ > most_ends)
     throw TooManyFailures("units failed and were repaired more than " + readable_count(most_ends) + " times by " +
                           format_quantity(run_.world.now().seconds(), Dimension::time) +
                           " of simulated time; write longer times in cluster.faults, or an earlier stop");
   std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-  End end = heap_.back();
+  const End end = heap_.back();
   heap_.pop_back();
   const Time at = next(end);
   if (at < Time::limit()) {
@@ -64,7 +69,6 @@ void Failures::happen() {
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
   act(end, at);
-  await_first();
 }
 
 Failure Failures::failure_of(const End& end) const {

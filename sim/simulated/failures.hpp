@@ -40,6 +40,7 @@ class Failures final : private Event {
   const FaultProcess& process_of(const End& end) const { return run_.world.cluster.faults.processes[end.process]; }
   /// When the stage after `end` ends; never(): not within any run.
   Time next(const End& end) const;
+  void end_first();
   void act(const End& end, Time next);
   Failure failure_of(const End& end) const;
   void await_first();

@@ -11,7 +11,7 @@ from weighing import draw_batches
 SCHEMES = sorted(path.stem for path in (pathlib.Path(__file__).parent / "schemes").glob("*.py"))
 WITHOUT = {}  # schemes without a reference, and why
 # What a case has where nothing else is said.
-PLAIN = {"schedule": None, "clip": None, "compression": None, "coding": None, "faults": [], "server": None, "on_failure": "drop", "update": 0,
+PLAIN = {"schedule": None, "clip": None, "compression": None, "coding": None, "faults": [], "processes": [], "server": None, "on_failure": "drop", "update": 0,
          "host": None, "protocol": None, "sharing": "max_min"}
 
 
@@ -104,7 +104,43 @@ def draw_case(number, names=SCHEMES):
     if hasattr(scheme, "amend"):
         scheme.amend(case)
     draw_batches(case)
+    if not case.get("processes"):
+        draw_processes(random.Random(f"failures {number}"), case, facts)
     return case
+
+
+def draw_processes(draw, case, facts):
+    """Units that fail again and again, some times in a run. No two things happen at the same time."""
+    case["processes"] = []
+    end, p = 0.02 * case["updates"] * facts.get("pace", 1), len(case["workers"])
+    stay = case.get("collective", {}).get("start") or case.get("availability") or facts.get("faults") or facts.get("one_life")
+    if draw.random() > 0.3 or set(facts.get("faults", [])) - {"crash", "slow", "link", "leave", "join"}:
+        return
+    law = lambda least, most: {"kind": draw.choice(["exponential", "exponential", "weibull"]), "mean": round(draw.uniform(least, most), 6)}
+    shaped = lambda each: {**each, "shape": draw.choice([0.7, 2.0])} if each["kind"] == "weibull" else each
+    every = shaped(law(0.4 * end, 2 * end))
+    kind = "fail_slow" if stay else draw.choice(["random", "random", "preempt", "trace", "fail_slow"])
+    links = not case.get("aggregators") and "aggregator" not in case and (not case["server"] or case["server"]["count"] == 1) and not case["host"]
+    process = {"kind": kind, "of": draw.choice(["worker", "worker", "host", "all"]), "every": every}
+    if kind == "random":
+        process["repair"] = draw.choice([shaped(law(0.01, 0.1)), {"kind": "constant", "mean": 0.0417}, "never"])
+        if links and draw.random() < 0.25:
+            process.update({"of": "link", "repair": shaped(law(0.01, 0.1))})
+    elif kind == "preempt":
+        process.update({"of": draw.choice(["worker", "host"]), "notice": round(draw.uniform(0, 0.05), 6),
+                        "back_after": draw.choice([shaped(law(0.01, 0.1)), "never"])})
+    elif kind == "fail_slow":
+        process["lasts"] = shaped(law(0.02, 0.2))
+        if links and draw.random() < 0.4:
+            process.update({"of": draw.choice(["worker", "link"]), "bandwidth_factor": draw.choice([0, 0.3])})
+        else:
+            process["times_slower"] = draw.choice([2.5, 6.0])
+    else:
+        begins = sorted(draw.uniform(0.002, end) for _ in range(draw.randint(1, 3)))
+        ends = [begin + draw.uniform(0.001, 0.9 * (after - begin)) for begin, after in zip(begins, [*begins[1:], begins[-1] + 0.2])]
+        process = {"kind": kind, "spans": [(draw.randrange(p), round(begin, 6), round(to, 6)) for begin, to in zip(begins, ends)]}
+        process["spans"] = [(process["spans"][0][0], *span[1:]) for span in process["spans"]]
+    case["processes"].append(process)
 
 
 def draw_collective(draw, p, case):
@@ -183,6 +219,8 @@ def smaller(case):
     """Cases with one thing less, the largest steps first."""
     def changed(**values):
         return {**case, **values}
+    if case["processes"]:
+        yield changed(processes=[])
     for k in range(len(case["faults"])):
         yield changed(faults=case["faults"][:k] + case["faults"][k + 1:])
     if len(case["workers"]) > 1:
@@ -208,6 +246,21 @@ def seconds(value):
     return f"{round(value * 1e6, 3)}us"
 
 
+def processes_of(case, folder):
+    """As a scenario has them, with the file of a trace."""
+    law = lambda each: each if isinstance(each, str) else {**each, "mean": f"{each['mean'] * 1e6:.9g}us"}
+    out = []
+    for process in case["processes"]:
+        if process["kind"] == "trace":
+            rows = ["unit,from_s,to_s", *(f"worker/{rank},{begin},{end}" for rank, begin, end in process["spans"])]
+            (folder / "failures.csv").write_text("\n".join(rows) + "\n")
+            out.append({"kind": "trace", "path": "failures.csv"})
+            continue
+        out.append({key: law(value) if key in ("every", "repair", "lasts", "back_after") else seconds(value) if key == "notice" else value
+                    for key, value in process.items()})
+    return out
+
+
 def scenario_of(case, folder):
     """Writes the scenario of a case, and its files, into a folder; returns its path."""
     workers, p = case["workers"], len(case["workers"])
@@ -228,6 +281,7 @@ def scenario_of(case, folder):
             stop["epochs"] = case["schedule"]["epochs"]
     faults = [{key: seconds(value) if key in ("at", "from", "to", "restart_after") else value for key, value in fault.items()}
               for fault in case["faults"]]
+    faults += processes_of(case, folder)
     scheme = {"kind": kind_of(case["scheme_name"]), **case["scheme"]}
     if case["on_failure"] and (faults or case["on_failure"] != "drop"):
         scheme["on_failure"] = case["on_failure"]

@@ -7,6 +7,7 @@ import training
 from availability import Attendance
 from collective import reductions_of
 from events import Clock, Process
+from failures import Failures
 from network import Flow, Flows, Network
 from nodes import Aggregator, Done, Send, Server, Worker
 from payloads import SERVER, Message, Notice, Weights, is_worker
@@ -29,10 +30,12 @@ class Cluster:
         self.waits = case["on_failure"] == "wait"
         self.latest, self.versions, self.rows = self.workers[0].first_weights, [], []
         self.bytes_sent = self.bytes_received = self.bytes_lost = self.dropped = 0
-        self.flying, self.to_come, self.outcome = [], set(), "completed"
+        self.flying, self.outcome = [], "completed"
+        self.holding, self.lost = {rank: 0 for rank in range(len(self.workers))}, set()  # units that hold a worker down; lost for good
         self.aggregators = [Aggregator(self, case, k) for k in range(case["scheme"].get("aggregators", 0))]
         self.attendance = Attendance(self, case["availability"]) if case.get("availability") else None
-        self.members_change = bool(self.attendance) or any(fault["kind"] in ("crash", "leave", "join") for fault in case["faults"])
+        self.members_change = bool(self.attendance) or any(fault["kind"] in ("crash", "leave", "join") for fault in case["faults"]) \
+            or any(fault["kind"] != "fail_slow" and fault.get("of") != "link" for fault in case["processes"])
         self.keeps_vectors = getattr(scheme, "FACTS", {}).get("keeps_vectors", False)
         self.known = {}
         self.compression = compression.Compression(self) if case["compression"] else None
@@ -64,6 +67,8 @@ class Cluster:
     def run(self):
         for fault in self.case["faults"]:
             self._plan(fault)
+        self.failures = Failures(self)
+        self.failures.begin()
         for worker in self.workers:
             if worker.state == "member":
                 self._spawn(worker)
@@ -213,7 +218,7 @@ class Cluster:
 
     def _arrived(self, message):
         """In order, as on one connection, where there are faults: one that has overtaken another waits for it."""
-        in_order = self.case["faults"] or message.form
+        in_order = self.case["faults"] or self.case["processes"] or message.form
         message.waits = bool(in_order) and not message.is_state and self._of_pair(message)[0] is not message
         if message.waits:
             return
@@ -270,46 +275,80 @@ class Cluster:
             clock.at(fault["at"], lambda: self._leave(worker))
         elif kind == "join":
             worker.state, worker.enrolled = "absent", False
-            self.to_come.add(worker.rank)
-            clock.at(fault["at"], lambda: self._come(worker) if worker.state == "absent" else None)
+            clock.at(fault["at"], lambda: self._join(worker))
 
     def _crash(self, worker, restart_after):
-        if worker.state not in ("member", "coming"):
+        if restart_after is not None:
+            self.clock.after(restart_after, lambda: self.repair([worker.rank]))
+        self.fail([worker.rank], restart_after is None)
+
+    def fail(self, ranks, for_good):
+        """A unit fails, and these workers with it."""
+        self.failures.count += 1
+        hit = []
+        for worker in (self.workers[rank] for rank in ranks if self.workers[rank].state != "gone"):
+            self.holding[worker.rank] += 1
+            if for_good:
+                self.lost.add(worker.rank)
+            if self.holding[worker.rank] == 1 and worker.state in ("member", "coming"):
+                hit.append(worker)
+        if not hit:
             return
         if self.case["on_failure"] == "abort":
             self.outcome = "aborted"
             self.clock.stop()
-        if restart_after is not None:
-            self.to_come.add(worker.rank)
-            self.clock.after(restart_after, lambda: self._come(worker) if worker.state == "down" else None)
-        self._take_out(worker, "down")
+        self._take_out(hit, "down")
+
+    def repair(self, ranks):
+        """The unit is there again; its workers come back, unless another one holds them."""
+        back = []
+        for worker in (self.workers[rank] for rank in ranks if self.workers[rank].state != "gone"):
+            self.holding[worker.rank] -= 1
+            if self.holding[worker.rank] == 0 and worker.state == "down":
+                back.append(worker)
+        self._come(back)
+
+    def _join(self, worker):
+        if worker.state != "absent":
+            return
+        if self.holding[worker.rank]:
+            worker.state = "down"
+        else:
+            self._come([worker])
 
     def _leave(self, worker):
         if worker.state == "gone":
             return
-        self.to_come.discard(worker.rank)
         if worker.state in ("member", "coming"):
             if hasattr(self.scheme, "farewell"):
                 self.scheme.farewell(worker)
             worker.enrolled = False
-        self._take_out(worker, "gone")
+        self._take_out([worker], "gone")
 
-    def _take_out(self, worker, state):
-        worker.account()
-        was_member, worker.state = worker.state == "member", state
-        if was_member:
+    def _take_out(self, workers, state):
+        """All at once: none of them is counted on by what follows."""
+        members = [worker for worker in workers if worker.state == "member"]
+        for worker in workers:
+            worker.account()
+            worker.state = state
+        for worker in members:
             worker.process.kill()
-        self._cut_off(worker, state == "down")
-        if worker in self.to_admit:
-            self.to_admit.remove(worker)
+        for worker in workers:
+            self._cut_off(worker, state == "down")
+            if worker in self.to_admit:
+                self.to_admit.remove(worker)
         for watcher in (self.reductions, self.own):
-            if watcher:
-                watcher.members_changed(worker.rank)
-        if not self.clock.stopped and not self.members() and not self.to_come and not any(each.state == "coming" for each in self.workers):
+            for worker in workers:
+                if watcher:
+                    watcher.members_changed(worker.rank)
+        if not self.clock.stopped and not self.members() and not any(self._comes(worker) for worker in self.workers):
             self.outcome = "all_workers_down"
             self.clock.stop()
         self._tell_of_members()
         self.admit_if_possible()
+
+    def _comes(self, worker):
+        return worker.state == "coming" or (worker.state in ("down", "absent") and worker.rank not in self.lost)
 
     def _cut_off(self, worker, crashed):
         """Messages to it are lost, and those of one that crashes, unless their last byte has left."""
@@ -347,17 +386,23 @@ class Cluster:
         for node in [*self.aggregators, self.server] if self.server else [self.workers[rank] for rank in self.members()]:
             self.put(Message(None, None, node.rank, None, Notice(), 0))
 
-    def _come(self, worker):
-        worker.account()
-        worker.state = "coming"
-        self.to_come.discard(worker.rank)
-        self._fetch_state(worker)
+    def _come(self, workers):
+        source = self._source()  # of all of them: none gets its state from another
+        for worker in workers:
+            worker.account()
+            worker.state = "coming"
+        for worker in workers:
+            self._request_state(worker, source)
+
+    def _source(self):
+        return SERVER if self.server else next(iter(self.members()), None)
 
     def _fetch_state(self, worker):
+        if worker.state == "coming":
+            self._request_state(worker, self._source())
+
+    def _request_state(self, worker, source):
         """Its state travels to it, from the server or from the first member; without either it has been saved."""
-        if worker.state != "coming":
-            return
-        source = SERVER if self.server else next(iter(self.members()), None)
         if source is None or self.case["host"]:
             return self._ready(worker)
         vectors = self.latest.vectors if self.server else 1 + len(self.latest.attached) + len(self._optimizer_of(source).state())

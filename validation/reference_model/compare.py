@@ -60,7 +60,8 @@ def difference(out, reference):
     summary = json.loads((out / "summary.json").read_text())
     return (of_contributions(rows_of(out / "order.csv"), reference) or of_versions(rows_of(out / "curve.csv"), reference)
             or of_weights(weights_of(out / "model.safetensors"), reference) or of_accounts(rows_of(out / "workers.csv"), reference)
-            or of_sums(summary, reference) or of_attendance(summary, reference))
+            or of_sums(summary, reference) or of_attendance(summary, reference)
+            or of_failures(summary, reference))
 
 
 def too_close(case, reference, found):
@@ -127,6 +128,14 @@ def of_sums(summary, reference):
     return None
 
 
+def of_failures(summary, reference):
+    """Of the units of processes, and dated crashes beside them."""
+    if not reference.case["processes"]:
+        return None
+    want = reference.failures.count
+    return f"failures: program {summary['failures']}, reference {want}" if summary["failures"] != want else None
+
+
 def of_attendance(summary, reference):
     attendance = reference.attendance
     if not attendance:
@@ -141,6 +150,7 @@ def features(case, reference):
     """What the case had, as words for the table."""
     optimizer = case["optimizer"]
     had = {fault["kind"] if fault["kind"] != "crash" or "restart_after" in fault else "crash for good" for fault in case["faults"]}
+    had |= {process["kind"] for process in case["processes"]}
     return had | {name for name, there in {
         "dropped": reference.dropped, "momentum": optimizer.get("momentum") or optimizer["kind"].startswith("ad"),
         "schedule": case["schedule"], "clipped": case["clip"], "compressed": case["compression"], "absences": case.get("availability"),

@@ -52,6 +52,14 @@ class Clock:
     def stop(self):
         self.stopped = True
 
+    def pending(self):
+        """How many calls are planned."""
+        return sum(call is not None for _, _, call in self.queue)
+
+    def give_up(self):
+        """Nothing that is planned happens."""
+        self.queue.clear()
+
 
 class Event:
     """Something to wait for: it happens once, with a value. Subclasses begin it in `_begin`, and give it up in `_cancel`."""
