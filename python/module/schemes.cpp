@@ -11,6 +11,7 @@
 #include "python/module/calls.hpp"
 #include "python/module/operations.hpp"
 #include "scenarios/schema/late_words.hpp"
+#include "sim/base/units.hpp"
 #include "sim/training/late_schemes.hpp"
 
 namespace straggler::python {
@@ -161,10 +162,11 @@ Versions versions_named(const std::string& name) {
 }
 
 ValueType type_named(const std::string& name) {
-  static const std::vector<std::pair<std::string, ValueType>> types = {
-      {"count", ValueType::count},   {"number", ValueType::number}, {"fraction", ValueType::fraction}, {"time", ValueType::time},
-      {"bytes", ValueType::bytes},   {"rate", ValueType::rate},     {"flops", ValueType::flops},       {"boolean", ValueType::boolean},
-      {"choice", ValueType::choice}, {"counts", ValueType::counts}, {"text", ValueType::text}};
+  std::vector<std::pair<std::string, ValueType>> types = {
+      {"count", ValueType::count}, {"number", ValueType::number}, {"fraction", ValueType::fraction}};
+  for (const DimensionRow& row : dimensions()) types.emplace_back(row.name, row.type);
+  types.insert(types.end(),
+               {{"boolean", ValueType::boolean}, {"choice", ValueType::choice}, {"counts", ValueType::counts}, {"text", ValueType::text}});
   std::string known;
   for (const auto& [each, type] : types) {
     if (each == name) return type;

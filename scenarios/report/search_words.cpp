@@ -6,16 +6,15 @@
 #include "scenarios/report/units.hpp"
 #include "scenarios/sweep/range.hpp"
 #include "sim/base/readable.hpp"
+#include "sim/base/units.hpp"
 
 namespace straggler {
 namespace {
 
 NumberText text_of(const RangeEnd& number) {
   if (number.percent) return share_text;
-  if (number.dimension == Dimension::time) return readable_seconds;
-  if (number.dimension == Dimension::bytes) return readable_bytes;
-  if (number.dimension == Dimension::rate) return number.bits ? bits_rate_text : bytes_rate_text;
-  return readable_number;
+  if (number.bits) return bits_rate_text;
+  return number.dimension ? row_of(*number.dimension).readable : readable_number;
 }
 
 }  // namespace

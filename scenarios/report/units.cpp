@@ -20,15 +20,14 @@ std::string bits_rate_text(double bits) {
   text.back() = 'b';
   return text + "it/s";
 }
-std::string bytes_rate_text(double bytes) { return readable_bytes(bytes) + "/s"; }
 std::string factor_text(double factor) { return fmt::format("{:.3g}x", factor); }
 std::string count_text(double count) { return readable_count(static_cast<std::uint64_t>(count)); }
 
 std::string_view unit_of(NumberText text) {
   static constexpr std::pair<NumberText, std::string_view> units[] = {
-      {readable_seconds, "seconds"}, {readable_bytes, "bytes"},    {share_text, "share"},
-      {readable_score, "score"},     {factor_text, "factor"},      {count_text, "count"},
-      {bits_rate_text, "bits/s"},    {bytes_rate_text, "bytes/s"}, {readable_share, "share"},
+      {readable_seconds, "seconds"}, {readable_bytes, "bytes"},  {share_text, "share"},
+      {readable_score, "score"},     {factor_text, "factor"},    {count_text, "count"},
+      {bits_rate_text, "bits/s"},    {readable_rate, "bytes/s"}, {readable_share, "share"},
   };
   for (const auto& [known, unit] : units)
     if (known == text) return unit;

@@ -9,10 +9,9 @@ using NumberText = std::string (*)(double);
 
 /// "43.2 %"; of small ones two digits that count: "0.034 %". Only 0 is "0 %".
 std::string share_text(double share);
-std::string bits_rate_text(double bits);    // "1.25 Mbit/s"
-std::string bytes_rate_text(double bytes);  // "1.25 MB/s"
-std::string factor_text(double factor);     // "1.25x"
-std::string count_text(double count);       // "1,234"
+std::string bits_rate_text(double bits);  // "1.25 Mbit/s"
+std::string factor_text(double factor);   // "1.25x"
+std::string count_text(double count);     // "1,234"
 
 /// "seconds", "bytes", "share", "score", "factor", "count", "bits/s", "bytes/s"; "number" for every other one.
 std::string_view unit_of(NumberText text);

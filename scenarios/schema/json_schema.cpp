@@ -9,7 +9,7 @@
 #include "scenarios/schema/scenario_keys.hpp"
 #include "scenarios/schema/section.hpp"
 #include "sim/base/ascii.hpp"
-#include "sim/base/quantity.hpp"
+#include "sim/base/units.hpp"
 
 namespace straggler {
 
@@ -34,20 +34,27 @@ Json with_bounds(Json schema, const Range& range) {
 }
 
 /// YAML's language server shows `patternErrorMessage` instead of the pattern.
-Json quantity(Dimension dimension, ValueType type) {
+Json quantity(const DimensionRow& row) {
   std::string units;
-  for (const std::string& unit : units_of(dimension)) {
-    units += (units.empty() ? "" : "|") + unit;
-    if (unit == "us") units += "|\xC2\xB5s|\xCE\xBCs";  // the micro sign, and the Greek letter
+  const auto add = [&](const char* name) {
+    if (name != nullptr && *name != '\0') units += (units.empty() ? "" : "|") + std::string(name);
+  };
+  for (const Unit& unit : row.units) {
+    add(unit.name);
+    for (const char* const name : unit.also) add(name);
   }
   Parameter parameter;
-  parameter.type = type;
+  parameter.type = row.type;
   return {{"type", "string"},
           {"pattern", std::string("^") + number_pattern + " *(" + units + ")$"},
           {"patternErrorMessage", "write " + example(parameter)}};
 }
 
 Json scalar(ValueType type, const Range& range, const std::vector<std::string>& choices, const std::vector<Parameter>& columns = {}) {
+  if (const DimensionRow* const row = row_of(type)) {
+    const Json text = quantity(*row);
+    return row->bare ? Json{{"anyOf", {with_bounds({{"type", row->whole ? "integer" : "number"}}, range), text}}} : text;
+  }
   switch (type) {
     case ValueType::count: {
       const Json whole = with_bounds({{"type", "integer"}}, range);
@@ -60,16 +67,6 @@ Json scalar(ValueType type, const Range& range, const std::vector<std::string>& 
     case ValueType::fraction:
       return {{"anyOf",
                {with_bounds({{"type", "number"}}, range), {{"type", "string"}, {"pattern", std::string("^") + number_pattern + " *%$"}}}}};
-    case ValueType::time:
-      return quantity(Dimension::time, type);
-    case ValueType::bytes:
-      return quantity(Dimension::bytes, type);
-    case ValueType::rate:
-      return quantity(Dimension::rate, type);
-    case ValueType::flops:
-      return quantity(Dimension::compute, type);
-    case ValueType::amount:
-      return {{"anyOf", {with_bounds({{"type", "integer"}}, range), quantity(Dimension::amount, type)}}};
     case ValueType::rows: {
       Json row{{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}, {"required", Json::array()}};
       for (const Parameter& column : columns) {
@@ -90,6 +87,8 @@ Json scalar(ValueType type, const Range& range, const std::vector<std::string>& 
       return {{"type", {"string", "number"}}};
     case ValueType::nested:  // a list of layers, or a file with it
       return {{"anyOf", {{{"type", "string"}}, {{"$ref", "#/definitions/layers"}}}}};
+    default:
+      break;
   }
   throw std::logic_error("no such type of value");
 }

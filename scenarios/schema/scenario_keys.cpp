@@ -6,8 +6,8 @@
 
 #include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/read_parts.hpp"
-#include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/units.hpp"
 
 namespace straggler {
 
@@ -73,12 +73,6 @@ std::string type_text(const ScenarioKey& key) {
       return std::string("share") + (range.low_open ? ", above 0" : "") + (range.high_open ? ", below 1" : "");
     case ValueType::time:
       return range.low > 1e-12 ? "time, from " + bound(range.low) : range.low > 0 ? "time above 0" : "time";
-    case ValueType::bytes:
-      return "size";
-    case ValueType::rate:
-      return "rate";
-    case ValueType::flops:
-      return "compute rate";
     case ValueType::path:
       return "path";
     case ValueType::boolean:
@@ -86,7 +80,8 @@ std::string type_text(const ScenarioKey& key) {
     case ValueType::choice:
       return alternatives(key.choices);
     default:
-      return std::string(name_of(key.type));
+      const DimensionRow* const row = row_of(key.type);
+      return row ? std::string(row->form) : std::string(name_of(key.type));
   }
 }
 

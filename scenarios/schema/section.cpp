@@ -11,6 +11,7 @@
 #include "scenarios/schema/source_text.hpp"
 #include "sim/base/ascii.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/units.hpp"
 
 namespace straggler {
 
@@ -35,6 +36,7 @@ bool has_word_of_absence(const Parameter& parameter) {
 }
 
 std::string example(const Parameter& parameter) {
+  if (const DimensionRow* const row = row_of(parameter.type)) return std::string(row->noun) + " such as " + row->example;
   switch (parameter.type) {
     case ValueType::count:
       return has_word_of_absence(parameter) ? "a whole number such as 8, or " + parameter.choices.front() : "a whole number such as 8";
@@ -42,16 +44,6 @@ std::string example(const Parameter& parameter) {
       return "a number such as 0.5";
     case ValueType::fraction:
       return "a share such as 0.5 or 50%";
-    case ValueType::time:
-      return "a time such as 10ms";
-    case ValueType::bytes:
-      return "a size such as 25MiB";
-    case ValueType::rate:
-      return "a rate such as 1Gbps or 125MB/s";
-    case ValueType::flops:
-      return "a compute rate such as 14TFLOPS";
-    case ValueType::amount:
-      return "an amount such as 350M";
     case ValueType::boolean:
       return "true or false";
     case ValueType::choice:
@@ -70,6 +62,8 @@ std::string example(const Parameter& parameter) {
         if (column.required) row += (row.empty() ? "" : ", ") + column.name + ": …";
       return "a list such as [{" + row + "}, …], or the path of a CSV file";
     }
+    default:
+      break;
   }
   throw std::logic_error("no such type of value");
 }

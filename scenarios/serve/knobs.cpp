@@ -11,6 +11,7 @@
 #include "scenarios/serve/cluster_edits.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/units.hpp"
 #include "sim/cluster/compute.hpp"
 #include "sim/training/scheme.hpp"
 
@@ -27,8 +28,8 @@ constexpr double usual_most_times_slower = 20;
 constexpr double most_count = 9e15;
 
 bool is_number(ValueType type) {
-  return type == ValueType::count || type == ValueType::number || type == ValueType::fraction || type == ValueType::time ||
-         type == ValueType::bytes || type == ValueType::rate || type == ValueType::flops;
+  if (const DimensionRow* const row = row_of(type)) return !row->bare;
+  return type == ValueType::count || type == ValueType::number || type == ValueType::fraction;
 }
 
 /// Paths and texts are not offered: a knob must not read files.
@@ -45,17 +46,12 @@ struct Span {
 };
 
 double usual_value(ValueType type) {
+  if (const DimensionRow* const row = row_of(type)) return row->usual;
   switch (type) {
     case ValueType::count:
       return 8;
     case ValueType::fraction:
       return 0.5;
-    case ValueType::bytes:
-      return 1e6;
-    case ValueType::rate:
-      return 1e8;
-    case ValueType::flops:
-      return 1e12;
     default:
       return 1;
   }
@@ -84,19 +80,12 @@ Span span_of(const Parameter& parameter, double reference) {
 
 /// As the page's script knows it.
 const char* type_name(ValueType type) {
+  if (const DimensionRow* const row = row_of(type)) return row->on_page;
   switch (type) {
     case ValueType::count:
       return "count";
     case ValueType::fraction:
       return "share";
-    case ValueType::time:
-      return "seconds";
-    case ValueType::bytes:
-      return "bytes";
-    case ValueType::rate:
-      return "rate";
-    case ValueType::flops:
-      return "flops";
     case ValueType::boolean:
       return "switch";
     case ValueType::choice:

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "scenarios/schema/part.hpp"
-#include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/units.hpp"
 
 namespace straggler {
 namespace {
@@ -134,10 +134,10 @@ std::optional<RangeEnd> parse_range_end(const std::string& text) {
     }
   };
   // What has a unit is not tried as a plain number: a sweep has thousands of labels, and to throw takes longer than to read.
-  for (const Dimension dimension : {Dimension::time, Dimension::bytes, Dimension::rate, Dimension::compute})
-    if (has_unit_of(text, dimension))
-      if (const auto value = attempt([&] { return parse_quantity(text, dimension); }))
-        return RangeEnd{*value, dimension, false, text.ends_with("bps")};
+  for (const DimensionRow& row : dimensions())
+    if (!row.bare && has_unit_of(text, row.dimension))
+      if (const auto value = attempt([&] { return parse_quantity(text, row.dimension); }))
+        return RangeEnd{*value, row.dimension, false, text.ends_with("bps")};
   if (const auto plain = attempt([&] { return parse_number(text); })) return RangeEnd{*plain, {}, false};
   if (const auto share = attempt([&] { return parse_fraction(text); })) return RangeEnd{*share, {}, true};
   return std::nullopt;

@@ -10,6 +10,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
+#include "sim/base/units.hpp"
 
 namespace straggler {
 
@@ -17,13 +18,7 @@ namespace {
 
 /// `percent`: of a share.
 std::string bound_text(double bound, ValueType type, bool percent = false) {
-  if (bound >= 0) {
-    if (type == ValueType::time) return format_quantity(bound, Dimension::time);
-    if (type == ValueType::bytes) return format_quantity(bound, Dimension::bytes);
-    if (type == ValueType::rate) return format_quantity(bound, Dimension::rate);
-    if (type == ValueType::flops) return format_quantity(bound, Dimension::compute);
-    if (type == ValueType::amount) return format_quantity(bound, Dimension::amount);
-  }
+  if (const DimensionRow* const row = row_of(type); row && bound >= 0) return format_quantity(bound, row->dimension);
   if (!percent) return format_number(bound);
   return format_number(std::round(bound * 1e14) / 1e12) + "%";  // without the last digits, which are rounding's
 }
@@ -66,38 +61,17 @@ std::vector<std::int64_t> parse_counts(const Parameter& parameter, std::string_v
 }
 
 double parse_measure(ValueType type, std::string_view text) {
-  switch (type) {
-    case ValueType::number:
-      return parse_number(text);
-    case ValueType::fraction:
-      return parse_fraction(text);
-    case ValueType::time:
-      return parse_quantity(text, Dimension::time);
-    case ValueType::rate:
-      return parse_quantity(text, Dimension::rate);
-    case ValueType::flops:
-      return parse_quantity(text, Dimension::compute);
-    case ValueType::amount: {
-      const double amount = parse_quantity(text, Dimension::amount);
-      if (amount != std::floor(amount))
-        throw std::invalid_argument(in_quotes(text) + " is not a whole number; write an amount such as 350M");
-      return amount;
-    }
-    case ValueType::bytes:
-      break;
-    default:
-      throw std::logic_error("parse_measure: not a measure");
-  }
-  const double bytes = parse_quantity(text, Dimension::bytes);
-  if (bytes != std::floor(bytes) || bytes > 0x1p62)
-    throw std::invalid_argument(in_quotes(text) + " is not a whole number of bytes that can be counted; write a size such as 25MiB");
-  return bytes;
+  if (type == ValueType::number) return parse_number(text);
+  if (type == ValueType::fraction) return parse_fraction(text);
+  const DimensionRow* const row = row_of(type);
+  if (row == nullptr) throw std::logic_error("parse_measure: not a measure");
+  const double value = parse_quantity(text, row->dimension);
+  if (row->whole && (value != std::floor(value) || value > row->most))
+    throw std::invalid_argument(in_quotes(text) + " is not " + row->whole + "; write " + row->noun + " such as " + row->example);
+  return value;
 }
 
-bool is_measure(ValueType type) {
-  return type == ValueType::number || type == ValueType::fraction || type == ValueType::time || type == ValueType::bytes ||
-         type == ValueType::rate || type == ValueType::flops || type == ValueType::amount;
-}
+bool is_measure(ValueType type) { return type == ValueType::number || type == ValueType::fraction || row_of(type) != nullptr; }
 
 /// A value given by the program, checked as parse_value checks text; whole numbers are accepted as numbers.
 Value checked(const Parameter& parameter, Value value) {
@@ -144,6 +118,7 @@ const T& get_as(const Value& value, std::string_view name) {
 }  // namespace
 
 std::string_view name_of(ValueType type) {
+  if (const DimensionRow* const row = row_of(type)) return row->noun;
   switch (type) {
     case ValueType::count:
       return "a whole number";
@@ -151,16 +126,6 @@ std::string_view name_of(ValueType type) {
       return "a number";
     case ValueType::fraction:
       return "a share";
-    case ValueType::time:
-      return "a time";
-    case ValueType::bytes:
-      return "a size";
-    case ValueType::rate:
-      return "a rate";
-    case ValueType::flops:
-      return "a compute rate";
-    case ValueType::amount:
-      return "an amount";
     case ValueType::boolean:
       return "true or false";
     case ValueType::choice:
@@ -175,6 +140,8 @@ std::string_view name_of(ValueType type) {
       return "a list";
     case ValueType::rows:
       return "a list of maps or the path of a CSV file";
+    default:
+      break;
   }
   throw std::logic_error("no such type of value");
 }
@@ -292,22 +259,13 @@ Value parse_value(const Parameter& parameter, std::string_view text) {
 }
 
 std::string format_value(ValueType type, const Value& value) {
+  if (const DimensionRow* const row = row_of(type)) return format_quantity(std::get<double>(value), row->dimension);
   switch (type) {
     case ValueType::count:
       return std::to_string(std::get<std::int64_t>(value));
     case ValueType::number:
     case ValueType::fraction:
       return format_number(std::get<double>(value));
-    case ValueType::time:
-      return format_quantity(std::get<double>(value), Dimension::time);
-    case ValueType::bytes:
-      return format_quantity(std::get<double>(value), Dimension::bytes);
-    case ValueType::rate:
-      return format_quantity(std::get<double>(value), Dimension::rate);
-    case ValueType::flops:
-      return format_quantity(std::get<double>(value), Dimension::compute);
-    case ValueType::amount:
-      return format_quantity(std::get<double>(value), Dimension::amount);
     case ValueType::boolean:
       return std::get<bool>(value) ? "true" : "false";
     case ValueType::counts: {

@@ -17,9 +17,29 @@ namespace straggler {
 
 class Hasher;
 
-/// The kinds of values. Scenarios write units; values are kept in SI: seconds, bytes, bytes per second, FLOP per second. An amount is a
-/// whole number that may be written with k, M, G or T; rows are a list of maps, or the path of a CSV file of the same columns.
-enum class ValueType { count, number, fraction, time, bytes, rate, flops, amount, boolean, choice, counts, path, text, nested, rows };
+/// The kinds of values. Scenarios write units (units.hpp has a row for each type with units); values are kept in SI. An amount is a whole
+/// number that may be written with k, M, G or T; rows are a list of maps, or the path of a CSV file of the same columns.
+enum class ValueType {
+  count,
+  number,
+  fraction,
+  time,
+  bytes,
+  rate,
+  flops,
+  amount,
+  power,
+  energy,
+  energy_per_byte,
+  price,
+  boolean,
+  choice,
+  counts,
+  path,
+  text,
+  nested,
+  rows
+};
 std::string_view name_of(ValueType type);
 
 /// Bounds of a numeric parameter, in SI.
@@ -80,7 +100,7 @@ class Parameters {
   void set(const std::string& name, Value value) { values_[name] = std::move(value); }
   bool has(std::string_view name) const { return values_.find(std::string(name)) != values_.end(); }
   std::int64_t count(std::string_view name) const;       // ValueType::count
-  double number(std::string_view name) const;            // number, fraction, time, bytes, rate, flops, amount (and count)
+  double number(std::string_view name) const;            // number, fraction, or with a unit (and count)
   bool flag(std::string_view name) const;                // boolean
   const std::string& text(std::string_view name) const;  // choice, path, text; rows: CSV with a line of names, or a path (is_csv_text)
   const std::vector<std::int64_t>& counts(std::string_view name) const;

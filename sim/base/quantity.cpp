@@ -13,58 +13,18 @@
 #include "sim/base/ascii.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
+#include "sim/base/units.hpp"
 
 namespace straggler {
 
 namespace {
 
-/// One unit is factor · 10^exponent of the SI unit. The power of ten is applied to the decimal text, so it rounds once; the
-/// factors are exact in binary or small whole numbers.
-struct Unit {
-  const char* name;
-  int exponent;
-  double factor;
-};
-
-constexpr Unit time_units[] = {{"s", 0, 1}, {"ms", -3, 1}, {"us", -6, 1}, {"ns", -9, 1}, {"min", 0, 60}, {"h", 0, 3600}};
-constexpr double kibi = 1024;
-constexpr Unit byte_units[] = {
-    {"B", 0, 1}, {"kB", 3, 1}, {"MB", 6, 1}, {"GB", 9, 1}, {"KiB", 0, kibi}, {"MiB", 0, kibi* kibi}, {"GiB", 0, kibi* kibi* kibi}};
-constexpr Unit rate_units[] = {{"B/s", 0, 1},
-                               {"kB/s", 3, 1},
-                               {"MB/s", 6, 1},
-                               {"GB/s", 9, 1},
-                               {"KiB/s", 0, kibi},
-                               {"MiB/s", 0, kibi* kibi},
-                               {"GiB/s", 0, kibi* kibi* kibi},
-                               {"bps", 0, 0.125},
-                               {"kbps", 3, 0.125},
-                               {"Mbps", 6, 0.125},
-                               {"Gbps", 9, 0.125}};
-constexpr Unit compute_units[] = {{"GFLOPS", 9, 1}, {"TFLOPS", 12, 1}};
-constexpr Unit amount_units[] = {{"", 0, 1}, {"k", 3, 1}, {"M", 6, 1}, {"G", 9, 1}, {"T", 12, 1}};
-
-std::span<const Unit> table(Dimension dimension) {
-  switch (dimension) {
-    case Dimension::time:
-      return time_units;
-    case Dimension::bytes:
-      return byte_units;
-    case Dimension::rate:
-      return rate_units;
-    case Dimension::compute:
-      return compute_units;
-    case Dimension::amount:
-      return amount_units;
-  }
-  throw std::logic_error("no such dimension");
-}
-
-/// The unit of this name; null if there is none. "us" is also written with the micro sign or with the Greek letter.
+/// The unit of this name; null if there is none.
 const Unit* find_unit(std::string_view name, Dimension dimension) {
-  if (dimension == Dimension::time && (name == "\xC2\xB5s" || name == "\xCE\xBCs")) name = "us";
-  const std::span<const Unit> units = table(dimension);
-  const auto found = std::ranges::find_if(units, [&](const Unit& known) { return name == known.name; });
+  const std::span<const Unit> units = row_of(dimension).units;
+  const auto is_named = [&](const char* known) { return known != nullptr && name == known; };
+  const auto found =
+      std::ranges::find_if(units, [&](const Unit& unit) { return is_named(unit.name) || std::ranges::any_of(unit.also, is_named); });
   return found == units.end() ? nullptr : &*found;
 }
 
@@ -137,7 +97,7 @@ double value_of(const Decimal& decimal, int exponent, double factor, std::string
 }
 
 std::string offers(std::string_view number, Dimension dimension) {
-  const std::span<const Unit> units = table(dimension);
+  const std::span<const Unit> units = row_of(dimension).units;
   std::string all;
   for (std::size_t i = 0; i < units.size(); ++i) {
     all += (i == 0 ? "" : i + 1 == units.size() ? " or " : ", ") + std::string(number) + units[i].name;
@@ -152,34 +112,6 @@ std::string in_lower_case(std::string_view text) {
   return out;
 }
 
-/// Units in lower case as others write them; of rates, with the prefix that stands before.
-struct OtherUnit {
-  Dimension dimension;
-  std::string_view other, ours;
-};
-constexpr OtherUnit other_units[] = {
-    {Dimension::time, "usec", "us"},
-    {Dimension::time, "msec", "ms"},
-    {Dimension::time, "nsec", "ns"},
-    {Dimension::time, "sec", "s"},
-    {Dimension::time, "second", "s"},
-    {Dimension::time, "minute", "min"},
-    {Dimension::time, "hr", "h"},
-    {Dimension::time, "hour", "h"},
-    {Dimension::bytes, "byte", "B"},
-    {Dimension::bytes, "k", "kB"},
-    {Dimension::bytes, "m", "MB"},
-    {Dimension::bytes, "g", "GB"},
-    {Dimension::compute, "gflop", "GFLOPS"},
-    {Dimension::compute, "tflop", "TFLOPS"},
-    {Dimension::compute, "gflop/s", "GFLOPS"},
-    {Dimension::compute, "tflop/s", "TFLOPS"},
-    {Dimension::amount, "b", "G"},
-    {Dimension::amount, "million", "M"},
-    {Dimension::amount, "billion", "G"},
-    {Dimension::amount, "trillion", "T"},
-};
-
 /// A rate as we write it, in lower case: a small b is of bits, a capital one of bytes.
 std::string usual_rate(std::string_view unit) {
   constexpr std::pair<std::string_view, std::string_view> ends[] = {{"bits/s", "bps"}, {"bit/s", "bps"}, {"bit", "bps"}, {"b/s", "bps"},
@@ -193,9 +125,9 @@ std::string usual_rate(std::string_view unit) {
 std::string meant_unit(std::string_view unit, Dimension dimension) {
   if (unit.size() > 16) return {};
   const std::string word = dimension == Dimension::rate ? usual_rate(unit) : in_lower_case(unit);
-  for (const OtherUnit& one : other_units)
-    if (one.dimension == dimension && (word == one.other || word == std::string(one.other) + "s")) return std::string(one.ours);
-  for (const Unit& known : table(dimension))
+  for (const OtherUnit& one : row_of(dimension).others)
+    if (word == one.other || word == std::string(one.other) + "s") return std::string(one.ours);
+  for (const Unit& known : row_of(dimension).units)
     if (in_lower_case(known.name) == word) return known.name;
   return {};
 }
@@ -233,25 +165,11 @@ std::string plain(const Digits& d) {
 
 }  // namespace
 
-const char* noun_of(Dimension dimension) {
-  switch (dimension) {
-    case Dimension::time:
-      return "a time";
-    case Dimension::bytes:
-      return "a size";
-    case Dimension::rate:
-      return "a rate";
-    case Dimension::compute:
-      return "a compute rate";
-    case Dimension::amount:
-      return "an amount";
-  }
-  throw std::logic_error("no such dimension");
-}
+const char* noun_of(Dimension dimension) { return row_of(dimension).noun; }
 
 std::vector<std::string> units_of(Dimension dimension) {
   std::vector<std::string> names;
-  for (const Unit& unit : table(dimension))
+  for (const Unit& unit : row_of(dimension).units)
     if (*unit.name != '\0') names.emplace_back(unit.name);
   return names;
 }
@@ -261,7 +179,7 @@ double parse_quantity(std::string_view raw, Dimension dimension) {
   const Decimal decimal = scan_decimal(text);
   const std::string_view number = text.substr(0, decimal.length), unit = trimmed(text.substr(decimal.length), blanks);
   if (decimal.length == 0) refuse_not_a_number(text, "write " + std::string(noun_of(dimension)) + " such as " + offers("10", dimension));
-  if (unit.empty() && dimension != Dimension::amount) {
+  if (unit.empty() && !row_of(dimension).bare) {
     const std::string_view shown = decimal.negative || number.size() > 20 ? "10" : number;
     throw std::invalid_argument(std::string(number.substr(0, 60)) + " has no unit; write " + offers(shown, dimension));
   }
@@ -285,7 +203,7 @@ bool has_unit_of(std::string_view raw, Dimension dimension) {
 
 std::string format_quantity(double value, Dimension dimension) {
   if (!(value >= 0) || !std::isfinite(value)) throw std::logic_error("format_quantity: not a quantity");
-  const std::span<const Unit> units = table(dimension);
+  const std::span<const Unit> units = row_of(dimension).units;
   if (value == 0) return std::string("0") + units.front().name;
   std::string best;
   std::tuple<bool, std::size_t, bool> least;  // an exponent, then length, then a point: each harder to read

@@ -7,11 +7,12 @@
 
 namespace straggler {
 
-/// The dimension of a unit. SI inside: seconds, bytes, bytes per second, floating-point operations per second. An amount is a plain number,
-/// perhaps of thousands (k), millions (M), billions (G) or trillions (T).
-enum class Dimension { time, bytes, rate, compute, amount };
+/// The dimension of a unit. SI inside: seconds, bytes, bytes per second, floating-point operations per second, watts, joules, joules per
+/// byte. An amount is a plain number, perhaps of thousands (k), millions (M), billions (G) or trillions (T); a price is one per hour, in
+/// any currency.
+enum class Dimension { time, bytes, rate, compute, amount, power, energy, energy_per_byte, price };
 
-/// "a time", "a size", "a rate", "a compute rate", "an amount".
+/// "a time", "a size", "a rate": as its row in units.hpp has it.
 const char* noun_of(Dimension dimension);
 /// The units a dimension may be written in, in the order in which messages offer them; an amount also without one.
 std::vector<std::string> units_of(Dimension dimension);

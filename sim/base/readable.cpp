@@ -51,6 +51,31 @@ std::string readable_bytes(double bytes) {
   return scaled(bytes, 1000, units);
 }
 
+std::string readable_rate(double bytes_per_second) { return readable_bytes(bytes_per_second) + "/s"; }
+
+std::string readable_watts(double watts) {
+  static constexpr const char* units[] = {"mW", "W", "kW", "MW", "GW"};
+  return scaled(watts * 1e3, 1000, units);
+}
+
+std::string readable_joules(double joules) {
+  static constexpr const char* units[] = {"mJ", "J", "kJ", "MJ", "GJ", "TJ"};
+  return scaled(joules * 1e3, 1000, units);
+}
+
+std::string readable_joules_per_byte(double value) {
+  static constexpr const char* units[] = {"pJ/B", "nJ/B", "uJ/B", "mJ/B", "J/B"};
+  return scaled(value * 1e12, 1000, units);
+}
+
+std::string readable_price(double price) {
+  if (!std::isfinite(price)) return number("%g", price);
+  if (std::abs(price) < 0.995) return number("%.3g", price);
+  if (std::abs(price) < 999.995) return number("%.2f", price);
+  if (std::abs(price) >= 1e15) return number("%.4g", price);
+  return (price < 0 ? "-" : "") + readable_count(static_cast<std::uint64_t>(std::llround(std::abs(price))));
+}
+
 std::string readable_number(double value) { return number(std::abs(value) >= 1000 && std::abs(value) < 1e15 ? "%.0f" : "%.4g", value); }
 
 std::string readable_score(double value) { return number(std::abs(value) < 10'000 ? "%.4f" : "%.3g", value); }

@@ -14,6 +14,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/units.hpp"
 #include "sim/cluster/device_profile.hpp"
 #include "sim/cluster/host_machine.hpp"
 #include "sim/training/plan.hpp"
@@ -197,18 +198,8 @@ std::vector<Entry> entries_of(const Group& group, const std::string& name) {
 }
 
 std::vector<std::string> units_of(ValueType type) {
-  switch (type) {
-    case ValueType::time:
-      return straggler::units_of(Dimension::time);
-    case ValueType::bytes:
-      return straggler::units_of(Dimension::bytes);
-    case ValueType::rate:
-      return straggler::units_of(Dimension::rate);
-    case ValueType::amount:
-      return straggler::units_of(Dimension::amount);
-    default:
-      return {};
-  }
+  const DimensionRow* const row = row_of(type);
+  return row ? straggler::units_of(row->dimension) : std::vector<std::string>();
 }
 
 /// "none | inverse", "at least 1", or nothing.

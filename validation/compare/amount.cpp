@@ -4,20 +4,27 @@
 
 #include "sim/base/readable.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/base/units.hpp"
 
 namespace straggler {
 
 namespace {
-constexpr Dimension dimensions[] = {Dimension::time, Dimension::bytes, Dimension::rate, Dimension::compute};
+/// Those whose numbers have a unit.
+std::vector<const DimensionRow*> rows_with_units() {
+  std::vector<const DimensionRow*> rows;
+  for (const DimensionRow& row : dimensions())
+    if (!row.bare) rows.push_back(&row);
+  return rows;
+}
 
 /// The blank keeps a unit from being read as part of the number.
 std::string one_of(std::string_view unit) { return "1 " + std::string(unit); }
 }  // namespace
 
 Amount parse_amount(std::string_view text) {
-  for (const Dimension dimension : dimensions) {
+  for (const DimensionRow* const row : rows_with_units()) {
     try {
-      return {parse_quantity(text, dimension), dimension};
+      return {parse_quantity(text, row->dimension), row->dimension};
     } catch (const std::invalid_argument&) {
     }
   }
@@ -33,20 +40,7 @@ std::string format_amount(double value, std::optional<Dimension> dimension) {
 }
 
 std::string readable_amount(double value, std::optional<Dimension> dimension) {
-  if (!dimension) return readable_number(value);
-  switch (*dimension) {
-    case Dimension::time:
-      return readable_seconds(value);
-    case Dimension::bytes:
-      return readable_bytes(value);
-    case Dimension::rate:
-      return readable_bytes(value) + "/s";
-    case Dimension::compute:
-      return readable_number(value / 1e9) + " GFLOPS";
-    case Dimension::amount:
-      return readable_number(value);
-  }
-  throw std::logic_error("no such dimension");
+  return dimension ? row_of(*dimension).readable(value) : readable_number(value);
 }
 
 double unit_factor(std::string_view unit) {
@@ -54,14 +48,14 @@ double unit_factor(std::string_view unit) {
   if (unit == "%") return 0.01;
   if (const auto dimension = unit_dimension(unit)) return parse_quantity(one_of(unit), *dimension);
   std::vector<std::string> known{"%"};
-  for (const Dimension dimension : dimensions)
-    for (const std::string& each : units_of(dimension)) known.push_back(each);
+  for (const DimensionRow* const row : rows_with_units())
+    for (const std::string& each : units_of(row->dimension)) known.push_back(each);
   throw std::invalid_argument(unknown_name("unit", unit, known));
 }
 
 std::optional<Dimension> unit_dimension(std::string_view unit) {
-  for (const Dimension dimension : dimensions)
-    if (has_unit_of(one_of(unit), dimension)) return dimension;
+  for (const DimensionRow* const row : rows_with_units())
+    if (has_unit_of(one_of(unit), row->dimension)) return row->dimension;
   return std::nullopt;
 }
 
