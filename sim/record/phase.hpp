@@ -18,6 +18,9 @@ enum class PhaseShown : std::uint8_t {
   if_any,  // in full lists, if it has any time
 };
 
+/// Which power a machine draws in a phase.
+enum class Draw : std::uint8_t { idle, busy, communicating, none };
+
 struct PhaseRow {
   Phase phase{};
   const char* name = "";   // names its columns: NAME_s in seconds, NAME_fraction of a worker's time
@@ -28,17 +31,18 @@ struct PhaseRow {
   PhaseShown shown = PhaseShown::always;
   const char* colour = "";  // the class of a series; "grey": page.css has its colours
   const char* shape = "";   // the class of its shape in pictures
+  Draw draw = Draw::idle;   // none: it costs nothing
 };
 
 /// In the order of enumerators, which is that of columns.
 inline constexpr auto phase_rows = std::to_array<PhaseRow>({
-    {Phase::compute, "compute", "computing", "computing", "compute", "computes", PhaseShown::first, "s0", "block"},
-    {Phase::wasted, "wasted", "wasted", "on wasted work", "waste", "dropped work", PhaseShown::always, "s1", "hollow"},
+    {Phase::compute, "compute", "computing", "computing", "compute", "computes", PhaseShown::first, "s0", "block", Draw::busy},
+    {Phase::wasted, "wasted", "wasted", "on wasted work", "waste", "dropped work", PhaseShown::always, "s1", "hollow", Draw::busy},
     {Phase::loading, "loading", "loading", "loading data", "load", "loads a batch", PhaseShown::if_any, "s4", "block"},
     {Phase::communication, "communication", "communicating", "communicating", "communicate", "sends or receives", PhaseShown::first, "s2",
-     "thick"},
+     "thick", Draw::communicating},
     {Phase::idle, "idle", "idle", "idle", "idle", "waits", PhaseShown::first, "grey", "ideal"},
-    {Phase::down, "down", "down", "down", "are down", "is not there", PhaseShown::if_any, "grey", "nobody"},
+    {Phase::down, "down", "down", "down", "are down", "is not there", PhaseShown::if_any, "grey", "nobody", Draw::none},
 });
 inline constexpr std::size_t phase_count = phase_rows.size();
 constexpr std::size_t index_of(Phase phase) { return static_cast<std::size_t>(phase); }

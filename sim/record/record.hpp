@@ -10,12 +10,10 @@
 #include "sim/base/key.hpp"
 #include "sim/base/rank.hpp"
 #include "sim/engine/time.hpp"
+#include "sim/record/costs.hpp"
 #include "sim/record/phase.hpp"
 
 namespace straggler {
-
-/// Sums of ticks over workers can pass 63 bits.
-__extension__ typedef __int128 WideTicks;
 
 struct TimeSplit : ByPhase<Time> {
   Time total() const {
@@ -47,6 +45,7 @@ struct CurvePoint {
   std::uint64_t update = 0, round = 0, samples = 0, bytes_sent = 0;
   double epoch = 0;
   std::optional<double> train_loss, train_accuracy, test_loss, test_accuracy;  // none: not evaluated (timing alone)
+  Costs costs = {};                                                            // so far
 };
 
 /// e^loss: symbols that the model hesitates between at a place, as many as a guess among so many would have.
@@ -124,6 +123,8 @@ struct RunRecord {
     bool strong = false;
     std::int64_t micro_batches = 1;
   } alone;
+  Costs costs;
+  std::string currency;             // empty: it has no name
   std::uint64_t samples_drawn = 0;  // by workers; those beyond `samples` were discarded, lost, or in progress at the stop
   std::uint64_t events = 0;
   StalenessHistogram staleness;

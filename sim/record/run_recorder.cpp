@@ -33,6 +33,47 @@ RunRecorder::RunRecorder(std::size_t workers, std::uint64_t epoch_samples, StopR
   record_.target_accuracy = stop_.target_accuracy;
 }
 
+void RunRecorder::charge(const Tariffs& tariffs, AbsentTime absent) {
+  tariffs_ = tariffs;
+  absent_ = std::move(absent);
+  record_.currency = tariffs.currency;
+  const bool has_servers = tariffs.servers + tariffs.aggregators > 0;
+  if (tariffs.powered && has_servers) server_times_.emplace(1 + tariffs.aggregators);
+}
+
+Costs RunRecorder::costs(Time now) {
+  Costs costs;
+  if (tariffs_.priced) costs.price = 0;
+  if (tariffs_.powered) costs.joules = tariffs_.joules_per_byte * static_cast<double>(bytes_.sent);
+  const auto add = [&](const Tariff& tariff, const ByPhase<WideTicks>& ticks, double machines) {
+    if (costs.price) *costs.price += machines * tariff.price(ticks);
+    if (costs.joules) *costs.joules += machines * tariff.joules(ticks);
+  };
+  Rank worker = 0;
+  for (const Tariffs::Group& group : tariffs_.groups) {
+    ByPhase<WideTicks> ticks;
+    for (const Rank end = worker + static_cast<Rank>(group.workers); worker < end; ++worker) {
+      TimeSplit split = times_.split(worker, now);
+      // A client that goes while nobody waits for it stays idle in its account.
+      if (const Time away = absent_ ? std::min(absent_(worker, now) - split[Phase::down], split[Phase::idle]) : Time(); away > Time()) {
+        split[Phase::idle] -= away;
+        split[Phase::down] += away;
+      }
+      for (std::size_t k = 0; k < phase_count; ++k) ticks[k] += split[k].ticks();
+    }
+    add(group.tariff, ticks, 1);
+  }
+  for (std::size_t machine = 0; machine <= tariffs_.aggregators; ++machine) {
+    ByPhase<WideTicks> ticks;
+    if (server_times_)
+      ticks = server_times_->ticks(machine, now);
+    else
+      ticks[Phase::idle] = now.ticks();
+    add(tariffs_.server, ticks, machine == 0 ? static_cast<double>(tariffs_.servers) : 1);
+  }
+  return costs;
+}
+
 bool RunRecorder::begin(const Weights& initial) {
   latest_ = initial;
   return (evaluation_.every_epochs || evaluation_.every_updates || evaluation_.every_time) && evaluate(Time());
@@ -104,6 +145,7 @@ bool RunRecorder::evaluate(Time now) {
   point.samples = latest_->progress;
   point.epoch = epochs();
   point.bytes_sent = bytes_.sent;
+  if (tariffs_.any()) point.costs = costs(now);
   if (evaluator_) {
     const Handle value = latest_with_value()->value;
     const Evaluation train = evaluator_->evaluate(value, EvaluationSet::train_subset);
@@ -161,6 +203,7 @@ void RunRecorder::finish(Time now, std::optional<Outcome> failure) {
   std::erase_if(record_.staleness, [](const auto& row) { return row.second == 0; });
   record_.staleness.insert(record_.staleness.end(), stalest_.begin(), stalest_.end());
   times_.finish(now);
+  if (tariffs_.any()) record_.costs = costs(now);
   for (const WorkerRecord& worker : record_.workers) {
     record_.bytes_up += worker.bytes_sent;
     record_.bytes_down += worker.bytes_received;

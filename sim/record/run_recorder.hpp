@@ -10,6 +10,7 @@
 
 #include "sim/lineage/evaluator.hpp"
 #include "sim/record/record.hpp"
+#include "sim/record/server_times.hpp"
 #include "sim/record/time_accounts.hpp"
 #include "sim/training/payload.hpp"
 
@@ -71,6 +72,11 @@ class RunRecorder {
   RecordSink* sink() const { return sink_; }
   ByteCounters& bytes() { return bytes_; }
 
+  /// Machines cost money or energy. `absent` may be empty: nobody is absent but those who are down. Before begin().
+  void charge(const Tariffs& tariffs, AbsentTime absent);
+  /// Of the servers together, then of each aggregator; null: their energy is not counted.
+  ServerTimes* server_times() { return server_times_ ? &*server_times_ : nullptr; }
+
   /// The first curve point: the initial weights at time 0. True: the run stops here.
   bool begin(const Weights& initial);
   /// A published version and its contributions. True: the run stops here. Weights without a value: `look_up` is called where it is needed.
@@ -103,6 +109,8 @@ class RunRecorder {
  private:
   void count_contributions(std::uint64_t version, const Contributions& made, Time now);
   void close_epoch(Time now);
+  /// Up to `now`.
+  Costs costs(Time now);
   bool evaluate(Time now);
   bool target_sustained() const;
   void warn();
@@ -115,6 +123,9 @@ class RunRecorder {
   Evaluator* evaluator_;
   RecordSink *sink_, *trace_;
   ByteCounters bytes_;
+  Tariffs tariffs_;
+  AbsentTime absent_;
+  std::optional<ServerTimes> server_times_;
   Weights latest_;
   std::function<Handle()> look_up_;  // empty: versions have values
   RunRecord record_;

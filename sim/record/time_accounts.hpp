@@ -63,6 +63,13 @@ class TimeAccounts {
     prefetch_line_to_write(&records_[index_of(worker)]);
     prefetch_line_to_write(reinterpret_cast<const char*>(&records_[index_of(worker)]) + 64);
   }
+  /// Of one worker, as of `now`.
+  TimeSplit split(Rank worker, Time now) const {
+    TimeSplit split = records_[index_of(worker)].split;
+    const Clock& clock = clocks_[index_of(worker)];
+    if (!closed_) split[clock.counted] += now - clock.since;
+    return split;
+  }
   /// Ticks of all workers together, by phase, as of `now`.
   ByPhase<WideTicks> sums(Time now) const;
   /// Brings all splits up to `now` and closes them: later events, as processes are taken down, are in no account.

@@ -12,7 +12,7 @@
 
 namespace straggler {
 
-/// Servers have no account of time.
+/// Servers have an account of time only where their energy is counted.
 class Books {
  public:
   /// Both outlive this.
@@ -41,14 +41,23 @@ class Books {
   /// Of the bytes sent: running statistics.
   void statistics(std::uint64_t bytes) { recorder_.bytes().statistics += bytes; }
   void begin_flight(Rank rank) {
-    if (!world_.is_worker(rank)) return;
+    if (!world_.is_worker(rank)) return server_flight(rank, true);
     times().begin_flight(rank, world_.now());
     if (flights_) flights_->flight(rank, true);
   }
   void end_flight(Rank rank) {
-    if (!world_.is_worker(rank)) return;
+    if (!world_.is_worker(rank)) return server_flight(rank, false);
     times().end_flight(rank, world_.now());
     if (flights_) flights_->flight(rank, false);
+  }
+  /// A server or aggregator is busy.
+  void served(Rank rank, Time begin, Time end) {
+    ServerTimes* const times = recorder_.server_times();
+    if (times && !world_.is_worker(rank) && machine_of(rank) < times->machines()) times->busy(machine_of(rank), begin, end);
+  }
+  /// An all-reduce by servers begins or ends.
+  void servers_reduce(bool begins) {
+    if (ServerTimes* const times = recorder_.server_times()) times->flight(0, world_.now(), begins);
   }
   /// Outlives this.
   void watch_flights(FlightWatch& watch) { flights_ = &watch; }
@@ -74,6 +83,16 @@ class Books {
   RecordSink* trace() const { return recorder_.trace(); }
 
  private:
+  /// Of ServerTimes: the servers together, then the aggregators.
+  std::size_t machine_of(Rank rank) const {
+    const SimulatedCluster::Aggregators& aggregators = world_.cluster.aggregators;
+    return aggregators.count > 0 && rank >= aggregators.first ? 1 + index_of(rank - aggregators.first) : 0;
+  }
+  void server_flight(Rank rank, bool begins) {
+    ServerTimes* const times = recorder_.server_times();
+    if (times && machine_of(rank) < times->machines()) times->flight(machine_of(rank), world_.now(), begins);
+  }
+
   const World& world_;
   RunRecorder& recorder_;
   FlightWatch* flights_ = nullptr;  // null: nobody hears of them

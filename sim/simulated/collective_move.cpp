@@ -15,6 +15,7 @@ void CollectiveMove::start(const CollectivePlan& plan, const std::vector<Rank>& 
   if (piece.statistics) books_.statistics(plan.all);
   books_.spared(piece.spared_per_byte * static_cast<double>(plan.all));
   under_way_ += plan.all;
+  if (plan.sent_by_servers > 0) books_.servers_reduce(true);
   begin();
 }
 
@@ -27,6 +28,7 @@ void CollectiveMove::finish(CollectiveRank rank) {
   if (--left_ == 0) {
     books_.received_by_servers(plan_->to_servers);
     under_way_ -= plan_->to_servers;
+    if (plan_->sent_by_servers > 0) books_.servers_reduce(false);
   }
   finished_(rank);
 }
@@ -37,6 +39,7 @@ void CollectiveMove::stop() {
   for (std::size_t member = 0; member < members_.size(); ++member)
     if (!done_[member]) books_.end_flight(members_[member]);
   left_ = 0;
+  if (plan_->sent_by_servers > 0) books_.servers_reduce(false);
   books_.lost(std::exchange(under_way_, 0));
 }
 

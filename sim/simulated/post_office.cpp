@@ -93,7 +93,7 @@ PostOffice::PostOffice(const SimulatedRun& run)
     : run_(run),
       trace_(run.books.trace()),
       wire_bytes_{run.world.cluster.bytes.model, run.world.cluster.bytes.state, run.world.cluster.bytes.statistics},
-      processors_(run.world),
+      processors_(run.world, run.books),
       coding_(run.world, run.books, processors_),
       signals_(run.world.simulation, *run.world.cluster.fabric, run.world.workers),
       plain_(is_plain()),

@@ -35,6 +35,19 @@ class Presence {
     }
     return from;
   }
+  /// How long it was absent up to `now`, which does not go back between calls for one worker.
+  Time absent(Rank worker, Time now) {
+    if (absences_.empty()) absences_.resize(spells_.size());
+    Absence& own = absences_[index_of(worker)];
+    while (own.until <= now) {
+      if (!own.present) own.before += own.until - own.begin;
+      const Spell spell = spell_of(worker, own.next++, own.until);
+      own.begin = own.until;
+      own.until = spell.until;
+      own.present = spell.present;
+    }
+    return own.present ? own.before : own.before + (now - own.begin);
+  }
   /// Share of the time up to `end` in which a worker was present: the mean over the workers. With many workers: over some thousands, evenly
   /// spaced.
   double mean_share(Time end) const {
@@ -63,6 +76,12 @@ class Presence {
     std::uint32_t next = 0;  // number of the next spell
     bool present = true;
   };
+  /// The spell of the last question, and the sum over those before it.
+  struct Absence {
+    Time begin, until, before;
+    std::uint32_t next = 0;
+    bool present = true;
+  };
   Now& at(Rank worker, Time now) {
     Now& spell = spells_[index_of(worker)];
     while (spell.until <= now) {
@@ -81,7 +100,8 @@ class Presence {
   }
 
   const SimulatedCluster& cluster_;
-  std::vector<Now> spells_;  // [workers]; empty: all workers are always present
+  std::vector<Now> spells_;        // [workers]; empty: all workers are always present
+  std::vector<Absence> absences_;  // [workers], once absent() was called
 };
 
 }  // namespace straggler

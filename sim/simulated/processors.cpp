@@ -4,8 +4,8 @@
 
 namespace straggler {
 
-Processors::Processors(const World& world)
-    : world_(world), server_may_be_held_(world.cluster.serial_per_epoch > Time()), codes_(world.cluster.coding.costs()) {
+Processors::Processors(const World& world, Books& books)
+    : world_(world), books_(books), server_may_be_held_(world.cluster.serial_per_epoch > Time()), codes_(world.cluster.coding.costs()) {
   const SimulatedCluster& cluster = world.cluster;
   const bool workers_too = cluster.protocol.per_message > Time() || cluster.protocol.seconds_per_byte > 0 || codes_;
   free_.resize(workers_too ? index_of(world.workers + cluster.aggregators.count) + 1 : index_of(cluster.aggregators.count) + 1);
@@ -22,7 +22,9 @@ Time Processors::handled(Rank rank, std::uint64_t bytes, Time coding) {
   if (per_byte > 0) span += Time::from_seconds(per_byte * static_cast<double>(bytes));
   Time& free = free_[place_of(rank)];
   const Time ready = std::max(free, world_.now());
-  return free = (shared_ && span > Time() ? shared_->run(ready, span) : ready + span) + coding;
+  free = (shared_ && span > Time() ? shared_->run(ready, span) : ready + span) + coding;
+  books_.served(rank, free - span - coding, free);
+  return free;
 }
 
 }  // namespace straggler

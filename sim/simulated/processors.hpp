@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "sim/cluster/core_pool.hpp"
-#include "sim/simulated/world.hpp"
+#include "sim/simulated/books.hpp"
 
 namespace straggler {
 
 class Processors {
  public:
-  /// `world` outlives this.
-  explicit Processors(const World& world);
+  /// Both outlive this.
+  Processors(const World& world, Books& books);
 
   /// A message takes the rank's processor, or waits for it.
   bool occupies(Rank rank) const {
@@ -56,6 +56,7 @@ class Processors {
   }
 
   const World& world_;
+  Books& books_;
   bool server_may_be_held_;  // and aggregators: by the serial part of an epoch
   bool codes_;               // encoding and decoding take time somewhere
   std::vector<Time> free_;   // [server, aggregators, workers]: end of its present work; workers only if messages or coding take time

@@ -30,6 +30,11 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
   if (!world_.cluster.faults.processes.empty()) events_.failures = std::make_unique<Failures>(run_, *events_.membership);
   if (!world_.cluster.presence.patterns.empty()) events_.attendance = std::make_unique<Attendance>(run_, post_office_, computations_);
   if (!world_.cluster.background.empty()) events_.background = std::make_unique<Background>(world_);
+  if (world_.cluster.tariffs.any())
+    recorder.charge(
+        world_.cluster.tariffs, world_.cluster.presence.patterns.empty() ? AbsentTime() : [this](Rank worker, Time at) {
+          return workers_.presence().absent(worker, at);
+        });
   if (world_.cluster.link_jitter.make) events_.varying_links = std::make_unique<VaryingLinks>(world_);
 }
 

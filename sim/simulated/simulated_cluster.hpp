@@ -15,6 +15,7 @@
 #include "sim/collectives/buckets.hpp"
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/costs.hpp"
+#include "sim/record/costs.hpp"
 #include "sim/training/scheme.hpp"
 
 namespace straggler {
@@ -146,6 +147,7 @@ struct SimulatedCluster {
   };
   PresencePatterns presence;
 
+  Tariffs tariffs;
   std::uint64_t seed = 1;
 };
 

@@ -16,6 +16,7 @@ bool Updates::starts(StepOperation& operation, double per_byte) {
   if (end == now) return true;
   if (server) {
     processors_.free_of(rank) = end;
+    run_.books.served(rank, begin, end);
     if (run_.books.trace()) run_.books.trace()->served(rank, "updates weights", begin, end);
   } else {
     run_.books.times().begin_compute(rank, now);
