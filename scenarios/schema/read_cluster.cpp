@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "scenarios/schema/costs_part.hpp"
 #include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/read_parts.hpp"
 #include "sim/base/machine.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/readable.hpp"
+#include "sim/base/shown_text.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace straggler {
@@ -119,6 +121,10 @@ Part<WorkerGroup> group_part() {
                                   .meaning = "samples of these workers' batches ([unequal batches](#unequal-batches))",
                                   .otherwise = "those of `training.batch`",
                                   .decides = true}),
+      field(&WorkerGroup::price_per_hour, price_key("price of an hour of each of these workers", "the device's")),
+      field(&WorkerGroup::billed_while_down, {.name = "billed_while_down",
+                                              .meaning = "whether these workers cost while they are down or absent",
+                                              .otherwise = "the cluster's"}),
       field(&WorkerGroup::population, {.name = "population",
                                        .type = ValueType::path,
                                        .meaning = "one device a row, below",
@@ -220,6 +226,8 @@ Part<ServerSpec> servers_part() {
                                         .range = Range::between(1, 16),
                                         .meaning = "of each server, kept equal at no cost: it answers while one of them is there",
                                         .otherwise = "`1`"})),
+      field(&ServerSpec::price_per_hour, price_key("price of an hour of each server that the scheme uses", "not counted")),
+      power_field(&ServerSpec::power, "power of each server that the scheme uses, by what it does"),
       link_field(&ServerSpec::link, "link of the servers, as of a group"),
       map<ServerSpec>({.name = "host"}, host, check_host),
   });
@@ -249,6 +257,21 @@ Field<ClusterSpec> aggregators_field() {
   };
   return written_if<ClusterSpec>([](const ClusterSpec& spec) { return spec.aggregators != AggregatorSpec{}; },
                                  map(&ClusterSpec::aggregators, {.name = "aggregators"}, keys, check));
+}
+
+/// A label of a few characters.
+Field<ClusterSpec> currency_field() {
+  Field<ClusterSpec> made = field(
+      &ClusterSpec::currency,
+      {.name = "currency", .type = ValueType::text, .meaning = "of all prices: a label, such as EUR", .otherwise = "none", .form = "word"});
+  made.read = [read = made.read](Section& cluster, ClusterSpec& spec) {
+    read(cluster, spec);
+    constexpr std::size_t most = 12;
+    const bool fits = spec.currency.size() <= most && spec.currency.find_first_of(" \t\r\n,;\"'<>&") == std::string::npos &&
+                      shown_text(spec.currency) == spec.currency;
+    if (!fits) cluster.problem("currency", "is no label of a currency; write a word of at most 12 bytes, such as EUR");
+  };
+  return made;
 }
 
 std::string digits(double whole) { return whole < 1e18 ? std::to_string(static_cast<std::int64_t>(whole)) : format_number(whole); }
@@ -344,7 +367,11 @@ const Part<ClusterSpec>& cluster_part() {
     Field<ClusterSpec> network = network_field();
     network.read = [](Section&, ClusterSpec&) {};
     return Part<ClusterSpec>({workers_field(), map(&ClusterSpec::servers, {.name = "servers"}, servers_part(), check_servers),
-                              aggregators_field(), network, faults_field()});
+                              aggregators_field(), network, faults_field(), currency_field(),
+                              written_if<ClusterSpec>([](const ClusterSpec& spec) { return spec.billed_while_down; },
+                                                      field(&ClusterSpec::billed_while_down,
+                                                            {.name = "billed_while_down",
+                                                             .meaning = "`true`: workers cost while they are down or absent, too"}))});
   }();
   return part;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "scenarios/schema/costs_part.hpp"
 #include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/part.hpp"
 #include "scenarios/schema/read_parts.hpp"
@@ -383,6 +384,9 @@ const Part<DeviceSpec>& device_part() {
                .meaning =
                    "a batch that does not fit is refused, with what would; `check` lists what training holds ([memory](model.md#memory))",
                .otherwise = "unlimited, or the profile's"}),
+        field(&DeviceSpec::price_per_hour,
+              price_key("price of an hour of one worker, in any currency ([money and energy](money.md))", "not counted")),
+        power_field(&DeviceSpec::power, "power of one worker by what it does ([money and energy](money.md))", &DeviceSpec::known_busy),
     });
   }();
   return part;

@@ -76,6 +76,13 @@ struct LoaderSpec {
   bool operator==(const LoaderSpec&) const = default;
 };
 
+/// Watts.
+struct PowerSpec {
+  double busy = 0, idle = 0;
+  std::optional<double> communicating;  // none: as idle
+  bool operator==(const PowerSpec&) const = default;
+};
+
 struct DeviceSpec {
   std::string profile;  // the built-in device that the rest was taken from; empty: none
   ComputeSpec compute;
@@ -86,6 +93,9 @@ struct DeviceSpec {
   std::optional<LoaderSpec> loader;      // none: batches are there at once
   std::optional<double> host_to_device;  // bytes per second for copying a batch's inputs; none: free
   std::optional<double> memory;          // bytes
+  std::optional<double> price_per_hour;  // of a worker; none: not counted
+  std::optional<PowerSpec> power;        // none: its energy is not counted
+  std::optional<double> known_busy;      // watts, of the profile's data sheet
   bool operator==(const DeviceSpec&) const = default;
 };
 
@@ -119,16 +129,20 @@ struct WorkerGroup {
   Kind availability{"always", {}};             // when these workers are there
   std::optional<std::int64_t> batch;           // samples of each one's batch; none: those of training.batch
   std::string population;                      // path of the file with one device a row; empty: all workers are equal
+  std::optional<double> price_per_hour;        // of one of them; none: the device's
+  std::optional<bool> billed_while_down;       // none: the cluster's
   std::vector<DeviceRow> rows;                 // [rows of that file]; worker i of the group is row i modulo their number
   bool operator==(const WorkerGroup&) const = default;
 };
 
 struct ServerSpec {
-  std::int64_t count = 0;          // 0: no servers
-  std::optional<double> update;    // bytes of parameters per second; none: free
-  std::optional<double> compress;  // likewise when it encodes or decodes a compressed message; none: free
-  double per_message = 0;          // seconds of the server's time for each message it takes or sends
-  std::int64_t replicas = 1;       // of each server; it answers while one of them is there
+  std::int64_t count = 0;                // 0: no servers
+  std::optional<double> update;          // bytes of parameters per second; none: free
+  std::optional<double> compress;        // likewise when it encodes or decodes a compressed message; none: free
+  double per_message = 0;                // seconds of the server's time for each message it takes or sends
+  std::int64_t replicas = 1;             // of each server; it answers while one of them is there
+  std::optional<double> price_per_hour;  // of one; none: not counted
+  std::optional<PowerSpec> power;        // of one; none: its energy is not counted
   std::optional<LinkSpec> link;
   std::optional<std::int64_t> host_of_worker;  // servers are on that worker's host (`host: {worker: 0}`); none: on their own hosts
   bool on_worker_hosts = false;                // server s lives on the s-th host of workers, and so on in turn (`host: {each: true}`)
@@ -227,6 +241,7 @@ struct NetworkSpec {
   Kind jitter{"none", {}};         // of the bandwidth of hosts' links
   double jitter_every = 1;         // seconds: the span that shares a factor
   ProtocolSpec protocol;
+  std::optional<double> energy_per_byte;  // joules, of a message's payload, once; none: not counted
   CollectiveSpec collective;
   std::vector<BackgroundSpec> background;
   bool operator==(const NetworkSpec&) const = default;
@@ -309,6 +324,8 @@ struct ClusterSpec {
   AggregatorSpec aggregators;
   NetworkSpec network;
   std::vector<FaultSpec> faults;
+  std::string currency;            // of all prices; empty: it has no name
+  bool billed_while_down = false;  // workers cost while they are down or absent
   bool operator==(const ClusterSpec&) const = default;
   /// [groups]: workers of earlier groups on the host on which the group begins; 0: it begins on a host of its own. Worker i of group g
   /// opens a host where (seats_taken()[g] + i) is a multiple of per_host.

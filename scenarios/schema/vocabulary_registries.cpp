@@ -68,6 +68,7 @@ void fill(const DeviceProfile& profile, DeviceSpec& spec) {
                                   profile.half_issue.value_or(profile.issue)};
   if (profile.bfloat16) spec.compute.bf16 = spec.compute.fp16;
   if (profile.memory > 0) spec.memory = profile.memory;
+  if (profile.busy_watts > 0) spec.known_busy = profile.busy_watts;
   if (profile.host_to_device > 0) spec.host_to_device = profile.host_to_device;
 }
 

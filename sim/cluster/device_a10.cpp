@@ -20,12 +20,14 @@ const Register<DeviceProfile> entry({
     .launch = 0,
     .memory = 24e9,
     .host_to_device = 32e9,
+    .busy_watts = 150,
     .half_peak_flops = 125e12,
     .half_efficiency = 0.1252,
     .bfloat16 = true,
     .source = "peaks (TF32, the default of frameworks for fp32 convolutions, and 16 bits, both without sparsity), memory, its "
               "bandwidth and PCIe 4.0 x16 (64 GB/s for both directions): NVIDIA A10 data sheet; efficiency: 349 images/s of ResNet-50 "
-              "at 224 (lambdal/deeplearning-benchmark); 16 bits: 638 images/s at 448 in the same benchmark; launch: not measured, 0",
+              "at 224 (lambdal/deeplearning-benchmark); 16 bits: 638 images/s at 448 in the same benchmark; launch: not measured, 0; "
+              "power: NVIDIA A10 data sheet",
 });
 
 }  // namespace

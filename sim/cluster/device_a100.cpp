@@ -21,13 +21,15 @@ const Register<DeviceProfile> entry({
     .launch = 0,
     .memory = 80e9,
     .host_to_device = 32e9,
+    .busy_watts = 400,
     .half_peak_flops = 312e12,
     .half_efficiency = 0.1244,
     .bfloat16 = true,
     .source = "peak (TF32 without sparsity: the default of frameworks for fp32 convolutions), memory, its bandwidth and PCIe 4.0 x16 "
               "(64 GB/s for both directions): NVIDIA A100 data sheet; efficiency: 1066 images/s of ResNet-50 at 640 "
               "(lambdal/deeplearning-benchmark); 16 bits: peak without sparsity from the data sheet, 1582 images/s at 1280 in the "
-              "same benchmark; launch: not measured, 0",
+              "same benchmark; launch: not measured, 0; "
+              "power: NVIDIA A100 data sheet",
 });
 
 }  // namespace

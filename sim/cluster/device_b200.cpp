@@ -22,13 +22,15 @@ const Register<DeviceProfile> entry({
     .launch = 0,
     .memory = 180e9,
     .host_to_device = 64e9,
+    .busy_watts = 1000,
     .half_peak_flops = 2250e12,
     .half_efficiency = 0.1324,
     .bfloat16 = true,
     .source = "peaks (18 PFLOPS of TF32 and 36 of 16 bits with sparsity, for eight: half of an eighth): NVIDIA HGX B200 data sheet; "
               "memory and its bandwidth (1,440 GB and 64 TB/s for eight), and its hosts' PCIe 5.0 x16 (128 GB/s for both directions): "
               "NVIDIA DGX B200 data sheet; efficiency: 855 sequences/s of BERT-base at 384 (lambdal/deeplearning-benchmark); 16 bits: "
-              "1405 sequences/s at 768 in the same benchmark; launch: not measured, 0",
+              "1405 sequences/s at 768 in the same benchmark; launch: not measured, 0; "
+              "power: NVIDIA Blackwell data sheet (HGX B200)",
 });
 
 }  // namespace

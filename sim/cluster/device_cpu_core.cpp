@@ -21,9 +21,11 @@ const Register<DeviceProfile> entry({
     .launch = 0,
     .memory = 38.4e9,
     .host_to_device = 0,
+    .busy_watts = 7.5,
     .source = "peak: Intel Xeon Scalable specification update (AVX-512 base frequency, two FMA units); memory bandwidth (6 channels of "
               "DDR4-2666, 128 GB/s) and memory (at most 768 GB) of a socket, a twentieth each: Intel ARK, Xeon Gold 6148; efficiency: "
-              "epochs of ResNet-18 on CIFAR-10 on 16 cores of an unnamed Xeon (adityamwagh/hpml-hw, hw2); launch: not measured, 0",
+              "epochs of ResNet-18 on CIFAR-10 on 16 cores of an unnamed Xeon (adityamwagh/hpml-hw, hw2); launch: not measured, 0; "
+              "power: a twentieth of the 150 W of the socket, Intel ARK",
 });
 
 }  // namespace

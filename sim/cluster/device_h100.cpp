@@ -24,6 +24,7 @@ const Register<DeviceProfile> entry({
     .issue = 81e-6,
     .memory = 80e9,
     .host_to_device = 64e9,
+    .busy_watts = 700,
     .half_peak_flops = 989.4e12,
     .half_efficiency = 0.0693,
     .half_launch = 0.82e-3,
@@ -33,7 +34,8 @@ const Register<DeviceProfile> entry({
               "memory, its bandwidth and PCIe 5.0 x16 (128 GB/s for both directions): NVIDIA H100 data sheet; efficiency: 1895 "
               "images/s of ResNet-50 at 640 (lambdal/deeplearning-benchmark); 16 bits: peak without sparsity from the white paper, "
               "2790 images/s at 1280 in the same benchmark; launch and issue: own measurements of seven networks at small batches "
-              "(validation/measured/h100_step_times.csv)",
+              "(validation/measured/h100_step_times.csv); "
+              "power: NVIDIA H100 data sheet",
 });
 
 }  // namespace

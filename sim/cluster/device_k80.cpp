@@ -20,9 +20,11 @@ const Register<DeviceProfile> entry({
     .launch = 62.5e-3,
     .memory = 12e9,
     .host_to_device = 16e9,
+    .busy_watts = 150,
     .source = "peak, memory, its bandwidth (half a board each) and PCIe 3.0 x16 (16 GB/s each way, shared by both GPUs): NVIDIA Tesla K80 "
               "board specification BD-07317-001; launch and efficiency: Inception-v3 at 32 and 64 a batch on EC2 (TensorFlow benchmarks, "
-              "May 2017)",
+              "May 2017); "
+              "power: half of the 300 W of the board, same specification",
 });
 
 }  // namespace

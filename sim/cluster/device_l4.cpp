@@ -22,13 +22,15 @@ const Register<DeviceProfile> entry({
     .launch = 2.0e-3,
     .memory = 24e9,
     .host_to_device = 32e9,
+    .busy_watts = 72,
     .half_peak_flops = 121e12,
     .half_efficiency = 0.1453,
     .bfloat16 = true,
     .source = "peak (TF32, 120 TFLOPS with sparsity, half without: PyTorch's default for convolutions), memory, its bandwidth and "
               "PCIe 4.0 x16 (64 GB/s for both directions): NVIDIA L4 data sheet; launch and efficiency: epochs of ResNet-18 on "
               "CIFAR-10 at 32 and 128 a batch (CatalinMoldova/Parallel-Deep-Learning-and-GPU-Benchmarking); 16 bits: not measured: "
-              "peak from the data sheet (242 TFLOPS with sparsity, half without), efficiency as it changes on an RTX 6000 Ada",
+              "peak from the data sheet (242 TFLOPS with sparsity, half without), efficiency as it changes on an RTX 6000 Ada; "
+              "power: NVIDIA L4 data sheet",
 });
 
 }  // namespace

@@ -23,13 +23,15 @@ const Register<DeviceProfile> entry({
     .launch = 0,
     .memory = 48e9,
     .host_to_device = 32e9,
+    .busy_watts = 350,
     .half_peak_flops = 362.05e12,
     .half_efficiency = 0.0772,
     .bfloat16 = true,
     .source = "peaks (TF32, the default of frameworks for fp32 convolutions, and 16 bits, both without sparsity), memory, its "
               "bandwidth and PCIe 4.0 x16 (64 GB/s for both directions): NVIDIA L40S data sheet; efficiency: 647 images/s of "
               "ResNet-50 at 496 on an RTX 6000 Ada, the same chip (lambdal/deeplearning-benchmark); 16 bits: 1146 images/s at 928, as "
-              "before; launch: not measured, 0",
+              "before; launch: not measured, 0; "
+              "power: NVIDIA L40S data sheet",
 });
 
 }  // namespace

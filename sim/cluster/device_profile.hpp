@@ -18,6 +18,7 @@ struct DeviceProfile {
   double issue = 0;             // seconds that the host needs to issue one operation of the network, its backward and its update
   double memory = 0;            // bytes
   double host_to_device = 0;    // bytes per second; 0: there is no copy
+  double busy_watts = 0;        // most that it draws, as its maker states; 0: not stated
   // In 16 bits, weights in fp32 (mixed precision). The peak: dense, by tensor cores, sums in fp32. 0: no such units, or no source.
   double half_peak_flops = 0;              // FLOP per second
   double half_efficiency = 0;              // share of that peak

@@ -24,11 +24,13 @@ const Register<DeviceProfile> entry({
     .launch = 5.6e-3,
     .memory = 48e9,
     .host_to_device = 16e9,
+    .busy_watts = 295,
     .half_peak_flops = 130.5e12,
     .half_efficiency = 0.1229,
     .source = "peak, memory, its bandwidth and PCIe 3.0 x16 (16 GB/s each way): NVIDIA Quadro RTX 8000 data sheet; launch and "
               "efficiency: epochs of ResNet-18 on CIFAR-10 at 32 and 128 a batch (karanvora2599/ECE-GY-9143); 16 bits: peak from the "
-              "data sheet, 651 images/s of ResNet-50 at 928 (lambdal/deeplearning-benchmark)",
+              "data sheet, 651 images/s of ResNet-50 at 928 (lambdal/deeplearning-benchmark); "
+              "power (of the board): NVIDIA Quadro RTX 8000 data sheet",
 });
 
 }  // namespace

@@ -22,11 +22,13 @@ const Register<DeviceProfile> entry({
     .launch = 0,
     .memory = 16e9,
     .host_to_device = 16e9,
+    .busy_watts = 70,
     .half_peak_flops = 65e12,
     .half_efficiency = 0.1507,
     .source = "peaks, memory, its bandwidth and PCIe 3.0 x16 (32 GB/s for both directions): NVIDIA T4 data sheet; efficiency: a third "
               "of the 428 images/s of ResNet-50 inference at 64 (NVIDIA/DeepLearningExamples); 16 bits: a third of 1198 images/s at "
-              "256, same source; launch: not measured, 0",
+              "256, same source; launch: not measured, 0; "
+              "power: NVIDIA T4 data sheet",
 });
 
 }  // namespace

@@ -25,13 +25,15 @@ const Register<DeviceProfile> entry({
     .launch = 10.3e-3,
     .memory = 32e9,
     .host_to_device = 16e9,
+    .busy_watts = 250,
     .half_peak_flops = 112e12,
     .half_efficiency = 0.2478,
     .half_launch = 18.7e-3,
     .source = "peak, memory, its bandwidth and PCIe 3.0 x16 (32 GB/s for both directions): NVIDIA Tesla V100 data sheet; launch: "
               "NVIDIA's ResNet-50 inference throughput at two batch sizes, times 3; efficiency: 253.1 images/s of ResNet-50 at 64 "
               "(HKBU-HPML/ddl-benchmarks, 2020-05-29); 16 bits: peak from the data sheet, launch as in fp32, share of the peak at "
-              "1156 images/s of ResNet-50 on the SXM2 board (NVIDIA/DeepLearningExamples)",
+              "1156 images/s of ResNet-50 on the SXM2 board (NVIDIA/DeepLearningExamples); "
+              "power: NVIDIA Tesla V100 data sheet",
 });
 
 }  // namespace

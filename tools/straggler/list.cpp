@@ -83,7 +83,8 @@ std::vector<std::pair<std::string, std::string>> figures_of(const DeviceProfile&
           {"fp16", half_rates(device)},
           {"bf16", device.bfloat16 ? half_rates(device) : "none"},
           {"memory", format_quantity(device.memory, Dimension::bytes)},
-          {"host_to_device", device.host_to_device > 0 ? format_quantity(device.host_to_device, Dimension::rate) : "none"}};
+          {"host_to_device", device.host_to_device > 0 ? format_quantity(device.host_to_device, Dimension::rate) : "none"},
+          {"power", device.busy_watts > 0 ? format_quantity(device.busy_watts, Dimension::power) : "none"}};
 }
 
 /// For four workers in one rack; 0: it has no such role.
