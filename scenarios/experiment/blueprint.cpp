@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "scenarios/experiment/device_memory.hpp"
+#include "scenarios/experiment/tariffs.hpp"
 
 namespace straggler {
 
@@ -30,12 +31,22 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, co
   refuse_sharding(scenario);
   resolve_collective(scenario);
   resolve_sharding(scenario);
+  resolve_tariffs(scenario);
   check_memory(scenario, *this);
   if (plan.rebalance_every > 0) plan.largest_batches = largest_batches(scenario, *this);
   faults_ = resolve_faults(scenario);
   resolve_fault_processes(scenario);
   token_buckets(scenario);  // throws on errors in them; they are not kept, since a million workers may have two each
   background_ = resolve_background(scenario);
+}
+
+void Blueprint::resolve_tariffs(const Scenario& scenario) {
+  CollectiveShape without = shape;
+  without.servers = 0;
+  const bool reduces_by_servers = all_reduce && !all_reduce->unfit(without).empty();
+  const std::size_t used = reduces_by_servers ? static_cast<std::size_t>(scenario.cluster.servers.count) : servers;
+  tariffs = tariffs_of(scenario, used, aggregators_share ? 0 : index_of(plan.aggregation.count()));
+  for (std::string& doubt : cost_doubts(scenario)) notes.push_back(std::move(doubt));
 }
 
 }  // namespace straggler

@@ -32,6 +32,7 @@ struct Blueprint : TrainingBlueprint {
   UniformLinks uniform;             // as between the first worker and the first on another host
   std::vector<Bucket> buckets;      // of a gradient; empty: one
   std::uint64_t reduced_bytes = 0;  // of the largest message that is all-reduced
+  Tariffs tariffs;                  // of the machines that the scheme uses
 
   /// Throws ScenarioErrors, DataError or std::invalid_argument.
   Blueprint(const Scenario& scenario, const std::string& kernel_set, const WhatIf& changes = {});
@@ -65,6 +66,7 @@ struct Blueprint : TrainingBlueprint {
   void refuse_sharding(const Scenario& scenario) const;
   void refuse_unequal_hosts(const Scenario& scenario) const;
   void resolve_sharding(const Scenario& scenario);
+  void resolve_tariffs(const Scenario& scenario);
   /// The share of the largest of `ways` parts that are whole tensors, times `ways`.
   double padding_of_tensors(Rank ways) const;
   /// Of the time of a batch in group `g`.

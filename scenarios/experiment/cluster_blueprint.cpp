@@ -440,6 +440,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   }
   out.faults.on_failure = failure_choice.of(scenario.training.scheme.parameters);
   out.background = background_;
+  out.tariffs = tariffs;
   out.seed = scenario.seed;
   return out;
 }
