@@ -47,6 +47,22 @@ Tariffs tariffs_of(const Scenario& scenario, std::size_t servers, std::size_t ag
   return all;
 }
 
+std::string missing_prices(const Scenario& scenario) {
+  if (tariffs_of(scenario, static_cast<std::size_t>(scenario.cluster.servers.count), 0).priced) return {};
+  const std::string device = scenario.cluster.workers.empty() ? "NAME" : scenario.cluster.workers.front().device;
+  return fmt::format("a price, and the scenario has none; write devices.{0}.price_per_hour, as --set devices.{0}.price_per_hour=2.49",
+                     device);
+}
+
+std::string missing_power(const Scenario& scenario) {
+  if (tariffs_of(scenario, static_cast<std::size_t>(scenario.cluster.servers.count), 0).powered) return {};
+  const std::string device = scenario.cluster.workers.empty() ? "NAME" : scenario.cluster.workers.front().device;
+  return fmt::format(
+      "the power of the machines, and the scenario has none; write devices.{0}.power, as --set \"devices.{0}.power={{busy: 250W, idle: "
+      "60W}}\"",
+      device);
+}
+
 std::vector<std::string> cost_doubts(const Scenario& scenario) {
   std::vector<std::string> free, dark, doubts;
   const std::vector<WorkerGroup>& groups = scenario.cluster.workers;

@@ -14,4 +14,8 @@ Tariffs tariffs_of(const Scenario& scenario, std::size_t servers, std::size_t ag
 /// Sentences: some groups of workers have no price, or no power, and others have.
 std::vector<std::string> cost_doubts(const Scenario& scenario);
 
+/// What a comparison by price, or by energy, lacks: "a price, and the scenario has none; write …". Empty: nothing.
+std::string missing_prices(const Scenario& scenario);
+std::string missing_power(const Scenario& scenario);
+
 }  // namespace straggler

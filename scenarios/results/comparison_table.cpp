@@ -5,6 +5,7 @@
 
 #include "scenarios/results/comparison.hpp"
 #include "scenarios/results/figures.hpp"
+#include "scenarios/results/measures.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 #include "sim/base/readable.hpp"
@@ -44,6 +45,7 @@ class Table {
         add(figure.title, [&](const RunResult& run) { return shown(value(run), text_of_unit(figure.unit)); });
     }
     add_times();
+    add_costs();
     add_speed_up();
     for (const PhaseRow& row : summary_phases) add_share(row);
     add("staleness, mean", [](const RunResult& run) { return shown(run.staleness_mean, readable_number); });
@@ -108,6 +110,21 @@ class Table {
       add("time to its target", [](const RunResult& run) { return run.target_accuracy ? time_cell(run, *run.target_accuracy) : "n/a"; });
     for (const double threshold : comparison_.thresholds)
       add(time_to(threshold, one_target && target == threshold), [threshold](const RunResult& run) { return time_cell(run, threshold); });
+  }
+
+  /// Of what is known of any run.
+  void add_costs() {
+    for (const Measure measure : {Measure::price, Measure::energy}) {
+      const MeasureRow& row = row_of(measure);
+      const auto value = [&row](const RunResult& run) { return scalar_of(run.summary, row.whole).number(); };
+      if (std::ranges::none_of(comparison_.runs, [&](const RunResult& run) { return value(run).has_value(); })) continue;
+      add(with_currency(row, row.name, comparison_.runs), [&](const RunResult& run) { return shown(value(run), row.text); });
+      for (const double threshold : comparison_.thresholds)
+        add(with_currency(row, title_to(row, threshold, false), comparison_.runs), [&](const RunResult& run) {
+          const ThresholdResult* const at = timing_alone(run) ? nullptr : find_threshold(run, threshold);
+          return at ? shown(at->*(row.at), row.text) : "n/a";
+        });
+    }
   }
 
   void add_speed_up() {

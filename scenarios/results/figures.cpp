@@ -48,6 +48,14 @@ std::optional<double> mean_staleness(const RunRecord& record) {
   return ratio(sum, count);
 }
 
+template <class Value>
+Scalar cost_at_target(const RunRecord& record, Value Costs::*value) {
+  const Reached at = target(record);
+  return at.at ? Scalar(at.at->costs.*value) : Scalar();
+}
+bool priced(const RunRecord& record) { return record.costs.price.has_value(); }
+bool powered(const RunRecord& record) { return record.costs.joules.has_value(); }
+
 bool come_and_go(const RunRecord& record) { return record.clients.present.has_value(); }
 bool units_fail(const RunRecord& record) { return record.failures.has_value(); }
 
@@ -107,8 +115,17 @@ std::vector<RunFigure> made_figures() {
        learned},
       {"bytes_to_target", "", Unit::bytes, [](const RunRecord& run) { return at_target(run, &CurvePoint::bytes_sent); }, Better::less,
        learned},
+      {"price_to_target", "price to target", Unit::price, [](const RunRecord& run) { return cost_at_target(run, &Costs::price); },
+       Better::less, learned, priced},
+      {"energy_to_target_joules", "energy to target", Unit::joules,
+       [](const RunRecord& run) { return cost_at_target(run, &Costs::joules); }, Better::less, learned, powered},
       {"rounds", "", Unit::count, [](const RunRecord& run) { return Scalar(run.rounds); }},
       {"bytes_sent", "bytes sent", Unit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_sent); }},
+      {"price", "price", Unit::price, [](const RunRecord& run) { return Scalar(run.costs.price); }, Better::less, false, priced},
+      {"currency", "", Unit::text, [](const RunRecord& run) { return Scalar(run.currency); }, Better::less, false,
+       [](const RunRecord& run) { return priced(run) && !run.currency.empty(); }},
+      {"energy_joules", "energy", Unit::joules, [](const RunRecord& run) { return Scalar(run.costs.joules); }, Better::less, false,
+       powered},
       {"bytes_received", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_received); }},
       {"bytes_lost", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_lost); }},
       {"statistics_bytes", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.statistics_bytes); }},
@@ -195,6 +212,10 @@ FigureText text_of_unit(RunFigure::Unit unit) {
       return readable_seconds;
     case Unit::bytes:
       return readable_bytes;
+    case Unit::price:
+      return readable_price;
+    case Unit::joules:
+      return readable_joules;
     case Unit::text:
     case Unit::count:
     case Unit::number:

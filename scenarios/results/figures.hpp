@@ -13,7 +13,7 @@
 namespace straggler {
 
 struct RunFigure {
-  enum class Unit : std::uint8_t { text, count, number, share, score, seconds, bytes };
+  enum class Unit : std::uint8_t { text, count, number, share, score, seconds, bytes, price, joules };
   enum class Better : std::uint8_t { less, more };
 
   std::string key;    // in summary.json; seconds end in _s, shares in _fraction

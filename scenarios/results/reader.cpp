@@ -99,6 +99,9 @@ std::vector<ThresholdResult> read_thresholds(const fs::path& path) {
     if (!threshold) throw ResultsError(fmt::format("{}: threshold is empty; it must be a number", table.place(row)));
     rows.push_back(
         {*threshold, value("time_s"), value("last_below_s"), value("updates"), value("epochs"), value("samples"), value("bytes")});
+    const auto known = [&](const char* column) { return table.has(column) ? value(column) : std::nullopt; };
+    rows.back().price = known("price");
+    rows.back().joules = known("energy_joules");
   }
   return rows;
 }
@@ -167,8 +170,9 @@ void add_target(RunResult& run) {
   const auto value = [&](const char* key) { return scalar_of(run.summary, key).number(); };
   for (const ThresholdResult& row : run.thresholds)
     if (row.threshold == *run.target_accuracy) return;
-  ThresholdResult row{*run.target_accuracy, value("time_to_target_s"),  value("last_below_target_s"), value("updates_to_target"),
-                      std::nullopt,         value("samples_to_target"), value("bytes_to_target")};
+  ThresholdResult row{
+      *run.target_accuracy,       value("time_to_target_s"), value("last_below_target_s"), value("updates_to_target"),      std::nullopt,
+      value("samples_to_target"), value("bytes_to_target"),  value("price_to_target"),     value("energy_to_target_joules")};
   run.thresholds.push_back(row);
 }
 

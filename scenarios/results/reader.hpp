@@ -19,7 +19,7 @@ struct Scenario;
 /// One row of thresholds.csv. Without `seconds` the run never got there.
 struct ThresholdResult {
   double threshold = 0;
-  std::optional<double> seconds, last_below_seconds, updates, epochs, samples, bytes;
+  std::optional<double> seconds, last_below_seconds, updates, epochs, samples, bytes, price = {}, joules = {};
 };
 
 /// The data that comparisons read from a result folder. Counts are doubles: they only meet ratios.

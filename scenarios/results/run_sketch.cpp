@@ -51,6 +51,8 @@ std::vector<ThresholdResult> thresholds_of(const RunRecord& record) {
       if (!std::isnan(when.at->epoch)) row.epochs = when.at->epoch;
       row.samples = static_cast<double>(when.at->samples);
       row.bytes = static_cast<double>(when.at->bytes_sent);
+      row.price = when.at->costs.price;
+      row.joules = when.at->costs.joules;
     }
     rows.push_back(row);
   }
@@ -102,9 +104,12 @@ std::string written(const RunSketch& sketch) {
   for (const SketchPoint& point : sketch.curve)
     json["curve"].push_back({rounded(point.time_s), rounded(point.update), rounded(point.samples), rounded(point.bytes_sent),
                              rounded(point.epoch), rounded(point.test_accuracy), rounded(point.test_loss)});
-  for (const ThresholdResult& row : sketch.thresholds)
+  for (const ThresholdResult& row : sketch.thresholds) {
     json["thresholds"].push_back({row.threshold, json_or_null(row.seconds), json_or_null(row.updates), json_or_null(row.epochs),
                                   json_or_null(row.samples), json_or_null(row.bytes)});
+    if (row.price || row.joules)
+      for (const std::optional<double>& cost : {row.price, row.joules}) json["thresholds"].back().push_back(json_or_null(cost));
+  }
   if (!sketch.waited_for.empty()) json["waited_for"] = sketch.waited_for;
   if (!sketch.busiest_link.empty()) {
     json["busiest_link"] = sketch.busiest_link;
@@ -125,9 +130,13 @@ RunSketch read_sketch(const std::string& text) {
     for (const Json& row : json.at("curve"))
       sketch.curve.push_back({row.at(0).get<double>(), row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<double>(),
                               optional(row.at(4)), optional(row.at(5)), optional(row.at(6))});
-    for (const Json& row : json.at("thresholds"))
+    for (const Json& row : json.at("thresholds")) {
       sketch.thresholds.push_back({row.at(0).get<double>(), optional(row.at(1)), std::nullopt, optional(row.at(2)), optional(row.at(3)),
                                    optional(row.at(4)), optional(row.at(5))});
+      if (row.size() <= 6) continue;
+      sketch.thresholds.back().price = optional(row.at(6));
+      sketch.thresholds.back().joules = optional(row.at(7));
+    }
     sketch.waited_for = json.value("waited_for", std::string());
     sketch.busiest_link = json.value("busiest_link", std::string());
     sketch.busiest_use = json.value("busiest_use", 0.0);
@@ -159,7 +168,7 @@ RunResult mean_of(const std::vector<RunResult>& runs) {
   for (ThresholdResult& row : all.thresholds)
     for (std::optional<double> ThresholdResult::*const value :
          {&ThresholdResult::seconds, &ThresholdResult::updates, &ThresholdResult::epochs, &ThresholdResult::samples,
-          &ThresholdResult::bytes})
+          &ThresholdResult::bytes, &ThresholdResult::price, &ThresholdResult::joules})
       row.*value = mean(runs, [&](const RunResult& run) {
         const auto at = std::find_if(run.thresholds.begin(), run.thresholds.end(),
                                      [&](const ThresholdResult& each) { return each.threshold == row.threshold; });

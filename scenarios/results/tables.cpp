@@ -21,31 +21,44 @@ std::string phase_columns() {
   return columns;
 }
 
+/// Columns of a run that costs: those of what is known.
+std::string cost_columns(const RunRecord& record) {
+  return std::string(record.costs.price ? ",price" : "") + (record.costs.joules ? ",energy_joules" : "");
+}
+/// Their cells; null: empty ones.
+std::string cost_cells(const RunRecord& record, const Costs* costs) {
+  std::string cells;
+  for (const std::optional<double> Costs::*const cost : {&Costs::price, &Costs::joules})
+    if (record.costs.*cost) cells += "," + (costs ? cell(costs->*cost) : std::string());
+  return cells;
+}
+
 std::string epoch_cell(const CurvePoint& point) { return std::isnan(point.epoch) ? std::string() : number_text(point.epoch); }
 
 }  // namespace
 
 void write_curve(const RunRecord& record, OutFile& file) {
   file.write("time_s,update,round,epoch,samples,bytes_sent,train_loss,train_accuracy,test_loss,test_accuracy");
-  file.write(record.symbols ? ",train_perplexity,test_perplexity\n" : "\n");
+  if (record.symbols) file.write(",train_perplexity,test_perplexity");
+  file.write(cost_columns(record) + "\n");
   for (const CurvePoint& point : record.curve) {
     file.print("{},{},{},{},{},{},{},{},{},{}", seconds_text(point.time), point.update, point.round, epoch_cell(point), point.samples,
                point.bytes_sent, cell(point.train_loss), cell(point.train_accuracy), cell(point.test_loss), cell(point.test_accuracy));
     if (record.symbols) file.print(",{},{}", cell(perplexity(point.train_loss)), cell(perplexity(point.test_loss)));
-    file.write("\n");
+    file.write(cost_cells(record, &point.costs) + "\n");
   }
 }
 
 void write_thresholds(const RunRecord& record, OutFile& file) {
-  file.write("threshold,time_s,last_below_s,updates,epochs,samples,bytes\n");
+  file.write("threshold,time_s,last_below_s,updates,epochs,samples,bytes" + cost_columns(record) + "\n");
   for (const double threshold : record.thresholds) {
     const Reached first = reached(record.curve, threshold, record.sustain);
     if (!first.at) {
-      file.print("{},,,,,,\n", number_text(threshold));
+      file.print("{},,,,,,{}\n", number_text(threshold), cost_cells(record, nullptr));
       continue;
     }
-    file.print("{},{},{},{},{},{},{}\n", number_text(threshold), seconds_text(first.at->time), cell(first.last_below), first.at->update,
-               epoch_cell(*first.at), first.at->samples, first.at->bytes_sent);
+    file.print("{},{},{},{},{},{},{}{}\n", number_text(threshold), seconds_text(first.at->time), cell(first.last_below), first.at->update,
+               epoch_cell(*first.at), first.at->samples, first.at->bytes_sent, cost_cells(record, &first.at->costs));
   }
 }
 

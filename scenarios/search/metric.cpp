@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "scenarios/results/figures.hpp"
-#include "sim/base/quantity.hpp"
+#include "scenarios/results/measures.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -20,18 +19,31 @@ std::vector<std::string> known_metrics() {
   std::vector<std::string> names;
   RunRecord any;
   any.symbols = true;
+  any.costs = {0, 0};
   for (const SummaryField& field : summarize(any))
     if (!holds_text(field.key) && !among(field.key, {"seed", "target_accuracy"})) names.push_back(field.key);
   return names;
 }
 
 std::optional<double> threshold_of(const std::string& metric) {
-  if (!metric.starts_with("time_to_") || !metric.ends_with("_s") || metric.size() <= 10) return std::nullopt;
-  try {
-    return parse_number(metric.substr(8, metric.size() - 10));
-  } catch (const std::invalid_argument&) {
-    return std::nullopt;
-  }
+  const std::optional<ThresholdKey> key = threshold_key(metric);
+  return key ? std::optional(key->accuracy) : std::nullopt;
+}
+
+std::optional<Measure> measure_of(const std::string& metric) {
+  if (const std::optional<ThresholdKey> key = threshold_key(metric)) return key->row->measure;
+  for (const MeasureRow& row : measures())
+    if (metric == row.whole || metric == row.to_target) return row.measure;
+  return std::nullopt;
+}
+
+std::optional<double> metric_value(const std::string& metric, const std::vector<SummaryField>& fields, const std::string& sketch) {
+  if (const std::optional<double> known = scalar_of(fields, metric).number()) return known;
+  const std::optional<ThresholdKey> key = threshold_key(metric);
+  if (!key) return std::nullopt;
+  for (const ThresholdResult& row : read_sketch(sketch).thresholds)
+    if (row.threshold == key->accuracy) return row.*(key->row->at);
+  return std::nullopt;
 }
 
 bool metric_needs_math(const std::string& metric) { return needs_math(metric) || threshold_of(metric); }
@@ -43,8 +55,10 @@ bool more_is_better(const std::string& metric) {
 
 std::string (*metric_text(const std::string& metric))(double) {
   const RunFigure* const figure = find_figure(metric);
-  const bool time = figure ? figure->unit == RunFigure::Unit::seconds : threshold_of(metric).has_value();
-  return time ? readable_seconds : readable_number;
+  if (const std::optional<ThresholdKey> key = threshold_key(metric)) return key->row->text;
+  using Unit = RunFigure::Unit;
+  const bool own = figure && (figure->unit == Unit::seconds || figure->unit == Unit::price || figure->unit == Unit::joules);
+  return own ? text_of_unit(figure->unit) : readable_number;
 }
 
 Measured Measured::of(std::vector<std::optional<double>> values, bool exact) {

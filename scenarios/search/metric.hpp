@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/results/measures.hpp"
 #include "scenarios/results/run_sketch.hpp"
 #include "scenarios/schema/errors.hpp"
 #include "scenarios/schema/scenario.hpp"
@@ -23,8 +24,12 @@ struct Metric {
 
 /// Scalars that a search may look at, but for the times to thresholds.
 std::vector<std::string> known_metrics();
-/// The X of time_to_X_s, if that is a number.
+/// The X of time_to_X_s, price_to_X, energy_to_X_joules and bytes_to_X, if that is a number.
 std::optional<double> threshold_of(const std::string& metric);
+/// The measure that it is a value of, of a whole run or until an accuracy; none: it is something else.
+std::optional<Measure> measure_of(const std::string& metric);
+/// Of a run, with its sketch, which may be empty; none: it missed it.
+std::optional<double> metric_value(const std::string& metric, const std::vector<SummaryField>& fields, const std::string& sketch);
 /// Only with math is it known.
 bool metric_needs_math(const std::string& metric);
 /// More of it is better, by default.

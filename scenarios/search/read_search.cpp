@@ -33,7 +33,8 @@ Metric read_metric(Section& section, bool timing_only) {
   metric.place = section.place_of("metric");
   const std::vector<std::string> known = known_metrics();
   if (!metric.name.empty() && !threshold_of(metric.name) && std::find(known.begin(), known.end(), metric.name) == known.end()) {
-    section.problem("metric", unknown_name("metric", metric.name, known) + ", or time_to_ACCURACY_s");
+    section.problem("metric", unknown_name("metric", metric.name, known) +
+                                  ", or time_to_ACCURACY_s, price_to_ACCURACY, energy_to_ACCURACY_joules or bytes_to_ACCURACY");
   }
   if (timing_only && metric_needs_math(metric.name))
     section.problem("metric", "is " + metric.name + ", which needs the math that timing_only leaves out; remove timing_only");
@@ -131,7 +132,8 @@ std::vector<Field<WrittenSearch>> metric_fields() {
       read_by<WrittenSearch>(
           {.name = "metric",
            .type = ValueType::text,
-           .meaning = "a number of `summary.json`, or `time_to_ACCURACY_s`",
+           .meaning =
+               "a number of `summary.json`, or `time_to_ACCURACY_s`, `price_to_ACCURACY`, `energy_to_ACCURACY_joules`, `bytes_to_ACCURACY`",
            .otherwise = "the time to the target, or samples per second",
            .form = "name"},
           [](Section& section, WrittenSearch& written) { written.metric = read_metric(section, written.sweep->timing_only); }),

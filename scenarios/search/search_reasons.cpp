@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "scenarios/results/cost_reasons.hpp"
 #include "scenarios/results/verdict.hpp"
 #include "scenarios/search/search_said.hpp"
 
@@ -12,7 +13,14 @@ Said why_ahead(const Metric& metric, const Measured& a, const Measured& b, const
   if (!first || !second) return {};
   const auto said = [](const std::string& why) { return why.empty() ? Said() : Said(", " + why); };
   if (metric.name == "samples_per_second") return b.reached > 0 ? said(why_faster(*first, *second)) : Said();
-  const std::optional<double> threshold = metric.name == "time_to_target_s" ? first->target_accuracy : threshold_of(metric.name);
+  const std::optional<Measure> measure = measure_of(metric.name);
+  if (!measure) return {};
+  const bool whole = metric.name == row_of(*measure).whole;
+  if (whole && *measure == Measure::time) return {};
+  const std::optional<double> threshold = whole                                       ? std::optional(0.0)
+                                          : metric.name == row_of(*measure).to_target ? first->target_accuracy
+                                                                                      : threshold_of(metric.name);
+  if (*measure != Measure::time && threshold && b.reached > 0) return said(why_less(row_of(*measure), *first, *second, *threshold));
   const ThresholdResult* const at = threshold ? find_threshold(*first, *threshold) : nullptr;
   if (at == nullptr || !at->seconds) return {};
   if (b.reached > 0) return said(why_sooner(*first, *second, *threshold));

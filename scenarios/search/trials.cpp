@@ -48,7 +48,10 @@ void Trials::settle_metric(const Scenario& scenario) {
   if (options_.timing_only && metric_needs_math(metric_.name))
     refuse_metric(metric_.name +
                   " needs the math that timing-only leaves out; remove --timing-only, or use a metric such as samples_per_second");
-  if (metric_.name.ends_with("target_s") || metric_.name.ends_with("_to_target")) {
+  if (const std::optional<Measure> measure = measure_of(metric_.name))
+    if (const auto lack = row_of(*measure).missing)
+      if (const std::string missing = lack(scenario); !missing.empty()) refuse_metric(metric_.name + " needs " + missing);
+  if (metric_.name.find("_to_target") != std::string::npos || metric_.name.ends_with("target_s")) {
     if (!stop.target_accuracy)
       refuse_metric(metric_.name + " needs a target, and the scenario has none; set training.stop.target_accuracy");
   } else if (const auto threshold = threshold_of(metric_.name)) {
@@ -121,7 +124,7 @@ std::vector<Measured> Trials::run(const std::vector<Trial>& trials) {
       PointOutcome& outcome = outcomes[trial * repeats + repeat];
       if (!outcome.failure.empty()) failures_.push_back(outcome.failure);
       if (!outcome.result) continue;
-      if (is_finished(outcome.result->fields)) values[repeat] = scalar_of(outcome.result->fields, metric_.name).number();
+      if (is_finished(outcome.result->fields)) values[repeat] = metric_value(metric_.name, outcome.result->fields, outcome.result->sketch);
       runs.push_back({outcome.seed, std::move(outcome.result->fields), std::move(outcome.result->sketch)});
     }
     all.push_back(Measured::of(std::move(values), exact(trials[trial])));

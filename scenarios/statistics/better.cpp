@@ -71,7 +71,7 @@ const std::string& less_than_notable() {
 
 /// Without a winner: whom tests find slower than the one ahead and each one that may be level with it. "a and b are faster than c; d is
 /// faster than e".
-std::string faster_words(const Verdict& verdict, const std::vector<std::string>& labels) {
+std::string faster_words(const Verdict& verdict, const std::vector<std::string>& labels, const BetterWords& words) {
   std::vector<std::size_t> front{verdict.ahead};
   front.insert(front.end(), verdict.alike.begin(), verdict.alike.end());
   front.insert(front.end(), verdict.open.begin(), verdict.open.end());
@@ -89,7 +89,7 @@ std::string faster_words(const Verdict& verdict, const std::vector<std::string>&
   }
   std::string text;
   for (const auto& [slower, who] : groups)
-    text += fmt::format("{}{} {} faster than {}", text.empty() ? "" : "; ", listed(names_of(who, labels)), who.size() == 1 ? "is" : "are",
+    text += fmt::format("{}{} {} than {}", text.empty() ? "" : "; ", listed(names_of(who, labels)), who.size() == 1 ? words.is : words.are,
                         listed(names_of(slower, labels)));
   return text;
 }
@@ -210,12 +210,12 @@ std::string readable_p(double p) {
   return exact ? text(p) : (p < family_wise_error ? "< " : "> ") + text(family_wise_error);
 }
 
-std::string sentence(const Verdict& verdict, const std::vector<std::string>& labels) {
+std::string sentence(const Verdict& verdict, const std::vector<std::string>& labels, const BetterWords& words) {
   if (!verdict.anybody) return nobody_reached;
   const std::string narrow = verdict.narrow.empty() ? "" : "; " + narrow_words(verdict.narrow, labels);
   if (verdict.winner) return labels[*verdict.winner] + " wins" + narrow;
   if (verdict.beaten.empty() && verdict.open.empty() && verdict.all_alike) return no_difference;
-  const std::string faster = faster_words(verdict, labels);
+  const std::string faster = faster_words(verdict, labels, words);
   if (faster.empty() && verdict.alike.empty()) return too_few_seeds;
   const std::string& ahead = labels[verdict.ahead];
   std::string text;

@@ -87,9 +87,13 @@ Verdict judge(const std::vector<RunValues>& values, const RunDesign& design);
 /// this number of rivals, independent of the other pairs.
 std::size_t runs_that_tell(std::size_t rivals);
 
+/// "asgd IS ssgd", "asgd and fedavg ARE ssgd": who is better than whom.
+struct BetterWords {
+  const char *is = "is faster", *are = "are faster";
+};
 /// "asgd wins"; "asgd wins; ssgd differs by 6.1 %, less than 10 %"; "no difference"; "too few seeds to tell"; "no difference between asgd
 /// and fedavg; too few seeds to tell asgd from local; asgd is faster than ssgd"; "nobody reached it".
-std::string sentence(const Verdict& verdict, const std::vector<std::string>& labels);
+std::string sentence(const Verdict& verdict, const std::vector<std::string>& labels, const BetterWords& words = {});
 /// "no difference", "too few seeds to tell", "nobody reached it", "asgd", or "asgd (differs by 6.1 %, less than 10 %)": the better one.
 std::string pair_words(const PairVerdict& pair, const std::vector<std::string>& labels);
 /// "differs by 6.1 %, less than 10 %"

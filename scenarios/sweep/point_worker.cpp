@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/results/measures.hpp"
 #include "scenarios/results/run_sketch.hpp"
 #include "scenarios/results/text.hpp"
 #include "sim/base/problem_text.hpp"
@@ -64,7 +65,11 @@ std::vector<SummaryField> point_fields(const RunRecord& record) {
   std::vector<SummaryField> fields = summarize(record);
   for (const double threshold : record.thresholds) {
     const Reached when = reached(record.curve, threshold, record.sustain);
-    fields.push_back({fmt::format("time_to_{}_s", number_text(threshold)), when.at ? Scalar(when.at->time) : Scalar()});
+    const std::string name = number_text(threshold);
+    fields.push_back({key_to(row_of(Measure::time), name), when.at ? Scalar(when.at->time) : Scalar()});
+    const Costs costs = when.at ? when.at->costs : Costs();
+    if (record.costs.price) fields.push_back({key_to(row_of(Measure::price), name), Scalar(costs.price)});
+    if (record.costs.joules) fields.push_back({key_to(row_of(Measure::energy), name), Scalar(costs.joules)});
   }
   return fields;
 }
