@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "scenarios/results/measures.hpp"
 #include "scenarios/schema/reader.hpp"
 
 namespace straggler {
@@ -41,6 +42,7 @@ struct Race {
   std::size_t seeds = 5;
   bool paired = true;  // run i of every entrant has the scenario's seed plus i; else no two runs have a seed in common
   bool timing_only = false;
+  Measure by = Measure::time;  // what decides who is first
   std::optional<Tuning> tuning;
 };
 
@@ -53,10 +55,10 @@ Entrant entrant_of_yaml(const std::string& text);
 /// Throws std::invalid_argument: fewer than two entrants, two of one name, a setting both given and tuned.
 void check_entrants(const Race& race);
 
-/// A finish line, at which times are taken.
+/// A finish line, at which times, prices, energies or bytes are taken.
 struct Finish {
   std::string name;        // "0.85"; timing alone: "epoch"
-  std::string field;       // of a finished point; empty: seconds an epoch
+  std::string field;       // of a finished point, until the accuracy; timing alone: of the whole run, by epochs; empty: its seconds
   double accuracy = 0;     // 0: timing alone
   bool is_target = false;  // the scenario's target_accuracy
 };
@@ -91,6 +93,8 @@ class RaceReader {
   Scenario read(std::size_t entrant, const std::vector<std::string>& values, const std::vector<std::string>& last) const;
   void check_alike(const Scenario& first, const Scenario& other, const Entrant& entrant) const;
   void resolve_finishes(const Scenario& scenario);
+  /// What is compared can be known of each.
+  void check_costs(const std::vector<Scenario>& entrants) const;
   /// About the setting of each entrant's first run.
   void note_settings(const std::vector<Scenario>& entrants);
 

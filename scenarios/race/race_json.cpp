@@ -36,27 +36,29 @@ Json times_json(const RaceOutcome& outcome, const Finish& finish) {
   const std::vector<RunValues> times = outcome.times(finish);
   for (std::size_t entrant = 0; entrant < times.size(); ++entrant) {
     Json json{{"entrant", outcome.entrants[entrant].label}};
-    json["time_s"] = Json::array();
-    for (const auto& time : times[entrant]) json["time_s"].push_back(json_or_null(time));
+    const MeasureRow& by = outcome.by();
+    json[by.column] = Json::array();
+    for (const auto& value : times[entrant]) json[by.column].push_back(json_or_null(value));
     const RepeatStatistics statistics = statistics_of(times[entrant]);
     json["reached"] = statistics.count;
-    json["mean_s"] = statistics.count > 0 ? Json(statistics.mean) : Json();
-    json["half_width_s"] = statistics.count > 1 ? Json(statistics.half_width) : Json();
+    const bool time = by.measure == Measure::time;
+    json[time ? "mean_s" : "mean"] = statistics.count > 0 ? Json(statistics.mean) : Json();
+    json[time ? "half_width_s" : "half_width"] = statistics.count > 1 ? Json(statistics.half_width) : Json();
     all.push_back(std::move(json));
   }
   return all;
 }
 
-Json pair_json(const PairVerdict& pair, const std::vector<std::string>& labels) {
+Json pair_json(const PairVerdict& pair, const std::vector<std::string>& labels, const MeasureRow& by) {
   const bool exact = pair.test.kind == TestKind::exact;
   const auto interval = pair.interval();
   const auto better = pair.better();
   return {{"a", labels[pair.a]},
           {"b", labels[pair.b]},
           {"test", name_of(pair.test.kind)},
-          {"time_ratio", interval                       ? Json(interval->ratio)
-                         : exact && pair.test.has_ratio ? Json(std::exp(pair.test.log_ratio))
-                                                        : Json()},
+          {by.ratio, interval                       ? Json(interval->ratio)
+                     : exact && pair.test.has_ratio ? Json(std::exp(pair.test.log_ratio))
+                                                    : Json()},
           {"low", interval ? Json(interval->low) : Json()},
           {"high", interval ? Json(interval->high) : Json()},
           {"confidence", pair.confidence()},
@@ -64,7 +66,7 @@ Json pair_json(const PairVerdict& pair, const std::vector<std::string>& labels) 
           {"p_holm", pair.step.adjusted},
           {"p_10_percent", pair.test.p_notable()},
           {"p_10_percent_holm", pair.near_step.adjusted},
-          {"faster", better ? Json(labels[*better]) : Json()},
+          {by.measure == Measure::time ? "faster" : "better", better ? Json(labels[*better]) : Json()},
           {"verdict", pair_words(pair, labels)}};
 }
 
@@ -79,9 +81,9 @@ Json finishes_json(const RaceOutcome& outcome) {
     json["is_target"] = finish.is_target;
     json["times"] = times_json(outcome, finish);
     json["pairs"] = Json::array();
-    for (const PairVerdict& pair : verdict.pairs) json["pairs"].push_back(pair_json(pair, labels));
+    for (const PairVerdict& pair : verdict.pairs) json["pairs"].push_back(pair_json(pair, labels, outcome.by()));
     json["winner"] = verdict.winner ? Json(labels[*verdict.winner]) : Json();
-    json["verdict"] = sentence(verdict, labels);
+    json["verdict"] = sentence(verdict, labels, outcome.words());
     finishes.push_back(std::move(json));
   }
   return finishes;
@@ -101,7 +103,8 @@ Json tuning_json(const RaceOutcome& outcome) {
       for (std::size_t level = 0; level < criterion.levels.size(); ++level)
         json["levels"].push_back({{"finish", outcome.levels[level].name},
                                   {"reached", criterion.levels[level].reached},
-                                  {"mean_s", criterion.levels[level].reached > 0 ? Json(criterion.levels[level].seconds) : Json()}});
+                                  {outcome.by().measure == Measure::time ? "mean_s" : "mean",
+                                   criterion.levels[level].reached > 0 ? Json(criterion.levels[level].seconds) : Json()}});
       json["validation_loss"] = criterion.failed ? Json() : Json(criterion.loss);
       json["rank"] = outcome.tuned[entrant].ranks[candidate];
       candidates.push_back(std::move(json));
@@ -113,6 +116,7 @@ Json tuning_json(const RaceOutcome& outcome) {
 
 std::string race_json(const RaceOutcome& outcome, const std::string& folder) {
   Json json{{"name", outcome.name}, {"folder", folder}, {"paired", outcome.paired}, {"timing_only", outcome.timing_only}};
+  if (outcome.by().measure != Measure::time) json["by"] = outcome.by().name;
   json["entrants"] = entrants_json(outcome);
   json["finishes"] = finishes_json(outcome);
   json["tuning"] = tuning_json(outcome);

@@ -53,7 +53,7 @@ std::vector<RunValues> RaceOutcome::times(const Finish& finish) const {
   std::vector<RunValues> all;
   for (const auto& own : runs) {
     all.emplace_back();
-    for (const StudyRun& run : own) all.back().push_back(seconds_to(finish, run.fields));
+    for (const StudyRun& run : own) all.back().push_back(value_to(finish, run.fields, run.sketch));
   }
   return all;
 }

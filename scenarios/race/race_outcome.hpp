@@ -38,8 +38,12 @@ struct RaceOutcome {
   void judge_finishes();
 
   std::size_t seeds() const { return runs.front().size(); }
+  /// What decides who is first.
+  const MeasureRow& by() const { return measure_of(finishes.front()); }
+  /// How a sentence says who is ahead of whom.
+  BetterWords words() const { return {by().is, by().are}; }
   std::vector<std::string> labels() const;  // [entrants]
-  /// [entrants]
+  /// [entrants]: times, or the values of the measure
   std::vector<RunValues> times(const Finish& finish) const;
   /// The values chosen by its tuning ([tuning.paths]); empty: not tuned.
   std::vector<std::string> chosen(std::size_t entrant) const;

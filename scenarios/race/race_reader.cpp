@@ -37,7 +37,15 @@ RaceReader::RaceReader(const Race& race) : race_(race), text_(race_text(race.sce
   resolve_finishes(first);
   for (std::size_t entrant = 1; entrant < race.entrants.size(); ++entrant)
     check_alike(first, entrants.emplace_back(read(entrant, values, {})), race.entrants[entrant]);
+  check_costs(entrants);
   note_settings(entrants);
+}
+
+void RaceReader::check_costs(const std::vector<Scenario>& entrants) const {
+  const MeasureRow& by = row_of(race_.by);
+  for (std::size_t entrant = 0; by.missing && entrant < entrants.size(); ++entrant)
+    if (const std::string missing = by.missing(entrants[entrant]); !missing.empty())
+      throw ScenarioErrors(Problem(whole_file, race_.entrants[entrant].given, {}, fmt::format("--by {} needs {}", by.name, missing)));
 }
 
 void RaceReader::note_settings(const std::vector<Scenario>& entrants) {
@@ -94,7 +102,7 @@ void RaceReader::check_alike(const Scenario& first, const Scenario& other, const
 
 void RaceReader::resolve_finishes(const Scenario& scenario) {
   if (race_.timing_only) {
-    finishes_ = {{"epoch", {}, 0, false}};
+    finishes_ = {{"epoch", race_.by == Measure::time ? std::string() : row_of(race_.by).whole, 0, false}};
     notes_.push_back(timing_caveat);
     return;
   }
@@ -117,7 +125,8 @@ void RaceReader::resolve_finishes(const Scenario& scenario) {
   for (const double accuracy : accuracies) {
     const std::string name = number_text(accuracy);
     const bool is_target = stop.target_accuracy == accuracy;
-    const Finish finish{name, is_target ? "time_to_target_s" : "time_to_" + name + "_s", accuracy, is_target};
+    const MeasureRow& by = row_of(race_.by);
+    const Finish finish{name, is_target ? by.to_target : key_to(by, name), accuracy, is_target};
     const bool beyond = stop.target_accuracy && accuracy > *stop.target_accuracy;
     if (!beyond) levels_.push_back(finish);
     if (beyond && stop.on_target == StopSpec::OnTarget::stop)

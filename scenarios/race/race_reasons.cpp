@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "scenarios/results/cost_reasons.hpp"
 #include "scenarios/results/run_sketch.hpp"
 #include "scenarios/results/verdict.hpp"
 #include "sim/base/readable.hpp"
@@ -49,19 +50,24 @@ class Reasons {
 
   std::string beaten(std::size_t other) const {
     const RunResult &a = means_[verdict_.ahead], &b = means_[other];
-    const std::string first = fmt::format("{} is faster{} than {}", name(verdict_.ahead), where_of(finish_), name(other));
+    const MeasureRow& by = outcome_.by();
+    const std::string first = fmt::format("{} {}{} than {}", name(verdict_.ahead), by.is, where_of(finish_), name(other));
     if (timing() && reached_[other] == 0)
       return is_finished(b.outcome) ? std::string() : fmt::format("{}, which {}", first, how_it_ended(b.outcome));
     if (timing()) {
-      const std::string why = why_faster(a, b);
+      const std::string why = by.measure == Measure::time ? why_faster(a, b) : why_less(by, a, b, 0);
       return why.empty() ? why : fmt::format("{}, {}", first, why);
     }
     const ThresholdResult* const at = find_threshold(a, finish_.accuracy);
     if (at == nullptr || !at->seconds) return {};
+    const auto value = at->*(by.at);
+    if (reached_[other] == 0 && by.measure != Measure::time && value)
+      return fmt::format("{} gets{} for {}, which {} {}", name(verdict_.ahead), where_of(finish_), by.text(*value), name(other),
+                         how_missed(a, b, finish_.accuracy));
     if (reached_[other] == 0)
       return fmt::format("{} gets{} in {}, which {} {}", name(verdict_.ahead), where_of(finish_), readable_seconds(*at->seconds),
                          name(other), how_missed(a, b, finish_.accuracy));
-    std::string why = why_sooner(a, b, finish_.accuracy);
+    std::string why = by.measure == Measure::time ? why_sooner(a, b, finish_.accuracy) : why_less(by, a, b, finish_.accuracy);
     if (reached_[other] < outcome_.seeds())
       why += fmt::format("{}of the {} runs of {} only {} get there", why.empty() ? "as " : "; ", outcome_.seeds(), name(other),
                          reached_[other]);
@@ -69,7 +75,7 @@ class Reasons {
   }
 
   std::string level(std::size_t other) const {
-    if (timing()) return {};
+    if (timing() || outcome_.by().measure != Measure::time) return {};
     const std::string parts = both_parts(means_[verdict_.ahead], means_[other], finish_.accuracy);
     if (parts.empty()) return {};
     return fmt::format("{} and {} take as long{}: {} {}", name(verdict_.ahead), name(other), where_of(finish_), name(verdict_.ahead),

@@ -38,7 +38,7 @@ std::string times_table(const RaceOutcome& outcome) {
       const RepeatStatistics statistics = statistics_of(times[entrant]);
       widths = widths || statistics.count > 1;
       rows[entrant + 1].push_back((winner == entrant ? "* " : "") +
-                                  mean_text(statistics, times[entrant].size(), readable_seconds, {.missed = true, .zero_widths = true}));
+                                  mean_text(statistics, times[entrant].size(), outcome.by().text, {.missed = true, .zero_widths = true}));
     }
   }
   if (!outcome.endings().all_finished()) {
@@ -47,14 +47,14 @@ std::string times_table(const RaceOutcome& outcome) {
       rows[entrant + 1].push_back(Endings::of(outcome.runs[entrant]).outcomes());
   }
   return aligned(rows, 1) + (widths ? half_width_note : "") +
-         (won ? fmt::format("* wins: {}faster than every other entrant\n", outcome.exact ? "" : "significantly ") : "");
+         (won ? fmt::format("* wins: {}{} than every other entrant\n", outcome.exact ? "" : "significantly ", outcome.by().better) : "");
 }
 
 std::string pairs_table(const RaceOutcome& outcome) {
   const std::vector<std::string> labels = outcome.labels();
-  Rows rows{{"", "a", "b", "b's time over a's"}};
+  Rows rows{{"", "a", "b", ratio_title(outcome.by())}};
   if (!outcome.exact) rows[0].insert(rows[0].end(), {"interval", "p (Holm)"});
-  rows[0].emplace_back("faster");
+  rows[0].emplace_back(outcome.by().better);
   for (std::size_t i = 0; i < outcome.finishes.size(); ++i) {
     std::string title = finish_title(outcome.finishes[i]);
     for (const PairVerdict& pair : outcome.verdicts[i].pairs) {
@@ -91,20 +91,19 @@ std::string setting(const RaceOutcome& outcome) {
 
 }  // namespace
 
-std::string finish_title(const Finish& finish) {
-  if (finish.accuracy == 0) return "time an epoch";
-  return "time to " + finish.name + (finish.is_target ? " (target)" : "");
-}
+std::string finish_title(const Finish& finish) { return title_to(measure_of(finish), finish.accuracy, finish.is_target); }
+
+std::string ratio_title(const MeasureRow& by) { return fmt::format("b's {} over a's", by.name); }
 
 std::string race_csv(const RaceOutcome& outcome) {
   const bool finished = outcome.endings().all_finished();
-  std::string text = finished ? "scheme,threshold,seed,time_s\n" : "scheme,threshold,seed,time_s,outcome\n";
+  std::string text = fmt::format("scheme,threshold,seed,{}{}\n", outcome.by().column, finished ? "" : ",outcome");
   for (std::size_t entrant = 0; entrant < outcome.entrants.size(); ++entrant)
     for (const Finish& finish : outcome.finishes)
       for (const StudyRun& run : outcome.runs[entrant]) {
-        const auto seconds = seconds_to(finish, run.fields);
+        const auto value = value_to(finish, run.fields, run.sketch);
         text += fmt::format("{},{},{},{}", csv_text(outcome.entrants[entrant].label), finish.name, run.seed,
-                            seconds ? number_text(*seconds) : "missed");
+                            value ? number_text(*value) : "missed");
         text += finished ? std::string("\n") : "," + run.ending() + "\n";
       }
   return text;
@@ -115,7 +114,7 @@ std::string tuning_csv(const RaceOutcome& outcome) {
   std::string text = "scheme,candidate";
   for (const std::string& path : tuning.paths) text += "," + csv_text(path);
   text += ",seeds,failed";
-  for (const Finish& level : outcome.levels) text += fmt::format(",reached_{0},time_to_{0}_s", level.name);
+  for (const Finish& level : outcome.levels) text += fmt::format(",reached_{},{}", level.name, key_to(outcome.by(), level.name));
   text += ",validation_loss,rank\n";
   for (std::size_t entrant = 0; entrant < outcome.entrants.size(); ++entrant)
     for (std::size_t candidate = 0; candidate < tuning.candidates.size(); ++candidate) {
@@ -132,9 +131,10 @@ std::string tuning_csv(const RaceOutcome& outcome) {
 
 std::string verdicts_csv(const RaceOutcome& outcome) {
   const std::vector<std::string> labels = outcome.labels();
-  std::string text =
-      "threshold,a,b,seeds,reached_a,reached_b,test,time_ratio,low,high,confidence,p,p_holm,p_10_percent,p_10_percent_holm,verdict,"
-      "faster\n";
+  const MeasureRow& by = outcome.by();
+  std::string text = fmt::format(
+      "threshold,a,b,seeds,reached_a,reached_b,test,{},low,high,confidence,p,p_holm,p_10_percent,p_10_percent_holm,verdict,{}\n", by.ratio,
+      by.measure == Measure::time ? "faster" : "better");
   for (std::size_t i = 0; i < outcome.finishes.size(); ++i) {
     const std::vector<RunValues> times = outcome.times(outcome.finishes[i]);
     for (const PairVerdict& pair : outcome.verdicts[i].pairs) {
@@ -158,7 +158,7 @@ std::string race_table(const RaceOutcome& outcome) {
   const std::vector<std::string> labels = outcome.labels();
   std::string text = setting(outcome) + times_table(outcome) + "\n" + pairs_table(outcome) + "\n";
   for (std::size_t i = 0; i < outcome.finishes.size(); ++i)
-    text += finish_title(outcome.finishes[i]) + ": " + sentence(outcome.verdicts[i], labels) + "\n";
+    text += finish_title(outcome.finishes[i]) + ": " + sentence(outcome.verdicts[i], labels, outcome.words()) + "\n";
   for (const std::string& reason : race_reasons(outcome)) text += "why: " + reason + "\n";
   for (const std::string& note : outcome.notes) text += "note: " + note + "\n";
   for (const std::string& warning : outcome.warnings()) text += "warning: " + warning + "\n";

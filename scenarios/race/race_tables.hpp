@@ -6,7 +6,8 @@
 
 namespace straggler {
 
-/// A row for each entrant, finish and seed: `time_s` in seconds, or "missed"; and the run's `outcome`, unless all finished.
+/// A row for each entrant, finish and seed: `time_s` in seconds (by another measure: its column), or "missed"; and the run's `outcome`,
+/// unless all finished.
 std::string race_csv(const RaceOutcome& outcome);
 /// A row for each candidate of each entrant: its settings; for each level the number of runs that reached it and their mean time; its loss
 /// on held-out samples; and its rank among the entrant's candidates (1 races).
@@ -22,5 +23,7 @@ std::string race_json(const RaceOutcome& outcome, const std::string& folder);
 inline constexpr const char* holm_words = "chance of such a difference if there were none, corrected for the number of pairs";
 /// "time to 0.8 (target)", "time an epoch".
 std::string finish_title(const Finish& finish);
+/// "b's time over a's"
+std::string ratio_title(const MeasureRow& by);
 
 }  // namespace straggler

@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <numeric>
 
+#include "scenarios/search/metric.hpp"
+
 namespace straggler {
 
-std::optional<double> seconds_to(const Finish& finish, const std::vector<SummaryField>& fields) {
+const MeasureRow& measure_of(const Finish& finish) { return row_of(measure_of(finish.field).value_or(Measure::time)); }
+
+std::optional<double> value_to(const Finish& finish, const std::vector<SummaryField>& fields, const std::string& sketch) {
   if (!is_finished(fields)) return std::nullopt;
-  if (!finish.field.empty()) return scalar_of(fields, finish.field).number();
-  const auto seconds = scalar_of(fields, "simulated_seconds").number(), epochs = scalar_of(fields, "epochs").number();
-  return seconds && epochs && *epochs > 0 ? std::optional(*seconds / *epochs) : std::nullopt;
+  if (finish.accuracy > 0) return metric_value(finish.field, fields, sketch);
+  const auto whole = scalar_of(fields, measure_of(finish).whole).number(), epochs = scalar_of(fields, "epochs").number();
+  return whole && epochs && *epochs > 0 ? std::optional(*whole / *epochs) : std::nullopt;
 }
 
 Criterion criterion_of(const std::vector<PointOutcome>& runs, const std::vector<Finish>& levels) {
@@ -26,9 +30,9 @@ Criterion criterion_of(const std::vector<PointOutcome>& runs, const std::vector<
     }
     losses += *loss;
     for (std::size_t i = 0; i < levels.size(); ++i)
-      if (const auto seconds = seconds_to(levels[i], run.result->fields)) {
+      if (const auto value = value_to(levels[i], run.result->fields, run.result->sketch)) {
         ++criterion.levels[i].reached;
-        criterion.levels[i].seconds += *seconds;
+        criterion.levels[i].seconds += *value;
       }
   }
   for (Criterion::Level& level : criterion.levels)

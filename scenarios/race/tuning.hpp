@@ -16,7 +16,7 @@ namespace straggler {
 struct Criterion {
   struct Level {
     std::size_t reached = 0;  // runs
-    double seconds = 0;       // mean of these
+    double seconds = 0;       // mean of these; of a race by another measure: its value
     auto operator<=>(const Level&) const = default;
   };
   bool failed = false;                                    // one of its runs failed or did not finish
@@ -28,8 +28,10 @@ struct Criterion {
 
 Criterion criterion_of(const std::vector<PointOutcome>& runs, const std::vector<Finish>& levels);
 
-/// Seconds to the finish; none: it was missed, or the run did not finish.
-std::optional<double> seconds_to(const Finish& finish, const std::vector<SummaryField>& fields);
+/// The measure by which the race takes this finish.
+const MeasureRow& measure_of(const Finish& finish);
+/// What the run needs to the finish; none: it was missed, or the run did not finish. `sketch`: of the run, may be empty.
+std::optional<double> value_to(const Finish& finish, const std::vector<SummaryField>& fields, const std::string& sketch);
 
 struct Tuned {
   std::vector<Criterion> criteria;  // [candidates]

@@ -42,21 +42,21 @@ class RaceFigures {
  private:
   void times() {
     IntervalChart chart;
-    chart.title = "simulated time";
-    chart.text = readable_seconds;
+    chart.title = outcome_.by().chart;
+    chart.text = outcome_.by().text;
     for (const Finish& finish : outcome_.finishes) {
       chart.groups.push_back({capital(finish_title(finish)), {}});
       const std::vector<RunValues> all = outcome_.times(finish);
       for (std::size_t i = 0; i < all.size(); ++i) {
         const RepeatStatistics value = statistics_of(all[i]);
-        const std::string text = race_time_text(all[i]);
+        const std::string text = race_value_text(outcome_, all[i]);
         chart.groups.back().rows.push_back({labels_[i], text, looks_[i], value.count == 0, value.count < all[i].size(),
                                             value.mean - value.half_width, value.mean, value.mean + value.half_width,
                                             labels_[i] + ", " + finish_title(finish) + ": " + text, sheets_.link(i)});
       }
     }
     if (rows_of(chart) > most_entrants) return;
-    chart.label = outcome_.finishes.front().accuracy > 0 ? "Time to each threshold" : "Time an epoch";
+    chart.label = capital(outcome_.by().name) + (outcome_.finishes.front().accuracy > 0 ? " to each threshold" : " an epoch");
     figures_.push_back(
         figure_of(chart.label,
                   "Marks are means over the runs that reached it, bars their 95 % intervals; hollow marks: some runs missed it.", chart));
@@ -72,8 +72,8 @@ class RaceFigures {
       chart.x.numbers.push_back(finish.accuracy);
       chart.x.labels.push_back(finish.name);
     }
-    chart.y_title = "time to reach it";
-    chart.y_text = readable_seconds;
+    chart.y_title = fmt::format("{} to reach it", outcome_.by().name);
+    chart.y_text = outcome_.by().text;
     for (std::size_t entrant = 0; entrant < labels_.size(); ++entrant) {
       Curve curve{labels_[entrant], looks_[entrant], {}, {}};
       for (const Finish& finish : outcome_.finishes) {
@@ -83,11 +83,12 @@ class RaceFigures {
           curve.missed.push_back(finish.accuracy);
         else
           curve.points.push_back({finish.accuracy, value.mean, value.half_width, value.count < times.size(),
-                                  curve.name + ", " + finish_title(finish) + ": " + race_time_text(times), sheets_.link(entrant)});
+                                  curve.name + ", " + finish_title(finish) + ": " + race_value_text(outcome_, times),
+                                  sheets_.link(entrant)});
       }
       chart.curves.push_back(std::move(curve));
     }
-    chart.label = "Time to reach a test accuracy";
+    chart.label = capital(outcome_.by().name) + " to reach a test accuracy";
     figures_.push_back(figure_of(chart.label, {}, chart));
   }
 
@@ -96,7 +97,8 @@ class RaceFigures {
     row.name = labels_[pair.b] + " over " + labels_[pair.a];
     const auto faster = pair.better();
     const auto by = pair.narrow_lead();
-    const std::string verdict = faster ? labels_[*faster] + " is faster" + (by ? ", " + narrow_words(*by) : "") : pair_words(pair, labels_);
+    const std::string verdict =
+        faster ? labels_[*faster] + " " + outcome_.by().is + (by ? ", " + narrow_words(*by) : "") : pair_words(pair, labels_);
     if (faster) row.colour = looks_[*faster];
     const auto interval = pair.interval();
     if (!interval) {
@@ -115,7 +117,7 @@ class RaceFigures {
 
   void ratios() {
     IntervalChart chart;
-    chart.title = "time of one over time of the other";
+    chart.title = fmt::format("{0} of one over {0} of the other", outcome_.by().name);
     chart.text = readable_number;
     chart.reference = 1;
     chart.from_zero = false;
@@ -128,9 +130,9 @@ class RaceFigures {
       }
     }
     if (!any || rows_of(chart) > most_entrants) return;
-    chart.label = "Time ratio of each pair";
+    chart.label = fmt::format("{} ratio of each pair", capital(outcome_.by().name));
     figures_.push_back(figure_of(chart.label,
-                                 "The colour is that of the faster one: its bar does not reach the dashed line (equal times), and less "
+                                 "The colour is that of the better one: its bar does not reach the dashed line (both are equal), and less "
                                  "than 0.5 % counts as none. The bar beside \u201cno difference\u201d lies within 10 % of the line. The "
                                  "widths of the bars include Holm's correction over the pairs of one threshold.",
                                  chart));
@@ -157,8 +159,9 @@ class RaceFigures {
     for (const auto& number : axis.numbers)
       if (number) chart.x.numbers.push_back(*number);
     if (chart.x.numbers.empty()) return;
-    chart.y_title = by_loss ? std::string("validation loss") : "time to " + outcome_.levels[level].name + ", held-out samples";
-    chart.y_text = by_loss ? readable_number : readable_seconds;
+    chart.y_title = by_loss ? std::string("validation loss")
+                            : fmt::format("{} to {}, held-out samples", outcome_.by().name, outcome_.levels[level].name);
+    chart.y_text = by_loss ? readable_number : outcome_.by().text;
     for (std::size_t entrant = 0; entrant < outcome_.tuned.size(); ++entrant)
       chart.curves.push_back(tuning_curve(entrant, level, axis, chart.y_text));
     chart.label = "Tuning: " + chart.y_title + " over " + chart.x.title;
@@ -202,7 +205,9 @@ class RaceFigures {
 
 }  // namespace
 
-std::string race_time_text(const RunValues& times) { return mean_text(statistics_of(times), times.size(), readable_seconds, page_mean); }
+std::string race_value_text(const RaceOutcome& outcome, const RunValues& values) {
+  return mean_text(statistics_of(values), values.size(), outcome.by().text, page_mean);
+}
 
 std::vector<Figure> race_figures(const RaceOutcome& outcome, const RunSheets& sheets) { return RaceFigures(outcome, sheets).all(); }
 

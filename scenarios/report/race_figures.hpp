@@ -9,7 +9,7 @@
 namespace straggler {
 
 /// "12.3 s ± 0.4 s (3 of 5)", "missed (0 of 5)".
-std::string race_time_text(const RunValues& times);
+std::string race_value_text(const RaceOutcome& outcome, const RunValues& values);
 
 /// `sheets`: of the entrants, to which marks lead.
 std::vector<Figure> race_figures(const RaceOutcome& outcome, const RunSheets& sheets);

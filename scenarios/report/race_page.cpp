@@ -51,12 +51,13 @@ class RacePage {
     std::vector<std::size_t> all(settings_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     if (const std::vector<Figure> curves = sheets_.curves(all, goal()); !curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);
-    body += "<h2>Times and reasons</h2>\n";
+    const std::string many = outcome_.by().plural;
+    body += "<h2>" + many + " and reasons</h2>\n";
     std::vector<Figure> figures = race_figures(outcome_, sheets_);
     for (Figure& figure : sheets_.time_split(all))
       figures.insert(figures.begin() + std::min<std::ptrdiff_t>(1, std::ssize(figures)), std::move(figure));
     body += html_of(figures);
-    body += "<h2>Times</h2>\n" + times_table();
+    body += "<h2>" + many + "</h2>\n" + times_table();
     if (outcome_.tuning) body += html_paragraph(scenario_paths(outcome_.tuning->paths), "dim");
     body += "<h2>Every pair</h2>\n" + pairs_table();
     body += sheets_.html();
@@ -84,7 +85,7 @@ class RacePage {
 
   std::string asked() const {
     const std::vector<StudyRun>& runs = outcome_.runs.front();
-    std::string text = fmt::format("Who is first, {}, on scenario {}? {} each, {}.", listed(labels_), outcome_.name,
+    std::string text = fmt::format("{}, {}, on scenario {}? {} each, {}.", outcome_.by().question, listed(labels_), outcome_.name,
                                    runs.size() == 1 ? std::string("One run") : fmt::format("{} runs", runs.size()),
                                    outcome_.exact    ? std::string("without randomness")
                                    : outcome_.paired ? fmt::format("of the same seeds, {} to {}", runs.front().seed, runs.back().seed)
@@ -100,7 +101,7 @@ class RacePage {
   std::vector<std::string> said() const {
     std::vector<std::string> all;
     for (std::size_t i = 0; i < outcome_.finishes.size(); ++i)
-      all.push_back(capital(finish_title(outcome_.finishes[i])) + ": " + sentence(outcome_.verdicts[i], labels_) + ".");
+      all.push_back(capital(finish_title(outcome_.finishes[i])) + ": " + sentence(outcome_.verdicts[i], labels_, outcome_.words()) + ".");
     for (const std::string& reason : race_reasons(outcome_)) all.push_back("Why: " + reason + ".");
     for (const std::string& note : outcome_.notes) all.push_back("Note: " + note + ".");
     return all;
@@ -124,7 +125,7 @@ class RacePage {
     for (std::size_t i = 0; i < outcome_.finishes.size(); ++i) {
       head.push_back(finish_title(outcome_.finishes[i]));
       const std::vector<RunValues> times = outcome_.times(outcome_.finishes[i]);
-      for (std::size_t entrant = 0; entrant < times.size(); ++entrant) rows[entrant].push_back(race_time_text(times[entrant]));
+      for (std::size_t entrant = 0; entrant < times.size(); ++entrant) rows[entrant].push_back(race_value_text(outcome_, times[entrant]));
       const Verdict& verdict = outcome_.verdicts[i];
       rows.back().push_back(!verdict.anybody       ? "nobody"
                             : verdict.winner       ? labels_[*verdict.winner]
@@ -152,7 +153,7 @@ class RacePage {
                                                    : "missed by all",
                                name_of(pair.test.kind), readable_p(pair.step.adjusted)});
       }
-    std::vector<std::string> head{"", "a", "b", "faster", "b's time over a's"};
+    std::vector<std::string> head{"", "a", "b", outcome_.by().better, ratio_title(outcome_.by())};
     if (!outcome_.exact) head.insert(head.end(), {"interval", "test", "p (Holm)"});
     return html_table(head, rows, 4, rows.size()) +
            (outcome_.exact ? std::string() : html_paragraph(fmt::format("p (Holm): {}.", holm_words), "dim"));

@@ -16,14 +16,64 @@ namespace straggler {
 namespace {
 
 constexpr std::array<MeasureRow, 4> rows = {{
-    {Measure::time, "time", "simulated_seconds", "time_to_target_s", "time_s", "time_ratio", "faster", "is faster", "are faster",
-     "simulated time", &ThresholdResult::seconds, readable_seconds},
-    {Measure::price, "price", "price", "price_to_target", "price", "price_ratio", "cheaper", "is cheaper", "are cheaper", "price",
-     &ThresholdResult::price, readable_price, missing_prices},
-    {Measure::energy, "energy", "energy_joules", "energy_to_target_joules", "energy_joules", "energy_ratio", "less energy",
-     "needs less energy", "need less energy", "energy", &ThresholdResult::joules, readable_joules, missing_power},
-    {Measure::bytes, "bytes", "bytes_sent", "bytes_to_target", "bytes", "bytes_ratio", "fewer bytes", "sends fewer bytes",
-     "send fewer bytes", "bytes sent", &ThresholdResult::bytes, readable_bytes},
+    {.measure = Measure::time,
+     .name = "time",
+     .whole = "simulated_seconds",
+     .to_target = "time_to_target_s",
+     .column = "time_s",
+     .ratio = "time_ratio",
+     .better = "faster",
+     .is = "is faster",
+     .are = "are faster",
+     .chart = "simulated time",
+     .plural = "Times",
+     .question = "Who is first",
+     .at = &ThresholdResult::seconds,
+     .text = readable_seconds},
+    {.measure = Measure::price,
+     .name = "price",
+     .whole = "price",
+     .to_target = "price_to_target",
+     .column = "price",
+     .ratio = "price_ratio",
+     .better = "cheaper",
+     .is = "is cheaper",
+     .are = "are cheaper",
+     .chart = "price",
+     .plural = "Prices",
+     .question = "Who gets there at the lowest price",
+     .at = &ThresholdResult::price,
+     .text = readable_price,
+     .missing = missing_prices},
+    {.measure = Measure::energy,
+     .name = "energy",
+     .whole = "energy_joules",
+     .to_target = "energy_to_target_joules",
+     .column = "energy_joules",
+     .ratio = "energy_ratio",
+     .better = "less energy",
+     .is = "needs less energy",
+     .are = "need less energy",
+     .chart = "energy",
+     .plural = "Energies",
+     .question = "Who gets there with the least energy",
+     .at = &ThresholdResult::joules,
+     .text = readable_joules,
+     .missing = missing_power},
+    {.measure = Measure::bytes,
+     .name = "bytes",
+     .whole = "bytes_sent",
+     .to_target = "bytes_to_target",
+     .column = "bytes",
+     .ratio = "bytes_ratio",
+     .better = "fewer bytes",
+     .is = "sends fewer bytes",
+     .are = "send fewer bytes",
+     .chart = "bytes sent",
+     .plural = "Bytes",
+     .question = "Who gets there with the fewest bytes",
+     .at = &ThresholdResult::bytes,
+     .text = readable_bytes},
 }};
 
 /// What stands before and after the accuracy in its keys: "time_to_", "_s".
@@ -48,12 +98,6 @@ const MeasureRow* find_measure(std::string_view name) {
   for (const MeasureRow& row : rows)
     if (row.name == name) return &row;
   return nullptr;
-}
-
-std::string measure_names() {
-  std::string all;
-  for (const MeasureRow& row : rows) all += (all.empty() ? "" : ", ") + std::string(row.name);
-  return all;
 }
 
 std::string key_to(const MeasureRow& row, std::string_view name) {

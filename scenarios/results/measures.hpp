@@ -26,6 +26,8 @@ struct MeasureRow {
   const char* is = "";         // "a is faster than b"
   const char* are = "";        // "a and b are faster than c"
   const char* chart = "";      // the title of its axis
+  const char* plural = "";     // heads its tables
+  const char* question = "";   // "Who is first, a or b?"
   std::optional<double> ThresholdResult::*at = nullptr;
   FigureText text = nullptr;
   /// What a comparison by it lacks in a scenario, as missing_prices() has it; null: nothing ever.
@@ -36,8 +38,6 @@ std::span<const MeasureRow> measures();
 const MeasureRow& row_of(Measure measure);
 /// Null: none has that name.
 const MeasureRow* find_measure(std::string_view name);
-/// "time, price, energy, bytes"
-std::string measure_names();
 
 /// Of the accuracy `name`: "time_to_0.8_s", "price_to_0.8", "energy_to_0.8_joules", "bytes_to_0.8".
 std::string key_to(const MeasureRow& row, std::string_view name);

@@ -8,6 +8,7 @@
 #include "scenarios/report/race_page.hpp"
 #include "scenarios/results/whole_files.hpp"
 #include "scenarios/schema/source_text.hpp"
+#include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
 #include "tools/straggler/points.hpp"
@@ -34,6 +35,8 @@ po::options_description race_options() {
   add("tune", texts("LIST"),
       "tunes these for every entrant alike, on held-out samples: learning_rate, momentum, weight_decay, or any "
       "PATH={from: A, to: B, scale: log}");
+  add("by", po::value<std::string>()->value_name("WHAT"),
+      "what decides who is first: time (default), price, energy or bytes until the threshold");
   add("budget", po::value<std::string>()->value_name("N"), "number of settings that every entrant tries, the same for all (default: 20)");
   add("tuning-seeds", po::value<std::string>()->value_name("N"), "runs of each setting (default: 1)");
   add("seeds", po::value<std::string>()->value_name("N"), "runs of each entrant in the race, 2 to 50 (default: 5)");
@@ -75,6 +78,16 @@ Race race_of(const Arguments& arguments) {
   race.seeds = count_or(arguments, "seeds", 2, most_ranked, default_seeds);
   race.paired = !arguments.flag("unpaired");
   race.timing_only = arguments.flag("timing-only");
+  if (arguments.has("by")) {
+    const std::string& given = arguments.get<std::string>("by");
+    const MeasureRow* const by = find_measure(given);
+    if (by == nullptr) {
+      std::vector<std::string> known;
+      for (const MeasureRow& row : measures()) known.emplace_back(row.name);
+      throw UsageError(unknown_name("--by", given, known));
+    }
+    race.by = by->measure;
+  }
   for (const std::string& list : all_of(arguments, "schemes"))
     for (Entrant& each : with_option("--schemes", list, entrants_of_schemes)) race.entrants.push_back(std::move(each));
   for (const std::string& text : all_of(arguments, "entrant")) race.entrants.push_back(with_option("--entrant", text, entrant_of_yaml));
@@ -173,6 +186,7 @@ const Command race_command{
     "  straggler race scenario.yaml --schemes \"plain=asgd,damped={kind: asgd, staleness: inverse}\"\n"
     "  straggler race scenario.yaml --schemes asgd --entrant \"two: {training.scheme: asgd, cluster.servers.count: 2}\"\n"
     "  straggler race scenario.yaml --schemes ssgd,asgd --tune \"learning_rate={from: 0.01, to: 10, scale: log}\"\n"
+    "  straggler race scenario.yaml --schemes fedavg,fedbuff --by bytes\n"
     "  straggler race scenario.yaml --schemes ssgd,asgd --json\n",
     execute_race,
     "\n"
