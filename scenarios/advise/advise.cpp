@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "models/data/blocks.hpp"
+#include "scenarios/experiment/tariffs.hpp"
 #include "scenarios/reasons/watch.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "sim/base/readable.hpp"
@@ -76,6 +77,12 @@ class Trials {
     out.step = record.end.seconds() / static_cast<double>(record.updates);
     out.updates = record.updates;
     out.workers = workers;
+    // Of a sample; the adviser makes it that of all.
+    const auto of_sample = [&](const std::optional<double>& cost) {
+      return cost && record.samples > 0 ? std::optional(*cost / static_cast<double>(record.samples)) : std::nullopt;
+    };
+    out.price = of_sample(record.costs.price);
+    out.joules = of_sample(record.costs.joules);
     return out;
   }
 
@@ -138,7 +145,9 @@ class Adviser {
     advice_.holds_waiting = why_no_messages(job()) == measured_words();
     advice_.timing_only = options_.run.timing_only || scenario_.workload.data.name == no_data;
     const RunRecord own = trials_.own();
-    advice_.own = Trials::figures_of(own, scenario_.workers());
+    samples_ = static_cast<double>(own.samples);
+    advice_.own = of_all(Trials::figures_of(own, scenario_.workers()), 1);
+    refuse_missing();
     advice_.cut = trials_.cut();
     advice_.warnings = own.warnings;
     if (!advice_.timing_only) learn();
@@ -151,6 +160,19 @@ class Adviser {
   }
 
  private:
+  /// Costs of as many samples as the job's run handles, times `more`.
+  TrialFigures of_all(TrialFigures figures, double more) const {
+    for (std::optional<double> TrialFigures::*const cost : {&TrialFigures::price, &TrialFigures::joules})
+      if (figures.*cost) *(figures.*cost) *= samples_ * more;
+    return figures;
+  }
+
+  void refuse_missing() const {
+    const bool price = options_.by == AdviceBy::price, energy = options_.by == AdviceBy::energy;
+    const std::string missing = price ? missing_prices(scenario_) : energy ? missing_power(scenario_) : std::string();
+    if (!missing.empty()) throw RunFailed(fmt::format("--by {} needs {}", advice_by_choice.name_of(options_.by), missing));
+  }
+
   AdvisedJob job() const { return {scenario_, blueprint_, advice_.facts ? &*advice_.facts : nullptr}; }
 
   /// The job itself, with the math.
@@ -223,9 +245,12 @@ class Adviser {
         known.samples_per_second *= advice_.own.step / *row.attempt.known_seconds;
         known.step = *row.attempt.known_seconds;
         known.time_to_target.reset();
+        known.joules.reset();
+        if (known.price) *known.price *= known.step / advice_.own.step;  // as many machines, for that time
         row.figures = known;
       } else {
-        row.figures = trials_.figures(row.attempt.bound ? *row.attempt.bound : Counterfactual{read_(row.attempt.sets), {}});
+        const TrialFigures tried = trials_.figures(row.attempt.bound ? *row.attempt.bound : Counterfactual{read_(row.attempt.sets), {}});
+        row.figures = of_all(tried, more_samples(row.attempt.batch_factor).value_or(1));
       }
     } catch (const std::bad_alloc&) {
       throw;
@@ -259,15 +284,15 @@ class Adviser {
   static double rounded(double gain) { return std::round(1000 * gain); }
 
   void rank() {
-    if (options_.by == AdviceBy::time) {
-      if (!advice_.own.time_to_target)
+    if (const auto figure = ranked_by(options_.by)) {
+      if (options_.by == AdviceBy::time && !advice_.own.time_to_target)
         throw RunFailed(advice_.timing_only
                             ? options_.run.timing_only
                                   ? "ranks by the time to the target accuracy need the math; leave out --timing-only, or --by time"
                                   : "the scenario has no data, so nothing is learned and there is no time to a target; leave out --by time"
                             : "the run does not reach its target accuracy, so nothing can be ranked by the time to it");
-      std::ranges::stable_sort(advice_.rows, {}, [](const AdviceRow& row) {
-        return row.figures->time_to_target.value_or(std::numeric_limits<double>::infinity());
+      std::ranges::stable_sort(advice_.rows, {}, [figure](const AdviceRow& row) {
+        return ((*row.figures).*figure).value_or(std::numeric_limits<double>::infinity());
       });
       return;
     }
@@ -371,6 +396,7 @@ class Adviser {
   const Scenario scenario_;
   const Blueprint blueprint_;
   Trials trials_;
+  double samples_ = 0;  // of the job's run
   Advice advice_;
 };
 
@@ -382,6 +408,20 @@ std::string AdviceRow::list() const {
 }
 
 std::string AdviceRow::learning() const { return with && !with->same_updates ? with->learning : remedy->learning; }
+
+std::optional<double> TrialFigures::*ranked_by(AdviceBy by) {
+  switch (by) {
+    case AdviceBy::time:
+      return &TrialFigures::time_to_target;
+    case AdviceBy::price:
+      return &TrialFigures::price;
+    case AdviceBy::energy:
+      return &TrialFigures::joules;
+    case AdviceBy::rate:
+      break;
+  }
+  return nullptr;
+}
 
 Advice advise(const ReadWith& read, const AdviseOptions& options) { return Adviser(read, options).advise(); }
 

@@ -16,6 +16,7 @@ struct TrialFigures {
   double samples_per_second = 0, step = 0;  // step: seconds of an update
   std::uint64_t updates = 0;
   std::int64_t workers = 1;
+  std::optional<double> price, joules;   // of as many samples as the job's run handles; none: not given
   std::optional<double> time_to_target;  // seconds, where the math was run: of the job itself, and where a remedy's follows from it
 };
 
@@ -34,8 +35,11 @@ struct AdviceRow {
 };
 
 /// What all lists are ranked by together; `rate`: each by itself, by samples per second (other machines: per worker).
-enum class AdviceBy { rate, time };
-inline constexpr ChoiceTable<AdviceBy> advice_by_choice("by", {{AdviceBy::rate, "rate"}, {AdviceBy::time, "time"}});
+enum class AdviceBy { rate, time, price, energy };
+inline constexpr ChoiceTable<AdviceBy> advice_by_choice(
+    "by", {{AdviceBy::rate, "rate"}, {AdviceBy::time, "time"}, {AdviceBy::price, "price"}, {AdviceBy::energy, "energy"}});
+/// The figure that is ranked by; null: rates.
+std::optional<double> TrialFigures::*ranked_by(AdviceBy by);
 
 /// What binds a job: without it the job would be faster by the largest share.
 /// Unknown: of a log, in whose steps are computing, exchange and waiting.
@@ -51,7 +55,7 @@ struct Advice {
   Binding binding = Binding::computing;
   double bound = 0;                     // share of a sample's time that would be saved without it
   bool holds_waiting = false;           // times of all-reduces are measured
-  std::vector<AdviceRow> rows;          // A, B, C, each from the best on; or together, with AdviceBy::time
+  std::vector<AdviceRow> rows;          // A, B, C, each from the best on; or together, unless by rates
   std::vector<AdviceRow> combinations;  // of the best ones, from the best on
   std::vector<AdviceRow> left_out;
   std::optional<ImportFacts> facts;

@@ -27,10 +27,10 @@ Said what_of(const AdviceRow& row) { return worded("{} ({})", SaidName{row.name(
 std::vector<const AdviceRow*> best_three(const Advice& advice) {
   constexpr std::size_t most = 3;
   std::vector<const AdviceRow*> best;
-  if (advice.by == AdviceBy::time) {
+  if (const auto figure = ranked_by(advice.by)) {
     for (const AdviceRow& row : advice.rows) {
       const bool known = std::ranges::any_of(best, [&](const AdviceRow* each) { return each->remedy == row.remedy; });
-      if (best.size() < most && !known && row.figures->time_to_target && *row.figures->time_to_target < *advice.own.time_to_target)
+      if (best.size() < most && !known && ((*row.figures).*figure) && *((*row.figures).*figure) < *(advice.own.*figure))
         best.push_back(&row);
     }
     return best;
@@ -58,6 +58,10 @@ Said gain_said(const Advice& advice, const AdviceRow& row) {
   if (row.figures->time_to_target)
     said.add(worded(", the target is reached after {} instead of {}", readable_seconds(*row.figures->time_to_target),
                     readable_seconds(*advice.own.time_to_target)));
+  if (row.figures->price && advice.own.price)
+    said.add(worded(", the price is {} instead of {}", readable_price(*row.figures->price), readable_price(*advice.own.price)));
+  if (row.figures->joules && advice.own.joules)
+    said.add(worded(", the energy is {} instead of {}", readable_joules(*row.figures->joules), readable_joules(*advice.own.joules)));
   if (row.attempt.sets.empty()) said.add(", an upper bound without a setting");
   if (row.remedy->list == RemedyList::other_learning) said.add(worded("; learning: {}", row.remedy->learning));
   if (row.remedy->list == RemedyList::other_machines) said.add(worded("; {} for each worker", percent_text(row.rank)));

@@ -34,11 +34,17 @@ std::string shell_sets(const Attempt& attempt) {
 
 constexpr const char* titles[] = {"A. Same machines, same learning", "B. Same machines, other learning", "C. Other machines"};
 
-std::string row_table(const std::vector<const AdviceRow*>& rows) {
+std::string row_table(const Advice& advice, const std::vector<const AdviceRow*>& rows) {
   std::vector<std::vector<std::string>> cells{{"remedy", "setting", "samples/s", "change", "an update"}};
-  for (const AdviceRow* const row : rows)
-    cells.push_back({row->name(), row->attempt.setting, readable_number(row->figures->samples_per_second),
-                     fmt::format("{:+.1f} %", 100 * row->change), readable_seconds(row->figures->step)});
+  if (advice.own.price) cells[0].emplace_back("price");
+  if (advice.own.joules) cells[0].emplace_back("energy");
+  for (const AdviceRow* const row : rows) {
+    const TrialFigures& figures = *row->figures;
+    cells.push_back({row->name(), row->attempt.setting, readable_number(figures.samples_per_second),
+                     fmt::format("{:+.1f} %", 100 * row->change), readable_seconds(figures.step)});
+    if (advice.own.price) cells.back().push_back(figures.price ? readable_price(*figures.price) : "-");
+    if (advice.own.joules) cells.back().push_back(figures.joules ? readable_joules(*figures.joules) : "-");
+  }
   const std::string table = aligned(cells, 2);
   TextLines lines(table);
   std::string out;
@@ -56,10 +62,12 @@ std::string cell_of(const std::optional<double>& value) { return value ? number_
 std::string csv_row(const AdviceRow& row) {
   const auto number = [&](double TrialFigures::*member) { return row.figures ? number_text((*row.figures).*member) : std::string(); };
   const std::string note = row.figures ? row.note : "left out: " + row.why_not;
-  return fmt::format("{},{},{},{},{},{},{},{},,,{},{}\n", row.list(), csv_text(row.name()), csv_text(row.attempt.setting),
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", row.list(), csv_text(row.name()), csv_text(row.attempt.setting),
                      csv_text(sets_text(row.attempt)), number(&TrialFigures::samples_per_second),
                      row.figures ? number_text(row.change) : "", number(&TrialFigures::step),
-                     cell_of(row.figures ? row.figures->time_to_target : std::nullopt), csv_text(row.learning()), csv_text(note));
+                     cell_of(row.figures ? row.figures->time_to_target : std::nullopt),
+                     cell_of(row.figures ? row.figures->price : std::nullopt), cell_of(row.figures ? row.figures->joules : std::nullopt),
+                     csv_text(row.learning()), csv_text(note));
 }
 
 Json row_json(const Advice& advice, const AdviceRow& row) {
@@ -68,7 +76,8 @@ Json row_json(const Advice& advice, const AdviceRow& row) {
   json["change"] = row.figures ? Json(row.change) : Json();
   json["step_s"] = row.figures ? Json(row.figures->step) : Json();
   json["time_to_target_s"] = row.figures ? json_or_null(row.figures->time_to_target) : Json();
-  json["price"] = json["energy_joules"] = Json();
+  json["price"] = row.figures ? json_or_null(row.figures->price) : Json();
+  json["energy_joules"] = row.figures ? json_or_null(row.figures->joules) : Json();
   json["learning"] = row.learning();
   json["note"] = text_or_null(row.figures ? row.note : row.why_not);
   json["race"] = text_or_null(race_of(advice, row));
@@ -123,12 +132,12 @@ std::string advise_text(const Advice& advice, bool all) {
                                 readable_number(advice.own.samples_per_second), readable_seconds(advice.own.step));
   for (const RemedyList list : {RemedyList::same_learning, RemedyList::other_learning, RemedyList::other_machines}) {
     const std::vector<const AdviceRow*> rows = best_of_each(advice, list);
-    if (!rows.empty()) out += fmt::format("\n{}\n{}", titles[static_cast<std::size_t>(list)], row_table(rows));
+    if (!rows.empty()) out += fmt::format("\n{}\n{}", titles[static_cast<std::size_t>(list)], row_table(advice, rows));
   }
   if (!advice.combinations.empty()) {
     std::vector<const AdviceRow*> rows;
     for (const AdviceRow& row : advice.combinations) rows.push_back(&row);
-    out += "\nTogether\n" + row_table(rows);
+    out += "\nTogether\n" + row_table(advice, rows);
   }
   out += '\n';
   for (const std::string& sentence : plain(advise_said(advice))) out += sentence + "\n";

@@ -32,7 +32,7 @@ po::options_description advise_options() {
   add("only", po::value<std::string>()->value_name("NAMES"), "tries these remedies alone, as --only overlap,bucket");
   add("by", po::value<std::string>()->value_name("WHAT"),
       "rate: each list by samples per second (default); time: all together by the time "
-      "to the target accuracy");
+      "to the target accuracy; price, energy: all together by that of as many samples");
   add("all", "also remedies that are left out, with the reasons");
   add_scenario_options(add);
   add("json", "prints the tables and sentences as one JSON object, times in seconds");
@@ -43,8 +43,6 @@ po::options_description advise_options() {
 AdviceBy given_by(const Arguments& arguments) {
   if (!arguments.has("by")) return AdviceBy::rate;
   const std::string& given = arguments.get<std::string>("by");
-  for (const char* const figure : {"price", "energy"})
-    if (given == figure) throw UsageError(fmt::format("--by {0}: the scenario has no {0}; use rate or time", figure));
   const std::optional<AdviceBy> by = advice_by_choice.find(given);
   if (!by) throw UsageError(unknown_name("--by", given, advice_by_choice.names()));
   return *by;
