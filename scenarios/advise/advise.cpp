@@ -133,6 +133,7 @@ class Adviser {
  public:
   Adviser(const ReadWith& read, const AdviseOptions& options)
       : read_(read), options_(options), scenario_(read({})), blueprint_(scenario_, options.run.kernels), trials_(options, scenario_) {
+    refuse_missing();
     if (options.imported) advice_.facts = import_facts(*options.imported);
   }
 
@@ -147,7 +148,6 @@ class Adviser {
     const RunRecord own = trials_.own();
     samples_ = static_cast<double>(own.samples);
     advice_.own = of_all(Trials::figures_of(own, scenario_.workers()), 1);
-    refuse_missing();
     advice_.cut = trials_.cut();
     advice_.warnings = own.warnings;
     if (!advice_.timing_only) learn();
@@ -170,7 +170,8 @@ class Adviser {
   void refuse_missing() const {
     const bool price = options_.by == AdviceBy::price, energy = options_.by == AdviceBy::energy;
     const std::string missing = price ? missing_prices(scenario_) : energy ? missing_power(scenario_) : std::string();
-    if (!missing.empty()) throw RunFailed(fmt::format("--by {} needs {}", advice_by_choice.name_of(options_.by), missing));
+    if (!missing.empty())
+      throw ScenarioErrors(Problem(whole_file, fmt::format("--by {}", advice_by_choice.name_of(options_.by)), {}, "needs " + missing));
   }
 
   AdvisedJob job() const { return {scenario_, blueprint_, advice_.facts ? &*advice_.facts : nullptr}; }

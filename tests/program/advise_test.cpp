@@ -41,7 +41,7 @@ training:
 
   const auto by = place.shell("straggler advise small.yaml --timing-only --by price");
   CHECK(by.code == 2);
-  CHECK(by.err.find("--by price: the scenario has no price; use rate or time") != std::string::npos);
+  CHECK(by.err.find("--by price: needs a price, and the scenario has none; write devices.") != std::string::npos);
   CHECK(place.shell("straggler advise small.yaml --timing-only --by time").code == 3);
   const auto only = place.shell("straggler advise small.yaml --only bach");
   CHECK(only.code == 2);
