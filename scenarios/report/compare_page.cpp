@@ -13,6 +13,7 @@
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/pareto.hpp"
 #include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/said_words.hpp"
 #include "scenarios/report/scheme_looks.hpp"
@@ -29,7 +30,7 @@ constexpr const char* compare_title = "Comparison of runs";
 
 namespace fs = std::filesystem;
 
-struct Measure {
+struct CurveWord {
   const char *column, *word;
 };
 
@@ -74,6 +75,7 @@ class ComparePage {
     }
     body_ += "<h2>Where the time went</h2>\n";
     split();
+    against_costs();
     const std::vector<std::vector<std::string>> cells = comparison_cells(comparison_);
     body_ += "<h2>Figures</h2>\n" +
              html_table(cells.front(), {cells.begin() + 1, cells.end()}, 3, comparison_.winner.value_or(comparison_.runs.size()));
@@ -83,12 +85,12 @@ class ComparePage {
 
  private:
   /// The first of these that at least one run has in two evaluations.
-  std::optional<Measure> measure() const {
-    constexpr std::array<Measure, 4> measures = {{{"test_accuracy", "test accuracy"},
-                                                  {"test_loss", "test loss"},
-                                                  {"train_accuracy", "train accuracy"},
-                                                  {"train_loss", "train loss"}}};
-    for (const Measure& each : measures)
+  std::optional<CurveWord> measure() const {
+    constexpr std::array<CurveWord, 4> measures = {{{"test_accuracy", "test accuracy"},
+                                                    {"test_loss", "test loss"},
+                                                    {"train_accuracy", "train accuracy"},
+                                                    {"train_loss", "train loss"}}};
+    for (const CurveWord& each : measures)
       for (const ResultTable& curve : curves_)
         if (learning_points(curve, {{"update", "", nullptr}}, each.column).size() > 1) return each;
     return std::nullopt;
@@ -102,7 +104,7 @@ class ComparePage {
   }
 
   /// Runs without a curve in the pictures are named.
-  void left_out(const Measure& shown) {
+  void left_out(const CurveWord& shown) {
     std::vector<std::string> names;
     for (std::size_t run = 0; run < curves_.size(); ++run)
       if (learning_points(curves_[run], {{"update", "", nullptr}}, shown.column).size() < 2)
@@ -112,7 +114,7 @@ class ComparePage {
   }
 
   /// All runs in one picture, over all that they use up. Repeats of one scenario are one curve, with a band.
-  void learning(const Measure& shown) {
+  void learning(const CurveWord& shown) {
     LearningFigure wanted;
     wanted.word = shown.word;
     wanted.file = "curve.csv of each run";
@@ -120,6 +122,8 @@ class ComparePage {
                                    {"epoch", "epochs", readable_number},
                                    {"update", "updates", readable_number},
                                    {"bytes_sent", "bytes sent", readable_bytes}};
+    for (const CurveAxis& axis : cost_axes)
+      if (std::ranges::all_of(curves_, [&](const ResultTable& curve) { return curve.has(axis.column); })) axes.push_back(axis);
     // There are none if an epoch has no known number of samples.
     if (std::any_of(curves_.begin(), curves_.end(),
                     [](const ResultTable& curve) { return curve.rows() > 0 && !curve.number(curve.rows() - 1, "epoch"); }))
@@ -175,6 +179,25 @@ class ComparePage {
     }
     const StackChart chart = time_split(comparison_.labels, rows);
     if (!chart.parts.empty()) body_ += html_of(figure_of(chart.label, "", chart));
+  }
+
+  /// Time against price and energy, of the runs that have them: until the deciding accuracy, else of the whole runs.
+  void against_costs() {
+    const std::optional<double>& accuracy = comparison_.deciding;
+    for (const Measure measure : {Measure::price, Measure::energy}) {
+      const MeasureRow& row = row_of(measure);
+      std::vector<ParetoPoint> points;
+      for (std::size_t i = 0; i < comparison_.runs.size(); ++i) {
+        const RunResult& run = comparison_.runs[i];
+        const ThresholdResult* const at = accuracy ? find_threshold(run, *accuracy) : nullptr;
+        const std::optional<double> seconds = accuracy ? (at ? at->seconds : std::nullopt) : std::optional(run.simulated_seconds);
+        const std::optional<double> cost = accuracy ? (at ? at->*(row.at) : std::nullopt) : scalar_of(run.summary, row.whole).number();
+        if (seconds && cost) points.push_back({comparison_.labels[i], i, *seconds, *cost});
+      }
+      const std::string to = accuracy ? title_to(row_of(Measure::time), *accuracy, false) : time_title_;
+      const std::string cost = accuracy ? title_to(row, *accuracy, false) : std::string(row.name);
+      if (const auto figure = pareto_figure(points, row, to, with_currency(row, cost, comparison_.runs))) body_ += html_of(*figure);
+    }
   }
 
   /// To the page of each run that has one.

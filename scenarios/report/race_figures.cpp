@@ -8,6 +8,7 @@
 #include "scenarios/race/race_tables.hpp"
 #include "scenarios/report/axis_title.hpp"
 #include "scenarios/report/charts.hpp"
+#include "scenarios/report/pareto.hpp"
 #include "scenarios/report/said_words.hpp"
 #include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/search_words.hpp"
@@ -33,6 +34,7 @@ class RaceFigures {
     times();
     if (outcome_.finishes.size() > 2 && outcome_.finishes.front().accuracy > 0) course();
     ratios();
+    against_costs();
     if (outcome_.tuning)
       for (std::size_t path = 0; path < outcome_.tuning->paths.size(); ++path)
         if (outcome_.tuning->shares.front()[path] >= 0) tuning(path);
@@ -136,6 +138,39 @@ class RaceFigures {
                                  "than 0.5 % counts as none. The bar beside \u201cno difference\u201d lies within 10 % of the line. The "
                                  "widths of the bars include Holm's correction over the pairs of one threshold.",
                                  chart));
+  }
+
+  /// Time against price and energy, until the finish that counts most: the target, else the last one.
+  void against_costs() {
+    const Finish* finish = &outcome_.finishes.back();
+    for (const Finish& each : outcome_.finishes)
+      if (each.is_target) finish = &each;
+    for (const Measure measure : {Measure::price, Measure::energy}) {
+      const MeasureRow& row = straggler::row_of(measure);
+      std::vector<ParetoPoint> points;
+      for (std::size_t entrant = 0; entrant < labels_.size(); ++entrant) {
+        std::vector<double> seconds, costs;
+        for (const StudyRun& run : outcome_.runs[entrant]) {
+          const auto time = value_by(straggler::row_of(Measure::time), *finish, run), cost = value_by(row, *finish, run);
+          if (!time || !cost) continue;
+          seconds.push_back(*time);
+          costs.push_back(*cost);
+        }
+        if (!seconds.empty())
+          points.push_back(
+              {labels_[entrant], looks_[entrant], statistics_of(seconds).mean, statistics_of(costs).mean, sheets_.link(entrant)});
+      }
+      const auto title = [finish](const MeasureRow& of) { return title_to(of, finish->accuracy, finish->is_target); };
+      if (auto figure = pareto_figure(points, row, title(straggler::row_of(Measure::time)), title(row)))
+        figures_.push_back(std::move(*figure));
+    }
+  }
+
+  /// Of one run, whatever the race is by.
+  static std::optional<double> value_by(const MeasureRow& row, const Finish& finish, const StudyRun& run) {
+    Finish own = finish;
+    own.field = finish.accuracy == 0 ? row.whole : finish.is_target ? row.to_target : key_to(row, finish.name);
+    return run.fields.empty() ? std::nullopt : value_to(own, run.fields, run.sketch);
   }
 
   /// The highest level that any candidate reached; none: outcome_.levels.size().

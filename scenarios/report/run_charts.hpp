@@ -7,6 +7,7 @@
 
 #include "scenarios/report/figure.hpp"
 #include "scenarios/results/result_table.hpp"
+#include "sim/base/readable.hpp"
 #include "sim/record/phase.hpp"
 
 namespace straggler {
@@ -16,6 +17,8 @@ struct CurveAxis {
   const char *column, *title;
   NumberText text;
 };
+/// Of runs that cost.
+inline constexpr CurveAxis cost_axes[] = {{"price", "price", readable_price}, {"energy_joules", "energy", readable_joules}};
 
 /// Column `y` over each of `axes`, in the rows that have all of them.
 std::vector<LearningPoint> learning_points(const ResultTable& curve, const std::vector<CurveAxis>& axes, const std::string& y);

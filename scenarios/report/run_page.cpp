@@ -188,6 +188,10 @@ std::string facts_html(const RunFiles& run, const ResultTable& curve) {
     facts.add(figure.title, run.number(key), text_of_unit(figure.unit));
   }
   facts.add("bytes sent", run.number("bytes_sent"), readable_bytes);
+  for (const char* key : {"price", "price_to_target", "energy_joules", "energy_to_target_joules"}) {
+    const RunFigure& figure = *find_figure(key);
+    facts.add(figure.title, run.number(key), text_of_unit(figure.unit));
+  }
   facts.add("staleness, mean", run.number("staleness_mean"), readable_number);
   facts.add("staleness, most", run.count("staleness_max"));
   facts.add("test accuracy", run.number("final_test_accuracy"), readable_score);
@@ -223,6 +227,8 @@ std::vector<Figure> learning_figures(const RunFiles& run, const ResultTable& cur
                                    {"epoch", "epochs", readable_number},
                                    {"update", "updates", readable_number},
                                    {"bytes_sent", "bytes sent", readable_bytes}};
+    for (const CurveAxis& axis : cost_axes)
+      if (curve.has(axis.column)) axes.push_back(axis);
     // There are none if an epoch has no known number of samples.
     if (curve.rows() > 0 && !curve.number(curve.rows() - 1, "epoch")) axes.erase(axes.begin() + 1);
     for (const CurveAxis& axis : axes) chart.axes.emplace_back(axis.title, axis.text);

@@ -7,6 +7,7 @@
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/page.hpp"
+#include "scenarios/report/pareto.hpp"
 #include "scenarios/report/run_sheets.hpp"
 #include "scenarios/report/said_words.hpp"
 #include "scenarios/report/sweep_figures.hpp"
@@ -74,6 +75,10 @@ std::vector<Column> columns_of(const SweepView& view) {
                                of_figure("scaling_efficiency"),
                                {"speed_up", "scaling speed-up", readable_number},
                                {"speed_up_to_target", "scaling speed-up to target", readable_number},
+                               of_figure("price_to_target"),
+                               of_figure("price"),
+                               of_figure("energy_to_target_joules"),
+                               of_figure("energy_joules"),
                                of_figure("final_test_accuracy"),
                                of_figure("final_test_perplexity"),
                                {"bytes_per_epoch", "bytes per epoch", readable_bytes}};
@@ -98,6 +103,28 @@ std::vector<ShownSetting> shown_settings(const SweepView& view) {
     all.push_back(std::move(shown));
   }
   return all;
+}
+
+/// Time against price and energy: until the target where there is one, else of the whole runs.
+std::vector<Figure> against_costs(const SweepView& view, const RunSheets& sheets) {
+  std::vector<Figure> figures;
+  const bool target = view.metric().key == row_of(Measure::time).to_target;
+  const MeasureRow& time = row_of(Measure::time);
+  for (const Measure measure : {Measure::price, Measure::energy}) {
+    const MeasureRow& row = row_of(measure);
+    const char* const key = target ? row.to_target : row.whole;
+    std::vector<ParetoPoint> points;
+    for (std::size_t i = 0; i < view.settings().size() && view.workloads().size() == 1; ++i) {
+      const ReportSetting& setting = view.settings()[i];
+      const RepeatStatistics seconds = view.scalars().statistics(setting, target ? time.to_target : time.whole),
+                             cost = view.scalars().statistics(setting, key);
+      if (seconds.count > 0 && cost.count > 0) points.push_back({view.short_name_of(setting), i, seconds.mean, cost.mean, sheets.link(i)});
+    }
+    const std::string to = target ? " to the target" : "";
+    if (auto figure = pareto_figure(points, row, (target ? time.name + to : std::string(time.chart)), row.name + to))
+      figures.push_back(std::move(*figure));
+  }
+  return figures;
 }
 
 /// Of each workload, whose accuracies do not compare with those of others.
@@ -168,7 +195,9 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const Descri
     body += "<h2>Results</h2>\n" + html_list(sentences, "findings") + html_paragraph(view.metric().why + " " + interval_words, "dim");
     const std::vector<ShownSetting> shown = shown_settings(view);
     const RunSheets sheets(shown, setting_looks(shown));
-    const std::vector<Figure> figures = sweep_figures(view, plan, sheets), curves = learning(view, sheets, shown);
+    std::vector<Figure> figures = sweep_figures(view, plan, sheets);
+    for (Figure& figure : against_costs(view, sheets)) figures.push_back(std::move(figure));
+    const std::vector<Figure> curves = learning(view, sheets, shown);
     if (!figures.empty()) body += "<h2>Pictures</h2>\n";
     body += html_of(figures);
     if (!curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);

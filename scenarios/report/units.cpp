@@ -25,9 +25,9 @@ std::string count_text(double count) { return readable_count(static_cast<std::ui
 
 std::string_view unit_of(NumberText text) {
   static constexpr std::pair<NumberText, std::string_view> units[] = {
-      {readable_seconds, "seconds"}, {readable_bytes, "bytes"},  {share_text, "share"},
-      {readable_score, "score"},     {factor_text, "factor"},    {count_text, "count"},
-      {bits_rate_text, "bits/s"},    {readable_rate, "bytes/s"}, {readable_share, "share"},
+      {readable_seconds, "seconds"}, {readable_bytes, "bytes"}, {share_text, "share"},       {readable_score, "score"},
+      {factor_text, "factor"},       {count_text, "count"},     {bits_rate_text, "bits/s"},  {readable_rate, "bytes/s"},
+      {readable_share, "share"},     {readable_price, "price"}, {readable_joules, "joules"}, {readable_watts, "watts"},
   };
   for (const auto& [known, unit] : units)
     if (known == text) return unit;

@@ -13,7 +13,7 @@ std::string bits_rate_text(double bits);  // "1.25 Mbit/s"
 std::string factor_text(double factor);   // "1.25x"
 std::string count_text(double count);     // "1,234"
 
-/// "seconds", "bytes", "share", "score", "factor", "count", "bits/s", "bytes/s"; "number" for every other one.
+/// "seconds", "bytes", "share", "score", "factor", "count", "bits/s", "bytes/s", "price", "joules", "watts"; "number" for every other one.
 std::string_view unit_of(NumberText text);
 
 }  // namespace straggler

@@ -39,10 +39,19 @@ function share(value) {
   return Math.abs(value) < 0.01 ? digits(100 * value, 2) + ' %' : (100 * value).toFixed(1) + ' %';
 }
 
+function price(value) {
+  const size = Math.abs(value);
+  if (size < 0.995) return digits(value, 3);
+  return size < 999.995 ? value.toFixed(2) : Math.round(value).toLocaleString('en');
+}
+
 const formats = {
   seconds,
   number,
   share,
+  price,
+  joules: (value) => scaled(value * 1e3, 1000, ['mJ', 'J', 'kJ', 'MJ', 'GJ', 'TJ']),
+  watts: (value) => scaled(value * 1e3, 1000, ['mW', 'W', 'kW', 'MW', 'GW']),
   bytes: (value) => scaled(value, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB']),
   'bits/s': (value) => scaled(value, 1000, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s', 'Pbit/s']),
   'bytes/s': (value) => scaled(value, 1000, ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s', 'PB/s']),
@@ -75,6 +84,12 @@ const factors = {
   TB: 1e12,
   PB: 1e15,
   EB: 1e18,
+  mJ: 1e-3,
+  J: 1,
+  kJ: 1e3,
+  MJ: 1e6,
+  GJ: 1e9,
+  TJ: 1e12,
   kbps: 1e3,
   Mbps: 1e6,
   Gbps: 1e9,
