@@ -19,6 +19,7 @@
 #include "scenarios/sweep/range.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
 #include "sim/base/machine.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace straggler::python {
 
@@ -232,6 +233,14 @@ Race race_of(const std::string& file, const py::dict& how) {
   race.seeds = how["seeds"].cast<std::size_t>();
   race.paired = how["paired"].cast<bool>();
   race.timing_only = how["timing_only"].cast<bool>();
+  const auto by = how["by"].cast<std::string>();
+  const MeasureRow* const measure = find_measure(by);
+  if (measure == nullptr) {
+    std::vector<std::string> known;
+    for (const MeasureRow& row : measures()) known.emplace_back(row.name);
+    throw std::invalid_argument(unknown_name("by", by, known));
+  }
+  race.by = measure->measure;
   if (race.seeds < 2 || race.seeds > most_ranked)
     throw std::invalid_argument("seeds is " + std::to_string(race.seeds) + "; it must be 2 to " + std::to_string(most_ranked));
   for (const auto& text : how["schemes"].cast<std::vector<std::string>>())

@@ -135,7 +135,7 @@ class Race(_Points):
     def __init__(self, done: Dict[str, Any], out: Optional[str]):
         super().__init__(done, out)
         self.facts: Dict[str, Any] = json.loads(done["json"])  #: what `straggler race --json` prints
-    table: _tables.Table = _tables.attribute("race", "A row for each entrant, finish and seed: time_s in seconds; nan: missed.")
+    table: _tables.Table = _tables.attribute("race", "A row for each entrant, finish and seed: time_s in seconds, or price, energy_joules or bytes; nan: missed.")
     verdicts: _tables.Table = _tables.attribute("verdicts", "A row for each finish and pair: the verdict, and the faster one.")
     tuning: _tables.Table = _tables.attribute("tuning", "A row for each setting that an entrant tried, if it was tuned.")
 
@@ -185,8 +185,10 @@ def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]
          tuning_seeds: int = 1, seeds: int = 5, paired: bool = True, entrants: Optional[Mapping[str, Mapping[str, Any]]] = None,
          set: Settings = None, timing_only: bool = False, jobs: int = 0, out: Optional[PathLike] = None,
          progress: Progress = False, model: Any = None, data: Optional[Arrays] = None, threads: int = 0,
-         kernels: str = "auto") -> Race:
+         kernels: str = "auto", by: str = "time") -> Race:
     """A race: which scheme is first at every threshold, and is that significant?
+
+    by: what decides who is first: "time", "price", "energy" or "bytes".
 
     schemes: names or dicts, as ["ssgd", {"kind": "ssp", "slack": 2}], or {label: scheme}.
     entrants: {label: {path: value}}, more that differ in any settings.
@@ -197,7 +199,7 @@ def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]
     as missed."""
     folder = _free(out, "race.sqlite")
     how = {**_pool(given(model, data), jobs, threads, kernels, set, timing_only, folder), "seeds": count("seeds", seeds),
-           "paired": flag("paired", paired),
+           "paired": flag("paired", paired), "by": word("by", by),
            "schemes": _entrants(schemes), "tune": _tuned(tune), "budget": count("budget", budget, 1),
            "tuning_seeds": count("tuning_seeds", tuning_seeds, 1), "entrants": _changed(entrants)}
     with _file(scenario, "scenario") as file, Teller(progress, _words) as tell:
@@ -268,7 +270,8 @@ def advise(scenario: Union[ScenarioLike, "Imported"], set: Settings = None, seed
     """Tries what people can change about a job, one remedy at a time: a scenario, the folder of an import, or an
     `Imported`.
 
-    only: names of remedies.  by: "rate", each list by samples per second; "time", all together by the time to the target accuracy.
+    only: names of remedies.  by: "rate", each list by samples per second; "time", all together by the time to the target accuracy;
+    "price" and "energy", all together by that of as many samples.
     all: the table also has what is left out, and why.  out, model, data, progress: as in `explain`."""
     if isinstance(scenario, Imported):
         return scenario.advise(set=set, seed=seed, timing_only=timing_only, out=out, only=only, by=by, all=all, model=model, data=data,
