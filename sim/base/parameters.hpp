@@ -28,17 +28,17 @@ enum class ValueType {
   rate,
   flops,
   amount,
-  power,
-  energy,
-  energy_per_byte,
-  price,
   boolean,
   choice,
   counts,
   path,
   text,
   nested,
-  rows
+  rows,
+  power,
+  energy,
+  energy_per_byte,
+  price
 };
 std::string_view name_of(ValueType type);
 
