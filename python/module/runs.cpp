@@ -144,7 +144,7 @@ py::dict run(const py::dict& given, const py::dict& how, const py::object& tell)
     ResultFolder folder(request);
     if (std::string note = replaced_results(request.out, scenario, options.timing_only); !note.empty()) notes.push_back(std::move(note));
     Experiment experiment(scenario, options);
-    Recorder recorder(folder, true, options.trace);
+    Recorder recorder(folder, true, options.trace, scenario.recovers());
     PythonProgress progress(watch, recorder);
     const auto start = std::chrono::steady_clock::now();
     record = experiment.run(&recorder, &progress);

@@ -285,6 +285,7 @@ SchemeEntry entry_of(const Spec& spec, const Shared& type) {
                     .waits = spec.text("waits"),
                     .make = nullptr};
   entry.staleness = unbounded_staleness();
+  entry.rolls_back = RollsBack::never;  // a checkpoint does not know what its processes remember
   entry.traffic = {.text = "not stated"};
   std::vector<Parameter> declared;
   for (const py::handle each : spec.get("parameters")) declared.push_back(parameter_of(each.cast<py::dict>()));

@@ -82,11 +82,18 @@ struct Blueprint : TrainingBlueprint {
   std::vector<Fault> resolve_faults(const Scenario& scenario) const;
   void resolve_fault_processes(const Scenario& scenario);
   void check_fault_process(const Scenario& scenario, const std::string& place, const FaultProcess& process) const;
+  void refuse_rollback(const Scenario& scenario) const;
+  RecoverySettings recovery_settings(const Scenario& scenario) const;
+  double seconds_of_state(double bytes_per_second) const;
+  double optimal_interval(const Scenario& scenario, const RecoverySettings& policy) const;
+  /// Failures a second that stop the job; 0: none comes at random, or their times are not exponential.
+  double stopping_rate(const Scenario& scenario) const;
   std::vector<TokenBucket> token_buckets(const Scenario& scenario) const;
   std::vector<BackgroundTraffic> resolve_background(const Scenario& scenario) const;
 
   std::vector<Fault> faults_;
   std::vector<FaultProcess> fault_processes_;
+  RecoverySettings recovery_;
   std::vector<BackgroundTraffic> background_;
 };
 

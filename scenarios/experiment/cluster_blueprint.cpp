@@ -433,6 +433,7 @@ SimulatedCluster Blueprint::cluster(const Scenario& scenario) const {
   out.faults.list = faults_;
   out.faults.processes = fault_processes_;
   out.faults.units = fault_units;
+  out.recovery = recovery_;
   for (const std::unique_ptr<Availability>& pattern : availability) out.presence.patterns.push_back(pattern.get());
   if (!availability.empty()) {
     out.presence.group_of = group_of;

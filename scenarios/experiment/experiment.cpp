@@ -117,6 +117,7 @@ UpdatePatience Experiment::Implementation::patience() const {
 /// be empty.
 void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorder, Evaluator* evaluator, ProgressListener* progress,
                                           const std::function<bool()>& busy) {
+  if (scenario.recovers()) recorder.has_failures();
   SimulatedBackend backend(blueprint.cluster(scenario), blueprint.plan, *blueprint.scheme, lineage, recorder, evaluator);
   if (!replay.choices.empty()) backend.replay(replay.choices);
   backend.replay_versions(replay.makers);

@@ -44,8 +44,12 @@ void refuse_faults(const Scenario& scenario) {
   const std::vector<FaultSpec>& faults = scenario.cluster.faults;
   for (std::size_t i = 0; i < faults.size(); ++i) {
     const std::string place = fmt::format("cluster.faults[{}].kind", i);
-    if (faults[i].kind == FaultSpec::Kind::crash || (repeats(faults[i]) && changes_members(faults[i])))
-      throw_error(scenario, place, "a crash takes the only copy of a shard (training.sharding); remove one of the two");
+    const bool goes_back = scenario.training.recovery && scenario.training.recovery->kind == RecoverySpec::Kind::rollback;
+    if ((faults[i].kind == FaultSpec::Kind::crash || (repeats(faults[i]) && changes_members(faults[i]))) && !goes_back)
+      throw_error(
+          scenario, place,
+          "a crash takes the only copy of a shard (training.sharding); write training.recovery: {kind: rollback}, or remove one of the "
+          "two");
     if (faults[i].kind == FaultSpec::Kind::join || faults[i].kind == FaultSpec::Kind::leave)
       throw_error(
           scenario, place,

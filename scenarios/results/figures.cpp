@@ -55,6 +55,16 @@ Scalar cost_at_target(const RunRecord& record, Value Costs::*value) {
 }
 bool priced(const RunRecord& record) { return record.costs.price.has_value(); }
 bool powered(const RunRecord& record) { return record.costs.joules.has_value(); }
+bool recovers(const RunRecord& record) { return record.recovery.there; }
+
+/// 1 - (lost + saving + recovering + down) / all of the workers' time.
+double goodput(const RunRecord& record) {
+  WideTicks away = record.recovery.lost;
+  for (const PhaseRow& row : phase_rows)
+    if (row.of_recovery || row.phase == Phase::down)
+      away += over_workers(record, [&](const WorkerRecord& worker) { return worker.split[row.phase]; });
+  return 1 - ratio(static_cast<double>(away), static_cast<double>(record.end.ticks()) * workers_of(record)).value_or(0);
+}
 
 bool come_and_go(const RunRecord& record) { return record.clients.present.has_value(); }
 bool units_fail(const RunRecord& record) { return record.failures.has_value(); }
@@ -135,6 +145,18 @@ std::vector<RunFigure> made_figures() {
       {"dropped_contributions", "", Unit::count, [](const RunRecord& run) { return Scalar(run.dropped.contributions); }},
       {"dropped_samples", "", Unit::count, [](const RunRecord& run) { return Scalar(run.dropped.samples); }},
       {"dropped_bytes", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.dropped.bytes); }},
+      {"rollbacks", "rollbacks", Unit::count, [](const RunRecord& run) { return Scalar(run.recovery.rollbacks); }, Better::less, false,
+       recovers},
+      {"lost_updates", "lost updates", Unit::count, [](const RunRecord& run) { return Scalar(run.recovery.lost_updates); }, Better::less,
+       false, recovers},
+      {"goodput", "goodput", Unit::share, [](const RunRecord& run) { return Scalar(goodput(run)); }, Better::more, false, recovers},
+      {"ettr", "effective training time", Unit::share,
+       [](const RunRecord& run) {
+         return Scalar(ratio(static_cast<double>(run.recovery.productive.ticks()), static_cast<double>(run.end.ticks())));
+       },
+       Better::more, false, recovers},
+      {"effective_samples_per_second", "effective samples per second", Unit::number,
+       [](const RunRecord& run) { return Scalar(rate_of(run)); }, Better::more, false, recovers},
       {"clients_present", "", Unit::number, [](const RunRecord& run) { return Scalar(run.clients.present); }, Better::less, false,
        come_and_go},
       {"clients_lost", "", Unit::count, [](const RunRecord& run) { return Scalar(run.clients.lost); }, Better::less, false, come_and_go},
@@ -165,7 +187,7 @@ std::vector<RunFigure> made_figures() {
   };
   for (const PhaseRow& row : summary_phases)
     all.push_back({share_key(row.phase), row.title, Unit::share, nullptr, row.phase == Phase::compute ? Better::more : Better::less, false,
-                   nullptr, row.phase});
+                   row.of_recovery ? recovers : nullptr, row.phase});
   const std::vector<RunFigure> last = {
       {"staleness_mean", "staleness, mean", Unit::number, [](const RunRecord& run) { return Scalar(mean_staleness(run)); }},
       {"staleness_p50", "", Unit::count, [](const RunRecord& run) { return Scalar(staleness_percentile(run.staleness, 50)); }},

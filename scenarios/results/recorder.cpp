@@ -17,27 +17,43 @@ OutFile open(const ResultFolder& folder, const char* file, std::string_view head
 
 }  // namespace
 
-Recorder::Files::Files(const ResultFolder& folder)
-    : order(open(folder, "order.csv", "update,time_s,worker,read_version,batch,steps,samples\n")),
+Recorder::Files::Files(const ResultFolder& folder, bool recovers)
+    : order(open(folder, "order.csv",
+                 recovers ? "update,time_s,worker,read_version,batch,steps,samples,lost\n"
+                          : "update,time_s,worker,read_version,batch,steps,samples\n")),
       choices(open(folder, "choices.csv", "process,choice\n")) {}
 
-Recorder::Recorder(const ResultFolder& folder, bool order, bool trace) : epochs_(open(folder, "epochs.csv", epochs_header())) {
-  if (order) files_.emplace(folder);
+Recorder::Recorder(const ResultFolder& folder, bool order, bool trace, bool recovers)
+    : recovers_(recovers), epochs_(open(folder, "epochs.csv", epochs_header(recovers))) {
+  if (order) files_.emplace(folder, recovers);
   if (trace) trace_.emplace();
 }
 
 void Recorder::contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                             std::uint32_t steps, std::uint64_t samples) {
   if (trace_) trace_->add_staleness(time, update - 1 - std::min(read_version, update - 1));
+  const OrderRow row{update, time, worker, read_version, first_position, steps, samples};
+  if (!recovers_)
+    write(row, false);
+  else if (files_)
+    waiting_.push_back(row);
+}
+
+void Recorder::write(const OrderRow& row, bool lost) {
   if (!files_ || failed()) return;
   try {
     char* at = files_->order.row();
-    at = write_count(at, update);
+    at = write_count(at, row.update);
     *at++ = ',';
-    at = write_seconds(at, time);
-    for (const std::uint64_t cell : {std::uint64_t{index_of(worker)}, read_version, first_position, std::uint64_t{steps}, samples}) {
+    at = write_seconds(at, row.time);
+    for (const std::uint64_t cell :
+         {std::uint64_t{index_of(row.worker)}, row.read_version, row.first_position, std::uint64_t{row.steps}, row.samples}) {
       *at++ = ',';
       at = write_count(at, cell);
+    }
+    if (recovers_) {
+      *at++ = ',';
+      *at++ = lost ? '1' : '0';
     }
     *at++ = '\n';
     files_->order.advance(at);
@@ -45,6 +61,20 @@ void Recorder::contribution(std::uint64_t update, Time time, Rank worker, std::u
     error_ = std::current_exception();
   }
 }
+
+void Recorder::decide(std::uint64_t update, bool later_ones_too) {
+  std::vector<OrderRow> later;
+  for (const OrderRow& row : waiting_) {
+    if (row.update > update && !later_ones_too)
+      later.push_back(row);
+    else
+      write(row, row.update > update);
+  }
+  waiting_ = std::move(later);
+}
+
+void Recorder::kept(std::uint64_t update) { decide(update, false); }
+void Recorder::rolled_back(std::uint64_t update) { decide(update, true); }
 
 void Recorder::choice(Rank process, std::int32_t choice) {
   if (!files_ || failed()) return;
@@ -63,7 +93,7 @@ void Recorder::choice(Rank process, std::int32_t choice) {
 bool Recorder::epoch(const EpochRecord& epoch) {
   if (failed()) return true;
   try {
-    write_epoch(epoch, epochs_);
+    write_epoch(epoch, recovers_, epochs_);
   } catch (const ResultsError&) {
     error_ = std::current_exception();
   }
@@ -88,6 +118,7 @@ void Recorder::links(Time now, std::size_t count, const std::function<double(std
 }
 
 void Recorder::finish(const ResultFolder& folder, std::string_view name, const RunRecord* record) {
+  decide(~std::uint64_t{0}, true);
   if (failed()) std::rethrow_exception(error_);
   epochs_.close();
   if (files_) {

@@ -3,6 +3,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "scenarios/results/result_folder.hpp"
 #include "scenarios/results/trace.hpp"
@@ -14,10 +15,13 @@ namespace straggler {
 /// simulation and therefore never throws: the first error is kept, later output is dropped, and finish() throws the error.
 class Recorder final : public RecordSink {
  public:
-  Recorder(const ResultFolder& folder, bool order, bool trace);
+  /// `recovers`: the run may be rolled back, or has failures at random (RunRecord::recovery).
+  Recorder(const ResultFolder& folder, bool order, bool trace, bool recovers = false);
 
   void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                     std::uint32_t steps, std::uint64_t samples) override;
+  void kept(std::uint64_t update) override;
+  void rolled_back(std::uint64_t update) override;
   void choice(Rank process, std::int32_t choice) override;
   bool epoch(const EpochRecord& epoch) override;
   void span(Rank worker, Phase phase, Time start, Time end) override;
@@ -35,9 +39,23 @@ class Recorder final : public RecordSink {
 
  private:
   struct Files {
-    explicit Files(const ResultFolder& folder);
+    Files(const ResultFolder& folder, bool recovers);
     OutFile order, choices;
   };
+  /// A row of order.csv that a rollback may lose.
+  struct OrderRow {
+    std::uint64_t update;
+    Time time;
+    Rank worker;
+    std::uint64_t read_version, first_position;
+    std::uint32_t steps;
+    std::uint64_t samples;
+  };
+  void write(const OrderRow& row, bool lost);
+  /// Those that wait, up to that update as kept, later ones as lost.
+  void decide(std::uint64_t update, bool later_ones_too);
+  const bool recovers_;
+  std::vector<OrderRow> waiting_;  // of versions that may be lost
   OutFile epochs_;
   std::optional<Files> files_;
   std::optional<TraceSampler> trace_;

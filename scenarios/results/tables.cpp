@@ -14,10 +14,11 @@ namespace {
 std::string cell(const std::optional<double>& value) { return value ? number_text(*value) : std::string(); }
 std::string cell(const std::optional<Time>& value) { return value ? seconds_text(*value) : std::string(); }
 
-/// "compute_s,wasted_s,...", a column for each phase.
-std::string phase_columns() {
+/// "compute_s,wasted_s,...", a column for each phase; `recovers`: those of recovery too.
+std::string phase_columns(bool recovers) {
   std::string columns;
-  for (const PhaseRow& row : phase_rows) columns += (columns.empty() ? "" : ",") + seconds_column(row.phase);
+  for (const PhaseRow& row : phase_rows)
+    if (recovers || !row.of_recovery) columns += (columns.empty() ? "" : ",") + seconds_column(row.phase);
   return columns;
 }
 
@@ -39,12 +40,14 @@ std::string epoch_cell(const CurvePoint& point) { return std::isnan(point.epoch)
 
 void write_curve(const RunRecord& record, OutFile& file) {
   file.write("time_s,update,round,epoch,samples,bytes_sent,train_loss,train_accuracy,test_loss,test_accuracy");
-  if (record.symbols) file.write(",train_perplexity,test_perplexity");
+  file.write(record.symbols ? ",train_perplexity,test_perplexity" : "");
+  file.write(record.recovery.there ? ",lost" : "");
   file.write(cost_columns(record) + "\n");
   for (const CurvePoint& point : record.curve) {
     file.print("{},{},{},{},{},{},{},{},{},{}", seconds_text(point.time), point.update, point.round, epoch_cell(point), point.samples,
                point.bytes_sent, cell(point.train_loss), cell(point.train_accuracy), cell(point.test_loss), cell(point.test_accuracy));
     if (record.symbols) file.print(",{},{}", cell(perplexity(point.train_loss)), cell(perplexity(point.test_loss)));
+    if (record.recovery.there) file.write(point.lost ? ",1" : ",0");
     file.write(cost_cells(record, &point.costs) + "\n");
   }
 }
@@ -67,21 +70,22 @@ void write_staleness(const RunRecord& record, OutFile& file) {
   for (const auto& [staleness, count] : record.staleness) file.print("{},{}\n", staleness, count);
 }
 
-std::string epochs_header() { return "epoch,start_s,end_s," + phase_columns() + ",bytes_sent\n"; }
+std::string epochs_header(bool recovers) { return "epoch,start_s,end_s," + phase_columns(recovers) + ",bytes_sent\n"; }
 
-void write_epoch(const EpochRecord& epoch, OutFile& file) {
+void write_epoch(const EpochRecord& epoch, bool recovers, OutFile& file) {
   file.print("{},{},{}", epoch.epoch, seconds_text(epoch.start), seconds_text(epoch.end));
-  for (const double seconds : epoch.mean_seconds) file.print(",{}", number_text(seconds));
+  for (const PhaseRow& row : phase_rows)
+    if (recovers || !row.of_recovery) file.print(",{}", number_text(epoch.mean_seconds[row.phase]));
   file.print(",{}\n", epoch.bytes_sent);
 }
 
 void write_epochs(const RunRecord& record, OutFile& file) {
-  file.write(epochs_header());
-  for (const EpochRecord& epoch : record.epochs_record) write_epoch(epoch, file);
+  file.write(epochs_header(record.recovery.there));
+  for (const EpochRecord& epoch : record.epochs_record) write_epoch(epoch, record.recovery.there, file);
 }
 
 void write_workers(const RunRecord& record, OutFile& file) {
-  file.write("worker,group,device,samples,updates," + phase_columns() +
+  file.write("worker,group,device,samples,updates," + phase_columns(record.recovery.there) +
              ",total_s,bytes_sent,bytes_received,staleness_mean,staleness_max,samples_per_second,exposed_communication_s\n");
   const double seconds = record.end.seconds(), updates = static_cast<double>(record.updates);
   std::vector<std::string> devices;
@@ -105,7 +109,8 @@ void write_workers(const RunRecord& record, OutFile& file) {
     at = file.row();
     count(worker.samples);
     count(worker.updates);
-    for (const Time spent : worker.split) time(spent);
+    for (const PhaseRow& row : phase_rows)
+      if (record.recovery.there || !row.of_recovery) time(worker.split[row.phase]);
     time(worker.split.total());
     count(worker.bytes_sent);
     count(worker.bytes_received);

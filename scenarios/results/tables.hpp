@@ -12,8 +12,8 @@ void write_curve(const RunRecord& record, OutFile& file);
 void write_thresholds(const RunRecord& record, OutFile& file);
 void write_staleness(const RunRecord& record, OutFile& file);
 void write_epochs(const RunRecord& record, OutFile& file);
-std::string epochs_header();
-void write_epoch(const EpochRecord& epoch, OutFile& file);
+std::string epochs_header(bool recovers);
+void write_epoch(const EpochRecord& epoch, bool recovers, OutFile& file);
 void write_workers(const RunRecord& record, OutFile& file);
 /// `utilization`: bytes carried / the link's capacity in bytes over the whole simulated time.
 void write_links(const RunRecord& record, OutFile& file);

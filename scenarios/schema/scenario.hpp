@@ -386,6 +386,30 @@ struct ShardingSpec {
   bool operator==(const ShardingSpec&) const = default;
 };
 
+/// When a run is saved, and what that costs. Times in seconds.
+struct CheckpointSpec {
+  enum class Every { time, updates, optimal } every = Every::time;
+  double seconds = 0;        // Every::time: of work
+  std::int64_t updates = 0;  // Every::updates
+  double save = 0;           // seconds, or bytes per second
+  bool save_is_rate = false;
+  bool blocking = true;  // false: work stops for `snapshot` only
+  double snapshot = 0;
+  bool operator==(const CheckpointSpec&) const = default;
+};
+
+/// What happens when something fails. Times in seconds.
+struct RecoverySpec {
+  enum class Kind { none, rollback, peer } kind = Kind::none;  // none: the scheme's on_failure
+  enum class Without { wait, shrink };
+  std::optional<CheckpointSpec> checkpoint;  // none: only the initial weights are saved
+  double detect = 0, restart = 0;
+  std::optional<double> read;  // bytes per second; none: `restart` holds it
+  std::int64_t spares = 0;
+  Without without = Without::wait;  // a spare
+  bool operator==(const RecoverySpec&) const = default;
+};
+
 struct TrainingSpec {
   Kind scheme, optimizer;
   Kind compression = {"none", {}};
@@ -394,6 +418,7 @@ struct TrainingSpec {
   std::optional<double> clip;  // norm of gradients
   enum class ClipAt { server, worker } clip_at = ClipAt::server;
   std::optional<ShardingSpec> sharding;  // none: every worker keeps all states
+  std::optional<RecoverySpec> recovery;  // none: the scheme's on_failure
   StopSpec stop;
   EvaluateSpec evaluate;
   bool operator==(const TrainingSpec&) const = default;
@@ -414,6 +439,8 @@ struct Scenario {
     return name == o.name && seed == o.seed && devices == o.devices && cluster == o.cluster && workload == o.workload &&
            training == o.training;
   }
+  /// Results say what failures cost.
+  bool recovers() const { return training.recovery && training.recovery->kind != RecoverySpec::Kind::none; }
   std::int64_t workers() const {
     std::int64_t sum = 0;
     for (const WorkerGroup& group : cluster.workers) sum += group.count;

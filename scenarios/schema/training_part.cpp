@@ -3,6 +3,7 @@
 #include "scenarios/schema/other_names.hpp"
 #include "scenarios/schema/part.hpp"
 #include "scenarios/schema/read_parts.hpp"
+#include "scenarios/schema/recovery_part.hpp"
 #include "scenarios/schema/sharding_part.hpp"
 #include "sim/base/suggest.hpp"
 
@@ -328,6 +329,17 @@ void check_clip(Section& training) {
     training.problem("clip_at", "needs a norm to clip to, and there is none; add clip: 1.0, or remove it");
 }
 
+/// With `without: shrink` the others go on, which is what a scheme that is not told otherwise does then.
+void follow_recovery(Section& training, TrainingSpec& spec) {
+  if (!spec.recovery || spec.recovery->without != RecoverySpec::Without::shrink) return;
+  const YamlNode* const scheme = training.find("scheme");
+  if (training.has("on_failure") || (scheme != nullptr && scheme->find("on_failure") != nullptr)) return;
+  const Word* const word = training.context().vocabulary.find(KindGroup::scheme, spec.scheme.name);
+  const Parameter* const parameter = word == nullptr ? nullptr : find_on_failure(*word);
+  if (parameter != nullptr && std::ranges::find(parameter->choices, "drop") != parameter->choices.end())
+    spec.scheme.parameters.set("on_failure", std::string("drop"));
+}
+
 }  // namespace
 
 const Part<TrainingSpec>& training_part() {
@@ -367,6 +379,7 @@ const Part<TrainingSpec>& training_part() {
                                         .kind = KindGroup::compression,
                                         .fallback_kind = "none"}),
       sharding_field(),
+      recovery_field(),
       map(&TrainingSpec::stop,
           {.name = "stop",
            .meaning = "when the run ends, below",
@@ -385,6 +398,7 @@ TrainingSpec read_training(Section training) {
   TrainingSpec spec;
   training_part().read(training, spec);
   check_clip(training);
+  follow_recovery(training, spec);
   training.finish();
   return spec;
 }

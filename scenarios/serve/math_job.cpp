@@ -98,7 +98,7 @@ void MathJob::run(const Scenario& scenario, const fs::path& out, const char* ste
   options.data = &data_;
   ResultFolder folder({out, scenario.name, scenario.file, false});
   Experiment experiment(scenario, options);
-  Recorder recorder(folder, true, false);
+  Recorder recorder(folder, true, false, scenario.recovers());
   Listener listener(*this, step, recorder);
   const auto start = std::chrono::steady_clock::now();
   const RunRecord record = [&] {

@@ -9,7 +9,7 @@
 
 namespace straggler {
 
-enum class Phase : std::uint8_t { compute, wasted, loading, communication, idle, down };
+enum class Phase : std::uint8_t { compute, wasted, loading, communication, idle, down, checkpointing, recovering };
 
 /// Where a summary lists the share of a phase.
 enum class PhaseShown : std::uint8_t {
@@ -29,9 +29,10 @@ struct PhaseRow {
   const char* verb = "";   // its workers ... 3 ms a sample
   const char* does = "";   // in a picture a worker ...
   PhaseShown shown = PhaseShown::always;
-  const char* colour = "";  // the class of a series; "grey": page.css has its colours
-  const char* shape = "";   // the class of its shape in pictures
-  Draw draw = Draw::idle;   // none: it costs nothing
+  const char* colour = "";   // the class of a series; "grey": page.css has its colours
+  const char* shape = "";    // the class of its shape in pictures
+  Draw draw = Draw::idle;    // none: it costs nothing
+  bool of_recovery = false;  // only runs that may fail have it (RunRecord::recovery)
 };
 
 /// In the order of enumerators, which is that of columns.
@@ -43,6 +44,10 @@ inline constexpr auto phase_rows = std::to_array<PhaseRow>({
      "thick", Draw::communicating},
     {Phase::idle, "idle", "idle", "idle", "idle", "waits", PhaseShown::first, "grey", "ideal"},
     {Phase::down, "down", "down", "down", "are down", "is not there", PhaseShown::if_any, "grey", "nobody", Draw::none},
+    {Phase::checkpointing, "checkpointing", "checkpointing", "saving checkpoints", "save checkpoints", "saves a checkpoint",
+     PhaseShown::if_any, "s3", "block", Draw::communicating, true},
+    {Phase::recovering, "recovering", "recovering", "recovering from failures", "recover", "recovers", PhaseShown::if_any, "s5", "block",
+     Draw::idle, true},
 });
 inline constexpr std::size_t phase_count = phase_rows.size();
 constexpr std::size_t index_of(Phase phase) { return static_cast<std::size_t>(phase); }

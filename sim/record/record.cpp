@@ -19,7 +19,7 @@ Reached reached(const std::vector<CurvePoint>& curve, double accuracy, std::int6
   std::int64_t held = 0;
   std::size_t first = 0;  // of those at which it held
   for (std::size_t i = 0; i < curve.size(); ++i) {
-    if (!curve[i].test_accuracy) continue;
+    if (!curve[i].test_accuracy || curve[i].lost) continue;
     if (!(*curve[i].test_accuracy >= accuracy)) {  // a NaN is below everything
       held = 0;
       result.last_below = curve[i].time;

@@ -46,6 +46,7 @@ struct CurvePoint {
   double epoch = 0;
   std::optional<double> train_loss, train_accuracy, test_loss, test_accuracy;  // none: not evaluated (timing alone)
   Costs costs = {};                                                            // so far
+  bool lost = false;                                                           // its version was lost in a rollback
 };
 
 /// e^loss: symbols that the model hesitates between at a place, as many as a guess among so many would have.
@@ -93,6 +94,19 @@ struct Reached {
 /// (staleness, contributions), ascending.
 using StalenessHistogram = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
+/// Failures, and what they have cost.
+struct RecoveryRecord {
+  bool there = false;  // the run may be rolled back, or has failures at random
+  std::uint64_t rollbacks = 0, lost_updates = 0;
+  WideTicks lost = 0;                          // of all workers, waiting included
+  Time productive;                             // of the run: all but what was lost, and stops to save and recover
+  std::vector<Time> rolled_back_at, saved_at;  // the first of them, for pictures
+  static constexpr std::size_t most_shown = 10'000;
+  static void note(std::vector<Time>& list, Time when) {
+    if (list.size() < most_shown) list.push_back(when);
+  }
+};
+
 struct RunRecord {
   std::string name, scheme;
   std::uint64_t seed = 0;
@@ -115,7 +129,7 @@ struct RunRecord {
     std::uint64_t lost = 0;         // went away while they took part in a round
     std::optional<double> present;  // mean share of time in which one was present; none: all are, always
   } clients;
-  std::optional<std::uint64_t> failures;  // of units; none: no unit fails again and again
+  std::optional<std::uint64_t> failures;  // of units; none: no unit fails again and again, and the run is not rolled back
   /// What the workers would do together if each trained alone, in closed form: with its own batch, or with the global batch (`strong`), in
   /// so many micro-batches as its memory needs.
   struct {
@@ -124,7 +138,8 @@ struct RunRecord {
     std::int64_t micro_batches = 1;
   } alone;
   Costs costs;
-  std::string currency;             // empty: it has no name
+  std::string currency;  // empty: it has no name
+  RecoveryRecord recovery;
   std::uint64_t samples_drawn = 0;  // by workers; those beyond `samples` were discarded, lost, or in progress at the stop
   std::uint64_t events = 0;
   StalenessHistogram staleness;
@@ -146,7 +161,7 @@ struct RunRecord {
   std::vector<std::string> warnings;  // sentences for the user
 };
 
-/// Applies the rule of `Reached` to a curve (test accuracy, which is validation accuracy with that split).
+/// Applies the rule of `Reached` to a curve (test accuracy, which is validation accuracy with that split). Lost versions do not count.
 Reached reached(const std::vector<CurvePoint>& curve, double accuracy, std::int64_t sustain);
 
 /// A message that has arrived or was lost.
@@ -175,6 +190,10 @@ class RecordSink {
   /// One row of order.csv.
   virtual void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t first_position,
                             std::uint32_t steps, std::uint64_t samples) = 0;
+  /// No version up to this one will be lost.
+  virtual void kept(std::uint64_t /*update*/) {}
+  /// The versions after this one are lost.
+  virtual void rolled_back(std::uint64_t /*update*/) {}
   /// One row of choices.csv: process is a rank (workers 0 .. p-1, then servers); what receive-from-anyone took (a rank), or
   /// which branch of a wait won (0 or 1). If workers draw from one pool, process `ranks + w` makes worker w's draws: the samples between
   /// its last draw and this one; or its next batch, where batches are rebalanced.

@@ -76,6 +76,8 @@ Costs RunRecorder::costs(Time now) {
 
 bool RunRecorder::begin(const Weights& initial) {
   latest_ = initial;
+  begin_work(Time());
+  if (kept_) kept_ = as_it_is();
   return (evaluation_.every_epochs || evaluation_.every_updates || evaluation_.every_time) && evaluate(Time());
 }
 
@@ -163,10 +165,13 @@ bool RunRecorder::evaluate(Time now) {
 
 bool RunRecorder::target_sustained() const {
   if (!stop_.target_accuracy) return false;
-  const auto needed = static_cast<std::size_t>(evaluation_.sustain);
-  if (record_.curve.size() < needed) return false;
-  return std::all_of(record_.curve.end() - static_cast<std::ptrdiff_t>(needed), record_.curve.end(),
-                     [&](const CurvePoint& point) { return point.test_accuracy && *point.test_accuracy >= *stop_.target_accuracy; });
+  std::int64_t held = 0;
+  for (auto point = record_.curve.rbegin(); point != record_.curve.rend() && held < evaluation_.sustain; ++point) {
+    if (point->lost) continue;
+    if (!point->test_accuracy || !(*point->test_accuracy >= *stop_.target_accuracy)) return false;
+    ++held;
+  }
+  return held == evaluation_.sustain;
 }
 
 void RunRecorder::close_epoch(Time now) {
@@ -188,9 +193,12 @@ void RunRecorder::close_epoch(Time now) {
 
 void RunRecorder::finish(Time now, std::optional<Outcome> failure) {
   if (now > epoch_start_ || epochs_closed_ == 0) close_epoch(now);
-  if ((record_.curve.empty() || record_.curve.back().update != latest_->version) && failure != Outcome::interrupted) evaluate(now);
+  if ((record_.curve.empty() || record_.curve.back().lost || record_.curve.back().update != latest_->version) &&
+      failure != Outcome::interrupted)
+    evaluate(now);
   record_.outcome = failure ? *failure : diverged_ ? Outcome::diverged : target_reached_ ? Outcome::target_reached : Outcome::completed;
   record_.end = now;
+  end_work(now);
   record_.updates = record_.rounds = latest_->version;
   record_.samples = latest_->progress;
   record_.epochs = epochs();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -95,6 +96,26 @@ class RunRecorder {
   void discarded(std::span<const Contribution> made, std::uint64_t bytes);
   /// An evaluation that is due by time. True: the run stops here.
   bool evaluate_now(Time now);
+
+  // Checkpoints and rollbacks, in simulated time. A run begins as if its initial weights had been saved.
+  /// Failures may come at random, or roll the run back: the record says so.
+  void has_failures() {
+    record_.recovery.there = true;
+    if (!record_.failures) record_.failures = 0;
+  }
+  /// The same, and the run may go back to versions that were saved.
+  void may_roll_back();
+  /// Work stops, and the latest version begins to be saved.
+  void begin_checkpoint(Time now);
+  /// Work goes on, while that version is written or after it.
+  void resume(Time now);
+  /// That version is saved. Versions up to it will not be lost.
+  void saved(Time now);
+  /// Work stops. All that came after the version that was saved last is lost.
+  void roll_back(Time now);
+  /// Work goes on from there.
+  void restart(Time now);
+
   /// Closes all accounts at `now`. `failure`: the reason why the run could not continue; none: it could. Throws CountedTwice.
   void finish(Time now, std::optional<Outcome> failure);
 
@@ -113,6 +134,12 @@ class RunRecorder {
   Costs costs(Time now);
   bool evaluate(Time now);
   bool target_sustained() const;
+  /// What a rollback to the latest version restores, and what has been spent up to now.
+  struct Kept;
+  std::shared_ptr<Kept> as_it_is() const;
+  void note_spent(Kept& kept, Time now) const;
+  void begin_work(Time now);
+  void end_work(Time now);
   void warn();
   void check_accounts() const;
 
@@ -133,6 +160,8 @@ class RunRecorder {
   std::map<std::uint64_t, std::uint64_t> stalest_;  // contributions by staleness; below `few_versions` they are counted in the record
   static constexpr std::uint64_t few_versions = 1u << 22;
   bool diverged_ = false, target_reached_ = false, epochs_end_later_ = false;
+  std::shared_ptr<Kept> kept_, saving_;  // null: the run is never rolled back; nothing is being saved
+  std::optional<Time> working_since_;    // none: work has stopped, to save or to recover
   // State at the end of the last closed epoch.
   ByPhase<WideTicks> epoch_sums_;
   std::uint64_t epoch_bytes_ = 0, epochs_closed_ = 0;

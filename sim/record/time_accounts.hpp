@@ -10,10 +10,10 @@
 
 namespace straggler {
 
-/// At any instant a worker is down, or computes, or loads a batch, or is blocked: in communication while its bytes are in flight, otherwise
-/// idle. A computation can be paused: the worker is idle then.
-/// Invariants: after finish(t) each split sums to t, exactly; sums() is the sum over all workers' splits at any moment, at a cost
-/// that does not grow with their number.
+/// At any instant a worker is down, or recovers, or computes, or loads a batch, or is blocked: while a checkpoint is saved, in
+/// communication while its bytes are in flight, otherwise idle. A computation can be paused: the worker is idle then. Invariants: after
+/// finish(t) each split sums to t, exactly; sums() is the sum over all workers' splits at any moment, at a cost that does not grow with
+/// their number.
 class TimeAccounts {
  public:
   /// Splits are kept in `records`, which outlives this. With a sink, every span is reported as it ends.
@@ -33,6 +33,10 @@ class TimeAccounts {
   void set_coding(Rank worker, Time now, bool on) { change(worker, now, coding, on); }
   void set_loading(Rank worker, Time now, bool on) { change(worker, now, loading, on); }
   void set_down(Rank worker, Time now, bool on) { change(worker, now, down, on); }
+  /// A checkpoint is saved: what it is blocked meanwhile is checkpointing.
+  void set_saving(Rank worker, Time now, bool on) { change(worker, now, saving, on); }
+  /// It detects a failure, starts again, or waits for others that do.
+  void set_recovering(Rank worker, Time now, bool on) { change(worker, now, recovering, on); }
   /// While it computes: the time is idle.
   void set_paused(Rank worker, Time now, bool on) { change(worker, now, paused, on); }
   void begin_flight(Rank worker, Time now) {
@@ -70,13 +74,18 @@ class TimeAccounts {
     if (!closed_) split[clock.counted] += now - clock.since;
     return split;
   }
+  /// Time that the worker has computed, as of `now`.
+  Time computed(Rank worker, Time now) const {
+    const Clock& clock = clocks_[index_of(worker)];
+    return records_[index_of(worker)].split[Phase::compute] + (clock.counted == Phase::compute ? now - clock.since : Time());
+  }
   /// Ticks of all workers together, by phase, as of `now`.
   ByPhase<WideTicks> sums(Time now) const;
   /// Brings all splits up to `now` and closes them: later events, as processes are taken down, are in no account.
   void finish(Time now);
 
  private:
-  enum Flag : std::uint8_t { computing = 1, loading = 2, down = 4, paused = 8, coding = 16 };
+  enum Flag : std::uint8_t { computing = 1, loading = 2, down = 4, paused = 8, coding = 16, saving = 32, recovering = 64 };
   struct Clock {
     Time since;
     Time computed;  // booked as compute since the computation in progress began
@@ -86,12 +95,14 @@ class TimeAccounts {
   };
   static constexpr Phase phase_of(unsigned flags, bool in_flight) {
     if (flags & down) return Phase::down;
+    if (flags & recovering) return Phase::recovering;
     if (flags & computing) return flags & paused ? Phase::idle : Phase::compute;
     if (flags & coding) return Phase::compute;
     if (flags & loading) return Phase::loading;
+    if (flags & saving) return Phase::checkpointing;
     return in_flight ? Phase::communication : Phase::idle;
   }
-  static constexpr unsigned all_flags = 32;  // above each of them
+  static constexpr unsigned all_flags = 128;  // above each of them
   using Phases = std::array<Phase, 2 * all_flags>;
   static constexpr Phases all_phases() {
     Phases all{};

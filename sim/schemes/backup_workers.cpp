@@ -50,6 +50,7 @@ const Register<SchemeEntry> entry({
              " can be backups: an update needs a gradient";
     },
     .weighs_batches = true,
+    .rolls_back = RollsBack::server,
 });
 
 }  // namespace

@@ -12,11 +12,13 @@ ClientRounds::ClientRounds(const FederatedRounds& rounds, Node& node, Node::Pool
     : rounds_(rounds),
       node_(node),
       pool_(pool),
-      begin_by_themselves_(first == First::by_themselves),
+      begin_by_themselves_(first == First::by_themselves && !node.starts_again()),
       whole_(pool.count == node.workers() && node.is_server()),
-      busy_(node) {
-  if (node.plan().clients_keep_vectors) enrolled_ = enrolled();
-}
+      busy_(node),
+      draws_(node),
+      counted_(node),
+      left_(node),
+      enrolled_(node, node.plan().clients_keep_vectors ? enrolled() : 0) {}
 
 double ClientRounds::enrolled() const {
   if (!rounds_.by_samples()) return std::max<Rank>(node_.enrolled(), 1);
@@ -40,7 +42,7 @@ bool ClientRounds::may_invite(Rank rank) const {
 
 std::vector<Rank> ClientRounds::draw() {
   const auto may = [this](Rank rank) { return may_invite(rank); };
-  const std::uint64_t number = draws_++;
+  const std::uint64_t number = (*draws_)++;
   if (only_.empty()) return node_.draw_clients(pool_, rounds_.invited_of(pool_.count), number, may);
   std::vector<Rank> ranks;
   std::copy_if(only_.begin(), only_.end(), std::back_inserter(ranks), may);
@@ -88,8 +90,8 @@ bool ClientRounds::nobody_comes(const Weights& weights, bool has_timer) {
 void ClientRounds::take_vector_of_leaver(const From<Weights>& arrived) {
   const Rank client = arrived.sender.rank;
   if (const Handle& vector = arrived->kept()->after(counted(client)); !vector.empty())
-    left_.push_back({vector, rounds_.count(node_, client)});
-  counted_.erase(client);
+    left_->push_back({vector, rounds_.count(node_, client)});
+  counted_->erase(client);
 }
 
 bool ClientRounds::take(From<Weights> arrived, const Weights& weights) {
@@ -98,7 +100,7 @@ bool ClientRounds::take(From<Weights> arrived, const Weights& weights) {
     node_.discard<Weights>(arrived);
     return answers;
   }
-  if (node_.plan().clients_keep_vectors) counted_[arrived.sender.rank] = weights->version;
+  if (node_.plan().clients_keep_vectors) (*counted_)[arrived.sender.rank] = weights->version;
   parts_.push_back(std::move(arrived));
   return true;
 }
@@ -113,9 +115,9 @@ void ClientRounds::note_round(bool empty) {
 
 Task<std::vector<Weights>> ClientRounds::round(Weights weights, std::vector<Rank> clients) {
   only_ = std::move(clients);
-  if (draws_ == 0 && begin_by_themselves_) {
+  if (*draws_ == 0 && begin_by_themselves_) {
     note_invited(*node_.first_clients(pool_, rounds_.invited_of(pool_.count)));
-    ++draws_;
+    ++*draws_;
   } else {
     draw_and_invite(weights);
   }

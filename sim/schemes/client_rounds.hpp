@@ -39,8 +39,8 @@ class ClientRounds {
     std::vector<Term> left;
   };
   Turnover turnover() {
-    const double now = node_.members_change() ? enrolled() : enrolled_;
-    return {std::exchange(enrolled_, now), now, std::exchange(left_, {})};
+    const double now = node_.members_change() ? enrolled() : *enrolled_;
+    return {std::exchange(*enrolled_, now), now, std::exchange(*left_, {})};
   }
 
  private:
@@ -60,8 +60,8 @@ class ClientRounds {
   void note_round(bool empty);
   double enrolled() const;
   std::uint64_t counted(Rank rank) const {
-    const auto known = counted_.find(rank);
-    return known == counted_.end() ? KeptVector::never : known->second;
+    const auto known = counted_->find(rank);
+    return known == counted_->end() ? KeptVector::never : known->second;
   }
 
   const FederatedRounds& rounds_;
@@ -72,12 +72,12 @@ class ClientRounds {
   std::vector<Rank> only_;            // the only clients of this round; empty: all may be drawn
   std::vector<From<Weights>> parts_;  // of this round
   std::size_t wanted_ = 0;            // contributions that end this round
-  std::uint64_t draws_ = 0;
+  Durable<std::uint64_t> draws_;
   int empty_rounds_ = 0;  // consecutive rounds without an answer to their invitations
   // Of clients that keep vectors:
-  std::map<Rank, std::uint64_t> counted_;  // the version from which a client's last contribution that counted began
-  std::vector<Term> left_;                 // by clients since the last turnover
-  double enrolled_ = 0;
+  Durable<std::map<Rank, std::uint64_t>> counted_;  // the version from which a client's last contribution that counted began
+  Durable<std::vector<Term>> left_;                 // by clients since the last turnover
+  Durable<double> enrolled_;
 };
 
 /// A client that trains in each round to which it is invited and answers with its weights.

@@ -17,8 +17,9 @@ namespace straggler {
 class ConcurrentClients {
  public:
   /// The first ones follow from the seed, without a message: Node::first_clients.
-  ConcurrentClients(const Node& node, std::int64_t count)
-      : node_(node), count_(std::min<std::int64_t>(count, node.workers())), busy_(node) {
+  ConcurrentClients(Node& node, std::int64_t count)
+      : node_(node), count_(std::min<std::int64_t>(count, node.workers())), busy_(node), invitations_(node) {
+    if (node.starts_again()) return;
     for (const Rank rank : *node.first_clients({0, node.workers()}, count_)) busy_.add(rank);
     await_comers();
   }
@@ -32,6 +33,9 @@ class ConcurrentClients {
   /// The server's, at first.
   Weights initial_weights(Node& node) const { return with_participants(node.initial_weights(), count_); }
   void answered(Rank client) { busy_.remove(client); }
+  /// Of a server that starts again from a checkpoint: the next of its first clients. None: these were all, or it is the server's first
+  /// start.
+  std::optional<Peer> at_restart() { return node_.starts_again() ? next() : std::nullopt; }
   /// The next client to invite, after one has answered or members have changed; none: that was all. Waiting clients fill all free places;
   /// one that is no longer there when its turn comes loses its place to another.
   std::optional<Peer> next() {
@@ -67,8 +71,8 @@ class ConcurrentClients {
   /// round.
   std::optional<Rank> idle() {
     constexpr std::uint64_t most_tries = 64;
-    ++invitations_;
-    const auto draw = [&](std::uint64_t tries) { return node_.sample_workers(1, invitations_ + (tries << 32))->front(); };
+    ++*invitations_;
+    const auto draw = [&](std::uint64_t tries) { return node_.sample_workers(1, *invitations_ + (tries << 32))->front(); };
     for (std::uint64_t tries = 0; tries < most_tries; ++tries)
       if (const Rank drawn = draw(tries); busy_.may_train(drawn)) return drawn;
     std::vector<Rank> all;  // few are left
@@ -81,9 +85,9 @@ class ConcurrentClients {
   const Node& node_;
   std::int64_t count_;
   BusyClients busy_;
-  std::uint64_t invitations_ = 0;  // after the first ones
-  std::deque<Peer> drawn_;         // in turn
-  bool places_free_ = true;        // there may be, which no drawn client fills
+  Durable<std::uint64_t> invitations_;  // after the first ones
+  std::deque<Peer> drawn_;              // in turn
+  bool places_free_ = true;             // there may be, which no drawn client fills
 };
 
 }  // namespace straggler

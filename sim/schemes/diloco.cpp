@@ -80,20 +80,25 @@ class Diloco final : public Scheme {
 
   Process worker(Node& node) const override {
     const Algebra& algebra = node.algebra();
-    Weights global = node.initial_weights(), local = algebra.without_attached(global);
+    Weights global = node.initial_weights();
+    Durable<Weights> local(node, algebra.without_attached(global));
     OuterOptimizers outer(node, global, options_.fragments);
     std::deque<InFlight> in_flight;
     auto next = static_cast<std::int64_t>(global->version);  // to leave
-    for (std::int64_t step = options_.steps_before(next) + 1;; ++step) {
-      const Gradient gradient = co_await node.gradient(local, node.batch_size());
-      local = co_await node.step(local, gradient);
-      if (step == options_.leaves_after(next)) {
+    // Of a version that another fragment's steps come after, its weights alone do not tell the worker's own.
+    if (node.starts_again() && next > 0) *local = algebra.blend(*local, global, 1, options_.fragment(next - 1));
+    Durable<std::int64_t> step(node, options_.steps_before(next));
+    for (;;) {
+      ++*step;
+      const Gradient gradient = co_await node.gradient(*local, node.batch_size());
+      *local = co_await node.step(*local, gradient);
+      if (*step == options_.leaves_after(next)) {
         const Fragment fragment = options_.fragment(next++);
-        const Gradient change = algebra.difference(global, local, fragment);
-        local = algebra.without_contributions(local);
-        in_flight.push_back({node.begin(node.all_reduce_mean(change)), fragment, step + options_.delay});
+        const Gradient change = algebra.difference(global, *local, fragment);
+        *local = algebra.without_contributions(*local);
+        in_flight.push_back({node.begin(node.all_reduce_mean(change)), fragment, *step + options_.delay});
       }
-      while (!in_flight.empty() && in_flight.front().due <= step) {
+      while (!in_flight.empty() && in_flight.front().due <= *step) {
         InFlight first = std::move(in_flight.front());
         in_flight.pop_front();
         const Fragment fragment = first.fragment;
@@ -101,7 +106,7 @@ class Diloco final : public Scheme {
         global = co_await node.step(outer.of(fragment), algebra.without_attached(global), mean);
         global = outer.attach_to(algebra, algebra.with_statistics(global, mean));
         global = co_await node.publish(global);
-        local = algebra.blend(local, global, options_.delay > 0 ? options_.mix : 1, fragment);
+        *local = algebra.blend(*local, global, options_.delay > 0 ? options_.mix : 1, fragment);
       }
     }
   }
@@ -176,6 +181,8 @@ const Register<SchemeEntry> entry({
     .worker_bytes = 3'000,
     .outer_optimizer = outer_optimizer,
     .weighs_batches = true,
+    // With a delay fragments are in flight when a version is published.
+    .rolls_back = [](const Parameters& parameters) { return parameters.count("delay") > 0 ? RollsBack::never : RollsBack::together; },
 });
 
 }  // namespace

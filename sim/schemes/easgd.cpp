@@ -81,6 +81,7 @@ const Register<SchemeEntry> entry({
     .answers_hold_own = false,  // the gradient after an exchange is taken at the weights before it
     .sends_gradients = false,
     .worker_vectors = 1,  // the weights before the exchange
+    .rolls_back = RollsBack::never,
 });
 
 }  // namespace

@@ -48,6 +48,7 @@ class FedAsync final : public Scheme {
   Process server(Node& node) const override {
     ConcurrentClients clients(node, rounds_.clients_of(node.workers()));
     Weights weights = clients.initial_weights(node);
+    while (const std::optional<Peer> next = clients.at_restart()) co_await answers_.send(node, *next, weights);
     for (;;) {
       const std::optional<From<Weights>> arrived = co_await arrival_or_change<Weights>(node);
       if (arrived) {

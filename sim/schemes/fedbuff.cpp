@@ -43,10 +43,11 @@ class FedBuff final : public Scheme {
   }
 
   Process server(Node& node) const override {
-    Optimizer optimizer = node.outer_optimizer();
+    Durable<Optimizer> optimizer(node, node.outer_optimizer());
     ConcurrentClients clients(node, concurrency_of(parameters_, node.workers()));
     Weights weights = clients.initial_weights(node);
     std::vector<From<Gradient>> buffer;
+    while (const std::optional<Peer> next = clients.at_restart()) co_await answers_.send(node, *next, weights);
     for (;;) {
       const std::optional<From<Gradient>> arrived = co_await arrival_or_change<Gradient>(node);
       if (arrived) buffer.push_back(*arrived);
@@ -57,7 +58,7 @@ class FedBuff final : public Scheme {
         const std::vector<double> counts = rounds_.counts(node, changes);
         const Gradient sum = damped_mean(node, weights, changes, counts);
         const Gradient whole = rounds_.by_samples() ? node.algebra().weighted_sum(changes, Average::shares(counts)) : node.mean(changes);
-        const Weights next = co_await node.step(optimizer, weights, sum);
+        const Weights next = co_await node.step(*optimizer, weights, sum);
         weights = co_await node.publish(node.algebra().with_statistics(next, whole));
       }
       if (arrived) clients.answered(arrived->sender);

@@ -44,15 +44,15 @@ class FedDyn final : public Scheme {
   Process server(Node& node) const override {
     const Algebra& algebra = node.algebra();
     Weights weights = rounds_.initial_weights(node);
-    Handle drift;  // -h / α = (1/N) Σ (y_i - x) over all rounds; empty: 0
+    Durable<Handle> drift(node);  // -h / α = (1/N) Σ (y_i - x) over all rounds; empty: 0
     ClientRounds clients(rounds_, node);
     for (;;) {
       const std::vector<Weights> parts = co_await clients.round(weights);
-      drift = next_drift(node, drift, weights, parts, clients.turnover());
+      *drift = next_drift(node, *drift, weights, parts, clients.turnover());
       if (!parts.empty()) {
         const Weights mean = rounds_.mean(node, parts);
         Weights next = mean;
-        next.edit().value = algebra.combination({{mean->value, 1}, {drift, 1}});
+        next.edit().value = algebra.combination({{mean->value, 1}, {*drift, 1}});
         weights = algebra.with_statistics(next, algebra.difference(weights, mean));
       }
       weights = co_await node.publish(weights);

@@ -25,14 +25,14 @@ class FedOpt final : public Scheme {
   Process server(Node& node) const override {
     const Algebra& algebra = node.algebra();
     Weights weights = rounds_.initial_weights(node);
-    Optimizer optimizer = node.outer_optimizer();
+    Durable<Optimizer> optimizer(node, node.outer_optimizer());
     ClientRounds clients(rounds_, node);
     for (;;) {
       const std::vector<Weights> parts = co_await clients.round(weights);
       if (!parts.empty()) {
         const Weights mean = rounds_.mean(node, parts);
         const Gradient change = algebra.difference(weights, mean);  // -Δ
-        const Weights next = co_await node.step(optimizer, weights, change);
+        const Weights next = co_await node.step(*optimizer, weights, change);
         weights = algebra.with_statistics(next, change);
       }
       weights = co_await node.publish(weights);

@@ -37,6 +37,7 @@ const Register<SchemeEntry> entry({
     .make = made<Hogwild>,
     .plain_sgd_alone = {{}, {{"chunks", "1"}}},
     .cell_chunks = [](const Parameters& parameters) { return parameters.count("chunks"); },
+    .rolls_back = RollsBack::never,
 });
 
 }  // namespace

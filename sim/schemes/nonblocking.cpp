@@ -204,6 +204,7 @@ const Register<SchemeEntry> entry({
     .sends_gradients = [](const Parameters& parameters) { return exchanged_choice.of(parameters) == Exchanged::gradients; },
     .worker_bytes = 2'300,
     .accumulates = false,
+    .rolls_back = RollsBack::never,
 });
 
 }  // namespace

@@ -1,6 +1,7 @@
 // All-reduces that each worker begins on arrival and leaves when it has the result.
 #pragma once
 #include <deque>
+#include <stdexcept>
 
 #include "sim/collectives/message_run.hpp"
 #include "sim/simulated/collective_queue.hpp"
@@ -18,6 +19,8 @@ class AsTheyComeQueue final : public CollectiveQueue, private CollectiveWatch {
   using CollectiveQueue::join;
   bool join(Operation& operation, std::size_t pieces) override;
   void cancel(Operation& operation) noexcept override;
+  /// No run of this kind is rolled back.
+  void stop() override { throw std::logic_error("all-reduces that begin as workers come are not broken off"); }
   void membership_changed(Rank worker) override;
   void published(std::uint32_t) override {}
   bool may_start() const override { return true; }

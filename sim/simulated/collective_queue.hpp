@@ -27,6 +27,8 @@ class CollectiveQueue {
   /// Its first `pieces` pieces are there; the payload may be empty until they all are.
   virtual bool join(Operation& operation, std::size_t pieces) = 0;
   virtual void cancel(Operation& operation) noexcept = 0;
+  /// Nothing moves any more: bytes under way are lost. The processes of all ranks are gone.
+  virtual void stop() = 0;
   /// `worker` is no longer a member.
   virtual void membership_changed(Rank worker) = 0;
   /// The latest version holds the results of the first `collectives`.

@@ -20,13 +20,15 @@ const std::vector<Rank>& list_of(const RankGroup& group) {
 
 }  // namespace
 
-Collectives::Collectives(const SimulatedRun& run, PostOffice& post_office) : run_(run), post_office_(post_office) {
-  const World& world = run.world;
+Collectives::Collectives(const SimulatedRun& run, PostOffice& post_office) : run_(run), post_office_(post_office) { make_main(); }
+
+void Collectives::make_main() {
+  const World& world = run_.world;
   if (world.has_server() || world.cluster.peers || (!world.cluster.collective.all_reduce && world.workers > 1)) return;
   if (world.cluster.collective.as_they_come && world.workers > 1)  // a single worker waits for nobody, and may fail
-    main_ = std::make_unique<AsTheyComeQueue>(run, post_office);
+    main_ = std::make_unique<AsTheyComeQueue>(run_, post_office_);
   else
-    main_ = std::make_unique<TogetherQueue>(run, post_office);
+    main_ = std::make_unique<TogetherQueue>(run_, post_office_);
 }
 
 Collectives::~Collectives() = default;
@@ -73,6 +75,13 @@ std::uint64_t Collectives::bytes_under_way() const {
 void Collectives::describe_waiting(std::vector<std::string>& who) const {
   if (main_) main_->describe_waiting(who);
   for (const auto& [list, group] : groups_) group->describe_waiting(who);
+}
+
+void Collectives::reset() {
+  if (main_) main_->stop();
+  for (const auto& [list, group] : groups_) group->stop();
+  take_down();
+  make_main();
 }
 
 void Collectives::take_down() {

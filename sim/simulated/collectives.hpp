@@ -31,8 +31,11 @@ class Collectives {
   std::uint64_t bytes_under_way() const;
   void describe_waiting(std::vector<std::string>& who) const;
   void take_down();
+  /// What moves breaks off, its bytes are lost, and all begins anew.
+  void reset();
 
  private:
+  void make_main();
   CollectiveQueue* find(const Operation& operation) const;
 
   const SimulatedRun run_;

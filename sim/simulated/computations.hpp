@@ -57,6 +57,10 @@ class Computations final : public FlightWatch {
   void set_slowness(Rank worker, double times_slower);
   /// It is down (its cores are free, its loader restarts), or up again.
   void set_down(Rank worker, bool down);
+  /// What its loader has prepared is lost.
+  void start_loader_again(Rank worker) {
+    if (!loaders_.empty()) loaders_[index_of(worker)] = Loader();
+  }
   /// All computing stops from now on; computations in progress continue afterwards.
   void pause();
   void resume();

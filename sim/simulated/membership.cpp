@@ -110,6 +110,13 @@ void Membership::impair(FaultUnit unit, double times_slower, double bandwidth_fa
   if (bandwidth_factor != 1) set_bandwidth(units.links(unit), bandwidth_factor, begins);
 }
 
+void Membership::rolled_back() {
+  ready_.clear();
+  if (run_.world.has_server()) return;
+  const Rank first = run_.workers.first_member();
+  if (first != anyone) optimizer_ = run_.workers.node(first).optimizer().state();
+}
+
 Process Membership::slow(const Fault& fault) {
   co_await run_.world.simulation.delay(fault.at);
   slow_down(fault.worker, fault.factor, true);
@@ -202,6 +209,7 @@ void Membership::take_out(std::span<const Rank> workers, State becomes) {
   for (const Rank worker : workers) over = publications_.remove_worker(worker) || over;
   if (over) return;
   post_office_.notify_of_members();
+  if (policy_) policy_->members_changed();
   start_ready();  // the exchange that they waited for may have broken off
   const auto comes = [this](Rank rank) {
     const State state = run_.workers.state(rank);

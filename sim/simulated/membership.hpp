@@ -1,5 +1,6 @@
 // Members and faults: workers crash and restart, leave, join; links fail and processors slow down.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -33,6 +34,15 @@ class Membership final : private StateTransferWatch {
   void announce(const Failure& failure);
   /// Its workers compute slower, or its links are narrower, from now on; or no longer.
   void impair(FaultUnit unit, double times_slower, double bandwidth_factor, bool begins);
+  /// They come back at once, so none gets its state from another.
+  void fetch_state(std::span<const Rank> workers);
+  /// All are about to start again from an earlier version.
+  void rolled_back();
+  /// Of each server a replica is left.
+  bool servers_are_there() const {
+    const std::size_t replicas = run_.world.cluster.faults.units ? run_.world.cluster.faults.units->replicas() : 1;
+    return std::ranges::none_of(replicas_down_, [replicas](std::uint32_t down) { return down >= replicas; });
+  }
   /// A unit that holds the worker has failed and is not repaired.
   bool is_down(Rank worker) const { return down_[index_of(worker)] > 0; }
   /// One of these will not be repaired.
@@ -58,8 +68,6 @@ class Membership final : private StateTransferWatch {
   void send_kept_vector(Rank worker);
   /// They are no longer members, and their work in progress is lost. All go at once: none of them is counted on.
   void take_out(std::span<const Rank> workers, State becomes);
-  /// They come back at once, so none gets its state from another.
-  void fetch_state(std::span<const Rank> workers);
   void request_state(Rank worker, Rank source);
   void start(Rank worker);
   void start_ready();

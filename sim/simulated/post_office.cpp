@@ -403,6 +403,21 @@ std::vector<PostOffice::Delivery*> PostOffice::under_way(Rank worker) {
   return found;
 }
 
+void PostOffice::lose_all() {
+  in_order_.clear();
+  state_transfers_.clear();
+  while (!in_flight_.empty()) {
+    auto& delivery = static_cast<Delivery&>(in_flight_.front());
+    delivery.state_transfer = false;  // nobody waits for it any more
+    lose(delivery);
+  }
+  mail_.for_each([](Mailbox<MessagePointer>& mail) { mail.clear(); });
+  unsent_.clear();
+  heard_.clear();
+  for (Rank worker = 0; worker < run_.world.workers; ++worker) coding_.forget(worker);
+  processors_.release();
+}
+
 void PostOffice::forget_mail_from(Rank worker) {
   const auto of_it = [worker](const MessagePointer& message) { return message->from == worker; };
   if (run_.world.has_server()) mail_of(run_.world.workers).remove_if(of_it);

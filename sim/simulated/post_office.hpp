@@ -68,6 +68,8 @@ class PostOffice {
 
   /// `worker` is no longer a member. Messages to it are lost; with `its_sends`, also those from it whose last byte had not left.
   void remove_worker(Rank worker, bool its_sends);
+  /// All messages are lost: those in flight, and those that have arrived and were not taken. The processes of all ranks are gone.
+  void lose_all();
   /// It is about to restart: its earlier messages are ignored.
   void forget_former_life(Rank worker);
   /// The life of `worker` that sent the message `node` took last from it; any life if it has taken nothing.

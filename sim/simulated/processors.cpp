@@ -16,6 +16,10 @@ void Processors::hold_servers(Time until) {
   for (std::size_t place = 0; place <= index_of(world_.cluster.aggregators.count); ++place) free_[place] = std::max(free_[place], until);
 }
 
+void Processors::release() {
+  for (Time& free : free_) free = std::min(free, world_.now());
+}
+
 Time Processors::handled(Rank rank, std::uint64_t bytes, Time coding) {
   const double per_byte = seconds_per_byte(rank);
   Time span = handling(rank);

@@ -35,6 +35,8 @@ class Processors {
   Time& free_of(Rank rank) { return free_[place_of(rank)]; }
   /// Servers and aggregators neither receive nor send before `until`: the serial part of an epoch.
   void hold_servers(Time until);
+  /// No rank has anything to handle any more.
+  void release();
   /// Cores that handle the messages of all ranks; null: each rank has its own.
   CorePool* shared_cores() { return shared_.get(); }
 

@@ -48,6 +48,13 @@ class Publications::SerialPart final : public Event {
     of_.run_.world.queue().at(end_, *this);
   }
   bool pauses() const { return pauses_; }
+  /// The epochs after the latest version are to come again.
+  void roll_back() {
+    cancel();
+    to_begin_ = Time();
+    epochs_ = recorder().whole_epochs();
+    if (std::exchange(pauses_, false)) computations_.resume();
+  }
 
  private:
   void happen() override {
@@ -79,6 +86,13 @@ Publications::Publications(const SimulatedRun& run, RunRecorder& recorder, Colle
 }
 
 Publications::~Publications() = default;
+
+void Publications::roll_back(const std::optional<OwnVersions>& own, CollectiveQueue* queue) {
+  own_ = own;
+  queue_ = queue;
+  reductions_ = 0;
+  if (serial_part_) serial_part_->roll_back();
+}
 
 void Publications::evaluate_every(Time span) { clock_ = std::make_unique<EvaluationClock>(run_.world, recorder_, span); }
 

@@ -57,6 +57,12 @@ class Publications {
   /// All who have begun that version of their own weights know `worker` as one that takes part in it.
   bool is_in(Rank worker, std::uint64_t version) const { return !own_ || own_->is_in(worker, version); }
   bool own_versions() const { return own_.has_value(); }
+  /// The versions of workers with weights of their own, as they are; none: they have common ones.
+  const std::optional<OwnVersions>& own() const { return own_; }
+  /// The recorder is at an earlier version again. `own`: as they were then; `queue`: a new one, which outlives this.
+  void roll_back(const std::optional<OwnVersions>& own, CollectiveQueue* queue);
+  /// The stop rule is met.
+  bool is_over() const { return over_; }
 
   /// The run ends now, for another reason than its stop rule.
   void end_run(Outcome failure);

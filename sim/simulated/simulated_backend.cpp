@@ -25,8 +25,18 @@ SimulatedBackend::SimulatedBackend(SimulatedCluster cluster, const TrainingPlan&
   if (computations_.slows_in_flight()) books_.watch_flights(computations_);
   if (plan.rebalance_every > 0 && plan.workers > 1)
     computations_.tell(rebalancing_.emplace(workers_.algebra(), choices_, workers_.plan(), pool_process(0)));
-  if (!world_.cluster.faults.none())
+  const RecoverySettings& recovery = world_.cluster.recovery;
+  if (!world_.cluster.faults.none() || recovery.rolls_back())
     events_.membership = std::make_unique<Membership>(run_, post_office_, collectives_, computations_, publications_);
+  if (recovery.rolls_back()) {
+    recorder.may_roll_back();
+    events_.recovery =
+        std::make_unique<Recovery>(run_, recorder, post_office_, collectives_, computations_, publications_, *events_.membership);
+    events_.membership->follow(*events_.recovery);
+  } else if (recovery.kind == RecoverySettings::Kind::peer && events_.membership) {
+    events_.replacement = std::make_unique<Replacement>(run_, *events_.membership);
+    events_.membership->follow(*events_.replacement);
+  }
   if (!world_.cluster.faults.processes.empty()) events_.failures = std::make_unique<Failures>(run_, *events_.membership);
   if (!world_.cluster.presence.patterns.empty()) events_.attendance = std::make_unique<Attendance>(run_, post_office_, computations_);
   if (!world_.cluster.background.empty()) events_.background = std::make_unique<Background>(world_);
@@ -219,10 +229,12 @@ void SimulatedBackend::cancel(Operation& operation) noexcept {
       return collectives_.cancel(operation);
     case Operation::Kind::load:
       return computations_.loaded_or_given_up(static_cast<LoadOperation&>(operation));
+    case Operation::Kind::publish:
+      if (events_.recovery) events_.recovery->left(static_cast<PublishOperation&>(operation));
+      return;
     case Operation::Kind::host:
     case Operation::Kind::timer:
     case Operation::Kind::proceed:
-    case Operation::Kind::publish:
       return;
   }
 }
@@ -329,7 +341,8 @@ bool SimulatedBackend::publish(PublishOperation& operation) {
   if (rebalancing_) rebalancing_->published(operation.weights()->version);
   const Publications::Result result = publications_.publish(operation);
   if (result == Publications::Result::recorded && events_.membership) events_.membership->published(operation.node().self());
-  return result != Publications::Result::last;
+  if (result == Publications::Result::last) return false;
+  return !events_.recovery || events_.recovery->published(operation);
 }
 
 void SimulatedBackend::discarded(Rank, const Payload& contribution) {

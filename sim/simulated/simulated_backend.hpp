@@ -13,6 +13,8 @@
 #include "sim/simulated/membership.hpp"
 #include "sim/simulated/post_office.hpp"
 #include "sim/simulated/publications.hpp"
+#include "sim/simulated/recovery.hpp"
+#include "sim/simulated/replacement.hpp"
 #include "sim/simulated/update_watch.hpp"
 #include "sim/simulated/updates.hpp"
 #include "sim/simulated/varying_links.hpp"
@@ -105,6 +107,8 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   std::optional<UpdateWatch> watch_;        // none: time ends the run, too
   PollWatch polls_;
   struct {
+    std::unique_ptr<Recovery> recovery;           // null: nothing rolls the run back
+    std::unique_ptr<Replacement> replacement;     // null: no lost worker is replaced
     std::unique_ptr<Membership> membership;       // null: all workers are in, always
     std::unique_ptr<Failures> failures;           // null: no unit fails again and again
     std::unique_ptr<Attendance> attendance;       // null: no worker comes and goes

@@ -16,6 +16,7 @@
 #include "sim/collectives/collective.hpp"
 #include "sim/collectives/costs.hpp"
 #include "sim/record/costs.hpp"
+#include "sim/simulated/recovery_settings.hpp"
 #include "sim/training/scheme.hpp"
 
 namespace straggler {
@@ -136,8 +137,10 @@ struct SimulatedCluster {
     bool none() const { return list.empty() && processes.empty(); }
     /// Workers crash, leave or join.
     bool change_members() const;
+    bool join_or_leave() const;
   };
   Faults faults;
+  RecoverySettings recovery;
 
   /// When workers are present.
   struct PresencePatterns {
@@ -150,6 +153,10 @@ struct SimulatedCluster {
   Tariffs tariffs;
   std::uint64_t seed = 1;
 };
+
+inline bool SimulatedCluster::Faults::join_or_leave() const {
+  return std::ranges::any_of(list, [](const Fault& fault) { return fault.kind == Fault::Kind::join || fault.kind == Fault::Kind::leave; });
+}
 
 inline bool SimulatedCluster::Faults::change_members() const {
   const auto of_member = [](const Fault& fault) { return fault.kind != Fault::Kind::slow && fault.kind != Fault::Kind::link; };

@@ -272,6 +272,11 @@ void TogetherQueue::break_off() {
   set_next_piece(0);
 }
 
+void TogetherQueue::stop() {
+  move_->stop();
+  Event::cancel();
+}
+
 void TogetherQueue::describe_waiting(std::vector<std::string>& who) const {
   std::vector<const Operation*> waiting;
   for (const Slot& slot : joining_) waiting.push_back(slot.operation);

@@ -30,6 +30,7 @@ class TogetherQueue : public CollectiveQueue, private Event {
   using CollectiveQueue::join;
   bool join(Operation& operation, std::size_t pieces) override;
   void cancel(Operation& operation) noexcept override;
+  void stop() override;
   void membership_changed(Rank worker) override;
   void published(std::uint32_t collectives) override;
   bool may_start() const override;

@@ -20,8 +20,13 @@ Workers::Workers(World& world, Choices& choices, const Scheme& scheme, Backend& 
   const auto workers = static_cast<std::size_t>(plan.workers);
   nodes_ = SparseArray<Node>(world.rank_bound());
   if (plan.invited || presence_.changes()) idle_.assign(workers, true);
-  if (!world.cluster.faults.change_members() && !presence_.changes()) return;
-  processes_.resize(workers);
+  // A failed worker after whose failure all wait, and go back together, remains a member.
+  const RecoverySettings& recovery = world.cluster.recovery;
+  const bool stays = recovery.rolls_back() && recovery.by_worker && !recovery.shrinks;
+  const bool change = presence_.changes() ||
+                      (stays ? world.cluster.faults.join_or_leave() : world.cluster.faults.change_members() || recovery.rolls_back());
+  if (change || recovery.rolls_back()) processes_.assign(world.rank_bound(), no_process);
+  if (!change) return;
   states_.assign(workers, State::member);
   lives_.resize(workers);
   out_of_step_.resize(workers);
@@ -38,8 +43,7 @@ void Workers::spawn_worker(Rank worker) {
   if (!idle_.empty()) idle_[index_of(worker)] = false;
   Process process = scheme_.worker(node(worker));
   const bool first = world_.now() == Time() && !change();
-  const Simulation::ProcessId id = first ? world_.simulation.spawn_now(std::move(process)) : world_.simulation.spawn(std::move(process));
-  if (change()) processes_[index_of(worker)] = id;
+  note_process(worker, first ? world_.simulation.spawn_now(std::move(process)) : world_.simulation.spawn(std::move(process)));
 }
 
 void Workers::spawn_first_workers() {
@@ -56,20 +60,27 @@ void Workers::spawn_first_workers() {
 
 void Workers::wake_worker(Rank worker) {
   idle_[index_of(worker)] = false;
-  const Simulation::ProcessId id = world_.simulation.spawn_now(scheme_.worker(node(worker)));
-  if (change()) processes_[index_of(worker)] = id;
+  note_process(worker, world_.simulation.spawn_now(scheme_.worker(node(worker))));
 }
 
-void Workers::spawn_server() { world_.simulation.spawn(scheme_.server(node(world_.workers))); }
+void Workers::spawn_server() { note_process(world_.workers, world_.simulation.spawn(scheme_.server(node(world_.workers)))); }
 
 void Workers::spawn_aggregators() {
-  for (Rank k = 0; k < world_.cluster.aggregators.count; ++k)
-    world_.simulation.spawn(scheme_.aggregator(node(world_.cluster.aggregators.first + k)));
+  for (Rank k = 0; k < world_.cluster.aggregators.count; ++k) {
+    const Rank rank = world_.cluster.aggregators.first + k;
+    note_process(rank, world_.simulation.spawn(scheme_.aggregator(node(rank))));
+  }
 }
 
 void Workers::kill(Rank worker) {
-  if (idle_.empty() || !idle_[index_of(worker)]) world_.simulation.kill(processes_[index_of(worker)]);
+  // Once a process has ended, its number may be another's.
+  const Simulation::ProcessId id = std::exchange(processes_[index_of(worker)], no_process);
+  if (id != no_process) world_.simulation.kill(id);
   choices_.life_ended(worker);
+}
+
+void Workers::kill_all() {
+  for (std::size_t rank = 0; rank < processes_.size(); ++rank) kill(static_cast<Rank>(rank));
 }
 
 void Workers::rest(Rank worker) {

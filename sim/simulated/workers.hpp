@@ -53,8 +53,27 @@ class Workers {
   }
   /// Its process ends at its present wait.
   void kill(Rank worker);
+  /// The processes of all ranks end, where the run may be rolled back.
+  void kill_all();
   /// The same, and it is idle again: its next message begins a new life.
   void rest(Rank worker);
+  /// Workers act only when they are invited.
+  bool acts_when_invited() const { return !idle_.empty(); }
+  /// After kill_all: its next message begins a new life.
+  void idles_again(Rank worker) {
+    idle_[index_of(worker)] = true;
+    begin_life(worker);
+  }
+  /// Visits the nodes that exist, in the order of ranks.
+  template <class Visit>
+  void for_each_node(Visit visit) {
+    nodes_.for_each(visit);
+  }
+  /// The place in the pool of samples that all workers draw from, if there is one.
+  SampleStream pool() const { return context_.shared_stream; }
+  void set_pool(SampleStream pool) { context_.shared_stream = pool; }
+  /// Of workers that share states: means in progress.
+  void forget_means() { context_.means.reset(); }
   /// It has a process.
   bool has_begun(Rank worker) const { return idle_.empty() || !idle_[index_of(worker)]; }
   /// All processes end; nodes go.
@@ -98,6 +117,10 @@ class Workers {
 
  private:
   void wake_worker(Rank worker);
+  void note_process(Rank rank, Simulation::ProcessId id) {
+    if (!processes_.empty()) processes_[index_of(rank)] = id;
+  }
+  static constexpr auto no_process = ~Simulation::ProcessId{0};
 
   World& world_;
   Choices& choices_;
@@ -106,7 +129,7 @@ class Workers {
   SparseArray<Node> nodes_;                       // [ranks]
   mutable Presence presence_;                     // caches its progress
   std::vector<bool> idle_;                        // [workers]; empty unless workers act only when they are invited
-  std::vector<Simulation::ProcessId> processes_;  // [workers]; empty unless workers change
+  std::vector<Simulation::ProcessId> processes_;  // [ranks]; empty unless workers change, or the run may be rolled back
   std::vector<State> states_;                     // likewise
   std::vector<std::uint32_t> lives_;              // likewise: the number of its present life, or of the last one
   std::vector<bool> out_of_step_;                 // likewise

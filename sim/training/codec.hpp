@@ -60,6 +60,17 @@ class MessageCodec {
   MessageCodec(NodeContext& context, Rank self, const Weights& start)
       : context_(context), compression_(*context.plan.compression), start_(start), self_(self) {}
 
+  /// Of the same node.
+  MessageCodec(const MessageCodec& other)
+      : context_(other.context_),
+        compression_(other.compression_),
+        start_(other.start_),
+        self_(other.self_),
+        messages_(other.messages_),
+        gradients_(other.gradients_),
+        held_(other.held_ ? std::make_unique<HeldWeights>(*other.held_) : nullptr) {}
+  MessageCodec& operator=(const MessageCodec&) = delete;
+
   /// A worker's gradient as its receiver gets it, or an all-reduce over a group. A worker alone brings it whole.
   Gradient encode(const Gradient& gradient, Peer to);
   Gradient encode(const Gradient& gradient, const RankGroup& group);

@@ -192,6 +192,34 @@ DrawnBatch Node::draw(Rank worker, Drawing& drawing, std::int64_t samples, bool 
   return batch;
 }
 
+SavedNode Node::saved(const Weights* published) const {
+  SavedNode all;
+  all.stream = own_.stream;
+  all.last_position = last_position_;
+  if (optimizer_) all.optimizer = optimizer_->state();
+  if (!rare_) return all;
+  all.kept = rare_->kept;
+  if (rare_->codec) {
+    auto codec = std::make_unique<MessageCodec>(*rare_->codec);
+    if (published) codec->published(*published);
+    all.codec = std::move(codec);
+  }
+  all.durable = rare_->durable.values();
+  return all;
+}
+
+void Node::start_again(const SavedNode& saved, const Weights& weights) {
+  own_.stream = saved.stream;
+  last_position_ = saved.last_position;
+  if (optimizer_ || !saved.optimizer.empty()) optimizer().state() = saved.optimizer;
+  rare().kept = saved.kept;
+  rare_->start = weights->version == 0 ? Weights() : weights;  // nobody is sent the initial weights
+  rare_->codec = saved.codec ? std::make_unique<MessageCodec>(*saved.codec) : nullptr;
+  rare_->durable.start_from(saved.durable);
+  rare_->again = true;
+  start_after_reductions(0);
+}
+
 Optimizer Node::outer_optimizer() const {
   if (!plan().outer_optimizer) throw std::logic_error("the scheme's entry names no outer optimizer");
   return Optimizer(*plan().outer_optimizer);

@@ -31,6 +31,18 @@ struct Drawing {
   std::uint32_t batches = 0, offset = 0;  // batches begun; samples of the latest
 };
 
+/// All that a node's next version depends on beside its weights, as a checkpoint holds it: the optimizer's state, what a client keeps, what
+/// messages have left out, the place in the samples, and the process's own variables. How far random factors of time have been drawn is not
+/// in it: a batch that is computed again draws others.
+struct SavedNode {
+  SampleStream stream;
+  std::uint64_t last_position = 0;
+  std::vector<Handle> optimizer;
+  KeptVector kept;
+  std::unique_ptr<const MessageCodec> codec;  // null: nothing was sent yet
+  std::vector<std::any> durable;
+};
+
 /// In addition to Participant (self, workers, server, plan):
 class Node final : public Participant {
  public:
@@ -267,6 +279,10 @@ class Node final : public Participant {
   bool awaits(Rank worker, std::uint64_t version) const { return is_member(worker) ? takes_part(worker, version) : awaits(worker); }
 
   // For operations and back ends.
+  /// `published`: the version that its process publishes now; null: another's does.
+  SavedNode saved(const Weights* published) const;
+  /// Its next process starts from `weights`, in that state.
+  void start_again(const SavedNode& saved, const Weights& weights);
   void start_from(const Weights& weights) { rare().start = weights; }
   void prefetch() const noexcept {
     prefetch_line_to_write(this);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/training/codec.hpp"
+#include "sim/training/durable.hpp"
 #include "sim/training/operation.hpp"
 #include "sim/training/optimizer.hpp"
 
@@ -79,6 +80,10 @@ class Participant {
   }
   /// Null: it keeps nothing.
   const KeptVector* kept_vector() const { return rare_ ? &rare_->kept : nullptr; }
+  /// The variables of its process that a checkpoint has to hold (Durable).
+  DurableValues& durable() { return rare().durable; }
+  /// Its process started again from a checkpoint: nothing is in flight, and nobody acts unless it is invited.
+  bool starts_again() const { return rare_ && rare_->again; }
   /// Number of the computation that starts.
   std::uint64_t next_call() { return calls_++; }
   /// All-reduces over all workers whose results its process has taken, or whose results its starting weights hold.
@@ -94,6 +99,8 @@ class Participant {
     KeptVector kept;
     Weights start;                        // of a worker that came later
     std::unique_ptr<MessageCodec> codec;  // null: nothing was sent yet
+    DurableValues durable;
+    bool again = false;
   };
   Rare& rare() {
     if (!rare_) rare_ = std::make_unique<Rare>();

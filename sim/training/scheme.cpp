@@ -181,6 +181,16 @@ Fact<bool> sends_gradients(Family family, const Fact<Exchange>& exchange) {
   return [of_gradients, exchange](const Parameters& parameters) { return of_gradients && exchange(parameters) != Exchange::none; };
 }
 
+Fact<RollsBack> rolls_back(Family family, const Fact<Exchange>& exchange, const UpdateContributions& contributions, bool one_process) {
+  if (family == Family::gossip || one_process) return RollsBack::never;
+  const bool all =
+      family != Family::asynchronous && family != Family::federated && contributions.any.empty() && contributions.distinct.empty();
+  return [all, exchange](const Parameters& parameters) {
+    if (exchange(parameters) == Exchange::peers) return RollsBack::never;
+    return all ? RollsBack::together : RollsBack::server;
+  };
+}
+
 std::string not_compressible(Family family, const ParameterTexts& with_compression) {
   if (family != Family::gossip || !with_compression.empty()) return {};
   return "sends weights to changing workers, which hold no common base for a difference; take none, or dpsgd with gamma (CHOCO-SGD)";

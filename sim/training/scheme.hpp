@@ -77,6 +77,15 @@ inline constexpr ChoiceTable<Family> family_choice("family", {{Family::synchrono
                                                               {Family::gossip, "gossip"},
                                                               {Family::federated, "federated"}});
 
+/// Whose failure takes a run back to its latest checkpoint (training.recovery: rollback).
+///  - never: the scheme cannot start again from a version: its workers' states belong to no version, or are not all known to a checkpoint.
+///  - together: any failure; all start again from one version.
+///  - server: that of the server, or of the whole job. The others do without a worker that fails, as on_failure says.
+enum class RollsBack { never, together, server };
+inline constexpr ChoiceTable<RollsBack> rolls_back_choice("rolls_back", {{RollsBack::never, "never"},
+                                                                         {RollsBack::together, "together"},
+                                                                         {RollsBack::server, "server"}});
+
 /// The weights that a worker holds between two updates, for the memory estimate: the common ones; a version that may be older than the
 /// others'; or its own, with its optimizer's state, after local steps.
 enum class WorkersHold { same_version, own_version, own_weights };
@@ -149,6 +158,8 @@ Fact<bool> sends_gradients(Family family, const Fact<Exchange>& exchange);
 std::string not_compressible(Family family, const ParameterTexts& with_compression);
 WorkersHold workers_hold(Family family, const Fact<bool>& asynchronous, const UpdateContributions& contributions);
 std::size_t worker_bytes(const Fact<Versions>& versions);
+/// Together where an update needs all workers; server where it does not.
+Fact<RollsBack> rolls_back(Family family, const Fact<Exchange>& exchange, const UpdateContributions& contributions, bool one_process);
 }  // namespace usual
 
 /// SchemeEntry::make of a class that is made of the parameters.
@@ -248,6 +259,9 @@ struct SchemeEntry {
   bool accumulates = true;
   /// Its workers may share states (training.sharding): each update steps on one mean of all workers' gradients.
   Fact<bool> shards = false;
+
+  /// Its processes start again from a version's weights, what nodes hold, and their Durable variables.
+  Fact<RollsBack> rolls_back = usual::rolls_back(family, exchange, contributions, one_process);
 
   /// What comparisons call it, which measure others against its runs: "synchronous SGD". Empty: they do not.
   std::string baseline = {};

@@ -28,7 +28,7 @@ struct Span {
 
 class KeepingSink final : public RecordSink {
  public:
-  std::vector<OrderRow> order;
+  std::vector<OrderRow> order, lost;  // lost: in rollbacks
   std::vector<std::pair<Rank, std::int32_t>> choices;
   std::vector<Span> spans;
   std::vector<std::pair<Rank, Time>> dropped;  // worker, time spent computing what was dropped
@@ -37,6 +37,11 @@ class KeepingSink final : public RecordSink {
   void contribution(std::uint64_t update, Time time, Rank worker, std::uint64_t read_version, std::uint64_t position, std::uint32_t steps,
                     std::uint64_t samples) override {
     order.push_back({update, time, worker, read_version, position, steps, samples});
+  }
+  void rolled_back(std::uint64_t update) override {
+    for (const OrderRow& row : order)
+      if (row.update > update) lost.push_back(row);
+    std::erase_if(order, [&](const OrderRow& row) { return row.update > update; });
   }
   void choice(Rank process, std::int32_t choice) override { choices.emplace_back(process, choice); }
   void span(Rank worker, Phase phase, Time start, Time end) override { spans.push_back({worker, phase, start, end}); }

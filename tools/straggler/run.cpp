@@ -160,7 +160,7 @@ class Run {
     catch_interrupts();
     ResultFolder folder(request_);
     Experiment experiment(scenario_, options_);
-    Recorder recorder(folder, kept_.order, options_.trace);
+    Recorder recorder(folder, kept_.order, options_.trace, scenario_.recovers());
     Progress progress(common_, [&] { return interrupt_requested() || recorder.failed(); });
     progress_ = &progress;
     const auto start = std::chrono::steady_clock::now();
