@@ -265,6 +265,9 @@ SLOW = ("fedavg_cnn", "resnet18", "resnet50", "resnet50_imagenet", "vgg16", "inc
 SPECIAL = [
     (r"jitter\.path$", factors),
     (r"sharding\.units$", lambda draw, _schema, _path: draw.random.choice(["blocks", "layers", "40B", "3kB"])),
+    (r"recovery\.checkpoint\.every$", of(["20ms", {"updates": 3}])),
+    (r"recovery\.checkpoint\.save$", of(["3ms", "2GB/s"])),
+    (r"recovery(\.checkpoint)?\.(detect|restart|snapshot)$", of(["0s", "2ms", "15ms"])),
     (r"availability\.path$", presence),
     (r"population$", population),
     (r"^devices.*\.memory$", of(["1GB"])),

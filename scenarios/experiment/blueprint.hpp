@@ -49,6 +49,7 @@ struct Blueprint : TrainingBlueprint {
   std::vector<CollectiveTime> collective_times(const Scenario& scenario) const;
   /// Bytes per second of one message between two hosts at most; infinite if there is no such limit.
   double connection(const Scenario& scenario) const;
+  const RecoverySettings& recovery() const { return recovery_; }
   /// Settings of the back end.
   SimulatedCluster cluster(const Scenario& scenario) const;
 

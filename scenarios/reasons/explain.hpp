@@ -1,5 +1,6 @@
 // Why a run takes as long as it does: the run, and the same work with one cause of delay removed at a time.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -63,7 +64,8 @@ struct Explained {
   std::vector<ChangeRow> changes;
   std::optional<Slowdowns> slowdowns;  // none: not requested
   std::vector<std::string> warnings;
-  const CauseRow& row(Cause cause) const { return rows[static_cast<std::size_t>(cause)]; }
+  /// Requires: the scenario is asked about it.
+  const CauseRow& row(Cause cause) const { return *std::ranges::find(rows, cause, &CauseRow::cause); }
   /// The base of the rows' shares.
   double seconds() const;
   /// Causes are ranked by samples per second: times to the target of one seed differ by chance.

@@ -176,7 +176,34 @@ void remove_serial(Counterfactual& setting, const Blueprint& blueprint) {
   remove_start_up(setting, blueprint);
 }
 void take_newest(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.what_if.newest_weights = true; }
-void remove_faults(Counterfactual& setting, const Blueprint& /*blueprint*/) { setting.scenario.cluster.faults.clear(); }
+/// The interval between checkpoints stays what it is where no failure is left that it could be optimal for.
+void keep_interval(Counterfactual& setting, const Blueprint& blueprint) {
+  std::optional<RecoverySpec>& recovery = setting.scenario.training.recovery;
+  if (!recovery || !recovery->checkpoint || recovery->checkpoint->every != CheckpointSpec::Every::optimal) return;
+  recovery->checkpoint->every = CheckpointSpec::Every::time;
+  recovery->checkpoint->seconds = blueprint.recovery().every.seconds();
+}
+
+void remove_faults(Counterfactual& setting, const Blueprint& blueprint) {
+  keep_interval(setting, blueprint);
+  setting.scenario.cluster.faults.clear();
+}
+
+bool is_failure(const FaultSpec& fault) { return fault.kind == FaultSpec::Kind::crash; }
+
+void remove_failures(Counterfactual& setting, const Blueprint& blueprint) {
+  keep_interval(setting, blueprint);
+  std::erase_if(setting.scenario.cluster.faults, is_failure);
+}
+
+void free_checkpoints(Counterfactual& setting, const Blueprint& blueprint) {
+  keep_interval(setting, blueprint);
+  std::optional<RecoverySpec>& recovery = setting.scenario.training.recovery;
+  if (!recovery || !recovery->checkpoint) return;
+  recovery->checkpoint->save = recovery->checkpoint->snapshot = 0;
+  recovery->checkpoint->save_is_rate = false;
+}
+
 void remove_compression(Counterfactual& setting, const Blueprint& /*blueprint*/) {
   setting.scenario = uncompressed(std::move(setting.scenario));
 }
@@ -204,7 +231,12 @@ constexpr Row rows[] = {
     {Cause::overlap, "overlap", "missing overlap", "with buckets that leave during backward", let_overlap},
     {Cause::distributed, "distributed", "the price of being distributed", "without per_step and per_tensor", remove_price},
     {Cause::start_up, "start_up", "the start of loaders", "with loaders that start in no time", remove_start_up},
+    {Cause::failures, "failures", "failures", "without failures", remove_failures},
+    {Cause::checkpoints, "checkpoints", "checkpoints", "with checkpoints that take no time", free_checkpoints},
 };
+
+/// Others do not ask for it.
+bool is_of_recovery(Cause cause) { return cause == Cause::failures || cause == Cause::checkpoints; }
 
 bool compresses(const Scenario& scenario) {
   return Registry<CompressorEntry>::instance().at(scenario.training.compression.name).rule != nullptr;
@@ -284,6 +316,10 @@ std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& b
       return scheme.asynchronous(parameters) ? "" : "no gradient of " + scheme.name + " is stale";
     case Cause::faults:
       return scenario.cluster.faults.empty() ? "there are no faults" : "";
+    case Cause::failures:
+      return std::ranges::any_of(scenario.cluster.faults, is_failure) ? "" : "nothing fails";
+    case Cause::checkpoints:
+      return scenario.training.recovery && scenario.training.recovery->checkpoint ? "" : "nothing is saved";
     case Cause::compression:
       return compresses(scenario) ? "" : "nothing is compressed";
     default:
@@ -394,6 +430,7 @@ std::vector<double> batch_seconds(const Scenario& scenario, const Blueprint& blu
 std::vector<Intervention> interventions(const Scenario& scenario, const Blueprint& blueprint, bool timing_only) {
   std::vector<Intervention> out{{Cause::nothing, {scenario, {}}, {}, {}}};
   for (const Row& row : rows) {
+    if (is_of_recovery(row.cause) && !scenario.recovers()) continue;
     Intervention one{row.cause, {scenario, {}}, {}, why_refused(row.cause, scenario, blueprint, timing_only)};
     if (one.refused.empty()) one.absent = why_absent(row.cause, scenario, blueprint);
     if (one.refused.empty() && one.absent.empty()) row.remove(one.setting, blueprint);

@@ -31,6 +31,8 @@ enum class Cause {
   overlap,
   distributed,
   start_up,
+  failures,
+  checkpoints,
   all
 };
 /// As tables and files call it: "slow_workers".
