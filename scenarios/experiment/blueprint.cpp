@@ -36,7 +36,8 @@ Blueprint::Blueprint(const Scenario& scenario, const std::string& kernel_set, co
   if (plan.rebalance_every > 0) plan.largest_batches = largest_batches(scenario, *this);
   faults_ = resolve_faults(scenario);
   resolve_fault_processes(scenario);
-  if (scenario.training.recovery && scenario.training.recovery->kind == RecoverySpec::Kind::rollback) refuse_rollback(scenario);
+  if (scenario.rolls_back()) refuse_rollback(scenario);
+  if (scenario.training.recovery && scenario.training.recovery->kind == RecoverySpec::Kind::peer) refuse_replacement(scenario);
   recovery_ = recovery_settings(scenario);
   token_buckets(scenario);  // throws on errors in them; they are not kept, since a million workers may have two each
   background_ = resolve_background(scenario);

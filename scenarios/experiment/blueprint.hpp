@@ -84,10 +84,11 @@ struct Blueprint : TrainingBlueprint {
   void resolve_fault_processes(const Scenario& scenario);
   void check_fault_process(const Scenario& scenario, const std::string& place, const FaultProcess& process) const;
   void refuse_rollback(const Scenario& scenario) const;
+  void refuse_replacement(const Scenario& scenario) const;
   RecoverySettings recovery_settings(const Scenario& scenario) const;
   double seconds_of_state(double bytes_per_second) const;
   double optimal_interval(const Scenario& scenario, const RecoverySettings& policy) const;
-  /// Failures a second that stop the job; 0: none comes at random, or their times are not exponential.
+  /// Failures a second that stop the job; 0: none comes at random.
   double stopping_rate(const Scenario& scenario) const;
   std::vector<TokenBucket> token_buckets(const Scenario& scenario) const;
   std::vector<BackgroundTraffic> resolve_background(const Scenario& scenario) const;

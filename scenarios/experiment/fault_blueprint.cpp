@@ -63,11 +63,11 @@ void Blueprint::check_fault_process(const Scenario& scenario, const std::string&
                     " has no racks; write host, or a topology with racks: two_level, fat_tree or dragonfly");
   if (moves_links(process) && scenario.cluster.network.jitter.name != "none")
     throw_error(scenario, place, "it changes a bandwidth that network.jitter changes, too; remove one of the two");
-  if (!process.fails() || fault_units->replicas() > 1) return;
+  if (!process.fails() || fault_units->replicas() > 1 || scenario.rolls_back()) return;
   if (fault_units->take_servers(process.of))
     throw_error(scenario, place,
                 std::string(process.of == UnitKind::server ? "a server that fails" : "servers live on these hosts, and one that fails") +
-                    " takes the only copy of its weights; write cluster.servers.replicas: 2");
+                    " takes the only copy of its weights; write cluster.servers.replicas: 2, or training.recovery: {kind: rollback}");
 }
 
 void Blueprint::resolve_fault_processes(const Scenario& scenario) {

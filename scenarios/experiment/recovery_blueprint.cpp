@@ -73,6 +73,16 @@ void Blueprint::refuse_rollback(const Scenario& scenario) const {
                 "shrink would cut the shards anew, which is not modelled (training.sharding); write wait");
 }
 
+void Blueprint::refuse_replacement(const Scenario& scenario) const {
+  const Parameters& scheme = scenario.training.scheme.parameters;
+  if (scheme.has("on_failure") && failure_choice.of(scheme) == OnFailure::abort)
+    throw_error(scenario, "training.recovery.kind",
+                "peer replaces a lost worker, and on_failure: abort ends the run; write wait or drop there, or remove one of the two");
+  if (!availability.empty())
+    throw_error(scenario, "training.recovery.kind",
+                "peer replaces workers that fail, and clients that come and go by their availability do not; remove one of the two");
+}
+
 /// Seconds in which the weights and the optimizer's state are read or written at that rate.
 double Blueprint::seconds_of_state(double bytes_per_second) const {
   return 4.0 * static_cast<double>(priced_parameters()) * static_cast<double>(1 + state_vectors()) / bytes_per_second;
@@ -100,7 +110,19 @@ RecoverySettings Blueprint::recovery_settings(const Scenario& scenario) const {
   return policy;
 }
 
-double Blueprint::stopping_rate(const Scenario& /*scenario*/) const { return 0; }
+double Blueprint::stopping_rate(const Scenario& scenario) const {
+  const bool by_worker = scheme_entry->rolls_back(scenario.training.scheme.parameters) == RollsBack::together;
+  double rate = 0;
+  for (const FaultSpec& fault : scenario.cluster.faults) {
+    if (fault.kind != FaultSpec::Kind::random && fault.kind != FaultSpec::Kind::preempt) continue;
+    const bool takes_server = fault_units->take_servers(fault.of) && fault_units->replicas() == 1;
+    const bool stops =
+        fault.of == UnitKind::all || takes_server || (by_worker && fault.of != UnitKind::link && fault.of != UnitKind::server);
+    if (stops && fault.every.parameters.has("mean"))
+      rate += static_cast<double>(fault_units->count(fault.of)) / fault.every.parameters.number("mean");
+  }
+  return rate;
+}
 
 double Blueprint::optimal_interval(const Scenario& scenario, const RecoverySettings& policy) const {
   const double rate = stopping_rate(scenario);

@@ -44,8 +44,7 @@ void refuse_faults(const Scenario& scenario) {
   const std::vector<FaultSpec>& faults = scenario.cluster.faults;
   for (std::size_t i = 0; i < faults.size(); ++i) {
     const std::string place = fmt::format("cluster.faults[{}].kind", i);
-    const bool goes_back = scenario.training.recovery && scenario.training.recovery->kind == RecoverySpec::Kind::rollback;
-    if ((faults[i].kind == FaultSpec::Kind::crash || (repeats(faults[i]) && changes_members(faults[i]))) && !goes_back)
+    if ((faults[i].kind == FaultSpec::Kind::crash || (repeats(faults[i]) && changes_members(faults[i]))) && !scenario.rolls_back())
       throw_error(
           scenario, place,
           "a crash takes the only copy of a shard (training.sharding); write training.recovery: {kind: rollback}, or remove one of the "

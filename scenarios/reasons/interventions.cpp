@@ -189,7 +189,9 @@ void remove_faults(Counterfactual& setting, const Blueprint& blueprint) {
   setting.scenario.cluster.faults.clear();
 }
 
-bool is_failure(const FaultSpec& fault) { return fault.kind == FaultSpec::Kind::crash; }
+bool is_failure(const FaultSpec& fault) {
+  return fault.kind == FaultSpec::Kind::crash || (repeats(fault) && fault.kind != FaultSpec::Kind::fail_slow);
+}
 
 void remove_failures(Counterfactual& setting, const Blueprint& blueprint) {
   keep_interval(setting, blueprint);

@@ -1,5 +1,6 @@
 // A typed scenario, with every default filled in, in SI units.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -440,7 +441,11 @@ struct Scenario {
            training == o.training;
   }
   /// Results say what failures cost.
-  bool recovers() const { return training.recovery && training.recovery->kind != RecoverySpec::Kind::none; }
+  bool recovers() const {
+    return (training.recovery && training.recovery->kind != RecoverySpec::Kind::none) || std::ranges::any_of(cluster.faults, repeats);
+  }
+  /// A failure may take the run back to a checkpoint.
+  bool rolls_back() const { return training.recovery && training.recovery->kind == RecoverySpec::Kind::rollback; }
   std::int64_t workers() const {
     std::int64_t sum = 0;
     for (const WorkerGroup& group : cluster.workers) sum += group.count;

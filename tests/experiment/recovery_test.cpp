@@ -1,0 +1,109 @@
+// training.recovery: what is refused, and how; what is written is read again; the optimal interval.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/schema/writer.hpp"
+#include "sim/training/checkpoint_interval.hpp"
+#include "tests/support/run.hpp"
+
+namespace recovery_test {
+
+using namespace straggler;
+using namespace straggler::test;
+
+namespace {
+
+std::string error_of(const std::vector<std::string>& sets) {
+  try {
+    const Scenario scenario = read_scenario_text(cluster(4), "test.yaml", sets);
+    const Blueprint blueprint(scenario, "generic");
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+const std::string failures =
+    "cluster.faults=[{kind: random, of: worker, every: {kind: exponential, mean: 40h}, repair: {kind: constant, mean: 1h}}]";
+
+}  // namespace
+
+TEST_CASE("a recovery that makes no sense is refused in one line, with its place and a remedy") {
+  const struct {
+    std::string recovery, error;
+    std::vector<std::string> more = {};
+  } cases[] = {
+      {"{checkpoint: {every: 1h}}", "training.recovery.kind: is missing; write kind: rollback, peer or none"},
+      {"{kind: rolback}", "training.recovery.kind: is 'rolback'; did you mean 'rollback'?"},
+      {"{kind: rollback, checkpoint: {save: 1s}}", "training.recovery.checkpoint.every: is missing; write a time such as 30min"},
+      {"{kind: rollback, checkpoint: {every: often}}", "training.recovery.checkpoint.every: is "},
+      {"{kind: rollback, checkpoint: {every: [1]}}", "training.recovery.checkpoint.every: is a list; write a time such as 30min"},
+      {"{kind: rollback, checkpoint: {every: {updates: 0}}}", "training.recovery.checkpoint.every.updates: is 0"},
+      {"{kind: rollback, checkpoint: {every: 1h, save: fast}}",
+       "training.recovery.checkpoint.save: is 'fast'; write a time such as 20s, or a rate such as 2GB/s"},
+      {"{kind: rollback, checkpoint: {every: 1h, snapshot: 1s}}", "training.recovery.checkpoint.snapshot: is how long work stops where"},
+      {"{kind: rollback, spares: -1}", "training.recovery.spares: is -1"},
+      {"{kind: none, detect: 1s}", "training.recovery.detect: is of no use with kind: none"},
+      {"{kind: peer, checkpoint: {every: 1h}}", "training.recovery.checkpoint: is of no use with kind: peer"},
+      {"{kind: peer}",
+       "training.recovery.kind: peer replaces a lost worker, and on_failure: abort ends the run",
+       {"training.on_failure=abort"}},
+      {"{kind: rollback, checkpoint: {every: optimal, save: 1s}}",
+       "training.recovery.checkpoint.every: optimal needs the rate of the failures"},
+      {"{kind: rollback, checkpoint: {every: optimal}}", "training.recovery.checkpoint.every: optimal is to save without end", {failures}},
+      {"{kind: rollback}",
+       "training.recovery.kind: says what a failure means, and on_failure: drop says something else",
+       {"training.on_failure=drop"}},
+      {"{kind: rollback, without: shrink}",
+       "training.recovery.kind: says what a failure means, and on_failure: wait says something else",
+       {"training.on_failure=wait"}},
+      {"{kind: rollback}", "training.recovery.kind: dpsgd cannot start again from a checkpoint", {"training.scheme={kind: dpsgd}"}},
+      {"{kind: rollback, spares: 1}",
+       "training.recovery.spares: take over at once where all wait for a lost worker, and asgd does without it",
+       {"training.scheme={kind: asgd}"}},
+      {"{kind: rollback, without: shrink}", "training.recovery.without: is said by on_failure in asgd", {"training.scheme={kind: asgd}"}},
+      {"{kind: rollback}",
+       "training.batch.rebalance: batches that follow measured times cannot go back",
+       {"training.batch={per_worker: 10, rebalance: {every: {updates: 5}}}", "workload.partition=shared"}},
+  };
+  for (const auto& each : cases) {
+    std::vector<std::string> sets = each.more;
+    sets.push_back("training.recovery=" + each.recovery);
+    CAPTURE(each.recovery);
+    const std::string error = error_of(sets);
+    CAPTURE(error);
+    CHECK(error.find(each.error) != std::string::npos);
+    CHECK(error.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("what is written of a recovery is read again as it was") {
+  for (const char* recovery :
+       {"{kind: none}", "{kind: rollback}", "{kind: peer, detect: 1s, restart: 2s, spares: 3}",
+        "{kind: rollback, checkpoint: {every: 30min, save: 20s}, detect: 30s, restart: 3min, read: 5GB/s, spares: 2, without: shrink}",
+        "{kind: rollback, checkpoint: {every: {updates: 100}, save: 2GB/s, blocking: false, snapshot: 2s}}",
+        "{kind: rollback, checkpoint: {every: optimal, save: 2GB/s}}"}) {
+    const Scenario scenario = read_scenario_text(cluster(4), "test.yaml", {failures, std::string("training.recovery=") + recovery});
+    CAPTURE(recovery);
+    CHECK(read_scenario_text(write_scenario(scenario), "again.yaml", {}) == scenario);
+  }
+}
+
+TEST_CASE("rates are of the state's bytes, and the optimal interval of the units that stop the job") {
+  // mlp 2-16-2: 82 parameters, of which Adam keeps two vectors.
+  const Scenario scenario =
+      read_scenario_text(cluster(4), "test.yaml",
+                         {failures, "workload.cost={bytes: 4MB}", "training.optimizer={kind: adam, learning_rate: 0.1}",
+                          "training.recovery={kind: rollback, checkpoint: {every: optimal, save: 1MB/s}, restart: 3s, "
+                          "read: 2MB/s}"});
+  const Blueprint blueprint(scenario, "generic");
+  const RecoverySettings& recovery = blueprint.recovery();
+  CHECK(recovery.snapshot == Time::from_seconds(12));  // 3 vectors of 4 MB
+  CHECK(recovery.restart == Time::from_seconds(3 + 6));
+  CHECK(recovery.every.seconds() == doctest::Approx(optimal_interval(4.0 / (40 * 3600), 12)));
+}
+
+}  // namespace recovery_test
