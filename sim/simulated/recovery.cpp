@@ -141,6 +141,7 @@ bool Recovery::failed(const Failure& failure) {
     if (!down_.contains(worker) && run_.workers.is_up(worker)) ranks.push_back(worker);
   if (takes_server && !down_.contains(server)) ranks.push_back(server);
   if (ranks.empty()) return true;
+  if (failure.unit.kind == UnitKind::all && spares_ > 0) ranks = {0};  // one of its machines has failed, whichever
   if (stage_ == Stage::working) stop_all();
   stage_ = Stage::detecting;
   for (const Rank rank : ranks) {
@@ -167,7 +168,9 @@ bool Recovery::repaired(const Failure& failure) {
     down_.erase(server);
     if (in_repair_ > 0) --in_repair_;
   }
-  for (Rank worker = failure.workers.begin; worker < failure.workers.end; ++worker) {
+  const bool one_machine = failure.unit.kind == UnitKind::all && !failure.workers.empty() && !down_.contains(failure.workers.begin);
+  const Rank end = one_machine ? failure.workers.begin + 1 : failure.workers.end;
+  for (Rank worker = failure.workers.begin; worker < end; ++worker) {
     if (membership_.is_down(worker)) continue;  // with another unit
     if (!settings_.by_worker && !down_.contains(worker)) {
       if (run_.workers.state(worker) == Workers::State::crashed) comes(worker);
