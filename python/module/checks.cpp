@@ -206,6 +206,7 @@ void add_facts(py::dict& to, const SchemeEntry& scheme) {
   to["exchange"] = std::string(name_of(variants.front().exchange()));
   to["asynchronous"] = variants.front().asynchronous();
   to["versions"] = std::string(name_of(variants.front().versions()));
+  to["rolls_back"] = std::string(rolls_back_choice.name_of(scheme.rolls_back(variants.front().parameters)));
   to["real"] = scheme.real;
   to["python"] = !late_code(scheme.name).empty();
 }

@@ -63,6 +63,19 @@ std::string failure_text(const SchemeEntry& scheme) {
   return {};
 }
 
+/// With training.recovery: rollback.
+std::string recovery_text(const SchemeEntry& scheme) {
+  switch (scheme.rolls_back(variant_of(scheme, {}).parameters)) {
+    case RollsBack::together:
+      return "Any failure can roll it back.";
+    case RollsBack::server:
+      return "A failure of its server can roll it back.";
+    case RollsBack::never:
+      break;
+  }
+  return "It cannot be rolled back.";
+}
+
 /// "Synchronous".
 std::string as_heading(std::string text) {
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
@@ -105,9 +118,9 @@ void print_section(const SchemeEntry& scheme) {
   print_text("\n### {}\n\n", scheme.name);
   print_text("{}\n", filled(scheme.paragraph));
   print_text("    {}\n\n", scheme.rule);
-  print_text("{}\n",
-             filled(fmt::format("Parameters: {}. One batch is {}. {} Needs {}{}. {}.", parameters_text(scheme), scheme.batch_is,
-                                failure_text(scheme), needs_text(scheme), scheme.real ? "" : "; in simulation only", scheme.reference)));
+  print_text("{}\n", filled(fmt::format("Parameters: {}. One batch is {}. {} {} Needs {}{}. {}.", parameters_text(scheme), scheme.batch_is,
+                                        failure_text(scheme), recovery_text(scheme), needs_text(scheme),
+                                        scheme.real ? "" : "; in simulation only", scheme.reference)));
   print_text("![{0}: what four workers do](images/schemes/{0}.svg)\n\n", scheme.name);
   print_text("{}", filled(fmt::format("`{}`", variant_of(scheme, scheme.picture).text())));
 }
