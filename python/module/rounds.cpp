@@ -20,16 +20,17 @@ Node::Pool pool_of(const Node& node) {
 FederatedRounds round_rules(const Parameters& parameters) {
   Parameters used;
   for (const auto& [name, value] : parameters.all()) {
-    const bool whole = name == "local_epochs" || name == "local_steps", number = name == "deadline.time" || name == "over_select";
+    const bool whole = name == "local_epochs" || name == "local_steps", time = name == "deadline.time";
+    const bool number = time || name == "deadline.adaptive" || name == "over_select";
     const bool text = name == "deadline.late" || name == "on_failure";
     if (!whole && !number && !text) continue;
     const bool is_whole = std::holds_alternative<std::int64_t>(value);
     if (whole ? !is_whole : number ? !is_whole && !std::holds_alternative<double>(value) : !std::holds_alternative<std::string>(value))
       throw std::invalid_argument(name + " is a parameter of rounds (node.round): declare it as " +
-                                  (whole                   ? "a count"
-                                   : name == "over_select" ? "a number"
-                                   : number                ? "a time"
-                                                           : "a choice of drop and partial") +
+                                  (whole    ? "a count"
+                                   : time   ? "a time"
+                                   : number ? "a number"
+                                            : "a choice of drop and partial") +
                                   ", or choose another name");
     used.set(name, value);
   }

@@ -9,8 +9,8 @@
 
 namespace straggler::python {
 
-/// What rounds read of an own scheme's parameters: deadline.time, deadline.late, over_select, local_epochs, local_steps and on_failure, as
-/// far as it has them. Throws std::invalid_argument if one of them has another type.
+/// What rounds read of an own scheme's parameters: deadline.time, deadline.adaptive, deadline.late, over_select, local_epochs, local_steps
+/// and on_failure, as far as it has them. Throws std::invalid_argument if one of them has another type.
 FederatedRounds round_rules(const Parameters& parameters);
 
 /// The rounds of one life of a server or an aggregator.

@@ -176,6 +176,8 @@ void Blueprint::resolve_cluster(const Scenario& scenario) {
   resolve_aggregators(scenario);
   resolve_availability(scenario);
   resolve_client_seconds(scenario);
+  if (scheme_entry->steps_by_speed(scenario.training.scheme.parameters))
+    for (Rank worker = 0; worker < plan.workers; ++worker) plan.step_seconds.push_back(batch_seconds(scenario, worker));
   if (plan.cell_chunks > 0) require_one_host(scenario);
   const Kind& kind = spec.network.sharing;
   sharing =

@@ -18,7 +18,8 @@ ClientRounds::ClientRounds(const FederatedRounds& rounds, Node& node, Node::Pool
       draws_(node),
       counted_(node),
       left_(node),
-      enrolled_(node, node.plan().clients_keep_vectors ? enrolled() : 0) {}
+      enrolled_(node, node.plan().clients_keep_vectors ? enrolled() : 0),
+      deadline_(rounds.deadline(), node, rounds.clients_of(pool.count)) {}
 
 double ClientRounds::enrolled() const {
   if (!rounds_.by_samples()) return std::max<Rank>(node_.enrolled(), 1);
@@ -30,7 +31,10 @@ double ClientRounds::enrolled() const {
 
 void ClientRounds::note_invited(const std::vector<Rank>& ranks) {
   busy_.begin_round();
-  for (const Rank rank : ranks) busy_.add(rank);
+  for (const Rank rank : ranks) {
+    busy_.add(rank);
+    deadline_.invited(node_.present(rank));
+  }
   const auto clients = only_.empty() ? static_cast<std::size_t>(rounds_.clients_of(pool_.count)) : only_.size();
   wanted_ = std::min(clients, ranks.size());
 }
@@ -75,6 +79,7 @@ void ClientRounds::forget_lost(const Weights& weights) {
       busy_.remove(rank);
     } else if (node_.is_member(rank)) {
       busy_.add(rank);
+      deadline_.invited(node_.present(rank));
       send_invitations(weights, std::span(&rank, 1));
     }
   }
@@ -109,8 +114,10 @@ void ClientRounds::note_round(bool empty) {
   if (!empty) empty_rounds_ = 0;
   if (empty && (wanted_ > 0 || busy_.count() > 0)) ++empty_rounds_;  // some client was invited
   if (empty_rounds_ == most_empty_rounds)
-    throw UnsupportedOperation("no client answered within deadline.time, " + readable_seconds(rounds_.deadline()->seconds()) + ", in " +
-                               std::to_string(most_empty_rounds) + " consecutive rounds; write a longer time, or late: partial");
+    throw UnsupportedOperation(std::string("no client answered within ") +
+                               (deadline_.adapts() ? "the adaptive deadline, " : "deadline.time, ") +
+                               readable_seconds(deadline_.now().value_or(Time()).seconds()) + ", in " + std::to_string(most_empty_rounds) +
+                               " consecutive rounds; write a longer time, or late: partial");
 }
 
 Task<std::vector<Weights>> ClientRounds::round(Weights weights, std::vector<Rank> clients) {
@@ -122,7 +129,7 @@ Task<std::vector<Weights>> ClientRounds::round(Weights weights, std::vector<Rank
     draw_and_invite(weights);
   }
   std::optional<Pending<TimerOperation>> timer;
-  if (rounds_.deadline() && !rounds_.sends_partial()) timer.emplace(node_.begin(node_.timer(*rounds_.deadline())));
+  if (const std::optional<Time> span = deadline_.now(); span && !rounds_.sends_partial()) timer.emplace(node_.begin(node_.timer(*span)));
   parts_.clear();
   bool answered = false;  // by a client of this round, even without a step
   forget_lost(weights);
@@ -136,6 +143,7 @@ Task<std::vector<Weights>> ClientRounds::round(Weights weights, std::vector<Rank
     } else {
       arrived = co_await node_.arrival<Weights>();
     }
+    if (arrived && !(*arrived)->kept()) deadline_.arrived(arrived->sender);
     if (!arrived)
       forget_lost(weights);
     else if ((*arrived)->kept())

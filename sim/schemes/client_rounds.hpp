@@ -69,6 +69,7 @@ class ClientRounds {
   Node::Pool pool_;
   bool begin_by_themselves_, whole_;  // whole: of all workers
   BusyClients busy_;
+  RoundDeadline deadline_;
   std::vector<Rank> only_;            // the only clients of this round; empty: all may be drawn
   std::vector<From<Weights>> parts_;  // of this round
   std::size_t wanted_ = 0;            // contributions that end this round

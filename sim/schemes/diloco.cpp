@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/schemes/diloco_quorum.hpp"
 #include "sim/training/node.hpp"
 
 namespace straggler::schemes::diloco {
@@ -121,57 +122,79 @@ OptimizerChoice outer_optimizer(const Parameters& parameters) {
   return outer;
 }
 
+std::vector<Parameter> parameters() {
+  std::vector<Parameter> all = {
+      required_count("steps", "H, local steps between two synchronizations of the same weights"),
+      {.name = "outer.learning_rate", .fallback = "0.7", .meaning = "learning rate of the outer optimizer", .range = Range::above(0)},
+      {.name = "outer.momentum",
+       .fallback = "0.9",
+       .meaning = "share of its velocity that an outer step keeps",
+       .range = {0, 1, false, true}},
+      {.name = "outer.nesterov",
+       .type = ValueType::boolean,
+       .fallback = "true",
+       .meaning = "the outer step looks ahead along its velocity; needs momentum"},
+      count_or("fragments", "1", "equal pieces of the weights that are synchronized in turn; at most steps", Range::between(1, 1e6)),
+      count_or("delay", "0", "local steps for which a fragment's all-reduce is in flight before it is mixed in; fewer than steps",
+               Range::at_least(0)),
+      {.name = "mix",
+       .type = ValueType::fraction,
+       .fallback = "0.5",
+       .meaning = "share of the global weights in that mixture; without a delay they replace the local ones",
+       .range = Range::between(0, 1)}};
+  for (Parameter& each : quorum_parameters()) all.push_back(std::move(each));
+  all.push_back(on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end"));
+  return all;
+}
+
 const Register<SchemeEntry> entry({
     .name = "diloco",
     .summary = "DiLoCo: local steps, then an outer optimizer on the workers' mean change; whole or in fragments",
-    .reference = "Douillard et al. 2023, 2025",
+    .reference = "Douillard et al. 2023, 2025, 2026",
     .family = Family::local,
-    .asynchronous = [](const Parameters& parameters) { return parameters.count("delay") > 0; },
+    .exchange = [](const Parameters& parameters) { return has_quorum(parameters) ? Exchange::server : Exchange::all_reduce; },
+    .asynchronous = [](const Parameters& parameters) { return parameters.count("delay") > 0 || has_quorum(parameters); },
     .rule = "w ← Outer(w, w - (1/p) Σ w_i), after H local steps",
     .paragraph =
         "Local SGD for slow links: after H local steps an outer optimizer, SGD with Nesterov's momentum, steps along the mean change. "
-        "Weights may travel in F fragments (`fragments`), each in flight while the workers compute on (`delay`).",
-    .staleness = {.text = "0, or ⌈F delay / H⌉",
-                  .most =
-                      [](const Parameters& parameters) {
-                        const std::int64_t steps = parameters.count("steps");
-                        return static_cast<std::uint64_t>((parameters.count("fragments") * parameters.count("delay") + steps - 1) / steps);
-                      }},
-    .traffic = {.text = "2 (p - 1) d / F",
-                .bytes =
-                    [](const Parameters& parameters, const TrainingPlan& plan) {
-                      return UpdateBytes{2.0 * (plan.workers - 1) / static_cast<double>(parameters.count("fragments"))};
-                    }},
+        "Weights may travel in F fragments (`fragments`), each in flight while the workers compute on (`delay`). With a `quorum` a server "
+        "waits for some changes and a window, and workers never stop, after Decoupled DiLoCo (Douillard et al. 2026).",
+    .waits = "all for the slowest, every H steps; with a quorum nobody",
+    .staleness = {.text = "0, or ⌈F delay / H⌉; with a quorum no bound",
+                  .most = [](const Parameters& parameters) -> std::optional<std::uint64_t> {
+                    if (has_quorum(parameters)) return std::nullopt;
+                    const std::int64_t steps = parameters.count("steps");
+                    return static_cast<std::uint64_t>((parameters.count("fragments") * parameters.count("delay") + steps - 1) / steps);
+                  }},
+    .traffic = {.text = "2 (p - 1) d / F; with a quorum 2 d per change",
+                .bytes = [](const Parameters& parameters, const TrainingPlan& plan) -> std::optional<UpdateBytes> {
+                  if (has_quorum(parameters)) return std::nullopt;
+                  return UpdateBytes{2.0 * (plan.workers - 1) / static_cast<double>(parameters.count("fragments"))};
+                }},
     .picture = {{"steps", "3"}},
-    .parameters =
-        {required_count("steps", "H, local steps between two synchronizations of the same weights"),
-         {.name = "outer.learning_rate", .fallback = "0.7", .meaning = "learning rate of the outer optimizer", .range = Range::above(0)},
-         {.name = "outer.momentum",
-          .fallback = "0.9",
-          .meaning = "share of its velocity that an outer step keeps",
-          .range = {0, 1, false, true}},
-         {.name = "outer.nesterov",
-          .type = ValueType::boolean,
-          .fallback = "true",
-          .meaning = "the outer step looks ahead along its velocity; needs momentum"},
-         count_or("fragments", "1", "equal pieces of the weights that are synchronized in turn; at most steps", Range::between(1, 1e6)),
-         count_or("delay", "0", "local steps for which a fragment's all-reduce is in flight before it is mixed in; fewer than steps",
-                  Range::at_least(0)),
-         {.name = "mix",
-          .type = ValueType::fraction,
-          .fallback = "0.5",
-          .meaning = "share of the global weights in that mixture; without a delay they replace the local ones",
-          .range = Range::between(0, 1)},
-         on_failure({OnFailure::wait, OnFailure::drop, OnFailure::abort}, "wait for it, average without it, or end")},
-    .examples = {{{"steps", "4"}}, {{"steps", "4"}, {"fragments", "2"}}, {{"steps", "6"}, {"fragments", "2"}, {"delay", "2"}}},
-    .make = made<Diloco>,
-    .updates_per_epoch =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          return plan.batches_per_epoch() / plan.workers * static_cast<double>(parameters.count("fragments")) /
-                 static_cast<double>(parameters.count("steps"));
+    .parameters = parameters(),
+    .examples = {{{"steps", "4"}},
+                 {{"steps", "4"}, {"fragments", "2"}},
+                 {{"steps", "6"}, {"fragments", "2"}, {"delay", "2"}},
+                 {{"steps", "2"}, {"quorum", "2"}, {"grace", "5ms"}},
+                 {{"steps", "3"}, {"quorum", "1"}, {"late", "drop"}, {"average", "by_samples_times_rate"}}},
+    .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
+      return has_quorum(parameters) ? diloco_by_quorum(parameters) : std::make_unique<Diloco>(parameters);
+    },
+    .average =
+        [](const Parameters& parameters) {
+          return has_quorum(parameters) ? std::nullopt : std::optional(Average::By::plain);  // the fastest decide who is in it
         },
+    .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) -> std::optional<double> {
+      if (has_quorum(parameters)) return std::nullopt;
+      return plan.batches_per_epoch() / plan.workers * static_cast<double>(parameters.count("fragments")) /
+             static_cast<double>(parameters.count("steps"));
+    },
     .unfit =
         [](const Parameters& parameters, const TrainingPlan& plan) {
+          if (has_quorum(parameters) && parameters.count("quorum") > plan.workers)
+            return "quorum: of " + std::to_string(plan.workers) + " workers at most " + std::to_string(plan.workers) +
+                   " are a quorum, not " + std::to_string(parameters.count("quorum"));
           if (parameters.count("fragments") == 1 || !plan.statistics) return std::string();
           return "fragments: " + std::to_string(parameters.count("fragments")) +
                  " of a model with running statistics (batch norm) or a dynamic loss scale (precision: mixed) are not possible; take "

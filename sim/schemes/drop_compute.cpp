@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/training/first_of.hpp"
+#include "sim/schemes/parts.hpp"
 
 namespace straggler::schemes::drop_compute {
 namespace {
@@ -32,7 +32,7 @@ class DropCompute final : public Scheme {
   Process worker(Node& node) const override {
     Weights weights = node.initial_weights();
     for (;;) {
-      const Gradient share = co_await share_of_batch(node, weights);
+      const Gradient share = co_await computed_share(node, weights);
       const Gradient mean = co_await node.all_reduce_mean(share);
       const Gradient by_samples = averaged_by_samples(node, mean);
       weights = co_await node.step(weights, by_samples);
@@ -41,7 +41,7 @@ class DropCompute final : public Scheme {
   }
 
   /// (n / b) ḡ: n of the b samples of a batch are done by the timeout.
-  Task<Gradient> share_of_batch(Node& node, Weights weights) const {
+  Task<Gradient> computed_share(Node& node, Weights weights) const {
     const DrawnBatch batch = node.next_batch(node.batch_size());
     Pending<TimerOperation> timer = node.begin(node.timer(timeout_));
     std::vector<Gradient> done;
@@ -52,13 +52,12 @@ class DropCompute final : public Scheme {
       if (first.index() == 0) break;
       done.push_back(std::get<1>(std::move(first)));
     }
-    const Gradient mean = accumulated(node, weights, done);
-    co_return node.algebra().scaled(mean, static_cast<double>(mean->samples()) / static_cast<double>(node.plan().batches.typical()));
+    co_return share_of_batch(node, accumulated(node, weights, done));
   }
 
   /// The mean over the samples of all parts, as one contribution; zero if there are none.
   static Gradient accumulated(Node& node, const Weights& weights, const std::vector<Gradient>& parts) {
-    if (parts.empty()) return node.algebra().replaced(node.no_gradient(weights), weights->value);  // its share is none
+    if (parts.empty()) return no_samples(node, weights);
     if (parts.size() == 1) return parts.front();
     Gradient all = node.no_gradient(weights);
     for (const Gradient& part : parts) all = node.algebra().add(all, part);
@@ -66,12 +65,6 @@ class DropCompute final : public Scheme {
     for (const Gradient& part : parts)
       terms.push_back({part->value(), static_cast<double>(part->samples()) / static_cast<double>(all->samples())});
     return node.algebra().replaced(all, node.algebra().combination(terms));
-  }
-
-  static Gradient averaged_by_samples(Node& node, const Gradient& mean) {
-    if (mean->samples() == 0) return mean;
-    const double whole = static_cast<double>(node.plan().batches.typical()) * mean->averaged;
-    return node.algebra().scaled(mean, whole / static_cast<double>(mean->samples()));
   }
 
   std::int64_t micro_batches_;

@@ -32,10 +32,8 @@ std::vector<Parameter> all_parameters(const std::string& refused) {
           optional_count("clients", "number of clients in a round; overrides fraction"),
           count_or("local_epochs", "1", "E, passes over its own data that a client makes in a round"),
           optional_count("local_steps", "batches on which a client trains in a round; overrides local_epochs"),
-          {.name = "deadline.time",
-           .type = ValueType::time,
-           .meaning = refused + "time after which a round is closed, even if clients are missing",
-           .range = Range::above(0)},
+          DeadlineChoice::time_parameter(refused),
+          DeadlineChoice::adaptive_parameter(refused.empty() ? "instead, with a factor " : refused),
           optional_choice(late_choice, refused + "drop (default): late contributions are wasted; partial: a client trains until the "
                                                  "deadline at most, and sends its finished steps"),
           {.name = "over_select",
@@ -52,12 +50,15 @@ std::vector<Parameter> all_parameters(const std::string& refused) {
 FederatedRounds::FederatedRounds(const Parameters& parameters)
     : fraction_(parameters.has("fraction") ? parameters.number("fraction") : 1),
       local_epochs_(parameters.has("local_epochs") ? parameters.count("local_epochs") : 1),
+      deadline_(parameters),
       average_(parameters) {
   if (parameters.has("clients")) clients_ = parameters.count("clients");
   if (parameters.has("local_steps")) local_steps_ = parameters.count("local_steps");
-  if (parameters.has("deadline.time"))
-    deadline_ = Time::from_seconds(std::min(parameters.number("deadline.time"), Time::limit().seconds()));
   if (parameters.has("deadline.late")) partial_ = late_choice.of(parameters) == Late::partial;
+  if (partial_ && deadline_.adaptive)
+    throw std::invalid_argument(
+        "deadline: late: partial needs a time that clients know; write deadline: {time: 100ms, late: partial}, or "
+        "late: drop");
   if (parameters.has("over_select")) over_select_ = parameters.number("over_select");
   waits_ = failure_choice.of(parameters) == OnFailure::wait;
   drawn_by_samples_ = selection(parameters).by == By::samples;
@@ -79,7 +80,7 @@ std::vector<Parameter> FederatedRounds::parameters_without_rounds(std::vector<Pa
 }
 
 void FederatedRounds::refuse_rounds(const Parameters& parameters) {
-  for (const char* name : {"deadline.time", "over_select"})
+  for (const char* name : {"deadline.time", "deadline.adaptive", "over_select"})
     if (parameters.has(name))
       throw std::invalid_argument(std::string(name) +
                                   ": this scheme has no rounds, so no client can be late; remove it, or take a scheme with rounds: fedavg, "
@@ -94,7 +95,7 @@ ClientSelection FederatedRounds::selection(const Parameters& parameters) {
 }
 
 std::optional<double> FederatedRounds::per_epoch(const TrainingPlan& plan) const {
-  if (deadline_) return std::nullopt;
+  if (deadline_.exists()) return std::nullopt;
   double samples = 0;  // of a round of all clients
   for (Rank worker = 0; worker < plan.workers; ++worker)
     samples += local_steps_ ? static_cast<double>(*local_steps_ * plan.batch_of(worker))
@@ -106,7 +107,7 @@ UpdateTraffic FederatedRounds::traffic(int vectors) {
   return {.text = std::to_string(vectors) + " c d, of c clients",
           .bytes = [vectors](const Parameters& parameters, const TrainingPlan& plan) {
             const FederatedRounds rounds(parameters);
-            if (rounds.deadline_ || rounds.over_select_ > 1) return std::optional<UpdateBytes>();
+            if (rounds.deadline_.exists() || rounds.over_select_ > 1) return std::optional<UpdateBytes>();
             const auto clients = static_cast<double>(rounds.clients_of(plan.workers));
             return std::optional<UpdateBytes>({vectors * clients, static_cast<double>(vectors)});
           }};
@@ -160,7 +161,7 @@ Task<std::optional<Gradient>> gradient_before(Pending<TimerOperation>& timer, No
 
 Task<Weights> FederatedRounds::train_locally(Node& node, Weights weights, const Direction* direction) const {
   std::unique_ptr<Pending<TimerOperation>> timer;
-  if (deadline_ && partial_) timer = std::make_unique<Pending<TimerOperation>>(node.begin(node.timer(*deadline_)));
+  if (deadline_.time && partial_) timer = std::make_unique<Pending<TimerOperation>>(node.begin(node.timer(*deadline_.time)));
   LocalBatches batches(node, *this);
   while (const std::optional<DrawnBatch> batch = batches.next()) {
     std::optional<Gradient> gradient;

@@ -10,6 +10,7 @@
 
 #include "sim/schemes/busy_clients.hpp"
 #include "sim/training/average.hpp"
+#include "sim/training/deadline.hpp"
 #include "sim/training/first_of.hpp"
 
 namespace straggler {
@@ -49,12 +50,12 @@ class FederatedRounds {
   /// Whether this worker is among the clients of the first round, and begins from these weights.
   bool takes_part(const Node& node, Weights& weights) const;
   /// A round may end without some of its clients: they are late, or absent.
-  bool may_miss(const Node& node) const { return deadline_ || over_select_ > 1 || node.plan().clients_come_and_go; }
+  bool may_miss(const Node& node) const { return deadline_.exists() || over_select_ > 1 || node.plan().clients_come_and_go; }
   /// A contribution that was sent may be dropped.
   bool may_not_count(const Node& node) const { return may_miss(node) || node.members_change(); }
   /// The others wait for a client that crashed.
   bool waits() const { return waits_; }
-  std::optional<Time> deadline() const { return deadline_; }
+  const DeadlineChoice& deadline() const { return deadline_; }
   /// At the deadline a client sends its present result, and the server waits for it.
   bool sends_partial() const { return partial_; }
 
@@ -98,7 +99,7 @@ class FederatedRounds {
   double fraction_ = 1;
   std::int64_t local_epochs_;
   std::optional<std::int64_t> clients_, local_steps_;
-  std::optional<Time> deadline_;
+  DeadlineChoice deadline_;
   bool partial_ = false;
   double over_select_ = 1;
   bool waits_ = false;

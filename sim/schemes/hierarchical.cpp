@@ -60,7 +60,7 @@ class Hierarchical final : public Scheme {
       RoundsOfGroup rounds;
       for (std::int64_t round = 0; round < edge_rounds_; ++round) {
         const std::vector<Weights> parts = co_await clients.round(weights);
-        if (parts.empty() && !local_.deadline()) break;  // no client of the group is in
+        if (parts.empty() && !local_.deadline().exists()) break;  // no client of the group is in
         if (!parts.empty()) {
           weights = local_.mean(node, parts);
           rounds.add(weights);
@@ -173,7 +173,7 @@ const Register<SchemeEntry> entry({
         MomentumAtSync::traffic({.text = "2 (E p + a) d of a aggregators",
                                  .bytes =
                                      [](const Parameters& parameters, const TrainingPlan& plan) {
-                                       for (const char* some : {"fraction", "clients", "over_select", "deadline.time"})
+                                       for (const char* some : {"fraction", "clients", "over_select", "deadline.time", "deadline.adaptive"})
                                          if (parameters.has(some)) return std::optional<UpdateBytes>();
                                        const double rounds = static_cast<double>(parameters.count("edge_rounds"));
                                        return std::optional<UpdateBytes>({2 * (rounds * plan.workers + aggregators(parameters, plan)), 2});

@@ -74,6 +74,20 @@ Process average_first(Node& node, FirstGradients rule, std::optional<Answers> an
   }
 }
 
+Gradient share_of_batch(Node& node, const Gradient& mean) {
+  return node.algebra().scaled(mean, static_cast<double>(mean->samples()) / static_cast<double>(node.plan().batches.typical()));
+}
+
+Gradient no_samples(Node& node, const Weights& weights) {
+  return node.algebra().replaced(node.no_gradient(weights), weights->value);  // its share is none
+}
+
+Gradient averaged_by_samples(Node& node, const Gradient& mean) {
+  if (mean->samples() == 0) return mean;
+  const double whole = static_cast<double>(node.plan().batches.typical()) * mean->averaged;
+  return node.algebra().scaled(mean, whole / static_cast<double>(mean->samples()));
+}
+
 UpdateTraffic up_and_to_all(const std::string& parameter) {
   return {.text = "(" + parameter + " + p) d, and d per dropped gradient",
           .bytes = [parameter](const Parameters& parameters, const TrainingPlan& plan) {

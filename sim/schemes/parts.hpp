@@ -26,6 +26,12 @@ struct FirstGradients {
 /// Without `answers` the new weights go to all members at once: they interrupt those that compute. With them late ones are answered, too.
 Process average_first(Node& node, FirstGradients rule, std::optional<Answers> answers);
 
+/// An all-reduce of means that counts samples: what a worker brings of its batch, (n / b) ḡ of the n samples of b that it has done; what it
+/// brings without any (n = 0), to be shared like that; and the mean over all samples, of the mean of what they have brought.
+Gradient share_of_batch(Node& node, const Gradient& mean);
+Gradient no_samples(Node& node, const Weights& weights);
+Gradient averaged_by_samples(Node& node, const Gradient& mean);
+
 /// Of a server that does so: as many gradients as that parameter says, and the new weights to all.
 UpdateTraffic up_and_to_all(const std::string& parameter);
 

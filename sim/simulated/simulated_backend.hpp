@@ -66,6 +66,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   bool is_in(Rank worker, std::uint64_t version) const override { return publications_.is_in(worker, version); }
   bool reduces() const override { return collectives_.any(); }
   bool members_change() const override { return workers_.change(); }
+  Time now() const override { return world_.now(); }
   void await_comers() override {
     if (events_.attendance) events_.attendance->await_comers();
   }

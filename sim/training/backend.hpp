@@ -72,6 +72,8 @@ class Backend {
   virtual void await_comers() {}
   /// False: members are always all workers.
   virtual bool members_change() const = 0;
+  /// Time of the run, to measure spans: only the lengths of timers may depend on it, since it is no choice that a replay forces.
+  virtual Time now() const = 0;
   /// Every choice that depends on timing passes here: whose message a receive-from-anyone takes, which branch of first_of wins.
   virtual std::int32_t forced_choice(Rank rank) = 0;  // -1: free
   virtual void chosen(Rank rank, std::int32_t choice) = 0;

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -77,6 +78,8 @@ class Gathering {
     return collect(all(), &timer, std::move(late));
   }
   Task<std::int64_t> until(Pending<TimerOperation>& timer) { return collect(all(), &timer, dropping()); }
+  /// Whoever sends a contribution, in time or late, is told to this function.
+  void watch(std::function<void(const Peer&)> arrived) { arrived_ = std::move(arrived); }
   /// The workers to wait for.
   std::int64_t all() const { return from_ ? static_cast<std::int64_t>(from_->size()) : node_.workers(); }
   /// Sender of the latest one.
@@ -106,6 +109,7 @@ class Gathering {
         arrived = co_await node_.template receive<T>();
       }
       if (!arrived) continue;
+      if (arrived_) arrived_(arrived->sender);
       if (!version_ || version_of(*arrived) == *version_)
         take(std::move(*arrived));
       else if constexpr (std::is_void_v<decltype(late(*arrived))>)
@@ -141,8 +145,9 @@ class Gathering {
   std::optional<std::uint64_t> version_;
   std::optional<std::vector<Rank>> from_;  // ascending
   std::vector<From<T>> parts_;
-  std::vector<bool> has_;  // [workers]: has contributed; longer where aggregators contribute
-  std::int64_t came_ = 0;  // of those to wait for
+  std::function<void(const Peer&)> arrived_;  // null: nobody asks
+  std::vector<bool> has_;                     // [workers]: has contributed; longer where aggregators contribute
+  std::int64_t came_ = 0;                     // of those to wait for
 };
 
 /// One contribution to this version from each of these workers that is awaited, at least one; in rank order.

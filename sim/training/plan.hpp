@@ -51,6 +51,7 @@ struct TrainingPlan {
   std::optional<std::int64_t> invited;
   ClientSelection selection;
   std::vector<float> client_seconds;          // [workers] if selected by speed: the expected time of a round on each
+  std::vector<double> step_seconds;           // [workers] of schemes whose local steps follow speeds: the expected time of a batch on each
   bool clients_keep_vectors = false;          // SchemeEntry::clients_keep_vectors
   bool clients_come_and_go = false;           // only present clients are drawn (cluster.workers[i].availability)
   std::uint64_t train_samples = 1;            // size of the training set

@@ -239,6 +239,10 @@ struct SchemeEntry {
   bool invites = family == Family::federated;
   /// Its clients keep vectors (Node::kept) whose mean the server holds: it learns the vector of one that leaves (WeightsState::kept).
   bool clients_keep_vectors = false;
+  /// Every update counts all workers alike, whatever the order and the number of their contributions.
+  bool workers_alike = false;
+  /// A worker's number of local steps follows its speed (TrainingPlan::step_seconds).
+  Fact<bool> steps_by_speed = false;
   /// Aggregators in addition to the server, each for a group of consecutive workers (Node::group): at least 1, at most one per worker. They
   /// are placed by the racks of the topology if there are as many (the plan has that number). None: the scheme has no such role.
   std::function<Rank(const Parameters&, const TrainingPlan&)> aggregators = {};

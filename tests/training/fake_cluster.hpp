@@ -206,6 +206,7 @@ class FakeCluster final : public Backend, private ProcessWatcher {
   bool is_enrolled(Rank) const override { return true; }
   bool reduces() const override { return true; }
   bool members_change() const override { return fake_.members_change; }
+  Time now() const override { return {}; }
   std::int32_t forced_choice(Rank) override { return -1; }
   void chosen(Rank, std::int32_t) override {}
 

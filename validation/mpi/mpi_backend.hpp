@@ -218,7 +218,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void fire_due();
   void wait(std::int64_t idle_since);
   void drain();
-  Time now() const;
+  Time now() const override;
   void note(LogEntry::Kind kind, Rank peer = 0, std::uint64_t bytes = 0, double spared = 0) {
     log_.entries.push_back({now().ticks(), bytes, peer, kind, spared});
   }
