@@ -15,11 +15,11 @@ ClientRounds::ClientRounds(const FederatedRounds& rounds, Node& node, Node::Pool
       begin_by_themselves_(first == First::by_themselves && !node.starts_again()),
       whole_(pool.count == node.workers() && node.is_server()),
       busy_(node),
+      deadline_(rounds.deadline(), node, rounds.clients_of(pool.count)),
       draws_(node),
       counted_(node),
       left_(node),
-      enrolled_(node, node.plan().clients_keep_vectors ? enrolled() : 0),
-      deadline_(rounds.deadline(), node, rounds.clients_of(pool.count)) {}
+      enrolled_(node, node.plan().clients_keep_vectors ? enrolled() : 0) {}
 
 double ClientRounds::enrolled() const {
   if (!rounds_.by_samples()) return std::max<Rank>(node_.enrolled(), 1);

@@ -53,14 +53,16 @@ class PartialAllReduce final : public Scheme {
     Weights weights = node.initial_weights(), at = weights;  // of this round; that it computes at
     Words words(node);
     std::optional<Pending<GradientOperation>> computing;
-    for (;;) {
+    bool joins = weights->version > 0;  // it has not heard who is ready, and does not hold up the others in its first round
+    for (;; joins = false) {
       std::optional<Gradient> mine;
       std::optional<Time> closes;
       for (bool closed = false; !closed;) {
         if (!mine && !computing) computing.emplace(node.begin(node.gradient(at = weights, node.batch_size())));
         const std::int64_t ready = words.of(weights->version);
-        if (ready == node.workers() || (ready >= k_ && grace_ == Time())) break;
-        if (ready >= k_ && !closes) closes = node.backend().now() + grace_;
+        const bool enough = ready >= std::min<std::int64_t>(k_, node.enrolled());
+        if (ready >= node.enrolled() || (enough && grace_ == Time()) || joins) break;
+        if (enough && !closes) closes = node.backend().now() + grace_;
         const Time left = closes ? std::max(Time(), *closes - node.backend().now()) : Time();
         std::optional<Token> word;
         if (mine && closes) {

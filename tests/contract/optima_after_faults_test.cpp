@@ -6,7 +6,8 @@
 // updates sum to nothing; so w = Σ ω_i x_i / Σ ω_i, where a contribution of n samples, τ updates old, to an update of m contributions adds
 // n s(τ) / m to its worker's ω (s: SchemeEntry::damping). All of that is in order.csv. Where clients keep vectors that make up for what
 // they do not compute (SchemeEntry::clients_keep_vectors), all that are enrolled count alike; who crashes for good stays there with its
-// last vector, so that it counts as long as the others have been at rest before. Where chance or timing decides who is drawn, the weights
+// last vector, so that it counts as long as the others have been at rest before. Where an update counts all workers alike
+// (SchemeEntry::workers_alike), those count that are in. Where chance or timing decides who is drawn, the weights
 // move within the optima of those counted.
 #include <doctest/doctest.h>
 
@@ -276,6 +277,11 @@ class Runs {
       const double enrolled = static_cast<double>(count_) - static_cast<double>(faults.left.size());
       for (Rank worker = 0; worker < count_; ++worker)
         share[static_cast<std::size_t>(worker)] = faults.left.contains(worker) ? 0 : 1 / enrolled;
+    }
+    if (variant_.entry->workers_alike) {
+      double in = 0;
+      for (Rank worker = 0; worker < count_; ++worker) in += faults.in(worker) ? 1 : 0;
+      for (Rank worker = 0; worker < count_; ++worker) share[static_cast<std::size_t>(worker)] = faults.in(worker) ? 1 / in : 0;
     }
     std::vector<double> rest(dimensions);
     for (std::size_t k = 0; k < static_cast<std::size_t>(count_); ++k)

@@ -107,6 +107,30 @@ TEST_CASE("an adaptive deadline follows the arrivals, late ones included") {
   CHECK(updates.at(3).seconds == doctest::Approx(0.485 + 0.160).epsilon(1e-9));
 }
 
+TEST_CASE("a partial all-reduce is a quorum without a server, and with a window that all reach synchronous SGD, bit for bit") {
+  const auto of = [](const std::string& scheme) { return run(cluster(4), with_scheme(steady_four, scheme)); };
+  const Result ssgd = of("{kind: ssgd}"), whole = of("{kind: partial_all_reduce, k: 2, grace: 1h}");
+  CHECK(whole.record.weights_key == ssgd.record.weights_key);
+  CHECK(whole.record.end == ssgd.record.end);
+  for (const std::string late : {"drop", "next"}) {
+    CAPTURE(late);
+    const Result partial = of("{kind: partial_all_reduce, k: 1, grace: 30ms, late: " + late + "}"),
+                 quorum = of("{kind: quorum, k: 1, grace: 30ms, late: " + late + "}");
+    CHECK(partial.record.samples == quorum.record.samples);
+    std::vector<OrderRow> counted;
+    for (OrderRow row : partial.sink.order)
+      if (row.samples > 0) counted.push_back(row);
+    REQUIRE(counted.size() == quorum.sink.order.size());
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      CHECK(counted[i].update == quorum.sink.order[i].update);
+      CHECK(counted[i].worker == quorum.sink.order[i].worker);
+      CHECK(counted[i].read_version == quorum.sink.order[i].read_version);
+      CHECK(counted[i].time.seconds() == doctest::Approx(quorum.sink.order[i].time.seconds()).epsilon(1e-9));
+    }
+    for (std::size_t i = 0; i < quorum.weights.size(); ++i) CHECK(partial.weights[i] == doctest::Approx(quorum.weights[i]).epsilon(1e-5));
+  }
+}
+
 TEST_CASE("what a quorum refuses") {
   CHECK(refusal("{kind: quorum, k: 5}").find("k is 5, but an update takes one gradient per worker; with 4 workers k is at most 4") !=
         std::string::npos);

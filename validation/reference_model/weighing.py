@@ -3,7 +3,7 @@ import random
 
 # Schemes whose means count batches; the others' means are plain.
 WEIGHING = {"ssgd", "ssgd_all_reduce", "backup_workers", "k_sync", "k_batch_sync", "k_async", "k_batch_async", "rennala", "softsync",
-            "local_sgd", "post_local_sgd", "slow_momentum", "diloco"}
+            "local_sgd", "post_local_sgd", "slow_momentum", "diloco", "diloco_quorum", "quorum"}
 # Those of them, and others, whose cases may have batches of each worker's own.
 UNEQUAL = WEIGHING | {"asgd", "downpour"}
 REBALANCING = {"ssgd", "ssgd_all_reduce"}  # their cases may have batches that follow the workers' times
