@@ -6,14 +6,10 @@
 #include <charconv>
 #include <utility>
 
-#include "scenarios/experiment/measured_collective.hpp"
-#include "scenarios/report/figure.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/picture.hpp"
-#include "scenarios/report/run_charts.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/schema/reader.hpp"
-#include "scenarios/serve/knobs.hpp"
 #include "scenarios/serve/result_list.hpp"
 #include "scenarios/serve/serve_resources.hpp"
 #include "sim/base/problem_text.hpp"
@@ -67,12 +63,6 @@ bool decode(std::string_view text, std::string& to) {
     to += c;
   }
   return true;
-}
-
-/// As the page's script draws it: its data, or its still form where the program carries nothing that draws.
-nlohmann::ordered_json drawn(const Figure& figure) {
-  if (charts_move()) return {{"data", figure.data}};
-  return {{"still", still_of(figure)}};
 }
 
 /// What a browser would run scripts in.
@@ -209,6 +199,7 @@ std::optional<WebAnswer> Desk::asset(const std::string& path) const {
     return WebAnswer{.type = script_type, .body = std::move(all)};
   }
   if (path == "/frame.js") return WebAnswer{.type = script_type, .body = std::string(resources::serve_frame_js())};
+  if (path == "/what_if.js") return WebAnswer{.type = script_type, .body = std::string(resources::serve_what_if_js())};
   if (path == "/page.js") return WebAnswer{.type = script_type, .body = std::string(resources::serve_page_js())};
   if (path == "/page.css") {
     std::string all = picture_style();
@@ -313,64 +304,23 @@ void Desk::work_on_previews() {
 
 Desk::Asked Desk::read(const Json& request) const {
   if (!request.contains("scenario") || !request["scenario"].is_string()) throw std::invalid_argument("scenario is missing; name a file");
-  Asked asked;
-  asked.path = request["scenario"].get<std::string>();
-  const std::optional<fs::path> file = served_file(root_, asked.path);
+  const std::string path = request["scenario"].get<std::string>();
+  const std::optional<fs::path> file = served_file(root_, path);
   if (!file || file->extension() != ".yaml") throw std::invalid_argument("there is no such scenario in this folder");
-  asked.base = read_scenario(*file);
-  asked.changed = changed(asked.base, request.value("settings", Json::object()), asked.notes);
-  return asked;
+  return {path, changed_by(read_scenario(*file), request.value("settings", Json::object()))};
 }
 
 WebAnswer Desk::preview_answer(const Json& request) {
   const Asked asked = read(request);
-  const Preview seen = preview(asked.changed, preview_budget, [this] { return newer_waits(); });
-  if (seen.superseded) return problem(409, "a newer request came");
-  const bool as_it_is = asked.changed == asked.base;
-  constexpr std::size_t most_kept = 64;
-  if (own_shares_.size() > most_kept) own_shares_.clear();
-  if (as_it_is) own_shares_[asked.path] = seen.shares;
-  std::vector<std::string> names;
-  std::vector<ByPhase<double>> rows;
-  const auto add_row = [&](const char* name, const ByPhase<double>& shares) {
-    names.emplace_back(name);
-    rows.push_back(shares);
-  };
-  if (const auto own = own_shares_.find(asked.path); own != own_shares_.end()) add_row("as it is", own->second);
-  if (!as_it_is) add_row("changed", seen.shares);
-  StackChart split = time_split(names, rows);
-  split.label = "Where the workers' time goes";
-  Json knobs = Json::array();
-  for (const Knob& knob : knobs_of(asked.changed, asked.base)) knobs.push_back(json_of(knob));
-  Json timeline;
-  if (!seen.timeline.empty()) timeline["data"] = seen.timeline;
-  if (!seen.still.empty()) timeline["still"] = seen.still;
-  std::vector<std::string> notes = asked.notes;
-  const NetworkSpec &now = asked.changed.cluster.network, &before = asked.base.cluster.network;
-  if (now.collective.algorithm == measured_algorithm && (now.link.up != before.link.up || now.link.latency != before.link.latency))
-    notes.emplace_back("times of all-reduces are measured: bandwidth and latency do not change them");
-  notes.insert(notes.end(), seen.warnings.begin(), seen.warnings.end());
-  return json_answer({{"name", asked.base.name},
-                      {"scheme", asked.changed.training.scheme.name},
-                      {"as_it_is", as_it_is},
-                      {"updates", seen.updates},
-                      {"complete", seen.complete},
-                      {"fraction", seen.fraction},
-                      {"wall_s", seen.wall_seconds},
-                      {"extent", extent_sentence(seen)},
-                      {"figures", figures_of(seen)},
-                      {"split", drawn(figure_of({}, {}, split))},
-                      {"timeline", std::move(timeline)},
-                      {"timeline_label", seen.timeline_label},
-                      {"notes", notes},
-                      {"knobs", std::move(knobs)}});
+  const std::optional<Json> seen = what_if_.answer(asked.path, asked.scenario, WhatIf::budget, [this] { return newer_waits(); });
+  return seen ? json_answer(*seen) : problem(409, "a newer request came");
 }
 
 WebAnswer Desk::start_math(const Json& request) {
   try {
     Asked asked = read(request);
-    if (asked.changed == asked.base) return problem(422, "nothing is changed yet; move a slider first");
-    MathJob::Request job{std::move(asked.base), std::move(asked.changed), {}};
+    if (asked.scenario.as_it_is()) return problem(422, "nothing is changed yet; move a slider first");
+    MathJob::Request job{std::move(asked.scenario.base), std::move(asked.scenario.changed), {}};
     const fs::path folder = (root_ / asked.path).parent_path();
     if (fs::path(asked.path).filename() == "scenario.yaml" && fs::exists(folder / "summary.json")) {
       const RunResult run = read_run_result(folder);

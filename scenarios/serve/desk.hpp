@@ -1,7 +1,6 @@
 // Answers requests about one folder of results: maps addresses to replies, without HTTP.
 #pragma once
 #include <array>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
@@ -17,7 +16,7 @@
 #include "scenarios/serve/dropped_files.hpp"
 #include "scenarios/serve/gate.hpp"
 #include "scenarios/serve/math_job.hpp"
-#include "scenarios/serve/preview.hpp"
+#include "scenarios/serve/what_if.hpp"
 
 namespace straggler {
 
@@ -45,7 +44,7 @@ struct Address {
 std::optional<Address> parse_address(std::string_view target);
 
 /// The addresses:
-///  - GET /                     the page; /charts.js, /page.js, /page.css with it
+///  - GET /                     the page; /charts.js, /what_if.js, /page.js, /page.css with it
 ///  - GET /api/results          results and scenarios
 ///  - GET /api/running          runs in progress
 ///  - POST /api/preview         {scenario, settings}: the timing, cut by wall time
@@ -57,7 +56,6 @@ std::optional<Address> parse_address(std::string_view target);
 ///  - GET /shown/TICKET/PATH    what the frame shows; a ticket serves once, for one file
 class Desk {
  public:
-  static constexpr std::chrono::milliseconds preview_budget{45};
   /// `root` is a folder. Starts a thread for previews.
   Desk(std::filesystem::path root, Gate gate, unsigned threads);
   ~Desk();
@@ -82,8 +80,7 @@ class Desk {
   };
   struct Asked {
     std::string path;  // of the scenario, as seen from root_
-    Scenario base, changed;
-    std::vector<std::string> notes;
+    ChangedScenario scenario;
   };
 
   /// None: `reply` was taken, and is called later.
@@ -108,7 +105,7 @@ class Desk {
   std::deque<Ticket> tickets_;  // unspent ones, the oldest first
   MathJob math_;
   DroppedFiles dropped_;
-  std::map<std::string, ByPhase<double>> own_shares_;  // of scenarios as they are, by path; the preview thread's
+  WhatIf what_if_;  // the preview thread's
   mutable std::mutex mutex_;
   std::condition_variable waiting_;
   std::optional<Job> next_;  // guarded by mutex_, as `ends_`

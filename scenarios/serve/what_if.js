@@ -1,0 +1,199 @@
+// The what-if part of a page: sliders, rates, split of time, timeline. `straggler serve` asks its server, the page that holds the simulator
+// (tools/page) its worker; both hand in how.
+(() => {
+  const byId = id => document.getElementById(id);
+  const straggler = window.straggler;
+
+  function make(tag, properties, ...children) {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  }
+
+  // Numbers with a unit, as the program writes them.
+  const bits = (value) => {
+    const units = ['bps', 'kbps', 'Mbps', 'Gbps', 'Tbps'], unit = Math.min(4, Math.max(0, Math.floor(Math.log10(8 * value) / 3)));
+    return `${Number((8 * value / 1000 ** unit).toPrecision(3))} ${units[unit]}`;
+  };
+  const texts = {rate: bits, flops: (value) => `${Number((value / 1e9).toPrecision(3))} GFLOPS`};
+  for (const unit of ['count', 'number', 'share', 'seconds', 'bytes', 'score', 'factor']) texts[unit] = straggler.format(unit);
+
+  /// Draws what the server gave for a chart into a figure: data that move, or a still picture. Nothing: the figure is empty.
+  const charts = new WeakMap();
+  function show(figure, drawn) {
+    const still = figure.querySelector('.still');
+    figure.classList.toggle('empty', !drawn);
+    if (!drawn) return;
+    if (drawn.still) {
+      still.innerHTML = drawn.still;
+      return;
+    }
+    const spec = JSON.parse(drawn.data);
+    if (charts.has(figure)) charts.get(figure).update(spec);
+    else charts.set(figure, straggler.chart(figure, spec));
+  }
+
+  /// `host`: ask(settings) promises an answer, or fails with a problem, whose `status` is 409 if it is to be asked again, and missing if
+  /// nobody answers any more, which the sentence `ended` says; shown(answer) and refused(problem) are called after each.
+  function whatIf(host) {
+    const state = {settings: {}, own: null, knobs: []};
+
+    const position = (knob, value) => Math.round(1000 * (knob.logarithmic
+      ? Math.log(Math.max(value, knob.low) / knob.low) / Math.log(knob.high / knob.low) : (value - knob.low) / (knob.high - knob.low)));
+    function valueAt(knob, place) {
+      const share = place / 1000;
+      if (knob.zero && place === 0) return 0;
+      const value = share === 1 ? knob.high : knob.logarithmic ? knob.low * (knob.high / knob.low) ** share : knob.low + share * (knob.high - knob.low);
+      return knob.type === 'count' ? Math.round(value) : Number(value.toPrecision(4));
+    }
+
+    function turn(key, value) {
+      state.settings[key] = value;
+      // Parameters belong to a kind: those of another one mean nothing.
+      if (key === 'scheme' || key === 'jitter')
+        for (const other of Object.keys(state.settings)) if (other.startsWith(key + '.')) delete state.settings[other];
+      preview();
+    }
+
+    const rows = new Map();
+    function knobRow(knob) {
+      const id = 'knob-' + knob.key.replaceAll('.', '-');
+      const label = make('label', {htmlFor: id}, knob.label), shown = make('output', {htmlFor: id});
+      const row = {label, shown, element: make('div', {className: 'knob'}, make('div', {className: 'line'}, label, shown))};
+      if (knob.choices) {
+        row.input = make('select', {id, onchange: () => turn(knob.key, row.input.value)},
+          ...knob.choices.map(choice => make('option', {value: choice}, choice)));
+      } else if (knob.type === 'switch') {
+        row.input = make('input', {id, type: 'checkbox', onchange: () => turn(knob.key, row.input.checked)});
+      } else {
+        row.input = make('input', {id, type: 'range', min: 0, max: 1000, oninput: () => {
+          const value = valueAt(row.knob, Number(row.input.value));
+          shown.textContent = texts[knob.type](value);
+          row.input.setAttribute('aria-valuetext', shown.textContent);
+          turn(knob.key, value);
+        }});
+      }
+      row.input.title = knob.meaning;
+      row.element.append(row.input);
+      if (knob.choices && !knob.key.includes('.')) row.element.append(row.note = make('small', {}));
+      return row;
+    }
+
+    function showKnobs(knobs) {
+      const keys = knobs.map(knob => knob.key).join();
+      if (keys !== state.knobs.join()) {
+        const focused = document.activeElement?.id;
+        state.knobs = knobs.map(knob => knob.key);
+        rows.clear();
+        for (const knob of knobs) rows.set(knob.key, knobRow(knob));
+        byId('knobs').replaceChildren(...[...rows.values()].map(row => row.element));
+        if (focused) byId(focused)?.focus();
+      }
+      for (const knob of knobs) {
+        const row = rows.get(knob.key);
+        row.knob = knob;
+        row.element.className = 'knob' + (knob.key.includes('.') ? ' of' : '') + (knob.key in state.settings ? ' moved' : '');
+        if (row.note) row.note.textContent = knob.meaning;
+        if (knob.choices) {
+          if (!knob.is_set) row.input.selectedIndex = -1;
+          else row.input.value = knob.value;
+        } else if (knob.type === 'switch') {
+          row.input.checked = knob.value;
+        } else if (!waits.again) {  // else it has moved on
+          row.input.disabled = knob.high <= knob.low;
+          row.input.value = knob.high > knob.low ? position(knob, knob.value) : 0;
+          row.shown.textContent = knob.is_set ? texts[knob.type](knob.value) : 'not set';
+          row.input.setAttribute('aria-valuetext', row.shown.textContent);
+        }
+      }
+    }
+
+    function showFigures(answer) {
+      const own = new Map((state.own?.figures ?? []).map(figure => [figure.key, figure]));
+      const head = ['', 'as it is', ...(answer.as_it_is ? [] : ['changed', 'ratio'])];
+      byId('figures').tHead.replaceChildren(make('tr', {}, ...head.map((text, i) => make('th', {scope: 'col', className: i ? '' : 'word'}, text))));
+      byId('figures').tBodies[0].replaceChildren(...answer.figures.map(figure => {
+        const before = own.get(figure.key), row = make('tr', {}, make('th', {scope: 'row', className: 'word'}, figure.label));
+        row.dataset.key = figure.key;
+        row.append(make('td', {}, before?.text ?? ''));
+        if (!answer.as_it_is) {
+          const ratio = before?.value ? figure.value / before.value : null;
+          row.append(make('td', {}, figure.text), make('td', {}, ratio === null ? '' : texts.factor(ratio)));
+        }
+        return row;
+      }));
+    }
+
+    function showPreview(answer, milliseconds) {
+      if (answer.as_it_is) state.own = answer;
+      byId('problem').hidden = true;
+      byId('extent').textContent = answer.extent;
+      byId('extent').className = 'extent' + (answer.complete ? ' whole' : '');
+      byId('extent').dataset.milliseconds = milliseconds.toFixed(1);
+      byId('extent').dataset.answers = Number(byId('extent').dataset.answers ?? 0) + 1;
+      byId('notes').replaceChildren(...answer.notes.map(note => make('li', {}, note)));
+      byId('name').textContent = answer.name;
+      showKnobs(answer.knobs);
+      showFigures(answer);
+      show(byId('split'), answer.split);
+      show(byId('timeline'), answer.timeline);
+      byId('timeline-title').textContent = answer.timeline_label || 'Timeline: too little was simulated to draw one';
+      byId('reset').disabled = answer.as_it_is;
+      host.shown(answer);
+    }
+
+    // One question at a time; while it is answered, only the newest of those that came meanwhile is kept.
+    const waits = {busy: false, again: false};
+    async function preview() {
+      if (waits.busy) {
+        waits.again = true;
+        return;
+      }
+      waits.busy = true;
+      byId('answer').classList.add('waits');
+      do {
+        waits.again = false;
+        const start = performance.now();
+        try {
+          const answer = await host.ask(state.settings);
+          showPreview(answer, performance.now() - start);
+        } catch (problem) {
+          if (problem.status === 409) {  // another window asked
+            waits.again = true;
+            await new Promise(later => setTimeout(later, 100));
+            continue;
+          }
+          byId('problem').textContent = problem.status ? problem.message : host.ended;
+          byId('problem').hidden = false;
+          host.refused(problem);
+        }
+      } while (waits.again);
+      waits.busy = false;
+      byId('answer').classList.remove('waits');
+    }
+
+    byId('reset').onclick = () => {
+      state.settings = {};
+      preview();
+    };
+    byId('knobs').onsubmit = event => event.preventDefault();
+    straggler.enlivenTables(byId('answer'));
+
+    return {
+      /// Of another scenario.
+      start(settings = {}) {
+        Object.assign(state, {settings, own: null});
+        return preview();
+      },
+      preview,
+      settings: () => state.settings,
+      /// "Changed: bandwidth 10 Gbps, scheme asgd."
+      changes: () => 'Changed: ' + Object.entries(state.settings).map(([key, value]) => {
+        const knob = rows.get(key)?.knob;
+        return `${knob?.label ?? key} ${typeof value === 'number' && knob ? texts[knob.type](value) : value}`;
+      }).join(', ') + '.',
+    };
+  }
+
+  Object.assign(straggler, {make, texts, show, whatIf});
+})();
