@@ -312,7 +312,7 @@ Desk::Asked Desk::read(const Json& request) const {
 
 WebAnswer Desk::preview_answer(const Json& request) {
   const Asked asked = read(request);
-  const std::optional<Json> seen = what_if_.answer(asked.path, asked.scenario, WhatIf::budget, [this] { return newer_waits(); });
+  const std::optional<Json> seen = what_if_.answer(asked.path, asked.scenario, WhatIfPage::budget, [this] { return newer_waits(); });
   return seen ? json_answer(*seen) : problem(409, "a newer request came");
 }
 

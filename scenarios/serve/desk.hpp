@@ -105,7 +105,7 @@ class Desk {
   std::deque<Ticket> tickets_;  // unspent ones, the oldest first
   MathJob math_;
   DroppedFiles dropped_;
-  WhatIf what_if_;  // the preview thread's
+  WhatIfPage what_if_;  // the preview thread's
   mutable std::mutex mutex_;
   std::condition_variable waiting_;
   std::optional<Job> next_;  // guarded by mutex_, as `ends_`

@@ -24,8 +24,8 @@ ChangedScenario changed_by(Scenario base, const Json& settings) {
   return asked;
 }
 
-std::optional<Json> WhatIf::answer(const std::string& key, const ChangedScenario& asked, std::chrono::milliseconds wall,
-                                   const std::function<bool()>& superseded) {
+std::optional<Json> WhatIfPage::answer(const std::string& key, const ChangedScenario& asked, std::chrono::milliseconds wall,
+                                       const std::function<bool()>& superseded) {
   const Preview seen = preview(asked.changed, wall, superseded);
   if (seen.superseded) return std::nullopt;
   const bool as_it_is = asked.as_it_is();

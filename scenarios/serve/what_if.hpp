@@ -27,7 +27,7 @@ struct ChangedScenario {
 /// As changed() of knobs.hpp.
 ChangedScenario changed_by(Scenario base, const nlohmann::ordered_json& settings);
 
-class WhatIf {
+class WhatIfPage {
  public:
   /// The wall time of a preview.
   static constexpr std::chrono::milliseconds budget{45};
