@@ -74,12 +74,27 @@ std::string reasons(const Advice& advice) {
   return html_table({"list", "remedy", "setting", "why it is left out"}, rows, 4, rows.size());
 }
 
+/// The job as it is, and the best change.
+std::vector<LargeNumber> numbers(const Advice& advice) {
+  std::vector<LargeNumber> all;
+  if (!advice.rows.empty()) {
+    const AdviceRow& best = advice.rows.front();
+    all.push_back({gain_text(best.change), "samples per second by " + best.name()});
+    if (best.figures) all.push_back({readable_seconds(best.figures->step), "an update then"});
+  }
+  if (!advice.figures_alone) {
+    all.push_back({readable_seconds(advice.own.step), "an update now"});
+    all.push_back({readable_number(advice.own.samples_per_second), "samples per second now"});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string advise_page(const Advice& advice) {
   std::vector<std::string> words = page_words(advise_said(advice));
   std::string body = fmt::format("<h1>What would make {} faster</h1>\n", xml_text(advice.name));
-  body += html_paragraph(words.front(), "answer");
+  body += html_numbers(numbers(advice)) + html_paragraph(words.front(), "answer");
   words.erase(words.begin());
   body += html_list(words);
   if (!advice.figures_alone)

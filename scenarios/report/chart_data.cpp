@@ -38,7 +38,31 @@ ChartJson curve_json(const Curve& curve) {
   if (std::any_of(curve.points.begin(), curve.points.end(), [](const ChartPoint& point) { return !point.link.empty(); }))
     for (const ChartPoint& point : curve.points) json["links"].push_back(point.link);
   for (const double missed : curve.missed) json["missed"].push_back(chart_number(missed));
+  for (const CurveNote& note : curve.notes)
+    json["notes"].push_back({{"x", chart_number(note.x)}, {"y", chart_number(note.y)}, {"text", note.text}});
   return json;
+}
+
+ChartJson learning_json(const LearningCurve& curve) {
+  ChartJson series = {{"name", curve.name}, {"look", curve.colour}, {"points", ChartJson::array()}};
+  bool band = false;
+  for (const LearningPoint& point : curve.points) {
+    ChartJson row = ChartJson::array();
+    for (const double x : point.x) row.push_back(chart_number(x));
+    row.push_back(chart_number(point.value));
+    if (point.low && point.high) {
+      row.push_back(chart_number(*point.low));
+      row.push_back(chart_number(*point.high));
+      band = true;
+    }
+    series["points"].push_back(std::move(row));
+  }
+  if (band) series["band"] = true;
+  if (curve.best) series["best"] = true;
+  if (!curve.link.empty()) series["link"] = curve.link;
+  for (const double x : curve.reached) series["reached"].push_back(chart_number(x));
+  for (const auto& [key, value] : curve.keys) series["keys"][key] = value;
+  return series;
 }
 
 ChartJson interval_json(const IntervalRow& row) {
@@ -63,10 +87,10 @@ std::string chart_data(const LineChart& chart) {
   std::vector<double> ys;
   for (const Curve& curve : chart.curves)
     for (const ChartPoint& point : curve.points) ys.insert(ys.end(), {point.mean, point.high()});
-  for (const auto& [x, y] : chart.ideal) ys.push_back(y);
   const bool log_x = !chart.linear_x && logarithmic(chart.x.numbers, chart.x_from_zero);
   const bool log_y = !chart.linear_y && logarithmic(ys, chart.from_zero);
   ChartJson json = {{"kind", "line"}, {"label", chart.label}, {"marks", chart.marks}};
+  if (chart.square) json["square"] = true;
   json["x"].push_back(axis_json(chart.x, log_x, chart.x_from_zero && !log_x));
   json["y"] = {{"title", chart.y_title}, {"unit", unit_of(chart.y_text)}, {"log", log_y}, {"zero", chart.from_zero && !log_y}};
   json["series"] = ChartJson::array();
@@ -88,25 +112,13 @@ std::string chart_data(const LearningChart& chart) {
       for (const LearningPoint& point : curve.points) values.push_back(point.value);
     json["y"]["log"] = logarithmic(values, false);
   }
+  if (chart.crop != Crop::none) json["crop"] = chart.crop == Crop::both ? "xy" : "y";
+  if (!chart.group.empty()) json["group"] = chart.group;
   json["series"] = ChartJson::array();
-  for (const LearningCurve& curve : chart.curves) {
-    ChartJson series = {{"name", curve.name}, {"look", curve.colour}, {"points", ChartJson::array()}};
-    bool band = false;
-    for (const LearningPoint& point : curve.points) {
-      ChartJson row = ChartJson::array();
-      for (const double x : point.x) row.push_back(chart_number(x));
-      row.push_back(chart_number(point.value));
-      if (point.low && point.high) {
-        row.push_back(chart_number(*point.low));
-        row.push_back(chart_number(*point.high));
-        band = true;
-      }
-      series["points"].push_back(std::move(row));
-    }
-    if (band) series["band"] = true;
-    if (!curve.link.empty()) series["link"] = curve.link;
-    json["series"].push_back(std::move(series));
-  }
+  for (const LearningCurve& curve : chart.curves) json["series"].push_back(learning_json(curve));
+  for (const LearningCurve& run : chart.runs) json["runs"].push_back(learning_json(run));
+  if (!chart.runs.empty())
+    for (const auto& [key, value] : chart.runs.front().keys) json["keys"].push_back(key);
   if (chart.target) {
     json["idealFlat"] = chart_number(*chart.target);
     json["ideal"] = true;
@@ -123,6 +135,12 @@ std::string chart_data(const MapChart& chart) {
                     {"y", {{"title", chart.y_title}, {"labels", chart.y_labels}}},
                     {"series", chart.series},
                     {"looks", chart.looks}};
+  if (const auto& scale = chart.scale)
+    json["scale"] = {{"title", scale->title},
+                     {"unit", unit_of(scale->text)},
+                     {"low", chart_number(scale->low)},
+                     {"high", chart_number(scale->high)},
+                     {"less", scale->less_is_better}};
   for (const auto& row : chart.cells) {
     ChartJson cells = ChartJson::array();
     for (const MapCell& cell : row) {
@@ -144,6 +162,8 @@ std::string chart_data(const StackChart& chart) {
       {"kind", "stack"}, {"label", chart.label}, {"title", chart.title}, {"unit", unit_of(chart.text)}, {"names", chart.names}};
   for (const StackPart& part : chart.parts) json["parts"].push_back({{"name", part.name}, {"look", part.colour}});
   if (!chart.links.empty()) json["links"] = chart.links;
+  if (!chart.group.empty()) json["group"] = chart.group;
+  if (chart.best) json["best"] = *chart.best;
   for (const auto& values : chart.values) {
     ChartJson row = ChartJson::array();
     for (const double value : values) row.push_back(chart_number(value));
@@ -195,8 +215,10 @@ std::string chart_data(const HeatChart& chart) {
 std::string chart_data(const BarChart& chart) {
   ChartJson json = {
       {"kind", "bars"}, {"label", chart.label}, {"title", chart.title}, {"unit", unit_of(chart.text)}, {"rows", ChartJson::array()}};
+  if (!chart.group.empty()) json["group"] = chart.group;
   for (const BarRow& row : chart.rows) {
     ChartJson one = {{"name", row.name}, {"look", row.colour}, {"text", row.text}};
+    if (row.best) one["best"] = true;
     if (!row.link.empty()) one["link"] = row.link;
     if (row.missed) {
       one["missed"] = true;

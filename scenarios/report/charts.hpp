@@ -35,6 +35,11 @@ struct ChartPoint {
   double high() const { return up_to.value_or(mean + half_width); }
   bool has_interval() const { return high() > low(); }
 };
+/// A mark with words: a peak, a knee.
+struct CurveNote {
+  double x = 0, y = 0;
+  std::string text;
+};
 struct Curve {
   std::string name;
   std::size_t colour = 0;
@@ -42,6 +47,7 @@ struct Curve {
   std::vector<double> missed;                     // x where no repeat has a value
   bool joined = true;                             // by a line; else marks alone
   std::vector<std::array<double, 3>> range = {};  // (x, low, high): an area behind the line
+  std::vector<CurveNote> notes = {};
 };
 /// A stretch of x that stands out.
 struct Band {
@@ -55,9 +61,10 @@ struct LineChart {
   NumberText y_text = nullptr;
   bool from_zero = true, marks = true, linear_x = false, linear_y = false, x_from_zero = true;
   std::vector<Curve> curves;
-  std::vector<std::pair<double, double>> ideal;  // a broken line
+  std::vector<std::pair<double, double>> ideal;  // a broken line, drawn as far as the curves reach
   std::string ideal_name;
   std::vector<Band> bands;
+  bool square = false;  // both axes alike: values against values of the same kind
 };
 SvgPicture draw(const LineChart& chart);
 
@@ -70,10 +77,18 @@ struct MapCell {
   std::vector<std::string> lines;  // the first one is bold
   std::string tip, link = {};
 };
+/// The values of the weakest and the strongest colour.
+struct ColourScale {
+  double low = 0, high = 0;
+  NumberText text = nullptr;
+  std::string title;
+  bool less_is_better = true;
+};
 struct MapChart {
   std::string label, x_title, y_title;
   std::vector<std::string> x_labels, y_labels;  // y from below
   std::vector<std::vector<MapCell>> cells;      // [y][x]
+  std::optional<ColourScale> scale = {};        // of cells with a level
   std::vector<std::string> series;              // of the legend; may be empty
   std::vector<std::size_t> looks;               // [series]; cells name a place in `series`
 };
@@ -89,8 +104,13 @@ struct LearningCurve {
   std::string name;
   std::size_t colour = 0;
   std::vector<LearningPoint> points;
-  std::string link = {};  // to where a click on it leads
+  std::string link = {};                                       // to where a click on it leads
+  std::vector<double> reached = {};                            // [axes]: where it reaches the target; empty: it does not
+  bool best = false;                                           // it is the first to reach it
+  std::vector<std::pair<std::string, std::string>> keys = {};  // of a single run: settings by which runs can be grouped
 };
+/// What is shown first: all, where values differ, or besides only until all have reached the target that do.
+enum class Crop : std::uint8_t { none, values, both };
 inline constexpr std::size_t most_still_points = 600;  // of a curve that does not move
 struct LearningChart {
   std::string label, y_title;
@@ -100,6 +120,9 @@ struct LearningChart {
   std::optional<double> target;  // a broken line
   std::string target_name = {};
   std::size_t still_points = most_still_points;  // of a curve in the still pictures
+  Crop crop = Crop::none;
+  std::string group = {};                // charts of one group show the same names
+  std::vector<LearningCurve> runs = {};  // each run by itself, where `curves` are means over seeds; for the script alone
 };
 /// One picture per axis, "LABEL over AXIS".
 std::vector<SvgPicture> draw(const LearningChart& chart);
@@ -116,6 +139,8 @@ struct StackChart {
   std::vector<std::string> names;           // [rows]
   std::vector<std::vector<double>> values;  // [rows][parts]
   std::vector<std::string> links = {};      // [rows]
+  std::string group = {};                   // as of a LearningChart, by rows
+  std::optional<std::size_t> best = {};     // the row of the winner
 };
 
 /// Values with their intervals, one below the other, in groups: times of several schemes, ratios of pairs. The still picture has bars.
@@ -159,11 +184,13 @@ struct BarRow {
   bool missed = false;
   double mean = 0, half_width = 0;
   std::string text, link = {};
+  bool best = false;
 };
 struct BarChart {
   std::string label, title;
   NumberText text = nullptr;
   std::vector<BarRow> rows;
+  std::string group = {};  // as of a LearningChart
 };
 SvgPicture draw(const BarChart& chart);
 

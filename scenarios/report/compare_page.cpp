@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/pareto.hpp"
 #include "scenarios/report/run_charts.hpp"
+#include "scenarios/report/run_keys.hpp"
 #include "scenarios/report/said_words.hpp"
 #include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/results/verdict.hpp"
@@ -34,7 +36,7 @@ struct CurveWord {
   const char *column, *word;
 };
 
-constexpr const char* perplexity_column = "test_perplexity";  // of curves over symbols alone
+constexpr const char *runs_group = "runs", *perplexity_column = "test_perplexity";  // of curves over symbols alone
 bool has_perplexity(const ResultTable& curve) { return curve.has(perplexity_column); }
 
 /// Runs of one scenario with several seeds, or one run.
@@ -52,15 +54,18 @@ class ComparePage {
     for (const RunResult& run : comparison.runs) curves_.emplace_back(run.folder / "curve.csv", whole);
     time_title_ = time_title();
     find_repeats();
+    put_in_order();
   }
 
   std::string html() {
     body_ = fmt::format("<h1>{} runs, side by side</h1>\n", comparison_.runs.size());
+    numbers();
     body_ += html_paragraph(page_words(verdict(comparison_)), "answer");
     if (const std::vector<Said> notes = comparison_notes(comparison_); !notes.empty()) body_ += html_list(page_words(notes), "dim");
     if (const auto shown = measure()) {
       body_ += "<h2>Learning</h2>\n";
       learning(*shown);
+      times();
       if (std::string(shown->column) == "test_accuracy") {
         learning({"test_loss", "test loss"});
         if (std::ranges::any_of(curves_, has_perplexity)) learning({perplexity_column, "test perplexity"});
@@ -76,9 +81,7 @@ class ComparePage {
     body_ += "<h2>Where the time went</h2>\n";
     split();
     against_costs();
-    const std::vector<std::vector<std::string>> cells = comparison_cells(comparison_);
-    body_ += "<h2>Figures</h2>\n" +
-             html_table(cells.front(), {cells.begin() + 1, cells.end()}, 3, comparison_.winner.value_or(comparison_.runs.size()));
+    table();
     pages();
     return html_page(compare_title, body_);
   }
@@ -117,6 +120,8 @@ class ComparePage {
   void learning(const CurveWord& shown) {
     LearningFigure wanted;
     wanted.word = shown.word;
+    wanted.crop = Crop::both;
+    wanted.group = runs_group;
     wanted.file = "curve.csv of each run";
     std::vector<CurveAxis> axes = {{"time_s", time_title_.c_str(), readable_seconds},
                                    {"epoch", "epochs", readable_number},
@@ -131,7 +136,11 @@ class ComparePage {
     for (const CurveAxis& axis : axes) wanted.axes.emplace_back(axis.title, axis.text);
     for (const Repeats& repeats : repeats_) {
       RepeatedCurve curve{repeats.name, repeats.look, {}};
+      curve.best = is_best(repeats);
       for (const std::size_t run : repeats.runs) {
+        curve.named.push_back({comparison_.labels[run], keys_[run]});
+        const ThresholdResult* const row = comparison_.deciding ? find_threshold(comparison_.runs[run], *comparison_.deciding) : nullptr;
+        curve.reached.push_back(row ? reached_at(*row, axes) : std::nullopt);
         const bool absent = std::string(shown.column) == perplexity_column && !has_perplexity(curves_[run]);
         curve.runs.push_back(absent ? std::vector<LearningPoint>() : learning_points(curves_[run], axes, shown.column));
       }
@@ -144,12 +153,14 @@ class ComparePage {
   /// Runs whose scenarios differ in nothing but seed and name.
   void find_repeats() {
     std::map<std::string, std::size_t> known;
+    std::vector<std::string> scenarios;
     for (std::size_t run = 0; run < comparison_.runs.size(); ++run) {
       const RunResult& result = comparison_.runs[run];
       std::string key = fmt::format("{}\n", result.real);
       std::error_code error;
+      scenarios.emplace_back();
       if (fs::exists(result.folder / "scenario.yaml", error)) {
-        const std::string text = file_text(result.folder / "scenario.yaml");
+        const std::string text = scenarios.back() = file_text(result.folder / "scenario.yaml");
         TextLines lines(text);
         for (std::string_view line; lines.next(line);)
           if (!line.starts_with("seed:") && !line.starts_with("name:")) key.append(line).append("\n");
@@ -169,15 +180,113 @@ class ComparePage {
     }
     const std::vector<std::size_t> looks = scheme_looks(names);
     for (std::size_t i = 0; i < repeats_.size(); ++i) repeats_[i].look = looks[i];
+    keys_ = run_keys(scenarios);
+  }
+
+  /// Seconds to the deciding accuracy, of those that reach it.
+  RunValues times_of(const Repeats& repeats) const {
+    RunValues values;
+    for (const std::size_t run : repeats.runs) {
+      const ThresholdResult* const row = comparison_.deciding ? find_threshold(comparison_.runs[run], *comparison_.deciding) : nullptr;
+      values.push_back(row ? row->seconds : std::nullopt);
+    }
+    return values;
+  }
+  bool is_best(const Repeats& repeats) const {
+    return comparison_.winner && std::ranges::find(repeats.runs, *comparison_.winner) != repeats.runs.end();
+  }
+  std::optional<std::size_t> place(std::optional<std::size_t> run) const {
+    if (!run) return std::nullopt;
+    return static_cast<std::size_t>(std::ranges::find(order_, *run) - order_.begin());
+  }
+
+  /// By the result: those that reach the target by their time, then the others by their accuracy; of the timing alone by speed.
+  void put_in_order() {
+    const auto rank = [this](std::size_t run) {
+      const RunResult& result = comparison_.runs[run];
+      const ThresholdResult* const row = comparison_.deciding ? find_threshold(result, *comparison_.deciding) : nullptr;
+      if (row && row->seconds) return std::pair(0, *row->seconds);
+      if (comparison_.timing_only) return std::pair(1, -result.samples_per_second.value_or(0));
+      return std::pair(1, -result.final_test_accuracy.value_or(0));
+    };
+    order_.resize(comparison_.runs.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::ranges::stable_sort(order_, {}, rank);
+    if (const auto first = place(comparison_.winner))
+      std::rotate(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(*first),
+                  order_.begin() + static_cast<std::ptrdiff_t>(*first) + 1);
+    std::ranges::stable_sort(repeats_, {}, [&](const Repeats& repeats) {
+      std::size_t first = order_.size();
+      for (const std::size_t run : repeats.runs) first = std::min(first, *place(run));
+      return first;
+    });
+  }
+
+  void numbers() {
+    if (!comparison_.winner) return;
+    const RunResult& best = comparison_.runs[*comparison_.winner];
+    std::vector<LargeNumber> all{{comparison_.labels[*comparison_.winner], comparison_.deciding ? "is first" : "is fastest"}};
+    const auto seconds = [&](std::size_t run) {
+      const ThresholdResult* const row = comparison_.deciding ? find_threshold(comparison_.runs[run], *comparison_.deciding) : nullptr;
+      return row ? row->seconds : std::nullopt;
+    };
+    if (const auto mine = seconds(*comparison_.winner)) {
+      all.push_back({readable_seconds(*mine), "to " + readable_number(*comparison_.deciding) + " test accuracy"});
+      const std::size_t next = order_.size() > 1 ? order_[1] : order_[0];
+      if (const auto theirs = seconds(next); theirs && next != *comparison_.winner && *mine > 0)
+        all.push_back({fmt::format("{:.3g}x", *theirs / *mine), "as fast as " + comparison_.labels[next] + ", the next"});
+      else if (next != *comparison_.winner)
+        all.push_back({"nobody else", "reaches it"});
+    } else if (best.samples_per_second) {
+      all.push_back({readable_number(*best.samples_per_second), "samples per second"});
+    }
+    if (const auto share = best.shares[index_of(Phase::compute)]) all.push_back({readable_share(*share), "of its workers' time computing"});
+    all.push_back({readable_bytes(best.bytes_sent), "sent"});
+    add_price(all, best.summary);
+    body_ += html_numbers(all);
+  }
+
+  /// The time to the target of each, the first one first.
+  void times() {
+    if (!comparison_.deciding || repeats_.size() < 2) return;
+    BarChart chart;
+    chart.label = fmt::format("Time to {} test accuracy", readable_number(*comparison_.deciding));
+    chart.title = time_title_;
+    chart.text = readable_seconds;
+    chart.group = runs_group;
+    for (const Repeats& repeats : repeats_) {
+      const RunValues values = times_of(repeats);
+      const RepeatStatistics time = statistics_of(values);
+      std::string text = time.count == 0 ? "does not reach it" : mean_text(time, values.size(), readable_seconds, page_mean);
+      if (is_best(repeats)) text += ", first";
+      chart.rows.push_back(
+          {repeats.name, repeats.look, time.count == 0, time.mean, time.half_width, std::move(text), {}, is_best(repeats)});
+    }
+    if (std::ranges::all_of(chart.rows, &BarRow::missed)) return;
+    const bool intervals = std::ranges::any_of(chart.rows, [](const BarRow& row) { return row.half_width > 0; });
+    body_ += html_of(figure_of(chart.label, intervals ? "Whiskers are 95 % intervals of the mean over seeds." : "", chart));
+  }
+
+  void table() {
+    const std::vector<std::vector<std::string>> cells = comparison_cells(comparison_);
+    std::vector<std::vector<std::string>> rows;
+    for (const std::size_t run : order_) rows.push_back(cells[run + 1]);
+    if (comparison_.winner && rows.front().front().starts_with("* ")) rows.front().front().erase(0, 2);
+    body_ += "<h2>Figures</h2>\n" + html_table(cells.front(), rows, 3, place(comparison_.winner).value_or(rows.size()));
   }
 
   void split() {
     std::vector<ByPhase<double>> rows;
-    for (const RunResult& run : comparison_.runs) {
+    std::vector<std::string> names;
+    for (const std::size_t i : order_) {
+      const RunResult& run = comparison_.runs[i];
+      names.push_back(comparison_.labels[i]);
       rows.emplace_back();
       for (std::size_t phase = 0; phase < phase_count; ++phase) rows.back()[phase] = run.shares[phase].value_or(0);
     }
-    const StackChart chart = time_split(comparison_.labels, rows);
+    StackChart chart = time_split(names, rows);
+    chart.group = runs_group;
+    chart.best = place(comparison_.winner);
     if (!chart.parts.empty()) body_ += html_of(figure_of(chart.label, "", chart));
   }
 
@@ -203,7 +312,7 @@ class ComparePage {
   /// To the page of each run that has one.
   void pages() {
     std::string items;
-    for (std::size_t run = 0; run < comparison_.runs.size(); ++run) {
+    for (const std::size_t run : order_) {
       const fs::path page = comparison_.runs[run].folder / "report.html";
       if (!fs::exists(page)) continue;
       const fs::path way = fs::relative(fs::absolute(page), fs::absolute(page_folder_));
@@ -216,6 +325,8 @@ class ComparePage {
   fs::path page_folder_;
   std::vector<ResultTable> curves_;
   std::vector<Repeats> repeats_;
+  std::vector<std::size_t> order_;                                      // of the runs: the first one first
+  std::vector<std::vector<std::pair<std::string, std::string>>> keys_;  // [runs]
   std::string time_title_, body_;
 };
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "scenarios/reasons/explain_said.hpp"
 #include "scenarios/report/charts.hpp"
@@ -19,6 +21,41 @@ constexpr std::size_t most_rows = 64;
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string slowdown_text(double slowdown) { return fmt::format("{:.3f}", slowdown); }
+
+/// Symbols of the paper, with their meaning for whoever points at them.
+std::string with_meanings(std::string html) {
+  static constexpr std::pair<const char*, const char*> terms[] = {
+      {"S_t", "S_t: how many times as long the run takes if workers are uneven in this kind of work alone (Lin et al. 2025)"},
+      {"S_w",
+       "S_w: how many times as long the run takes if this worker alone is as uneven as it is, and all others are even (Lin et al. 2025)"},
+      {"M_W",
+       "M_W: the share of the time lost to uneven workers that is saved if only the slowest 3 % of them, at least one, become even "
+       "(Lin et al. 2025)"},
+      {"slowdown S ", "S: the time of the run over its time with even workers (Lin et al. 2025)"}};
+  for (const auto& [term, meaning] : terms)
+    for (std::size_t at = 0; (at = html.find(term, at)) != std::string::npos;) {
+      const std::string shown = fmt::format("<abbr title=\"{}\">{}</abbr>", meaning, term);
+      html.replace(at, std::string_view(term).size(), shown);
+      at += shown.size();
+    }
+  return html;
+}
+
+/// What removing a cause would save at most.
+std::vector<LargeNumber> numbers(const Explained& explained) {
+  std::vector<LargeNumber> all;
+  const std::vector<const CauseRow*> ranked = ranked_causes(explained);
+  if (!ranked.empty() && ranked.front()->share.value_or(0) > 0.005)
+    all.push_back({percent(*ranked.front()->share), "of the time saved without " + label_of(ranked.front()->cause)});
+  if (const CauseRow& own = explained.row(Cause::nothing); own.figures) {
+    const auto target = own.figures->time_to_target;
+    all.push_back({readable_seconds(target ? *target : own.figures->simulated_seconds), target ? "to the target" : "simulated"});
+    all.push_back({readable_number(own.figures->samples_per_second), "samples per second"});
+  }
+  if (explained.slowdowns && explained.slowdowns->note.empty() && !explained.slowdowns->workers.empty())
+    all.push_back({fmt::format("{:.2f}x", explained.slowdowns->all()), "as long as with even workers"});
+  return all;
+}
 
 /// The cost of each cause that exists and has an answer.
 std::vector<Figure> costs(const Explained& explained) {
@@ -59,11 +96,20 @@ std::vector<Figure> slowdown_figures(const Slowdowns& slowdowns) {
   ranked.reference = 1;
   ranked.from_zero = false;
   const auto row = [](const std::string& name, double slowdown, std::optional<std::size_t> look) {
-    return IntervalRow{name, slowdown_text(slowdown), look, false, false, slowdown, slowdown, slowdown};
+    return IntervalRow{name,
+                       slowdown_text(slowdown),
+                       look,
+                       false,
+                       false,
+                       slowdown,
+                       slowdown,
+                       slowdown,
+                       fmt::format("{:.3f} times as long as with even workers, if only this is uneven", slowdown)};
   };
-  IntervalGroup kinds{"All workers", {row("every kind of work (S)", slowdowns.all(), 7)}}, workers{"One worker alone (S_w)", {}};
+  IntervalGroup kinds{"All workers are uneven, in", {row("every kind of work (S)", slowdowns.all(), 7)}},
+      workers{"One worker alone is uneven (S_w)", {}};
   for (const Slowdowns::Kind& kind : slowdowns.kinds)
-    kinds.rows.push_back(row(fmt::format("{} (S_t)", name_of(kind.kind)), kind.slowdown, 7));
+    kinds.rows.push_back(row(fmt::format("{} alone (S_t)", name_of(kind.kind)), kind.slowdown, 7));
   for (const Slowdowns::Worker* const worker : slowdowns.ranked())
     if (workers.rows.size() < most_rows) workers.rows.push_back(row(worker->name, worker->slowdown, 0));
   ranked.groups = {kinds, workers};
@@ -129,13 +175,14 @@ std::string change_rows(const Explained& explained) {
 std::string explain_page(const Explained& explained) {
   std::vector<std::string> words = page_words(explain_said(explained));
   std::string body = fmt::format("<h1>Why {} takes as long as it does</h1>\n", xml_text(explained.name));
-  body += html_paragraph(words.front(), "answer");
+  body += html_numbers(numbers(explained)) + html_paragraph(words.front(), "answer");
   words.erase(words.begin());
   body += html_list(words);
   body += html_paragraph(fmt::format("Scheme {}. {}", explained.scheme, page_words(work_said(explained))), "dim");
   body += html_of(costs(explained));
   if (const auto& slowdowns = explained.slowdowns)
-    body += "<h2>Uneven workers</h2>\n" + html_list(page_words(slowdowns_said(*slowdowns))) + html_of(slowdown_figures(*slowdowns));
+    body += "<h2>Uneven workers</h2>\n" + with_meanings(html_list(page_words(slowdowns_said(*slowdowns)))) +
+            html_of(slowdown_figures(*slowdowns));
   body += "<h2>One cause removed at a time</h2>\n" + cause_rows(explained);
   body += "<h2>Small changes</h2>\n" + change_rows(explained);
   std::vector<std::string> files{"explain.csv", "elasticities.csv"};

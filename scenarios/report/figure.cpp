@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
+#include "scenarios/report/chart_json.hpp"
 #include "scenarios/report/page.hpp"
 #include "sim/base/xml_text.hpp"
 
@@ -25,6 +28,22 @@ Figure figure_of(std::string title, std::string caption, const StackChart& chart
   }
   std::string table = html_table(head, rows, 1, rows.size(), {}, chart.links);
   return {std::move(title), std::move(caption), {}, chart_data(chart), {}, false, std::move(table), true};
+}
+
+Figure menu_of(std::string title, std::vector<std::pair<std::string, Figure>> figures) {
+  if (figures.size() == 1) return std::move(figures.front().second);
+  Figure all = std::move(figures.front().second);
+  all.title = std::move(title);
+  all.data.back() = ',';  // its last brace
+  all.data += fmt::format("\"menu\":[{{\"name\":{}}}", chart_text(figures.front().first));
+  for (std::size_t i = 1; i < figures.size(); ++i) {
+    auto& [name, figure] = figures[i];
+    all.data += fmt::format(",{{\"name\":{},\"chart\":{}}}", chart_text(name), figure.data);
+    std::move(figure.drawings.begin(), figure.drawings.end(), std::back_inserter(all.drawings));
+    std::move(figure.files.begin(), figure.files.end(), std::back_inserter(all.files));
+  }
+  all.data += "]}";
+  return all;
 }
 
 std::string still_of(const Figure& figure) {

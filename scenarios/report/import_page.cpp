@@ -85,10 +85,8 @@ class ImportPage {
   }
 
   std::string numbers() const {
-    std::string out = "<div class=\"numbers\">\n";
-    const auto add = [&out](const std::string& number, const std::string& what) {
-      out += fmt::format("<p><b>{}</b> {}</p>\n", xml_text(number), xml_text(what));
-    };
+    std::vector<LargeNumber> all;
+    const auto add = [&all](std::string number, std::string what) { all.push_back({std::move(number), std::move(what)}); };
     add(readable_seconds(folder_.step()), "a step, measured");
     if (replayed_) {
       add(readable_seconds(replayed_->step), "a step, replayed");
@@ -101,7 +99,7 @@ class ImportPage {
     else if (const auto* rank = slowest())
       add(share_text(std::min(1.0, rank->parts.rest / folder_.step())),
           rank->parts.wait ? "neither computing nor waiting" : "not computing: exchange and waiting");
-    return out + "</div>\n";
+    return html_numbers(all);
   }
 
   std::string answer() const {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "scenarios/report/charts.hpp"
 #include "sim/base/readable.hpp"
@@ -13,8 +14,11 @@ constexpr double plot_height = 300, left = 84, right = 22, below_lines = 58, top
 /// (value, label) by value.
 std::vector<std::pair<double, std::string>> x_ticks(const NumberAxis& axis, const Scale& x) {
   std::vector<std::pair<double, std::string>> ticks;
-  if (axis.labels.empty())
-    for (const double tick : x.ticks()) ticks.emplace_back(tick, axis.text(tick));
+  if (axis.labels.empty()) {
+    const std::vector<double> all = x.ticks();
+    const std::vector<std::string> texts = tick_texts(axis.text, all);
+    for (std::size_t i = 0; i < all.size(); ++i) ticks.emplace_back(all[i], texts[i]);
+  }
   for (std::size_t i = 0; i < axis.labels.size(); ++i) ticks.emplace_back(axis.numbers[i], axis.labels[i]);
   std::sort(ticks.begin(), ticks.end());
   return ticks;
@@ -35,9 +39,11 @@ void draw_x_axis(SvgPicture& drawing, const NumberAxis& axis, const Scale& x, do
 }
 
 void draw_y_axis(SvgPicture& drawing, const LineChart& chart, const Scale& y, double top, double base) {
-  for (const double tick : y.ticks()) {
-    drawing.line(left, y(tick), chart_width - right, y(tick), "grid");
-    drawing.text(left - 8, y(tick) + 4.5, chart.y_text(tick), SvgPicture::Anchor::end);
+  const std::vector<double> ticks = y.ticks();
+  const std::vector<std::string> texts = tick_texts(chart.y_text, ticks);
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    drawing.line(left, y(ticks[i]), chart_width - right, y(ticks[i]), "grid");
+    drawing.text(left - 8, y(ticks[i]) + 4.5, texts[i], SvgPicture::Anchor::end);
   }
   drawing.line(left, base, chart_width - right, base, "axis");
   drawing.upwards(16, (top + base) / 2, chart.y_title + (y.logarithmic() ? " (logarithmic)" : ""));
@@ -93,6 +99,20 @@ void draw_curve(SvgPicture& drawing, const Curve& curve, const Scale& x, const S
   for (const ChartPoint& point : curve.points) drawing.mark(x(point.x), y(point.mean), curve.colour, point.some_missed, point.tip);
 }
 
+/// The part of a rising line below `most`; at least two points.
+std::vector<std::pair<double, double>> up_to(const std::vector<std::pair<double, double>>& line, double most) {
+  std::vector<std::pair<double, double>> part;
+  for (const auto& [x, y] : line) {
+    if (y > most && !part.empty()) {
+      const auto& [x0, y0] = part.back();
+      part.emplace_back(x0 + (x - x0) * (most - y0) / (y - y0), most);
+      break;
+    }
+    part.emplace_back(x, y);
+  }
+  return part;
+}
+
 }  // namespace
 
 SvgPicture draw(const LineChart& chart) {
@@ -107,7 +127,9 @@ SvgPicture draw(const LineChart& chart) {
     crosses = crosses || !curve.missed.empty();
     for (const ChartPoint& point : curve.points) values.insert(values.end(), {point.mean, point.high()});
   }
-  for (const auto& [x, y] : chart.ideal) values.push_back(y);
+  const bool flat = std::ranges::all_of(chart.ideal, [&](const auto& point) { return point.second == chart.ideal.front().second; });
+  if (flat)
+    for (const auto& [x, y] : chart.ideal) values.push_back(y);
   if (values.empty()) values = {0, 1};
   const bool legend = names.size() > 1;
   const double head = (legend ? SvgPicture::legend_height(chart_width - left, names) : 0) + (named_bands ? band_name : 0) + top_gap,
@@ -125,13 +147,23 @@ SvgPicture draw(const LineChart& chart) {
   if (crosses) drawing.text(left - 8, head + 16, "\u00d7 missed", SvgPicture::Anchor::end, "small dim");
   if (!chart.ideal.empty()) {
     std::string points;
-    for (const auto& [at, value] : chart.ideal) points += fmt::format("{:.1f},{:.1f} ", x(at), y(value));
+    const std::vector<std::pair<double, double>> ideal = up_to(chart.ideal, y.value_at_end());
+    for (const auto& [at, value] : ideal) points += fmt::format("{:.1f},{:.1f} ", x(at), y(value));
     drawing.path(points, "ideal");
-    drawing.text(x(chart.ideal.back().first) - (chart.ideal_name == "ideal" ? 22 : 4), y(chart.ideal.back().second) - 5, chart.ideal_name,
+    const double end = y(ideal.back().second);
+    drawing.text(x(ideal.back().first) - (chart.ideal_name == "ideal" ? 22 : 4), end < head + 12 ? end + 12 : end - 5, chart.ideal_name,
                  SvgPicture::Anchor::end, "small dim");
   }
   for (const Curve& curve : chart.curves) draw_curve(drawing, curve, x, y, head, chart.marks);
   return drawing;
+}
+
+/// Where the picture ends: a fifth after all have reached the target that do.
+static double last_shown(const LearningChart& chart, std::size_t axis) {
+  double last = -1;
+  for (const LearningCurve& curve : chart.curves)
+    if (chart.crop == Crop::both && axis < curve.reached.size()) last = std::max(last, 1.2 * curve.reached[axis]);
+  return last < 0 ? std::numeric_limits<double>::infinity() : last;
 }
 
 std::vector<SvgPicture> draw(const LearningChart& chart) {
@@ -146,12 +178,14 @@ std::vector<SvgPicture> draw(const LearningChart& chart) {
     line.from_zero = line.marks = false;
     line.linear_x = true;
     line.linear_y = chart.linear_y;
+    const double last = last_shown(chart, axis);
     for (const LearningCurve& curve : chart.curves) {
       Curve drawn{curve.name, curve.colour, {}, {}};
       const std::size_t stride = curve.points.size() / chart.still_points + 1;
       for (std::size_t i = 0; i < curve.points.size();
            i += i + 1 == curve.points.size() ? 1 : std::min(stride, curve.points.size() - 1 - i)) {
         const LearningPoint& point = curve.points[i];
+        if (point.x[axis] > last) break;
         drawn.points.push_back({point.x[axis], point.value, 0, false, {}});
         if (point.low && point.high) drawn.range.push_back({point.x[axis], *point.low, *point.high});
         line.x.numbers.push_back(point.x[axis]);

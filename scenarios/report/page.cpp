@@ -70,11 +70,16 @@ std::vector<std::string_view> page_scripts() {
   static const std::string phases = phases_script();
   return {phases,
           resources::format_script(),
+          resources::axes_script(),
           resources::table_script(),
           resources::chart_script(),
           resources::kinds_script(),
           resources::cells_script(),
+          resources::arranged_script(),
+          resources::notes_script(),
+          resources::lines_script(),
           resources::timeline_script(),
+          resources::selection_script(),
           resources::page_script()};
 }
 
@@ -152,6 +157,13 @@ std::string html_tables(const std::vector<std::string>& files, std::string_view 
     links += fmt::format("{}<a href=\"{}{}{}\">{}</a>", links.empty() ? "" : ", ", percent_encoded(folder), folder.empty() ? "" : "/",
                          percent_encoded(file), xml_text(file));
   return "<p class=\"dim\">Tables: " + links + "</p>\n";
+}
+
+std::string html_numbers(const std::vector<LargeNumber>& numbers) {
+  std::string out;
+  for (const auto& [value, what] : numbers)
+    if (!value.empty()) out += fmt::format("<p><b>{}</b>{}</p>\n", xml_text(value), xml_text(what));
+  return out.empty() ? out : "<div class=\"numbers\">\n" + out + "</div>\n";
 }
 
 std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows, std::size_t words,

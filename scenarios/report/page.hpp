@@ -30,7 +30,8 @@ std::string_view echarts();
 /// Licences and notices of ECharts and its bundled parts; empty without it.
 std::string_view echarts_licences();
 /// Our own, in the order in which they run.
-std::string_view format_script(), table_script(), chart_script(), kinds_script(), cells_script(), timeline_script(), page_script();
+std::string_view format_script(), axes_script(), table_script(), chart_script(), kinds_script(), cells_script(), arranged_script(),
+    notes_script(), lines_script(), timeline_script(), selection_script(), page_script();
 std::string_view page_style();
 }  // namespace resources
 
@@ -43,6 +44,13 @@ std::string html_list(const std::vector<std::string>& items, std::string_view cl
 std::string html_details(std::string_view title, const std::vector<std::string>& lines);
 /// "Tables: a.csv, b.csv", links to files in `folder`, as seen from the page; empty: beside it.
 std::string html_tables(const std::vector<std::string>& files, std::string_view folder);
+
+/// A large number at the top of a page, and what it is.
+struct LargeNumber {
+  std::string value, what;
+};
+/// In a row; empty without any. Those without a value are left out.
+std::string html_numbers(const std::vector<LargeNumber>& numbers);
 
 /// The meaning of intervals and counts, for every page.
 inline constexpr const char* interval_words =

@@ -72,6 +72,8 @@ double Scale::operator()(double value) const { return from_ + (moved(value) - lo
 
 double Scale::lowest() const { return logarithmic_ ? std::pow(10.0, low_) : low_; }
 
+double Scale::value_at_end() const { return logarithmic_ ? std::pow(10.0, high_) : high_; }
+
 std::vector<double> Scale::ticks() const {
   std::vector<double> all;
   if (logarithmic_) {

@@ -24,6 +24,8 @@ class Scale {
   bool logarithmic() const { return logarithmic_; }
   /// The value at the first end.
   double lowest() const;
+  /// The value at the second end.
+  double value_at_end() const;
   /// Round values, at most about seven.
   std::vector<double> ticks() const;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "scenarios/race/race_tables.hpp"
 #include "scenarios/report/axis_title.hpp"
@@ -49,7 +50,13 @@ class RaceFigures {
     for (const Finish& finish : outcome_.finishes) {
       chart.groups.push_back({capital(finish_title(finish)), {}});
       const std::vector<RunValues> all = outcome_.times(finish);
-      for (std::size_t i = 0; i < all.size(); ++i) {
+      std::vector<std::size_t> order(all.size());
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+        const RepeatStatistics time = statistics_of(all[i]);
+        return std::pair(all[i].size() - time.count, time.mean);
+      });
+      for (const std::size_t i : order) {
         const RepeatStatistics value = statistics_of(all[i]);
         const std::string text = race_value_text(outcome_, all[i]);
         chart.groups.back().rows.push_back({labels_[i], text, looks_[i], value.count == 0, value.count < all[i].size(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "scenarios/race/race_reasons.hpp"
 #include "scenarios/race/race_tables.hpp"
@@ -39,7 +40,7 @@ class RacePage {
 
   std::string html(const Description& description, std::string_view folder) const {
     std::string body = fmt::format("<h1>{}: a race</h1>\n", xml_text(outcome_.name)) + html_paragraph(asked());
-    body += "<h2>Results</h2>\n" + html_list(said(), "findings");
+    body += html_numbers(numbers()) + html_list(said(), "findings");
     std::vector<std::string> warnings;
     for (const std::string& warning : outcome_.warnings()) warnings.push_back("Warning: " + warning + ".");
     if (!warnings.empty()) body += html_list(warnings, "warning");
@@ -48,8 +49,7 @@ class RacePage {
                            " The family-wise error rate at each threshold is at most 5 %. \u201cNo difference\u201d: not significant, and "
                            "tests exclude a difference of 10 %; \u201ctoo few seeds to tell\u201d: they do not.",
                        "dim");
-    std::vector<std::size_t> all(settings_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
+    const std::vector<std::size_t> all = order();
     if (const std::vector<Figure> curves = sheets_.curves(all, goal()); !curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);
     const std::string many = outcome_.by().plural;
     body += "<h2>" + many + " and reasons</h2>\n";
@@ -71,6 +71,51 @@ class RacePage {
   }
 
  private:
+  /// The finish that decides: the target, else the last one that anybody reached.
+  std::optional<std::size_t> deciding() const {
+    std::optional<std::size_t> last;
+    for (std::size_t i = 0; i < outcome_.finishes.size(); ++i) {
+      if (!outcome_.verdicts[i].anybody) continue;
+      if (outcome_.finishes[i].is_target) return i;
+      last = i;
+    }
+    return last;
+  }
+
+  /// Entrants by their result: the one ahead first, those that miss last.
+  std::vector<std::size_t> order() const {
+    std::vector<std::size_t> all(settings_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    const auto finish = deciding();
+    if (!finish) return all;
+    const std::vector<RunValues> times = outcome_.times(outcome_.finishes[*finish]);
+    std::ranges::stable_sort(all, {}, [&](std::size_t entrant) {
+      const RepeatStatistics time = statistics_of(times[entrant]);
+      return std::tuple(entrant == outcome_.verdicts[*finish].ahead ? 0 : 1, times[entrant].size() - time.count, time.mean);
+    });
+    return all;
+  }
+
+  std::vector<LargeNumber> numbers() const {
+    const auto finish = deciding();
+    if (!finish) return {};
+    const Verdict& verdict = outcome_.verdicts[*finish];
+    const std::vector<RunValues> times = outcome_.times(outcome_.finishes[*finish]);
+    const std::vector<std::size_t> all = order();
+    const RepeatStatistics mine = statistics_of(times[all.front()]);
+    std::vector<LargeNumber> numbers{{labels_[all.front()], verdict.winner         ? "wins"
+                                                            : verdict.open.empty() ? "is ahead, but others are no slower"
+                                                                                   : "is ahead, too few seeds to tell"},
+                                     {readable_seconds(mine.mean), finish_title(outcome_.finishes[*finish])}};
+    if (all.size() < 2 || !(mine.mean > 0)) return numbers;
+    const RepeatStatistics theirs = statistics_of(times[all[1]]);
+    if (theirs.count > 0)
+      numbers.push_back({fmt::format("{:.3g}x", theirs.mean / mine.mean), "as fast as " + labels_[all[1]] + ", the next"});
+    else
+      numbers.push_back({"nobody else", "reaches it"});
+    return numbers;
+  }
+
   /// The accuracy that curves are to reach: the target, else the hardest threshold that anybody reached.
   std::optional<double> goal() const {
     std::optional<double> hardest;
@@ -112,20 +157,21 @@ class RacePage {
     if (outcome_.tuning)
       for (const std::string& path : outcome_.tuning->paths) head.push_back(axis_title(path));
     std::vector<std::vector<std::string>> rows;
-    for (std::size_t entrant = 0; entrant < labels_.size(); ++entrant) {
+    const std::vector<std::size_t> by_result = order();
+    for (const std::size_t entrant : by_result) {
       rows.push_back({labels_[entrant]});
       for (const std::string& value : outcome_.chosen(entrant)) rows.back().push_back(value);
     }
     const bool finished = outcome_.endings().all_finished();
     if (!finished) head.emplace_back("outcome");
-    for (std::size_t entrant = 0; entrant < rows.size() && !finished; ++entrant)
-      rows[entrant].push_back(Endings::of(outcome_.runs[entrant]).outcomes());
+    for (std::size_t row = 0; row < rows.size() && !finished; ++row)
+      rows[row].push_back(Endings::of(outcome_.runs[by_result[row]]).outcomes());
     rows.push_back({"who wins"});
     rows.back().resize(head.size());
     for (std::size_t i = 0; i < outcome_.finishes.size(); ++i) {
       head.push_back(finish_title(outcome_.finishes[i]));
       const std::vector<RunValues> times = outcome_.times(outcome_.finishes[i]);
-      for (std::size_t entrant = 0; entrant < times.size(); ++entrant) rows[entrant].push_back(race_value_text(outcome_, times[entrant]));
+      for (std::size_t row = 0; row < times.size(); ++row) rows[row].push_back(race_value_text(outcome_, times[by_result[row]]));
       const Verdict& verdict = outcome_.verdicts[i];
       rows.back().push_back(!verdict.anybody       ? "nobody"
                             : verdict.winner       ? labels_[*verdict.winner]

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "scenarios/report/axis_title.hpp"
+#include "scenarios/results/figures.hpp"
+#include "scenarios/results/summary.hpp"
 #include "scenarios/results/thinned.hpp"
 #include "scenarios/statistics/said.hpp"
 #include "sim/base/readable.hpp"
@@ -12,7 +14,8 @@
 namespace straggler {
 namespace {
 
-constexpr std::size_t most_still = 2'400;  // points of all curves in a still picture
+constexpr std::size_t most_still = 2'400;   // points of all curves in a still picture
+constexpr std::size_t most_single = 2'500;  // points of all runs by themselves
 
 /// A mean of fewer runs may lie before that of all.
 bool continues(const LearningPoint& before, const LearningPoint& after) {
@@ -86,6 +89,56 @@ std::vector<LearningPoint> mean_curve(const std::vector<std::vector<LearningPoin
   return mean;
 }
 
+std::optional<std::vector<double>> reached_at(const ThresholdResult& threshold, const std::vector<CurveAxis>& axes) {
+  std::vector<double> at;
+  for (const CurveAxis& axis : axes) {
+    const std::string_view column = axis.column;
+    const std::optional<double> value = column == "time_s"       ? threshold.seconds
+                                        : column == "epoch"      ? threshold.epochs
+                                        : column == "update"     ? threshold.updates
+                                        : column == "bytes_sent" ? threshold.bytes
+                                                                 : std::nullopt;
+    if (!value) return std::nullopt;
+    at.push_back(*value);
+  }
+  return at;
+}
+
+/// Means over the runs that reach it.
+static std::vector<double> mean_reached(const std::vector<std::optional<std::vector<double>>>& runs) {
+  std::vector<double> mean;
+  double count = 0;
+  for (const auto& run : runs) {
+    if (!run) continue;
+    mean.resize(run->size(), 0);
+    for (std::size_t axis = 0; axis < run->size(); ++axis) mean[axis] += (*run)[axis];
+    ++count;
+  }
+  for (double& x : mean) x /= count;
+  return mean;
+}
+
+/// Each run, where some are shown as means or can be grouped.
+static std::vector<LearningCurve> single_runs(const LearningFigure& wanted) {
+  std::vector<LearningCurve> all;
+  bool worth = false;
+  for (const RepeatedCurve& curve : wanted.curves)
+    for (std::size_t run = 0; run < curve.named.size(); ++run) {
+      worth = worth || curve.named.size() > 1 || !curve.named[run].keys.empty();
+      if (curve.runs[run].size() > 1)
+        all.push_back({curve.named[run].name,
+                       curve.look,
+                       curve.runs[run],
+                       {},
+                       curve.reached[run].value_or(std::vector<double>()),
+                       false,
+                       curve.named[run].keys});
+    }
+  if (!worth) return {};
+  for (LearningCurve& run : all) run.points = thinned(run.points, std::max<std::size_t>(4, most_single / all.size()));
+  return all;
+}
+
 std::optional<Figure> learning_figure(const LearningFigure& wanted) {
   LearningChart chart;
   chart.label = capital(wanted.word);
@@ -102,10 +155,15 @@ std::optional<Figure> learning_figure(const LearningFigure& wanted) {
     points += std::max(mean.size(), curve.evaluations);
     chart.curves.push_back(
         {curve.name, curve.look, thinned(mean, std::max<std::size_t>(4, wanted.most_points / wanted.curves.size())), curve.link});
+    chart.curves.back().reached = mean_reached(curve.reached);
+    chart.curves.back().best = curve.best;
     drawn += chart.curves.back().points.size();
   }
   if (chart.curves.empty()) return std::nullopt;
   chart.still_points = std::min(most_still_points, most_still / chart.curves.size());
+  chart.crop = wanted.crop;
+  chart.group = wanted.group;
+  chart.runs = single_runs(wanted);
   if (wanted.target) {
     chart.target = *wanted.target;
     chart.target_name = readable_number(*wanted.target);
@@ -118,6 +176,15 @@ std::optional<Figure> learning_figure(const LearningFigure& wanted) {
   add(thinning_words(points, drawn, wanted.file));
   add(wanted.note);
   return figure_of(chart.label, caption, chart);
+}
+
+void add_price(std::vector<LargeNumber>& numbers, const std::vector<SummaryField>& summary) {
+  for (const char* const key : {"price_to_target", "price", "energy_joules"}) {
+    const RunFigure* const figure = find_figure(key);
+    const auto value = scalar_of(summary, key).number();
+    if (figure == nullptr || !value || (std::string_view(key) == "price" && scalar_of(summary, "price_to_target").number())) continue;
+    numbers.push_back({text_of_unit(figure->unit)(*value), figure->title});
+  }
 }
 
 StackChart time_split(const std::vector<std::string>& names, const std::vector<ByPhase<double>>& rows) {

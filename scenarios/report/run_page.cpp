@@ -145,6 +145,24 @@ std::vector<std::string> reasons_of(const RunFiles& run) {
   return said;
 }
 
+/// The answer in five seconds.
+std::string numbers_html(const RunFiles& run) {
+  std::vector<LargeNumber> all;
+  const std::optional<double> target = run.number("target_accuracy"), reached = run.number("time_to_target_s"),
+                              accuracy = run.number("final_test_accuracy");
+  const std::string time = readable_seconds(run.number("simulated_seconds").value_or(0));
+  if (target && reached) all.push_back({readable_seconds(*reached), "to " + readable_number(*target) + " test accuracy"});
+  if (accuracy)
+    all.push_back({readable_score(*accuracy), "test accuracy after " + time + (target && !reached ? ", target missed" : "")});
+  else
+    all.push_back({time, run.real ? "measured" : "simulated"});
+  if (const auto rate = run.number("samples_per_second")) all.push_back({readable_number(*rate), "samples per second"});
+  if (const auto share = run.number(share_key(Phase::compute))) all.push_back({readable_share(*share), "of the time computing"});
+  if (const auto bytes = run.number("bytes_sent")) all.push_back({readable_bytes(*bytes), "sent"});
+  add_price(all, run.summary);
+  return html_numbers(all);
+}
+
 std::string findings_html(const RunFiles& run, const ResultTable& curve) {
   std::vector<std::string> said;
   const std::string time = readable_seconds(run.number("simulated_seconds").value_or(0));
@@ -174,7 +192,7 @@ std::string findings_html(const RunFiles& run, const ResultTable& curve) {
                                    : ""));
   for (const auto& warning : {warning_of_loss(curve), is_finished(run.summary) ? guess_warning(learned_of(run.summary)) : std::nullopt})
     if (warning) said.push_back("Warning: " + *warning + ".");
-  return "<h2>Results</h2>\n" + html_list(said, "findings");
+  return numbers_html(run) + html_list(said, "findings");
 }
 
 std::string facts_html(const RunFiles& run, const ResultTable& curve) {
@@ -213,9 +231,22 @@ std::string facts_html(const RunFiles& run, const ResultTable& curve) {
   return "<h2>Figures</h2>\n" + facts.html();
 }
 
+/// On each axis; empty: the run does not reach it.
+std::vector<double> target_reached(const ResultTable& thresholds, double target, const std::vector<CurveAxis>& axes) {
+  for (std::size_t row = 0; row < thresholds.rows(); ++row) {
+    if (thresholds.number(row, "threshold") != target) continue;
+    const ThresholdResult at{
+        target, thresholds.number(row, "time_s"), {}, thresholds.number(row, "updates"), thresholds.number(row, "epochs"),
+        {},     thresholds.number(row, "bytes")};
+    return reached_at(at, axes).value_or(std::vector<double>());
+  }
+  return {};
+}
+
 /// Accuracies, then losses and perplexities, each over all that a run uses up.
 std::vector<Figure> learning_figures(const RunFiles& run, const ResultTable& curve) {
   std::vector<Figure> figures;
+  const ResultTable thresholds(run.folder / "thresholds.csv");
   for (const std::string what : {"accuracy", "loss", "perplexity"}) {
     const bool accuracy = what == "accuracy";
     if (what == "perplexity" && !curve.has("test_perplexity")) continue;  // the data are no symbols
@@ -223,6 +254,7 @@ std::vector<Figure> learning_figures(const RunFiles& run, const ResultTable& cur
     chart.label = "Test and train " + what;
     chart.y_title = what;
     chart.linear_y = accuracy;
+    chart.crop = Crop::values;
     std::vector<CurveAxis> axes = {{"time_s", "simulated time", readable_seconds},
                                    {"epoch", "epochs", readable_number},
                                    {"update", "updates", readable_number},
@@ -245,6 +277,7 @@ std::vector<Figure> learning_figures(const RunFiles& run, const ResultTable& cur
     if (const auto target = run.number("target_accuracy"); target && accuracy) {
       chart.target = *target;
       chart.target_name = "target " + readable_number(*target);
+      if (chart.curves.front().name.starts_with("test")) chart.curves.front().reached = target_reached(thresholds, *target, axes);
     }
     figures.push_back(figure_of(chart.label, thinning_words(points, drawn, "curve.csv"), chart));
   }

@@ -72,12 +72,27 @@ bool have_epochs(const std::vector<const RunSketch*>& sketches) {
   });
 }
 
+const std::vector<CurveAxis>& axes_over(bool epochs) {
+  static const std::vector<CurveAxis> with = {{"time_s", "simulated time", readable_seconds},
+                                              {"epoch", "epochs", readable_number},
+                                              {"update", "updates", readable_number},
+                                              {"bytes_sent", "bytes sent", readable_bytes}},
+                                      without = {with[0], with[2], with[3]};
+  return epochs ? with : without;
+}
+
+/// Where the run reaches the accuracy; none: it does not.
+std::optional<std::vector<double>> reached_of(const RunSketch& sketch, std::optional<double> target, bool epochs) {
+  for (const ThresholdResult& row : sketch.thresholds)
+    if (target && row.threshold == *target) return reached_at(row, axes_over(epochs));
+  return std::nullopt;
+}
+
 LearningFigure figure_over(bool epochs, const std::string& word) {
   LearningFigure figure;
   figure.word = word;
-  figure.axes = {{"simulated time", readable_seconds}};
-  if (epochs) figure.axes.emplace_back("epochs", readable_number);
-  figure.axes.insert(figure.axes.end(), {{"updates", readable_number}, {"bytes sent", readable_bytes}});
+  for (const CurveAxis& axis : axes_over(epochs)) figure.axes.emplace_back(axis.title, axis.text);
+  figure.crop = Crop::both;
   figure.file = "a run by itself";
   return figure;
 }
@@ -183,10 +198,13 @@ std::vector<Figure> RunSheets::curves(const std::vector<std::size_t>& order, std
        {std::pair("test accuracy", &SketchPoint::test_accuracy), std::pair("test loss", &SketchPoint::test_loss)}) {
     LearningFigure wanted = figure_over(epochs, word);
     wanted.most_points = most_curve_points;
+    wanted.group = "settings";
     for (const std::size_t i : chosen) {
       RepeatedCurve curve{settings_[i].name, looks_[i], {}, 0, link(i)};
+      curve.best = i == order.front() && order.size() > 1;
       for (const RunSketch& sketch : shown_[i].sketches) {
         curve.runs.push_back(points_of(sketch, epochs, value));
+        curve.reached.push_back(reached_of(sketch, target, epochs));
         curve.evaluations = std::max<std::size_t>(curve.evaluations, sketch.evaluations);
       }
       wanted.curves.push_back(std::move(curve));

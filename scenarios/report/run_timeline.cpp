@@ -144,6 +144,7 @@ Pass simulate(const Scenario& scenario, RecordSink& sink, bool trace, Time end, 
   RunOptions options;
   options.timing_only = true;
   options.trace = trace;
+  if (trace) options.pulse = 1;  // links are looked at after each event
   Until until(end, std::move(stop));
   Pass pass;
   pass.record = Experiment(scenario, options).run(&sink, &until);
@@ -176,7 +177,8 @@ Figure figure_of(const Scenario& scenario, const StretchSink& sink, const Timeli
   std::vector<std::string> names;
   for (Rank worker = 0; worker < still.workers(); ++worker) names.push_back(called.worker(static_cast<std::int64_t>(worker)));
   const std::string label = "Who computes, sends and waits";
-  return {label, caption_of(scenario, sink, exact, cut), {draw(still, names, label)}, timeline_data(sink, label, exact), {}, true};
+  return {label, caption_of(scenario, sink, exact, cut), {draw(still, names, label)}, timeline_data(sink, label, exact), {}, true, {},
+          true};
 }
 
 struct Drawn {
@@ -251,7 +253,7 @@ RunTimeline run_timeline(const Scenario& scenario, const FinishedRun& run) {
     }
     if (!fits(known, updates)) return {{}, "There is no timeline: simulating the run again gives another result, as with replays."};
     const Time until = first.cut && !updates.times().empty() ? std::min(end, updates.times().back()) : end;
-    return {second_pass(scenario, first, updates, until, first.cut, after(2 * most, 16)).figure, {}};
+    return {second_pass(scenario, first, updates, until, first.cut, after(2 * most, 1)).figure, {}};
   } catch (const std::exception& error) {
     return {{}, fmt::format("There is no timeline: {}.", error.what())};
   }

@@ -37,7 +37,7 @@ class SearchPage {
     std::string body = fmt::format("<h1>{}</h1>\n", xml_text(name)) + html_paragraph(asked(description.one(Described::scenario)));
     if (outcome_.interrupted)
       body += html_paragraph("The search was interrupted: these are its results so far. The same command continues it.", "warning");
-    body += "<h2>Results</h2>\n" + html_list(said(), "findings") + html_paragraph(interval_words, "dim");
+    body += html_numbers(numbers()) + html_list(said(), "findings") + html_paragraph(interval_words, "dim");
     const std::vector<Figure> figures = search_figures(outcome_, sheets_);
     if (!figures.empty()) body += "<h2>Pictures</h2>\n";
     body += html_of(figures);
@@ -144,6 +144,38 @@ class SearchPage {
 
   static std::string outcomes_of(const Measured& measured) { return Endings::of(measured.runs).outcomes(); }
 
+  /// The best first, those without a value last.
+  std::vector<std::size_t> by_value(const FoundGroup& group) const {
+    std::vector<std::size_t> order(group.points.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+      const RepeatStatistics value = drawable(group.points[i].measured);
+      const double infinity = std::numeric_limits<double>::infinity();
+      return std::pair(group.is_best(i) ? 0 : 1, value.count == 0 ? infinity : outcome_.metric.maximize ? -value.mean : value.mean);
+    });
+    return order;
+  }
+
+  /// Of a find in one group, or of its only crossing.
+  std::vector<LargeNumber> numbers() const {
+    if (outcome_.found.size() == 1 && outcome_.found.front().best) {
+      const FoundGroup& group = outcome_.found.front();
+      const FoundPoint& best = group.points[group.best->point];
+      std::vector<LargeNumber> all;
+      for (std::size_t i = 0; i < outcome_.over.size() && i < 3; ++i)
+        all.push_back({best.values[i].label, axis_title(outcome_.over[i].path)});
+      all.push_back({text_(drawable(best.measured).mean), metric_title(outcome_.metric.name)});
+      all.push_back({std::to_string(group.points.size()), "settings tried"});
+      return all;
+    }
+    if (outcome_.crossed.size() != 1) return {};
+    const CrossoverGroup& group = outcome_.crossed.front();
+    if (group.crossings.size() != 1) return {};
+    return {{group.crossings.front().between.label,
+             fmt::format("{}, where {} and {} cross", axis_title(outcome_.along.path), outcome_.between[0], outcome_.between[1])},
+            {std::to_string(group.points.size()), "values compared"}};
+  }
+
   std::string table(const FoundGroup& group) const {
     std::vector<std::string> head{"tried"};
     for (const SearchedSetting& setting : outcome_.over) head.push_back(axis_title(setting.path));
@@ -151,14 +183,16 @@ class SearchPage {
     const bool finished = outcome_.endings().all_finished();
     if (!finished) head.emplace_back("outcome");
     std::vector<std::vector<std::string>> rows;
-    for (std::size_t i = 0; i < group.points.size(); ++i) {
+    const std::vector<std::size_t> order = by_value(group);
+    for (const std::size_t i : order) {
       const FoundPoint& point = group.points[i];
       rows.push_back({std::to_string(i + 1)});
       for (const AxisValue& value : point.values) rows.back().push_back(value.label);
       rows.back().insert(rows.back().end(), {value_of(point.measured), standing_words(group, i)});
       if (!finished) rows.back().push_back(outcomes_of(point.measured));
     }
-    return html_table(head, rows, 0, group.best ? group.best->point : rows.size());
+    const auto best = group.best ? std::ranges::find(order, group.best->point) : order.end();
+    return html_table(head, rows, 0, static_cast<std::size_t>(best - order.begin()));
   }
 
   std::string table(const CrossoverGroup& group) const {

@@ -10,6 +10,7 @@
 #include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/said_words.hpp"
 #include "scenarios/report/scheme_looks.hpp"
+#include "scenarios/report/sweep_why.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -31,14 +32,31 @@ class SweepFigures {
     const std::vector<std::vector<std::size_t>> facets = facets_of(view_, plan_);
     const ReportMetric& metric = view_.metric();
     const Shown by_metric{metric.key, metric.title, metric.text};
-    if (plan_.y) each(facets, [&](const auto& facet) { add_map(facet, by_metric); });
+    const auto as_menu = [this](const std::string& what, const ChartPlan& of, const auto& chosen, const auto& add) {
+      const std::size_t before = figures_.size();
+      std::vector<std::string> names;
+      each(chosen, [&](const auto& facet) {
+        const std::size_t count = figures_.size();
+        add(facet);
+        if (figures_.size() > count) names.push_back(page_words(facet_said(view_, of, facet)));
+      });
+      if (figures_.size() - before < 2) return;
+      std::vector<std::pair<std::string, Figure>> some;
+      for (std::size_t i = 0; i < names.size(); ++i) some.emplace_back(names[i], std::move(figures_[before + i]));
+      figures_.resize(before);
+      figures_.push_back(menu_of(capital(what), std::move(some)));
+    };
+    if (plan_.y)
+      as_menu(plan_.series ? "who has the best " + metric.title : metric.title, plan_, facets,
+              [&](const auto& facet) { add_map(facet, by_metric); });
     for (const ChartPlan& plan : curve_plans(view_, plan_)) {
       const std::vector<std::vector<std::size_t>> chosen = chosen_facets(view_, plan);
-      each(chosen, [&](const auto& facet) { add_curves(plan, facet, by_metric, facet == chosen.front()); });
+      as_menu(metric.title + " over " + axis(*plan.x).title, plan, chosen,
+              [&](const auto& facet) { add_curves(plan, facet, by_metric, facet == chosen.front()); });
       if (!axis(*plan.x).workers) continue;
       for (const Shown& shown : {Shown{"speed_up", "scaling speed-up in samples per second", factor_text},
                                  Shown{"speed_up_to_target", "scaling speed-up in time to the target", factor_text}})
-        each(chosen, [&](const auto& facet) { add_speed_up(plan, facet, shown); });
+        as_menu(shown.title, plan, chosen, [&](const auto& facet) { add_speed_up(plan, facet, shown); });
     }
     if (!plan_.x && (plan_.series || !plan_.facets.empty())) add_bars(facets, by_metric);
     add_time_split();
@@ -110,6 +128,9 @@ class SweepFigures {
     chart.y_title = shown.title;
     chart.y_text = shown.text;
     chart.curves = curves(plan, facet, shown);
+    const bool less = view_.metric().key == shown.key && view_.metric().less_is_better;
+    if (chart.curves.size() <= 3)
+      for (Curve& curve : chart.curves) mark_peak(curve, chart.x, shown.text, less);
     return chart;
   }
 
@@ -141,7 +162,8 @@ class SweepFigures {
     chart.ideal_name = "ideal";
     figures_.push_back(figure_of(
         titled(shown.title, plan, facet),
-        fmt::format("Against the fewest workers ({}) of the same {}, seed by seed. On the dashed line twice the workers are twice as fast.",
+        fmt::format("Against the fewest workers ({}) of the same {}, seed by seed. On the dashed line twice the workers are twice as fast. "
+                    "Knee: 90 % of the gain of the peak.",
                     x.labels[order.front()], plan.series ? axis(*plan.series).title : std::string("setting")),
         chart));
   }
@@ -272,6 +294,7 @@ class SweepFigures {
         chart.cells.back().push_back(plan_.series ? winner_cell(among) : level_cell(among, low, high, best));
       }
     }
+    if (!plan_.series && low < high) chart.scale = ColourScale{low, high, shown.text, shown.title, view_.metric().less_is_better};
     if (plan_.series) {
       chart.series = axis(*plan_.series).labels;
       chart.looks = scheme_looks(chart.series);
@@ -288,8 +311,8 @@ class SweepFigures {
         : ranking.order.empty() ? std::string()
         : ranking.winner        ? "The framed cell is the best one."
                                 : "The framed cell is ahead.";
-    const std::size_t maps = static_cast<std::size_t>(
-        std::count_if(figures_.begin(), figures_.end(), [](const Figure& figure) { return !figure.file.empty(); }));
+    std::size_t maps = 0;
+    for (const Figure& figure : figures_) maps += figure.files.size();
     figures_.push_back(figure_of(titled(what, plan_, facet), caption, chart, map_file(maps + 1)));
   }
 

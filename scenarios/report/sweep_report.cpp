@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/findings.hpp"
 #include "scenarios/report/page.hpp"
 #include "scenarios/report/pareto.hpp"
+#include "scenarios/report/run_charts.hpp"
 #include "scenarios/report/run_sheets.hpp"
 #include "scenarios/report/said_words.hpp"
 #include "scenarios/report/sweep_figures.hpp"
+#include "scenarios/report/sweep_why.hpp"
 #include "scenarios/report/units.hpp"
 #include "scenarios/results/figures.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
@@ -143,6 +146,37 @@ std::vector<Figure> learning(const SweepView& view, const RunSheets& sheets, con
   return figures;
 }
 
+/// Over each axis of numbers.
+std::vector<std::string> along_of(const SweepView& view, const ChartPlan& plan) {
+  std::vector<std::string> all;
+  for (const ChartPlan& curves : curve_plans(view, plan))
+    for (std::string& words : along_words(view, curves)) all.push_back(std::move(words));
+  return all;
+}
+
+/// Of the best setting of one workload.
+std::vector<LargeNumber> numbers(const SweepView& view) {
+  const std::vector<std::vector<std::size_t>> workloads = view.workloads();
+  if (workloads.size() != 1) return {};
+  const Ranking ranking = view.rank(workloads.front(), TestFamily::with_best);
+  if (ranking.order.empty()) return {};
+  const std::size_t best = ranking.order.front(), last = ranking.order.back();
+  const ReportSetting& setting = view.settings()[best];
+  const ReportMetric& metric = view.metric();
+  std::vector<LargeNumber> all;
+  if (view.settings().size() > 1) all.push_back({view.short_name_of(setting), ranking.winner ? "is the best setting" : "is ahead"});
+  const double mine = view.metric_of(best).mean, worst = view.metric_of(last).mean;
+  all.push_back({metric.text(mine), metric.title});
+  const double times = metric.less_is_better ? worst / mine : mine / worst;
+  if (last != best && std::isfinite(times) && times > 1)
+    all.push_back({fmt::format("{:.3g}x", times), "as good as " + view.short_name_of(view.settings()[last]) + ", the last"});
+  const RunResult result = view.result(best);
+  if (const auto share = result.shares[Phase::compute]) all.push_back({share_text(*share), "of its workers' time computing"});
+  all.push_back({readable_bytes(result.bytes_sent), "sent"});
+  add_price(all, result.summary);
+  return all;
+}
+
 std::string table(const SweepView& view, const RunSheets& sheets, const std::vector<ShownSetting>& shown) {
   const std::vector<Column> columns = columns_of(view);
   std::vector<std::string> head;
@@ -159,10 +193,13 @@ std::string table(const SweepView& view, const RunSheets& sheets, const std::vec
   }
   const bool any = std::any_of(busiest.begin(), busiest.end(), [](const std::string& link) { return !link.empty(); });
   if (any) head.emplace_back("busiest link");
+  head.insert(head.begin() + static_cast<std::ptrdiff_t>(words), "bound by");
   std::vector<std::vector<std::string>> rows;
   for (const ReportSetting& setting : view.settings()) {
     std::vector<std::string> row;
     for (std::size_t axis = 0; axis < view.axes().size(); ++axis) row.push_back(view.axes()[axis].labels[setting.at[axis]]);
+    const std::string bound = bound_words(view, rows.size());
+    row.push_back(bound.empty() ? "\u2013" : bound);
     row.push_back(std::to_string(setting.rows.size()));
     if (!finished) row.push_back(setting.endings().outcomes());
     for (const Column& column : columns) {
@@ -175,7 +212,8 @@ std::string table(const SweepView& view, const RunSheets& sheets, const std::vec
   }
   const std::vector<std::vector<std::size_t>> workloads = view.workloads();
   const Ranking ranking = workloads.size() == 1 ? view.rank(workloads.front(), TestFamily::with_best) : Ranking();
-  return html_table(head, rows, words, ranking.order.empty() || rows.size() < 2 ? rows.size() : ranking.order.front(), "setting", links);
+  return html_table(head, rows, words + 1, ranking.order.empty() || rows.size() < 2 ? rows.size() : ranking.order.front(), "setting",
+                    links);
 }
 
 }  // namespace
@@ -192,7 +230,8 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const Descri
   if (sentences.empty()) {
     body += html_paragraph("No point is finished.");
   } else {
-    body += "<h2>Results</h2>\n" + html_list(sentences, "findings") + html_paragraph(view.metric().why + " " + interval_words, "dim");
+    body +=
+        html_numbers(numbers(view)) + html_list(sentences, "findings") + html_paragraph(view.metric().why + " " + interval_words, "dim");
     const std::vector<ShownSetting> shown = shown_settings(view);
     const RunSheets sheets(shown, setting_looks(shown));
     std::vector<Figure> figures = sweep_figures(view, plan, sheets);
@@ -200,9 +239,11 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const Descri
     const std::vector<Figure> curves = learning(view, sheets, shown);
     if (!figures.empty()) body += "<h2>Pictures</h2>\n";
     body += html_of(figures);
+    if (const std::vector<std::string> along = along_of(view, plan); !along.empty())
+      body += "<h2>What grows and what stays</h2>\n" + html_list(along);
     if (!curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);
     for (const Figure& figure : figures)
-      if (!figure.file.empty()) files.emplace_back(figure.file, figure.drawings.front().standalone());
+      for (std::size_t i = 0; i < figure.files.size(); ++i) files.emplace_back(figure.files[i], figure.drawings[i].standalone());
     body += "<h2>All settings</h2>\n" + table(view, sheets, shown);
     if (!view.axes().empty()) body += html_paragraph("In the scenario, " + paths_text(view), "dim");
     body += sheets.html();

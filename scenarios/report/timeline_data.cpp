@@ -22,6 +22,13 @@ class StretchJson {
         lane_of_[sink.lanes()[lane].rank] = lane;
   }
 
+  /// Its name and its place in the run.
+  ChartJson head() const {
+    return {{"name", stretch_.name},
+            {"from", chart_number(stretch_.from.seconds())},
+            {"seconds", chart_number((end_ - stretch_.from).seconds())}};
+  }
+
   ChartJson json() const {
     // Of ordered JSON a reference ends with the next key: each list is made apart.
     ChartJson json = head(), spans = ChartJson::array(), served = ChartJson::array(), messages = ChartJson::array(),
@@ -64,11 +71,6 @@ class StretchJson {
   }
 
  private:
-  ChartJson head() const {
-    return {{"name", stretch_.name},
-            {"from", chart_number(stretch_.from.seconds())},
-            {"seconds", chart_number((end_ - stretch_.from).seconds())}};
-  }
   static std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
   static void append(ChartJson& list, std::initializer_list<std::int64_t> values) {
     for (const std::int64_t value : values) list.push_back(value);
@@ -123,11 +125,11 @@ std::string timeline_data(const StretchSink& sink, const std::string& label, boo
     const TimelineStretch& stretch = sink.stretches()[i];
     if (stretch.to <= stretch.from) continue;
     const StretchJson one(sink, stretch, i == 0 && !exact ? sink.end() : stretch.to);
-    if (i == 0 && exact) {
-      json["stretches"] = ChartJson::array({one.json()});
-      break;
-    }
-    json["stretches"].push_back(i == 0 ? one.overview() : one.json());
+    if (exact && i > 0)
+      json["views"].push_back(one.head());
+    else
+      json["stretches"].push_back(i == 0 && !exact ? one.overview() : one.json());
+    if (stretch.name == "typical") json["opens"] = i;
   }
   return chart_text(json);
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -22,6 +23,18 @@ std::string bits_rate_text(double bits) {
 }
 std::string factor_text(double factor) { return fmt::format("{:.3g}x", factor); }
 std::string count_text(double count) { return readable_count(static_cast<std::uint64_t>(count)); }
+
+std::vector<std::string> tick_texts(NumberText text, const std::vector<double>& ticks) {
+  std::vector<std::string> texts;
+  for (const double tick : ticks) texts.push_back(text(tick));
+  if (std::ranges::adjacent_find(texts) == texts.end()) return texts;
+  const std::string_view unit = unit_of(text);
+  const double factor = unit == "share" ? 100 : 1, step = factor * (ticks[1] - ticks[0]);
+  const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 12);
+  const char* const name = unit == "share" ? " %" : unit == "seconds" ? " s" : unit == "bytes" ? " B" : "";
+  for (std::size_t i = 0; i < ticks.size(); ++i) texts[i] = fmt::format("{:.{}f}{}", factor * ticks[i], decimals, name);
+  return texts;
+}
 
 std::string_view unit_of(NumberText text) {
   static constexpr std::pair<NumberText, std::string_view> units[] = {

@@ -76,6 +76,7 @@ Figure agreement(const ClaimResult& result) {
   chart.y_text = readable_number;
   chart.from_zero = chart.x_from_zero = false;
   chart.linear_x = chart.linear_y = !logs;
+  chart.square = true;
   return figure_of(chart.label, "No value was fitted to the held-out rows. The grey band is ±5 %." + bands_text(result), chart);
 }
 

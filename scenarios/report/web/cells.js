@@ -1,7 +1,7 @@
 // Charts of marks with intervals, and maps of cells.
 (function() {
 'use strict';
-const straggler = window.straggler, {kinds, look, format, hint, valueAxis, rowAxis, axisStyle, roundLabels, endsOf} = straggler;
+const straggler = window.straggler, {kinds, look, format, hint, valueAxis, rowAxis, axisStyle, afterZoom, endsOf} = straggler;
 
 function symbolAt(symbol, x, y, style) {
   const shapes = {
@@ -36,14 +36,14 @@ kinds.intervals = function(spec, view, palette) {
   const least = Math.min(...ends), most = Math.max(...ends), gap = 0.04 * (most - least || 1);
   const stops = rows.map((row, i) => i).filter((i) => !rows[i].title && !rows[i].missed);
   const [from, upTo] = logX ? endsOf(least, most, true, false, true) : [spec.zero && least >= 0 ? 0 : least - gap, most + gap];
-  const axisX = valueAxis(palette, spec.title, spec.unit, logX, {nameGap: 28, min: from, max: upTo});
-  Object.assign(axisX.axisLabel, roundLabels(logX, true, from, upTo));
+  const axisX = valueAxis(palette, spec.title, spec.unit, logX, [from, upTo], {nameGap: 28}, view);
   return {
     height: 62 + 26 * rows.length,
     legend: [],
     canLogX,
     logX,
     zoom: ['x'],
+    zoomed: logX ? null : afterZoom(spec.unit, from, upTo, view),
     stops: stops.length,
     stop: (k) => ({
       series: 0,
@@ -198,16 +198,18 @@ kinds.map = function(spec, view, palette) {
   const high = 17 * lines + 16, room = Math.min(0.58 * 13 * Math.max(...spec.y.labels.map((label) => label.length)) + 14, view.width * 0.3);
   const cells = spec.cells.flatMap((row, y) => row.map((cell, x) => Object.assign({x, y}, cell)));
   const narrow = (view.width - room - 40) / columns < 58;
-  const axis = (labels, title, gap) => {
-    const style = axisStyle(palette);
+  const axis = (labels, title, gap, upwards) => {
+    const style = axisStyle(palette), wide = (view.width - room - 50) / columns;
     style.splitLine = {show: false};
-    Object.assign(style.axisLabel, {interval: narrow ? 'auto' : 0, fontSize: 13, width: room, overflow: 'truncate'});
+    Object.assign(style.axisLabel, {interval: narrow && !upwards ? 'auto' : 0, fontSize: 13});
+    if (upwards || !narrow) Object.assign(style.axisLabel, {width: upwards ? room : wide - 4, overflow: upwards ? 'truncate' : 'break'});
     return Object.assign(style, {type: 'category', data: labels, name: title, nameLocation: 'middle', nameGap: gap});
   };
   return {
     height: 70 + (high + 3) * spec.y.labels.length,
     zoom: ['x'],
     legend: (spec.series || []).map((name, i) => ({name, look: spec.looks[i], fixed: true})),
+    scale: spec.scale && spec.scale.high > spec.scale.low ? scaleOf(spec.scale) : null,
     stops: cells.length,
     stop: (k) => ({
       series: 0,
@@ -219,7 +221,7 @@ kinds.map = function(spec, view, palette) {
     option: {
       grid: {left: room + 34, right: 16, top: 4, bottom: 54},
       xAxis: axis(spec.x.labels, spec.x.title, 30),
-      yAxis: axis(spec.y.labels, spec.y.title, room + 8),
+      yAxis: axis(spec.y.labels, spec.y.title, room + 8, true),
       tooltip: {
         trigger: 'item',
         formatter: (point) => {
@@ -241,6 +243,12 @@ kinds.map = function(spec, view, palette) {
         cells.map((cell) => [spec.x.labels[cell.x], spec.y.labels[cell.y], cell.lines.join(' '), cell.tip])),
   };
 };
+
+/// What the strength of a colour means: from the weakest to the strongest.
+function scaleOf({low, high, unit, title, less}) {
+  const text = format(unit), better = (is) => (is ? ' (better)' : '');
+  return {title, low: text(low) + better(less), high: text(high) + better(!less), from: 0.06, to: 0.56};
+}
 
 function cellAt(cell, [x, y], [width, height], palette, narrow) {
   const shape = {x: x - width / 2 + 1.5, y: y - height / 2 + 1.5, width: width - 3, height: height - 3, r: 3};

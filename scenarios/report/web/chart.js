@@ -8,6 +8,11 @@ const symbols = ['circle', 'rect', 'triangle', 'diamond'];
 
 straggler.kinds = {};  // name -> (spec, view) -> {option, csv, height}
 
+/// Names that are not ticked, in all charts of a group on this page.
+const off = new Map();
+const offOf = (group) => off.get(group) || off.set(group, new Set()).get(group);
+straggler.isHidden = (view, item, i) => view.hidden.has(i) || view.off.has(item.name);
+
 /// The colours of the style sheet, as they are now.
 straggler.palette = function() {
   const style = getComputedStyle(document.documentElement), known = new Map();  // shapes ask by the thousand
@@ -54,6 +59,15 @@ function choice(label, names, chosen, act) {
   return group;
 }
 
+/// One of many, in a menu.
+function list(label, names, act) {
+  const box = element('label', {class: 'list'}, label + ' '), made = element('select', {});
+  names.forEach((name, i) => made.append(element('option', {value: i}, name)));
+  made.addEventListener('change', () => act(made.selectedIndex));
+  box.append(made);
+  return box;
+}
+
 function legendSample(item, palette) {
   const look = straggler.look(palette, item.look);
   const sample = element('span', {class: 'sample ' + (item.sample || 'box')});
@@ -75,8 +89,9 @@ function legendSample(item, palette) {
 class Chart {
   constructor(figure, spec) {
     this.figure = figure;
+    this.menu = spec.menu && spec.menu.map((each) => ({name: each.name, chart: each.chart || spec}));
     this.spec = spec;
-    this.view = {hidden: new Set(), x: 0, logX: null, logY: null, mode: 0, zoom: null, cursor: -1, changed: () => this.draw()};
+    this.view = {hidden: new Set(), off: this.spec.group ? offOf(this.spec.group) : new Set(), x: 0, grouping: 0, smooth: 0, logX: null, logY: null, mode: this.spec.opens || 0, zoom: null, cursor: -1, changed: () => this.draw()};
     this.room = element('div', {class: 'drawn', tabindex: '0', role: 'group'});
     this.room.setAttribute('aria-label', (spec.label || '') + '. Plus and minus zoom, arrow keys walk through the values, 0 shows all.');
     this.says = element('div', {class: 'says', 'aria-live': 'polite'});
@@ -129,6 +144,8 @@ class Chart {
     this.size = size;
     this.echarts.setOption(this.option(made, palette), {notMerge: true});
     this.drawLegend(palette);
+    if (made.sums && !this.selection) this.selection = straggler.selection(this);
+    if (this.selection) this.selection.show();
   }
 
   option(made, palette) {
@@ -164,7 +181,7 @@ class Chart {
         id: axis,
         filterMode: 'none',
         zoomOnMouseWheel: true,
-        moveOnMouseMove: true,
+        moveOnMouseMove: !this.view.selecting,
         moveOnMouseWheel: false,
         preventDefaultMouseMove: false,
         minSpan: 0.0001,
@@ -203,6 +220,7 @@ class Chart {
     if (this.made.zoomed) this.made.zoomed(this.echarts);
     const all = Object.values(kept).every(([from, to]) => from <= 0.001 && to >= 99.999);
     this.figure.classList.toggle('zoomed', !all);
+    if (this.selection) this.selection.show();
   }
 
   /// Of the x axis, about the middle of what is shown.
@@ -242,6 +260,7 @@ class Chart {
           const at = this.view.cursor >= 0 && this.view.cursor < (this.made.stops || 0) && this.made.stop(this.view.cursor);
           if (at && at.link) straggler.go(at.link);
         },
+        s: () => this.selection && this.selection.all(),
         Escape: () => this.echarts.dispatchAction({type: 'hideTip'}),
       };
       if (!acts[event.key] || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -253,6 +272,12 @@ class Chart {
   bars() {
     const {spec, view, made} = this;
     const redraw = () => this.draw();
+    if (this.menu)
+      this.bar.append(list('Shown', this.menu.map((each) => each.name), (i) => {
+        Object.assign(view, {zoom: null, cursor: -1});
+        view.hidden.clear();
+        this.update(this.menu[i].chart);
+      }));
     if (made.xs && made.xs.length > 1)
       this.bar.append(
           choice(
@@ -287,10 +312,26 @@ class Chart {
         view.zoom = null;
         redraw();
       }));
+    if (made.groupings && made.groupings.length > 2)
+      this.bar.append(list('Runs', made.groupings, (i) => {
+        view.grouping = i;
+        view.hidden.clear();
+        redraw();
+      }));
+    if (made.canSmooth)
+      this.bar.append(list('Smoothing', ['as it is', 'smooth', 'very smooth'], (i) => {
+        view.smooth = i;
+        redraw();
+      }));
     if ((made.zoom || []).length) {
       this.bar.append(button('+', 'Zoom in (also: Ctrl and wheel, or + after a click)', () => this.zoomBy(0.6)));
       this.bar.append(button('\u2212', 'Zoom out', () => this.zoomBy(1 / 0.6)));
       this.bar.append(button('All', 'Shows all (0)', () => this.showAll()));
+      if (made.sums)
+        this.bar.append(toggle('select', 'Drag to sum up a stretch (also: Shift and drag; S sums what is shown)', false, (on) => {
+          view.selecting = on;
+          redraw();
+        }));
     }
     const file = (spec.label || 'chart').toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 60) || 'chart';
     this.bar.append(button('SVG', 'Saves the picture', () => download(file + '.svg', this.svg(), 'image/svg+xml')));
@@ -311,7 +352,7 @@ class Chart {
     let left = 16;
     const graphic = [];
     items.forEach((item, i) => {
-      if (this.view.hidden.has(i)) return;
+      if (straggler.isHidden(this.view, item, i)) return;
       graphic.push(
           {type: 'rect', left, bottom: 10, shape: {width: 14, height: 14}, style: {fill: straggler.look(palette, item.look).colour}});
       graphic.push({type: 'text', left: left + 20, bottom: 9, style: {text: item.name, fill: palette('fg'), font: '13px sans-serif'}});
@@ -339,8 +380,13 @@ class Chart {
   }
 
   drawLegend(palette) {
-    const items = this.made.legend || [];
+    const items = this.made.legend || [], {scale} = this.made;
     this.legend.textContent = '';
+    if (scale) {
+      const bar = element('span', {class: 'scale'}), colour = (part) => 'color-mix(in srgb, var(--s0) ' + 100 * part + '%, var(--bg))';
+      bar.style.background = 'linear-gradient(to right, ' + colour(scale.from) + ', ' + colour(scale.to) + ')';
+      this.legend.append(element('span', {}, scale.title + ': ' + scale.low), bar, element('span', {}, scale.high));
+    }
     items.forEach((item, i) => {
       if (item.fixed) {
         const shown = element('span', {class: 'item'});
@@ -349,18 +395,33 @@ class Chart {
         return;
       }
       const made =
-          element('button', {type: 'button', class: 'item', 'aria-pressed': String(!this.view.hidden.has(i)), title: 'Hides or shows it'});
+          element('button', {type: 'button', class: 'item' + (item.best ? ' best' : ''), 'aria-pressed': String(!straggler.isHidden(this.view, item, i)), title: 'Hides or shows it; a double click shows it alone'});
       made.append(legendSample(item, palette), element('span', {}, item.name));
-      made.addEventListener('click', () => {
-        if (this.view.hidden.has(i))
-          this.view.hidden.delete(i);
-        else
-          this.view.hidden.add(i);
-        this.draw();
+      made.addEventListener('click', (event) => {
+        this.tick(items, event.detail === 2 ? (_, k) => k === i : (each, k) => straggler.isHidden(this.view, each, k) === (k === i));
         this.legend.children[i].focus();
       });
       this.legend.append(made);
     });
+    const free = items.filter((item) => !item.fixed);
+    if (free.length < 4) return;
+    const none = items.every((item, i) => item.fixed || straggler.isHidden(this.view, item, i));
+    this.legend.append(button(none ? 'all' : 'none', none ? 'Shows all' : 'Hides all', () => this.tick(items, () => none)));
+  }
+
+  /// Shows the items for which `is(item, place)` is true, and hides the others; charts of one group together.
+  tick(items, is) {
+    const {view, spec} = this, wanted = items.map((item, i) => [item, i, is(item, i)]);
+    for (const [item, i, on] of wanted) {
+      if (item.fixed) continue;
+      const [set, key] = spec.group && !this.made.ownLegend ? [view.off, item.name] : [view.hidden, i];
+      if (on)
+        set.delete(key);
+      else
+        set.add(key);
+    }
+    for (const chart of spec.group && !this.made.ownLegend ? charts : [this])
+      if (chart.spec.group === spec.group) chart.draw();
   }
 }
 

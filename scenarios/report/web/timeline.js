@@ -1,11 +1,18 @@
 // The timeline: a lane each worker, server and link; spans, messages, updates and what links carry, from a whole run to one update.
 (function() {
 'use strict';
-const straggler = window.straggler, {kinds, format, hint, valueAxis, rowAxis, look} = straggler;
+const straggler = window.straggler, {kinds, format, hint, valueAxis, afterZoom, rowAxis, look} = straggler;
 const phases = straggler.phases.map((phase) => phase.title);  // straggler.phases: rows of sim/record/phase.hpp
 const parts = 1e6;                                          // of a stretch, in which its times are given
 const mostArrows = 500, mostLines = 160, mostMarks = 3000;  // that are drawn at once
 const seconds = format('seconds'), bytes = format('bytes'), share = format('share');
+const strength = {'all-gather': 0.5, 'reduce-scatter': 0.75};  // of the colour of communicating
+
+/// A moment of the run, with digits that tell it from others in a stretch of that length.
+const moment = (stretch) => {
+  const {text} = straggler.ticks('seconds', stretch.from, stretch.from + stretch.seconds);
+  return (time) => text(time, 2);
+};
 
 /// What a stretch holds, with times in seconds of the run.
 function unfolded(spec, stretch) {
@@ -29,6 +36,22 @@ function unfolded(spec, stretch) {
   for (const [lane, points] of stretch.links || [])
     for (let i = 0; i < points.length; i += 3) links.push([at(points[i]), at(points[i + 1]), lane, points[i + 2] / 1000]);
   return (stretch.unfolded = {spans, marks, updates, messages, collectives, served, links});
+}
+
+/// What of a whole run lies in a view of it.
+function viewOf(spec, view) {
+  if (view.unfolded) return view.unfolded;
+  const whole = unfolded(spec, spec.stretches[0]), first = view.from, last = view.from + view.seconds;
+  const overlaps = ([from, to]) => to >= first && from <= last, inside = ([time]) => time >= first && time <= last;
+  return (view.unfolded = {
+    spans: whole.spans.filter(overlaps),
+    marks: whole.marks.filter(inside),
+    updates: whole.updates.filter(inside),
+    messages: whole.messages.filter((each) => overlaps([each.sent, each.arrived])),
+    collectives: whole.collectives.filter((each) => overlaps([each.start, each.end])),
+    served: whole.served.filter((each) => overlaps([each.start, each.end])),
+    links: whole.links.filter(overlaps),
+  });
 }
 
 const rect = (x, y, width, height, style, r) => ({type: 'rect', shape: {x, y, width: Math.max(width, 0.6), height, r: r || 0}, style});
@@ -83,7 +106,8 @@ function inWindow(params, api, times) {
 }
 
 kinds.timeline = function(spec, view, palette) {
-  const stretch = spec.stretches[Math.min(view.mode, spec.stretches.length - 1)], data = unfolded(spec, stretch), lanes = spec.lanes;
+  const whole = spec.stretches.length, all = spec.stretches.concat(spec.views || []), place = Math.min(view.mode, all.length - 1);
+  const stretch = all[place], data = place < whole ? unfolded(spec, stretch) : viewOf(spec, stretch), lanes = spec.lanes;
   const names = lanes.map((lane) => lane.name), [axis, room] = rowAxis(palette, names, view.width);
   const colours = phases.map((phase) => look(palette, phase).colour), ground = palette('bg');
   const from = stretch.from, to = stretch.from + stretch.seconds;
@@ -95,7 +119,7 @@ kinds.timeline = function(spec, view, palette) {
   if (data.messages.length) items.push({name: 'messages', look: 'fg', what: 'messages'});
   if (data.updates.length) items.push({name: 'updates', look: 's3', what: 'updates'});
   if (data.links.length) items.push({name: 'use of links', look: 's5', what: 'links'});
-  const hidden = new Set(items.filter((_, i) => view.hidden.has(i)).map((item) => (item.phase === undefined ? item.what : item.phase)));
+  const at = moment(stretch), hidden = new Set(items.filter((_, i) => view.hidden.has(i)).map((item) => (item.phase === undefined ? item.what : item.phase)));
   const common = {clip: true, animation: false}, series = [], hints = {};
   const add = (id, list, renderItem, said, z, always) => {
     if (!list.length && !always) return;
@@ -110,7 +134,7 @@ kinds.timeline = function(spec, view, palette) {
       for (let bin = 0; bin * phases.length < row.length; ++bin) cells.push([from + bin * wide, from + (bin + 1) * wide, lane, bin]);
     });
     add('bins', cells, (params, api) => binShape(params, api, stretch.bins, cells[params.dataIndex], colours, hidden),
-        (i) => binHint(names, stretch.bins, cells[i], colours), 2);
+        (i) => binHint(names, stretch.bins, cells[i], colours, at), 2);
   }
   const spans = data.spans.filter((span) => !hidden.has(span[3]));
   add('spans', spans,
@@ -122,7 +146,7 @@ kinds.timeline = function(spec, view, palette) {
         const span = spans[i];
         return [
           [null, names[span[2]], true], [colours[span[3]], phases[span[3]] + ', ' + seconds(span[1] - span[0])],
-          [null, 'from ' + seconds(span[0]) + ' to ' + seconds(span[1])]
+          [null, 'from ' + at(span[0]) + ' to ' + at(span[1])]
         ];
       },
       2);
@@ -135,14 +159,16 @@ kinds.timeline = function(spec, view, palette) {
       },
       (i) => [
           [null, names[served[i][2]], true], [null, served[i][3] + ', ' + seconds(served[i][1] - served[i][0])],
-          [null, 'from ' + seconds(served[i][0])]],
+          [null, 'from ' + at(served[i][0])]],
       2);
   const joint = data.collectives,
         rowOf = (each) => lanes.findIndex((lane) => lane.kind === 'collective' && lane.name === each.what);
   add('collectives', joint.map((each) => [each.start, each.end, rowOf(each)]),
       (params, api) => {
         const each = joint[params.dataIndex], place = clipped(params, api, each.start, each.end, rowOf(each));
-        return place && spanShape('thick', palette('communicating'), place, ground);
+        const shape = place && spanShape('thick', palette('communicating'), place, ground);
+        if (shape) shape.style.opacity = strength[each.what] || 1;
+        return shape;
       },
       (i) => {
         const each = joint[i],
@@ -164,29 +190,37 @@ kinds.timeline = function(spec, view, palette) {
         },
         (i) => [
             [null, names[data.links[i][2]], true], [palette('s5'), share(data.links[i][3]) + ' of what it can carry'],
-            [null, 'from ' + seconds(data.links[i][0]) + ' to ' + seconds(data.links[i][1])]],
+            [null, 'from ' + at(data.links[i][0]) + ' to ' + at(data.links[i][1])]],
         1);
-  let zoomed = null;
+  let updatesZoomed = null;
   if (!hidden.has('updates') && data.updates.length)
-    zoomed = addUpdates(add, data, names, lanes.filter((lane) => lane.kind !== 'link').length, palette, from, to, view, series);
-  if (!hidden.has('messages')) addMessages(add, data, names, palette, from, to);
+    updatesZoomed = addUpdates(add, data, names, lanes.filter((lane) => lane.kind !== 'link').length, palette, from, to, view, series, at);
+  if (!hidden.has('messages')) addMessages(add, data, names, palette, from, to, at);
+  const ticksZoomed = afterZoom('seconds', from, to, view);
 
   return {
     height: 78 + 30 * lanes.length,
     legend: items,
     zoom: ['x'],
-    zoomed,
-    modes: spec.stretches.length > 1 ? spec.stretches.map((each) => each.name) : null,
+    zoomed: (echarts) => {
+      ticksZoomed(echarts);
+      if (updatesZoomed) updatesZoomed(echarts);
+    },
+    sums: (first, last) => sumsOf(spec, stretch, data, first, last),
+    ends: [from, to],
+    modes: all.length > 1 ? all.map((each) => each.name) : null,
     modesLabel: 'Stretch',
     stops: data.marks.length ? data.marks.length : 0,
-    stop: (k) => ({series: series.findIndex((each) => each.id === 'marks'), index: k, text: markText(names, data.marks[k])}),
+    stop: (k) => ({series: series.findIndex((each) => each.id === 'marks'), index: k, text: markText(names, data.marks[k], at)}),
     option: {
       grid: {left: room + 18, right: 24, top: 26, bottom: 50},
-      xAxis: valueAxis(palette, 'simulated time', 'seconds', false, {
-        nameGap: 28,
-        min: from,
-        max: to,
-        axisLabel: {color: palette('fg'), fontSize: 12, hideOverlap: true, formatter: (value) => seconds(Number(value.toPrecision(9)))}
+      xAxis: Object.assign(valueAxis(palette, 'simulated time', 'seconds', false, [from, to], {nameGap: 28}, view), {
+        axisPointer: {
+          show: true,
+          triggerTooltip: false,
+          lineStyle: {color: palette('dim'), width: 1},
+          label: {formatter: ({value}) => at(value), backgroundColor: palette('fg'), color: palette('bg'), margin: 2},
+        },
       }),
       yAxis: axis,
       tooltip:
@@ -202,16 +236,16 @@ function workerName(spec, rank) {
   return lane ? lane.name : 'worker ' + rank;
 }
 
-const markText = (names, mark) =>
-    names[mark[1]] + ' contributes to update ' + mark[2] + ' at ' + seconds(mark[0]) + ', staleness ' + mark[3];
+const markText = (names, mark, at) =>
+    names[mark[1]] + ' contributes to update ' + mark[2] + ' at ' + at(mark[0]) + ', staleness ' + mark[3];
 
 /// Returns what is to be called after each zoom.
-function addUpdates(add, data, names, rows, palette, from, to, view, series) {
+function addUpdates(add, data, names, rows, palette, from, to, view, series, at) {
   const times = Object.assign(data.updates.map((update) => update[0]), {low: from, high: to});
   /// The first update of the window and the one after its last; none where there are too many: what is not drawn takes no time either.
   const visible = () => {
-    const [start, end] = (view.zoom && view.zoom.x) || [0, 100], at = (percent) => from + ((to - from) * percent) / 100;
-    const range = [Math.max(0, below(times, at(start)) - 1), Math.min(times.length, below(times, at(end)) + 1)];
+    const [start, end] = (view.zoom && view.zoom.x) || [0, 100], place = (percent) => from + ((to - from) * percent) / 100;
+    const range = [Math.max(0, below(times, place(start)) - 1), Math.min(times.length, below(times, place(end)) + 1)];
     return range[1] - range[0] > mostLines + 2 ? [0, 0] : range;
   };
   let range = visible(), shown = 0, last = -100;
@@ -247,7 +281,7 @@ function addUpdates(add, data, names, rows, palette, from, to, view, series) {
       },
       (_, value) => {
         const [time, version] = data.updates[value[3]];
-        return [[null, 'update ' + version + ' at ' + seconds(time), true]].concat(
+        return [[null, 'update ' + version + ' at ' + at(time), true]].concat(
             data.marks.filter((mark) => mark[2] === version).slice(0, 12).map((mark) => [null, names[mark[1]] + ', staleness ' + mark[3]]));
       },
       3, true);
@@ -272,7 +306,7 @@ function addUpdates(add, data, names, rows, palette, from, to, view, series) {
       (i) => {
         const mark = data.marks[i];
         return [
-          [null, names[mark[1]], true], [palette('s3'), 'contributes to update ' + mark[2] + ', at ' + seconds(mark[0])],
+          [null, names[mark[1]], true], [palette('s3'), 'contributes to update ' + mark[2] + ', at ' + at(mark[0])],
           [null, 'staleness ' + mark[3] + ': its weights were version ' + (mark[2] - 1 - mark[3])]
         ];
       },
@@ -286,19 +320,19 @@ function addUpdates(add, data, names, rows, palette, from, to, view, series) {
   };
 }
 
-function addMessages(add, data, names, palette, from, to) {
+function addMessages(add, data, names, palette, from, to, at) {
   const times = Object.assign(data.messages.map((message) => message.sent), {low: from, high: to});
   let shown = 0;
   add('messages', data.messages.map((message) => [message.sent, message.arrived, message.from]),
       (params, api) => {
         if (params.dataIndexInside === 0) shown = inWindow(params, api, times);
-        if (shown > mostArrows) return null;
+        if (params.dataIndex % Math.ceil(shown / mostArrows)) return null;  // of too many some are drawn
         const message = data.messages[params.dataIndex], area = params.coordSys;
         const [x1, y1] = api.coord([message.sent, message.from]), [x2, y2] = api.coord([message.arrived, message.to]);
         if (x2 < area.x || x1 > area.x + area.width) return null;
         const style = {
           stroke: message.lost ? palette('wasted') : palette('fg'),
-          opacity: shown > 120 ? 0.35 : 0.65,
+          opacity: shown > 120 ? 0.35 : 0.7,
           lineWidth: 1.2,
           lineDash: message.what === 'weights' ? [4, 3] : null
         };
@@ -310,7 +344,7 @@ function addMessages(add, data, names, palette, from, to) {
             [] :
             [[null, message.what === 'weights' ? 'version ' + message.version : 'computed at version ' + message.version]];
         return [[null, message.what + ', ' + bytes(message.size), true], [null, names[message.from] + ' to ' + names[message.to]]].concat(
-            version, [[null, 'leaves ' + seconds(message.sent) + ', there after ' + seconds(message.arrived - message.sent)]],
+            version, [[null, 'leaves at ' + at(message.sent) + ', there after ' + seconds(message.arrived - message.sent)]],
             message.lost ? [[null, 'lost on its way']] : []);
       },
       4);
@@ -329,12 +363,34 @@ function binShape(params, api, bins, cell, colours, hidden) {
   return {type: 'group', children};
 }
 
-function binHint(names, bins, cell, colours) {
+function binHint(names, bins, cell, colours, at) {
   const row = bins[cell[2]];
-  return [[null, names[cell[2]], true], [null, 'from ' + seconds(cell[0]) + ' to ' + seconds(cell[1])]].concat(
+  return [[null, names[cell[2]], true], [null, 'from ' + at(cell[0]) + ' to ' + at(cell[1])]].concat(
       phases.map((name, phase) => [colours[phase], name, row[phases.length * cell[3] + phase]])
           .filter((line) => line[2] > 0)
           .map(([colour, name, part]) => [colour, name + ' ' + part + ' %']));
+}
+
+/// What happens between two times: each phase's share of the time of the workers drawn, updates, messages, and use of links.
+function sumsOf(spec, stretch, data, first, last) {
+  const wide = last - first, overlap = (from, to) => Math.max(0, Math.min(to, last) - Math.max(from, first));
+  const workers = spec.lanes.filter((lane) => lane.kind === 'worker').length, times = phases.map(() => 0);
+  for (const [from, to, , phase] of data.spans) times[phase] += overlap(from, to);
+  const bin = stretch.seconds / 120;
+  (stretch.bins || []).forEach((row) => row.forEach((part, i) => {
+    const from = stretch.from + Math.floor(i / phases.length) * bin;
+    times[i % phases.length] += (overlap(from, from + bin) * part) / 100;
+  }));
+  const parts = phases.map((name, phase) => [name, times[phase] / (wide * workers)]).filter(([, part]) => part > 0.0005);
+  const said = [seconds(wide)].concat(parts.map(([name, part]) => name + ' ' + share(part)));
+  const updates = data.updates.filter(([time]) => time >= first && time <= last).length;
+  if (data.updates.length) said.push(updates + (updates === 1 ? ' update' : ' updates'));
+  const messages = data.messages.filter((each) => each.arrived >= first && each.arrived <= last);
+  if (data.messages.length)
+    said.push(messages.length + ' messages (' + bytes(messages.reduce((sum, each) => sum + each.size, 0)) + ')');
+  const marks = data.marks.filter(([time]) => time >= first && time <= last);
+  if (marks.length) said.push('mean staleness ' + format('number')(marks.reduce((sum, mark) => sum + mark[3], 0) / marks.length));
+  return said;
 }
 
 function csvRows(data, names, stretch) {
