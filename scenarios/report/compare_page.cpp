@@ -176,7 +176,7 @@ class ComparePage {
       const RunResult& first = comparison_.runs[repeats.runs.front()];
       names.push_back(first.scheme);
       if (repeats.runs.size() > 1)
-        repeats.name = fmt::format("{} ({} runs)", first.name.empty() ? first.scheme : first.name, repeats.runs.size());
+        repeats.name = fmt::format("{} ({} runs)", comparison_.labels[repeats.runs.front()], repeats.runs.size());
     }
     const std::vector<std::size_t> looks = scheme_looks(names);
     for (std::size_t i = 0; i < repeats_.size(); ++i) repeats_[i].look = looks[i];

@@ -24,11 +24,7 @@ double of_sample(const RunResult& run, Phase phase) {
 std::string change(const PhaseRow& row, double before, double after) {
   const double most = std::max(before, after), least = std::min(before, after);
   if (least > 0 && most < alike * least) return fmt::format("{} stays at {}", row.title, readable_seconds(after));
-  if (before == 0) return fmt::format("{} begins, {}", row.title, readable_seconds(after));
-  const std::string times =
-      least > 0 && most >= 2 * least
-          ? fmt::format(", {:.3g} times as {}", after > before ? after / before : before / after, after > before ? "long" : "short")
-          : "";
+  const std::string times = before > 0 && after >= 2 * before ? fmt::format(", {:.3g} times as long", after / before) : "";
   return fmt::format("{} {} from {} to {}{}", row.title, after > before ? "grows" : "shrinks", readable_seconds(before),
                      readable_seconds(after), times);
 }

@@ -77,7 +77,10 @@ function groupsOf(spec, key, at) {
 }
 
 /// The ways in which the runs of a chart can be grouped; empty: there is one.
-straggler.groupings = (spec) => (spec.runs ? ['seeds together', 'each run'].concat((spec.keys || []).map((key) => 'by ' + key)) : []);
+straggler.groupings = (spec) =>
+    (spec.runs && (spec.keys || spec.runs.length > spec.series.length) ?
+         ['seeds together', 'each run'].concat((spec.keys || []).map((key) => 'by ' + key)) :
+         []);
 
 /// A chart's data with its curves grouped and smoothed as the view says.
 straggler.arranged = function(spec, view) {

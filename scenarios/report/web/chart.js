@@ -300,19 +300,7 @@ class Chart {
                 redraw();
               }),
       );
-    if (made.canLogX)
-      this.bar.append(toggle('log x', 'Logarithmic axis to the right', made.logX, (on) => {
-        view.logX = on;
-        view.zoom = null;
-        redraw();
-      }));
-    if (made.canLogY)
-      this.bar.append(toggle('log y', 'Logarithmic axis upwards', made.logY, (on) => {
-        view.logY = on;
-        view.zoom = null;
-        redraw();
-      }));
-    if (made.groupings && made.groupings.length > 2)
+    if (made.groupings && made.groupings.length > 0)
       this.bar.append(list('Runs', made.groupings, (i) => {
         view.grouping = i;
         view.hidden.clear();
@@ -323,10 +311,23 @@ class Chart {
         view.smooth = i;
         redraw();
       }));
+    const tools = element('span', {class: 'tools'});
+    if (made.canLogX)
+      tools.append(toggle('log x', 'Logarithmic axis to the right', made.logX, (on) => {
+        view.logX = on;
+        view.zoom = null;
+        redraw();
+      }));
+    if (made.canLogY)
+      tools.append(toggle('log y', 'Logarithmic axis upwards', made.logY, (on) => {
+        view.logY = on;
+        view.zoom = null;
+        redraw();
+      }));
     if ((made.zoom || []).length) {
-      this.bar.append(button('+', 'Zoom in (also: Ctrl and wheel, or + after a click)', () => this.zoomBy(0.6)));
-      this.bar.append(button('\u2212', 'Zoom out', () => this.zoomBy(1 / 0.6)));
-      this.bar.append(button('All', 'Shows all (0)', () => this.showAll()));
+      tools.append(button('+', 'Zoom in (also: Ctrl and wheel, or + after a click)', () => this.zoomBy(0.6)));
+      tools.append(button('\u2212', 'Zoom out', () => this.zoomBy(1 / 0.6)));
+      tools.append(button('All', 'Shows all (0)', () => this.showAll()));
       if (made.sums)
         this.bar.append(toggle('select', 'Drag to sum up a stretch (also: Shift and drag; S sums what is shown)', false, (on) => {
           view.selecting = on;
@@ -334,34 +335,42 @@ class Chart {
         }));
     }
     const file = (spec.label || 'chart').toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 60) || 'chart';
-    this.bar.append(button('SVG', 'Saves the picture', () => download(file + '.svg', this.svg(), 'image/svg+xml')));
-    this.bar.append(button('CSV', 'Saves the values', () => download(file + '.csv', this.csv(), 'text/csv')));
+    tools.append(button('SVG', 'Saves the picture', () => download(file + '.svg', this.svg(), 'image/svg+xml')));
+    tools.append(button('CSV', 'Saves the values', () => download(file + '.csv', this.csv(), 'text/csv')));
+    this.bar.append(toggle('\u22ef', 'More: axes, zoom, and saving the picture or its values', false, (on) => tools.classList.toggle('open', on)), tools);
   }
 
   csv() { return this.made.csv().map(csvLine).join(''); }
 
   /// As it is shown, legend included.
   svg() {
-    const {width} = this.view, {height} = this.made;
-    const items = this.made.legend || [], palette = straggler.palette();
-    const drawing = window.echarts.init(null, null, {renderer: 'svg', ssr: true, width, height: height + (items.length ? 30 : 0)});
+    const {width} = this.view, {height} = this.made, palette = straggler.palette(), row = 22;
+    const items = (this.made.legend || []).filter((item, i) => !straggler.isHidden(this.view, item, i));
+    let left = 16, rows = items.length ? 1 : 0;
+    const places = items.map((item) => {
+      const wide = 44 + 7.5 * item.name.length;
+      if (left > 16 && left + wide > width) {
+        left = 16;
+        ++rows;
+      }
+      left += wide;
+      return {item, left: left - wide, line: rows};
+    });
+    const more = rows ? 8 + row * rows : 0;
+    const drawing = window.echarts.init(null, null, {renderer: 'svg', ssr: true, width, height: height + more});
     const option = this.option(this.made, palette);
     delete option.tooltip;
     delete option.aria;
     option.backgroundColor = palette('bg');
-    let left = 16;
-    const graphic = [];
-    items.forEach((item, i) => {
-      if (straggler.isHidden(this.view, item, i)) return;
-      graphic.push(
-          {type: 'rect', left, bottom: 10, shape: {width: 14, height: 14}, style: {fill: straggler.look(palette, item.look).colour}});
-      graphic.push({type: 'text', left: left + 20, bottom: 9, style: {text: item.name, fill: palette('fg'), font: '13px sans-serif'}});
-      left += 44 + 7.5 * item.name.length;
-    });
-    option.graphic = (option.graphic || []).concat(graphic);
-    if (items.length)
-      for (const grid of [].concat(option.grid || []))
-        if (grid.bottom !== undefined) grid.bottom += 30;
+    option.graphic = (option.graphic || []).concat(places.flatMap((at) => {
+      const bottom = 8 + row * (rows - at.line), colour = straggler.look(palette, at.item.look).colour;
+      return [
+        {type: 'rect', left: at.left, bottom: bottom + 1, shape: {width: 14, height: 14}, style: {fill: colour}},
+        {type: 'text', left: at.left + 20, bottom, style: {text: at.item.name, fill: palette('fg'), font: '13px sans-serif'}},
+      ];
+    }));
+    for (const grid of [].concat(option.grid || []))
+      if (grid.bottom !== undefined) grid.bottom += more;
     drawing.setOption(option);
     const text = drawing.renderToSVGString();
     drawing.dispose();
