@@ -201,12 +201,13 @@ std::vector<Figure> RunSheets::curves(const std::vector<std::size_t>& order, std
     wanted.group = "settings";
     for (const std::size_t i : chosen) {
       RepeatedCurve curve{settings_[i].name, looks_[i], {}, 0, link(i)};
-      curve.best = i == order.front() && order.size() > 1;
       for (const RunSketch& sketch : shown_[i].sketches) {
         curve.runs.push_back(points_of(sketch, epochs, value));
         curve.reached.push_back(reached_of(sketch, target, epochs));
         curve.evaluations = std::max<std::size_t>(curve.evaluations, sketch.evaluations);
       }
+      const bool reaches = std::ranges::any_of(curve.reached, [](const auto& at) { return at.has_value(); });
+      curve.best = reaches && i == order.front() && order.size() > 1;
       wanted.curves.push_back(std::move(curve));
     }
     if (wanted.curves.empty()) return figures;

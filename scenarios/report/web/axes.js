@@ -61,6 +61,24 @@ function seenOf(view, low, high) {
   return [low + ((high - low) * from) / 100, low + ((high - low) * to) / 100];
 }
 
+/// ECharts counts steps from the end of an axis: it is given the values of its ticks, as far as a drag may lead.
+function onTicks(unit, [low, high], most) {
+  const {step, text} = straggler.ticks(unit, low, high, most), more = 2 * (high - low), values = [];
+  for (let i = Math.ceil((low - more) / step); i * step <= high + more && values.length < 100; ++i) values.push(Number((i * step).toPrecision(12)));
+  return {
+    covers: [low - more, high + more],
+    step,
+    axis: {axisTick: {show: false, customValues: values}, axisLabel: {customValues: values, formatter: (value) => text(value)}},
+  };
+}
+
+/// Of a logarithmic axis: in the unit of its lower end, if it is not too long for one.
+function logText(unit, low, high) {
+  const plain = format(unit), [name, factor] = scaleOf(unit, low);
+  if (!(low > 0) || high / low > 1e4 || !scales[unit]) return (value) => plain(value).replace(/\.0 %$/, ' %');
+  return (value) => Number((value / factor).toPrecision(3)).toLocaleString('en') + (name === 'x' ? name : ' ' + name);
+}
+
 /// `ends`: where it begins and ends. `view`: of a chart that zooms along this axis.
 straggler.valueAxis = function(palette, title, unit, logarithmic, ends, more, view, most) {
   const style = axisStyle(palette), [low, high] = ends;
@@ -68,26 +86,23 @@ straggler.valueAxis = function(palette, title, unit, logarithmic, ends, more, vi
       style, {type: logarithmic ? 'log' : 'value', name: title + (logarithmic ? ' (logarithmic)' : ''), nameLocation: 'middle', min: low, max: high},
       more);
   if (logarithmic) {
-    const text = format(unit);
-    axis.axisLabel.formatter = (value) => text(value).replace(/\.0 %$/, ' %');
+    axis.axisLabel.formatter = logText(unit, low, high);
     return axis;
   }
-  const ticks = straggler.ticks(unit, ...seenOf(view, low, high), most);
-  const isTick = (value) => Math.abs(value / ticks.step - Math.round(value / ticks.step)) < 1e-6;
-  axis.interval = ticks.step;
-  Object.assign(axis.axisLabel, {formatter: (value) => ticks.text(value), showMinLabel: isTick(low), showMaxLabel: isTick(high)});
+  const ticks = onTicks(unit, seenOf(view, low, high), most).axis;
+  axis.axisTick = ticks.axisTick;
+  Object.assign(axis.axisLabel, ticks.axisLabel);
   return axis;
 };
 
 /// After each zoom of the x axis: steps that fit what is shown.
 straggler.afterZoom = function(unit, low, high, view) {
-  let step = straggler.ticks(unit, ...seenOf(view, low, high)).step;
+  let now = onTicks(unit, seenOf(view, low, high));
   return (echarts) => {
-    const next = straggler.ticks(unit, ...seenOf(view, low, high));
-    if (next.step === step) return;
-    step = next.step;
-    const axis = {interval: next.step, axisLabel: {formatter: (value) => next.text(value)}};
-    setTimeout(() => echarts.isDisposed() || echarts.setOption({xAxis: axis}), 0);
+    const seen = seenOf(view, low, high), next = onTicks(unit, seen);
+    if (next.step === now.step && seen[0] >= now.covers[0] && seen[1] <= now.covers[1]) return;
+    now = next;
+    setTimeout(() => echarts.isDisposed() || echarts.setOption({xAxis: next.axis}), 0);
   };
 };
 

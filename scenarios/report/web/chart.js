@@ -311,6 +311,7 @@ class Chart {
         view.smooth = i;
         redraw();
       }));
+    this.bar.classList.toggle('quiet', !this.bar.children.length);
     const tools = element('span', {class: 'tools'});
     if (made.canLogX)
       tools.append(toggle('log x', 'Logarithmic axis to the right', made.logX, (on) => {

@@ -92,13 +92,13 @@ kinds.line = function(given, view, palette) {
   let endsY = crop && crop.y ? crop.y : roomy(endsOf(logY ? leastY : lowY, highY, logY, spec.y.zero, marks || !spec.y.zero), spec, logY);
   if (spec.square) ends.splice(0, 2, ...(endsY = [Math.min(ends[0], endsY[0]), Math.max(ends[1], endsY[1])]));
   const axisY = valueAxis(palette, spec.y.title, spec.y.unit, logY, endsY);
-  const room = widest(endsY.map((value) => axisY.axisLabel.formatter(value)), 12) + 14, narrow = view.width < 600;
+  const room = widest(textsOf(spec.y.unit, logY, endsY, axisY), 12) + 14, narrow = view.width < 600;
   axisY.nameGap = room + 6;
   const axisX = valueAxis(palette, x.title, x.unit, logX, ends, {nameGap: 30}, view, narrow ? 4 : 6);
   if (labels.size) {
     axisX.axisLabel.formatter = nameX;
-    axisX.axisLabel.showMinLabel = axisX.axisLabel.showMaxLabel = null;
-    if (labels.size <= 12) axisX.axisLabel.customValues = Array.from(labels.keys());
+    axisX.axisLabel.customValues = labels.size <= 12 ? Array.from(labels.keys()) : null;
+    axisX.axisTick = {show: false};
   }
   const few = logX && !labels.size ? logLabels(...ends) : null, whole = (zoom) => !zoom || (zoom.x[0] < 0.01 && zoom.x[1] > 99.99);
   if (few && whole(view.zoom)) axisX.axisLabel.customValues = few;
@@ -166,6 +166,10 @@ function roomy([low, high], spec, logarithmic) {
   const top = Math.ceil(high / step - 1e-9) * step, more = rows && rows * 11 + 14 > ((top - high) / (top - low)) * 300 ? step : 0;
   return [Math.floor(low / step + 1e-9) * step, top + more];
 }
+
+/// Texts as long as an axis has.
+const textsOf = (unit, logarithmic, ends, axis) =>
+    (logarithmic ? ends.map((value) => axis.axisLabel.formatter(value)) : ends.map((value) => straggler.ticks(unit, ...ends).text(value)));
 
 function linkOf(spec, event) {
   const series = spec.series[Number(event.seriesId.slice(6))];
