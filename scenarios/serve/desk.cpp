@@ -10,6 +10,7 @@
 #include "scenarios/report/picture.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/schema/reader.hpp"
+#include "scenarios/serve/comparing.hpp"
 #include "scenarios/serve/result_list.hpp"
 #include "scenarios/serve/serve_resources.hpp"
 #include "sim/base/problem_text.hpp"
@@ -179,6 +180,7 @@ std::optional<WebAnswer> Desk::answer_now(const WebRequest& request, Reply& repl
   Json asked = Json::parse(request.body, nullptr, false);
   if (!asked.is_object()) return problem(400, "the request is not a JSON object");
   if (path == "/api/math") return start_math(asked);
+  if (path == "/api/compare") return compare_ticked(asked);
   if (path == "/api/drop" || path == "/api/import") return import_later(asked, path == "/api/drop" ? nullptr : &reply);
   if (path != "/api/preview") return problem(404, "there is nothing at this address");
   preview_later(std::move(asked), std::move(reply));
@@ -314,6 +316,14 @@ WebAnswer Desk::preview_answer(const Json& request) {
   const Asked asked = read(request);
   const std::optional<Json> seen = what_if_.answer(asked.path, asked.scenario, WhatIfPage::budget, [this] { return newer_waits(); });
   return seen ? json_answer(*seen) : problem(409, "a newer request came");
+}
+
+WebAnswer Desk::compare_ticked(const Json& request) const {
+  try {
+    return json_answer(compare_results(root_, request));
+  } catch (const std::exception& wrong) {
+    return problem(422, problem_text(wrong));
+  }
 }
 
 WebAnswer Desk::start_math(const Json& request) {

@@ -95,6 +95,7 @@ class Desk {
   WebAnswer preview_answer(const Json& request);
   Asked read(const Json& request) const;
   WebAnswer start_math(const Json& request);
+  WebAnswer compare_ticked(const Json& request) const;
   std::optional<WebAnswer> import_later(const Json& request, Reply* reply);
 
   const std::filesystem::path root_;

@@ -274,6 +274,7 @@ Json json_of(const Knob& knob) {
   Json out = {{"key", knob.key}, {"label", knob.label}, {"meaning", knob.meaning}, {"type", type_name(knob.type)}, {"is_set", knob.is_set}};
   if (knob.type == ValueType::choice) {
     out["choices"] = knob.choices;
+    if (!knob.families.empty()) out["families"] = knob.families;
     out["value"] = knob.chosen;
   } else if (knob.type == ValueType::boolean) {
     out["value"] = knob.on;
@@ -323,10 +324,14 @@ std::vector<Knob> knobs_of(const Scenario& now, const Scenario& base) {
   const JitterEntry& jitter_entry = Registry<JitterEntry>::instance().at(jitter.name);
   choice("jitter", jitter_names(first_device(base).jitter.name), jitter.name, jitter_entry.summary);
   add_parameters(knobs, "jitter.", jitter_entry.parameters, jitter, first_device(base).jitter, now, nullptr);
-  std::vector<std::string> schemes;
-  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) schemes.push_back(entry.name);
+  std::vector<std::string> schemes, families;
+  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
+    schemes.push_back(entry.name);
+    families.emplace_back(family_choice.name_of(entry.family));
+  }
   const SchemeEntry& scheme_entry = Registry<SchemeEntry>::instance().at(scheme.name);
   choice("scheme", std::move(schemes), scheme.name, scheme_entry.summary);
+  knobs.back().families = std::move(families);
   add_parameters(knobs, "scheme.", scheme_entry.parameters, scheme, base.training.scheme, now, &scheme_entry);
   return knobs;
 }

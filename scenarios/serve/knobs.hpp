@@ -20,7 +20,8 @@ struct Knob {
   bool zero = false;                      // the lower end of its slider is 0, not `low`
   std::vector<std::string> choices = {};  // ValueType::choice
   std::string chosen = {};
-  bool on = false;  // ValueType::boolean
+  std::vector<std::string> families = {};  // [choices], of schemes; else empty
+  bool on = false;                         // ValueType::boolean
 };
 nlohmann::ordered_json json_of(const Knob& knob);
 

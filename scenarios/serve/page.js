@@ -28,6 +28,29 @@ const columns = [
   ['time_to_target_s', 'time to target', 'seconds'], ['final_test_accuracy', 'test accuracy', 'score'],
 ];
 
+/// Runs that are ticked, to be compared.
+const ticked = new Set();
+function tickOf(path) {
+  const box = make('input', {type: 'checkbox', checked: ticked.has(path), title: 'Compare it'});
+  box.setAttribute('aria-label', `Compare ${path}`);
+  box.onchange = () => {
+    if (box.checked) ticked.add(path);
+    else ticked.delete(path);
+    byId('compare').disabled = ticked.size < 2;
+  };
+  return box;
+}
+byId('compare').onclick = async () => {
+  try {
+    const made = await ask('/api/compare', {results: [...ticked]});
+    const page = make('a', {href: fileAddress(made.page), target: '_blank', rel: 'noopener'}, 'Their page');
+    byId('compared').replaceChildren(made.verdict + ' ', page);
+    await loadResults();
+  } catch (problem) {
+    byId('compared').textContent = problem.message;
+  }
+};
+
 function resultRow(one, used) {
   const cells = used.map(([key, , unit]) => {
     const value = one[key] ?? null;
@@ -39,6 +62,7 @@ function resultRow(one, used) {
     return make('td', {}, typeof value === 'number' ? texts[unit](value) : '');
   });
   const ask = one.scenario ? [make('button', {type: 'button', onclick: () => choose(one.scenario)}, 'What if?')] : [];
+  if (one.kind === 'run') ask.unshift(tickOf(one.path), ' ');
   cells.splice(1, 0, make('td', {className: 'word'}, ...ask));
   const row = make('tr', {}, ...cells);
   row.dataset.scenario = one.scenario ?? '';
@@ -53,7 +77,7 @@ function markChosen() {
 function showResults() {
   const used = columns.filter(([key]) => state.results.some(one => (one[key] ?? null) !== null));
   const titles = used.map(([, label, unit]) => make('th', {scope: 'col', className: unit === 'word' ? 'word' : ''}, label));
-  titles.splice(1, 0, make('th', {scope: 'col', className: 'word'}, 'what if'));
+  titles.splice(1, 0, make('th', {scope: 'col', className: 'word'}, 'compare, what if'));
   const head = make('tr', {}, ...titles);
   const table = make('table', {}, make('thead', {}, head), make('tbody', {}, ...state.results.map(one => resultRow(one, used))));
   const wide = make('div', {className: 'wide', tabIndex: 0}, table);
@@ -107,19 +131,33 @@ async function follow() {
 }
 
 // What if.
+/// The setting stands in the address, which may be kept while the server runs.
+function keepAddress() {
+  const settings = new URLSearchParams(Object.entries(whatIf.settings()).map(([key, value]) => [key, JSON.stringify(value)])).toString();
+  history.replaceState(null, '', '#' + encodeURIComponent(state.scenario) + (settings ? '?' + settings : ''));
+}
+function fromAddress() {
+  const [scenario, settings] = location.hash.slice(1).split('?'), known = {};
+  for (const [key, value] of new URLSearchParams(settings ?? '')) try { known[key] = JSON.parse(value); } catch { /* not ours */ }
+  return [decodeURIComponent(scenario), known];
+}
+
 const whatIf = straggler.whatIf({
   ended: 'The server has ended.',
-  ask: settings => ask('/api/preview', {scenario: state.scenario, settings}),
+  ask: settings => {
+    keepAddress();
+    return ask('/api/preview', {scenario: state.scenario, settings});
+  },
   shown: answer => byId('run').disabled = answer.as_it_is || math.running,
   refused: () => byId('run').disabled = true,
 });
 
-function choose(scenario, shown = byId('whatif')) {
+function choose(scenario, shown = byId('whatif'), settings = {}) {
   state.scenario = scenario;
   byId('whatif').hidden = false;
   history.replaceState(null, '', '#' + encodeURIComponent(scenario));
   markChosen();
-  whatIf.start();
+  whatIf.start(settings);
   shown.scrollIntoView({block: 'start'});
 }
 
@@ -222,7 +260,30 @@ document.addEventListener('drop', event => {
 });
 
 await loadResults();
-const asked = decodeURIComponent(location.hash.slice(1));
-if (state.results.some(one => one.scenario === asked)) choose(asked);
+const restore = () => {
+  const [scenario, settings] = fromAddress();
+  if (state.results.some(one => one.scenario === scenario)) choose(scenario, byId('whatif'), settings);
+};
+restore();
+window.addEventListener('hashchange', restore);
+
+/// Large type and the whole screen, for a room; Escape ends it.
+const present = on => {
+  document.body.classList.toggle('presenting', on);
+  byId('present').setAttribute('aria-pressed', String(on));
+  straggler.redrawAll();
+};
+byId('present').onclick = () => {
+  const on = !document.body.classList.contains('presenting');
+  if (on) document.documentElement.requestFullscreen?.().catch(() => {});
+  else if (document.fullscreenElement) document.exitFullscreen();
+  present(on);
+};
+document.addEventListener('fullscreenchange', () => {
+  if (!document.fullscreenElement) present(false);
+});
+document.addEventListener('keydown', event => {
+  if (event.key === 'Escape' && document.body.classList.contains('presenting')) present(false);
+});
 follow();
 followMath();

@@ -55,6 +55,14 @@
       preview();
     }
 
+    /// In groups, where the choices have families.
+    function optionsOf(knob) {
+      const option = choice => make('option', {value: choice}, choice);
+      if (!knob.families) return knob.choices.map(option);
+      return [...new Set(knob.families)].map(family =>
+        make('optgroup', {label: family}, ...knob.choices.filter((_, i) => knob.families[i] === family).map(option)));
+    }
+
     const rows = new Map();
     function knobRow(knob) {
       const id = 'knob-' + knob.key.replaceAll('.', '-');
@@ -62,7 +70,7 @@
       const row = {label, shown, element: make('div', {className: 'knob'}, make('div', {className: 'line'}, label, shown))};
       if (knob.choices) {
         row.input = make('select', {id, onchange: () => turn(knob.key, row.input.value)},
-          ...knob.choices.map(choice => make('option', {value: choice}, choice)));
+          ...optionsOf(knob));
       } else if (knob.type === 'switch') {
         row.input = make('input', {id, type: 'checkbox', onchange: () => turn(knob.key, row.input.checked)});
       } else {
@@ -124,6 +132,42 @@
       }));
     }
 
+    /// What the change does, in a sentence and in large numbers, where the page has room for them.
+    function showChange(answer) {
+      if (!byId('numbers')) return;
+      const byKey = of => new Map((of?.figures ?? []).map(figure => [figure.key, figure])), own = byKey(state.own), now = byKey(answer);
+      const rate = now.get('samples_per_second'), before = own.get('samples_per_second'), step = now.get('seconds_per_update');
+      const number = (value, what) => make('p', {}, make('b', {}, value), what);
+      const numbers = rate ? [number(rate.text, 'samples per second')] : [];
+      let sentence = rate ? `An update takes ${step.text}.` : '';
+      if (rate && before && !answer.as_it_is) {
+        const ratio = rate.value / before.value;
+        numbers.unshift(number(texts.factor(ratio), 'as fast as it is'));
+        const words = Math.abs(ratio - 1) < 0.005 ? 'As fast as it is' : ratio >= 1.1 ? `${Number(ratio.toPrecision(3))} times as fast` :
+          ratio > 1 ? `${((ratio - 1) * 100).toFixed(1)} % faster` : `${((1 - ratio) * 100).toFixed(1)} % slower`;
+        const shares = ['compute', 'communication', 'idle'].map(key => [now.get(key), own.get(key)]).filter(([a, b]) => a && b);
+        const [after, prior] = shares.sort(([a, b], [c, d]) => Math.abs(c.value - d.value) - Math.abs(a.value - b.value))[0] ?? [];
+        sentence = `${words}: an update takes ${step.text} instead of ${own.get('seconds_per_update').text}` +
+          (after && Math.abs(after.value - prior.value) >= 0.005 ?
+            `, and workers are ${after.label} ${after.text} of the time instead of ${prior.text}` : '') + '.';
+      }
+      const computing = now.get('compute');
+      if (computing) numbers.push(number(computing.text, 'of the time computing'));
+      byId('numbers').replaceChildren(...numbers);
+      byId('sentence').textContent = sentence;
+    }
+
+    /// The timeline of the unchanged scenario stays above that of the changed one.
+    function showBefore(answer) {
+      const before = byId('before');
+      if (!before) return;
+      before.hidden = answer.as_it_is || !state.own?.timeline;
+      if (before.hidden || state.drawn === state.own) return;
+      state.drawn = state.own;
+      show(before, state.own.timeline);
+      byId('before-title').textContent = 'As it is. ' + state.own.timeline_label;
+    }
+
     function showPreview(answer, milliseconds) {
       if (answer.as_it_is) state.own = answer;
       byId('problem').hidden = true;
@@ -135,9 +179,11 @@
       byId('name').textContent = answer.name;
       showKnobs(answer.knobs);
       showFigures(answer);
+      showChange(answer);
       show(byId('split'), answer.split);
+      showBefore(answer);
       show(byId('timeline'), answer.timeline);
-      byId('timeline-title').textContent = answer.timeline_label || 'Timeline: too little was simulated to draw one';
+      byId('timeline-title').textContent = answer.timeline_label && (answer.as_it_is || !byId('before') ? '' : 'Changed. ') + answer.timeline_label || 'Timeline: too little was simulated to draw one';
       byId('reset').disabled = answer.as_it_is;
       host.shown(answer);
     }
@@ -155,7 +201,9 @@
         waits.again = false;
         const start = performance.now();
         try {
-          const answer = await host.ask(state.settings);
+          // First as it is, to compare with.
+          const answer = await host.ask(state.own ? state.settings : {});
+          if (!state.own && Object.keys(state.settings).length > 0) waits.again = true;
           showPreview(answer, performance.now() - start);
         } catch (problem) {
           if (problem.status === 409) {  // another window asked
