@@ -20,7 +20,7 @@
 
   /// Draws what the server gave for a chart into a figure: data that move, or a still picture. Nothing: the figure is empty.
   const charts = new WeakMap();
-  function show(figure, drawn) {
+  function show(figure, drawn, limit) {
     const still = figure.querySelector('.still');
     figure.classList.toggle('empty', !drawn);
     if (!drawn) return;
@@ -29,6 +29,7 @@
       return;
     }
     const spec = JSON.parse(drawn.data);
+    if (limit) spec.limit = limit;
     if (charts.has(figure)) charts.get(figure).update(spec);
     else charts.set(figure, straggler.chart(figure, spec));
   }
@@ -157,15 +158,22 @@
       byId('sentence').textContent = sentence;
     }
 
-    /// The timeline of the unchanged scenario stays above that of the changed one.
+    const titleOf = (what, seconds, of) => `${what}, the first ${texts.seconds(seconds)}: ${of.timeline_label.split(': ').pop()}`;
+
+    /// The timeline of the unchanged scenario stays above that of the changed one. Returns the seconds that both show.
     function showBefore(answer) {
       const before = byId('before');
-      if (!before) return;
-      before.hidden = answer.as_it_is || !state.own?.timeline;
-      if (before.hidden || state.drawn === state.own) return;
-      state.drawn = state.own;
-      show(before, state.own.timeline);
-      byId('before-title').textContent = 'As it is. ' + state.own.timeline_label;
+      if (!before) return undefined;
+      before.hidden = answer.as_it_is || !state.own?.timeline?.data || !answer.timeline?.data;
+      if (before.hidden) return undefined;
+      const seconds = of => JSON.parse(of.timeline.data).stretches[0]?.seconds ?? Infinity, limit = Math.min(seconds(state.own), seconds(answer));
+      const kept = state.drawn === state.own && limit > 0.8 * state.limit && limit < 1.25 * state.limit;  // moves draw one of both
+      if (!kept) {
+        Object.assign(state, {drawn: state.own, limit});
+        show(before, state.own.timeline, limit);
+        byId('before-title').textContent = titleOf('As it is', limit, state.own);
+      }
+      return state.limit;
     }
 
     function showPreview(answer, milliseconds) {
@@ -181,9 +189,9 @@
       showFigures(answer);
       showChange(answer);
       show(byId('split'), answer.split);
-      showBefore(answer);
-      show(byId('timeline'), answer.timeline);
-      byId('timeline-title').textContent = answer.timeline_label && (answer.as_it_is || !byId('before') ? '' : 'Changed. ') + answer.timeline_label || 'Timeline: too little was simulated to draw one';
+      const limit = showBefore(answer);
+      show(byId('timeline'), answer.timeline, limit);
+      byId('timeline-title').textContent = limit ? titleOf('Changed', limit, answer) : answer.timeline_label || 'Timeline: too little was simulated to draw one';
       byId('reset').disabled = answer.as_it_is;
       host.shown(answer);
     }

@@ -311,7 +311,6 @@ class Chart {
         view.smooth = i;
         redraw();
       }));
-    this.bar.classList.toggle('quiet', !this.bar.children.length);
     const tools = element('span', {class: 'tools'});
     if (made.canLogX)
       tools.append(toggle('log x', 'Logarithmic axis to the right', made.logX, (on) => {
@@ -339,6 +338,7 @@ class Chart {
     tools.append(button('SVG', 'Saves the picture', () => download(file + '.svg', this.svg(), 'image/svg+xml')));
     tools.append(button('CSV', 'Saves the values', () => download(file + '.csv', this.csv(), 'text/csv')));
     this.bar.append(toggle('\u22ef', 'More: axes, zoom, and saving the picture or its values', false, (on) => tools.classList.toggle('open', on)), tools);
+    this.bar.classList.toggle('quiet', this.bar.children.length === 2);  // beside the title
   }
 
   csv() { return this.made.csv().map(csvLine).join(''); }

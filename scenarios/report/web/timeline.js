@@ -110,7 +110,7 @@ kinds.timeline = function(spec, view, palette) {
   const stretch = all[place], data = place < whole ? unfolded(spec, stretch) : viewOf(spec, stretch), lanes = spec.lanes;
   const names = lanes.map((lane) => lane.name), [axis, room] = rowAxis(palette, names, view.width);
   const colours = phases.map((phase) => look(palette, phase).colour), ground = palette('bg');
-  const from = stretch.from, to = stretch.from + stretch.seconds;
+  const from = stretch.from, to = stretch.from + (spec.limit || stretch.seconds);
   const present = phases.map(
       (_, phase) =>
           (stretch.bins ? stretch.bins.some((row) => row.some((value, i) => i % phases.length === phase && value > 0)) :
