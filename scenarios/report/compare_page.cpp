@@ -226,17 +226,16 @@ class ComparePage {
     if (!comparison_.winner) return;
     const RunResult& best = comparison_.runs[*comparison_.winner];
     std::vector<LargeNumber> all{{comparison_.labels[*comparison_.winner], comparison_.deciding ? "is first" : "is fastest"}};
-    const auto seconds = [&](std::size_t run) {
-      const ThresholdResult* const row = comparison_.deciding ? find_threshold(comparison_.runs[run], *comparison_.deciding) : nullptr;
-      return row ? row->seconds : std::nullopt;
-    };
-    if (const auto mine = seconds(*comparison_.winner)) {
+    const ThresholdResult* const row = comparison_.deciding ? find_threshold(best, *comparison_.deciding) : nullptr;
+    if (const auto mine = row ? row->seconds : std::nullopt) {
       all.push_back({readable_seconds(*mine), "to " + readable_number(*comparison_.deciding) + " test accuracy"});
-      const std::size_t next = order_.size() > 1 ? order_[1] : order_[0];
-      if (const auto theirs = seconds(next); theirs && next != *comparison_.winner && *mine > 0)
-        all.push_back({fmt::format("{:.3g}x", *theirs / *mine), "as fast as " + comparison_.labels[next] + ", the next"});
-      else if (next != *comparison_.winner)
-        all.push_back({"nobody else", "reaches it"});
+      if (repeats_.size() > 1) {
+        const RepeatStatistics theirs = statistics_of(times_of(repeats_[1]));
+        if (theirs.count > 0 && *mine > 0)
+          all.push_back({fmt::format("{:.3g}x", theirs.mean / *mine), "as fast as " + repeats_[1].name + ", the next"});
+        else
+          all.push_back({"nobody else", "reaches it"});
+      }
     } else if (best.samples_per_second) {
       all.push_back({readable_number(*best.samples_per_second), "samples per second"});
     }
