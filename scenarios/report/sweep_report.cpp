@@ -16,6 +16,7 @@
 #include "scenarios/report/sweep_why.hpp"
 #include "scenarios/report/units.hpp"
 #include "scenarios/results/figures.hpp"
+#include "scenarios/sweep/bound_setting.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/text_lines.hpp"
@@ -198,7 +199,7 @@ std::string table(const SweepView& view, const RunSheets& sheets, const std::vec
   for (const ReportSetting& setting : view.settings()) {
     std::vector<std::string> row;
     for (std::size_t axis = 0; axis < view.axes().size(); ++axis) row.push_back(view.axes()[axis].labels[setting.at[axis]]);
-    const std::string bound = bound_words(view, rows.size());
+    const std::string bound = bound_words(setting);
     row.push_back(bound.empty() ? "\u2013" : bound);
     row.push_back(std::to_string(setting.rows.size()));
     if (!finished) row.push_back(setting.endings().outcomes());

@@ -6,8 +6,6 @@
 #include <cmath>
 
 #include "scenarios/report/said_words.hpp"
-#include "scenarios/results/bound_words.hpp"
-#include "scenarios/results/run_sketch.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -30,17 +28,6 @@ std::string change(const PhaseRow& row, double before, double after) {
 }
 
 }  // namespace
-
-std::string bound_words(const SweepView& view, std::size_t setting) {
-  std::string link;
-  double use = 0;
-  for (const SweepRow* const row : view.settings()[setting].rows)
-    if (const RunSketch sketch = read_sketch(row->sketch); sketch.busiest_use > use) {
-      link = sketch.busiest_link;
-      use = sketch.busiest_use;
-    }
-  return bound_words(view.result(setting), link, std::min(use, 1.0));
-}
 
 std::vector<std::string> along_words(const SweepView& view, const ChartPlan& plan) {
   constexpr std::size_t most = 6;

@@ -1,4 +1,4 @@
-// Why settings of a sweep differ: what binds each, what grows along an axis and what stays, where a curve peaks and where it bends.
+// Why settings of a sweep differ: what grows along an axis and what stays, where a curve peaks and where it bends.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,9 +8,6 @@
 #include "scenarios/report/sweep_view.hpp"
 
 namespace straggler {
-
-/// bound_words() of the means over the runs of a setting.
-std::string bound_words(const SweepView& view, std::size_t setting);
 
 /// Along the plan's x, for each compared value of the first settings of the others: "With ssgd, from workers 1 to 32: a worker computes
 /// 0.35 ms a sample at both ends; it communicates 2.1 ms a sample instead of 0.02 ms, 105 times as long." Empty: nothing changes, or there

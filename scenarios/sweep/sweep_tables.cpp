@@ -12,6 +12,7 @@
 #include "scenarios/results/figures.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/statistics/statistics.hpp"
+#include "scenarios/sweep/bound_setting.hpp"
 #include "scenarios/sweep/derived_scalars.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/readable.hpp"
@@ -146,6 +147,10 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
   for (const Column& column : scaling) rows[0].emplace_back(column.title);
   const Endings endings = Endings::of(outcome.rows);
   if (!endings.all_finished()) rows[0].emplace_back("outcome");
+  std::vector<std::string> bound;  // [settings]
+  for (const SweptSetting& setting : settings) bound.push_back(bound_word(setting));
+  const bool any_bound = std::ranges::any_of(bound, [](const std::string& word) { return !word.empty(); });
+  if (any_bound) rows[0].emplace_back("bound by");
   for (const SweptSetting& setting : settings) {
     std::vector<std::string> row = outcome.groups[setting.group].labels;
     row.push_back(std::to_string(setting.rows.size()));
@@ -155,6 +160,7 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     row.push_back(of(setting, "final_test_accuracy", readable_score));
     for (const Column& column : scaling) row.push_back(of(setting, column.key, column.text));
     if (!endings.all_finished()) row.push_back(setting.endings().outcomes());
+    if (any_bound) row.push_back(bound[rows.size() - 1]);
     rows.push_back(std::move(row));
   }
   std::string text = aligned(rows, columns.size());

@@ -9,6 +9,7 @@
 #include "scenarios/report/sweep_why.hpp"
 #include "scenarios/report/units.hpp"
 #include "scenarios/results/bound_words.hpp"
+#include "scenarios/sweep/bound_setting.hpp"
 #include "sim/base/readable.hpp"
 #include "tests/report/made_up_sweep.hpp"
 
@@ -93,7 +94,7 @@ TEST_CASE("along an axis a page says what of a worker's time a sample grows and 
       words[0] ==
       "From workers 1 to 8, of a worker's time a sample: computing stays at 500 ms; communicating grows from 100 ms to 400 ms, 4 times as "
       "long; idle shrinks from 400 ms to 100 ms.");
-  CHECK(bound_words(view, 0) == "computing, 50.0 % of the time; then idle, 40.0 %");
+  CHECK(bound_words(view.settings()[0]) == "computing, 50.0 % of the time; then idle, 40.0 %");
 }
 
 TEST_CASE("runs are grouped by settings that some of them share") {
