@@ -39,12 +39,13 @@ struct Wrong {
 }  // namespace
 
 TEST_CASE("fault processes: what is read is what is written, and reads the same again") {
-  for (const std::string fault : {"{kind: random, of: worker, " + every + ", repair: {kind: weibull, mean: 5min, shape: 0.7}}",
-                                  "{kind: random, of: all, every: 40h, repair: 5min}", "{kind: random, of: link, " + every + "}",
-                                  "{kind: fail_slow, of: host, " + every + ", lasts: 5min, times_slower: 4}",
-                                  "{kind: fail_slow, of: link, " + every + ", lasts: 5min, bandwidth_factor: 0}",
-                                  "{kind: preempt, of: worker, " + every + ", notice: 2min, back_after: {kind: exponential, mean: 5min}}",
-                                  "{kind: preempt, of: host, " + every + "}"}) {
+  for (const std::string& fault :
+       std::vector<std::string>{"{kind: random, of: worker, " + every + ", repair: {kind: weibull, mean: 5min, shape: 0.7}}",
+                                "{kind: random, of: all, every: 40h, repair: 5min}", "{kind: random, of: link, " + every + "}",
+                                "{kind: fail_slow, of: host, " + every + ", lasts: 5min, times_slower: 4}",
+                                "{kind: fail_slow, of: link, " + every + ", lasts: 5min, bandwidth_factor: 0}",
+                                "{kind: preempt, of: worker, " + every + ", notice: 2min, back_after: {kind: exponential, mean: 5min}}",
+                                "{kind: preempt, of: host, " + every + "}"}) {
     CAPTURE(fault);
     const Scenario read = with(fault);
     const std::string written = write_scenario(read);

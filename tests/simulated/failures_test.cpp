@@ -1,6 +1,7 @@
 // Units that fail again and again: laws of their times, and what they take with them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/simulated/failures.hpp"
@@ -50,32 +51,33 @@ TEST_CASE("at constant times it is the dated crash, again and again") {
     CHECK(again.record.workers[0].split == once.record.workers[0].split);
     CHECK(!once.record.failures);
     CHECK(*again.record.failures == static_cast<std::uint64_t>((again.record.end.seconds() + 0.1) / 0.35));
-    check_books(again, true);
+    check_books(again, false);
   }
 }
 
 TEST_CASE("n units with exponential times of mean m, repaired in no time, are one with mean m / n") {
-  // In T = 4000 h a Poisson process of rate 1 / h has 4000 events, with a standard deviation of 63.
-  constexpr double hours = 2000;
-  const std::vector<std::string> sets = {"training.stop={simulated_time: 2000h}", slow_batches};
-  const Result many = failing(50, "asgd", "{kind: random, of: worker, every: {kind: exponential, mean: 50h}, repair: 0s}", sets);
-  const Result one = failing(50, "asgd", "{kind: random, of: all, every: {kind: exponential, mean: 1h}, repair: 0s}", sets);
-  for (const Result* each : {&many, &one}) {
-    CHECK(std::abs(static_cast<double>(*each->record.failures) - hours) < 4 * std::sqrt(hours));
-    CHECK(down_share(each->record) == 0);
+  // A Poisson process of one failure an hour has 1000 in 1000 h, with a standard deviation of 32.
+  constexpr double hours = 1000;
+  const std::vector<std::string> sets = {"training.stop={simulated_time: 1000h}", slow_batches};
+  for (const std::string one : {"{kind: random, of: worker, every: {kind: exponential, mean: 20h}, repair: 0s}",
+                                "{kind: random, of: all, every: {kind: exponential, mean: 1h}, repair: 0s}"}) {
+    CAPTURE(one);
+    const Result result = failing(20, "asgd", one, sets);
+    CHECK(std::abs(static_cast<double>(*result.record.failures) - hours) < 4 * std::sqrt(hours));
+    CHECK(down_share(result.record) == 0);
   }
 }
 
 TEST_CASE("preempted workers are there for (every + notice) / (every + notice + back_after) of the time") {
-  // 200 workers, 500 cycles each: their mean share has a standard deviation below 0.001.
-  const double every = 40, notice = 10, back = 25;
-  const Result result = failing(200, "asgd",
+  // 50 workers, 200 cycles each: their mean share has a standard deviation of 0.0028, the number of cycles one of 0.6 %.
+  const double every = 40, notice = 10, back = 25, minutes = 15'000;
+  const Result result = failing(50, "asgd",
                                 "{kind: preempt, of: worker, every: {kind: exponential, mean: 40min}, notice: 10min, back_after: {kind: "
                                 "exponential, mean: 25min}}",
-                                {"training.stop={simulated_time: 37500min}", slow_batches, "workload.cost={bytes: 1B}"});
-  CHECK(std::abs(1 - down_share(result.record) - (every + notice) / (every + notice + back)) < 0.004);
-  const double cycles = 37500 / (every + notice + back) * 200;
-  CHECK(std::abs(static_cast<double>(*result.record.failures) / cycles - 1) < 0.02);
+                                {"training.stop={simulated_time: 15000min}", slow_batches});
+  CHECK(std::abs(1 - down_share(result.record) - (every + notice) / (every + notice + back)) < 0.0112);
+  const double cycles = minutes / (every + notice + back) * 50;
+  CHECK(std::abs(static_cast<double>(*result.record.failures) / cycles - 1) < 0.025);
 }
 
 TEST_CASE("419 failures in 54 days are one per 3.09 h") {
@@ -103,7 +105,7 @@ TEST_CASE("a host takes its workers with it, a rack its hosts, at one moment") {
         failing(8, "{kind: ssgd, via: server}", std::string("{kind: random, of: ") + of + ", every: 250ms, repair: 400ms}", sets);
     CHECK(*result.record.failures == static_cast<std::uint64_t>(units));
     for (const WorkerRecord& worker : result.record.workers) CHECK(worker.split[Phase::down] == Time::from_seconds(0.35));
-    check_books(result, true);
+    check_books(result, true, false);
   }
 }
 
@@ -161,8 +163,8 @@ TEST_CASE("slow for a while: a batch takes so many times as long, messages of a 
       failing(1, "sequential", "{kind: fail_slow, of: host, every: 100ms, lasts: 100ms, times_slower: 3}", {"training.stop={updates: 2}"});
   CHECK(slow.record.end.seconds() == doctest::Approx(0.1 + 0.1 + 0.2 / 3));
   CHECK(*slow.record.failures == 0);  // nothing has failed
-  // 1 MB at 10 MB/s takes 100 ms; the link is down while the first 50 ms of it are due.
-  const std::vector<std::string> link = {"cluster.network.link={bandwidth: 10MB/s, latency: 0s}", "workload.cost={bytes: 1MB}",
+  // 800 kB at 10 MB/s take 80 ms from 100 ms on, when the link is down for 50 ms.
+  const std::vector<std::string> link = {"cluster.network.link={bandwidth: 10MB/s, latency: 0s}", "workload.cost={bytes: 800kB}",
                                          "training.stop={updates: 1}"};
   const Result calm = failing(1, "asgd", "", link);
   for (const std::string fault : {"{kind: fail_slow, of: link, every: 100ms, lasts: 50ms, bandwidth_factor: 0}",
@@ -185,28 +187,18 @@ TEST_CASE("servers with replicas: answers go on while one is there; without any 
   const Result lost = failing(4, "asgd", "{kind: trace, path: " + both + "}", sets);
   CHECK(lost.record.outcome == Outcome::aborted);
   CHECK(lost.record.end == Time::from_seconds(0.125));
-  CHECK(lost.record.warnings.back().starts_with("server 0 failed at 125ms"));
-}
-
-TEST_CASE("a run that has stalled ends, though clocks of failures go on") {
-  // Nobody answers: its link is down for good. The next failure to come finds nothing that happens.
-  const Result result =
-      failing(1, "asgd",
-              "{kind: link, worker: 0, from: 50ms, to: 2376h, bandwidth_factor: 0}, {kind: random, of: worker, every: {kind: "
-              "exponential, mean: 240h}, repair: 1h}",
-              {"training.stop={updates: 3}"});
-  CHECK(result.record.end < Time::from_seconds(100 * 86'400.0));
+  CHECK(std::ranges::any_of(lost.record.warnings, [](const std::string& each) { return each.starts_with("server 0 failed at 125ms"); }));
 }
 
 TEST_CASE("more than a million failures and repairs end the run with an error") {
   if (sanitized) return;  // a million events
   try {
-    failing(1, "asgd", "{kind: random, of: worker, every: 1us, repair: 1us}", {"training.stop={updates: 1000000}", slow_batches});
+    failing(1, "asgd", "{kind: random, of: link, every: 1us, repair: 1us}", {"training.stop={updates: 10}", slow_batches});
     FAIL("it ran");
   } catch (const RunFailed& failed) {
     const std::string what = failed.what();
     CAPTURE(what);
-    CHECK(what.starts_with("units failed and were repaired more than 1,000,000 times by 1s of simulated time; write"));
+    CHECK(what.starts_with("units failed and were repaired more than 1,000,000 times by 500"));  // two cables, an end each microsecond
   }
 }
 
