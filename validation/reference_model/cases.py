@@ -6,6 +6,7 @@ import random
 
 from availability import draw_availability
 from compression import draw_compression, draw_zeros
+from rollback import draw_recovery, recovery_of
 from weighing import draw_batches
 
 SCHEMES = sorted(path.stem for path in (pathlib.Path(__file__).parent / "schemes").glob("*.py"))
@@ -19,7 +20,7 @@ def scheme_of(name):
     """The module of a scheme: settings(draw, p) draws its parameters; worker(node, settings) and server(node, settings) are its nodes.
 
     FACTS says what its cases may have: `kind` (if the file has another name), `answers` (it has that parameter), `on_failure` (its
-    choices), `faults` (kinds), `optimizers` (a function of one), `smooth` (adaptive ones have an epsilon that keeps rounding from
+    choices), `rolls_back` (it may), `faults` (kinds), `optimizers` (a function of one), `smooth` (adaptive ones have an epsilon that keeps rounding from
     choosing the sign of a first step), `reduces` (whether it all-reduces, a function of its parameters), `alone` (one worker is
     enough), `workers` (the only number), `pace` (updates take so many times as long as those of asgd), `update` (workers step, in some
     time), `host` (all are on one, whose inside is for `memory` or `messages`), `network` (several servers, processor time of messages,
@@ -103,8 +104,10 @@ def draw_case(number, names=SCHEMES):
         case["scheme"]["average"] = draw.choice(facts["average"])
     if hasattr(scheme, "amend"):
         scheme.amend(case)
+    if facts.get("rolls_back") and case["faults"] and draw.random() < 0.5:
+        draw_recovery(draw, case)
     draw_batches(case)
-    if not case.get("processes"):
+    if not case.get("processes") and not case.get("recovery"):  # a run that fails too often never ends
         draw_processes(random.Random(f"failures {number}"), case, facts)
     return case
 
@@ -326,6 +329,8 @@ def scenario_of(case, folder):
             cluster["servers"]["update"] = f"{case['server']['update']}B/s"
     training = {"scheme": scheme, "batch": {"per_worker": workers[0]["batch"]}, "optimizer": optimizer, "stop": stop,
                 "evaluate": {"every": {"updates": 1}}}
+    if case.get("recovery"):
+        training["recovery"] = recovery_of(case, seconds)
     if case.get("rebalance"):
         training["batch"]["rebalance"] = {"every": {"updates": case["rebalance"]}}
     if case.get("own_batches"):

@@ -11,6 +11,7 @@ from failures import Failures
 from network import Flow, Flows, Network
 from nodes import Aggregator, Done, Send, Server, Worker
 from payloads import SERVER, Message, Notice, Weights, is_worker
+from rollback import Rollback
 from signals import Signals
 from weighing import rebalance
 
@@ -47,6 +48,8 @@ class Cluster:
         self.batches = {rank: spec["batch"] for rank, spec in enumerate(case["workers"])}  # in force
         self.times, self.balanced = {}, 0  # of their batches in this period; the version up to which these are known
         self.took = {}  # when each worker took its latest version of an all-reduce
+        self.rollback = Rollback(self) if case.get("recovery") else None
+        self.members_change = self.members_change and not self.rollback
 
     # Running
 
@@ -104,6 +107,8 @@ class Cluster:
         epochs = (self.case["schedule"] or {}).get("epochs", float("inf"))
         if self.latest.version == self.case["updates"] or counted >= epochs * self.epoch_samples:
             self._end()
+        if self.rollback and self.server and not self.ended:
+            return self.rollback.hold(self.latest)
         return Done(self.latest)
 
     def _end(self):
@@ -285,6 +290,8 @@ class Cluster:
     def fail(self, ranks, for_good):
         """A unit fails, and these workers with it."""
         self.failures.count += 1
+        if self.rollback:
+            return self.rollback.fail(ranks, for_good)
         hit = []
         for worker in (self.workers[rank] for rank in ranks if self.workers[rank].state != "gone"):
             self.holding[worker.rank] += 1
@@ -301,6 +308,8 @@ class Cluster:
 
     def repair(self, ranks):
         """The unit is there again; its workers come back, unless another one holds them."""
+        if self.rollback:
+            return self.rollback.repair(ranks)
         back = []
         for worker in (self.workers[rank] for rank in ranks if self.workers[rank].state != "gone"):
             self.holding[worker.rank] -= 1

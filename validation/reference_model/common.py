@@ -31,4 +31,4 @@ def publish(me, before, value, parts, attached=()):
         cluster.compression.sender(me).base = value
     weights = Weights(value, before.version + 1, before.counted + sum(each.samples for each in made), participants=me.p)
     weights.attached = list(attached)
-    return Done(weights)
+    return cluster.rollback.hold(weights) if cluster.rollback else Done(weights)

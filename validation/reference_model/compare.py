@@ -28,6 +28,10 @@ def weights_of(path):
     return struct.unpack(f"<{(end - begin) // 4}f", raw[8 + length + begin:8 + length + end])
 
 
+def accounts_of(reference):
+    return (*ACCOUNTS, "checkpointing_s", "recovering_s") if reference.rollback else ACCOUNTS
+
+
 def off(got, want, tolerance, least=1.0):
     return abs(float(got) - want) > tolerance * max(least, abs(want))
 
@@ -79,6 +83,10 @@ def too_close(case, reference, found):
 
 
 def of_contributions(order, reference):
+    lost = [row for row in order if row.get("lost") == "1"]
+    order = [row for row in order if row.get("lost") != "1"]
+    if len(lost) != (len(reference.rollback.lost_rows) if reference.rollback else 0):
+        return f"lost contributions: program {len(lost)}, reference {len(reference.rollback.lost_rows)}"
     for k, (row, want) in enumerate(zip(order, reference.rows)):
         counted = tuple(int(row[name]) for name in ("update", "worker", "read_version", "batch", "steps", "samples"))
         if reference.case.get("rebalance"):  # whose sample of the pool is whose is decided by ties
@@ -91,7 +99,7 @@ def of_contributions(order, reference):
 
 
 def of_versions(curve, reference):
-    by_update = {int(row["update"]): row for row in curve}
+    by_update = {int(row["update"]): row for row in curve if row.get("lost") != "1"}
     for update, (time, counted, sent, loss) in enumerate(reference.versions, 1):
         row = by_update.get(update)
         if row is None:
@@ -112,7 +120,7 @@ def of_weights(weights, reference):
 
 def of_accounts(rows, reference):
     for row, worker in zip(rows, reference.workers):
-        for name in ACCOUNTS:
+        for name in accounts_of(reference):
             if name == "bytes_sent" and int(row[name]) in reference.bytes_in_all(worker.bytes_sent, worker.rank):
                 continue
             if off(row[name], getattr(worker, name), TIMES, 1e-2):
@@ -125,6 +133,9 @@ def of_sums(summary, reference):
                        "bytes_received": reference.bytes_received, "bytes_lost": reference.bytes_lost}.items():
         if summary[name] != want and not (name in ("bytes_sent", "bytes_lost") and summary[name] in reference.bytes_in_all(want)):
             return f"{name}: program {summary[name]}, reference {want}"
+    if reference.rollback and (summary["rollbacks"], summary["lost_updates"]) != (reference.rollback.rollbacks, reference.rollback.lost_versions):
+        return f"rollbacks: program {summary['rollbacks']}, {summary['lost_updates']} lost, reference {reference.rollback.rollbacks}, " \
+               f"{reference.rollback.lost_versions}"
     return None
 
 
@@ -154,4 +165,5 @@ def features(case, reference):
     return had | {name for name, there in {
         "dropped": reference.dropped, "momentum": optimizer.get("momentum") or optimizer["kind"].startswith("ad"),
         "schedule": case["schedule"], "clipped": case["clip"], "compressed": case["compression"], "absences": case.get("availability"),
+        "rolled back": reference.rollback and reference.rollback.rollbacks,
         "waits": case["on_failure"] == "wait" and case["faults"]}.items() if there}

@@ -209,6 +209,8 @@ class Worker(Node):
         self.spec, self.state, self.spells = spec, "member", []  # member, down, coming, absent, gone
         self.drawn, self.batches, self.computing, self.in_flight, self.accounted = 0, 0, [], 0, 0.0
         self.compute_s = self.wasted_s = self.down_s = self.communication_s = self.idle_s = 0.0
+        self.checkpointing_s = self.recovering_s = 0.0
+        self.saving = self.recovering = False
         self.bytes_sent = self.bytes_received = 0
         self.enrolled, self.coding = True, 0
         self.memory = {}  # what a scheme keeps on the worker beyond a life
@@ -218,9 +220,13 @@ class Worker(Node):
         span, self.accounted = self.clock.now - self.accounted, self.clock.now
         if self.state in ("down", "absent", "gone", "away"):
             self.down_s += span
+        elif self.recovering:
+            self.recovering_s += span
         elif not self.computing:
             if self.coding:
                 self.compute_s += span
+            elif self.saving:
+                self.checkpointing_s += span
             elif self.in_flight:
                 self.communication_s += span
             else:

@@ -2,7 +2,7 @@
 from payloads import Gradient
 from rounds import from_all, gradients_to_server, step_on_mean
 
-FACTS = {"network": True, "compression": "gradients", "on_failure": ["wait", "wait", "drop", "drop", "abort"], "update": True}
+FACTS = {"network": True, "rolls_back": True, "compression": "gradients", "on_failure": ["wait", "wait", "drop", "drop", "abort"], "update": True}
 
 
 class Vote:

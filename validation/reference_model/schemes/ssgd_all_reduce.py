@@ -4,7 +4,7 @@ from compression import gathered
 from training import mean
 from weighing import shares
 
-FACTS = {"compression": "gradients", "kind": "ssgd", "update": True, "reduces": lambda chosen: True, "on_failure": ["wait", "drop",
+FACTS = {"rolls_back": True, "compression": "gradients", "kind": "ssgd", "update": True, "reduces": lambda chosen: True, "on_failure": ["wait", "drop",
          "abort"]}
 
 
