@@ -277,7 +277,10 @@ void Membership::start(Rank worker) {
   // Others that have no server hold the weights whole, and it must have the same.
   node.start_from(run_.world.has_server() ? node.algebra().as_sent(state) : state);
   node.optimizer().state() = optimizer_of(source);
-  node.forget_messages();
+  if (policy_ && policy_->restores(worker))
+    node.forget_weights();
+  else
+    node.forget_messages();
   collectives_.start(node);
   run_.workers.set_state(worker, State::member);
   run_.workers.set_enrolled(worker, true);

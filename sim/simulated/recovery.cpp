@@ -207,6 +207,7 @@ void Recovery::stop_all() {
   set_saving(false);
   snapshotting_ = false;
   run_.workers.kill_all();
+  to_restore_.clear();
   collectives_.reset();
   post_office_.lose_all();
   for (Rank worker = 0; worker < run_.world.workers; ++worker) {
@@ -275,7 +276,9 @@ void Recovery::start_workers() {
       run_.workers.idles_again(worker);
       if (run_.workers.state(worker) == Workers::State::coming) run_.workers.set_state(worker, Workers::State::member);
     } else if (!settings_.by_worker) {
-      if (run_.workers.is_up(worker)) membership_.fetch_state({&worker, 1});
+      if (!run_.workers.is_up(worker)) continue;
+      to_restore_.insert(worker);
+      membership_.fetch_state({&worker, 1});
     } else if (!down_.contains(worker)) {
       const Workers::State state = run_.workers.state(worker);
       if (state == Workers::State::coming) run_.workers.set_state(worker, Workers::State::member);

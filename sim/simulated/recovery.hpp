@@ -30,6 +30,7 @@ class Recovery final : public RecoveryPolicy {
   // RecoveryPolicy
   bool failed(const Failure& failure) override;
   bool repaired(const Failure& failure) override;
+  bool restores(Rank worker) override { return to_restore_.erase(worker) > 0; }
   /// Those that wait for a checkpoint may be all.
   void members_changed() override;
 
@@ -77,6 +78,7 @@ class Recovery final : public RecoveryPolicy {
   std::vector<PublishOperation*> held_;         // that wait for it
   bool snapshotting_ = false;                   // all have come, and wait
   std::set<Rank> down_;
+  std::set<Rank> to_restore_;  // fetch the weights, and start from the checkpoint for the rest
   std::size_t in_repair_ = 0;  // machines
   Rank spares_;
 };

@@ -27,6 +27,8 @@ class RecoveryPolicy {
   /// The same failure is over; its workers are marked as up unless another unit holds them down. True: the policy acts. False: workers
   /// that are out come back as they do without a policy.
   virtual bool repaired(const Failure& failure) = 0;
+  /// The worker is about to start a life in the state of a checkpoint, which its node has.
+  virtual bool restores(Rank /*worker*/) { return false; }
   /// Some have gone, and the others go on without them.
   virtual void members_changed() {}
   /// It will fail at `failure.at`, and works until then.

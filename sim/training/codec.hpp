@@ -92,6 +92,8 @@ class MessageCodec {
   void published(const Weights& weights);
   /// A life is over: its residuals are lost, and so is its knowledge of others' weights.
   void forget();
+  /// It begins again from a checkpoint, which holds what gradients have left out; others send it whole weights.
+  void forget_weights() { held_.reset(); }
 
  private:
   const TrainingPlan& plan() const { return context_.plan; }

@@ -60,6 +60,9 @@ class Participant {
   void forget_messages() {
     if (rare_ && rare_->codec) rare_->codec->forget();
   }
+  void forget_weights() {
+    if (rare_ && rare_->codec) rare_->codec->forget_weights();
+  }
   /// The weights that training starts from here. For a worker that joins later or comes back after a crash, the weights that it was sent.
   const Weights& initial_weights() const { return rare_ && !rare_->start->value.empty() ? rare_->start : context_.initial_weights(); }
   /// A client's vector on its device between invitations; it survives absences and crashes. It is empty at first.
