@@ -63,7 +63,8 @@ void Blueprint::refuse_rollback(const Scenario& scenario) const {
   if (scenario.cluster.network.collective.start == CollectiveSpec::Start::as_they_come)
     throw_error(scenario, "cluster.network.collective.start",
                 "all-reduces that begin as workers come cannot be broken off by a failure (training.recovery); write together");
-  if (compression && (compression->exchange.answers || compression->vote) && scheme_entry->needs_server(scenario.training.scheme.parameters))
+  if (compression && (compression->exchange.answers || compression->vote) &&
+      scheme_entry->needs_server(scenario.training.scheme.parameters))
     throw_error(scenario, "training.recovery.kind",
                 fmt::format("after a rollback workers would start from whole weights, not from what {} answers leave them with; use "
                             "another compression, or on_failure",

@@ -133,7 +133,10 @@ bool Recovery::takes(const Failure& failure) const {
 
 bool Recovery::failed(const Failure& failure) {
   if (publications_.is_over()) return true;
-  if (!takes(failure)) return false;
+  if (!takes(failure)) {
+    for (Rank worker = failure.workers.begin; worker < failure.workers.end; ++worker) to_restore_.erase(worker);
+    return false;
+  }
   const Rank server = run_.world.workers;
   const bool takes_server = run_.world.has_server() && (failure.unit.kind == UnitKind::all || !failure.lost_servers.empty());
   std::vector<Rank> ranks;
