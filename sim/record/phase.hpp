@@ -45,8 +45,8 @@ inline constexpr auto phase_rows = std::to_array<PhaseRow>({
     {Phase::idle, "idle", "idle", "idle", "idle", "waits", PhaseShown::first, "grey", "ideal"},
     {Phase::down, "down", "down", "down", "are down", "is not there", PhaseShown::if_any, "grey", "nobody", Draw::none},
     {Phase::checkpointing, "checkpointing", "checkpointing", "saving checkpoints", "save checkpoints", "saves a checkpoint",
-     PhaseShown::if_any, "s3", "block", Draw::communicating, true},
-    {Phase::recovering, "recovering", "recovering", "recovering from failures", "recover", "recovers", PhaseShown::if_any, "s5", "block",
+     PhaseShown::if_any, "s6", "block", Draw::communicating, true},
+    {Phase::recovering, "recovering", "recovering", "recovering from failures", "recover", "recovers", PhaseShown::if_any, "s7", "block",
      Draw::idle, true},
 });
 inline constexpr std::size_t phase_count = phase_rows.size();
