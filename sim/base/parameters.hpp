@@ -12,34 +12,12 @@
 #include <vector>
 
 #include "sim/base/nested.hpp"
+#include "sim/base/units.hpp"
 
 namespace straggler {
 
 class Hasher;
 
-/// The kinds of values. Scenarios write units (units.hpp has a row for each type with units); values are kept in SI. An amount is a whole
-/// number that may be written with k, M, G or T; rows are a list of maps, or the path of a CSV file of the same columns.
-enum class ValueType {
-  count,
-  number,
-  fraction,
-  time,
-  bytes,
-  rate,
-  flops,
-  amount,
-  boolean,
-  choice,
-  counts,
-  path,
-  text,
-  nested,
-  rows,
-  power,
-  energy,
-  energy_per_byte,
-  price
-};
 std::string_view name_of(ValueType type);
 
 /// Bounds of a numeric parameter, in SI.

@@ -5,12 +5,9 @@
 #include <string_view>
 #include <vector>
 
-namespace straggler {
+#include "sim/base/units.hpp"
 
-/// The dimension of a unit. SI inside: seconds, bytes, bytes per second, floating-point operations per second, watts, joules, joules per
-/// byte. An amount is a plain number, perhaps of thousands (k), millions (M), billions (G) or trillions (T); a price is one per hour, in
-/// any currency.
-enum class Dimension { time, bytes, rate, compute, amount, power, energy, energy_per_byte, price };
+namespace straggler {
 
 /// "a time", "a size", "a rate": as its row in units.hpp has it.
 const char* noun_of(Dimension dimension);

@@ -1,5 +1,5 @@
 // Units: a row for each dimension of a quantity. Readers, writers, messages, schemas and texts for people follow from the rows. A new
-// dimension is an enumerator of Dimension (quantity.hpp), one of ValueType (parameters.hpp), and a row in units.cpp.
+// dimension is an enumerator of Dimension, one of ValueType, and a row in units.cpp.
 #pragma once
 #include <array>
 #include <limits>
@@ -7,10 +7,36 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/parameters.hpp"
-#include "sim/base/quantity.hpp"
-
 namespace straggler {
+
+/// The dimension of a unit. SI inside: seconds, bytes, bytes per second, floating-point operations per second, watts, joules, joules per
+/// byte. An amount is a plain number, perhaps of thousands (k), millions (M), billions (G) or trillions (T); a price is one per hour, in
+/// any currency.
+enum class Dimension { time, bytes, rate, compute, amount, power, energy, energy_per_byte, price };
+
+/// The kinds of values of parameters. An amount is a whole number that may be written with k, M, G or T; rows are a list of maps, or the
+/// path of a CSV file of the same columns.
+enum class ValueType {
+  count,
+  number,
+  fraction,
+  time,
+  bytes,
+  rate,
+  flops,
+  amount,
+  boolean,
+  choice,
+  counts,
+  path,
+  text,
+  nested,
+  rows,
+  power,
+  energy,
+  energy_per_byte,
+  price
+};
 
 /// factor · 10^exponent of the SI unit. The power of ten is applied to the decimal text, so it rounds once; factors are exact in binary or
 /// small whole numbers.
