@@ -65,8 +65,10 @@ std::string compiler() {
 
 std::string run_json(const RunInfo& info) {
   const Machine machine = this_machine();
-  const std::string real = info.real ? fmt::format("  \"real\": {{\"ranks\": {}, \"compute\": {}, \"reduction\": {}}},\n", info.real->ranks,
-                                                   json_text(info.real->compute), json_text(info.real->reduction))
+  const bool resumed = info.real && info.real->resumed;
+  const std::string from = resumed ? fmt::format(", \"resumed_from_update\": {}", *info.real->resumed) : std::string();
+  const std::string real = info.real ? fmt::format("  \"real\": {{\"ranks\": {}, \"compute\": {}, \"reduction\": {}{}}},\n",
+                                                   info.real->ranks, json_text(info.real->compute), json_text(info.real->reduction), from)
                                      : std::string();
   const double rate = info.wall_seconds > 0 ? static_cast<double>(info.events) / info.wall_seconds : 0;
   return fmt::format(R"({{

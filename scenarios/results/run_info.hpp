@@ -9,8 +9,9 @@ namespace straggler {
 /// A run on real ranks. Its replay follows these fields.
 struct RealRunInfo {
   int ranks = 0;
-  std::string compute;    // real, emulated
-  std::string reduction;  // in whose order an all-reduce sums: ring
+  std::string compute;                                  // real, emulated
+  std::string reduction;                                // in whose order an all-reduce sums: ring
+  std::optional<std::uint64_t> resumed = std::nullopt;  // the update from which it continued; none: it began
 };
 
 struct RunInfo {

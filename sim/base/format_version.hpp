@@ -11,6 +11,7 @@ struct FormatVersion {
   static constexpr int answer = 4;                          // of a search or race, in its state
   static constexpr int store = 2;                           // user_version of the database
   static constexpr int checkpoint = 1;                      // the last byte of its mark
+  static constexpr int rank_checkpoint = 1;                 // likewise, of real ranks
 };
 
 }  // namespace straggler

@@ -74,11 +74,15 @@ Costs RunRecorder::costs(Time now) {
   return costs;
 }
 
-bool RunRecorder::begin(const Weights& initial) {
+bool RunRecorder::begin(const Weights& initial, Time now) {
   latest_ = initial;
-  begin_work(Time());
+  if (initial->version > 0) {
+    schedule_.due(initial->version, epochs());
+    epochs_closed_ = whole_epochs();
+  }
+  begin_work(now);
   if (kept_) kept_ = as_it_is();
-  return (evaluation_.every_epochs || evaluation_.every_updates || evaluation_.every_time) && evaluate(Time());
+  return (evaluation_.every_epochs || evaluation_.every_updates || evaluation_.every_time) && evaluate(now);
 }
 
 double RunRecorder::epochs() const {

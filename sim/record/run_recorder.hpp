@@ -78,8 +78,9 @@ class RunRecorder {
   /// Of the servers together, then of each aggregator; null: their energy is not counted.
   ServerTimes* server_times() { return server_times_ ? &*server_times_ : nullptr; }
 
-  /// The first curve point: the initial weights at time 0. True: the run stops here.
-  bool begin(const Weights& initial);
+  /// The first curve point: the initial weights, at time 0; of a job that continues, those of a later version, at a later time. True: the
+  /// run stops here.
+  bool begin(const Weights& initial, Time now = Time());
   /// A published version and its contributions. True: the run stops here. Weights without a value: `look_up` is called where it is needed.
   bool published(const Weights& weights, const Contributions& made, Time now);
   /// Epochs end with a pause: the caller closes them, by end_epochs.

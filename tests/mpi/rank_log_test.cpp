@@ -158,3 +158,34 @@ TEST_CASE("contributions dropped at a run's end are booked no earlier than they 
   CHECK(wasted(9) == std::pair{std::int64_t{0}, std::uint64_t{0}});  // the gradient ends behind the end: nothing was dropped in the run
   CHECK(wasted(11) == std::pair{std::int64_t{spent}, std::uint64_t{50}});
 }
+
+TEST_CASE("a job that continues has its earlier time as down, its earlier samples, and no evaluation before its start") {
+  RunCourse late = course();
+  for (RankLog& log : late.logs)
+    for (LogEntry& entry : log.entries) entry.ticks += 40 * ms;
+  late.start = after(40);
+  late.end = after(65);
+  late.initial.edit().version = 3;
+  late.initial.edit().progress = 150;
+  late.publications[0].when = after(56);
+  late.publications[0].weights.edit().version = 4;
+  late.publications[0].weights.edit().progress = 200;
+  late.publications[0].made[0].read_version = 3;
+  late.earlier_samples = {150};
+  late.logs[0].samples_drawn = 250;
+  const RunRecord record = booked(late, after(20)), alone = booked(course());
+  const WorkerRecord& worker = record.workers[0];
+  CHECK(worker.split[Phase::down] == after(40));
+  CHECK(worker.split[Phase::compute] == alone.workers[0].split[Phase::compute]);
+  CHECK(worker.split[Phase::idle] == alone.workers[0].split[Phase::idle]);
+  CHECK(record.end == after(65));
+  CHECK(record.updates == 4);
+  CHECK(record.samples == 200);
+  CHECK(worker.samples == 200);
+  CHECK(worker.updates == 4);
+  std::vector<std::pair<std::int64_t, std::uint64_t>> curve;
+  for (const CurvePoint& point : record.curve) curve.emplace_back(point.time.ticks() / ms, point.update);
+  CHECK(curve == std::vector<std::pair<std::int64_t, std::uint64_t>>{{40, 3}, {60, 4}});
+  REQUIRE(record.epochs_record.size() == 2);  // of 50 samples: the fourth, and what was begun of the fifth
+  CHECK(record.epochs_record[0].epoch == 4);
+}

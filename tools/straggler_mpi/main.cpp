@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "scenarios/experiment/run_checkpoint.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/base/text_lines.hpp"
 #include "tools/straggler/launcher.hpp"
@@ -33,7 +34,8 @@ const Command real_run_command{
     .examples =
         "  mpirun -n 5 straggler-mpi run scenario.yaml            # asgd of 4 workers: rank 0 is the server\n"
         "  mpirun --oversubscribe --bind-to none -n 17 straggler-mpi run scenario.yaml --out results/real\n"
-        "  straggler run scenario.yaml --replay results/real --out results/replay\n",
+        "  straggler run scenario.yaml --replay results/real --out results/replay\n"
+        "  mpirun -n 4 straggler-mpi run ssgd.yaml --checkpoint-every 100 --resume    # again after a kill\n",
     .run = read_only,
     .notes =
         "\nMore ranks than cores: --oversubscribe --bind-to none, after mpirun. As root: --allow-run-as-root.\n"
@@ -49,6 +51,10 @@ std::optional<RealOptions> read_options(const std::vector<std::string>& words) {
   add("compute", po::value<std::string>()->value_name("HOW")->default_value("emulated"),
       "emulated: a worker computes a gradient, then sleeps until its simulated duration has passed; real: gradients take their real time, "
       "and devices, slowdowns and jitter are ignored");
+  add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
+      "saves the state of ssgd in DIR.checkpoint, beside the results, for --resume: every INTERVAL of wall-clock time (10min) or every N "
+      "updates (5000)");
+  add("resume", "continues from that checkpoint, to the same weights; without one, starts from the beginning");
   add("force", "replaces the content of the folder, even results of another scenario");
   add_change_options(add);
   Arguments arguments(real_run_command, own);
@@ -62,6 +68,12 @@ std::optional<RealOptions> read_options(const std::vector<std::string>& words) {
   const std::string& compute = arguments.get<std::string>("compute");
   if (compute != "real" && compute != "emulated") throw UsageError(unknown_name("--compute", compute, {"real", "emulated"}));
   options.emulated = compute == "emulated";
+  try {
+    if (arguments.has("checkpoint-every")) options.checkpoint_every = checkpoint_interval(arguments.get<std::string>("checkpoint-every"));
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(std::string("--checkpoint-every") + error.what());
+  }
+  options.resume = arguments.flag("resume");
   options.kernels = given_kernels(arguments);
   options.progress = arguments.common().progress != ProgressStyle::none;
   options.force = arguments.flag("force");

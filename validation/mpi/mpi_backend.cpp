@@ -65,6 +65,12 @@ void MpiBackend::process_ended(std::uint32_t, std::exception_ptr failure) noexce
 
 void MpiBackend::run() {
   start_ns_ = channel_.agree_on_start();
+  if (began_) {
+    const std::int64_t earlier = earlier_ns(steady_ns() - start_ns_);
+    start_ns_ -= earlier;
+    start_ = Time::from_ticks(earlier * 1000);
+    while (next_evaluation_ <= start_) next_evaluation_ += *task_.evaluation.every_time;
+  }
   try {
     loop();
   } catch (const std::exception& error) {
@@ -301,7 +307,10 @@ bool MpiBackend::start_publish(PublishOperation& operation) {
     return !stopping_;
   }
   if (publishes()) keep_publication(operation.weights(), operation.made(), when);
-  if (!stops_at(operation.weights())) return true;
+  if (!stops_at(operation.weights())) {
+    if (publishes() && task_.go_on) task_.go_on(when, operation.weights(), node_.optimizer().state());
+    return true;
+  }
   stopping_ = true;
   end_ = now();
   if (publishes()) end_ = publications_.back().when;
@@ -328,11 +337,14 @@ void MpiBackend::keep_publication(const Weights& weights, const Contributions& m
   keep_last_ = schedule_.due(weights->version, static_cast<double>(weights->progress) / static_cast<double>(task_.plan.epoch_samples));
 }
 
-RunCourse MpiBackend::course() const {
+RunCourse MpiBackend::course() {
   RunCourse course;
-  course.initial = context_.initial;
+  course.initial = node_.initial_weights();
   course.publications = publications_;
   course.end = end_;
+  course.start = start_;
+  for (Rank worker = 0; began_ && worker < task_.plan.workers; ++worker)
+    course.earlier_samples.push_back(samples_until(worker, course.initial->version));
   return course;
 }
 

@@ -44,6 +44,15 @@ struct RankTask {
   Cut cut = {};                                                   // of a vector
   const std::atomic<bool>* interrupted = nullptr;                 // set: the run ends as soon as possible; null: it cannot be interrupted
   std::function<void(Time, const Weights&)> published = nullptr;  // called for every update, where they are published
+  /// Likewise for every update but the last, with the optimizer's state.
+  std::function<void(Time, const Weights&, const std::vector<Handle>&)> go_on = nullptr;
+};
+
+/// A state from which a job of synchronous SGD continues.
+struct EarlierState {
+  Weights weights;                // of a version
+  std::vector<Handle> optimizer;  // its vectors
+  std::int64_t began = 0;         // the job, in ns of the system's clock; only where versions are published
 };
 
 class MpiBackend final : public Backend, private ChannelUser, private ProcessWatcher {
@@ -52,13 +61,18 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   MpiBackend(RankTask task, Channel& channel, Lineage& lineage, Values& values, ComputeThread& thread);
   ~MpiBackend() override;
 
+  /// Before run(): the version's weights and the places in the samples; the clock counts from the beginning of the job.
+  void continue_from(EarlierState earlier);
+  /// Of that worker, in the weights of a version, one batch each.
+  std::uint64_t samples_until(Rank worker, std::uint64_t version);
+
   /// To the stop, and until no message is in flight between any two ranks. Throws RankFailed on all ranks if something was thrown on one.
   void run();
 
   RankLog& log() { return log_; }
   bool publishes() const { return node_.self() == publisher_; }
   /// On the publishing rank: the course so far, without the other ranks' logs.
-  RunCourse course() const;
+  RunCourse course();
   /// If workers publish their own weights: makes the means that will be evaluated, on the publishing rank. All ranks call it, after the
   /// run.
   void gather_own_versions();
@@ -219,6 +233,8 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void wait(std::int64_t idle_since);
   void drain();
   Time now() const override;
+  /// From the beginning of the job to this start of it, `since_start` ns ago.
+  std::int64_t earlier_ns(std::int64_t since_start) const;
   void note(LogEntry::Kind kind, Rank peer = 0, std::uint64_t bytes = 0, double spared = 0) {
     log_.entries.push_back({now().ticks(), bytes, peer, kind, spared});
   }
@@ -231,6 +247,8 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   ComputeThread& thread_;
   RankLog log_;
   std::int64_t start_ns_ = 0;
+  std::optional<std::int64_t> began_;  // the job that continues (EarlierState)
+  Time start_;                         // of this run, in the time of the job
 
   EventQueue queue_;  // of real time
   struct {

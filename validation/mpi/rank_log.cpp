@@ -195,12 +195,25 @@ class Bookkeeper {
   Rank workers_;
 };
 
+/// Until the start all workers are down.
+void begin_late(const RunCourse& course, RunRecorder& recorder) {
+  for (std::size_t i = 0; i < course.earlier_samples.size(); ++i) {
+    const auto worker = static_cast<Rank>(i);
+    recorder.worker(worker).samples += course.earlier_samples[i];
+    recorder.worker(worker).updates += course.initial->version;
+    recorder.times().set_down(worker, Time(), true);
+    recorder.times().set_down(worker, course.start, false);
+  }
+}
+
 }  // namespace
 
 void book(const RunCourse& course, std::optional<Time> evaluate_every, RunRecorder& recorder) {
-  recorder.begin(course.initial);
+  recorder.begin(course.initial, course.start);
+  begin_late(course, recorder);
   Bookkeeper keeper(course, recorder);
   Time next = evaluate_every.value_or(Time::never());
+  while (next <= course.start) next += *evaluate_every;
   const auto evaluate_until = [&](Time now) {
     for (; next <= now; next += *evaluate_every) recorder.evaluate_now(next);
   };

@@ -59,6 +59,9 @@ struct RunCourse {
   std::deque<Publication> publications;
   std::vector<RankLog> logs;  // [ranks]: workers, then the server, then aggregators
   Time end;
+  // Of a job that continues from a checkpoint; what its workers did before is in no log.
+  Time start = {};
+  std::vector<std::uint64_t> earlier_samples = {};  // [workers]: in the initial weights
 };
 /// Books everything up to `course.end`, in the order of time; a message arrives no earlier than it was sent, despite clock errors.
 /// Meanwhile the recorder makes the evaluations that are due, `evaluate_every` included.

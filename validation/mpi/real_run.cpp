@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "scenarios/experiment/math_plane.hpp"
+#include "scenarios/experiment/run_checkpoint.hpp"
 #include "scenarios/report/run_page.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/replaced.hpp"
@@ -23,6 +24,7 @@
 #include "validation/mpi/freed_memory.hpp"
 #include "validation/mpi/mpi_backend.hpp"
 #include "validation/mpi/progress.hpp"
+#include "validation/mpi/rank_checkpoint.hpp"
 #include "validation/mpi/suitability.hpp"
 
 namespace straggler {
@@ -98,12 +100,15 @@ class RankRun {
     blueprint_->plan.fuse = false;  // a gradient is computed where its samples are
     blueprint_->plan.ring_sums = true;
     refuse_what_is_simulated_only(scenario_, *blueprint_, options_.emulated);
+    if (options_.checkpoints()) refuse_to_save(scenario_, *blueprint_);
     chosen_ = name_the_ring(scenario_, *blueprint_);
     has_server_ = blueprint_->scheme_entry->needs_server(scenario_.training.scheme.parameters);
     check_ranks();
     if (mpi_.first()) claim_folder();
     progress_.stage("loading data");
     math_ = std::make_unique<MathPlane>(*blueprint_, scenario_);
+    root_ = blueprint_->root_key(scenario_, blueprint_->data_content(scenario_));
+    if (mpi_.first() && options_.checkpoints()) open_checkpoint();
     progress_.stage("waiting for the other ranks");
   }
 
@@ -119,7 +124,6 @@ class RankRun {
   /// Refuses ranks that would not compute the same.
   void meet() {
     channel_ = std::make_unique<Channel>(mpi_, has_server_ ? std::optional(publisher()) : std::nullopt);
-    root_ = blueprint_->root_key(scenario_, blueprint_->data_content(scenario_));
     Hasher hasher;
     hasher.add(root_).add(write_scenario(scenario_)).add(version()).add(compiler()).add(std::uint64_t{options_.emulated});
     // Files are equal everywhere; generated data may differ with the processor or the C library.
@@ -136,6 +140,7 @@ class RankRun {
                       "--kernels where processors differ",
                       mpi_.rank(), blueprint_->kernels->name));
     build();
+    if (options_.checkpoints()) take_up();
     print_algorithm();
   }
 
@@ -143,6 +148,7 @@ class RankRun {
     std::signal(SIGINT, note_interrupt);
     std::signal(SIGTERM, note_interrupt);
     progress_.stage("running");
+    if (checkpoint_ && checkpoint_->saves() && !resumed_) save(Time(), 0, {lineage_->initial()});  // also: when the job began
     const auto start = std::chrono::steady_clock::now();
     backend_->run();
     wall_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -169,6 +175,9 @@ class RankRun {
     const std::span<const float> values = executor_->value(recorder.latest()->value).first(executor_->model_length());  // without registers
     const std::vector<float> weights(values.begin(), values.end());
     if (options_.emulated) warn_of_overruns(record, course.logs);
+    if (resumed_)
+      record.warnings.push_back(
+          fmt::format("the job continued from update {}: the time before counts as down, and bytes before do not count", *resumed_));
     sink.finish(*folder_, scenario_.name);
     write(record, weights);
     print_summary(record);
@@ -188,6 +197,69 @@ class RankRun {
                               : has_server_                            ? "one a worker and one for the server"
                                                                        : "one a worker",
                               mpi_.size() == 1 ? "is" : "are", mpi_.size(), needed));
+  }
+
+  void open_checkpoint() {
+    const fs::path out = options_.out.value_or(fs::path("results") / scenario_.name);
+    CheckpointRequest request;
+    try {
+      request = checkpoint_beside(out, version(), compiler());
+    } catch (const std::invalid_argument& error) {
+      throw Refusal(error.what());
+    }
+    CheckpointOptions settings;
+    settings.file = request.file;
+    settings.interval = options_.checkpoint_every;
+    settings.resume = options_.resume;
+    Hasher hasher;
+    hasher.add(write_scenario(scenario_));
+    settings.identity = {hasher.key(), root_, std::string(blueprint_->kernels->name), request.build};
+    settings.tell = [this, file = request.file](const CheckpointNote& note) { tell(note, file); };
+    checkpoint_ = std::make_unique<RankCheckpoint>(std::move(settings));
+    checkpoint_file_ = request.file;
+  }
+
+  void tell(const CheckpointNote& note, const fs::path& file) const {
+    if (options_.quiet && note.what != CheckpointNote::What::failed) return;
+    const std::string text = note.what == CheckpointNote::What::found
+                                 ? fmt::format("continues from {} ({}, update {})", file.string(),
+                                               readable_bytes(static_cast<double>(note.bytes)), readable_count(note.version))
+                                 : checkpoint_text(note, file);
+    fmt::print(stderr, "straggler-mpi: {}\n", shown_text(text));
+  }
+
+  void save(Time now, std::uint64_t version, const std::vector<Handle>& vectors) {
+    const auto system = std::chrono::system_clock::now().time_since_epoch();
+    const std::int64_t began = std::chrono::duration_cast<std::chrono::nanoseconds>(system).count() - now.ticks() / 1000;
+    checkpoint_->write(version, began, vectors, *values_);
+  }
+
+  /// All ranks continue from the state that the first one has read, if there was one.
+  void take_up() {
+    const RankState* const state = checkpoint_ && checkpoint_->state() ? &*checkpoint_->state() : nullptr;
+    Packer head;
+    if (state) {
+      head.put(state->version);
+      for (const Key& key : state->keys) head.put(key);
+    }
+    const Bytes shared = channel_->share(head.take(), publisher());
+    if (shared.empty()) return;
+    EarlierState earlier;
+    Unpacker from(shared);
+    resumed_ = from.get<std::uint64_t>();
+    WeightsState& weights = earlier.weights.edit();
+    weights.version = *resumed_;
+    for (std::size_t k = 0; !from.done(); ++k) {
+      const Handle vector = values_->named(from.get_key());
+      Packer floats;
+      if (state) floats.put_floats(state->vectors[k]);
+      const Bytes content = channel_->share(floats.take(), publisher());
+      values_->give(vector, Unpacker(content).get_floats(gradient_->length()));
+      (k == 0 ? weights.value : earlier.optimizer.emplace_back()) = vector;
+    }
+    if (state) earlier.began = state->began;
+    if (checkpoint_) checkpoint_->forget();
+    backend_->continue_from(std::move(earlier));
   }
 
   void claim_folder() {
@@ -231,6 +303,13 @@ class RankRun {
       task.cut.codec = &codec_;
     }
     task.published = [this](Time now, const Weights& weights) { print_progress(now, *weights.operator->()); };
+    if (checkpoint_ && checkpoint_->saves())
+      task.go_on = [this](Time now, const Weights& weights, const std::vector<Handle>& optimizer) {
+        if (!checkpoint_->due(weights->version)) return;
+        std::vector<Handle> vectors = {weights->value};
+        vectors.insert(vectors.end(), optimizer.begin(), optimizer.end());
+        save(now, weights->version, vectors);
+      };
     backend_ = std::make_unique<MpiBackend>(std::move(task), *channel_, *lineage_, *values_, *thread_);
   }
 
@@ -268,9 +347,12 @@ class RankRun {
     RunInfo info{wall_seconds_, record.events, 1, std::string(blueprint_->kernels->name)};
     info.engine = blueprint_->model->engine();
     info.real = RealRunInfo{mpi_.size(), options_.emulated ? "emulated" : "real", "ring"};
+    info.real->resumed = resumed_;
     write_file(*folder_, "run.json", run_json(info));
     write_file(*folder_, "report.html", run_page(folder_->temporary("")));
     folder_->commit();
+    if (checkpoint_ && finish_checkpoint(checkpoint_file_, record.outcome == Outcome::interrupted) && !options_.quiet)
+      fmt::print(stderr, "straggler-mpi: {} is kept: --resume continues from it\n", shown_text(checkpoint_file_.string()));
   }
 
   void print_summary(const RunRecord& record) const {
@@ -301,7 +383,10 @@ class RankRun {
   std::unique_ptr<RankValues> values_;
   std::unique_ptr<SingleGradient> gradient_;
   std::unique_ptr<ComputeThread> thread_;
-  Codec codec_;  // of compressed vectors
+  Codec codec_;                                 // of compressed vectors
+  std::unique_ptr<RankCheckpoint> checkpoint_;  // on the first rank, if it saves or resumes
+  fs::path checkpoint_file_;
+  std::optional<std::uint64_t> resumed_;  // the version from which the job continues; none: it begins
   std::unique_ptr<MpiBackend> backend_;
 };
 

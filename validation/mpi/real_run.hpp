@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/executor/checkpoint.hpp"
 #include "validation/mpi/channel.hpp"
 
 namespace straggler {
@@ -19,6 +20,9 @@ struct RealOptions {
   std::string kernels = "auto";
   bool force = false, quiet = false;
   bool progress = true;  // lines on standard error, unless quiet
+  CheckpointInterval checkpoint_every = {};
+  bool resume = false;
+  bool checkpoints() const { return checkpoint_every.given() || resume; }
 };
 
 /// Every rank calls it with the same options. Returns the exit code, the same on all; errors are printed once.

@@ -82,6 +82,14 @@ void refuse_devices(const Scenario& scenario) {
 
 }  // namespace
 
+void refuse_to_save(const Scenario& scenario, const Blueprint& blueprint) {
+  constexpr const char* remedy = "; leave out --checkpoint-every and --resume";
+  if (blueprint.scheme_entry->name != "ssgd")  // of which all ranks hold the same state
+    throw_error(scenario, "training.scheme", "real ranks save the state of ssgd alone, not of " + blueprint.scheme_entry->name + remedy);
+  if (blueprint.compression)
+    throw_error(scenario, "training.compression", std::string("what compression keeps on each rank is not saved") + remedy);
+}
+
 void refuse_what_is_simulated_only(const Scenario& scenario, const Blueprint& blueprint, bool emulated) {
   refuse_training(scenario, blueprint);
   refuse_cluster(scenario, blueprint);
