@@ -33,6 +33,7 @@ void TimeAccounts::discard_compute(Rank worker, Time now) {
   sums_[Phase::wasted] += clock.computed.ticks();
   if (trace_) trace_computed(worker, Phase::wasted);
   clock.computed = Time();
+  if (--clock.computations > 0) return;
   clock.flags = static_cast<std::uint8_t>(clock.flags & ~computing);
   recount(clock, now);
 }

@@ -19,11 +19,20 @@ class TimeAccounts {
   /// Splits are kept in `records`, which outlives this. With a sink, every span is reported as it ends.
   TimeAccounts(std::vector<WorkerRecord>& records, RecordSink* trace);
 
-  void begin_compute(Rank worker, Time now) { change(worker, now, computing, true); }
-  /// Returns the time booked as computing since it began.
+  /// A step may begin while a gradient is computed: both together are one span of computing.
+  void begin_compute(Rank worker, Time now) {
+    if (closed_ || ++clocks_[index_of(worker)].computations > 1) return;
+    change(worker, now, computing, true);
+  }
+  /// Returns the time booked as computing since it began, or since the one beside it began earlier.
   Time end_compute(Rank worker, Time now) {
-    change(worker, now, computing, false);
-    return clocks_[index_of(worker)].computed;
+    if (closed_) return clocks_[index_of(worker)].computed;
+    Clock& clock = clocks_[index_of(worker)];
+    if (--clock.computations > 0)
+      advance(worker, clock, now);
+    else
+      change(worker, now, computing, false);
+    return clock.computed;
   }
   /// The computation in progress is cancelled: its time is wasted.
   void discard_compute(Rank worker, Time now);
@@ -91,7 +100,8 @@ class TimeAccounts {
     Time computed;  // booked as compute since the computation in progress began
     std::uint32_t flights = 0;
     std::uint8_t flags = 0;
-    Phase counted = Phase::idle;  // the worker's phase in `count_`
+    std::int8_t computations = 0;  // in progress
+    Phase counted = Phase::idle;   // the worker's phase in `count_`
   };
   static constexpr Phase phase_of(unsigned flags, bool in_flight) {
     if (flags & down) return Phase::down;

@@ -140,4 +140,20 @@ TEST_CASE("accounts of time: random stories against every tick kept") {
   }
 }
 
+TEST_CASE("a step beside a gradient: both are one span of computing, whichever ends first") {
+  const auto at = [](std::int64_t tick) { return Time::from_ticks(tick); };
+  for (const bool step_ends_first : {true, false}) {
+    std::vector<WorkerRecord> records(1);
+    TimeAccounts accounts(records, nullptr);
+    accounts.begin_compute(0, at(1));  // the gradient
+    accounts.begin_compute(0, at(3));  // the step
+    const Time first = accounts.end_compute(0, at(4));
+    const Time second = accounts.end_compute(0, at(7));
+    CHECK((step_ends_first ? second : first) == (step_ends_first ? at(6) : at(3)));  // since the gradient began at 1
+    accounts.finish(at(9));
+    CHECK(records[0].split[Phase::compute] == at(6));
+    CHECK(records[0].split[Phase::idle] == at(3));
+  }
+}
+
 }  // namespace time_accounts_test

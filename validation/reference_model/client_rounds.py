@@ -1,8 +1,9 @@
 """Rounds of clients, as their server and they themselves know them, and clients at any time. docs/model.md: Rounds of clients."""
-from clients import beside, clients_of, count_of, deadline_of, draw_clients, is_partial, letter, of_round, participants, train
+from clients import beside, clients_of, count_of, draw_clients, is_partial, letter, of_round, participants, train
 from events import First
 from payloads import SERVER, Weights
 from training import combination
+from windows import Deadline
 
 
 # On a client
@@ -70,6 +71,7 @@ class Rounds:
         self.pool = pool or list(range(me.p))
         self.of_group = pool is not None
         self.busy, self.awaited, self.wanted, self.number = Busy(me), set(), 0, 0
+        self.deadline = Deadline(me, chosen.get("deadline"), clients_of(chosen, len(self.pool)))
         self.counted, self.left = {}, []  # where clients keep vectors: the version of a client's last contribution that counted
         self.enrolled = self.count_enrolled()
 
@@ -77,7 +79,7 @@ class Rounds:
 
     @staticmethod
     def may_miss(me, chosen):
-        return bool(deadline_of(chosen) or chosen.get("over_select", 1) > 1 or me.cluster.attendance)
+        return bool(chosen.get("deadline") or chosen.get("over_select", 1) > 1 or me.cluster.attendance)
 
     @classmethod
     def may_not_count(cls, me, chosen):
@@ -104,6 +106,7 @@ class Rounds:
     def note(self, ranks):
         for rank in ranks:
             self.busy.add(rank)
+            self.deadline.invited(rank, self.cluster.workers[rank].life)
         self.awaited, self.wanted = set(ranks), min(clients_of(self.chosen, len(self.pool)), len(ranks))
 
     def send(self, weights, ranks):
@@ -138,9 +141,9 @@ class Rounds:
 
     def contributions(self, weights):
         """The first that are wanted, of those invited; at the deadline those that have come. In the order of ranks."""
-        parts, answered, timer = {}, False, None
-        if deadline_of(self.chosen) and not is_partial(self.chosen):
-            timer = self.me.timer(deadline_of(self.chosen)).begin()
+        parts, answered, timer, seconds = {}, False, None, self.deadline.seconds()
+        if seconds is not None and not is_partial(self.chosen):
+            timer = self.me.timer(seconds).begin()
         if self.number == 0:
             self.number = 1
             self.note(self.first(self.me, self.chosen, self.pool))
@@ -166,6 +169,7 @@ class Rounds:
             elif beside(value.content, "farewell"):
                 self.farewell(value)
             else:
+                self.deadline.arrived(value)
                 self.busy.remove(value.sender)
                 awaited = value.sender in self.awaited and of_same(value.content, weights)
                 answered |= awaited
@@ -181,6 +185,7 @@ class Rounds:
             if waits and rank in self.awaited and self.cluster.awaits(rank):
                 if self.cluster.is_member(rank):  # it is back: asked again
                     self.busy.add(rank)
+                    self.deadline.invited(rank, self.cluster.workers[rank].life)
                     self.send(weights, [rank])
             else:
                 self.busy.remove(rank)

@@ -31,6 +31,8 @@ def draw_settings(draw, p, rounds=True):
         chosen["selection"] = {"kind": "fastest_of", "d": draw.choice([1, 2, 3])}
     if rounds and draw.random() < 0.3:
         chosen["deadline"] = {"time": f"{draw.randint(15, 120)}ms", "late": draw.choice(["drop", "partial"])}
+        if chosen["deadline"]["late"] == "drop" and int(chosen["deadline"]["time"][:-2]) % 3 == 0:
+            chosen["deadline"] = {"adaptive": 2}
     if rounds and draw.random() < 0.3:
         chosen["over_select"] = draw.choice([1.3, 1.5, 2.0])
     return chosen
