@@ -120,16 +120,16 @@ std::string timeline_data(const StretchSink& sink, const std::string& label, boo
   ChartJson json = {{"kind", "timeline"}, {"label", label}};
   for (const TimelineLane& lane : sink.lanes())
     json["lanes"].push_back({{"name", lane.name}, {"kind", kinds[static_cast<std::size_t>(lane.kind)]}});
-  json["stretches"] = ChartJson::array();
+  json["stretches"] = json["views"] = ChartJson::array();  // views: parts of the whole run
   for (std::size_t i = 0; i < sink.stretches().size(); ++i) {
     const TimelineStretch& stretch = sink.stretches()[i];
     if (stretch.to <= stretch.from) continue;
     const StretchJson one(sink, stretch, i == 0 && !exact ? sink.end() : stretch.to);
+    if (stretch.name == "typical") json["opens"] = json["stretches"].size() + json["views"].size();
     if (exact && i > 0)
       json["views"].push_back(one.head());
     else
       json["stretches"].push_back(i == 0 && !exact ? one.overview() : one.json());
-    if (stretch.name == "typical") json["opens"] = i;
   }
   return chart_text(json);
 }
