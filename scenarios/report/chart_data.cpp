@@ -61,6 +61,7 @@ ChartJson learning_json(const LearningCurve& curve) {
   if (curve.best) series["best"] = true;
   if (!curve.link.empty()) series["link"] = curve.link;
   for (const double x : curve.reached) series["reached"].push_back(chart_number(x));
+  if (!curve.reached_by.empty()) series["reachedBy"] = curve.reached_by;
   for (const auto& [key, value] : curve.keys) series["keys"][key] = value;
   return series;
 }

@@ -108,6 +108,7 @@ struct LearningCurve {
   std::vector<double> reached = {};                            // [axes]: where it reaches the target; empty: it does not
   bool best = false;                                           // it is the first to reach it
   std::vector<std::pair<std::string, std::string>> keys = {};  // of a single run: settings by which runs can be grouped
+  std::string reached_by = {};                                 // "1 of 2": not all of its runs do
 };
 /// What is shown first: all, where values differ, or besides only until all have reached the target that do.
 enum class Crop : std::uint8_t { none, values, both };

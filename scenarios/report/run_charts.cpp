@@ -156,6 +156,9 @@ std::optional<Figure> learning_figure(const LearningFigure& wanted) {
     chart.curves.push_back(
         {curve.name, curve.look, thinned(mean, std::max<std::size_t>(4, wanted.most_points / wanted.curves.size())), curve.link});
     chart.curves.back().reached = mean_reached(curve.reached);
+    if (const auto some = std::ranges::count_if(curve.reached, [](const auto& at) { return at.has_value(); });
+        some < std::ssize(curve.reached))
+      chart.curves.back().reached_by = fmt::format("{} of {}", some, curve.reached.size());
     chart.curves.back().best = curve.best;
     drawn += chart.curves.back().points.size();
   }

@@ -122,6 +122,10 @@ TEST_CASE("a chart of curves says where each reaches the target, and has its run
   CHECK(json["crop"] == "xy");
   CHECK(json["series"][0]["reached"] == Json::array({7}));  // the mean of 8 s and 6 s
   CHECK(json["series"][0]["band"] == true);
+  CHECK_FALSE(json["series"][0].contains("reachedBy"));
+  LearningFigure one = two_seeds();
+  one.curves[0].reached[1].reset();
+  CHECK(Json::parse(learning_figure(one)->data)["series"][0]["reachedBy"] == "1 of 2");
   REQUIRE(json["runs"].size() == 2);
   CHECK(json["runs"][1]["reached"] == Json::array({6}));
   CHECK(json["runs"][1]["keys"]["scheme"] == "ssgd");
