@@ -8,6 +8,8 @@ const scales = {
   bytes: ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'].map((name, i) => [name, 1000 ** i]),
   'bits/s': ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s', 'Pbit/s'].map((name, i) => [name, 1000 ** i]),
   'bytes/s': ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s', 'PB/s'].map((name, i) => [name, 1000 ** i]),
+  joules: ['mJ', 'J', 'kJ', 'MJ', 'GJ', 'TJ'].map((name, i) => [name, 1000 ** (i - 1)]),
+  watts: ['mW', 'W', 'kW', 'MW', 'GW'].map((name, i) => [name, 1000 ** (i - 1)]),
   share: [['%', 0.01]],
   factor: [['x', 1]],
 };
