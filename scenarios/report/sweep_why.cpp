@@ -11,7 +11,7 @@
 namespace straggler {
 namespace {
 
-constexpr double alike = 1.1;         // times: less is no change
+constexpr double no_change = 1.1;     // times: less is no change
 constexpr double shown_share = 0.02;  // of the time: a phase that has less at both ends is not mentioned
 
 /// A worker's time a sample in a phase.
@@ -21,7 +21,7 @@ double of_sample(const RunResult& run, Phase phase) {
 
 std::string change(const PhaseRow& row, double before, double after) {
   const double most = std::max(before, after), least = std::min(before, after);
-  if (least > 0 && most < alike * least) return fmt::format("{} stays at {}", row.title, readable_seconds(after));
+  if (least > 0 && most < no_change * least) return fmt::format("{} stays at {}", row.title, readable_seconds(after));
   const std::string times = before > 0 && after >= 2 * before ? fmt::format(", {:.3g} times as long", after / before) : "";
   return fmt::format("{} {} from {} to {}{}", row.title, after > before ? "grows" : "shrinks", readable_seconds(before),
                      readable_seconds(after), times);
