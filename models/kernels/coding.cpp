@@ -12,10 +12,12 @@
 
 namespace straggler {
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__wasm__)
 namespace coding_v2 {
 extern const CodingKernels table;
 }
+#endif
+#if defined(__x86_64__)
 namespace coding_v3 {
 extern const CodingKernels table;
 }
@@ -27,6 +29,8 @@ extern const CodingKernels table;
 const CodingKernels& coding_kernels(std::string_view name) {
 #if defined(__x86_64__)
   static constexpr std::array all = {&coding_generic::table, &coding_v2::table, &coding_v3::table, &coding_v4::table};
+#elif defined(__wasm__)
+  static constexpr std::array all = {&coding_generic::table, &coding_v2::table};
 #else
   static constexpr std::array all = {&coding_generic::table};
 #endif

@@ -6,6 +6,8 @@ STRAGGLER_INLINE Integers multiply_add_pairs(Integers acc, Integers a, Integers 
   return acc + reinterpret_cast<Integers>(_mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 #elif defined(__AVX2__)
   return acc + reinterpret_cast<Integers>(_mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#elif defined(__wasm_simd128__)
+  return acc + reinterpret_cast<Integers>(wasm_i32x4_dot_i16x8(reinterpret_cast<v128_t>(a), reinterpret_cast<v128_t>(b)));
 #else
   return acc + reinterpret_cast<Integers>(_mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
 #endif

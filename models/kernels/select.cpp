@@ -14,11 +14,13 @@ namespace generic {
 extern const Kernels table;
 extern const PlaceKernels place_table;
 }  // namespace generic
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__wasm__)
 namespace kernels_v2 {
 extern const Kernels table;
 extern const PlaceKernels place_table;
 }  // namespace kernels_v2
+#endif
+#if defined(__x86_64__)
 namespace kernels_v3 {
 extern const Kernels table;
 extern const PlaceKernels place_table;
@@ -51,6 +53,8 @@ std::vector<const Kernels*> runnable() {
   if (v2) sets.push_back(&kernels_v2::table);
   if (v3) sets.push_back(&kernels_v3::table);
   if (v4) sets.push_back(&kernels_v4::table);
+#elif defined(__wasm__)
+  sets.push_back(&kernels_v2::table);
 #endif
   return sets;
 }
@@ -75,8 +79,10 @@ const Kernels& select_kernels(std::string_view name) {
 }
 
 const PlaceKernels& place_kernels(const Kernels& kernels) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__wasm__)
   if (kernels.name == kernels_v2::table.name) return kernels_v2::place_table;
+#endif
+#if defined(__x86_64__)
   if (kernels.name == kernels_v3::table.name) return kernels_v3::place_table;
   if (kernels.name == kernels_v4::table.name) return kernels_v4::place_table;
 #endif

@@ -1,7 +1,11 @@
 // One set of kernels: compiled with STRAGGLER_KERNELS (a namespace) and STRAGGLER_KERNELS_NAME (a string) defined, and with the compiler's
 // flags for its instruction set. All but the table has internal linkage, and no standard library function that the linker could merge with
 // another set's is used: AVX-512 code must never run on a machine without it.
+#if defined(__wasm_simd128__)
+#include <wasm_simd128.h>
+#else
 #include <immintrin.h>
+#endif
 
 #include <cmath>
 #include <cstddef>

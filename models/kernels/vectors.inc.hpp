@@ -58,6 +58,8 @@ STRAGGLER_INLINE Vector square_root(Vector x) {
   return _mm512_maskz_sqrt_ps(every_lane, x);
 #elif defined(__AVX2__)
   return _mm256_sqrt_ps(x);
+#elif defined(__wasm_simd128__)
+  return reinterpret_cast<Vector>(wasm_f32x4_sqrt(reinterpret_cast<v128_t>(x)));
 #else
   return _mm_sqrt_ps(x);
 #endif

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "models/zoo/architecture.hpp"
+#include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"
 
 namespace straggler::zoo::given_models {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/zoo/architecture.hpp"
+#include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
 
 namespace straggler {

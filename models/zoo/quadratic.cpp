@@ -7,6 +7,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/zoo/architecture.hpp"
+#include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
 #include "sim/base/registry.hpp"
 

@@ -12,6 +12,8 @@
 #include <stdexcept>
 
 #include "models/data/word_list.hpp"
+#include "models/zoo/architecture.hpp"
+#include "models/zoo/cost_model.hpp"
 #include "models/zoo/model.hpp"
 #include "models/zoo/noise.hpp"
 #include "sim/base/prefetch.hpp"
