@@ -7,6 +7,7 @@ set(shared_files ${CMAKE_INSTALL_DATAROOTDIR}/straggler)
 install(TARGETS straggler RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT straggler)
 install(DIRECTORY scenarios/examples scenarios/studies scenarios/sweeps DESTINATION ${shared_files}/scenarios COMPONENT straggler)
 install(FILES scenarios/quickstart.yaml DESTINATION ${shared_files}/scenarios COMPONENT straggler)
+install(FILES build/page/straggler.html DESTINATION ${shared_files} COMPONENT straggler OPTIONAL)  # tools/page/build
 install(PROGRAMS tools/quickstart DESTINATION ${shared_files} COMPONENT straggler)
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT straggler)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT straggler)

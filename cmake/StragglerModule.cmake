@@ -75,13 +75,16 @@ endfunction()
 
 # straggler_module(name FOLDER folder [LINKS targets...] [WITHOUT patterns...] [NOT_SANITIZED patterns...]): all .cpp files of the folder
 # (not of its subfolders), as an object library, so that the linker never drops entries that register themselves. Files that match the
-# patterns are left out: those of NOT_SANITIZED from sanitizer builds, where no test calls them.
+# patterns are left out: those of NOT_SANITIZED from sanitizer builds, where no test calls them. STRAGGLER_REPLACED: files, from the
+# project's folder, for which the build has stand-ins.
 function(straggler_module name)
   cmake_parse_arguments(M "" "FOLDER" "LINKS;WITHOUT;NOT_SANITIZED" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${M_FOLDER}/*.cpp)
   if(STRAGGLER_SANITIZE)
     list(APPEND M_WITHOUT ${M_NOT_SANITIZED})
   endif()
+  list(TRANSFORM STRAGGLER_REPLACED PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE replaced)
+  list(REMOVE_ITEM sources ${replaced})
   if(M_WITHOUT)
     list(TRANSFORM M_WITHOUT PREPEND ${PROJECT_SOURCE_DIR}/${M_FOLDER}/)
     file(GLOB left_out ${M_WITHOUT})

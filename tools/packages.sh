@@ -16,8 +16,10 @@ straggler_packages=(
   python3-torch  # 178 MB with libtorch: tests/python/check_layers
 )
 clang_packages=(clang lld libbenchmark-dev)  # tools/clang_syntax; lld links tests faster
+# To build the page that holds the simulator (tools/page/build).
+page_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev-wasm32 wasi-libc dpkg-dev)
 # Brings what pages draw charts with; Debian's own are left alone where another npm is there.
-command -v npm >/dev/null || straggler_packages+=(nodejs npm)
+command -v npm >/dev/null || { straggler_packages+=(nodejs npm); page_packages+=(nodejs npm); }
 
 # install_missing PACKAGE...: installs those that are not there; as root, or with sudo.
 install_missing() {
