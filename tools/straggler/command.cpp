@@ -22,10 +22,10 @@ namespace po = boost::program_options;
 
 const std::vector<const Command*>& commands() {
   static const std::vector<const Command*> all{
-      &run_command,      &check_command,  &explain_command,  &advise_command,    &compare_command,   &sweep_command,
-      &race_command,     &report_command, &serve_command,    &init_command,      &import_command,    &list_command,
-      &timeline_command, &schema_command, &validate_command, &calibrate_command, &allreduce_command, &words_command,
-      &quantize_command, &store_command,  &man_command,      &completion_command};
+      &run_command,   &check_command,    &explain_command, &advise_command,     &compare_command,   &sweep_command,
+      &race_command,  &report_command,   &serve_command,   &playground_command, &init_command,      &import_command,
+      &list_command,  &timeline_command, &schema_command,  &validate_command,   &calibrate_command, &allreduce_command,
+      &words_command, &quantize_command, &store_command,   &man_command,        &completion_command};
   return all;
 }
 
@@ -91,7 +91,8 @@ bool Arguments::parse(const std::vector<std::string>& arguments, std::size_t lea
   }
   if (positional_.size() < least) throw UsageError(fmt::format("{} is missing", command_.arguments));
   if (positional_.size() > most)
-    throw UsageError(fmt::format("unexpected argument {}; {} takes {}", in_quotes(positional_[most]), command_.name, command_.arguments));
+    throw UsageError(fmt::format("unexpected argument {}; {} takes {}", in_quotes(positional_[most]), command_.name,
+                                 *command_.arguments == '\0' ? "no argument" : command_.arguments));
   if (std::ranges::any_of(positional_, [](const std::string& given) { return given.empty(); }))
     throw UsageError(fmt::format("an argument is empty; {} takes {}", command_.name, command_.arguments));
   read_common();

@@ -48,7 +48,7 @@ struct Command {
 
 extern const Command run_command, sweep_command, race_command, compare_command, explain_command, advise_command, validate_command,
     calibrate_command, import_command, check_command, quantize_command, words_command, store_command, report_command, list_command,
-    schema_command, init_command, allreduce_command, timeline_command, serve_command, man_command, completion_command;
+    schema_command, init_command, allreduce_command, timeline_command, serve_command, playground_command, man_command, completion_command;
 const std::vector<const Command*>& commands();
 /// "run", "check", …: in the order of use.
 std::vector<std::string> command_names();
