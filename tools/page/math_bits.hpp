@@ -1,5 +1,5 @@
-// What the C library of a build makes of arguments over their whole range: a hash of the bits of each function that timing draws with. The
-// page's library is another one than the program's.
+// What a build's C library makes of arguments over their whole range, for the functions that timing draws with. The page's library (musl)
+// is another one than the program's (glibc, which uses fused multiply-add where the processor has it).
 #pragma once
 #include <bit>
 #include <cmath>
@@ -10,21 +10,27 @@
 
 namespace straggler {
 
-/// (function, hash of the bits of its values).
-inline std::vector<std::pair<std::string, std::uint64_t>> math_bits(int arguments = 200'000) {
-  std::vector<std::pair<std::string, std::uint64_t>> all;
+/// (function, the bits of its values as 16 hexadecimal digits each, one after another).
+inline std::vector<std::pair<std::string, std::string>> math_bits(int arguments = 20'000) {
+  std::vector<std::pair<std::string, std::string>> all;
   std::uint64_t state = 1;
   const auto uniform = [&] {  // Knuth's MMIX generator: the same in every build
     state = state * 6364136223846793005u + 1442695040888963407u;
     return static_cast<double>(state >> 11) * 0x1p-53;
   };
   const auto add = [&](const char* name, auto value) {
-    std::uint64_t hash = 14695981039346656037u;  // FNV-1a, by 64 bits
-    for (int i = 0; i < arguments; ++i) hash = (hash ^ std::bit_cast<std::uint64_t>(static_cast<double>(value()))) * 1099511628211u;
-    all.emplace_back(name, hash);
+    std::string bits;
+    for (int i = 0; i < arguments; ++i) {
+      const auto word = std::bit_cast<std::uint64_t>(static_cast<double>(value()));
+      for (int digit = 15; digit >= 0; --digit) bits += "0123456789abcdef"[word >> 4 * digit & 15];
+    }
+    all.emplace_back(name, std::move(bits));
   };
   add("exp", [&] { return std::exp(60 * uniform() - 30); });
-  add("log", [&] { return std::log(std::ldexp(0.5 + uniform(), static_cast<int>(state % 40) - 20)); });
+  add("log", [&] {
+    const double mantissa = 0.5 + uniform();
+    return std::log(std::ldexp(mantissa, static_cast<int>(state >> 40 & 31) - 16));
+  });
   add("log1p", [&] { return std::log1p(-uniform()); });
   add("pow", [&] {
     const double base = uniform();
