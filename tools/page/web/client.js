@@ -1,7 +1,6 @@
 // The core in its worker. A worker that broke, or was cancelled, is replaced.
 class Core {
-  constructor(broken) {
-    this.broken = broken;
+  constructor() {
     this.files = {};
     this.asked = new Map();
     this.next = 0;
@@ -34,6 +33,12 @@ class Core {
     });
     this.worker.postMessage({wasm: this.wasm});
     if (Object.keys(this.files).length) this.worker.postMessage({files: this.files});
+  }
+  /// Another one, for long work: sliders are answered meanwhile.
+  twin() {
+    const made = Object.assign(new Core(), {wasm: this.wasm, script: this.script, files: {...this.files}});
+    made.begin();
+    return made;
   }
   answered({id, answer, broken}) {
     const waiting = this.asked.get(id);

@@ -4,6 +4,8 @@ const {examples, text, labs} = JSON.parse(byId('given-data').textContent);
 const items = new Map(examples.flatMap(group => group.items).map(item => [item.id, item]));
 const state = {example: '', yaml: '', edited: false, lab: '', step: 0, trained: false};
 const core = new Core();
+let second;
+const worker = () => second ??= core.twin();
 const embedded = new URLSearchParams(location.search).has('embed');
 
 const question = settings => ({yaml: state.yaml, file: state.edited ? '/page/scenario.yaml' : items.get(state.example).file, settings});
@@ -79,7 +81,7 @@ function clear() {
   for (const id of ['step', 'tables-step', 'copied']) byId(id).textContent = '';
 }
 
-// Long work: one at a time, with a button that ends it.
+// Long work: one at a time, beside the sliders, with a button that ends it.
 const math = {running: false};
 const starters = ['run', 'check', 'explain', 'time', 'save', 'copy'];
 async function work(step, words, act) {
@@ -89,7 +91,7 @@ async function work(step, words, act) {
   byId('cancel').hidden = byId('progress').hidden = false;
   byId('progress').value = 0;
   step.textContent = words;
-  core.progress = (fraction, accuracy) => {
+  worker().progress = (fraction, accuracy) => {
     byId('progress').value = fraction;
     step.textContent = `${words} ${(100 * fraction).toFixed(0)} %` + (accuracy >= 0 ? `, test accuracy ${texts.score(accuracy)}` : '');
   };
@@ -99,28 +101,25 @@ async function work(step, words, act) {
   } catch (problem) {
     step.textContent = problem.message;
   }
-  core.progress = () => {};
+  worker().progress = () => {};
   byId('cancel').hidden = byId('progress').hidden = true;
   math.running = false;
   for (const id of starters) byId(id).disabled = false;
 }
 
-byId('cancel').onclick = async () => {
-  core.again();
-  await core.ready;
-};
+byId('cancel').onclick = () => worker().again();
 
 async function showTables(folders) {
   const links = [];
   for (const [folder, name] of folders)
-    for (const [file, bytes] of await core.tables(folder))
+    for (const [file, bytes] of await worker().tables(folder))
       links.push(make('li', {}, make('button', {type: 'button', onclick: () => download(name ? `${name}-${file}` : file, new TextDecoder().decode(bytes),
         file.endsWith('.json') ? 'application/json' : 'text/plain')}, name ? `${name}: ${file}` : file), ` ${texts.bytes(bytes.length)}`));
   byId('files').replaceChildren(...links);
 }
 
 byId('run').onclick = () => work(byId('step'), 'Training:', async () => {
-  const answer = await core.ask('learn', {...question(whatIf.settings()), folder: '/out'});
+  const answer = await worker().ask('learn', {...question(whatIf.settings()), folder: '/out'});
   byId('verdict').hidden = !answer.verdict;
   byId('verdict').textContent = answer.verdict ?? '';
   byId('verdict-notes').replaceChildren(...(answer.notes ?? []).map(note => make('li', {}, note)));
@@ -131,14 +130,14 @@ byId('run').onclick = () => work(byId('step'), 'Training:', async () => {
 });
 
 const say = (name, words) => work(byId('step'), words, async () => {
-  const {text: said, warnings} = await core.ask(name, question(whatIf.settings()));
+  const {text: said, warnings} = await worker().ask(name, question(whatIf.settings()));
   byId('said').replaceChildren(make('pre', {}, said), ...warnings.map(each => make('p', {className: 'warning'}, each)));
 });
 byId('check').onclick = () => say('check', 'Checking …');
 byId('explain').onclick = () => say('explain', 'Removing one cause after another:');
 
 byId('time').onclick = () => work(byId('tables-step'), 'Simulating:', async () => {
-  const {wall_s, events} = await core.ask('run', {...question(whatIf.settings()), folder: '/out/timing'});
+  const {wall_s, events} = await worker().ask('run', {...question(whatIf.settings()), folder: '/out/timing'});
   await showTables([['/out/timing', '']]);
   return `${texts.count(events)} events in ${texts.seconds(wall_s)}. A click saves a table.`;
 });
@@ -146,7 +145,7 @@ byId('time').onclick = () => work(byId('tables-step'), 'Simulating:', async () =
 // Take it home.
 async function atHome(act) {
   await work(byId('copied'), '', async () => {
-    const {name, yaml} = await core.ask('scenario', question(whatIf.settings()));
+    const {name, yaml} = await worker().ask('scenario', question(whatIf.settings()));
     byId('command').textContent = ['check', 'run', 'explain'].map(each => `straggler ${each} ${name}.yaml`).join('\n');
     return act(name, yaml);
   });
@@ -166,7 +165,9 @@ async function bring(files) {
   byId('data-problem').hidden = true;
   if (!files.length) return;
   try {
-    core.give(await imagesFrom(files));
+    const brought = await imagesFrom(files);
+    core.give(brought);
+    second?.give(brought);
     byId('data-state').textContent = `${images.train} to train and ${images.test} to test are here`;
     byId('data').open = true;
     whatIf.preview();
