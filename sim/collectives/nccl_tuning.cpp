@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "sim/collectives/double_tree.hpp"
+#include "sim/collectives/nccl_threshold.hpp"
 
 namespace straggler {
 namespace {
@@ -113,7 +114,8 @@ std::size_t choice_of(const Parameters& parameters, const char* name) {
 
 struct Settings {
   explicit Settings(const Parameters& parameters)
-      : recent(choice_of(parameters, "version") == 1),
+      : by_thresholds(choice_of(parameters, "version") == 0),
+        recent(choice_of(parameters, "version") == 2),
         constants(recent ? constants_2_30() : constants_2_8()),
         gpu(choice_of(parameters, "gpu")),
         nvlink(choice_of(parameters, "inside") == 0),
@@ -121,7 +123,7 @@ struct Settings {
         algorithm(choice_of(parameters, "algorithm")),
         protocol(choice_of(parameters, "protocol")),
         channels(parameters.has("channels") ? static_cast<double>(parameters.count("channels")) : 0) {}
-  bool recent;
+  bool by_thresholds, recent;  // 2.4; 2.30
   const Constants& constants;
   std::size_t gpu;
   bool nvlink, nvls;
@@ -157,6 +159,9 @@ struct Message {
   }
   /// Seconds a byte of a message takes on the narrowest link: cards carry equal shares side by side.
   double beta() const { return one_host() ? links.intra_beta : std::max(links.beta / cards(), inside_beta()); }
+  /// The same as NCCL rates trees: on two hosts it takes its graph's bandwidth inside a host, which its search raises up to twice that
+  /// between them.
+  double tree_beta() const { return hosts() == 2 ? std::max(links.beta / cards() / 2, inside_beta()) : beta(); }
 };
 
 /// At most that number of GB/s. No limit if it is 0 or infinite, or if the links are unknown.
@@ -186,7 +191,8 @@ double ring_share(const Message& message, std::size_t protocol) {
                  message.beta());
 }
 
-double tree_share(const Message& message, std::size_t protocol) {
+/// `beta`: of the bandwidth that limits hold for.
+double tree_share(const Message& message, std::size_t protocol, double beta) {
   const Settings& settings = message.settings;
   const Constants& constants = settings.constants;
   double most = 0;
@@ -196,13 +202,13 @@ double tree_share(const Message& message, std::size_t protocol) {
   } else if (settings.channels > 0) {
     most = settings.channels * constants.channel_tree[settings.gpu][message.few_hosts()];
   }
-  double share = limited(constants.tree_share, most, message.beta());
+  double share = limited(constants.tree_share, most, beta);
   if (protocol == 0) share *= constants.tree_ll;
-  if (protocol == 0 && settings.recent) share = limited(share, message.most_ll(), message.beta());
+  if (protocol == 0 && settings.recent) share = limited(share, message.most_ll(), beta);
   if (protocol == 1) {
     share *= message.one_host() ? constants.tree_ll128_one_host : constants.tree_ll128_hosts;
     if (settings.channels > 0)
-      share = limited(share, settings.channels * constants.channel_tree_ll128[settings.gpu][message.few_hosts()], message.beta());
+      share = limited(share, settings.channels * constants.channel_tree_ll128[settings.gpu][message.few_hosts()], beta);
   }
   return share * tree_correction(message, protocol);
 }
@@ -263,7 +269,7 @@ NcclLine tree_line(const Message& message, std::size_t protocol) {
   line.start = us * constants.base[tree][protocol];
   line.inside_round = us * (message.settings.nvlink ? constants.nvlink : constants.pcie)[tree][protocol];
   line.between_round = us * constants.network[tree][protocol];
-  line.wire_factor = 1 / tree_share(message, protocol);
+  line.wire_factor = 1 / tree_share(message, protocol, message.beta());
   const UniformLinks& links = message.links;
   const std::size_t most = message.chains.most;
   const double chained = most > 2 ? 2 : most == 2 ? 1 : 0;  // messages that the busiest member of a chain sends
@@ -276,7 +282,10 @@ NcclLine tree_line(const Message& message, std::size_t protocol) {
     added += static_cast<double>(load.added) / 2;
     line.seconds += 2 * height * (line.between_round + links.alpha);
   }
-  line.rated = line.seconds += message.bytes * (line.wire_factor * bytes_seconds + added * links.gamma);
+  constexpr double both_ways = 2;  // NCCL rates a tree at half of the bandwidth, on any number of hosts
+  const double adding = message.bytes * added * links.gamma;
+  line.rated = line.seconds + adding + message.bytes * both_ways * message.tree_beta() / tree_share(message, protocol, message.tree_beta());
+  line.seconds += message.bytes * line.wire_factor * bytes_seconds + adding;
   return line;
 }
 
@@ -292,6 +301,23 @@ NcclLine nvls_line(const Message& message) {
   line.seconds = latency + (1 + 1 / p) * message.bytes / share * message.links.intra_beta;
   line.rated = latency + 2 * (p - 1) / p * message.bytes / (2 * share * of_channels) * message.links.intra_beta;
   return line;
+}
+
+/// Of NCCL 2.4. What the parameters force is the only line of its kind.
+NcclLine by_thresholds(const std::vector<NcclLine>& lines, const Message& message) {
+  const Settings& settings = message.settings;
+  constexpr double over_pcie = 1, over_nvlink = 2;  // of each ring that it finds; several hosts with NVLink take it twice
+  const double channels = settings.channels > 0 ? settings.channels : settings.nvlink && !message.one_host() ? over_nvlink : over_pcie;
+  const NcclThresholds rule{message.workers(), message.hosts(), settings.nvlink, channels};
+  const bool may_be_tree = message.operation == CollectiveKind::all_reduce;
+  const bool tree =
+      may_be_tree && (settings.algorithm != 0 ? settings.algorithm == 1 : rule.tree_bytes() > 0 && message.bytes <= rule.tree_bytes());
+  const NcclAlgorithm algorithm = tree ? NcclAlgorithm::tree : NcclAlgorithm::ring;
+  const NcclProtocol protocol = message.bytes <= rule.ll_bytes(message.bytes, tree) ? NcclProtocol::ll : NcclProtocol::simple;
+  const NcclLine* found = nullptr;
+  for (const NcclLine& line : lines)
+    if (line.algorithm == algorithm && (settings.protocol != 0 || line.protocol == protocol)) found = &line;
+  return *found;
 }
 
 }  // namespace
@@ -335,8 +361,8 @@ std::vector<Parameter> nccl_parameters() {
       {.name = "version",
        .type = ValueType::choice,
        .fallback = "2.30",
-       .meaning = "of NCCL's tuning constants",
-       .choices = {"2.8", "2.30"}},
+       .meaning = "of NCCL's tuning constants; 2.4: its choice by thresholds, with the constants of 2.8",
+       .choices = {"2.4", "2.8", "2.30"}},
       {.name = "gpu",
        .type = ValueType::choice,
        .fallback = "ampere",
@@ -372,7 +398,8 @@ std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const U
   for (std::size_t algorithm = all_reduce ? 0 : 1; algorithm < algorithms; ++algorithm) {
     if (all_reduce && settings.algorithm != 0 && settings.algorithm != algorithm + 1) continue;
     for (std::size_t protocol = 0; protocol < protocols; ++protocol) {
-      if (settings.protocol != 0 ? settings.protocol != protocol + 1 : protocol == 1 && !settings.nvlink) continue;
+      const bool ll128 = settings.nvlink && !settings.by_thresholds;  // 2.4 has none
+      if (settings.protocol != 0 ? settings.protocol != protocol + 1 : protocol == 1 && !ll128) continue;
       lines.push_back(algorithm == 0 ? tree_line(message, protocol) : ring_line(message, protocol));
     }
   }
@@ -386,6 +413,8 @@ std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const U
 NcclLine nccl_choice(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters,
                      CollectiveKind operation) {
   const std::vector<NcclLine> lines = nccl_lines(bytes, chains, links, parameters, operation);
+  if (const Settings settings(parameters); settings.by_thresholds)
+    return by_thresholds(lines, Message{bytes, chains, links, settings, operation});
   return *std::min_element(lines.begin(), lines.end(),
                            [](const NcclLine& a, const NcclLine& b) { return a.rated < b.rated * (1 - 1e-12); });
 }
