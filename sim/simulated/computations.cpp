@@ -142,7 +142,8 @@ Time Computations::fetched(const ComputeClass& own, Loader& loader, std::uint64_
 /// In `ready` and `taken` the clock stands while the loader does.
 Time Computations::taken_from_process(const ComputeClass& own, Loader& loader, std::uint64_t epoch, Time preparing) {
   const Time clock = now() - loader.stood;
-  if (loader.ready.empty() || (own.loader_start > Time() && loader.epoch != epoch)) {
+  const bool starts = loader.ready.empty() || (own.loader_start > Time() && loader.epoch != epoch);
+  if (starts) {
     const Time started = clock + Time::from_ticks(own.loader_start.ticks() * own.loaders);
     loader.ready.assign(own.loaders, started);
     loader.taken.assign(std::size_t{own.loaders} * own.prefetch, started);
@@ -154,7 +155,14 @@ Time Computations::taken_from_process(const ComputeClass& own, Loader& loader, s
   process = std::max(process, room) + preparing;
   room = std::max(clock, process);
   ++loader.batches;
+  if (starts) loader.starting += room - clock;
   return room + loader.stood;
+}
+
+Time Computations::longest_loader_start() const {
+  Time longest;
+  for (const Loader& loader : loaders_) longest = std::max(longest, loader.starting);
+  return longest;
 }
 
 void Computations::stall_loader(Rank worker, Time span) {
@@ -309,7 +317,12 @@ void Computations::set_slowness(Rank worker, double times_slower) {
 }
 
 void Computations::set_down(Rank worker, bool down) {
-  if (!loaders_.empty()) loaders_[index_of(worker)] = Loader();
+  if (!loaders_.empty()) {
+    Loader& loader = loaders_[index_of(worker)];
+    const Time starting = loader.starting;
+    loader = Loader();
+    loader.starting = starting;
+  }
   if (!managed_) return;
   Job& job = jobs_[index_of(worker)];
   if (job.down == down) return;

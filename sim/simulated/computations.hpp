@@ -61,6 +61,8 @@ class Computations final : public FlightWatch {
   void start_loader_again(Rank worker) {
     if (!loaders_.empty()) loaders_[index_of(worker)] = Loader();
   }
+  /// The longest time that a worker waited for the first batch of processes that had just started, all their starts together.
+  Time longest_loader_start() const;
   /// All computing stops from now on; computations in progress continue afterwards.
   void pause();
   void resume();
@@ -86,6 +88,7 @@ class Computations final : public FlightWatch {
     Time last_ready;                         // when that was on the device
     Time stood;                              // `ready` and `taken` lag the clock by this: the time for which it stood still
     std::uint64_t epoch = 0;                 // for which its processes were started
+    Time starting;                           // from each start of its processes to their first batch, added up
   };
 
   const ComputeClass& class_of(Rank worker) const { return plan_.classes[class_number(worker)]; }

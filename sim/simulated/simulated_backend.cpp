@@ -1,6 +1,7 @@
 #include "sim/simulated/simulated_backend.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <stdexcept>
 #include <utility>
 
@@ -88,6 +89,7 @@ void SimulatedBackend::run(std::optional<Time> until, std::optional<Time> evalua
     note_stall();
   }
   note_overload();
+  note_loaders();
   close_record(stopped || !until ? world_.now() : *until);
   publications_.run_ended();
   take_down();
@@ -116,6 +118,18 @@ void SimulatedBackend::note_overload() {
            ? "give it a shorter cluster.network.protocol.per_message"
            : "give a shorter cluster.servers.per_message or cluster.network.protocol.per_message, fewer workers or larger "
              "batches, or a scheme whose workers wait for answers"));
+}
+
+/// Of a short run the start of the loaders is a share that no long run has.
+void SimulatedBackend::note_loaders() {
+  constexpr double worth_a_word = 0.01;
+  const double starting = computations_.longest_loader_start().seconds(), all = world_.now().seconds();
+  if (!(starting > worth_a_word * all)) return;
+  char share[32];
+  std::snprintf(share, sizeof share, "%.3g %%", 100 * starting / all);
+  recorder_.record().warnings.push_back("loaders' starts, until their first batch, take " + format_quantity(starting, Dimension::time) +
+                                        ", " + share +
+                                        " of this run; times of a step taken from it are too long by as much: let it run longer");
 }
 
 void SimulatedBackend::close_record(Time when) {

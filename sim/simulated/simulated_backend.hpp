@@ -46,6 +46,7 @@ class SimulatedBackend final : public Backend, private WaitingPlace {
   void note_stall();
   /// An overload becomes the outcome, with a warning that says what to change.
   void note_overload();
+  void note_loaders();
   // Backend
   bool start(Operation& operation) override;
   void cancel(Operation& operation) noexcept override;

@@ -180,6 +180,22 @@ TEST_CASE("copying a batch's inputs to the device") {
   CHECK(same_time(both.record.end, 0.12 * 7 + 0.010 + c));  // the loader governs; copy and compute of the last follow
 }
 
+TEST_CASE("loaders whose starts take more than 1 % of a run give a warning") {
+  // 100 samples of 200 us: the first batch is waited for 20 ms; with `start` two processes start 2 · 50 ms before, in each of the epochs of
+  // 10 batches.
+  const auto warnings = [](const std::string& loader, int epochs) {
+    const Result result = run_timing(cluster(1), {"devices.node.loader=" + loader, "training.scheme=sequential",
+                                                  "workload.data.samples=1000", "training.stop={epochs: " + std::to_string(epochs) + "}"});
+    return result.record.warnings;
+  };
+  CHECK(warnings("{per_sample: 200us, workers: 2}", 3).empty());  // 0.02 of 3.02 s: 0.66 %
+  REQUIRE(warnings("{per_sample: 200us, workers: 2}", 1).size() == 1);
+  CHECK(warnings("{per_sample: 200us, workers: 2}", 1)[0].find("take 20ms, 1.96 % of this run") != std::string::npos);
+  REQUIRE(warnings("{per_sample: 200us, workers: 2, start: 50ms}", 2).size() == 1);
+  CHECK(warnings("{per_sample: 200us, workers: 2, start: 50ms}", 2)[0].find("take 240ms, 10.7 % of this run") != std::string::npos);
+  CHECK(warnings("{per_sample: 200us, workers: 0}", 1).empty());  // it prepares each batch itself, and has no start
+}
+
 TEST_CASE("a mini-batch that is redone is not loaded again") {
   // 50 samples load in 5 ms. Worker 0 signals at 105 ms: worker 1, with 75 ms a mini-batch, is 25 ms into its second. It redoes that one
   // at once, and is through with its batch at 180 ms: worker 0 then is 25 ms into the second mini-batch of its second batch.
