@@ -202,7 +202,7 @@ training:
            bound + "\n";
   };
   place.write("loose.yaml", claim("{mape: 11%, max: 21%}"));
-  place.write("tight.yaml", claim("{mape: 9%}"));
+  place.write("tight.yaml", claim("{mape: 9%}"));  // without max it counts in no case
   const auto good = place.shell("straggler validate loose.yaml --json --out v");
   CHECK_MESSAGE(good.code == 0, good.err);
   const json one = json::parse(good.out);
@@ -210,6 +210,8 @@ training:
   CHECK(one["not_tried"] == 0);
   const json& result = one["claims"][0];
   CHECK(result["holds"] == true);
+  CHECK(result["counted"] == true);
+  CHECK(result["not_counted"].empty());
   CHECK(result["bound_mape"] == 0.11);
   CHECK(result["held_out"]["rows"] == 2);
   CHECK(result["held_out"]["largest"].get<double>() == doctest::Approx(0.2));  // 0.4 predicted, 0.5 measured
@@ -229,6 +231,8 @@ training:
   CHECK(missed.code == 1);
   CHECK(json::parse(missed.out)["holding"] == 1);
   CHECK(json::parse(missed.out)["claims"][1]["holds"] == false);
+  CHECK(json::parse(missed.out)["claims"][1]["counted"] == false);
+  CHECK(json::parse(missed.out)["claims"][1]["not_counted"].size() == 1);
 }
 
 TEST_CASE("race --json holds the rows of race.csv, verdicts.csv and tuning.csv") {

@@ -66,6 +66,55 @@ TEST_CASE("a fitted value at the end of its range fails the claim") {
   CHECK(says(claim_line(ended), "; devices.node.compute.affine.per_sample is at the end of its range"));
 }
 
+TEST_CASE("the end of a range is its last thousandth, of its logarithm") {
+  // The fitted value is 1 ms. From 1 us to `to` the range has ln(to / 1 us) = L, and 1 ms lies ln(to / 1 ms) from its end: a share of
+  // 0.0009 or of 0.0011 of L for to = 1 ms · exp(share · ln(1000) / (1 - share)).
+  const std::string table = "batch,seconds\n10,0.1\n20,0.2\n40,0.4\n";
+  for (const double share : {0.0009, 0.0011}) {
+    const std::string to = digits(1e9 * 1e-3 * std::exp(share * std::log(1000.0) / (1 - share))) + "ns";
+    const ClaimResult result = claimed(table, of_seconds + fit_on("[{batch: 10}]", "1us", to) + "bound: {max: 1%}\n");
+    CHECK(result.fitted_values[0].at_bound == (share < 0.001));
+    CHECK(result.holds() == (share > 0.001));
+  }
+}
+
+TEST_CASE("what says too little is told apart and not counted, whether it holds or misses") {
+  const std::string table = "batch,seconds\n10,0.1\n20,0.2\n40,0.4\n";
+  const ClaimResult good = claimed(table, of_seconds + "bound: {max: 1%}\n");
+  CHECK(not_counted(good).empty());
+  CHECK(claims_summary({good}) == "1 of 1 claim holds");
+
+  const ClaimResult mean = claimed(table, of_seconds + "bound: {mape: 1%}\n");
+  CHECK(mean.holds());
+  REQUIRE(not_counted(mean).size() == 1);
+  CHECK(says(not_counted(mean)[0], "its bound has no max"));
+  CHECK(says(claim_line(mean), "; not counted"));
+  CHECK(claim_warnings(mean) == std::vector<std::string>{"this claim is not counted: " + not_counted(mean)[0]});
+  CHECK(claims_summary({mean}) == "1 claim is not counted");
+  CHECK(claims_summary({good, mean, mean}) == "1 of 1 claim holds; 2 claims are not counted");
+  CHECK(says(validation_json({good, mean}, 0), "\"holding\": 1,"));
+  CHECK_FALSE(claimed("batch,seconds\n10,0.2\n20,0.4\n", of_seconds + "bound: {mape: 1%}\n").holds());
+}
+
+TEST_CASE("a measured time of each predicted row is a part of its answer") {
+  const auto with = [](const std::string& table, const std::string& target) {
+    const Files files;
+    files.write("scenario.yaml", test::alone());
+    files.write("measured.csv", table);
+    return test::validate(files.write("claim.yaml",
+                                      "claim: 1\ntitle: t\nscenario: scenario.yaml\nmeasured: measured.csv\nbind:\n"
+                                      "  batch: training.batch.per_worker\n  alone_s: " +
+                                          target + "\n" + of_seconds + "bound: {max: 90%}\n"));
+  };
+  const std::string each = "batch,alone_s,seconds\n10,0.01,0.2\n20,0.02,0.3\n30,0.03,0.4\n";
+  const std::string overhead = "{path: devices.node.compute.affine.overhead, unit: s}";
+  REQUIRE(not_counted(with(each, overhead)).size() == 1);
+  CHECK(says(not_counted(with(each, overhead))[0], "bind.alone_s gives each held-out row a measured time of its own"));
+  // One time for several rows is a figure of the machine; named values are settings.
+  CHECK(not_counted(with("batch,alone_s,seconds\n10,0.01,0.2\n20,0.01,0.3\n30,0.03,0.4\n", overhead)).empty());
+  CHECK(not_counted(with(each, "{path: devices.node.compute.affine.overhead, values: {0.01: 10ms, 0.02: 20ms, 0.03: 30ms}}")).empty());
+}
+
 TEST_CASE("where one row is fitted the ruler scales it: up, down or not, whichever is nearest") {
   const ClaimResult result =
       claimed("batch,seconds\n10,0.1\n20,0.2\n40,0.44\n", of_seconds + fit_on("[{batch: 10}]") + "bound: {max: 20%}\n");
@@ -237,8 +286,8 @@ TEST_CASE("standard deviations weight rows, and give the error of noise alone") 
   CHECK(*result.noise_floor == doctest::Approx((0.02 / 0.41 + 0.05 / 0.53) / 2 / 2 * std::sqrt(2 / std::numbers::pi)));
   CHECK(says(claim_table(result), "noise      MAPE 2.85 % of the held-out rows is noise of the measurement"));
   // Without a degree of freedom the noise says how well the value is known.
-  const ClaimResult exact = claimed(
-      table, "compare: {column: seconds, metric: simulated_seconds, std: spread}\n" + fit_on("[{batch: 20}]") + "bound: {mape: 1%}\n");
+  const ClaimResult exact = claimed(table, "compare: {column: seconds, metric: simulated_seconds, std: spread}\n" +
+                                               fit_on("[{batch: 20}]") + "bound: {mape: 1%, max: 2%}\n");
   REQUIRE(exact.fitted_values[0].uncertainty);
   CHECK(*exact.fitted_values[0].uncertainty == doctest::Approx(0.1 * exact.fitted_values[0].value).epsilon(1e-4));
   REQUIRE(claim_warnings(exact).size() == 1);

@@ -28,7 +28,8 @@ const std::string tied =
 
 TEST_CASE("a unit that is wrong shows as one factor everywhere") {
   const auto warned = [](const std::string& table, const std::string& unit) {
-    return claim_warnings(of(table, "compare: {column: seconds, unit: " + unit + ", metric: simulated_seconds}\nbound: {mape: 1%}\n"));
+    return claim_warnings(
+        of(table, "compare: {column: seconds, unit: " + unit + ", metric: simulated_seconds}\nbound: {mape: 1%, max: 2%}\n"));
   };
   const std::string table = "batch,seconds\n10,0.15\n20,0.16\n40,0.4\n";
   CHECK(warned(table, "s").empty());
@@ -62,7 +63,7 @@ TEST_CASE("a column whose name ends in a unit of time, and that has none, is dou
       of("batch,step_ms\n10,100\n20,200\n40,390\n",
          "compare: {column: step_ms, metric: simulated_seconds}\n"
          "fit: {parameters: [{path: devices.node.compute.affine.per_sample, from: 1us, to: 10s}], rows: [{batch: [10, "
-         "20]}]}\nbound: {mape: 1%}\n");
+         "20]}]}\nbound: {mape: 1%, max: 2%}\n");
   REQUIRE(claim_warnings(fitted).size() == 1);
   CHECK(claim_warnings(fitted)[0] == unit_doubt(fitted.claim.compare));
 }

@@ -60,6 +60,8 @@ Json claim_json(const ClaimResult& result) {
   for (const FixedSet& set : claim.set)
     json["set"].push_back({{"path", set.path}, {"value", set.yaml}, {"source", text_or_null(set.source)}});
   json["holds"] = result.holds();
+  json["counted"] = counts(result);
+  json["not_counted"] = not_counted(result);
   json["misses"] = misses(result);
   json["bound_mape"] = json_or_null(claim.bound_mape);
   json["bound_largest"] = json_or_null(claim.bound_max);
@@ -88,8 +90,8 @@ std::string validation_json(const std::vector<ClaimResult>& results, std::size_t
   Json json;
   json["claims"] = Json::array();
   for (const ClaimResult& result : results) json["claims"].push_back(claim_json(result));
-  json["holding"] = std::count_if(results.begin(), results.end(),
-                                  [](const ClaimResult& result) { return result.claim.kind == Claim::Kind::prediction && result.holds(); });
+  json["holding"] =
+      std::count_if(results.begin(), results.end(), [](const ClaimResult& result) { return counts(result) && result.holds(); });
   json["not_tried"] = not_tried;
   return json_document(json);
 }

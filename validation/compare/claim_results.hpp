@@ -17,9 +17,14 @@ std::string claim_table(const ClaimResult& result);
 std::string claim_line(const ClaimResult& result);
 /// Reasons to doubt the outcome, each a sentence.
 std::vector<std::string> claim_warnings(const ClaimResult& result);
+/// Why a prediction does not count, whether it holds or misses: its bound says too little, or its answer was among what it was given. Each
+/// a sentence; empty: it counts. A replay never counts, and has none.
+std::vector<std::string> not_counted(const ClaimResult& result);
+/// Neither a replay nor one of those.
+bool counts(const ClaimResult& result);
 /// The measured column's name ends in a unit of time, and `unit` is not given; empty: no such doubt.
 std::string unit_doubt(const Compared& compare);
-/// "3 of 4 claims hold".
+/// "3 of 4 claims hold; 1 that does not count".
 std::string claims_summary(const std::vector<ClaimResult>& results);
 /// claim,row,set,measured,predicted,error,interpolated,interpolation_error,unit,low,high,outside,seeds,seed_deviation,standard_error
 std::string validation_csv(const std::vector<ClaimResult>& results);

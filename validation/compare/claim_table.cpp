@@ -215,22 +215,29 @@ std::string claim_line(const ClaimResult& result) {
     line += fmt::format("; the fitted rows miss the bound: MAPE {}, largest {}", share(result.fitted.mape), share(result.fitted.max));
   for (const FittedValue& value : result.fitted_values)
     if (value.at_bound) line += fmt::format("; {} is at the end of its range", value.paths.front());
+  if (!counts(result)) line += "; not counted";
   return line;
 }
 
 std::string claims_summary(const std::vector<ClaimResult>& results) {
-  std::size_t claims = 0, holding = 0;
+  std::size_t claims = 0, holding = 0, replays = 0, others = 0;
   for (const ClaimResult& result : results) {
-    if (result.claim.kind == Claim::Kind::replay) continue;
-    ++claims;
-    holding += result.holds() ? 1 : 0;
+    if (result.claim.kind == Claim::Kind::replay) {
+      ++replays;
+    } else if (!counts(result)) {
+      ++others;
+    } else {
+      ++claims;
+      holding += result.holds() ? 1 : 0;
+    }
   }
-  const std::size_t replays = results.size() - claims;
-  const std::string replayed =
-      replays == 0 ? "" : fmt::format("{} replay{}, which count{} as no claim", replays, replays == 1 ? "" : "s", replays == 1 ? "s" : "");
-  if (claims == 0 && replays > 0) return replayed;
-  return fmt::format("{} of {} claim{} hold{}{}{}", holding, claims, claims == 1 ? "" : "s", claims == 1 ? "s" : "",
-                     replays == 0 ? "" : "; ", replayed);
+  std::vector<std::string> parts;
+  if (claims > 0 || results.empty())
+    parts.push_back(fmt::format("{} of {} claim{} hold{}", holding, claims, claims == 1 ? "" : "s", claims == 1 ? "s" : ""));
+  if (others > 0) parts.push_back(fmt::format("{} claim{} not counted", others, others == 1 ? " is" : "s are"));
+  if (replays > 0)
+    parts.push_back(fmt::format("{} replay{}, which count{} as no claim", replays, replays == 1 ? "" : "s", replays == 1 ? "s" : ""));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string validation_csv(const std::vector<ClaimResult>& results) {

@@ -80,6 +80,7 @@ std::string unit_doubt(const Compared& compare) {
 std::vector<std::string> claim_warnings(const ClaimResult& result) {
   std::vector<std::string> warnings;
   if (std::string doubt = unit_doubt(result.claim.compare); !doubt.empty()) warnings.push_back(std::move(doubt));
+  for (const std::string& reason : not_counted(result)) warnings.push_back("this claim is not counted: " + reason);
   add_sources(result, warnings);
   add_noise_floor(result, warnings);
   add_seeds(result, warnings);

@@ -175,7 +175,8 @@ class Fitter {
       FittedValue value{parameter.paths, parameter.dimension, result.values[p], std::nullopt};
       value.flat = !any;
       value.no_effect = !any && !matters(minimum.at, p);
-      value.at_bound = minimum.at[p] < 1e-6 || minimum.at[p] > 1 - 1e-6;
+      constexpr double at_end = 1e-3;  // share of the range
+      value.at_bound = minimum.at[p] < at_end || minimum.at[p] > 1 - at_end;
       result.described.push_back(std::move(value));
     }
     std::vector<double> residuals, weights;

@@ -161,7 +161,7 @@ Part<Claim> bound_part() {
   return Part<Claim>({
       read_by<Claim>(share("mape", "bound on the mean error of the held-out rows: `2%` or `0.02`; a bound above 1 needs `%`"),
                      [](Section& section, Claim& claim) { claim.bound_mape = read_share(section, "mape"); }),
-      read_by<Claim>(share("max", "bound on the largest error of a held-out row"),
+      read_by<Claim>(share("max", "bound on the largest error of a held-out row; a claim without it is not counted"),
                      [](Section& section, Claim& claim) { claim.bound_max = read_share(section, "max"); }),
   });
 }
