@@ -7,6 +7,7 @@
 
 #include "scenarios/results/out_file.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/recipes.hpp"
 
 namespace straggler::cli {
 
@@ -68,11 +69,11 @@ training:
   throw ResultsError(what);
 }
 
-void write_new(const std::string& file) {
+void write_new(const std::string& file, const std::string& text) {
   std::FILE* const out = std::fopen(file.c_str(), "wx");  // x: fails if the file exists
   if (out == nullptr) cannot_write(file, errno);
   errno = 0;
-  const bool written = std::fputs(first_scenario, out) >= 0 && std::fflush(out) == 0;
+  const bool written = std::fputs(text.c_str(), out) >= 0 && std::fflush(out) == 0;
   const int error = errno;
   if (std::fclose(out) == 0 && written) return;
   std::error_code ignored;
@@ -81,14 +82,25 @@ void write_new(const std::string& file) {
 }
 
 int execute_init(const std::vector<std::string>& given) {
-  Arguments arguments(init_command, boost::program_options::options_description());
+  namespace options = boost::program_options;
+  options::options_description own("Options", help_width);
+  own.add_options()("machine", options::value<std::string>()->value_name("NAME"),
+                    "a recipe for hosts of this kind: straggler list machines (pcie)")(
+      "framework", options::value<std::string>()->value_name("NAME"), "a recipe for this framework: straggler list frameworks (ddp)");
+  Arguments arguments(init_command, own);
   if (!arguments.parse(given, 0, 1)) return Exit::done;
+  const auto named = [&](const char* option) { return arguments.has(option) ? arguments.get<std::string>(option) : std::string(); };
+  const bool of_recipe = arguments.has("machine") || arguments.has("framework");
+  for (const char* const option : {"machine", "framework"})
+    if (arguments.has(option) && named(option).empty())
+      throw UsageError(fmt::format("--{} is empty; straggler list {}s has the names", option, option));
+  const std::string text = of_recipe ? recipe(named("machine"), named("framework")) : first_scenario;
   if (arguments.positional().empty() || arguments.positional().front() == "-") {
-    print_text("{}", first_scenario);
+    print_text("{}", text);
     return Exit::done;
   }
   const std::string& file = arguments.positional().front();
-  write_new(file);
+  write_new(file, text);
   print_text("{0} is a scenario to start from: straggler check {0}\n", file);
   return Exit::done;
 }
@@ -99,6 +111,7 @@ const Command init_command{"init",
                            "[FILE]",
                            "writes a commented scenario to start from",
                            "  straggler init my-cluster.yaml\n"
+                           "  straggler init --machine dgx1 --framework ddp job.yaml\n"
                            "  straggler init | straggler run -\n",
                            execute_init,
                            "\nWithout FILE it prints the scenario. A file that exists is not replaced.\n"};

@@ -22,6 +22,7 @@
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/file_formats.hpp"
 #include "tools/straggler/model_layers.hpp"
+#include "tools/straggler/recipes.hpp"
 #include "tools/straggler/scheme_page.hpp"
 #include "tools/straggler/screen.hpp"
 
@@ -40,9 +41,9 @@ struct Entry {
 /// One group of `list`: what a scenario can name, or the formats of `import`.
 struct Group {
   explicit Group(KindGroup of) : name(listed_as(of)), kind(of) {}
-  explicit Group(const char* formats) : name(formats) {}
+  explicit Group(const char* other) : name(other) {}
   std::string name;
-  std::optional<KindGroup> kind;  // none: formats
+  std::optional<KindGroup> kind;  // none: formats or frameworks
 };
 
 const std::vector<Group>& groups() {
@@ -62,6 +63,7 @@ const std::vector<Group>& groups() {
                                       Group(KindGroup::machine),
                                       Group(KindGroup::layer),
                                       Group(KindGroup::law),
+                                      Group("frameworks"),
                                       Group("imports")};
   return all;
 }
@@ -141,7 +143,14 @@ std::vector<Entry> entries_of_imports() {
   return entries;
 }
 
+std::vector<Entry> entries_of_frameworks() {
+  std::vector<Entry> entries;
+  for (const Framework& each : frameworks()) entries.push_back({each.name, each.summary, each.source, {}, errors_of(each)});
+  return entries;
+}
+
 std::vector<Entry> all_entries_of(const Group& group) {
+  if (group.name == "frameworks") return entries_of_frameworks();
   if (!group.kind) return entries_of_imports();
   if (group.kind == KindGroup::machine) {
     std::vector<Entry> entries;
@@ -194,6 +203,7 @@ std::vector<Entry> entries_of(const Group& group, const std::string& name) {
     if (entry.name == name) return {entry};
     known.push_back(entry.name);
   }
+  if (group.name == "frameworks") throw UsageError(unknown_name("framework", name, known, "straggler list frameworks"));
   if (!group.kind) throw UsageError(unknown_name("format", name, known, "straggler list imports"));
   throw UsageError(unknown_kind(*group.kind, name_of(*group.kind), name, known));
 }
@@ -448,6 +458,7 @@ const Command list_command{
         "  straggler list models config.json --layers --set sequence=512\n"
         "  straggler list models network.yaml --layers --set \"input=[3, 32, 32]\"\n"
         "  straggler list imports              formats that import reads\n"
+        "  straggler list frameworks           recipes of init, and how far off they were\n"
         "  straggler list keys                 all keys of a scenario's top level; of a part: list keys cluster.network\n"
         "  straggler list keys sweep           those of a sweep file; of a claim: list keys claim\n",
     .run = execute_list,
