@@ -154,7 +154,8 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   out.sharded = described_sharding(blueprint.plan);
   out.timing_bytes = timing_bytes(blueprint);
   if (blueprint.model) out.memory_bytes = math_bytes(blueprint);
-  const bool reduces_by_servers = blueprint.all_reduce && blueprint.all_reduce->name == "parameter_server";
+  const CollectiveShape no_servers{2, 0, {}};
+  const bool reduces_by_servers = blueprint.all_reduce && !blueprint.all_reduce->unfit(no_servers).empty();
   if (scenario.cluster.network.topology.name == "file" &&
       (scenario.cluster.servers.link || std::any_of(scenario.cluster.workers.begin(), scenario.cluster.workers.end(),
                                                     [](const WorkerGroup& group) { return group.link.has_value(); })))

@@ -50,6 +50,7 @@ TEST_CASE("check says that a server nobody uses keeps its host in the network") 
   CHECK(warned({}) == std::pair(std::size_t{2 + 1}, "; its host and its link stay" + remedy));
   CHECK(warned({"cluster.servers.count=2"}) == std::pair(std::size_t{2 + 2}, "; their hosts and links stay" + remedy));
   CHECK(warned({"cluster.servers={count: 1, host: {worker: 0}}"}) == std::pair(std::size_t{2}, std::string()));
+  CHECK(warned({"cluster.network.collective={algorithm: byteps}"}).second.empty());  // its servers add up
   CHECK(warned({"cluster.servers.count=0"}) == std::pair(std::size_t{2}, std::string()));
   CHECK(run_timing(cluster(2)).record.end == run_timing(cluster(2), {"cluster.servers.count=0"}).record.end);
 }
