@@ -4,7 +4,9 @@
 const straggler = window.straggler;
 
 // Half widths of 95 % intervals in standard errors, by degrees of freedom (Student's t).
-const students = [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086];
+const students = [
+  12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086
+];
 const student = (degrees) => students[degrees - 1] || 1.96 + 2.5 / degrees;
 const smoothing = [0, 0.6, 0.9];  // none, some, much: the weight of what came before
 
@@ -88,9 +90,11 @@ straggler.arranged = function(spec, view) {
   let series = spec.series;
   if (spec.runs && grouping > 0) series = groupsOf(spec, grouping === 1 ? null : spec.keys[grouping - 2], view.x);
   if (weight > 0)
-    series = series.map((each) => (each.area || each.points.length < 4 ?
-                                       each :
-                                       Object.assign({}, each, {raw: each.points, points: smoothed(each.points, columns, weight)})));
+    series = series.map(
+        (each) =>
+            (each.area || each.points.length < 4 ?
+                 each :
+                 Object.assign({}, each, {raw: each.points, points: smoothed(each.points, columns, weight)})));
   return series === spec.series ? spec : Object.assign({}, spec, {series});
 };
 
@@ -100,7 +104,8 @@ straggler.cropped = function(series, at, columns, target, wide) {
   const px = (point) => point[at], py = (point) => point[columns];
   const curves = series.filter((each) => !each.area && each.points.length > 1);
   if (!curves.length) return null;
-  const first = Math.min(...curves.map((each) => px(each.points[0]))), last = Math.max(...curves.map((each) => px(each.points[each.points.length - 1])));
+  const first = Math.min(...curves.map((each) => px(each.points[0]))),
+        last = Math.max(...curves.map((each) => px(each.points[each.points.length - 1])));
   const reached = curves.filter((each) => each.reached).map((each) => each.reached[at]).filter(Number.isFinite);
   let end = last;
   if (!wide && reached.length) end = Math.min(last, Math.max(1.2 * Math.max(...reached), first));
@@ -119,6 +124,9 @@ straggler.cropped = function(series, at, columns, target, wide) {
   const [low, high] = straggler.extent(values), [least, most] = straggler.extent(all), margin = 0.06 * (high - low || Math.abs(high) || 1);
   const narrow = high - low < 0.75 * (most - least);
   if (end === last && !narrow) return null;
-  return {x: [first, end], y: narrow ? [Math.max(low - margin, Math.min(least, low)), Math.min(high + margin, Math.max(most, high))] : null};
+  return {
+    x: [first, end],
+    y: narrow ? [Math.max(low - margin, Math.min(least, low)), Math.min(high + margin, Math.max(most, high))] : null
+  };
 };
 })();

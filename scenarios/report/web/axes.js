@@ -13,7 +13,11 @@ const scales = {
   share: [['%', 0.01]],
   factor: [['x', 1]],
 };
-const longest = {s: 900, min: 7200, h: 172800};  // up to which an axis stays in that unit of time
+const longest = {
+  s: 900,
+  min: 7200,
+  h: 172800
+};  // up to which an axis stays in that unit of time
 
 function scaleOf(unit, most) {
   const known = scales[unit];
@@ -66,7 +70,8 @@ function seenOf(view, low, high) {
 /// ECharts counts steps from the end of an axis: it is given the values of its ticks, as far as a drag may lead.
 function onTicks(unit, [low, high], most) {
   const {step, text} = straggler.ticks(unit, low, high, most), more = 2 * (high - low), values = [];
-  for (let i = Math.ceil((low - more) / step); i * step <= high + more && values.length < 100; ++i) values.push(Number((i * step).toPrecision(12)));
+  for (let i = Math.ceil((low - more) / step); i * step <= high + more && values.length < 100; ++i)
+    values.push(Number((i * step).toPrecision(12)));
   return {
     covers: [low - more, high + more],
     step,
@@ -85,7 +90,13 @@ function logText(unit, low, high) {
 straggler.valueAxis = function(palette, title, unit, logarithmic, ends, more, view, most) {
   const style = axisStyle(palette), [low, high] = ends;
   const axis = Object.assign(
-      style, {type: logarithmic ? 'log' : 'value', name: title + (logarithmic ? ' (logarithmic)' : ''), nameLocation: 'middle', min: low, max: high},
+      style, {
+        type: logarithmic ? 'log' : 'value',
+        name: title + (logarithmic ? ' (logarithmic)' : ''),
+        nameLocation: 'middle',
+        min: low,
+        max: high
+      },
       more);
   if (logarithmic) {
     axis.axisLabel.formatter = logText(unit, low, high);

@@ -91,7 +91,19 @@ class Chart {
     this.figure = figure;
     this.menu = spec.menu && spec.menu.map((each) => ({name: each.name, chart: each.chart || spec}));
     this.spec = spec;
-    this.view = {hidden: new Set(), off: this.spec.group ? offOf(this.spec.group) : new Set(), x: 0, grouping: 0, smooth: 0, logX: null, logY: null, mode: this.spec.opens || 0, zoom: null, cursor: -1, changed: () => this.draw()};
+    this.view = {
+      hidden: new Set(),
+      off: this.spec.group ? offOf(this.spec.group) : new Set(),
+      x: 0,
+      grouping: 0,
+      smooth: 0,
+      logX: null,
+      logY: null,
+      mode: this.spec.opens || 0,
+      zoom: null,
+      cursor: -1,
+      changed: () => this.draw()
+    };
     this.room = element('div', {class: 'drawn', tabindex: '0', role: 'group'});
     this.room.setAttribute('aria-label', (spec.label || '') + '. Plus and minus zoom, arrow keys walk through the values, 0 shows all.');
     this.says = element('div', {class: 'says', 'aria-live': 'polite'});
@@ -337,7 +349,9 @@ class Chart {
     const file = (spec.label || 'chart').toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 60) || 'chart';
     tools.append(button('SVG', 'Saves the picture', () => download(file + '.svg', this.svg(), 'image/svg+xml')));
     tools.append(button('CSV', 'Saves the values', () => download(file + '.csv', this.csv(), 'text/csv')));
-    this.bar.append(toggle('\u22ef', 'More: axes, zoom, and saving the picture or its values', false, (on) => tools.classList.toggle('open', on)), tools);
+    this.bar.append(
+        toggle('\u22ef', 'More: axes, zoom, and saving the picture or its values', false, (on) => tools.classList.toggle('open', on)),
+        tools);
     this.bar.classList.toggle('quiet', this.bar.children.length === 2);  // beside the title
   }
 
@@ -404,8 +418,12 @@ class Chart {
         this.legend.append(shown);
         return;
       }
-      const made =
-          element('button', {type: 'button', class: 'item' + (item.best ? ' best' : ''), 'aria-pressed': String(!straggler.isHidden(this.view, item, i)), title: 'Hides or shows it; a double click shows it alone'});
+      const made = element('button', {
+        type: 'button',
+        class: 'item' + (item.best ? ' best' : ''),
+        'aria-pressed': String(!straggler.isHidden(this.view, item, i)),
+        title: 'Hides or shows it; a double click shows it alone'
+      });
       made.append(legendSample(item, palette), element('span', {}, item.name));
       made.addEventListener('click', (event) => {
         this.tick(items, event.detail === 2 ? (_, k) => k === i : (each, k) => straggler.isHidden(this.view, each, k) === (k === i));

@@ -108,7 +108,8 @@ function missedTexts(rows, palette) {
 
 kinds.stack = function(spec, view, palette) {
   const kept = spec.names.map((name, row) => [name, row]).filter(([name]) => !view.off.has(name)), places = kept.map(([, row]) => row);
-  const text = format(spec.unit), names = kept.map(([name]) => name), [axis, room] = rowAxis(palette, names, view.width, places.map((row) => row === spec.best));
+  const text = format(spec.unit), names = kept.map(([name]) => name),
+        [axis, room] = rowAxis(palette, names, view.width, places.map((row) => row === spec.best));
   const values = places.map((row) => spec.values[row]), links = spec.links && places.map((row) => spec.links[row]);
   const sums = values.map((row) => row.reduce((sum, value) => sum + value, 0)), shares = view.mode === 1;
   const most = Math.max(...sums, 0), alike = sums.every((sum) => Math.abs(sum - most) <= 1e-6 * most);
@@ -134,9 +135,7 @@ kinds.stack = function(spec, view, palette) {
     link: (event) => links && links[event.dataIndex],
     option: {
       grid: {left: room + 18, right: 30, top: 6, bottom: 50},
-      xAxis: valueAxis(
-          palette, shares ? 'share of the time' : spec.title, unit, false,
-          ends, {nameGap: 28}, view),
+      xAxis: valueAxis(palette, shares ? 'share of the time' : spec.title, unit, false, ends, {nameGap: 28}, view),
       yAxis: axis,
       tooltip: {
         trigger: 'axis',

@@ -58,7 +58,11 @@ kinds.line = function(given, view, palette) {
       showSymbol: Boolean(spec.marks),
       symbol,
       symbolSize: 9,
-      lineStyle: {width: each.line === false ? 0 : each.best ? 3.4 : 2.2, type: dash},
+      lineStyle:
+          {width: each.line === false ? 0 :
+               each.best              ? 3.4 :
+                                        2.2,
+           type: dash},
       triggerLineEvent: Boolean(each.link),
       emphasis: {disabled: true},
       sampling: undefined,
@@ -103,11 +107,14 @@ kinds.line = function(given, view, palette) {
   const few = logX && !labels.size ? logLabels(...ends) : null, whole = (zoom) => !zoom || (zoom.x[0] < 0.01 && zoom.x[1] > 99.99);
   if (few && whole(view.zoom)) axisX.axisLabel.customValues = few;
   if (logX) Object.assign(axisX.axisLabel, {alignMinLabel: 'left', alignMaxLabel: 'right'});
-  series.push(...straggler.notesOf(visible, {at, target: spec.idealFlat, textX, palette, crop, ends, narrow, look: (each) => look(palette, each.look).colour}));
+  series.push(...straggler.notesOf(
+      visible, {at, target: spec.idealFlat, textX, palette, crop, ends, narrow, look: (each) => look(palette, each.look).colour}));
   const side = spec.square ? Math.max(200, Math.min(view.width - room - 64, 520)) : 0;
   const marksAlone = spec.series.every((each) => each.line === false || each.area);
   return {
-    height: side ? side + 78 : narrow ? 320 : 380,
+    height: side ? side + 78 :
+        narrow   ? 320 :
+                   380,
     legend: spec.series.length > 1 ?
         spec.series.map(
             (each) =>

@@ -14,7 +14,8 @@ straggler.notesOf = function(curves, {at, target, textX, palette, crop, ends, na
         y: target,
         colour: look(each),
         best: each.best,
-        words: (narrow || curves.length === 1 ? '' : each.name + ' ') + textX(each.reached[at]) + (each.reachedBy ? ' (' + each.reachedBy + ')' : ''),
+        words: (narrow || curves.length === 1 ? '' : each.name + ' ') + textX(each.reached[at]) +
+            (each.reachedBy ? ' (' + each.reachedBy + ')' : ''),
       });
     for (const note of each.notes || []) notes.push({x: note.x, y: note.y, colour: look(each), words: note.text, above: true});
   }
@@ -43,7 +44,8 @@ function place(notes, area, api) {
     const [x, y] = api.coord([note.x, note.y]), wide = widest([note.words], 13) + 10;
     note.at = x < area.x - 1 || x > right + 1 ? null : {x, y};
     if (!note.at) continue;
-    const from = x + wide > right ? x - wide : x, free = (top) => !taken.some((box) => from < box.to && from + wide > box.from && top < box.top + high && top + high > box.top);
+    const from = x + wide > right ? x - wide : x,
+          free = (top) => !taken.some((box) => from < box.to && from + wide > box.from && top < box.top + high && top + high > box.top);
     let top = note.above ? Math.max(area.y, y - 30) : area.y + area.height - high - 3;
     for (let i = 0; i < 12 && !free(top); ++i) top += note.above && top > area.y + high ? -high : note.above ? high : -high;
     taken.push({from, to: from + wide, top});

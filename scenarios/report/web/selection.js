@@ -24,7 +24,8 @@ straggler.selection = function(chart) {
     said.textContent = (known ? 'Selected: ' : 'Shown: ') + chart.made.sums(from, to).join(', ') + '.';
     box.hidden = !known;
     if (!known) return;
-    const at = (time) => chart.echarts.convertToPixel({xAxisIndex: 0}, time), area = chart.echarts.getModel().getComponent('grid').coordinateSystem.getRect();
+    const at = (time) => chart.echarts.convertToPixel({xAxisIndex: 0}, time),
+          area = chart.echarts.getModel().getComponent('grid').coordinateSystem.getRect();
     const left = Math.max(area.x, at(from)), right = Math.min(area.x + area.width, at(to));
     Object.assign(box.style, {left: left + 'px', width: Math.max(0, right - left) + 'px', top: area.y + 'px', height: area.height + 'px'});
   }
@@ -48,9 +49,12 @@ straggler.selection = function(chart) {
     start = null;
     show();
   }, true);
-  return {show, all: () => {
-    range = range ? null : seen();
-    show();
-  }};
+  return {
+    show,
+    all: () => {
+      range = range ? null : seen();
+      show();
+    }
+  };
 };
 })();

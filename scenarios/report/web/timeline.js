@@ -3,10 +3,13 @@
 'use strict';
 const straggler = window.straggler, {kinds, format, hint, valueAxis, afterZoom, rowAxis, look} = straggler;
 const phases = straggler.phases.map((phase) => phase.title);  // straggler.phases: rows of sim/record/phase.hpp
-const parts = 1e6;                                          // of a stretch, in which its times are given
-const mostArrows = 500, mostLines = 160, mostMarks = 3000;  // that are drawn at once
+const parts = 1e6;                                            // of a stretch, in which its times are given
+const mostArrows = 500, mostLines = 160, mostMarks = 3000;    // that are drawn at once
 const seconds = format('seconds'), bytes = format('bytes'), share = format('share');
-const strength = {'all-gather': 0.5, 'reduce-scatter': 0.75};  // of the colour of communicating
+const strength = {
+  'all-gather': 0.5,
+  'reduce-scatter': 0.75
+};  // of the colour of communicating
 
 /// A moment of the run, with digits that tell it from others in a stretch of that length.
 const moment = (stretch) => {
@@ -119,7 +122,8 @@ kinds.timeline = function(spec, view, palette) {
   if (data.messages.length) items.push({name: 'messages', look: 'fg', what: 'messages'});
   if (data.updates.length) items.push({name: 'updates', look: 's3', what: 'updates'});
   if (data.links.length) items.push({name: 'use of links', look: 's5', what: 'links'});
-  const at = moment(stretch), hidden = new Set(items.filter((_, i) => view.hidden.has(i)).map((item) => (item.phase === undefined ? item.what : item.phase)));
+  const at = moment(stretch),
+        hidden = new Set(items.filter((_, i) => view.hidden.has(i)).map((item) => (item.phase === undefined ? item.what : item.phase)));
   const common = {clip: true, animation: false}, series = [], hints = {};
   const add = (id, list, renderItem, said, z, always) => {
     if (!list.length && !always) return;
@@ -161,8 +165,7 @@ kinds.timeline = function(spec, view, palette) {
           [null, names[served[i][2]], true], [null, served[i][3] + ', ' + seconds(served[i][1] - served[i][0])],
           [null, 'from ' + at(served[i][0])]],
       2);
-  const joint = data.collectives,
-        rowOf = (each) => lanes.findIndex((lane) => lane.kind === 'collective' && lane.name === each.what);
+  const joint = data.collectives, rowOf = (each) => lanes.findIndex((lane) => lane.kind === 'collective' && lane.name === each.what);
   add('collectives', joint.map((each) => [each.start, each.end, rowOf(each)]),
       (params, api) => {
         const each = joint[params.dataIndex], place = clipped(params, api, each.start, each.end, rowOf(each));
@@ -386,8 +389,7 @@ function sumsOf(spec, stretch, data, first, last) {
   const updates = data.updates.filter(([time]) => time >= first && time <= last).length;
   if (data.updates.length) said.push(updates + (updates === 1 ? ' update' : ' updates'));
   const messages = data.messages.filter((each) => each.arrived >= first && each.arrived <= last);
-  if (data.messages.length)
-    said.push(messages.length + ' messages (' + bytes(messages.reduce((sum, each) => sum + each.size, 0)) + ')');
+  if (data.messages.length) said.push(messages.length + ' messages (' + bytes(messages.reduce((sum, each) => sum + each.size, 0)) + ')');
   const marks = data.marks.filter(([time]) => time >= first && time <= last);
   if (marks.length) said.push('mean staleness ' + format('number')(marks.reduce((sum, mark) => sum + mark[3], 0) / marks.length));
   return said;
