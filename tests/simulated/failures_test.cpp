@@ -40,7 +40,8 @@ TEST_CASE("at constant times it is the dated crash, again and again") {
   std::string dated;
   for (int k = 0; k < 6; ++k)
     dated += (k ? ", " : "") + ("{kind: crash, worker: 0, at: " + std::to_string(250 + 350 * k)) + "ms, restart_after: 100ms}";
-  for (const std::string scheme : {"ssgd", "{kind: ssgd, on_failure: drop}", "{kind: ssgd, via: server}", "asgd", "local_sgd"}) {
+  for (const std::string scheme :
+       {"ssgd", "{kind: ssgd, on_failure: drop}", "{kind: ssgd, via: server}", "asgd", "{kind: local_sgd, steps: 1}"}) {
     CAPTURE(scheme);
     const std::vector<std::string> sets = {"training.stop={updates: 12}", "cluster.network.link={bandwidth: 1Gbps, latency: 50us}"};
     const Result once = failing(1, scheme, dated, sets);
@@ -145,7 +146,7 @@ TEST_CASE("failures come when they come: under any scheme, and whatever else is 
   const std::string faults = "{kind: random, of: worker, every: {kind: exponential, mean: 2s}, repair: {kind: exponential, mean: 300ms}}";
   const std::vector<std::string> sets = {"training.stop={simulated_time: 20s}"};
   const Result first = failing(4, "asgd", faults, sets);
-  for (const std::string scheme : {"ssgd", "{kind: fedavg, local_steps: 2}", "local_sgd"}) {
+  for (const std::string scheme : {"ssgd", "{kind: fedavg, local_steps: 2}", "{kind: local_sgd, steps: 2}"}) {
     CAPTURE(scheme);
     CHECK(failing(4, scheme, faults, sets).record.failures == first.record.failures);
   }
