@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/base/quantity.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 
@@ -127,9 +128,8 @@ void SimulatedBackend::note_loaders() {
   if (!(starting > worth_a_word * all)) return;
   char share[32];
   std::snprintf(share, sizeof share, "%.3g %%", 100 * starting / all);
-  recorder_.record().warnings.push_back("loaders' starts, until their first batch, take " + format_quantity(starting, Dimension::time) +
-                                        ", " + share +
-                                        " of this run; times of a step taken from it are too long by as much: let it run longer");
+  recorder_.record().warnings.push_back("loaders' starts, until their first batch, take " + readable_seconds(starting) + ", " + share +
+                                        " of this run; a step's time taken from it is too long by as much: let it run longer");
 }
 
 void SimulatedBackend::close_record(Time when) {

@@ -190,9 +190,9 @@ TEST_CASE("loaders whose starts take more than 1 % of a run give a warning") {
   };
   CHECK(warnings("{per_sample: 200us, workers: 2}", 3).empty());  // 0.02 of 3.02 s: 0.66 %
   REQUIRE(warnings("{per_sample: 200us, workers: 2}", 1).size() == 1);
-  CHECK(warnings("{per_sample: 200us, workers: 2}", 1)[0].find("take 20ms, 1.96 % of this run") != std::string::npos);
+  CHECK(warnings("{per_sample: 200us, workers: 2}", 1)[0].find("take 20 ms, 1.96 % of this run") != std::string::npos);
   REQUIRE(warnings("{per_sample: 200us, workers: 2, start: 50ms}", 2).size() == 1);
-  CHECK(warnings("{per_sample: 200us, workers: 2, start: 50ms}", 2)[0].find("take 240ms, 10.7 % of this run") != std::string::npos);
+  CHECK(warnings("{per_sample: 200us, workers: 2, start: 50ms}", 2)[0].find("take 240 ms, 10.7 % of this run") != std::string::npos);
   CHECK(warnings("{per_sample: 200us, workers: 0}", 1).empty());  // it prepares each batch itself, and has no start
 }
 
