@@ -7,7 +7,7 @@
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "sim/base/suggest.hpp"
-#include "sim/training/checkpoint_interval.hpp"
+#include "sim/reliability/checkpoint_forms.hpp"
 
 namespace straggler {
 
@@ -135,7 +135,7 @@ double Blueprint::optimal_interval(const Scenario& scenario, const RecoverySetti
     throw_error(
         scenario, "training.recovery.checkpoint.every",
         "optimal is to save without end where saving costs no time; write a time, or how long saving stops work (save, or snapshot)");
-  return straggler::optimal_interval(rate, policy.snapshot.seconds());
+  return reliability::optimal_interval(rate, policy.snapshot.seconds());
 }
 
 }  // namespace straggler

@@ -6,7 +6,7 @@
 
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/schema/writer.hpp"
-#include "sim/training/checkpoint_interval.hpp"
+#include "sim/reliability/checkpoint_forms.hpp"
 #include "tests/support/run.hpp"
 
 namespace recovery_test {
@@ -103,7 +103,7 @@ TEST_CASE("rates are of the state's bytes, and the optimal interval of the units
   const RecoverySettings& recovery = blueprint.recovery();
   CHECK(recovery.snapshot == Time::from_seconds(12));  // 3 vectors of 4 MB
   CHECK(recovery.restart == Time::from_seconds(3 + 6));
-  CHECK(recovery.every.seconds() == doctest::Approx(optimal_interval(4.0 / (40 * 3600), 12)));
+  CHECK(recovery.every.seconds() == doctest::Approx(reliability::optimal_interval(4.0 / (40 * 3600), 12)));
 }
 
 }  // namespace recovery_test

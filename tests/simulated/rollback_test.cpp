@@ -7,7 +7,6 @@
 
 #include "scenarios/results/figures.hpp"
 #include "sim/base/random.hpp"
-#include "sim/training/checkpoint_interval.hpp"
 #include "tests/simulated/books.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -185,20 +184,6 @@ TEST_CASE("the mean time of a run under failures at a constant rate" * long_case
     CHECK(std::abs(mean - law) < 3.5 * error);
     CHECK(error < 0.1 * law);
   }
-}
-
-TEST_CASE("the optimal interval is the root of its equation, and Young's is near the least mean time") {
-  for (const double rate : {1e-6, 1e-3, 0.5})
-    for (const double save : {1e-3, 1.0, 20.0}) {
-      const double x = rate * optimal_interval(rate, save);
-      CHECK((1 - x) * std::exp(x) == doctest::Approx(std::exp(-rate * save)).epsilon(1e-6));
-      const auto cost = [&](double interval) { return std::expm1(rate * (interval + save)) / interval; };
-      CHECK(cost(x / rate) <= cost(0.99 * x / rate));
-      CHECK(cost(x / rate) <= cost(1.01 * x / rate));
-      CHECK(cost(x / rate) <= cost(youngs_interval(rate, save)));
-      if (rate * save < 0.01) CHECK(cost(youngs_interval(rate, save)) < 1.01 * cost(x / rate));
-      if (rate * save < 0.01) CHECK(std::abs(dalys_interval(rate, save) / optimal_interval(rate, save) - 1) < 0.01);
-    }
 }
 
 }  // namespace rollback_test
