@@ -37,6 +37,11 @@ struct TooLong : std::runtime_error {
   TooLong() : std::runtime_error("takes too long to be timed here") {}
 };
 
+/// Workers, with those that stand idle.
+std::int64_t paid_for(const Scenario& scenario) {
+  return scenario.workers() + (scenario.training.recovery ? scenario.training.recovery->spares : 0);
+}
+
 /// Runs of the timing: to the scenario's own stop, or to a number of updates where that takes too long.
 class Trials {
  public:
@@ -67,7 +72,7 @@ class Trials {
       if (ratio > 1.5) record = in_time(cut_to(setting, static_cast<std::uint64_t>(ratio * static_cast<double>(*cut_))));
     }
     if (!is_finished(record.outcome)) throw RunFailed(fmt::format("ends early ({})", name_of(record.outcome)));
-    return figures_of(record, setting.scenario.workers());
+    return figures_of(record, paid_for(setting.scenario));
   }
 
   static TrialFigures figures_of(const RunRecord& record, std::int64_t workers) {
@@ -147,7 +152,7 @@ class Adviser {
     advice_.timing_only = options_.run.timing_only || scenario_.workload.data.name == no_data;
     const RunRecord own = trials_.own();
     samples_ = static_cast<double>(own.samples);
-    advice_.own = of_all(Trials::figures_of(own, scenario_.workers()), 1);
+    advice_.own = of_all(Trials::figures_of(own, paid_for(scenario_)), 1);
     advice_.cut = trials_.cut();
     advice_.warnings = own.warnings;
     if (!advice_.timing_only) learn();

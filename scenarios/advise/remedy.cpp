@@ -15,8 +15,10 @@ const char* letter_of(RemedyList list) { return list == RemedyList::same_learnin
 const std::vector<Remedy>& remedies() {
   static const std::vector<Remedy> all = [] {
     std::vector<Remedy> rows = same_learning_remedies();
+    rows.push_back(checkpoint_interval_remedy());
     std::ranges::copy(other_learning_remedies(), std::back_inserter(rows));
     std::ranges::copy(other_machine_remedies(), std::back_inserter(rows));
+    rows.push_back(spares_remedy());
     return rows;
   }();
   return all;

@@ -51,6 +51,10 @@ const std::vector<Remedy>& remedies();
 std::vector<std::string> remedy_names();
 std::vector<Remedy> same_learning_remedies(), other_learning_remedies(), other_machine_remedies();
 
+/// One of the first list, and one of the last.
+Remedy checkpoint_interval_remedy();
+Remedy spares_remedy();
+
 /// Attempts of none: why.
 inline Attempts left_out(std::string why) { return {{}, std::move(why)}; }
 /// Why messages, links and all-reduces cannot be changed here; empty: they can.

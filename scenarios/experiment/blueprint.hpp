@@ -52,6 +52,8 @@ struct Blueprint : TrainingBlueprint {
   const RecoverySettings& recovery() const { return recovery_; }
   /// Settings of the back end.
   SimulatedCluster cluster(const Scenario& scenario) const;
+  /// Failures a second that stop the job; 0: none comes at random.
+  double stopping_rate(const Scenario& scenario) const;
 
  private:
   void resolve_cluster(const Scenario& scenario);
@@ -88,8 +90,6 @@ struct Blueprint : TrainingBlueprint {
   RecoverySettings recovery_settings(const Scenario& scenario) const;
   double seconds_of_state(double bytes_per_second) const;
   double optimal_interval(const Scenario& scenario, const RecoverySettings& policy) const;
-  /// Failures a second that stop the job; 0: none comes at random.
-  double stopping_rate(const Scenario& scenario) const;
   std::vector<TokenBucket> token_buckets(const Scenario& scenario) const;
   std::vector<BackgroundTraffic> resolve_background(const Scenario& scenario) const;
 

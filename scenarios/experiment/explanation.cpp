@@ -152,6 +152,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   }
   for (const Bucket& bucket : blueprint.buckets) out.bucket_bytes.push_back(bucket.bytes);
   out.sharded = described_sharding(blueprint.plan);
+  out.failures = failure_forms(scenario, blueprint);
   out.timing_bytes = timing_bytes(blueprint);
   if (blueprint.model) out.memory_bytes = math_bytes(blueprint);
   const CollectiveShape no_servers{2, 0, {}};

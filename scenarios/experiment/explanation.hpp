@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/zoo/model.hpp"
+#include "scenarios/experiment/failure_forms.hpp"
 #include "scenarios/experiment/memory_parts.hpp"
 #include "scenarios/experiment/partition_facts.hpp"
 #include "scenarios/schema/scenario.hpp"
@@ -70,6 +71,7 @@ struct Explanation {
     double gathered = 0, reduced = 0, between_hosts = 0;  // bytes that a worker sends an update
   };
   Sharded sharded;
+  std::optional<FailureForms> failures;  // none: none rolls the job back at a known rate
   TopologyFacts facts;
   PartitionFacts partition;
   bool learns = true;  // false: there is no data

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenarios/reasons/failure_text.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/schema/part.hpp"
 #include "scenarios/schema/worker_names.hpp"
@@ -257,6 +258,15 @@ void add_sharding(std::string& out, const Scenario& scenario, const Explanation:
                      readable_seconds(parts.phases[Phase::communication])));
 }
 
+/// What closed forms say of failures and checkpoints.
+void add_failures(std::string& out, const Explanation& explanation, const UpdateParts& parts) {
+  if (!explanation.failures) return;
+  const FailureText text = failure_text(*explanation.failures, parts.why_not.empty() ? parts.seconds : 0);
+  line(out, "failures", text.failures);
+  line(out, "checkpoints", text.checkpoints);
+  line(out, "", text.best);
+}
+
 }  // namespace
 
 std::string check_text(const Scenario& scenario, const Explanation& explanation, const std::vector<CollectiveTime>& collectives,
@@ -290,6 +300,7 @@ std::string check_text(const Scenario& scenario, const Explanation& explanation,
   add_compression(out, explanation, times);
   line(out, "an update", parts_text(scenario, parts));
   if (parts.why_not.empty()) line(out, "bound by", bound_text(scenario, parts));
+  add_failures(out, explanation, parts);
   if (explanation.updates_per_epoch) line(out, "an epoch", fmt::format("{} updates", readable_number(*explanation.updates_per_epoch)));
   if (events)
     line(out, "events",

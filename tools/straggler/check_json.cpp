@@ -129,6 +129,22 @@ Json events_of(const PacketEvents& events) {
   return {{"of_update", events.of_update}, {"of_run", json_or_null(events.of_run)}, {"extrapolated", events.extrapolated}};
 }
 
+Json failures_of(const FailureForms& forms, const UpdateParts& parts) {
+  const std::optional<double> interval = forms.interval(parts.why_not.empty() ? parts.seconds : 0);
+  const auto best = [&](double seconds) { return forms.optimal > 0 ? Json(seconds) : Json(); };
+  Json json{{"mean_time_between_failures_s", 1 / forms.job.rate},
+            {"failures_per_second", forms.job.rate},
+            {"recovery_s", forms.job.recovery},
+            {"save_s", forms.save},
+            {"interval_s", interval ? Json(*interval) : Json()},
+            {"optimal_interval_s", best(forms.optimal)},
+            {"young_interval_s", best(forms.young)},
+            {"daly_interval_s", best(forms.daly)}};
+  json["goodput"] = interval ? Json(reliability::long_run_goodput(*interval, forms.save, forms.job)) : Json();
+  json["first_order_goodput"] = interval ? Json(reliability::first_order_goodput(*interval, forms.save, forms.job)) : Json();
+  return json;
+}
+
 Json sharding_of(const Explanation::Sharded& sharded, const UpdateParts& parts) {
   return {{"stage", sharded.stage},
           {"workers", sharded.workers},
@@ -162,6 +178,7 @@ std::string check_json(const Scenario& scenario, const Explanation& explanation,
   for (const Explanation::Group& group : explanation.groups) workers += group.count;
   json["workers"] = workers;
   json["groups"] = groups_of(scenario, explanation);
+  if (explanation.failures) json["failures"] = failures_of(*explanation.failures, parts);
   if (explanation.sharded.stage > 0) json["sharding"] = sharding_of(explanation.sharded, parts);
   json["segments"] = segments_of(scenario);
   json["topology"] = topology_of(explanation);
