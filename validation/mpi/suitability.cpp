@@ -39,7 +39,7 @@ void refuse_training(const Scenario& scenario, const Blueprint& blueprint) {
     throw_error(scenario, "training.sharding", "states are shared in simulated time only; remove it, or use straggler run");
   if (blueprint.plan.accumulate > 1)
     throw_error(scenario, "training.batch.accumulate", "real ranks compute a batch in one piece; remove it, or use straggler run");
-  if (scenario.recovers())
+  if (scenario.training.recovery)
     throw_error(scenario, "training.recovery", "real jobs are saved by --checkpoint-every and started again with --resume; remove it");
   if (scenario.workload.serial_per_epoch > 0) throw_error(scenario, "workload.serial_per_epoch", "real workers do not pause; remove it");
 }
