@@ -69,116 +69,120 @@ double goodput(const RunRecord& record) {
 bool come_and_go(const RunRecord& record) { return record.clients.present.has_value(); }
 bool units_fail(const RunRecord& record) { return record.failures.has_value(); }
 
-using Unit = RunFigure::Unit;
+using FigureUnit = RunFigure::Unit;
 using Better = RunFigure::Better;
 constexpr bool learned = true;
 
 std::vector<RunFigure> made_figures() {
   std::vector<RunFigure> all = {
-      {"name", "", Unit::text, [](const RunRecord& run) { return Scalar(run.name); }},
-      {"scheme", "scheme", Unit::text, [](const RunRecord& run) { return Scalar(run.scheme); }},
-      {"seed", "", Unit::count, [](const RunRecord& run) { return Scalar(run.seed); }},
-      {"workers", "workers", Unit::count, [](const RunRecord& run) { return Scalar(std::uint64_t{run.workers.size()}); }},
-      {"outcome", "outcome", Unit::text, [](const RunRecord& run) { return Scalar(std::string(name_of(run.outcome))); }},
-      {"stalled", "", Unit::text, [](const RunRecord& run) { return Scalar(run.stalled); }, Better::less, false,
+      {"name", "", FigureUnit::text, [](const RunRecord& run) { return Scalar(run.name); }},
+      {"scheme", "scheme", FigureUnit::text, [](const RunRecord& run) { return Scalar(run.scheme); }},
+      {"seed", "", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.seed); }},
+      {"workers", "workers", FigureUnit::count, [](const RunRecord& run) { return Scalar(std::uint64_t{run.workers.size()}); }},
+      {"outcome", "outcome", FigureUnit::text, [](const RunRecord& run) { return Scalar(std::string(name_of(run.outcome))); }},
+      {"stalled", "", FigureUnit::text, [](const RunRecord& run) { return Scalar(run.stalled); }, Better::less, false,
        [](const RunRecord& run) { return !run.stalled.empty(); }},
-      {"simulated_seconds", "simulated time", Unit::seconds, [](const RunRecord& run) { return Scalar(run.end); }},
-      {"updates", "updates", Unit::count, [](const RunRecord& run) { return Scalar(run.updates); }},
-      {"epochs", "epochs", Unit::number, [](const RunRecord& run) { return Scalar(run.epochs); }},
-      {"samples", "samples", Unit::count, [](const RunRecord& run) { return Scalar(run.samples); }},
-      {"samples_per_second", "samples per second", Unit::number, [](const RunRecord& run) { return Scalar(rate_of(run)); }, Better::more},
-      {"samples_per_second_per_worker", "samples per second and worker", Unit::number,
+      {"simulated_seconds", "simulated time", FigureUnit::seconds, [](const RunRecord& run) { return Scalar(run.end); }},
+      {"updates", "updates", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.updates); }},
+      {"epochs", "epochs", FigureUnit::number, [](const RunRecord& run) { return Scalar(run.epochs); }},
+      {"samples", "samples", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.samples); }},
+      {"samples_per_second", "samples per second", FigureUnit::number, [](const RunRecord& run) { return Scalar(rate_of(run)); },
+       Better::more},
+      {"samples_per_second_per_worker", "samples per second and worker", FigureUnit::number,
        [](const RunRecord& run) { return Scalar(ratio(rate_of(run), workers_of(run))); }, Better::more},
-      {"step_s", "time of an update", Unit::seconds,
+      {"step_s", "time of an update", FigureUnit::seconds,
        [](const RunRecord& run) { return Scalar(ratio(nearest_seconds(run.end), static_cast<double>(run.updates))); }},
-      {"exposed_communication_s", "exposed communication", Unit::seconds,
+      {"exposed_communication_s", "exposed communication", FigureUnit::seconds,
        [](const RunRecord& run) { return Scalar(ratio(seconds_of(blocked(run)), workers_of(run) * static_cast<double>(run.updates))); }},
-      {"scaling_efficiency", "scaling efficiency", Unit::share,
+      {"scaling_efficiency", "scaling efficiency", FigureUnit::share,
        [](const RunRecord& run) { return Scalar(ratio(rate_of(run), run.alone.samples_per_second.value_or(0))); }, Better::more},
-      {"final_train_loss", "train loss", Unit::score, [](const RunRecord& run) { return Scalar(run.final_train_loss); }, Better::less,
+      {"final_train_loss", "train loss", FigureUnit::score, [](const RunRecord& run) { return Scalar(run.final_train_loss); }, Better::less,
        learned},
-      {"final_test_loss", "test loss", Unit::score, [](const RunRecord& run) { return Scalar(run.final_test_loss); }, Better::less,
+      {"final_test_loss", "test loss", FigureUnit::score, [](const RunRecord& run) { return Scalar(run.final_test_loss); }, Better::less,
        learned},
-      {"final_train_perplexity", "train perplexity", Unit::score,
+      {"final_train_perplexity", "train perplexity", FigureUnit::score,
        [](const RunRecord& run) { return Scalar(perplexity(run.final_train_loss)); }, Better::less, learned,
        [](const RunRecord& run) { return run.symbols; }},
-      {"final_test_perplexity", "test perplexity", Unit::score,
+      {"final_test_perplexity", "test perplexity", FigureUnit::score,
        [](const RunRecord& run) { return Scalar(perplexity(run.final_test_loss)); }, Better::less, learned,
        [](const RunRecord& run) { return run.symbols; }},
-      {"final_test_accuracy", "test accuracy", Unit::score, [](const RunRecord& run) { return Scalar(run.final_test_accuracy); },
+      {"final_test_accuracy", "test accuracy", FigureUnit::score, [](const RunRecord& run) { return Scalar(run.final_test_accuracy); },
        Better::more, learned},
-      {"final_train_accuracy", "train accuracy", Unit::score, [](const RunRecord& run) { return Scalar(run.final_train_accuracy); },
+      {"final_train_accuracy", "train accuracy", FigureUnit::score, [](const RunRecord& run) { return Scalar(run.final_train_accuracy); },
        Better::more, learned},
-      {"guessing_accuracy", "", Unit::score, [](const RunRecord& run) { return Scalar(run.guessing_accuracy); }, Better::less, learned},
-      {"target_accuracy", "", Unit::score, [](const RunRecord& run) { return Scalar(run.target_accuracy); }},
-      {"time_to_target_s", "time to target", Unit::seconds, [](const RunRecord& run) { return at_target(run, &CurvePoint::time); },
+      {"guessing_accuracy", "", FigureUnit::score, [](const RunRecord& run) { return Scalar(run.guessing_accuracy); }, Better::less,
+       learned},
+      {"target_accuracy", "", FigureUnit::score, [](const RunRecord& run) { return Scalar(run.target_accuracy); }},
+      {"time_to_target_s", "time to target", FigureUnit::seconds, [](const RunRecord& run) { return at_target(run, &CurvePoint::time); },
        Better::less, learned},
-      {"last_below_target_s", "", Unit::seconds,
+      {"last_below_target_s", "", FigureUnit::seconds,
        [](const RunRecord& run) {
          const Reached at = target(run);
          return at.at ? Scalar(at.last_below) : Scalar();
        },
        Better::less, learned},
-      {"updates_to_target", "", Unit::count, [](const RunRecord& run) { return at_target(run, &CurvePoint::update); }, Better::less,
+      {"updates_to_target", "", FigureUnit::count, [](const RunRecord& run) { return at_target(run, &CurvePoint::update); }, Better::less,
        learned},
-      {"samples_to_target", "", Unit::count, [](const RunRecord& run) { return at_target(run, &CurvePoint::samples); }, Better::less,
+      {"samples_to_target", "", FigureUnit::count, [](const RunRecord& run) { return at_target(run, &CurvePoint::samples); }, Better::less,
        learned},
-      {"bytes_to_target", "", Unit::bytes, [](const RunRecord& run) { return at_target(run, &CurvePoint::bytes_sent); }, Better::less,
+      {"bytes_to_target", "", FigureUnit::bytes, [](const RunRecord& run) { return at_target(run, &CurvePoint::bytes_sent); }, Better::less,
        learned},
-      {"price_to_target", "price to target", Unit::price, [](const RunRecord& run) { return cost_at_target(run, &Costs::price); },
+      {"price_to_target", "price to target", FigureUnit::price, [](const RunRecord& run) { return cost_at_target(run, &Costs::price); },
        Better::less, learned, priced},
-      {"energy_to_target_joules", "energy to target", Unit::joules,
+      {"energy_to_target_joules", "energy to target", FigureUnit::joules,
        [](const RunRecord& run) { return cost_at_target(run, &Costs::joules); }, Better::less, learned, powered},
-      {"rounds", "", Unit::count, [](const RunRecord& run) { return Scalar(run.rounds); }},
-      {"bytes_sent", "bytes sent", Unit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_sent); }},
-      {"price", "price", Unit::price, [](const RunRecord& run) { return Scalar(run.costs.price); }, Better::less, false, priced},
-      {"currency", "", Unit::text, [](const RunRecord& run) { return Scalar(run.currency); }, Better::less, false,
+      {"rounds", "", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.rounds); }},
+      {"bytes_sent", "bytes sent", FigureUnit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_sent); }},
+      {"price", "price", FigureUnit::price, [](const RunRecord& run) { return Scalar(run.costs.price); }, Better::less, false, priced},
+      {"currency", "", FigureUnit::text, [](const RunRecord& run) { return Scalar(run.currency); }, Better::less, false,
        [](const RunRecord& run) { return priced(run) && !run.currency.empty(); }},
-      {"energy_joules", "energy", Unit::joules, [](const RunRecord& run) { return Scalar(run.costs.joules); }, Better::less, false,
+      {"energy_joules", "energy", FigureUnit::joules, [](const RunRecord& run) { return Scalar(run.costs.joules); }, Better::less, false,
        powered},
-      {"bytes_received", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_received); }},
-      {"bytes_lost", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_lost); }},
-      {"statistics_bytes", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.statistics_bytes); }},
-      {"compression_ratio", "", Unit::number, [](const RunRecord& run) { return Scalar(run.compression_ratio); }, Better::less, false,
+      {"bytes_received", "", FigureUnit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_received); }},
+      {"bytes_lost", "", FigureUnit::bytes, [](const RunRecord& run) { return Scalar(run.bytes_lost); }},
+      {"statistics_bytes", "", FigureUnit::bytes, [](const RunRecord& run) { return Scalar(run.statistics_bytes); }},
+      {"compression_ratio", "", FigureUnit::number, [](const RunRecord& run) { return Scalar(run.compression_ratio); }, Better::less, false,
        [](const RunRecord& run) { return run.compression_ratio.has_value(); }},
-      {"samples_drawn", "", Unit::count, [](const RunRecord& run) { return Scalar(run.samples_drawn); }},
-      {"dropped_contributions", "", Unit::count, [](const RunRecord& run) { return Scalar(run.dropped.contributions); }},
-      {"dropped_samples", "", Unit::count, [](const RunRecord& run) { return Scalar(run.dropped.samples); }},
-      {"dropped_bytes", "", Unit::bytes, [](const RunRecord& run) { return Scalar(run.dropped.bytes); }},
-      {"rollbacks", "rollbacks", Unit::count, [](const RunRecord& run) { return Scalar(run.recovery.rollbacks); }, Better::less, false,
-       recovers},
-      {"lost_updates", "lost updates", Unit::count, [](const RunRecord& run) { return Scalar(run.recovery.lost_updates); }, Better::less,
+      {"samples_drawn", "", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.samples_drawn); }},
+      {"dropped_contributions", "", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.dropped.contributions); }},
+      {"dropped_samples", "", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.dropped.samples); }},
+      {"dropped_bytes", "", FigureUnit::bytes, [](const RunRecord& run) { return Scalar(run.dropped.bytes); }},
+      {"rollbacks", "rollbacks", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.recovery.rollbacks); }, Better::less,
        false, recovers},
-      {"goodput", "goodput", Unit::share, [](const RunRecord& run) { return Scalar(goodput(run)); }, Better::more, false, recovers},
-      {"ettr", "effective training time", Unit::share,
+      {"lost_updates", "lost updates", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.recovery.lost_updates); },
+       Better::less, false, recovers},
+      {"goodput", "goodput", FigureUnit::share, [](const RunRecord& run) { return Scalar(goodput(run)); }, Better::more, false, recovers},
+      {"ettr", "effective training time", FigureUnit::share,
        [](const RunRecord& run) {
          return Scalar(ratio(static_cast<double>(run.recovery.productive.ticks()), static_cast<double>(run.end.ticks())));
        },
        Better::more, false, recovers},
-      {"effective_samples_per_second", "effective samples per second", Unit::number,
+      {"effective_samples_per_second", "effective samples per second", FigureUnit::number,
        [](const RunRecord& run) { return Scalar(rate_of(run)); }, Better::more, false, recovers},
-      {"clients_present", "", Unit::number, [](const RunRecord& run) { return Scalar(run.clients.present); }, Better::less, false,
+      {"clients_present", "", FigureUnit::number, [](const RunRecord& run) { return Scalar(run.clients.present); }, Better::less, false,
        come_and_go},
-      {"clients_lost", "", Unit::count, [](const RunRecord& run) { return Scalar(run.clients.lost); }, Better::less, false, come_and_go},
-      {"failures", "failures", Unit::count, [](const RunRecord& run) { return Scalar(run.failures); }, Better::less, false, units_fail},
-      {"mean_time_between_failures_s", "time between failures, mean", Unit::seconds,
+      {"clients_lost", "", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.clients.lost); }, Better::less, false,
+       come_and_go},
+      {"failures", "failures", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.failures); }, Better::less, false,
+       units_fail},
+      {"mean_time_between_failures_s", "time between failures, mean", FigureUnit::seconds,
        [](const RunRecord& run) {
          const std::uint64_t failures = run.failures.value_or(0);
          return failures > 0 ? Scalar(run.end.seconds() / static_cast<double>(failures)) : Scalar();
        },
        Better::more, false, units_fail},
-      {"bytes_up_per_worker", "", Unit::bytes,
+      {"bytes_up_per_worker", "", FigureUnit::bytes,
        [](const RunRecord& run) { return Scalar(ratio(static_cast<double>(run.bytes_up), workers_of(run))); }},
-      {"bytes_down_per_worker", "", Unit::bytes,
+      {"bytes_down_per_worker", "", FigureUnit::bytes,
        [](const RunRecord& run) { return Scalar(ratio(static_cast<double>(run.bytes_down), workers_of(run))); }},
-      {"loading_total_s", "", Unit::seconds,
+      {"loading_total_s", "", FigureUnit::seconds,
        [](const RunRecord& run) {
          const auto loading = over_workers(run, [](const WorkerRecord& worker) { return worker.split[Phase::loading]; });
          return Scalar(ratio(seconds_of(loading), workers_of(run)));
        }},
-      {"communication_total_s", "", Unit::seconds,
+      {"communication_total_s", "", FigureUnit::seconds,
        [](const RunRecord& run) { return Scalar(ratio(seconds_of(in_flight(run)), workers_of(run))); }},
-      {"overlap_fraction", "", Unit::share,
+      {"overlap_fraction", "", FigureUnit::share,
        [](const RunRecord& run) {
          const auto overlapped = over_workers(run, [](const WorkerRecord& worker) { return worker.overlapped; });
          return Scalar(ratio(static_cast<double>(overlapped), static_cast<double>(in_flight(run))));
@@ -186,20 +190,21 @@ std::vector<RunFigure> made_figures() {
        Better::more},
   };
   for (const PhaseRow& row : summary_phases)
-    all.push_back({share_key(row.phase), row.title, Unit::share, nullptr, row.phase == Phase::compute ? Better::more : Better::less, false,
-                   row.of_recovery ? recovers : nullptr, row.phase});
+    all.push_back({share_key(row.phase), row.title, FigureUnit::share, nullptr, row.phase == Phase::compute ? Better::more : Better::less,
+                   false, row.of_recovery ? recovers : nullptr, row.phase});
   const std::vector<RunFigure> last = {
-      {"staleness_mean", "staleness, mean", Unit::number, [](const RunRecord& run) { return Scalar(mean_staleness(run)); }},
-      {"staleness_p50", "", Unit::count, [](const RunRecord& run) { return Scalar(staleness_percentile(run.staleness, 50)); }},
-      {"staleness_p99", "", Unit::count, [](const RunRecord& run) { return Scalar(staleness_percentile(run.staleness, 99)); }},
-      {"staleness_max", "staleness, max", Unit::count,
+      {"staleness_mean", "staleness, mean", FigureUnit::number, [](const RunRecord& run) { return Scalar(mean_staleness(run)); }},
+      {"staleness_p50", "", FigureUnit::count, [](const RunRecord& run) { return Scalar(staleness_percentile(run.staleness, 50)); }},
+      {"staleness_p99", "", FigureUnit::count, [](const RunRecord& run) { return Scalar(staleness_percentile(run.staleness, 99)); }},
+      {"staleness_max", "staleness, max", FigureUnit::count,
        [](const RunRecord& run) { return Scalar(staleness_percentile(run.staleness, 100)); }},
-      {"skipped_updates", "", Unit::count, [](const RunRecord& run) { return Scalar(run.skipped_updates); }, Better::less, learned},
-      {"final_loss_scale", "", Unit::number, [](const RunRecord& run) { return Scalar(run.final_loss_scale); }, Better::less, learned},
-      {"noise_scale", "", Unit::number, [](const RunRecord& run) { return Scalar(run.noise_scale); }, Better::less, learned,
+      {"skipped_updates", "", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.skipped_updates); }, Better::less, learned},
+      {"final_loss_scale", "", FigureUnit::number, [](const RunRecord& run) { return Scalar(run.final_loss_scale); }, Better::less,
+       learned},
+      {"noise_scale", "", FigureUnit::number, [](const RunRecord& run) { return Scalar(run.noise_scale); }, Better::less, learned,
        [](const RunRecord& run) { return run.noise_scale.has_value(); }},
-      {"events", "", Unit::count, [](const RunRecord& run) { return Scalar(run.events); }},
-      {"weights_key", "", Unit::text, [](const RunRecord& run) { return Scalar(run.weights_key); }},
+      {"events", "", FigureUnit::count, [](const RunRecord& run) { return Scalar(run.events); }},
+      {"weights_key", "", FigureUnit::text, [](const RunRecord& run) { return Scalar(run.weights_key); }},
   };
   all.insert(all.end(), last.begin(), last.end());
   return all;
@@ -226,21 +231,21 @@ Scalar value_of(const RunFigure& figure, const RunRecord& record) {
 
 FigureText text_of_unit(RunFigure::Unit unit) {
   switch (unit) {
-    case Unit::share:
+    case FigureUnit::share:
       return readable_share;
-    case Unit::score:
+    case FigureUnit::score:
       return readable_score;
-    case Unit::seconds:
+    case FigureUnit::seconds:
       return readable_seconds;
-    case Unit::bytes:
+    case FigureUnit::bytes:
       return readable_bytes;
-    case Unit::price:
+    case FigureUnit::price:
       return readable_price;
-    case Unit::joules:
+    case FigureUnit::joules:
       return readable_joules;
-    case Unit::text:
-    case Unit::count:
-    case Unit::number:
+    case FigureUnit::text:
+    case FigureUnit::count:
+    case FigureUnit::number:
       break;
   }
   return readable_number;
