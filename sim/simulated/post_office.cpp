@@ -369,6 +369,7 @@ void PostOffice::transfer_state(Rank source, Rank worker, Payload state) {
 
 void PostOffice::remove_worker(Rank worker, bool its_sends) {
   if (auto* mail = mail_.find(index_of(worker))) mail->clear();
+  noticed_.erase(worker);
   std::vector<Delivery*> lost = under_way(worker);
   std::erase_if(lost, [&](const Delivery* delivery) {
     return delivery->to != worker && (!its_sends || delivery->stage == Delivery::Stage::travelling);
@@ -435,7 +436,11 @@ void PostOffice::forget_former_life(Rank worker) {
 
 void PostOffice::notify_of_members() {
   const Rank nobody = run_.world.workers;  // where there is a server, its own rank
-  const auto notify = [&](Rank rank) { deliver(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice()))); };
+  const auto notify = [&](Rank rank) {
+    // Some schemes never take notices, and one that waits says as much as many. Dated faults are few.
+    if (!run_.world.cluster.faults.processes.empty() && !noticed_.insert(rank).second) return;
+    deliver(std::make_unique<Message>(nobody, rank, Payload(MembershipNotice())));
+  };
   for (Rank k = 0; k < run_.world.cluster.aggregators.count; ++k) notify(run_.world.cluster.aggregators.first + k);
   if (run_.world.has_server()) return notify(run_.world.workers);
   for (Rank worker = 0; run_.world.cluster.peers && worker < run_.world.workers; ++worker)

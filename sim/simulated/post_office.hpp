@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "sim/simulated/coding.hpp"
@@ -167,6 +168,7 @@ class PostOffice {
   InvitationWatch* invitation_watch_ = nullptr;  // null: not observed
   Carriage carriage_;                            // scratch
   InFlight in_flight_;
+  std::unordered_set<Rank> noticed_;                     // a notice waits in its mailbox, where units fail again and again
   std::uint32_t begun_ = 0;                              // deliveries, modulo 2^32
   std::unordered_map<Rank, Delivery*> state_transfers_;  // by receiver: that in progress
   /// By sender and receiver: those in progress, if the first of them may be overtaken, in the order in which they were sent.

@@ -47,6 +47,7 @@ void PostOffice::received(MailOperation& operation) {
 
 void PostOffice::taken(const MailOperation& operation) {
   if (run_.workers.plan().newest_weights) take_at_newest(operation);
+  if (is_notice(*operation.message)) noticed_.erase(operation.node().self());
   const Rank from = operation.message->from;
   if (run_.workers.change() && run_.world.is_worker(from))
     heard_[pair_of(operation.node().self(), from)] = run_.workers.present_life(from).life;
