@@ -47,7 +47,8 @@ constexpr OtherUnit other_energies[] = {{"joule", "J"}, {"watt hour", "Wh"}};
 constexpr Unit energy_per_byte_units[] = {{"J/B", 0, 1},     {"mJ/B", -3, 1},  {"uJ/B", -6, 1, {"\xC2\xB5J/B", "\xCE\xBCJ/B"}},
                                           {"nJ/B", -9, 1},   {"pJ/B", -12, 1}, {"nJ/bit", -9, 8},
                                           {"pJ/bit", -12, 8}};
-constexpr OtherUnit other_energies_per_byte[] = {{"j/byte", "J/B"}, {"nj/byte", "nJ/B"}, {"pj/byte", "pJ/B"}};
+constexpr OtherUnit other_energies_per_byte[] = {{"j/byte", "J/B"}, {"nj/byte", "nJ/B"}, {"pj/byte", "pJ/B"},
+                                                 {"j", "J/B"},      {"nj", "nJ/B"},      {"pj", "pJ/B"}};
 
 constexpr Unit price_units[] = {{"", 0, 1}, {"/h", 0, 1}};
 constexpr OtherUnit other_prices[] = {{"/hr", "/h"}, {"/hour", "/h"}, {"per hour", "/h"}};

@@ -95,7 +95,7 @@ TEST_CASE("a scenario that is written and read again costs the same; one without
                                   "cluster.network.energy_per_byte=10pJ/bit", "cluster.currency=EUR", "cluster.billed_while_down=true"});
   const std::string text = write_scenario(scenario);
   CHECK(read_scenario_text(text, "test.yaml") == scenario);
-  CHECK(text.find("power: {busy: 2.5kW, idle: 80W, communicating: 90W}") != std::string::npos);
+  CHECK(text.find("power: {busy: 2500W, idle: 80W, communicating: 90W}") != std::string::npos);
   CHECK(scenario.cluster.network.energy_per_byte.value() == doctest::Approx(80e-12));
   const std::string plain = write_scenario(with({}));
   for (const char* const key : {"price", "power", "currency", "energy", "billed"}) CHECK(plain.find(key) == std::string::npos);
