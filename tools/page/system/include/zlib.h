@@ -13,22 +13,23 @@ typedef struct {
   uLong total_in, total_out;
   const char* msg;
 } z_stream;
-typedef FILE* gzFile;
+typedef struct gzFile_s* gzFile; /* a FILE */
 
-static inline gzFile gzopen(const char* path, const char* mode) { return fopen(path, mode); }
+static inline FILE* straggler_file(gzFile file) { return (FILE*)file; }
+static inline gzFile gzopen(const char* path, const char* mode) { return (gzFile)fopen(path, mode); }
 static inline int gzbuffer(gzFile, unsigned) { return 0; }
 static inline int gzread(gzFile file, void* to, unsigned bytes) {
-  const size_t got = fread(to, 1, bytes, file);
-  return got == 0 && ferror(file) ? -1 : (int)got;
+  const size_t got = fread(to, 1, bytes, straggler_file(file));
+  return got == 0 && ferror(straggler_file(file)) ? -1 : (int)got;
 }
 static inline const char* gzerror(gzFile file, int* code) {
-  *code = ferror(file) ? Z_ERRNO : Z_OK;
+  *code = ferror(straggler_file(file)) ? Z_ERRNO : Z_OK;
   return "cannot be read";
 }
-static inline int gzclose_r(gzFile file) { return fclose(file) == 0 ? Z_OK : Z_ERRNO; }
+static inline int gzclose_r(gzFile file) { return fclose(straggler_file(file)) == 0 ? Z_OK : Z_ERRNO; }
 static inline int gzdirect(gzFile) { return 1; }
-static inline long gzoffset(gzFile file) { return ftell(file); }
-static inline int gzeof(gzFile file) { return feof(file); }
+static inline long gzoffset(gzFile file) { return ftell(straggler_file(file)); }
+static inline int gzeof(gzFile file) { return feof(straggler_file(file)); }
 static inline int inflateInit2(z_stream* stream, int) {
   stream->msg = "the page does not unpack it";
   return Z_OK;
