@@ -47,24 +47,12 @@ struct Group {
 };
 
 const std::vector<Group>& groups() {
-  static const std::vector<Group> all{Group(KindGroup::scheme),
-                                      Group(KindGroup::collective),
-                                      Group(KindGroup::topology),
-                                      Group(KindGroup::sharing),
-                                      Group(KindGroup::jitter),
-                                      Group(KindGroup::model),
-                                      Group(KindGroup::data),
-                                      Group(KindGroup::partition),
-                                      Group(KindGroup::optimizer),
-                                      Group(KindGroup::schedule),
-                                      Group(KindGroup::compression),
-                                      Group(KindGroup::device),
-                                      Group(KindGroup::availability),
-                                      Group(KindGroup::machine),
-                                      Group(KindGroup::layer),
-                                      Group(KindGroup::law),
-                                      Group("frameworks"),
-                                      Group("imports")};
+  static const std::vector<Group> all{Group(KindGroup::scheme),       Group(KindGroup::collective),  Group(KindGroup::topology),
+                                      Group(KindGroup::sharing),      Group(KindGroup::jitter),      Group(KindGroup::model),
+                                      Group(KindGroup::data),         Group(KindGroup::partition),   Group(KindGroup::optimizer),
+                                      Group(KindGroup::schedule),     Group(KindGroup::compression), Group(KindGroup::device),
+                                      Group(KindGroup::availability), Group(KindGroup::machine),     Group(KindGroup::layer),
+                                      Group(KindGroup::law),          Group("frameworks"),           Group("imports")};
   return all;
 }
 
