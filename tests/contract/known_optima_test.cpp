@@ -22,7 +22,7 @@ namespace {
 template <class Share>
 std::vector<double> weighted_optimum(const std::vector<Client>& clients, Share share) {
   std::vector<double> found;
-  for (std::size_t j = 0; j < dimensions; ++j) {
+  for (std::size_t j = 0; j < point_dimensions; ++j) {
     double sum = 0, all = 0;
     for (const Client& client : clients) {
       sum += share(client, j) * client.point[j];
@@ -128,7 +128,7 @@ TEST_CASE("every scheme ends at an optimum that all samples share, and else with
       const Result result = run(equal_bowl(workers, scheme, points.data(workers == 4), 0.1, updates, variant.one_host()), sets);
       ++runs;
       if (sanitized) continue;  // not there yet
-      for (std::size_t j = 0; j < dimensions; ++j) {
+      for (std::size_t j = 0; j < point_dimensions; ++j) {
         double least = 1, most = -1;
         for (const Client& client : clients) {
           least = std::min(least, client.point[j]);

@@ -283,14 +283,14 @@ class Runs {
       for (Rank worker = 0; worker < count_; ++worker) in += faults.in(worker) ? 1 : 0;
       for (Rank worker = 0; worker < count_; ++worker) share[static_cast<std::size_t>(worker)] = faults.in(worker) ? 1 / in : 0;
     }
-    std::vector<double> rest(dimensions);
+    std::vector<double> rest(point_dimensions);
     for (std::size_t k = 0; k < static_cast<std::size_t>(count_); ++k)
-      for (std::size_t j = 0; j < dimensions; ++j) rest[j] += share[k] * unlike[k].point[j];
+      for (std::size_t j = 0; j < point_dimensions; ++j) rest[j] += share[k] * unlike[k].point[j];
     return rest;
   }
 
   void check_within(const std::vector<float>& weights, const Counted& counted) const {
-    for (std::size_t j = 0; j < dimensions; ++j) {
+    for (std::size_t j = 0; j < point_dimensions; ++j) {
       double least = 1, most = -1;
       for (std::size_t k = 0; k < static_cast<std::size_t>(count_); ++k) {
         if (counted.share[k] == 0) continue;

@@ -66,9 +66,9 @@ TEST_CASE("a failure of the job takes every scheme back, and repeated failures l
 
 TEST_CASE("clients' vectors go back with the server: SCAFFOLD and FedDyn still come to rest at the optimum of all") {
   const std::vector<Client> clients = {{8, {1, -0.5, 0.7}}, {8, {-0.4, 0.5, 0}}, {8, {0.2, 0.3, -0.6}}, {8, {0.3, -1, -0.1}}};
-  std::vector<double> optimum(dimensions);
+  std::vector<double> optimum(point_dimensions);
   for (const Client& client : clients)
-    for (std::size_t j = 0; j < dimensions; ++j) optimum[j] += client.point[j] / 4;
+    for (std::size_t j = 0; j < point_dimensions; ++j) optimum[j] += client.point[j] / 4;
   const PointData points(clients);
   const int updates = sanitized ? 30 : 400;
   for (const char* scheme : {"{kind: scaffold, local_steps: 3, fraction: 0.5}", "{kind: feddyn, local_steps: 3, alpha: 0.5}"}) {

@@ -19,9 +19,9 @@ const std::vector<Client> clients = {{8, {1, -2, 3}}, {8, {-4, 5, 0}}, {8, {2, 2
 
 /// Both schemes weigh clients alike: the gradients A (w - x_k) of these add up to 0 at the mean of the x_k.
 std::vector<double> optimum_of(const std::vector<int>& counted) {
-  std::vector<double> mean(dimensions);
+  std::vector<double> mean(point_dimensions);
   for (const int k : counted)
-    for (std::size_t j = 0; j < dimensions; ++j)
+    for (std::size_t j = 0; j < point_dimensions; ++j)
       mean[j] += clients[static_cast<std::size_t>(k)].point[j] / static_cast<double>(counted.size());
   return mean;
 }

@@ -109,9 +109,9 @@ TEST_CASE("D-PSGD ends at the mean of its workers' optima after a link stopped b
   // Curvatures and shares are the same for all, so that the mean of all weights moves as one: towards the mean of the optima. What is left
   // of its distance, below 1, after 1200 steps, each of which takes 0.1 / 4 of it at the least curvature, is below a rounding.
   const PointData points(unlike);
-  std::vector<double> mean(dimensions);
+  std::vector<double> mean(point_dimensions);
   for (const Client& client : unlike)
-    for (std::size_t j = 0; j < dimensions; ++j) mean[j] += client.point[j] / 4;
+    for (std::size_t j = 0; j < point_dimensions; ++j) mean[j] += client.point[j] / 4;
   for (const std::string graph : {"ring", "torus", "full", "exponential"}) {
     CAPTURE(graph);
     const Result result = run(equal_bowl(4, "{kind: dpsgd, graph: " + graph + "}", points.data(true), 0.1, 1200), {faults});

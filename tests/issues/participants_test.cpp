@@ -38,7 +38,7 @@ double rate_after(double samples, int workers) {
 
 /// All clients have the same point, so those of a round make the same steps.
 void step(std::vector<double>& weights, double rate) {
-  for (std::size_t j = 0; j < dimensions; ++j) weights[j] -= rate * curvature(j) * (weights[j] - point[j]);
+  for (std::size_t j = 0; j < point_dimensions; ++j) weights[j] -= rate * curvature(j) * (weights[j] - point[j]);
 }
 
 struct Story {
@@ -50,7 +50,7 @@ struct Story {
 
 /// A step counts a batch of each participant.
 std::vector<double> weights_after(const Story& story) {
-  std::vector<double> weights(dimensions, start);
+  std::vector<double> weights(point_dimensions, start);
   for (int each = 0; each < story.updates * story.steps; ++each)
     step(weights, rate_after(each * batch * story.participants, story.workers));
   return weights;
@@ -104,7 +104,7 @@ TEST_CASE("schedules count the clients that train between two versions, whatever
 TEST_CASE("a worker assumes the progress of all workers, also of one that has left and counts nothing in versions") {
   // A round takes 20 ms. One of three workers leaves in the second, so later versions count 2 workers' 2 batches.
   const PointData points({{own, point}, {own, point}, {own, point}});
-  std::vector<double> expected(dimensions, start);
+  std::vector<double> expected(point_dimensions, start);
   for (const int published : {0, 3 * 2 * batch, 3 * 2 * batch + 2 * 2 * batch})
     for (const int local : {0, batch}) step(expected, rate_after(published + 3 * local, 3));
   for (const std::string via : {"all_reduce", "server"}) {

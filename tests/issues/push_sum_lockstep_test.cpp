@@ -60,7 +60,7 @@ TEST_CASE("SGP: any two of four workers that are left stay in step, and end at t
         const Result result = run(yaml, sets);
         CHECK(result.record.outcome == Outcome::completed);
         std::vector<double> mean;
-        for (std::size_t j = 0; j < dimensions; ++j)
+        for (std::size_t j = 0; j < point_dimensions; ++j)
           mean.push_back((clients[index_of(first)].point[j] + clients[index_of(second)].point[j]) / 2);
         CHECK(farthest_from(result.weights, mean) < 1e-4);
         RunOptions options;

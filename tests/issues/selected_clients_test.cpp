@@ -67,7 +67,7 @@ TEST_CASE("aggregators weigh clients alike where these are drawn by their sample
   // alike, and of both groups by their samples, 16 and 4.
   const std::vector<float> after = weights("hierarchical, aggregators: 2, edge_rounds: 1, selection: {kind: by_samples}", 1);
   std::vector<double> expected;
-  for (std::size_t j = 0; j < dimensions; ++j) {
+  for (std::size_t j = 0; j < point_dimensions; ++j) {
     const double mean = 0.8 * (clients[0].point[j] + clients[1].point[j]) / 2 + 0.2 * (clients[2].point[j] + clients[3].point[j]) / 2;
     expected.push_back(start - rate * curvature(j) * (start - mean));
   }

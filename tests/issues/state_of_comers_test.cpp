@@ -29,9 +29,9 @@ std::string scenario(const std::string& scheme, int updates, const std::string& 
 
 /// The workers have the same point and take as many steps, so all have the same weights and momentum: those of one worker alone.
 std::vector<double> alone(int steps) {
-  std::vector<double> weights(dimensions, start), v(dimensions);
+  std::vector<double> weights(point_dimensions, start), v(point_dimensions);
   for (int step = 0; step < steps; ++step)
-    for (std::size_t j = 0; j < dimensions; ++j) {
+    for (std::size_t j = 0; j < point_dimensions; ++j) {
       v[j] = momentum * v[j] + curvature(j) * (weights[j] - point[j]);
       weights[j] -= rate * v[j];
     }

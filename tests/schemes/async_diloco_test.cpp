@@ -15,10 +15,10 @@ using namespace straggler::test;
 namespace {
 
 const std::vector<Client> two = {{16, {1, -2, 3}}, {16, {-4, 5, 0}}};
-constexpr double start = 10, rate = 0.1;
+constexpr double first_weight = 10, inner_rate = 0.1;
 
 /// The share of a worker's distance that so many local steps take off.
-double way(std::size_t j, double steps) { return 1 - std::pow(1 - rate * curvature(j), steps); }
+double way(std::size_t j, double steps) { return 1 - std::pow(1 - inner_rate * curvature(j), steps); }
 
 }  // namespace
 
@@ -40,12 +40,12 @@ TEST_CASE("asynchronous DiLoCo applies its momentum once in n changes: three upd
   // Worker 0 takes 2 steps of 8 ms, and worker 1 of 12 ms: they come at 16, 24 and 32 ms, with n = 2.
   const PointData points(two);
   const double lr = 0.7, beta = 0.9;
-  const Result result = run(equal_bowl(2, "{kind: async_diloco, steps: 2, dynamic_steps: false}", points.data(true), rate, 3),
+  const Result result = run(equal_bowl(2, "{kind: async_diloco, steps: 2, dynamic_steps: false}", points.data(true), inner_rate, 3),
                             {"cluster.workers=[{count: 1, device: node}, {count: 1, device: node, slowdown: 1.5}]"});
-  for (std::size_t j = 0; j < dimensions; ++j) {
+  for (std::size_t j = 0; j < point_dimensions; ++j) {
     const auto change = [&](double from, std::size_t k) { return way(j, 2) * (from - two[k].point[j]); };
-    const double first = change(start, 0), theta_1 = start - lr * first / 2;
-    const double second = change(start, 1), m = (first + second) / 2, theta_2 = theta_1 - lr * second / 2 - lr * beta * m;
+    const double first = change(first_weight, 0), theta_1 = first_weight - lr * first / 2;
+    const double second = change(first_weight, 1), m = (first + second) / 2, theta_2 = theta_1 - lr * second / 2 - lr * beta * m;
     const double theta_3 = theta_2 - lr * change(theta_1, 0) / 2;
     CHECK(result.weights[j] == doctest::Approx(theta_3).epsilon(1e-5));
   }
@@ -83,7 +83,7 @@ TEST_CASE("a change of a quorum counts as any other, by its samples, or by sampl
   const PointData points({{16, {1, -2, 3}}, {16, {-4, 5, 0}}});
   const auto after_one = [&](const std::string& average) {
     return run(equal_bowl(2, "{kind: diloco, steps: 2, quorum: 2, average: " + average + ", outer: {momentum: 0, nesterov: false}}",
-                          points.data(true), rate, 1),
+                          points.data(true), inner_rate, 1),
                {"cluster.workers=[{count: 1, device: node, batch: 8}, {count: 1, device: node, batch: 4, slowdown: 2}]"})
         .weights;
   };
@@ -92,9 +92,9 @@ TEST_CASE("a change of a quorum counts as any other, by its samples, or by sampl
                                        std::pair("by_samples_times_rate", 16.0 * 8 / (16.0 * 8 + 8.0 * 4))}) {
     CAPTURE(average);
     const std::vector<float> weights = after_one(average);
-    for (std::size_t j = 0; j < dimensions; ++j) {
+    for (std::size_t j = 0; j < point_dimensions; ++j) {
       const double mean = share * two[0].point[j] + (1 - share) * two[1].point[j];
-      CHECK(weights[j] == doctest::Approx(start - 0.7 * way(j, 2) * (start - mean)).epsilon(1e-5));
+      CHECK(weights[j] == doctest::Approx(first_weight - 0.7 * way(j, 2) * (first_weight - mean)).epsilon(1e-5));
     }
   }
 }

@@ -20,13 +20,13 @@ namespace {
 const std::vector<Client> clients = {{8, {1, -2, 3}}, {40, {-4, 5, 0}}, {16, {2, 2, -6}}};
 
 std::vector<double> optimum_of(const std::vector<int>& counted, bool by_samples) {
-  std::vector<double> mean(dimensions);
+  std::vector<double> mean(point_dimensions);
   double all = 0;
   for (const int k : counted) {
     const Client& client = clients[static_cast<std::size_t>(k)];
     const double count = by_samples ? client.samples : 1;
     all += count;
-    for (std::size_t j = 0; j < dimensions; ++j) mean[j] += count * client.point[j];
+    for (std::size_t j = 0; j < point_dimensions; ++j) mean[j] += count * client.point[j];
   }
   for (double& each : mean) each /= all;
   return mean;

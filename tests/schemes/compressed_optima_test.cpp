@@ -19,9 +19,9 @@ using namespace straggler::test;
 
 namespace {
 
-constexpr std::size_t dimensions = 3;
+constexpr std::size_t point_dimensions = 3;
 constexpr double condition = 2, start = 0.5;
-using Point = std::array<double, dimensions>;
+using Point = std::array<double, point_dimensions>;
 
 /// Of each worker eight samples at one point: its gradient is A (w - point), A = diag(1 … 1 / condition), whatever it draws. 10 ms a batch.
 class Bowl {
@@ -55,11 +55,11 @@ class Bowl {
   TemporaryFolder folder_;
 };
 
-double curvature(std::size_t j) { return std::pow(condition, -static_cast<double>(j) / (dimensions - 1)); }
+double curvature(std::size_t j) { return std::pow(condition, -static_cast<double>(j) / (point_dimensions - 1)); }
 
 double off(const Result& result, const Point& point) {
-  double most = result.weights.size() < dimensions ? 1e300 : 0;
-  for (std::size_t j = 0; j < dimensions && j < result.weights.size(); ++j) {
+  double most = result.weights.size() < point_dimensions ? 1e300 : 0;
+  for (std::size_t j = 0; j < point_dimensions && j < result.weights.size(); ++j) {
     const double error = std::abs(static_cast<double>(result.weights[j]) - point[j]);
     most = error <= most ? most : error;
   }
@@ -130,10 +130,10 @@ TEST_CASE("CHOCO-SGD follows its own recursion") {
       for (int t = 0; t < steps; ++t) {
         for (std::size_t i = 0; i < 3; ++i) {
           Point left;
-          for (std::size_t j = 0; j < dimensions; ++j) left[j] = x[i][j] - known[i][j];
+          for (std::size_t j = 0; j < point_dimensions; ++j) left[j] = x[i][j] - known[i][j];
           for (int k = 0; k < kept; ++k) {
             std::size_t largest = 0;
-            for (std::size_t j = 1; j < dimensions; ++j)
+            for (std::size_t j = 1; j < point_dimensions; ++j)
               if (std::abs(left[j]) > std::abs(left[largest])) largest = j;
             known[i][largest] += left[largest];
             left[largest] = 0;
@@ -141,7 +141,7 @@ TEST_CASE("CHOCO-SGD follows its own recursion") {
         }
         std::vector<Point> next = x;
         for (std::size_t i = 0; i < 3; ++i)
-          for (std::size_t j = 0; j < dimensions; ++j) {
+          for (std::size_t j = 0; j < point_dimensions; ++j) {
             for (const auto& [neighbour, share] : graph.row(static_cast<Rank>(i), 3))
               next[i][j] += gamma * share * (known[index_of(neighbour)][j] - known[i][j]);
             next[i][j] -= rate * curvature(j) * (x[i][j] - points[i][j]);
@@ -149,7 +149,7 @@ TEST_CASE("CHOCO-SGD follows its own recursion") {
         x = next;
       }
       Point expected;
-      for (std::size_t j = 0; j < dimensions; ++j) expected[j] = x[0][j] - rate * curvature(j) * (x[0][j] - points[0][j]);
+      for (std::size_t j = 0; j < point_dimensions; ++j) expected[j] = x[0][j] - rate * curvature(j) * (x[0][j] - points[0][j]);
       CHECK(off(own_of_worker_0(kept / 3.0), expected) < 1e-4);
     }
   }

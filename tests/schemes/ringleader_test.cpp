@@ -41,9 +41,9 @@ TEST_CASE("ringleader settles at the plain mean of the workers' optima, asgd whe
   const std::vector<Client> clients = {{40, {1, -2, 3}}, {40, {-4, 5, 0}}, {40, {2, 2, -6}}};
   const PointData points(clients);
   const std::vector<double> speeds = {1, 0.5, 0.25};
-  std::vector<double> plain(dimensions), by_speed(dimensions);
+  std::vector<double> plain(point_dimensions), by_speed(point_dimensions);
   for (std::size_t k = 0; k < clients.size(); ++k)
-    for (std::size_t j = 0; j < dimensions; ++j) {
+    for (std::size_t j = 0; j < point_dimensions; ++j) {
       plain[j] += clients[k].point[j] / 3;
       by_speed[j] += speeds[k] * clients[k].point[j] / 1.75;
     }
@@ -74,7 +74,7 @@ TEST_CASE("ringleader's first round by hand") {
   CHECK(result.sink.order[1].worker == 1);
   CHECK(result.sink.order[2].worker == 0);
   CHECK(result.sink.order[2].read_version == 0);
-  for (std::size_t j = 0; j < dimensions; ++j) {
+  for (std::size_t j = 0; j < point_dimensions; ++j) {
     const double pull = curvature(j) * (start - (clients[0].point[j] + clients[1].point[j]) / 2);
     CHECK(result.weights[j] == doctest::Approx(start - 2 * rate * pull).epsilon(1e-6));
   }

@@ -15,11 +15,11 @@
 
 namespace straggler::test {
 
-inline constexpr std::size_t dimensions = 3;
+inline constexpr std::size_t point_dimensions = 3;
 inline constexpr double condition = 4;
 
 /// a_1 … a_d of the model.
-inline double curvature(std::size_t j) { return std::pow(condition, -static_cast<double>(j) / (dimensions - 1)); }
+inline double curvature(std::size_t j) { return std::pow(condition, -static_cast<double>(j) / (point_dimensions - 1)); }
 
 struct Client {
   int samples;
