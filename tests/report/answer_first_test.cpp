@@ -29,7 +29,8 @@ RunResult spent(double computing, double communicating, double idle) {
 
 Curve curve_of(const std::vector<double>& values) {
   Curve curve;
-  for (std::size_t i = 0; i < values.size(); ++i) curve.points.push_back({static_cast<double>(std::size_t{1} << i), values[i], {}});
+  for (std::size_t i = 0; i < values.size(); ++i)
+    curve.points.push_back({static_cast<double>(std::size_t{1} << i), values[i], 0, false, {}});
   return curve;
 }
 
