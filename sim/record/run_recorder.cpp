@@ -197,9 +197,8 @@ void RunRecorder::close_epoch(Time now) {
 
 void RunRecorder::finish(Time now, std::optional<Outcome> failure) {
   if (now > epoch_start_ || epochs_closed_ == 0) close_epoch(now);
-  if ((record_.curve.empty() || record_.curve.back().lost || record_.curve.back().update != latest_->version) &&
-      failure != Outcome::interrupted)
-    evaluate(now);
+  const auto last = std::find_if(record_.curve.rbegin(), record_.curve.rend(), [](const CurvePoint& point) { return !point.lost; });
+  if ((last == record_.curve.rend() || last->update != latest_->version) && failure != Outcome::interrupted) evaluate(now);
   record_.outcome = failure ? *failure : diverged_ ? Outcome::diverged : target_reached_ ? Outcome::target_reached : Outcome::completed;
   record_.end = now;
   end_work(now);

@@ -19,6 +19,7 @@ def draw_batches(case):
         worker["batch"] = draw.randint(1, 6)
     if case["scheme_name"] in REBALANCING and len(case["workers"]) > 1 and draw.random() < 0.5:
         case["rebalance"] = draw.randint(1, 5)
+        case.pop("recovery", None)
         case["faults"] = [fault for fault in case["faults"] if fault["kind"] in ("slow", "link")]
         for worker in case["workers"]:  # one pool, of equal samples, that no case comes to the end of
             worker["samples"], worker["point"] = 400, case["workers"][0]["point"]
