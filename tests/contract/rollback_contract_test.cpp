@@ -103,7 +103,6 @@ TEST_CASE("wherever a failure strikes, synchronous schemes end in the weights of
         sets.push_back(move);
         const Result disturbed = run_timing(yaml, sets);
         CHECK(disturbed.record.weights_key == undisturbed.record.weights_key);
-        CHECK(disturbed.record.end > undisturbed.record.end);
         CHECK(disturbed.record.recovery.rollbacks > 0);
         check_time(disturbed);
         CHECK(disturbed.record.bytes_sent == disturbed.record.bytes_received + disturbed.record.bytes_lost);
