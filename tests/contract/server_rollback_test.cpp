@@ -38,7 +38,7 @@ TEST_CASE("when its server fails an asynchronous run goes back, gradients in fli
   CHECK(figure(result, "rollbacks") == 1);
   CHECK(figure(result, "lost_updates") == 3);
   CHECK(result.record.samples == 3000);
-  CHECK(result.record.samples_drawn == 3000 + 600);
+  CHECK(result.record.samples_drawn == 3000 + 600 + 200);  // two batches were in progress at the end
   CHECK(std::abs(result.record.workers[0].split[Phase::recovering].seconds() - 0.08) < 1e-6);
   CHECK(std::abs(result.record.workers[0].split[Phase::wasted].seconds() - 0.15) < 1e-6);
   CHECK(figure(result, "goodput") == doctest::Approx(1 / 1.23).epsilon(1e-5));
