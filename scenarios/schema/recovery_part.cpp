@@ -1,5 +1,6 @@
 #include "scenarios/schema/recovery_part.hpp"
 
+#include <cctype>
 #include <stdexcept>
 
 #include "sim/base/quantity.hpp"
@@ -39,6 +40,10 @@ void read_checkpoint_every(Section& checkpoint, CheckpointSpec& spec) {
   }
   if (node->text == "optimal") {
     spec.every = Every::optimal;
+    return;
+  }
+  if (const char first = node->text.empty() ? ' ' : node->text.front(); std::isalpha(static_cast<unsigned char>(first))) {
+    context.problems.add(node->place, path, "is " + in_quotes(node->text) + "; " + every_forms);
     return;
   }
   Parameter time{.name = "every", .type = ValueType::time, .meaning = ""};
