@@ -7,7 +7,7 @@
 
 #include "scenarios/results/below_again.hpp"
 #include "scenarios/results/busiest.hpp"
-#include "scenarios/results/figures.hpp"
+#include "scenarios/results/measures.hpp"
 #include "scenarios/results/summary.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/results/waited_for.hpp"
@@ -123,6 +123,21 @@ std::string step_text(const RunRecord& record) {
   return text;
 }
 
+/// "0.211 EUR, 0.203 EUR to 0.7": nothing where it is not known.
+void add_costs(Lines& lines, const RunRecord& record) {
+  for (const Measure measure : {Measure::price, Measure::energy}) {
+    const MeasureRow& row = row_of(measure);
+    const std::string unit = measure == Measure::price && !record.currency.empty() ? " " + record.currency : "";
+    const auto text = [&](const char* key) -> std::string {
+      const std::optional<double> value = value_of(*find_figure(key), record).number();
+      return value ? row.text(*value) + unit : std::string();
+    };
+    const std::string whole = text(row.whole), target = text(row.to_target);
+    if (!whole.empty())
+      lines.add(row.name, whole + (target.empty() ? "" : fmt::format(", {} to {}", target, number_text(*record.target_accuracy))));
+  }
+}
+
 /// Empty where the scale is not dynamic.
 std::string loss_scale_text(const RunRecord& record) {
   if (!record.skipped_updates || !record.final_loss_scale) return {};
@@ -159,6 +174,7 @@ std::string run_report(const Scenario& scenario, const RunRecord& record, const 
   lines.add("bytes sent", fmt::format("{} (a worker: {} up, {} down)", readable_bytes(static_cast<double>(record.bytes_sent)),
                                       readable_bytes(static_cast<double>(record.bytes_up) / workers),
                                       readable_bytes(static_cast<double>(record.bytes_down) / workers)));
+  add_costs(lines, record);
   if (record.compression_ratio)
     lines.add("compression", fmt::format("{}: {} of the bytes of uncompressed messages", scenario.training.compression.name,
                                          readable_share(1 / *record.compression_ratio)));
