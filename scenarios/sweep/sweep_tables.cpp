@@ -136,7 +136,12 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     const char *key, *title;
     std::string (*text)(double);
   };
-  std::vector<Column> scaling;  // where numbers of workers are swept
+  std::vector<Column> costs, scaling;  // where prices or power are given; where numbers of workers are swept
+  for (const char* const key : {"price", "price_to_target", "energy_joules", "energy_to_target_joules"}) {
+    const RunFigure& figure = *find_figure(key);
+    const auto known = [&](const SweptSetting& setting) { return all.statistics(setting, key).count > 0; };
+    if (std::ranges::any_of(settings, known)) costs.push_back({key, figure.title.c_str(), text_of_unit(figure.unit)});
+  }
   if (speed_up) {
     scaling.push_back({"speed_up", "scaling speed-up", readable_number});
     for (const char* const key : {"scaling_efficiency", "step_s", "exposed_communication_s"}) {
@@ -144,7 +149,8 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
       scaling.push_back({key, figure.title.c_str(), text_of_unit(figure.unit)});
     }
   }
-  for (const Column& column : scaling) rows[0].emplace_back(column.title);
+  for (const std::vector<Column>* const more : {&costs, &scaling})
+    for (const Column& column : *more) rows[0].emplace_back(column.title);
   const Endings endings = Endings::of(outcome.rows);
   if (!endings.all_finished()) rows[0].emplace_back("outcome");
   std::vector<std::string> bound;  // [settings]
@@ -158,7 +164,8 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     row.push_back(of(setting, "samples_per_second", readable_number));
     row.push_back(of(setting, "time_to_target_s", readable_seconds));
     row.push_back(of(setting, "final_test_accuracy", readable_score));
-    for (const Column& column : scaling) row.push_back(of(setting, column.key, column.text));
+    for (const std::vector<Column>* const more : {&costs, &scaling})
+      for (const Column& column : *more) row.push_back(of(setting, column.key, column.text));
     if (!endings.all_finished()) row.push_back(setting.endings().outcomes());
     if (any_bound) row.push_back(bound[rows.size() - 1]);
     rows.push_back(std::move(row));

@@ -55,10 +55,11 @@ TEST_CASE("the cheapest number of workers: n workers and a server of price s cos
 }
 
 TEST_CASE("where the winner by price changes: a ring of four needs no server") {
-  // (4 + s) (W / 4 + 2 (l + 4 b / B)) = 4 (W / 4 + 6 (l + b / (4 B)))
+  // u updates, after the last of which no answer is awaited: (4 + s) (u W / 4 + (2 u - 1) (l + 4 b / B)) = 4 u (W / 4 + 6 (l + b / (4 B))).
   constexpr double server = 0.1;
-  const double crossing = clockwork_bytes * (8 * (4 + server) - 6) /
-                          (4 * (work / 4 + 6 * clockwork_latency) - (4 + server) * (work / 4 + 2 * clockwork_latency));
+  constexpr double updates = 100, answers = (4 + server) * (2 * updates - 1), ring = 4 * 6 * updates;
+  const double crossing = clockwork_bytes * (4 * answers - ring / 4) /
+                          (work * updates - (4 + server) * work * updates / 4 + (ring - answers) * clockwork_latency);
   const std::string body =
       "crossover:\n  between: [{label: server, value: {kind: ssgd, via: server}}, {label: ring, value: {kind: ssgd, via: all_reduce}}]\n"
       "  along: cluster.network.link.bandwidth\n  from: 10kB/s\n  to: 10MB/s\n  metric: price\n  tolerance: 1%\n";
