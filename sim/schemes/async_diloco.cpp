@@ -130,6 +130,7 @@ const Register<SchemeEntry> entry({
     .steps_by_speed = [](const Parameters& parameters) { return parameters.flag("dynamic_steps"); },
     .worker_bytes = 2'300,
     .outer_optimizer = [](const Parameters& parameters) { return std::optional(plain_steps(parameters.number("outer.learning_rate"))); },
+    .rolls_back = RollsBack::never,  // its momentum and the sum of changes are the server's own
 });
 
 }  // namespace

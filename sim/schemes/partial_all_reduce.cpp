@@ -144,6 +144,7 @@ const Register<SchemeEntry> entry({
     .worker_vectors = 1,  // a gradient that it computes while another one is reduced
     .worker_bytes = 3'000,
     .accumulates = false,
+    .rolls_back = RollsBack::never,  // workers compute gradients across updates
 });
 
 }  // namespace

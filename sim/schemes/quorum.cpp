@@ -130,6 +130,8 @@ const Register<SchemeEntry> entry({
     .make = made<Quorum>,
     .answers_together = [](const Parameters&, const TrainingPlan& plan) { return plan.workers; },
     .weighs_batches = true,
+    // Late gradients that count later are the server's own.
+    .rolls_back = [](const Parameters& parameters) { return counts_late_ones(parameters) ? RollsBack::never : RollsBack::server; },
 });
 
 }  // namespace
