@@ -185,6 +185,7 @@ const Register<SchemeEntry> entry({
         [](const Parameters& parameters) {
           return has_quorum(parameters) ? std::nullopt : std::optional(Average::By::plain);  // the fastest decide who is in it
         },
+    .answers_hold_own = false,  // behind a quorum learners never stop
     .updates_per_epoch = [](const Parameters& parameters, const TrainingPlan& plan) -> std::optional<double> {
       if (has_quorum(parameters)) return std::nullopt;
       return plan.batches_per_epoch() / plan.workers * static_cast<double>(parameters.count("fragments")) /

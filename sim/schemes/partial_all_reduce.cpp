@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "sim/schemes/parts.hpp"
@@ -19,16 +20,28 @@ namespace {
 enum class Late { drop, next };
 constexpr ChoiceTable<Late> late_choice("late", {{Late::drop, "drop"}, {Late::next, "next"}});
 
-/// Workers that have said that they have a gradient, by round.
+/// Who has a gradient, by round, and who has just joined: it brings zero to its first all-reduce, and nobody waits for its gradient.
 class Words {
  public:
   explicit Words(Node& node) : node_(node) {}
+  /// This worker has a gradient.
   void say(std::uint64_t round) {
-    note(round);
-    for (Rank worker = 0; worker < node_.workers(); ++worker)
-      if (worker != node_.self()) node_.post(worker, Token{static_cast<std::uint32_t>(round)});
+    const auto number = static_cast<std::uint32_t>(round);
+    note(node_.self(), number);
+    tell_others(number);
   }
-  void note(std::uint64_t round) { ++counts_[static_cast<std::uint32_t>(round)]; }
+  /// This worker has just joined.
+  void say_joined() { tell_others(joined); }
+  void note(Rank sender, std::uint32_t number) {
+    if (number == joined) {
+      joined_.insert(sender);
+      return;
+    }
+    joined_.erase(sender);
+    ++counts_[number];
+  }
+  /// Every member has a gradient, or brings zero.
+  bool all(std::uint64_t round) { return of(round) + std::ssize(joined_) >= node_.enrolled(); }
   /// Of this round. Those of earlier ones are forgotten.
   std::int64_t of(std::uint64_t round) {
     const auto number = static_cast<std::uint32_t>(round);
@@ -37,8 +50,14 @@ class Words {
   }
 
  private:
+  static constexpr std::uint32_t joined = ~std::uint32_t{0};  // no round
+  void tell_others(std::uint32_t number) {
+    for (Rank worker = 0; worker < node_.workers(); ++worker)
+      if (worker != node_.self()) node_.post(worker, Token{number});
+  }
   Node& node_;
   std::map<std::uint32_t, std::int64_t> counts_;
+  std::set<Rank> joined_;
 };
 
 class PartialAllReduce final : public Scheme {
@@ -53,7 +72,8 @@ class PartialAllReduce final : public Scheme {
     Weights weights = node.initial_weights(), at = weights;  // of this round; that it computes at
     Words words(node);
     std::optional<Pending<GradientOperation>> computing;
-    bool joins = weights->version > 0;  // it has not heard who is ready, and does not hold up the others in its first round
+    bool joins = node.backend().now() > Time();  // it has not heard who is ready, and does not hold up the others in its first round
+    if (joins) words.say_joined();
     for (;; joins = false) {
       std::optional<Gradient> mine;
       std::optional<Time> closes;
@@ -61,10 +81,10 @@ class PartialAllReduce final : public Scheme {
         if (!mine && !computing) computing.emplace(node.begin(node.gradient(at = weights, node.batch_size())));
         const std::int64_t ready = words.of(weights->version);
         const bool enough = ready >= std::min<std::int64_t>(k_, node.enrolled());
-        if (ready >= node.enrolled() || (enough && grace_ == Time()) || joins) break;
+        if (words.all(weights->version) || (enough && grace_ == Time()) || joins) break;
         if (enough && !closes) closes = node.backend().now() + grace_;
         const Time left = closes ? std::max(Time(), *closes - node.backend().now()) : Time();
-        std::optional<Token> word;
+        std::optional<From<Token>> word;
         if (mine && closes) {
           auto next = co_await first_of(node.timer(left), node.receive<Token>());
           closed = next.index() == 0;
@@ -82,7 +102,7 @@ class PartialAllReduce final : public Scheme {
           else
             word = std::get<1>(std::move(next));
         }
-        if (word) words.note(word->number);
+        if (word) words.note(word->sender, word->number);
         if (!mine || !computing) continue;
         computing.reset();
         if (drops_ && at->version != weights->version) {

@@ -30,10 +30,11 @@ class Table {
     ++row.count;
   }
   bool has(Rank worker) const { return rows_[index_of(worker)].count > 0; }
+  /// Workers in it that have not gone.
   std::set<Rank> workers() const {
     std::set<Rank> all;
     for (Rank worker = 0; worker < node_->workers(); ++worker)
-      if (has(worker)) all.insert(worker);
+      if (has(worker) && node_->awaits(worker)) all.insert(worker);
     return all;
   }
   /// Every worker that may still contribute has done so. Not called of an empty one.
@@ -99,7 +100,8 @@ class Round {
  private:
   Gradient update(Rank worker, const Gradient& made) {
     Gradient direction = table_.mean(made);
-    in_updates_ = due_.erase(worker) > 0;
+    in_updates_ = true;
+    due_.erase(worker);
     if (due_.empty()) begin();
     return direction;
   }
