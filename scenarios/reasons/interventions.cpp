@@ -184,13 +184,17 @@ void keep_interval(Counterfactual& setting, const Blueprint& blueprint) {
   recovery->checkpoint->seconds = blueprint.recovery().every.seconds();
 }
 
-void remove_faults(Counterfactual& setting, const Blueprint& blueprint) {
-  keep_interval(setting, blueprint);
-  setting.scenario.cluster.faults.clear();
-}
-
 bool is_failure(const FaultSpec& fault) {
   return fault.kind == FaultSpec::Kind::crash || (repeats(fault) && fault.kind != FaultSpec::Kind::fail_slow);
+}
+
+/// Where failures are a cause of their own, the others.
+void remove_faults(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  std::vector<FaultSpec>& faults = setting.scenario.cluster.faults;
+  if (setting.scenario.recovers())
+    std::erase_if(faults, [](const FaultSpec& fault) { return !is_failure(fault); });
+  else
+    faults.clear();
 }
 
 void remove_failures(Counterfactual& setting, const Blueprint& blueprint) {
@@ -317,6 +321,7 @@ std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& b
     case Cause::staleness:
       return scheme.asynchronous(parameters) ? "" : "no gradient of " + scheme.name + " is stale";
     case Cause::faults:
+      if (scenario.recovers() && std::ranges::all_of(scenario.cluster.faults, is_failure)) return "there are no faults but failures";
       return scenario.cluster.faults.empty() ? "there are no faults" : "";
     case Cause::failures:
       return std::ranges::any_of(scenario.cluster.faults, is_failure) ? "" : "nothing fails";

@@ -61,13 +61,13 @@ class AsyncDiloco final : public Scheme {
   }
 
   Process server(Node& node) const override {
-    Optimizer outer = node.outer_optimizer();
-    DelayedNesterov rule(beta_, buffer_.value_or(node.workers()));
+    Durable<Optimizer> outer(node, node.outer_optimizer());
+    Durable<DelayedNesterov> rule(node, DelayedNesterov(beta_, buffer_.value_or(node.workers())));
     Weights global = node.initial_weights();
     for (;;) {
       const From<Gradient> change = co_await node.receive<Gradient>();
-      const Gradient direction = rule.direction(node.algebra(), change);
-      const Weights next = co_await node.step(outer, global, direction);
+      const Gradient direction = rule->direction(node.algebra(), change);
+      const Weights next = co_await node.step(*outer, global, direction);
       global = co_await node.publish(node.algebra().with_statistics(next, change));
       co_await answers_.send(node, change.sender, global);
     }
@@ -130,7 +130,7 @@ const Register<SchemeEntry> entry({
     .steps_by_speed = [](const Parameters& parameters) { return parameters.flag("dynamic_steps"); },
     .worker_bytes = 2'300,
     .outer_optimizer = [](const Parameters& parameters) { return std::optional(plain_steps(parameters.number("outer.learning_rate"))); },
-    .rolls_back = RollsBack::never,  // its momentum and the sum of changes are the server's own
+    .rolls_back = RollsBack::server,
 });
 
 }  // namespace

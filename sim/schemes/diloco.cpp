@@ -205,10 +205,11 @@ const Register<SchemeEntry> entry({
     .worker_bytes = 3'000,
     .outer_optimizer = outer_optimizer,
     .weighs_batches = true,
-    // With a delay fragments are in flight when a version is published, and behind a quorum learners are at steps of their own.
+    // With a delay fragments are in flight when a version is published; with a quorum nobody waits for a learner.
     .rolls_back =
         [](const Parameters& parameters) {
-          return parameters.count("delay") > 0 || has_quorum(parameters) ? RollsBack::never : RollsBack::together;
+          if (has_quorum(parameters)) return RollsBack::server;
+          return parameters.count("delay") > 0 ? RollsBack::never : RollsBack::together;
         },
 });
 

@@ -58,7 +58,7 @@ class DilocoByQuorum final : public Scheme {
   }
 
   Process server(Node& node) const override {
-    Optimizer outer = node.outer_optimizer();
+    Durable<Optimizer> outer(node, node.outer_optimizer());
     Weights global = node.initial_weights();
     const auto drop = [&](const From<Gradient>& late) {
       node.discard<Gradient>(late);
@@ -73,7 +73,7 @@ class DilocoByQuorum final : public Scheme {
       }
       const std::vector<From<Gradient>> parts = round.parts();
       const Gradient mean = averaged(node, payloads(parts));
-      const Weights next = co_await node.step(outer, global, mean);
+      const Weights next = co_await node.step(*outer, global, mean);
       global = co_await node.publish(node.algebra().with_statistics(next, mean));
       for (const From<Gradient>& part : parts) node.post(part.sender, global);
     }

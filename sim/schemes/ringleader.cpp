@@ -74,7 +74,7 @@ class Table {
 /// Collects first gradients until the table is complete, then updates as workers come.
 class Round {
  public:
-  explicit Round(const Node& node) : node_(node), table_(node), following_(node) {}
+  explicit Round(const Node& node) : node_(&node), table_(node), following_(node) {}
   /// The direction of an update, which its worker is to get; none: the worker computes on.
   std::optional<Gradient> take(const From<Gradient>& arrived) {
     const Rank worker = arrived.sender;
@@ -93,7 +93,7 @@ class Round {
   }
   /// Nobody waits for workers that have gone.
   void members_changed() {
-    std::erase_if(due_, [this](Rank worker) { return !node_.awaits(worker); });
+    std::erase_if(due_, [this](Rank worker) { return !node_->awaits(worker); });
     if (due_.empty() && in_updates_) begin();
   }
 
@@ -106,10 +106,10 @@ class Round {
     return direction;
   }
   void begin() {
-    table_ = std::exchange(following_, Table(node_));
+    table_ = std::exchange(following_, Table(*node_));
     in_updates_ = false;
   }
-  const Node& node_;
+  const Node* node_;
   Table table_, following_;
   std::set<Rank> due_;       // workers that have no update in this round yet; empty: the table is not complete
   bool in_updates_ = false;  // the table is complete
@@ -132,14 +132,14 @@ class Ringleader final : public Scheme {
 
   Process server(Node& node) const override {
     Weights weights = node.initial_weights();
-    Round round(node);
+    Durable<Round> round(node, Round(node));
     for (;;) {
       const std::optional<From<Gradient>> arrived = co_await arrival_or_change<Gradient>(node);
       if (!arrived) {
-        round.members_changed();
+        round->members_changed();
         continue;
       }
-      const std::optional<Gradient> direction = round.take(*arrived);
+      const std::optional<Gradient> direction = round->take(*arrived);
       if (!direction) {
         co_await answers_.send(node, arrived->sender, Token());
         continue;

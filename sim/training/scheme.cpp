@@ -187,7 +187,7 @@ Fact<RollsBack> rolls_back(Family family, const Fact<Exchange>& exchange, const 
       family != Family::asynchronous && family != Family::federated && contributions.any.empty() && contributions.distinct.empty();
   return [all, exchange](const Parameters& parameters) {
     if (exchange(parameters) == Exchange::peers) return RollsBack::never;
-    return all ? RollsBack::together : RollsBack::server;
+    return all || exchange(parameters) != Exchange::server ? RollsBack::together : RollsBack::server;
   };
 }
 
