@@ -325,8 +325,8 @@ std::optional<Figure> accounts_figure(const RunFiles& run, const ResultTable& wo
     }
     ++counts[at->second];
     for (const PhaseRow& part : phase_rows)
-      if (const std::string column = seconds_column(part.phase); workers.has(column))  // phases of recovery: only where it may be
-        seconds[at->second][part.phase] += workers.number(row, column).value_or(0);
+      if (!part.of_recovery || workers.has(seconds_column(part.phase)))
+        seconds[at->second][part.phase] += workers.number(row, seconds_column(part.phase)).value_or(0);
   }
   for (std::size_t i = 0; i < counts.size(); ++i) {
     for (const PhaseRow& part : phase_rows) seconds[i][part.phase] /= counts[i];
