@@ -84,7 +84,8 @@ void check_summary(const fs::path& file, const std::vector<SummaryField>& fields
   std::vector<std::string> keys{"target_accuracy"};
   for (const auto& [key, place] : result_numbers)
     if (place != &RunResult::compression_ratio || !scalar_of(fields, key).is_none()) keys.emplace_back(key);
-  for (const PhaseRow& row : phase_rows) keys.push_back(share_key(row.phase));
+  for (const PhaseRow& row : phase_rows)
+    if (!row.of_recovery) keys.push_back(share_key(row.phase));
   if (!scalar_of(fields, "target_accuracy").is_none())
     keys.insert(keys.end(), {"time_to_target_s", "last_below_target_s", "updates_to_target", "samples_to_target", "bytes_to_target"});
   for (const std::string& key : keys) require(key, find(key).is_none() || find(key).is_number(), "a number");
