@@ -174,7 +174,6 @@ const Register<SchemeEntry> entry({
     .answers_hold_own = false,
     .updates_per_epoch = std::nullopt,
     .workers_alike = true,
-    .rolls_back = RollsBack::never,  // the sums of its rounds are the server's own
 });
 
 }  // namespace
