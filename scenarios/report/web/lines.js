@@ -13,7 +13,8 @@ kinds.line = function(given, view, palette) {
   const px = (point) => point[at], py = (point) => point[columns], low = (point) => point[columns + 1],
         high = (point) => point[columns + 2];
   const all = spec.series.flatMap((series) => series.points);
-  const [lowY, highY] = extent(all.flatMap((point) => [py(point), low(point), high(point)]));
+  const [lowest, highY] = extent(all.flatMap((point) => [py(point), low(point), high(point)]));
+  const lowY = spec.y.zero ? Math.max(lowest, Math.min(0, extent(all.map(py))[0])) : lowest;  // bars end at 0
   const [leastY] = extent(all.flatMap((point) => [py(point), low(point)]).filter((value) => value > 0));
   const canLogX = all.some((point) => px(point) > 0), canLogY = highY > 0;
   const logX = (view.logX === null ? Boolean(x.log) : view.logX) && canLogX;
@@ -23,6 +24,8 @@ kinds.line = function(given, view, palette) {
   const visible = shown(view, spec.series).map(([each]) => each);
   const matters = spec.crop && !logX && !logY ? straggler.cropped(visible, at, columns, spec.idealFlat, spec.crop === 'y') : null;
   const crop = view.mode === 1 ? null : matters;
+  const within = (value, ends) => !ends || (value >= ends[0] && value <= ends[1]);
+  const inside = (point) => !crop || (within(px(point), crop.x) && within(py(point), crop.y));
   const textX = format(x.unit), textY = format(spec.y.unit);
   const labels = new Map((x.labels || []).map(([value, label]) => [value, label]));
   const nameX = (value) => labels.get(value) || textX(value);
@@ -47,8 +50,10 @@ kinds.line = function(given, view, palette) {
         emphasis: {disabled: true},
         z: 2,
       });
-    if (!walked)
-      walked = {id: 'series' + i, name: each.name, points, links: drawn.map(([, k]) => each.link || (each.links && each.links[k]))};
+    if (!walked) {
+      const stops = [...points.keys()].filter((k) => inside(points[k]));
+      walked = {id: 'series' + i, name: each.name, points, stops, links: drawn.map(([, k]) => each.link || (each.links && each.links[k]))};
+    }
     series.push({
       id: 'series' + i,
       type: 'line',
@@ -140,13 +145,16 @@ kinds.line = function(given, view, palette) {
         logX || labels.size ? null :
                               straggler.afterZoom(x.unit, ...ends, view),
     link: (event) => (event.seriesId && event.seriesId.startsWith('series') ? linkOf(spec, event) : null),
-    stops: walked ? walked.points.length : 0,
-    stop: (k) => ({
-      series: series.findIndex((each) => each.id === walked.id),
-      index: k,
-      link: walked.links[k],
-      text: walked.name + ': ' + nameX(px(walked.points[k])) + ', ' + textY(py(walked.points[k])),
-    }),
+    stops: walked ? walked.stops.length : 0,
+    stop: (i) => {
+      const k = walked.stops[i];
+      return {
+        series: series.findIndex((each) => each.id === walked.id),
+        index: k,
+        link: walked.links[k],
+        text: walked.name + ': ' + nameX(px(walked.points[k])) + ', ' + textY(py(walked.points[k])),
+      };
+    },
     option: {
       grid: Object.assign(
           {left: room + 30, top: 18, bottom: 60},
