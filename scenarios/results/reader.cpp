@@ -171,9 +171,11 @@ void add_target(RunResult& run) {
   const auto value = [&](const char* key) { return scalar_of(run.summary, key).number(); };
   for (const ThresholdResult& row : run.thresholds)
     if (row.threshold == *run.target_accuracy) return;
+  const std::optional<double> samples = value("samples_to_target");
+  const auto epochs = samples && run.epochs && run.samples > 0 ? std::optional(*samples * *run.epochs / run.samples) : std::nullopt;
   ThresholdResult row{
-      *run.target_accuracy,       value("time_to_target_s"), value("last_below_target_s"), value("updates_to_target"),      std::nullopt,
-      value("samples_to_target"), value("bytes_to_target"),  value("price_to_target"),     value("energy_to_target_joules")};
+      *run.target_accuracy,     value("time_to_target_s"), value("last_below_target_s"),    value("updates_to_target"), epochs, samples,
+      value("bytes_to_target"), value("price_to_target"),  value("energy_to_target_joules")};
   run.thresholds.push_back(row);
 }
 
