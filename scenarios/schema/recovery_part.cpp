@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <stdexcept>
+#include <utility>
 
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
@@ -143,6 +144,9 @@ Part<RecoverySpec> recovery_part() {
   const auto time = [](const char* name, const char* meaning) {
     return ScenarioKey{.name = name, .type = ValueType::time, .range = any_time(), .meaning = meaning};
   };
+  const auto acts = [](Field<RecoverySpec> field) {
+    return written_if<RecoverySpec>([](const RecoverySpec& spec) { return spec.kind != RecoveryKind::none; }, std::move(field));
+  };
   return Part<RecoverySpec>({
       field(&RecoverySpec::kind, recovery_choice,
             {.meaning = "`rollback`: all go back to the version that was saved last, and what came after it is lost; `peer`: only the lost "
@@ -152,19 +156,21 @@ Part<RecoverySpec> recovery_part() {
       map(&RecoverySpec::checkpoint,
           {.name = "checkpoint", .meaning = "what is saved when", .otherwise = "only the initial weights are saved"}, checkpoint_part(),
           check_checkpoint),
-      field(&RecoverySpec::detect, time("detect", "from a failure until it is known")),
-      field(&RecoverySpec::restart, time("restart", "from there, and once all are there, until work goes on")),
+      acts(field(&RecoverySpec::detect, time("detect", "from a failure until it is known"))),
+      acts(field(&RecoverySpec::restart, time("restart", "from there, and once all are there, until work goes on"))),
       field(&RecoverySpec::read, {.name = "read",
                                   .type = ValueType::rate,
                                   .range = any_rate(),
                                   .meaning = "rate at which the state's bytes are read, in addition to `restart`",
                                   .otherwise = "`restart` holds it"}),
-      field(&RecoverySpec::spares, {.name = "spares",
-                                    .type = ValueType::count,
-                                    .range = Range::between(0, 1e6),
-                                    .meaning = "idle workers: one takes over the number, data and draws of a lost worker at once"}),
-      field(&RecoverySpec::without, without_choice,
-            {.meaning = "without a spare: `wait` for the repair, or go on with fewer (`shrink`), and with more when it is back"}),
+      acts(field(&RecoverySpec::spares, {.name = "spares",
+                                         .type = ValueType::count,
+                                         .range = Range::between(0, 1e6),
+                                         .meaning = "idle workers: one takes over the number, data and draws of a lost worker at once"})),
+      written_if<RecoverySpec>(
+          [](const RecoverySpec& spec) { return spec.kind == RecoveryKind::rollback; },
+          field(&RecoverySpec::without, without_choice,
+                {.meaning = "without a spare: `wait` for the repair, or go on with fewer (`shrink`), and with more when it is back"})),
   });
 }
 
