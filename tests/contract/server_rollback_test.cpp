@@ -46,11 +46,11 @@ TEST_CASE("when its server fails an asynchronous run goes back, gradients in fli
 }
 
 TEST_CASE("a failure of the job takes every scheme back, and repeated failures leave the run where it would have ended") {
-  for (const char* scheme :
-       {"{kind: ssgd}", "{kind: ssgd, via: server}", "{kind: asgd}", "{kind: ssp, slack: 2}", "{kind: k_sync, k: 2}",
-        "{kind: k_async, k: 2}", "{kind: k_batch_async, k: 2}", "{kind: softsync, n: 2}", "{kind: rennala, batch: 3}",
-        "{kind: downpour, push_every: 2, fetch_every: 2}", "{kind: backup_workers, backups: 1}", "{kind: quorum, k: 2, grace: 5ms}",
-        "{kind: fedavg}", "{kind: fedopt, server_rate: 0.5}", "{kind: fedbuff, buffer: 2}", "{kind: fedasync}", "{kind: hierarchical}"}) {
+  for (const char* scheme : {"{kind: ssgd}", "{kind: ssgd, via: server}", "{kind: asgd}", "{kind: ssp, slack: 2}", "{kind: k_sync, k: 2}",
+                             "{kind: k_async, k: 2}", "{kind: k_batch_async, k: 2}", "{kind: softsync, n: 2}", "{kind: rennala, batch: 3}",
+                             "{kind: downpour, push_every: 2, fetch_every: 2}", "{kind: backup_workers, backups: 1}",
+                             "{kind: quorum, k: 2, grace: 5ms}", "{kind: fedavg}", "{kind: fedopt, server_rate: 0.5}",
+                             "{kind: fedbuff, buffer: 2}", "{kind: fedasync}", "{kind: hierarchical, edge_rounds: 1, local_steps: 1}"}) {
     CAPTURE(scheme);
     const Result result = run_timing(
         cluster(4), {std::string("training.scheme=") + scheme, "training.stop={updates: 24}", failing("all", "530ms", "10ms"),
