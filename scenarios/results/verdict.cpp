@@ -45,7 +45,11 @@ std::string where(const RunResult& a, const RunResult& b) {
   const PhaseRow* best = nullptr;
   double most = 0, mine = 0, other = 0;
   for (const PhaseRow& row : phase_rows) {
-    const std::optional<double> x = per_sample(a, a.shares[row.phase]), y = per_sample(b, b.shares[row.phase]);
+    // A run that cannot be rolled back has no share for it.
+    const auto share = [&row](const RunResult& run) {
+      return row.of_recovery ? std::optional<double>(run.shares[row.phase].value_or(0)) : run.shares[row.phase];
+    };
+    const std::optional<double> x = per_sample(a, share(a)), y = per_sample(b, share(b));
     if (!x || !y || *y - *x <= most) continue;
     best = &row;
     most = *y - *x;

@@ -68,7 +68,7 @@ void check_estimate(const Workplace& place, const std::string& scheme, int worke
     settings += " --set cluster.workers[0].per_host=" + std::to_string(workers) +
                 " --set \"cluster.network.intra={bandwidth: 10GB/s, latency: 1us}\"";
   // Learners behind a quorum never stop: on a slow link they would compute on while thousands of changes queue before the server.
-  if (!math && scheme.find("quorum") != std::string::npos) settings += " --set cluster.network.link.bandwidth=1TB/s";
+  if (!math && scheme.find("quorum") != std::string::npos) settings += " --set cluster.network.link.bandwidth=1000GB/s";
   settings += math ? " --set training.stop.updates=" + std::to_string(updates) : " --timing-only --set training.stop.updates=3";
   const auto checked = place.shell("straggler check memory.yaml" + settings);
   REQUIRE_MESSAGE(checked.code == 0, checked.err);
