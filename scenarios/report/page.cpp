@@ -162,7 +162,7 @@ std::string html_tables(const std::vector<std::string>& files, std::string_view 
 std::string html_numbers(const std::vector<LargeNumber>& numbers) {
   std::string out;
   for (const auto& [value, what] : numbers)
-    if (!value.empty()) out += fmt::format("<p><b>{}</b>{}</p>\n", xml_text(value), xml_text(what));
+    if (!value.empty()) out += fmt::format("<p><strong>{}</strong>{}</p>\n", xml_text(value), xml_text(what));
   return out.empty() ? out : "<div class=\"numbers\">\n" + out + "</div>\n";
 }
 

@@ -138,7 +138,7 @@
       if (!byId('numbers')) return;
       const byKey = of => new Map((of?.figures ?? []).map(figure => [figure.key, figure])), own = byKey(state.own), now = byKey(answer);
       const rate = now.get('samples_per_second'), before = own.get('samples_per_second'), step = now.get('seconds_per_update');
-      const number = (value, what) => make('p', {}, make('b', {}, value), what);
+      const number = (value, what) => make('p', {}, make('strong', {}, value), what);
       const numbers = rate ? [number(rate.text, 'samples per second')] : [];
       let sentence = rate ? `An update takes ${step.text}.` : '';
       if (rate && before && !answer.as_it_is) {

@@ -68,7 +68,7 @@ TEST_CASE("a recovery that makes no sense is refused in one line, with its place
       {"{kind: rollback, without: shrink}", "training.recovery.without: is said by on_failure in asgd", {"training.scheme={kind: asgd}"}},
       {"{kind: rollback}",
        "training.batch.rebalance: batches that follow measured times cannot go back",
-       {"training.batch={per_worker: 10, rebalance: {every: {updates: 5}}}", "workload.partition=shared"}},
+       {"training.batch={per_worker: 10, rebalance: {every: {updates: 5}}}", "workload.data.partition=shared"}},
   };
   for (const auto& each : cases) {
     std::vector<std::string> sets = each.more;

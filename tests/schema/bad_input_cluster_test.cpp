@@ -175,7 +175,7 @@ const std::vector<Slip> network = {
 const std::vector<Slip> faults = {
     {"kind: crash, worker: 3, at: 10s",
      "kind: `crush, worker: 3, at: 10s",
-     {"cluster.faults[0].kind: unknown fault 'crush'; did you mean 'crash'? known: crash, slow, link, join, leave"}},
+     {"cluster.faults[0].kind: unknown fault 'crush'; did you mean 'crash'? known: crash, trace, slow and 6 more"}},
     {"kind: crash, worker: 3, at: 10s",
      "kind: crash, worker: `8, at: 10s",
      {"cluster.faults[0].worker: 8 is no worker of the cluster; write a rank from 0 to 7"}},

@@ -24,7 +24,7 @@ TEST_CASE("a key of another section is reported with its section") {
   const Slip slips[] = {
       {scheme,
        "  `lr: 0.1\n  scheme: {kind: nonblocking",
-       {"training.lr: unknown key 'lr'; did you mean training.optimizer.learning_rate? known: clip, stop, batch; all 11: straggler list "
+       {"training.lr: unknown key 'lr'; did you mean training.optimizer.learning_rate? known: clip, stop, batch; all 12: straggler list "
         "keys training"}},
       {scheme,
        "  `learning_rate: 0.1\n  scheme: {kind: nonblocking",
