@@ -219,7 +219,7 @@ TEST_CASE("of a long run the first, a typical and the worst stretch are kept") {
     if (lane.empty()) continue;
     for (std::size_t bin = 0; bin < 120; ++bin) {
       double sum = 0;
-      for (std::size_t phase = 0; phase < 6; ++phase) sum += lane[6 * bin + phase].get<double>();
+      for (std::size_t phase = 0; phase < phase_count; ++phase) sum += lane[phase_count * bin + phase].get<double>();
       CHECK(std::abs(sum - 100) <= 3);  // each is rounded
     }
   }
