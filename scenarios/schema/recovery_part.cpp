@@ -157,7 +157,7 @@ Part<RecoverySpec> recovery_part() {
           {.name = "checkpoint", .meaning = "what is saved when", .otherwise = "only the initial weights are saved"}, checkpoint_part(),
           check_checkpoint),
       acts(field(&RecoverySpec::detect, time("detect", "from a failure until it is known"))),
-      acts(field(&RecoverySpec::restart, time("restart", "from there, and once all are there, until work goes on"))),
+      acts(field(&RecoverySpec::restart, time("restart", "from there, and once all are there, until all work again"))),
       field(&RecoverySpec::read, {.name = "read",
                                   .type = ValueType::rate,
                                   .range = any_rate(),

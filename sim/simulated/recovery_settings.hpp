@@ -22,7 +22,7 @@ struct RecoverySettings {
   Time snapshot;                    // for which a checkpoint stops work
   Time write;                       // for which it is written afterwards, beside work
   Time detect;                      // from a failure until it is known
-  Time restart;                     // until work goes on, with reading what was saved
+  Time restart;                     // until all work again, with reading what was saved
   Rank spares = 0;                  // idle workers that take over at once
   bool shrinks = false;             // without a spare the others go on; else they wait for the repair
 
