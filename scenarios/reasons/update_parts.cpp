@@ -136,9 +136,9 @@ void set_phases(const Scenario& scenario, const TimedUpdates& runs, bool asynchr
 
 /// Staleness and compression are questions about whole runs; `explain` answers them.
 bool binds_updates(Cause cause) {
-  constexpr std::array binding = {Cause::faults,  Cause::jitter,     Cause::slow_workers, Cause::bandwidth,
-                                  Cause::latency, Cause::contention, Cause::collectives,  Cause::server,
-                                  Cause::loaders, Cause::launches,   Cause::distributed};
+  constexpr std::array binding = {Cause::faults,      Cause::jitter,      Cause::slow_workers, Cause::bandwidth, Cause::latency,
+                                  Cause::contention,  Cause::collectives, Cause::server,       Cause::loaders,   Cause::launches,
+                                  Cause::distributed, Cause::failures,    Cause::checkpoints};
   return std::ranges::find(binding, cause) != binding.end();
 }
 

@@ -67,6 +67,12 @@ TEST_CASE("each planted cause is the one that is named") {
   const std::string fast = "cluster.network.link={bandwidth: 1GB/s, latency: 0s}";
   CHECK(bound_of({by_ring, ring, fast}).starts_with("computing"));
   CHECK(bound_of({by_ring, ring, fast, "devices.node.jitter={kind: exponential}"}).starts_with("jitter"));
+  CHECK(bound_of({by_ring, ring, fast, "training.recovery={kind: rollback, checkpoint: {every: {updates: 1}, save: 50ms}}"})
+            .starts_with("checkpoints; an update would take 100 ms with checkpoints that take no time"));
+  // Each second one failure, and half a second until all work again: without failures an update takes its batch.
+  CHECK(bound_of({by_ring, ring, fast, "cluster.faults=[{kind: random, of: all, every: 1s, repair: 0s}]",
+                  "training.recovery={kind: rollback, checkpoint: {every: {updates: 1}, save: 0s}, restart: 500ms}"})
+            .starts_with("failures; an update would take 100 ms without failures"));
   CHECK(bound_of({by_ring, ring, "cluster.network.link={bandwidth: 1GB/s, latency: 20ms}"}).starts_with("latency"));
   CHECK(bound_of({"training.scheme={kind: ssgd, via: server}", fast, "cluster.servers={count: 1, per_message: 50ms}"})
             .starts_with("the server"));
