@@ -24,7 +24,7 @@ std::size_t timing_bytes(const TrainingBlueprint& blueprint) {
   constexpr std::size_t idle_bytes = 300;  // of a worker that was not invited yet
   // Bytes of what a worker records of the weights that others hold.
   const std::size_t known = blueprint.compression && blueprint.compression->exchange.differences() ? 1'000 : 0;
-  return 12'000'000 + (scheme.worker_bytes + known) * active + idle_bytes * (workers - active);
+  return 12'000'000 + (scheme.worker_bytes + known + scheme.pair_bytes * (active - 1)) * active + idle_bytes * (workers - active);
 }
 
 std::string in_tenths(double bytes, double (*round)(double)) {

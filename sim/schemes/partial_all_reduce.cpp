@@ -163,6 +163,7 @@ const Register<SchemeEntry> entry({
     .updates_per_epoch = std::nullopt,
     .worker_vectors = 1,  // a gradient that it computes while another one is reduced
     .worker_bytes = 3'000,
+    .pair_bytes = 200,
     .accumulates = false,
     .rolls_back = RollsBack::never,  // workers compute gradients across updates
 });

@@ -252,6 +252,8 @@ struct SchemeEntry {
   std::size_t worker_vectors = 0;  // further vectors of the length of the weights that a worker holds
   /// Measured: this program's memory per worker without math: node, frame, links, accounts, messages.
   std::size_t worker_bytes = usual::worker_bytes(versions);
+  /// The same of each worker for each other one, where all tell all at once.
+  std::size_t pair_bytes = 0;
   /// Its server divides by the weight of local steps: only optimizers that know it will do (UpdateRule::weight_of_steps).
   bool weighs_steps = false;
   /// A second optimizer, which steps along the workers' common result: its kind and parameters, as in `training.optimizer`.
