@@ -205,7 +205,7 @@ WorkersHold workers_hold(Family family, const Fact<bool>& asynchronous, const Up
 
 std::size_t worker_bytes(const Fact<Versions>& versions) {
   const Versions* const of = versions.constant();
-  if (!of || *of == Versions::shared) return 1'600;
+  if (!of || *of == Versions::shared) return 2'000;
   return *of == Versions::lockstep ? 3'600 : 2'300;
 }
 

@@ -72,7 +72,7 @@ TEST_CASE("an unknown machine or framework is refused with the nearest one") {
   CHECK(has(refused("--machine dgx2"), "unknown machine 'dgx2'; did you mean 'dgx1'?"));
   CHECK(has(refused("--framework hovorod"), "unknown framework 'hovorod'; did you mean 'horovod'?"));
   CHECK(has(refused("--framework DDP"), "unknown framework 'DDP'"));
-  CHECK(has(refused("--machine ''"), "--machine is empty"));
+  CHECK(has(refused("--machine \"\""), "--machine is empty"));
   CHECK(has(refused("--machine"), "--machine"));
   CHECK(has(place.shell("straggler list frameworks ddpp").err, "did you mean 'ddp'?"));
 }

@@ -25,7 +25,7 @@ training:
   const auto sweep = place.shell("straggler sweep sweep.yaml --out swept");
   CHECK(has(sweep.err, warning));
   CHECK_FALSE(has(sweep.out, "warning: "));
-  CHECK(has(sweep.out, " diverged\n"));  // in the table
+  CHECK(has(sweep.out, " diverged  "));  // in the table
   CHECK(has(sweep.out, " +- "));
   CHECK(has(sweep.out, "\n+-: half of the 95 % confidence interval of the mean (Student's t)\n"));
   const auto quiet = place.shell("straggler sweep sweep.yaml --out swept --quiet");
