@@ -174,6 +174,7 @@ const Register<SchemeEntry> entry({
     .answers_hold_own = false,
     .updates_per_epoch = std::nullopt,
     .workers_alike = true,
+    .worker_vectors = 2,  // G_i, and a gradient of this round or the next one
 });
 
 }  // namespace
