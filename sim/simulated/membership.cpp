@@ -13,7 +13,6 @@ Membership::Membership(const SimulatedRun& run, PostOffice& post_office, Collect
     : run_(run),
       post_office_(post_office),
       collectives_(collectives),
-      queue_(collectives.of_versions()),
       computations_(computations),
       publications_(publications),
       down_(index_of(run.world.workers)),
@@ -110,11 +109,14 @@ void Membership::impair(FaultUnit unit, double times_slower, double bandwidth_fa
   if (bandwidth_factor != 1) set_bandwidth(units.links(unit), bandwidth_factor, begins);
 }
 
-void Membership::rolled_back() {
+void Membership::rolled_back(std::vector<Handle> optimizer) {
   ready_.clear();
-  if (run_.world.has_server()) return;
-  const Rank first = run_.workers.first_member();
-  if (first != anyone) optimizer_ = run_.workers.node(first).optimizer().state();
+  if (!run_.world.has_server()) optimizer_ = std::move(optimizer);
+}
+
+void Membership::start_from_saved(const std::vector<Rank>& workers) {
+  ready_.insert(ready_.end(), workers.begin(), workers.end());
+  start_ready();
 }
 
 Process Membership::slow(const Fault& fault) {
@@ -254,16 +256,18 @@ void Membership::state_arrived(Rank worker) {
 
 void Membership::published(Rank by) {
   if (!run_.world.has_server()) optimizer_ = run_.workers.node(by).optimizer().state();
-  if (queue_) queue_->published(run_.workers.node(by).reductions_taken());
+  if (CollectiveQueue* const queue = collectives_.of_versions()) queue->published(run_.workers.node(by).reductions_taken());
   start_all();
 }
 
 /// Workers that reduce together must start from the version at which the others are: not while an update is in progress.
 void Membership::start_ready() {
-  if (!ready_.empty() && (!queue_ || queue_->may_start())) start_all();
+  const CollectiveQueue* const queue = collectives_.of_versions();  // another one after a rollback
+  if (!ready_.empty() && (!queue || queue->may_start())) start_all();
 }
 
 void Membership::start_all() {
+  if (policy_ && policy_->holds_starts()) return;
   const std::vector<Rank> ready = std::exchange(ready_, {});
   for (const Rank worker : ready) start(worker);
 }
@@ -284,6 +288,7 @@ void Membership::start(Rank worker) {
   collectives_.start(node);
   run_.workers.set_state(worker, State::member);
   run_.workers.set_enrolled(worker, true);
+  if (policy_) policy_->started(state->version);
   run_.workers.spawn_worker(worker);
   post_office_.notify_of_members();
 }

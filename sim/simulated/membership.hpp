@@ -36,8 +36,10 @@ class Membership final : private StateTransferWatch {
   void impair(FaultUnit unit, double times_slower, double bandwidth_factor, bool begins);
   /// They come back at once, so none gets its state from another.
   void fetch_state(std::span<const Rank> workers);
-  /// All are about to start again from an earlier version.
-  void rolled_back();
+  /// All are about to start again from an earlier version, with that state of the optimizer.
+  void rolled_back(std::vector<Handle> optimizer);
+  /// They have no state of their own, and have read that of the others.
+  void start_from_saved(const std::vector<Rank>& workers);
   /// Of each server a replica is left.
   bool servers_are_there() const {
     const std::size_t replicas = run_.world.cluster.faults.units ? run_.world.cluster.faults.units->replicas() : 1;
@@ -49,6 +51,8 @@ class Membership final : private StateTransferWatch {
   bool is_lost(Rank worker) const { return lost_[index_of(worker)]; }
   /// A version was published: workers that waited for it start.
   void published(Rank by);
+  /// RecoveryPolicy::holds_starts is over.
+  void may_start() { start_ready(); }
   /// A worker has joined an all-reduce: the others may be waiting for one that is ready to start.
   void joined() { start_ready(); }
 
@@ -80,7 +84,6 @@ class Membership final : private StateTransferWatch {
   const SimulatedRun run_;
   PostOffice& post_office_;
   Collectives& collectives_;
-  CollectiveQueue* queue_;  // of the versions; null: none
   Computations& computations_;
   Publications& publications_;
   RecoveryPolicy* policy_ = nullptr;                       // null: on_failure decides

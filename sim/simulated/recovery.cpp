@@ -65,7 +65,7 @@ bool Recovery::published(PublishOperation& operation) {
   const std::uint64_t version = operation.weights()->version;
   if (version > highest_) {
     highest_ = version;
-    if (!at_ && due(version)) at_ = version;
+    if (!at_ && due(version)) at_ = std::max(version, latest_start_ + 1);
   }
   if (at_ != version) return true;
   held_.push_back(&operation);
@@ -82,6 +82,12 @@ std::size_t Recovery::awaited() const {
 
 void Recovery::members_changed() { begin_saving_if_all_came(); }
 
+void Recovery::started(std::uint64_t version) {
+  if (run_.world.has_server()) return;
+  latest_start_ = std::max(latest_start_, version);
+  if (at_ && version >= *at_) at_ = version + 1;  // nobody has reached it, and all members will
+}
+
 void Recovery::remember(Snapshot& snapshot, const Node& node, const Weights& weights, bool publishes) const {
   snapshot.nodes[node.self()] = node.saved(publishes ? &weights : nullptr);
 }
@@ -94,7 +100,7 @@ void Recovery::begin_saving_if_all_came() {
   taken_->weights = recorder_.latest();
   taken_->pool = run_.workers.pool();
   taken_->versions = publications_.own();
-  if (run_.world.has_server()) run_.workers.for_each_node([this](const Node& node) { remember(*taken_, node, {}, false); });
+  run_.workers.for_each_node([this](const Node& node) { remember(*taken_, node, {}, false); });
   for (const PublishOperation* operation : held_) {
     const Rank rank = operation->node().self();
     taken_->own[rank] = operation->weights();
@@ -117,6 +123,7 @@ void Recovery::snapshot_over() {
   if (settings_.write == Time()) write_over();
   recorder_.resume(run_.world.now());
   if (taken_) saving_->set(settings_.write, [this] { write_over(); });
+  membership_.may_start();
   for (PublishOperation* operation : std::exchange(held_, {})) operation->complete();
 }
 
@@ -219,7 +226,7 @@ void Recovery::stop_all() {
   }
   recorder_.roll_back(now);
   publications_.roll_back(kept_->versions, collectives_.of_versions());
-  highest_ = kept_->version;
+  highest_ = latest_start_ = kept_->version;
 }
 
 void Recovery::detected() {
@@ -257,6 +264,10 @@ const Weights& Recovery::weights_of(Rank rank) const {
   return own == kept_->own.end() ? kept_->weights : own->second;
 }
 
+bool Recovery::is_not_in_checkpoint(Rank worker) const {
+  return settings_.by_worker && !run_.world.has_server() && !kept_->own.empty() && !kept_->own.contains(worker);
+}
+
 void Recovery::start_all() {
   run_.workers.set_pool(kept_->pool);
   run_.workers.forget_means();
@@ -267,13 +278,16 @@ void Recovery::start_all() {
     const Weights weights = weights_of(node.self());
     node.start_again(saved == kept_->nodes.end() ? fresh : saved->second, is_told ? node.algebra().as_sent(weights) : weights);
   });
-  membership_.rolled_back();
+  for (Rank worker = 0; worker < run_.world.workers; ++worker)
+    if (is_not_in_checkpoint(worker) && run_.workers.is_up(worker)) run_.workers.set_state(worker, Workers::State::coming);
+  membership_.rolled_back(kept_->own.empty() ? std::vector<Handle>() : kept_->nodes.at(kept_->own.begin()->first).optimizer);
   if (run_.world.has_server()) run_.workers.spawn_server();
   run_.workers.spawn_aggregators();
   start_workers();
 }
 
 void Recovery::start_workers() {
+  std::vector<Rank> others;
   for (Rank worker = 0; worker < run_.world.workers; ++worker) {
     if (run_.workers.acts_when_invited()) {
       run_.workers.idles_again(worker);
@@ -284,6 +298,10 @@ void Recovery::start_workers() {
       membership_.fetch_state({&worker, 1});
     } else if (!down_.contains(worker)) {
       const Workers::State state = run_.workers.state(worker);
+      if (state == Workers::State::coming && is_not_in_checkpoint(worker)) {
+        others.push_back(worker);
+        continue;
+      }
       if (state == Workers::State::coming) run_.workers.set_state(worker, Workers::State::member);
       if (state != Workers::State::member && state != Workers::State::coming) continue;
       run_.workers.comes_in_step(worker);
@@ -292,6 +310,7 @@ void Recovery::start_workers() {
       return;
     }
   }
+  membership_.start_from_saved(others);
 }
 
 }  // namespace straggler

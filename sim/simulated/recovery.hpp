@@ -33,6 +33,8 @@ class Recovery final : public RecoveryPolicy {
   bool restores(Rank worker) override { return to_restore_.erase(worker) > 0; }
   /// Those that wait for a checkpoint may be all.
   void members_changed() override;
+  bool holds_starts() const override { return !run_.world.has_server() && at_ && highest_ >= *at_; }
+  void started(std::uint64_t version) override;
 
  private:
   enum class Stage { working, detecting, waiting, restarting };
@@ -59,6 +61,8 @@ class Recovery final : public RecoveryPolicy {
   void start_all();
   void start_workers();
   const Weights& weights_of(Rank rank) const;
+  /// The checkpoint has no state of this worker: it was not in when it was taken.
+  bool is_not_in_checkpoint(Rank worker) const;
 
   const SimulatedRun run_;
   const RecoverySettings settings_;
@@ -74,7 +78,8 @@ class Recovery final : public RecoveryPolicy {
   std::shared_ptr<Snapshot> kept_, taken_;      // saved last; being taken or written: null, if none is
   Time worked_since_;                           // the end of the last save or restart
   std::uint64_t highest_ = 0;                   // version that any process has published
-  std::optional<std::uint64_t> at_;             // the version that is to be saved
+  std::uint64_t latest_start_ = 0;              // version from which any worker has started since the last restart
+  std::optional<std::uint64_t> at_;             // the version that is to be saved: after those from which members have started
   std::vector<PublishOperation*> held_;         // that wait for it
   bool snapshotting_ = false;                   // all have come, and wait
   std::set<Rank> down_;

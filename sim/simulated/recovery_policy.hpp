@@ -31,6 +31,10 @@ class RecoveryPolicy {
   virtual bool restores(Rank /*worker*/) { return false; }
   /// Some have gone, and the others go on without them.
   virtual void members_changed() {}
+  /// No worker starts now: the others are held where their state is saved.
+  virtual bool holds_starts() const { return false; }
+  /// A worker has joined or come back, and starts from that version.
+  virtual void started(std::uint64_t /*version*/) {}
   /// It will fail at `failure.at`, and works until then.
   virtual void noticed(const Failure& /*failure*/) {}
 

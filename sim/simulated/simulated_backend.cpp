@@ -354,9 +354,10 @@ void SimulatedBackend::join(AveragedGradientOperation& operation) {
 bool SimulatedBackend::publish(PublishOperation& operation) {
   if (rebalancing_) rebalancing_->published(operation.weights()->version);
   const Publications::Result result = publications_.publish(operation);
+  // Where this version is saved, no worker starts from it before.
+  const bool goes_on = result != Publications::Result::last && (!events_.recovery || events_.recovery->published(operation));
   if (result == Publications::Result::recorded && events_.membership) events_.membership->published(operation.node().self());
-  if (result == Publications::Result::last) return false;
-  return !events_.recovery || events_.recovery->published(operation);
+  return goes_on;
 }
 
 void SimulatedBackend::discarded(Rank, const Payload& contribution) {

@@ -110,6 +110,33 @@ TEST_CASE("wherever a failure strikes, synchronous schemes end in the weights of
     }
 }
 
+TEST_CASE("whoever is up goes on without the others, and they come back, whenever machines fail and checkpoints are due") {
+  std::size_t tried = 0, shrunk = 0;
+  for (const SchemeVariant& variant : all_scheme_variants()) {
+    if (variant.entry->rolls_back(variant.parameters) != RollsBack::together || variant.entry->only_workers) continue;
+    CAPTURE(variant.text());
+    ++tried;
+    const double end = run_timing(text(variant)).record.end.seconds();
+    for (int seed = 0; seed < (sanitized ? 2 : check_long ? 300 : 30); ++seed) {
+      CAPTURE(seed);
+      // An update is published, and its messages move, at any moment of a life; a checkpoint is due at each update, or at some.
+      const auto law = [&](double mean) { return "{kind: exponential, mean: " + std::to_string(mean * end) + "s}"; };
+      const std::string checkpoint = seed % 3 == 0 ? "{updates: 1}" : seed % 3 == 1 ? "{updates: 3}" : std::to_string(0.1 * end) + "s";
+      const Result result =
+          run_timing(text(variant), {"seed=" + std::to_string(seed),
+                                     "cluster.faults=[{kind: random, of: worker, every: " + law(1.5) + ", repair: " + law(0.15) + "}]",
+                                     "training.recovery={kind: rollback, checkpoint: {every: " + checkpoint +
+                                         ", save: " + std::to_string(0.01 * end) + "s}, detect: 1ms, restart: 2ms, without: shrink}"});
+      CHECK(result.record.outcome == Outcome::completed);
+      CHECK(result.record.updates == 12);
+      check_time(result);
+      for (const WorkerRecord& worker : result.record.workers) shrunk += worker.split[Phase::down] > Time() ? 1 : 0;
+    }
+  }
+  CHECK(tried > 5);
+  CHECK(shrunk > tried);
+}
+
 TEST_CASE("a checkpoint holds what messages have left out, and the weights themselves are equal") {
   const auto yaml = [](const char* scheme) {
     return scenario_text({.seed = 4,
