@@ -138,7 +138,8 @@ const Register<SchemeEntry> entry({
     .rule = "w ← w - lr Σ n_i g_i(w) / Σ n_i, with n_i = 0 of whoever is not among the first k or within `grace` of the k-th",
     .paragraph = "A quorum without a server: when k workers have a gradient, and a window has passed, all join the all-reduce. Late "
                  "workers bring zero and compute on, and the sum is divided by the samples that count. Each update moves as many bytes as "
-                 "one of all workers.",
+                 "one of all workers. So a gradient counts for more the fewer come with it: a worker that is often alone in an "
+                 "update pulls the weights more than the others, though all compute equally much.",
     .waits = "all for the first k, then for the window",
     .staleness = {.text = "0; of late: next no bound",
                   .most =

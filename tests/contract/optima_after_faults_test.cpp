@@ -4,7 +4,9 @@
 //
 // The law. A step of lr towards worker i's optimum x_i moves the weights by lr A (x_i - w). Where it is over, the moves of a span of
 // updates sum to nothing; so w = Σ ω_i x_i / Σ ω_i, where a contribution of n samples, τ updates old, to an update of m contributions adds
-// n s(τ) / m to its worker's ω (s: SchemeEntry::damping). All of that is in order.csv. Where clients keep vectors that make up for what
+// n s(τ) / m to its worker's ω (s: SchemeEntry::damping). All of that is in order.csv. Zeros that a late worker brings, 0 samples, are no
+// contribution: if worker 0 is alone in every other update of a partial all-reduce, and the other three in the rest, it counts 1/2 and
+// they 1/6 each, though all compute equally much. Where clients keep vectors that make up for what
 // they do not compute (SchemeEntry::clients_keep_vectors), all that are enrolled count alike; who crashes for good stays there with its
 // last vector, so that it counts as long as the others have been at rest before. Where an update counts all workers alike
 // (SchemeEntry::workers_alike), those count that are in. Where chance or timing decides who is drawn, the weights
@@ -185,10 +187,12 @@ struct Counted {
     double all = 0;
     for (const auto& [update, rows] : updates) {
       std::vector<std::pair<Rank, std::uint64_t>> now;
+      const auto contributions = std::ranges::count_if(rows, [](const OrderRow& row) { return row.samples > 0; });
       for (const OrderRow& row : rows) {
+        if (row.samples == 0) continue;
         const double added = static_cast<double>(row.samples) *
                              variant.entry->damping(variant.parameters, plan, update - 1 - row.read_version) /
-                             static_cast<double>(rows.size());
+                             static_cast<double>(contributions);
         share[static_cast<std::size_t>(row.worker)] += added;
         all += added;
         now.emplace_back(row.worker, row.samples);
@@ -196,7 +200,7 @@ struct Counted {
       std::ranges::sort(now);
       if (first.empty()) first = now;
       steady = steady && now == first;
-      everybody = everybody && static_cast<Rank>(rows.size()) == count;
+      everybody = everybody && static_cast<Rank>(contributions) == count;
     }
     for (double& each : share) each /= all;
   }
