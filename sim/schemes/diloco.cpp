@@ -179,7 +179,9 @@ const Register<SchemeEntry> entry({
                  {{"steps", "2"}, {"quorum", "2"}, {"grace", "5ms"}},
                  {{"steps", "3"}, {"quorum", "1"}, {"late", "drop"}, {"average", "by_samples_times_rate"}}},
     .make = [](const Parameters& parameters) -> std::unique_ptr<Scheme> {
-      return has_quorum(parameters) ? diloco_by_quorum(parameters) : std::make_unique<Diloco>(parameters);
+      if (has_quorum(parameters)) return diloco_by_quorum(parameters);
+      require_quorum(parameters);
+      return std::make_unique<Diloco>(parameters);
     },
     .average =
         [](const Parameters& parameters) {

@@ -118,6 +118,15 @@ std::vector<Parameter> quorum_parameters() {
                                   "with a quorum: what a change counts: as much as any other, its samples n, or n times n / steps")};
 }
 
+void require_quorum(const Parameters& parameters) {
+  const auto refuse = [](const std::string& name) {
+    throw std::invalid_argument(name + ": is of no use without a quorum; add quorum: 2, or remove " + name);
+  };
+  if (parameters.number("grace") > 0) refuse("grace");
+  if (late_changes.of(parameters) != LateChanges::next) refuse("late");
+  if (counts_choice.of(parameters) != Counts::plain) refuse("average");
+}
+
 std::unique_ptr<Scheme> diloco_by_quorum(const Parameters& parameters) {
   for (const auto& [name, usual] : {std::pair("fragments", 1), std::pair("delay", 0)})
     if (parameters.count(name) != usual)

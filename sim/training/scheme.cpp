@@ -232,6 +232,25 @@ SchemeVariant variant_of(const SchemeEntry& entry, ParameterTexts given) {
   return {&entry, std::move(given), complete(entry.parameters, parameters)};
 }
 
+namespace {
+
+/// A choice alone; where that is refused, in the first example that takes it.
+ParameterTexts with_choice(const SchemeEntry& entry, const std::string& name, const std::string& choice) {
+  std::vector<ParameterTexts> tries = {{}};
+  tries.insert(tries.end(), entry.examples.begin(), entry.examples.end());
+  for (ParameterTexts& given : tries) {
+    given[name] = choice;
+    try {
+      entry.make(variant_of(entry, given).parameters);
+      return given;
+    } catch (const std::invalid_argument&) {  // it needs another parameter
+    }
+  }
+  return {{name, choice}};
+}
+
+}  // namespace
+
 std::vector<SchemeVariant> variants_of(const SchemeEntry& entry) {
   std::vector<SchemeVariant> all;
   const auto add = [&](const ParameterTexts& given) {
@@ -242,7 +261,7 @@ std::vector<SchemeVariant> variants_of(const SchemeEntry& entry) {
   add({});
   for (const Parameter& parameter : entry.parameters) {
     if (parameter.name == "on_failure") continue;
-    for (const std::string& choice : parameter.choices) add({{parameter.name, choice}});
+    for (const std::string& choice : parameter.choices) add(with_choice(entry, parameter.name, choice));
   }
   for (const ParameterTexts& example : entry.examples) add(example);
   return all;
