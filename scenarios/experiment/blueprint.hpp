@@ -52,8 +52,13 @@ struct Blueprint : TrainingBlueprint {
   const RecoverySettings& recovery() const { return recovery_; }
   /// Settings of the back end.
   SimulatedCluster cluster(const Scenario& scenario) const;
-  /// Failures a second that stop the job; 0: none comes at random.
-  double stopping_rate(const Scenario& scenario) const;
+  /// Failures that stop the job.
+  struct Stops {
+    double rate = 0;       // a second; 0: none comes at random
+    double known = 0;      // seconds, in the mean, from one until it is known, and repaired where the job waits for that
+    bool regular = false;  // some come at constant times
+  };
+  Stops stops(const Scenario& scenario) const;
 
  private:
   void resolve_cluster(const Scenario& scenario);
@@ -89,6 +94,7 @@ struct Blueprint : TrainingBlueprint {
   void refuse_replacement(const Scenario& scenario) const;
   RecoverySettings recovery_settings(const Scenario& scenario) const;
   double seconds_of_state(double bytes_per_second) const;
+  double known_and_repaired(const FaultSpec& fault) const;
   double optimal_interval(const Scenario& scenario, const RecoverySettings& policy) const;
   std::vector<TokenBucket> token_buckets(const Scenario& scenario) const;
   std::vector<BackgroundTraffic> resolve_background(const Scenario& scenario) const;

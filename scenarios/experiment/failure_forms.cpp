@@ -8,7 +8,8 @@ std::optional<FailureForms> failure_forms(const Scenario& scenario, const Bluepr
   const RecoverySettings& policy = blueprint.recovery();
   if (!policy.rolls_back()) return std::nullopt;
   FailureForms forms;
-  forms.job = {blueprint.stopping_rate(scenario), policy.detect.seconds() + policy.restart.seconds()};
+  const Blueprint::Stops stops = blueprint.stops(scenario);
+  forms.job = {stops.rate, stops.known + policy.restart.seconds()};
   if (!(forms.job.rate > 0)) return std::nullopt;
   forms.save = policy.snapshot.seconds();
   forms.every = policy.every.seconds();

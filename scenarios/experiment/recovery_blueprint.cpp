@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "scenarios/experiment/at_place.hpp"
 #include "scenarios/experiment/blueprint.hpp"
@@ -111,23 +112,41 @@ RecoverySettings Blueprint::recovery_settings(const Scenario& scenario) const {
   return policy;
 }
 
-double Blueprint::stopping_rate(const Scenario& scenario) const {
+Blueprint::Stops Blueprint::stops(const Scenario& scenario) const {
   const bool by_worker = scheme_entry->rolls_back(scenario.training.scheme.parameters) == RollsBack::together;
-  double rate = 0;
+  Stops all;
   for (const FaultSpec& fault : scenario.cluster.faults) {
     if (fault.kind != FaultSpec::Kind::random && fault.kind != FaultSpec::Kind::preempt) continue;
     const bool takes_server = fault_units->take_servers(fault.of) && fault_units->replicas() == 1;
-    const bool stops =
+    const bool it_stops =
         fault.of == UnitKind::all || takes_server || (by_worker && fault.of != UnitKind::link && fault.of != UnitKind::server);
-    if (stops && fault.every.parameters.has("mean"))
-      rate += static_cast<double>(fault_units->count(fault.of)) / fault.every.parameters.number("mean");
+    if (!it_stops || !fault.every.parameters.has("mean")) continue;
+    all.regular = all.regular || fault.every.name == "constant";
+    const double rate = static_cast<double>(fault_units->count(fault.of)) / fault.every.parameters.number("mean");
+    all.rate += rate;
+    all.known += rate * known_and_repaired(fault);
   }
-  return rate;
+  if (all.rate > 0) all.known /= all.rate;
+  return all;
+}
+
+/// Seconds from such a failure until it is known, and all are back where the job waits for them: the mean of the later of the two. A law of
+/// another kind than these counts with its mean, which is less than that of the later one.
+double Blueprint::known_and_repaired(const FaultSpec& fault) const {
+  const double detect = recovery_.detect.seconds();
+  const Kind& repair = fault.kind == FaultSpec::Kind::preempt ? fault.back_after : fault.repair;
+  if (recovery_.spares > 0 || recovery_.shrinks || !repair.parameters.has("mean")) return detect;
+  const double mean = repair.parameters.number("mean");
+  return repair.name == "exponential" ? detect + mean * std::exp(-detect / mean) : std::max(detect, mean);
 }
 
 double Blueprint::optimal_interval(const Scenario& scenario, const RecoverySettings& policy) const {
-  const double rate = stopping_rate(scenario);
-  if (rate <= 0)
+  const Stops stopped = stops(scenario);
+  if (stopped.regular)
+    throw_error(scenario, "training.recovery.checkpoint.every",
+                "optimal is for failures at random times, and those of kind: constant come at known ones; write a time, or every: "
+                "{kind: exponential, mean: 40h} in cluster.faults");
+  if (stopped.rate <= 0)
     throw_error(scenario, "training.recovery.checkpoint.every",
                 "optimal needs the rate of the failures that stop the job, and none comes at random; write a time, or failures such as "
                 "cluster.faults: [{kind: random, of: worker, every: {kind: exponential, mean: 40h}}]");
@@ -135,7 +154,7 @@ double Blueprint::optimal_interval(const Scenario& scenario, const RecoverySetti
     throw_error(
         scenario, "training.recovery.checkpoint.every",
         "optimal is to save without end where saving costs no time; write a time, or how long saving stops work (save, or snapshot)");
-  return reliability::optimal_interval(rate, policy.snapshot.seconds());
+  return reliability::optimal_interval(stopped.rate, policy.snapshot.seconds());
 }
 
 }  // namespace straggler

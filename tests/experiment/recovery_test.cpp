@@ -1,10 +1,12 @@
 // training.recovery: what is refused, and how; what is written is read again; the optimal interval.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "scenarios/experiment/blueprint.hpp"
+#include "scenarios/experiment/failure_forms.hpp"
 #include "scenarios/schema/writer.hpp"
 #include "sim/reliability/checkpoint_forms.hpp"
 #include "tests/support/run.hpp"
@@ -54,6 +56,9 @@ TEST_CASE("a recovery that makes no sense is refused in one line, with its place
        {"training.on_failure=abort"}},
       {"{kind: rollback, checkpoint: {every: optimal, save: 1s}}",
        "training.recovery.checkpoint.every: optimal needs the rate of the failures"},
+      {"{kind: rollback, checkpoint: {every: optimal, save: 1s}}",
+       "training.recovery.checkpoint.every: optimal is for failures at random times",
+       {"cluster.faults=[{kind: random, of: worker, every: {kind: constant, mean: 40h}, repair: never}]"}},
       {"{kind: rollback, checkpoint: {every: optimal}}", "training.recovery.checkpoint.every: optimal is to save without end", {failures}},
       {"{kind: rollback}",
        "training.recovery.kind: says what a failure means, and on_failure: drop says something else",
@@ -105,6 +110,23 @@ TEST_CASE("rates are of the state's bytes, and the optimal interval of the units
   CHECK(recovery.snapshot == Time::from_seconds(12));  // 3 vectors of 4 MB
   CHECK(recovery.restart == Time::from_seconds(3 + 6));
   CHECK(recovery.every.seconds() == doctest::Approx(reliability::optimal_interval(4.0 / (40 * 3600), 12)));
+}
+
+TEST_CASE("closed forms count the repair where the job waits for it, and it takes longer than to notice the failure") {
+  const auto recovery = [](const std::string& repair, const std::string& more = "") {
+    const Scenario scenario =
+        read_scenario_text(cluster(4), "test.yaml",
+                           {"cluster.faults=[{kind: random, of: worker, every: {kind: exponential, mean: 40h}, repair: " + repair + "}]",
+                            "training.recovery={kind: rollback, detect: 60s, restart: 100s" + more + "}"});
+    return failure_forms(scenario, Blueprint(scenario, "generic")).value().job.recovery;
+  };
+  CHECK(recovery("never") == 160);
+  CHECK(recovery("{kind: constant, mean: 10s}") == 160);
+  CHECK(recovery("{kind: constant, mean: 1h}") == 3700);
+  CHECK(recovery("{kind: constant, mean: 1h}", ", spares: 1") == 160);
+  CHECK(recovery("{kind: constant, mean: 1h}", ", without: shrink") == 160);
+  // The mean of the later of 60 s and an exponential time of mean 60 s: 60 + ∫ e^(-t/60) from 60 on.
+  CHECK(recovery("{kind: exponential, mean: 60s}") == doctest::Approx(160 + 60 * std::exp(-1.0)));
 }
 
 }  // namespace recovery_test
