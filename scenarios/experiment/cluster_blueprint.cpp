@@ -317,6 +317,10 @@ std::vector<TokenBucket> Blueprint::token_buckets(const Scenario& scenario) cons
     seen[fabric->card(rank)] = true;
     for (const LinkId id : fabric->nic_links(rank)) {
       const double rate = fabric->bytes_per_second(id);
+      if (const double peak = what_if.links.bandwidth(link.peak.value_or(rate)); link.peak && peak <= rate)
+        throw_error(scenario, "cluster.network.link.peak",
+                    fmt::format("{} is not above the bandwidth that the topology gives {}, {}; write a peak above that",
+                                format_quantity(peak, Dimension::rate), plan.name_of(rank), format_quantity(rate, Dimension::rate)));
       out.push_back({id, *link.burst, link.peak ? what_if.links.bandwidth(*link.peak) : default_peak(*link.burst, rate)});
     }
   };

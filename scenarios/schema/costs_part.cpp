@@ -1,5 +1,7 @@
 #include "scenarios/schema/costs_part.hpp"
 
+#include "sim/base/quantity.hpp"
+
 namespace straggler {
 
 const Part<PowerSpec>& power_part() {
@@ -22,6 +24,12 @@ const Part<PowerSpec>& power_part() {
                                         .otherwise = "`idle`"}),
   });
   return part;
+}
+
+std::string idle_above_busy(const PowerSpec& power) {
+  const auto watts = [](double value) { return format_quantity(value, Dimension::power); };
+  return watts(power.idle) + " is above busy, " + watts(power.busy) +
+         ", and a machine that waits draws no more than one that computes; write at most " + watts(power.busy);
 }
 
 void note_missing_busy(Section& power, PowerSpec& spec) {

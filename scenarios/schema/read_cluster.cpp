@@ -362,6 +362,17 @@ void check_cluster(ReadContext& context, const ClusterSpec& cluster) {
   }
 }
 
+void check_currency(ReadContext& context, const Scenario& scenario) {
+  const ClusterSpec& cluster = scenario.cluster;
+  if (cluster.currency.empty() || cluster.servers.price_per_hour || cluster.workers.empty()) return;
+  for (const WorkerGroup& group : cluster.workers) {
+    const auto device = scenario.devices.find(group.device);
+    if (group.price_per_hour || device == scenario.devices.end() || device->second.price_per_hour) return;
+  }
+  context.problems.add("cluster.currency", "is a label of prices, and there is none; add devices." + cluster.workers.front().device +
+                                               ".price_per_hour: 2.49 or the like, or remove currency");
+}
+
 const Part<ClusterSpec>& cluster_part() {
   static const Part<ClusterSpec> part = [] {
     Field<ClusterSpec> network = network_field();

@@ -22,6 +22,8 @@ std::vector<Field<FaultSpec>> fault_process_fields();
 void check_fault_process(Section& fault, const FaultSpec& spec);
 /// Checks across the parts of a cluster, once all of them could be read.
 void check_cluster(ReadContext& context, const ClusterSpec& cluster);
+/// A currency is of prices.
+void check_currency(ReadContext& context, const Scenario& scenario);
 void check_faults(ReadContext& context, const ClusterSpec& cluster);
 
 WorkloadSpec read_workload(Section workload);

@@ -86,6 +86,7 @@ void check_together(Section& top, const Scenario& scenario) {
   }
   if (scheme->has_rounds && !scheme->has_rounds(kind.parameters)) refuse_rounds(top, kind.name);
   check_cluster(context, scenario.cluster);
+  check_currency(context, scenario);
   check_faults(context, scenario.cluster);
   check_own_batches(context, scenario);
   if (const auto global = scenario.training.batch.global; global && *global < scenario.workers()) {
