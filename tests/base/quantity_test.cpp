@@ -52,6 +52,8 @@ TEST_CASE("a quantity is its decimal number times its unit, rounded once") {
   CHECK(parse_quantity("2KiB/s", Dimension::rate) == 2048.0);
   CHECK(parse_quantity("2MiB/s", Dimension::rate) == 2048.0 * 1024);
   CHECK(parse_quantity("2GiB/s", Dimension::rate) == 2048.0 * 1024 * 1024);
+  CHECK(parse_quantity("7.2TB/s", Dimension::rate) == 7.2e12);  // NVSwitch, all ports
+  CHECK(parse_quantity("1.6Tbps", Dimension::rate) == 200e9);
   CHECK(parse_quantity("15.7TFLOPS", Dimension::compute) == 15.7e12);
   CHECK(parse_quantity("900GFLOPS", Dimension::compute) == 900e9);
   CHECK(parse_fraction("2%") == 0.02);

@@ -56,7 +56,8 @@ TEST_CASE("an entrant by its settings") {
   REQUIRE(slow.set.size() == 2);
   CHECK(slow.set[0].second == "{kind: asgd}");
   CHECK(slow.set[1].first == "cluster.workers[0].slowdown");
-  for (const char* wrong : {"slow", "slow: 3", "slow: {}", "{a: {b: 1}, c: {d: 2}}", "\"a b\": {c: 1}"}) {
+  CHECK(entrant_of_yaml("as_it_is: {}").set.empty());
+  for (const char* wrong : {"slow", "slow: 3", "slow:", "{a: {b: 1}, c: {d: 2}}", "\"a b\": {c: 1}"}) {
     CAPTURE(wrong);
     CHECK_FALSE(refusal([&] { entrant_of_yaml(wrong); }).empty());
   }
