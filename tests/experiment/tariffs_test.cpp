@@ -85,7 +85,7 @@ TEST_CASE("wrong prices, currencies and energies are refused at their places") {
   refuses({"cluster.currency=a very long name"},
           "cluster.currency: is no label of a currency; write a word of at most 12 bytes, such as EUR");
   refuses({"cluster.currency=EUR"}, "cluster.currency: is a label of prices, and there is none; add devices.node.price_per_hour: 2.49");
-  CHECK(refused({"cluster.currency=EUR", "cluster.servers={count: 1, price_per_hour: 1}"}).empty());
+  CHECK(refused(Sets{"cluster.currency=EUR", "cluster.servers={count: 1, price_per_hour: 1}"}).empty());
   refuses({"devices.node.power={busy: 60W, idle: 250W}"}, "devices.node.power.idle: 250W is above busy, 60W");
   refuses({"devices.node={profile: h100, power: {idle: 701W}}", "workload.cost={model: resnet50}"}, "idle: 701W is above busy, 700W");
   refuses({"cluster.servers={count: 1, power: {busy: 1W, idle: 2W}}"}, "cluster.servers.power.idle: 2W is above busy, 1W");
