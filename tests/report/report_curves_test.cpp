@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "scenarios/report/chart_plan.hpp"
 #include "scenarios/report/findings.hpp"
@@ -29,10 +30,16 @@ Numbers truth(const std::vector<std::string>& labels, std::int64_t) {
   return {{"workers", n}, {"samples", 10}, {"samples_per_second", rate}, {"target_accuracy", 0.5}, {"time_to_target_s", 100 / rate}};
 }
 
+/// Of every chart; "TITLE (NAME)" of those that a menu names.
 std::vector<std::string> titles(const SweepOutcome& outcome, const std::vector<std::string>& of_columns) {
   const SweepView view(of_columns, outcome);
   std::vector<std::string> all;
-  for (const Figure& figure : sweep_figures(view, plan_of(view), RunSheets({}, {}))) all.push_back(figure.title);
+  for (const Figure& figure : sweep_figures(view, plan_of(view), RunSheets({}, {}))) {
+    const auto data = nlohmann::json::parse(figure.data);
+    if (!data.contains("menu")) all.push_back(figure.title);
+    for (const auto& chart : data.value("menu", nlohmann::json::array()))
+      all.push_back(figure.title + " (" + chart.at("name").get<std::string>() + ")");
+  }
   return all;
 }
 
