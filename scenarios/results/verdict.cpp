@@ -42,8 +42,9 @@ std::string where(const RunResult& a, const RunResult& b) {
     return fmt::format(" with {} {} instead of {}", readable_number(a.workers), a.workers == 1 ? "worker" : "workers",
                        readable_number(b.workers));
   if (a.samples_per_second.value_or(0) <= b.samples_per_second.value_or(0)) return {};
+  constexpr double noise = 1e-9;  // what stored shares round to is shorter
   const PhaseRow* best = nullptr;
-  double most = 0, mine = 0, other = 0;
+  double most = noise, mine = 0, other = 0;
   for (const PhaseRow& row : phase_rows) {
     // A run that cannot be rolled back has no share for it.
     const auto share = [&row](const RunResult& run) {
@@ -58,8 +59,8 @@ std::string where(const RunResult& a, const RunResult& b) {
   }
   if (!best) return {};
   const bool waits = best->phase == Phase::idle && !b.waited_for.empty();
-  return fmt::format(" (its workers {} {} a sample instead of {}{})", best->verb, readable_seconds(mine), readable_seconds(other),
-                     waits ? ", as the other's wait for " + b.waited_for : std::string());
+  return fmt::format(" (its workers {} {} a sample instead of {}{})", best->verb, mine < noise ? "no time" : readable_seconds(mine),
+                     readable_seconds(other), waits ? ", as the other's wait for " + b.waited_for : std::string());
 }
 
 /// The two parts of a time to an accuracy, of a relative to b.

@@ -227,6 +227,17 @@ TEST_CASE("timing alone compares samples per second") {
   CHECK(has(comparison_table(comparison), "1.5x"));
 }
 
+TEST_CASE("time below a nanosecond a sample is none") {
+  // 4 * 3e-8 / 1500 s = 80 ps, which rounded shares may come to: nothing idles.
+  RunResult fast = timing_only(run("nb", "nonblocking", 1500, 0));
+  set_shares(fast, 0.7, 0.1, 3e-8, 0.2);
+  CHECK(has(plain(verdict(compare({timing_only(run("sync", "ssgd", 1000, 0)), fast}))),
+            "(its workers idle no time a sample instead of 1.6 ms)"));
+  RunResult same = timing_only(run("again", "ssgd", 1500, 0)), slow = timing_only(run("sync", "ssgd", 1000, 0));
+  for (RunResult* const each : {&same, &slow}) set_shares(*each, 0, 0, 3e-8, 0);
+  CHECK_FALSE(has(plain(verdict(compare({same, slow}))), "a sample instead of"));
+}
+
 TEST_CASE("thresholds asked of runs without the math are no misses") {
   RunResult a = run("a", "ssgd", 1000, 0), b = run("b", "asgd", 2000, 0);
   a.final_test_accuracy.reset();
