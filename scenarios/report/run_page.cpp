@@ -210,6 +210,10 @@ std::string facts_html(const RunFiles& run, const ResultTable& curve) {
     const RunFigure& figure = *find_figure(key);
     facts.add(figure.title, run.number(key), text_of_unit(figure.unit));
   }
+  for (const char* const key : figures_of_failures) {
+    const RunFigure& figure = *find_figure(key);
+    facts.add(figure.title, run.number(key), text_of_unit(figure.unit));
+  }
   facts.add("staleness, mean", run.number("staleness_mean"), readable_number);
   facts.add("staleness, most", run.count("staleness_max"));
   facts.add("test accuracy", run.number("final_test_accuracy"), readable_score);

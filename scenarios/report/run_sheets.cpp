@@ -29,8 +29,8 @@ const std::vector<SheetColumn>& sheet_columns() {
   static const std::vector<SheetColumn> all = [] {
     std::vector<SheetColumn> columns;
     for (const char* key : {"time_to_target_s", "simulated_seconds", "updates", "samples_per_second", "step_s", "exposed_communication_s",
-                            "scaling_efficiency", "price_to_target", "price", "energy_to_target_joules", "energy_joules",
-                            "final_test_accuracy", "final_test_perplexity"}) {
+                            "scaling_efficiency", "price_to_target", "price", "energy_to_target_joules", "energy_joules", "failures",
+                            "rollbacks", "lost_updates", "goodput", "ettr", "final_test_accuracy", "final_test_perplexity"}) {
       const RunFigure& figure = *find_figure(key);
       columns.push_back(
           {figure.key.c_str(), figure.title.c_str(), figure.unit == RunFigure::Unit::share ? share_text : text_of_unit(figure.unit)});

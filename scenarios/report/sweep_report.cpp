@@ -83,6 +83,11 @@ std::vector<Column> columns_of(const SweepView& view) {
                                of_figure("price"),
                                of_figure("energy_to_target_joules"),
                                of_figure("energy_joules"),
+                               of_figure("failures"),
+                               of_figure("rollbacks"),
+                               of_figure("lost_updates"),
+                               of_figure("goodput"),
+                               of_figure("ettr"),
                                of_figure("final_test_accuracy"),
                                of_figure("final_test_perplexity"),
                                {"bytes_per_epoch", "bytes per epoch", readable_bytes}};

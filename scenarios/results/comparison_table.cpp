@@ -38,15 +38,11 @@ class Table {
     if (any_real) add("time is", [](const RunResult& run) { return std::string(run.real ? "measured" : "simulated"); });
     add(any_real ? "time" : "simulated time", [](const RunResult& run) { return readable_seconds(run.simulated_seconds); });
     add("samples per second", [](const RunResult& run) { return shown(run.samples_per_second, readable_number); });
-    for (const char* key : {"step_s", "exposed_communication_s", "scaling_efficiency"}) {
-      const RunFigure& figure = *find_figure(key);
-      const auto value = [&figure](const RunResult& run) { return scalar_of(run.summary, figure.key).number(); };
-      if (std::ranges::any_of(comparison.runs, [&](const RunResult& run) { return value(run).has_value(); }))
-        add(figure.title, [&](const RunResult& run) { return shown(value(run), text_of_unit(figure.unit)); });
-    }
+    for (const char* const key : {"step_s", "exposed_communication_s", "scaling_efficiency"}) add_figure(key);
     add_times();
     add_costs();
     add_speed_up();
+    for (const char* const key : figures_of_failures) add_figure(key);
     for (const PhaseRow& row : summary_phases) add_share(row);
     add("staleness, mean", [](const RunResult& run) { return shown(run.staleness_mean, readable_number); });
     add("staleness, max", [](const RunResult& run) { return shown(run.staleness_max, readable_number); });
@@ -93,6 +89,14 @@ class Table {
     Row row{std::move(label), {}};
     for (const RunResult& run : comparison_.runs) row.cells.push_back(cell(run));
     rows_.push_back(std::move(row));
+  }
+
+  /// Where a run has it.
+  void add_figure(const char* key) {
+    const RunFigure& figure = *find_figure(key);
+    const auto value = [&figure](const RunResult& run) { return scalar_of(run.summary, figure.key).number(); };
+    if (std::ranges::any_of(comparison_.runs, [&](const RunResult& run) { return value(run).has_value(); }))
+      add(figure.title, [&](const RunResult& run) { return shown(value(run), text_of_unit(figure.unit)); });
   }
 
   void add_share(const PhaseRow& row) {

@@ -28,6 +28,9 @@ struct RunFigure {
 
 /// All of them, in the order of summary.json.
 std::span<const RunFigure> run_figures();
+/// Keys of what failures and recovery did, in the order of tables, which show those that a run has.
+inline constexpr const char* figures_of_failures[] = {"failures", "mean_time_between_failures_s", "rollbacks", "lost_updates", "goodput",
+                                                      "ettr"};
 /// Null: no figure has that key.
 const RunFigure* find_figure(std::string_view key);
 Scalar value_of(const RunFigure& figure, const RunRecord& record);

@@ -136,12 +136,14 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     const char *key, *title;
     std::string (*text)(double);
   };
-  std::vector<Column> costs, scaling;  // where prices or power are given; where numbers of workers are swept
-  for (const char* const key : {"price", "price_to_target", "energy_joules", "energy_to_target_joules"}) {
+  std::vector<Column> known, scaling;  // of what a run has; where numbers of workers are swept
+  const auto add_known = [&](const char* key) {
     const RunFigure& figure = *find_figure(key);
-    const auto known = [&](const SweptSetting& setting) { return all.statistics(setting, key).count > 0; };
-    if (std::ranges::any_of(settings, known)) costs.push_back({key, figure.title.c_str(), text_of_unit(figure.unit)});
-  }
+    if (std::ranges::any_of(settings, [&](const SweptSetting& setting) { return all.statistics(setting, key).count > 0; }))
+      known.push_back({key, figure.title.c_str(), text_of_unit(figure.unit)});
+  };
+  for (const char* const key : {"price", "price_to_target", "energy_joules", "energy_to_target_joules"}) add_known(key);
+  for (const char* const key : {"lost_updates", "goodput", "ettr"}) add_known(key);
   if (speed_up) {
     scaling.push_back({"speed_up", "scaling speed-up", readable_number});
     for (const char* const key : {"scaling_efficiency", "step_s", "exposed_communication_s"}) {
@@ -149,7 +151,7 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
       scaling.push_back({key, figure.title.c_str(), text_of_unit(figure.unit)});
     }
   }
-  for (const std::vector<Column>* const more : {&costs, &scaling})
+  for (const std::vector<Column>* const more : {&known, &scaling})
     for (const Column& column : *more) rows[0].emplace_back(column.title);
   const Endings endings = Endings::of(outcome.rows);
   if (!endings.all_finished()) rows[0].emplace_back("outcome");
@@ -164,7 +166,7 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     row.push_back(of(setting, "samples_per_second", readable_number));
     row.push_back(of(setting, "time_to_target_s", readable_seconds));
     row.push_back(of(setting, "final_test_accuracy", readable_score));
-    for (const std::vector<Column>* const more : {&costs, &scaling})
+    for (const std::vector<Column>* const more : {&known, &scaling})
       for (const Column& column : *more) row.push_back(of(setting, column.key, column.text));
     if (!endings.all_finished()) row.push_back(setting.endings().outcomes());
     if (any_bound) row.push_back(bound[rows.size() - 1]);

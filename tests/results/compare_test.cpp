@@ -238,6 +238,20 @@ TEST_CASE("time below a nanosecond a sample is none") {
   CHECK_FALSE(has(plain(verdict(compare({same, slow}))), "a sample instead of"));
 }
 
+TEST_CASE("what failures did stands in the table where a run has it") {
+  RunResult steady = run("steady", "ssgd", 1000, 0), failing = run("failing", "ssgd", 900, 0);
+  CHECK_FALSE(has(comparison_table(compare({steady, steady})), "goodput"));
+  failing.summary = {{"failures", Scalar(std::uint64_t{3})},
+                     {"lost_updates", Scalar(std::uint64_t{41})},
+                     {"goodput", Scalar(0.75)},
+                     {"ettr", Scalar(0.8)}};
+  const std::string table = comparison_table(compare({steady, failing}));
+  for (const char* const row : {"failures ", "lost updates ", "goodput ", "effective training time "}) CHECK(has(table, row));
+  CHECK(has(table, "75.0 %"));
+  CHECK(has(table, "80.0 %"));
+  CHECK_FALSE(has(table, "rollbacks"));  // neither has them
+}
+
 TEST_CASE("thresholds asked of runs without the math are no misses") {
   RunResult a = run("a", "ssgd", 1000, 0), b = run("b", "asgd", 2000, 0);
   a.final_test_accuracy.reset();

@@ -138,6 +138,24 @@ void add_costs(Lines& lines, const RunRecord& record) {
   }
 }
 
+/// Nothing where neither units fail again and again nor a run recovers.
+void add_failures(Lines& lines, const RunRecord& record) {
+  const auto text = [&record](const char* key) -> std::string {
+    const RunFigure& figure = *find_figure(key);
+    if (figure.there != nullptr && !figure.there(record)) return {};
+    const std::optional<double> value = value_of(figure, record).number();
+    return value ? text_of_unit(figure.unit)(*value) : std::string();
+  };
+  if (const std::string failures = text("failures"); !failures.empty()) {
+    const std::string between = text("mean_time_between_failures_s");
+    lines.add("failures", failures + (between.empty() ? "" : ", one every " + between));
+  }
+  if (const std::string goodput = text("goodput"); !goodput.empty()) {
+    lines.add("rollbacks", fmt::format("{}, {} updates lost", text("rollbacks"), text("lost_updates")));
+    lines.add("goodput", fmt::format("{}; effective training time {}", goodput, text("ettr")));
+  }
+}
+
 /// Empty where the scale is not dynamic.
 std::string loss_scale_text(const RunRecord& record) {
   if (!record.skipped_updates || !record.final_loss_scale) return {};
@@ -175,6 +193,7 @@ std::string run_report(const Scenario& scenario, const RunRecord& record, const 
                                       readable_bytes(static_cast<double>(record.bytes_up) / workers),
                                       readable_bytes(static_cast<double>(record.bytes_down) / workers)));
   add_costs(lines, record);
+  add_failures(lines, record);
   if (record.compression_ratio)
     lines.add("compression", fmt::format("{}: {} of the bytes of uncompressed messages", scenario.training.compression.name,
                                          readable_share(1 / *record.compression_ratio)));
