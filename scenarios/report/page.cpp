@@ -11,14 +11,9 @@
 namespace straggler {
 namespace {
 
-/// A page loads no outside content; a served page may load its own server's.
-std::string policy(bool served) {
-  const char* const own = served ? " 'self'" : "";
-  return fmt::format(
-      "default-src 'none'; script-src 'unsafe-inline'{0}; style-src 'unsafe-inline'{0}; img-src data: blob:{0}; connect-src {1}; "
-      "base-uri 'none'; form-action 'none'",
-      own, served ? "'self'" : "'none'");
-}
+constexpr std::string_view policy =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'none'; base-uri 'none'; "
+    "form-action 'none'";
 
 constexpr std::string_view script_begins = "<script>\n", script_ends = "</script>\n";
 
@@ -66,8 +61,9 @@ static std::string phases_style() {
   return fmt::format("\n:root{{{}}}{}", colours, classes);
 }
 
-std::vector<std::string_view> page_scripts() {
+std::vector<std::string_view> page_scripts(bool charts) {
   static const std::string phases = phases_script();
+  if (!charts) return {resources::format_script(), resources::table_script(), resources::page_script()};
   return {phases,
           resources::format_script(),
           resources::axes_script(),
@@ -90,16 +86,17 @@ std::string_view page_style() {
 
 /// Adds the scripts of a page. `before` has space for more.
 static void add_scripts(PageParts& page, bool charts) {
+  const std::vector<std::string_view> scripts = page_scripts(charts);
   std::size_t bytes = 4096 + (charts ? 2 * resources::echarts_licences().size() : 0);  // at most
-  for (const std::string_view each : page_scripts()) bytes += each.size() + script_begins.size() + script_ends.size();
+  for (const std::string_view each : scripts) bytes += each.size() + script_begins.size() + script_ends.size();
   page.after.reserve(bytes);
-  if (charts && charts_move()) {
+  if (charts) {
     page.before += script_begins;
     page.echarts = resources::echarts();
     page.after += script_ends;
     add_licences(page.after);
   }
-  for (const std::string_view each : page_scripts()) add_script(page.after, each);
+  for (const std::string_view each : scripts) add_script(page.after, each);
 }
 
 std::string PageParts::text() const {
@@ -112,15 +109,15 @@ std::string PageParts::text() const {
 
 bool charts_move() { return !resources::echarts().empty(); }
 
-PageParts page_parts(std::string_view title, std::string_view body, bool served) {
-  const bool charts = served || body.find("<script type=\"application/json\">") != std::string_view::npos;
+PageParts page_parts(std::string_view title, std::string_view body) {
+  const bool charts = body.find("<script type=\"application/json\">") != std::string_view::npos;
   PageParts page;
   page.before.reserve(body.size() + page_style().size() + (std::size_t{64} << 10));
   page.before += fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<title>{}</title>\n<style>\n{}",
-      policy(served), xml_text(title), picture_style());
+      policy, xml_text(title), picture_style());
   page.before += page_style();
   page.before += "\n</style>\n</head>\n<body>\n<main>\n";
   page.before += body;
@@ -128,12 +125,12 @@ PageParts page_parts(std::string_view title, std::string_view body, bool served)
     page.before += html_paragraph(
         "The charts of this page are still pictures: the program was built without npm, which provides the interactive ones.", "dim");
   page.before += "</main>\n";
-  add_scripts(page, charts);
+  add_scripts(page, charts && charts_move());
   page.after += "</body>\n</html>\n";
   return page;
 }
 
-std::string html_page(std::string_view title, std::string_view body, bool served) { return page_parts(title, body, served).text(); }
+std::string html_page(std::string_view title, std::string_view body) { return page_parts(title, body).text(); }
 
 std::string html_paragraph(std::string_view text, std::string_view classes) {
   return fmt::format("<p{}>{}</p>\n", classes.empty() ? std::string() : fmt::format(" class=\"{}\"", classes), xml_text(text));

@@ -14,11 +14,12 @@ struct PageParts {
   std::string after;
   std::string text() const;
 };
-/// The whole document around `body`, which is HTML. `served`: scripts may send requests to our own server; otherwise to none.
-PageParts page_parts(std::string_view title, std::string_view body, bool served = false);
-std::string html_page(std::string_view title, std::string_view body, bool served = false);
-/// Our own scripts, in the order in which they run, and the style of pages.
-std::vector<std::string_view> page_scripts();
+/// The whole document around `body`, which is HTML.
+PageParts page_parts(std::string_view title, std::string_view body);
+std::string html_page(std::string_view title, std::string_view body);
+/// Our own scripts, in the order in which they run: all, or those of a page without charts.
+std::vector<std::string_view> page_scripts(bool charts = true);
+/// The style of pages.
 std::string_view page_style();
 /// The program carries ECharts.
 bool charts_move();

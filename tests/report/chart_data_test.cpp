@@ -76,7 +76,12 @@ TEST_CASE("a scheme keeps its colour beside any others, and no two curves look t
 TEST_CASE("a page forbids every request, and holds scripts only where it has charts") {
   const std::string bare = html_page("t", "<p>x</p>"), charted = html_page("t", html_of(figure_of("t", "", bars("a"))));
   for (const std::string& page : {bare, charted}) CHECK(page.find("default-src 'none'") != std::string::npos);
-  CHECK(bare.size() < 100'000);  // ECharts alone has ten times that
+  CHECK(bare.size() < 30'000);  // with sorted tables and the switch between light and dark
+  CHECK(bare.find("enlivenTables = ") != std::string::npos);
+  for (const std::string_view part : {"straggler.chart = ", "straggler.kinds = {", "straggler.selection = "}) {
+    CHECK(bare.find(part) == std::string::npos);
+    CHECK((charted.find(part) != std::string::npos) == charts_move());
+  }
   CHECK((charted.find("Apache License") != std::string::npos) == charts_move());
   CHECK((charted.find("charts of this page are still pictures") == std::string::npos) == charts_move());
   CHECK(charted.size() < 2'000'000);

@@ -41,11 +41,16 @@ namespace resources {
 std::string_view echarts() { return "of the page"; }
 std::string_view echarts_licences() { return {}; }
 std::string_view format_script() { return {}; }
+std::string_view axes_script() { return {}; }
 std::string_view table_script() { return {}; }
 std::string_view chart_script() { return {}; }
 std::string_view kinds_script() { return {}; }
 std::string_view cells_script() { return {}; }
+std::string_view arranged_script() { return {}; }
+std::string_view notes_script() { return {}; }
+std::string_view lines_script() { return {}; }
 std::string_view timeline_script() { return {}; }
+std::string_view selection_script() { return {}; }
 std::string_view page_script() { return {}; }
 std::string_view page_style() { return {}; }
 }  // namespace resources

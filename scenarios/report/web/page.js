@@ -2,6 +2,7 @@
 (function() {
 'use strict';
 const straggler = window.straggler, {element} = straggler;
+const charts = straggler.charts || [];  // a page without charts has no script of them
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 let forced = null;  // 'light' or 'dark': by the switch
 
@@ -17,12 +18,14 @@ function darkRules() {
 
 straggler.isDark = () => (forced ? forced === 'dark' : dark.matches);
 
+const redrawAll = () => charts.forEach((chart) => chart.draw());
+
 function show(theme) {
   const rules = darkRules();
   forced = theme;
   for (const rule of rules) rule.media.mediaText = theme === 'dark' ? 'screen' : 'not all';
   document.documentElement.style.colorScheme = theme;
-  straggler.redrawAll();
+  redrawAll();
 }
 
 function themeSwitch() {
@@ -33,7 +36,7 @@ function themeSwitch() {
   });
   dark.addEventListener('change', () => {
     button.textContent = straggler.isDark() ? 'Light' : 'Dark';
-    straggler.redrawAll();
+    redrawAll();
   });
   return button;
 }
@@ -103,7 +106,7 @@ straggler.enliven = function(root) {
 window.addEventListener('beforeprint', () => {
   const rules = darkRules(), media = rules.map((rule) => rule.media.mediaText);
   for (const rule of rules) rule.media.mediaText = 'not all';
-  straggler.charts.forEach((chart) => chart.print());
+  charts.forEach((chart) => chart.print());
   rules.forEach((rule, i) => (rule.media.mediaText = media[i]));
 });
 window.addEventListener('afterprint', () => document.querySelectorAll('.printed').forEach((paper) => paper.remove()));
