@@ -16,6 +16,7 @@
 #include "scenarios/report/said_words.hpp"
 #include "scenarios/report/scheme_looks.hpp"
 #include "scenarios/report/search_words.hpp"
+#include "scenarios/report/units.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/xml_text.hpp"
 
@@ -104,13 +105,16 @@ class RacePage {
     const std::vector<std::size_t> all = order();
     const RepeatStatistics mine = statistics_of(times[all.front()]);
     std::vector<LargeNumber> numbers{{labels_[all.front()], verdict.winner         ? "wins"
-                                                            : verdict.open.empty() ? "is ahead, but others are no slower"
+                                                            : verdict.open.empty() ? "is ahead, but others are no worse"
                                                                                    : "is ahead, too few seeds to tell"},
-                                     {readable_seconds(mine.mean), finish_title(outcome_.finishes[*finish])}};
+                                     {outcome_.by().text(mine.mean), finish_title(outcome_.finishes[*finish])}};
     if (all.size() < 2 || !(mine.mean > 0)) return numbers;
     const RepeatStatistics theirs = statistics_of(times[all[1]]);
-    if (theirs.count > 0)
+    if (theirs.count > 0 && outcome_.by().measure == Measure::time)
       numbers.push_back({fmt::format("{:.3g}x", theirs.mean / mine.mean), "as fast as " + labels_[all[1]] + ", the next"});
+    else if (theirs.count > 0)
+      numbers.push_back(
+          {share_text(mine.mean / theirs.mean), fmt::format("of the {} of {}, the next", outcome_.by().name, labels_[all[1]])});
     else
       numbers.push_back({"nobody else", "reaches it"});
     return numbers;
