@@ -106,6 +106,11 @@ TEST_CASE("list schemes: how each exchanges, whether it is asynchronous, and whe
       CHECK(variant["exchange"] == (variant["parameters"].contains("via") ? "server" : "all_reduce"));
     }
   }
+  // Which failures take a run back to a checkpoint: those of any worker, of the server alone, or none (docs/model.md#recovery).
+  for (const auto& [name, whose] : {std::pair("ssgd", "together"), std::pair("asgd", "server"), std::pair("hogwild", "never")}) {
+    CHECK(entries[name]["rolls_back"] == whose);
+    CHECK(entries[name]["variants"][0]["rolls_back"] == whose);
+  }
   CHECK(entries["fedavg"]["family"] == "federated");
   CHECK(entries["fedavg"]["needs_server"] == true);
   CHECK(entries["dpsgd"]["family"] == "gossip");

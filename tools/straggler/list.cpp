@@ -96,6 +96,9 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SchemeEntry& sch
            either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.entry->sends_gradients(variant.parameters)); })},
           {"compressible",
            either(variants, [](const SchemeVariant& variant) { return yes_or_no(variant.entry->compressible(variant.parameters)); })},
+          {"rolls back",
+           either(variants,
+                  [](const SchemeVariant& variant) { return rolls_back_choice.name_of(variant.entry->rolls_back(variant.parameters)); })},
           {"aggregators", yes_or_no(static_cast<bool>(scheme.aggregators))},
           {"waits", scheme.waits},
           {"staleness", scheme.staleness.text},
@@ -296,6 +299,7 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
   json["exchange"] = name_of(variants.front().exchange());
   json["asynchronous"] = variants.front().asynchronous();
   json["versions"] = name_of(variants.front().versions());
+  json["rolls_back"] = rolls_back_choice.name_of(scheme.rolls_back(variants.front().parameters));
   json["average"] = average_of(variants.front());
   json["real"] = scheme.real;
   json["sends_gradients"] = scheme.sends_gradients(variants.front().parameters);
@@ -309,6 +313,7 @@ void add_facts(nlohmann::ordered_json& json, const SchemeEntry& scheme) {
     json["variants"].push_back({{"parameters", json_of(variant.given)},
                                 {"exchange", name_of(variant.exchange())},
                                 {"asynchronous", variant.asynchronous()},
+                                {"rolls_back", rolls_back_choice.name_of(scheme.rolls_back(variant.parameters))},
                                 {"average", average_of(variant)},
                                 {"unfit_workers", unfit_workers(variant)},
                                 {"aggregators_of_4_workers", aggregators_of_four(variant)},
