@@ -50,7 +50,7 @@ class SearchFigures {
 
   LineChart chart_over(const SearchedSetting& setting, const LabelNumbers& axis) const {
     LineChart chart;
-    chart.x = {axis_title(setting.path), {}, {}, axis.text};
+    chart.x = {setting_title(outcome_, setting), {}, {}, axis.text};
     for (const auto& number : axis.numbers)
       if (number) chart.x.numbers.push_back(*number);
     chart.y_title = title_;
@@ -131,7 +131,7 @@ class SearchFigures {
     }
     chart.title = title_;
     chart.text = text_;
-    const std::string path = axis_title(outcome_.over[setting].path);
+    const std::string path = setting_title(outcome_, outcome_.over[setting]);
     chart.label = titled(title_ + " by " + path, group.labels);
     const bool alone = outcome_.over.size() == 1;
     figures_.push_back(figure_of(chart.label, alone ? "" : "The best setting that was tried with each " + path + ".", chart));
@@ -211,7 +211,7 @@ class SearchFigures {
       const SearchedSetting& searched = find ? outcome_.over[setting] : outcome_.along;
       if (!searched.ordered) continue;
       IntervalChart chart;
-      chart.title = axis_title(searched.path);
+      chart.title = setting_title(outcome_, searched);
       chart.groups.emplace_back();
       for (const FoundGroup& group : outcome_.found) add_best(chart, group, setting);
       for (const CrossoverGroup& group : outcome_.crossed) add_crossings(chart, group);

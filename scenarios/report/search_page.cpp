@@ -111,7 +111,7 @@ class SearchPage {
 
   bool is_find() const { return outcome_.is_find(); }
 
-  static std::string values_of(const SearchedSetting& setting) { return axis_title(setting.path) + " (" + setting.values() + ")"; }
+  std::string values_of(const SearchedSetting& setting) const { return setting_title(outcome_, setting) + " (" + setting.values() + ")"; }
 
   std::string asked(const std::string& scenario) const {
     const std::string base = scenario.empty() ? std::string("the scenario") : "scenario " + scenario;
@@ -163,7 +163,7 @@ class SearchPage {
       const FoundPoint& best = group.points[group.best->point];
       std::vector<LargeNumber> all;
       for (std::size_t i = 0; i < outcome_.over.size() && i < 3; ++i)
-        all.push_back({best.values[i].label, axis_title(outcome_.over[i].path)});
+        all.push_back({best.values[i].label, setting_title(outcome_, outcome_.over[i])});
       all.push_back({text_(drawable(best.measured).mean), metric_title(outcome_.metric.name)});
       all.push_back({std::to_string(group.points.size()), "settings tried"});
       return all;
@@ -172,13 +172,13 @@ class SearchPage {
     const CrossoverGroup& group = outcome_.crossed.front();
     if (group.crossings.size() != 1) return {};
     return {{group.crossings.front().between.label,
-             fmt::format("{}, where {} and {} cross", axis_title(outcome_.along.path), outcome_.between[0], outcome_.between[1])},
+             fmt::format("{}, where {} and {} cross", setting_title(outcome_, outcome_.along), outcome_.between[0], outcome_.between[1])},
             {std::to_string(group.points.size()), "values compared"}};
   }
 
   std::string table(const FoundGroup& group) const {
     std::vector<std::string> head{"tried"};
-    for (const SearchedSetting& setting : outcome_.over) head.push_back(axis_title(setting.path));
+    for (const SearchedSetting& setting : outcome_.over) head.push_back(setting_title(outcome_, setting));
     head.insert(head.end(), {metric_title(outcome_.metric.name), "stands"});
     const bool finished = outcome_.endings().all_finished();
     if (!finished) head.emplace_back("outcome");
@@ -204,7 +204,7 @@ class SearchPage {
       rows.push_back({point.at.label, value_of(a), value_of(b), gap_text(point.difference), compared_words(outcome_, point)});
       if (!finished) rows.back().insert(rows.back().end(), {outcomes_of(a), outcomes_of(b)});
     }
-    std::vector<std::string> head{axis_title(outcome_.along.path), first, second, first + " minus " + second, "better"};
+    std::vector<std::string> head{setting_title(outcome_, outcome_.along), first, second, first + " minus " + second, "better"};
     if (!finished) head.insert(head.end(), {first + ", outcome", second + ", outcome"});
     return html_table(head, rows, 0, rows.size());
   }

@@ -6,7 +6,7 @@
 
 #include "scenarios/report/charts.hpp"
 #include "scenarios/report/run_sheets.hpp"
-#include "scenarios/search/metric.hpp"
+#include "scenarios/search/search_outcome.hpp"
 
 namespace straggler {
 
@@ -16,6 +16,9 @@ struct LabelNumbers {
   NumberText text = nullptr;
 };
 LabelNumbers numbers_of_labels(const std::vector<std::string>& labels);
+
+/// "workers", or "workers[0]" where that is one of several groups: of a searched setting in the runs of `outcome`.
+std::string setting_title(const SearchOutcome& outcome, const SearchedSetting& setting);
 
 /// Those that did not fail.
 std::vector<ShownRun> shown_runs(const std::vector<StudyRun>& runs);

@@ -55,6 +55,21 @@ ComparedPoint compared(const SearchFile& search, double share, const Values& fir
 
 }  // namespace
 
+TEST_CASE("workers of one of several groups are called as in the scenario") {
+  const Files files;
+  const SearchFile search =
+      search_of(files, clockwork_scenario,
+                "find: {metric: samples_per_second, over: {\"cluster.workers[0].count\": {from: 1, to: 4, whole: true}}, repeats: 1}\n");
+  SearchOutcome outcome = SearchOutcome::of(search);
+  FoundGroup group;
+  group.points.push_back(tried(search, {0.9}, {10}));  // 4 workers
+  for (const auto& [workers, title] : {std::pair(std::uint64_t{4}, "workers"), std::pair(std::uint64_t{5}, "workers[0]")}) {
+    group.points[0].measured.runs = {StudyRun{7, {{"workers", Scalar(workers)}}, ""}};
+    outcome.found = {group};
+    CHECK(setting_title(outcome, outcome.over[0]) == title);
+  }
+}
+
 TEST_CASE("a search over one number: the curve of tried values, the best, those not significantly worse, those that missed") {
   const Files files;
   const SearchFile search =
