@@ -47,7 +47,7 @@ class ImportPage {
     if (!ranks_.empty()) body += html_of(parts());
     std::vector<Figure> figures;
     if (waits_known_) figures.push_back(waits());
-    if (!buckets_.empty()) figures.push_back(bucket_times());
+    if (std::ranges::any_of(buckets_, [](const auto& bucket) { return bucket.seconds > 0; })) figures.push_back(bucket_times());
     if (const auto steps = step_times()) figures.push_back(*steps);
     body += html_of(figures);
     if (!ranks_.empty()) body += "<h2>By rank</h2>\n" + rank_rows();

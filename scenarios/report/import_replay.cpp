@@ -180,7 +180,8 @@ std::vector<ImportedFolder::Bucket> ImportedFolder::buckets() const {
   for (const Json& each : list_in(facts_, "buckets"))
     all.push_back(
         {number_in(each, "bytes"), number_in(each, "elements"), number_in(each, "ready"), number_in(each, "seconds").value_or(0)});
-  return all;
+  const bool known = std::ranges::any_of(all, [](const Bucket& bucket) { return bucket.bytes || bucket.seconds > 0; });
+  return known ? all : std::vector<Bucket>();
 }
 
 std::optional<ReplayedJob> ImportedFolder::replayed(std::string& why_not) const {

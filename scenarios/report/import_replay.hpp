@@ -52,6 +52,7 @@ class ImportedFolder {
     std::optional<double> bytes, elements, ready;  // ready: share of backward
     double seconds = 0;
   };
+  /// Empty where neither sizes nor times are known.
   std::vector<Bucket> buckets() const;
   /// Empty where there are none.
   std::vector<double> steps() const;
