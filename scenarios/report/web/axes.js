@@ -79,12 +79,15 @@ function onTicks(unit, [low, high], most) {
   };
 }
 
-/// Of a logarithmic axis: in the unit of its lower end, if it is not too long for one.
-function logText(unit, low, high) {
-  const plain = format(unit), [name, factor] = scaleOf(unit, low);
+/// Of a logarithmic axis: each value in its own unit; seconds from 1 on in that of the lower end, if the axis is not too long for one.
+straggler.logText = function(unit, low, high) {
+  const plain = format(unit);
   if (!(low > 0) || high / low > 1e4 || !scales[unit]) return (value) => plain(value).replace(/\.0 %$/, ' %');
-  return (value) => Number((value / factor).toPrecision(3)).toLocaleString('en') + (name === 'x' ? name : ' ' + name);
-}
+  return (value) => {
+    const [name, factor] = scaleOf(unit, unit === 'seconds' ? Math.min(value, Math.max(low, 1)) : value);
+    return Number((value / factor).toPrecision(3)).toLocaleString('en') + (name === 'x' ? name : ' ' + name);
+  };
+};
 
 /// `ends`: where it begins and ends. `view`: of a chart that zooms along this axis.
 straggler.valueAxis = function(palette, title, unit, logarithmic, ends, more, view, most) {
@@ -99,7 +102,7 @@ straggler.valueAxis = function(palette, title, unit, logarithmic, ends, more, vi
       },
       more);
   if (logarithmic) {
-    axis.axisLabel.formatter = logText(unit, low, high);
+    axis.axisLabel.formatter = straggler.logText(unit, low, high);
     return axis;
   }
   const ticks = onTicks(unit, seenOf(view, low, high), most).axis;
