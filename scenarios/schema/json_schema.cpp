@@ -212,13 +212,16 @@ class Maker {
     return any.size() == 1 ? any.front() : Json{{"anyOf", any}};
   }
 
-  /// A kind's name alone where it needs no more, or a map. A map without a kind is of the kind that stands where none is named.
+  /// A kind's name alone where it needs no more, or a map; kinds with the same parameters share one. A map without a kind is of the kind
+  /// that stands where none is named.
   Json kind(const ScenarioKey& key) const {
     std::vector<std::string> names = key.choices;
     Json any = Json::array(), maps = Json::array();
+    std::map<std::string, std::size_t> alike;  // maps by all but their kind
     for (const Word& word : vocabulary_.words.at(*key.kind)) {
       Properties all;
-      all.properties["kind"] = {{"const", word.name}, {"description", word.summary}};
+      const Json name{{"const", word.name}, {"description", word.summary}};
+      all.properties["kind"] = nullptr;  // its place
       if (key.fallback_kind != word.name) all.required.push_back("kind");
       bool bare = true;
       for (const Parameter& parameter : word.parameters) {
@@ -227,8 +230,19 @@ class Maker {
       }
       add(all, key.keys);
       if (bare) names.push_back(word.name);
-      maps.push_back(all.schema());
-      maps.back()["title"] = word.name;
+      Json map = all.schema();
+      const auto [at, first] = alike.emplace(map.dump(), maps.size());
+      if (first) {
+        map["properties"]["kind"] = name;
+        map["title"] = word.name;
+        maps.push_back(std::move(map));
+        continue;
+      }
+      Json& same = maps[at->second];
+      same.erase("title");
+      Json& kinds = same["properties"]["kind"];
+      if (!kinds.contains("anyOf")) kinds = {{"anyOf", Json::array({kinds})}};
+      kinds["anyOf"].push_back(name);
     }
     if (!names.empty()) any.push_back({{"enum", names}});
     for (Json& map : maps) any.push_back(std::move(map));

@@ -11,19 +11,19 @@ namespace straggler::cli {
 
 namespace {
 
-/// A value that fits stands on one line; of others, each part stands on a line of its own. So a changed key is a changed line.
-std::string in_lines(const nlohmann::ordered_json& json, const std::string& indent = {}) {
+/// A value that fits stands on one line; of others, each part stands on a line of its own. So a changed key is a changed line. There is no
+/// other white space: editors read the file at each start.
+std::string in_lines(const nlohmann::ordered_json& json) {
   constexpr std::size_t line = 400;
   std::string text = json.dump();
   if (text.size() <= line || !json.is_structured()) return text;
-  const std::string deeper = indent + ' ';
   std::string out(1, json.is_object() ? '{' : '[');
   for (const auto& [key, value] : json.items()) {
-    out += (out.size() > 1 ? ",\n" : "\n") + deeper;
-    if (json.is_object()) out += nlohmann::ordered_json(key).dump() + ": ";
-    out += in_lines(value, deeper);
+    out += out.size() > 1 ? ",\n" : "\n";
+    if (json.is_object()) out += nlohmann::ordered_json(key).dump() + ":";
+    out += in_lines(value);
   }
-  return out + "\n" + indent + (json.is_object() ? '}' : ']');
+  return out + "\n" + (json.is_object() ? '}' : ']');
 }
 
 std::vector<std::string> kinds_of_files() {
