@@ -110,8 +110,7 @@ const Register<SchemeEntry> entry({
                     .fallback = "0.9",
                     .meaning = "β, share of the momentum that n changes keep",
                     .range = {0, 1, false, true}},
-                   optional_count("buffer",
-                                  "n, changes after which the momentum is applied; at most, and by default, the number of workers",
+                   optional_count("buffer", "n, changes after which the momentum is applied; default: the number of workers",
                                   Range::between(1, 1e6)),
                    {.name = "dynamic_steps",
                     .type = ValueType::boolean,
@@ -128,12 +127,6 @@ const Register<SchemeEntry> entry({
       if (parameters.flag("dynamic_steps")) return std::nullopt;
       return plan.batches_per_epoch() / static_cast<double>(parameters.count("steps"));
     },
-    .unfit =
-        [](const Parameters& parameters, const TrainingPlan& plan) {
-          if (!parameters.has("buffer") || parameters.count("buffer") <= plan.workers) return std::string();
-          return "buffer: " + std::to_string(parameters.count("buffer")) + " changes are more than the " + std::to_string(plan.workers) +
-                 " workers that send them; write at most " + std::to_string(plan.workers);
-        },
     .steps_by_speed = [](const Parameters& parameters) { return parameters.flag("dynamic_steps"); },
     .worker_bytes = 2'300,
     .outer_optimizer = [](const Parameters& parameters) { return std::optional(plain_steps(parameters.number("outer.learning_rate"))); },

@@ -84,7 +84,7 @@ class Cluster:
             self.outcome = "stalled"
         for worker in self.workers:
             worker.account()
-            worker.compute_s += sum(self.clock.now - since for since in worker.computing)
+            worker.compute_s += self.clock.now - min(worker.computing, default=self.clock.now)
         self.bytes_lost += sum(message.size for message in self.flying if message.begun)
         if self.reductions:
             self.reductions.end()

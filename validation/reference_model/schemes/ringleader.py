@@ -43,7 +43,7 @@ def server(me, chosen):
                 if due is not None:
                     made = arrived.content.made
                 elif all(other in table or not me.cluster.awaits(other) for other in range(me.p)):
-                    due, made = set(table), Made.joined(each for gradients in table.values() for g in gradients for each in g.made)
+                    due, made = {other for other in table if me.cluster.awaits(other)}, Made.joined(each for gradients in table.values() for g in gradients for each in g.made)
             if made is None:
                 if chosen["answers"] == "in_turn":
                     yield me.send(rank, Word(), size=8, life=arrived.life)
