@@ -117,7 +117,7 @@ def draw_processes(draw, case, facts):
     case["processes"] = []
     end, p = 0.02 * case["updates"] * facts.get("pace", 1), len(case["workers"])
     stay = (case.get("collective", {}).get("start") or case.get("rebalance") or case.get("availability")
-            or facts.get("faults") or facts.get("one_life"))
+            or facts.get("faults") or facts.get("one_life") or "gamma" in case["scheme"])
     if draw.random() > 0.3 or set(facts.get("faults", [])) - {"crash", "slow", "link", "leave", "join"}:
         return
     law = lambda least, most: {"kind": draw.choice(["exponential", "exponential", "weibull"]), "mean": round(draw.uniform(least, most), 6)}

@@ -84,7 +84,7 @@ class Cluster:
             self.outcome = "stalled"
         for worker in self.workers:
             worker.account()
-            worker.compute_s += self.clock.now - min(worker.computing, default=self.clock.now)
+            worker.compute_s += self.clock.now - worker.booked if worker.computing else 0
         self.bytes_lost += sum(message.size for message in self.flying if message.begun)
         if self.reductions:
             self.reductions.end()

@@ -76,7 +76,8 @@ class Failures:
                 self._add(fault, "worker", fault["spans"][0][0], None)
                 continue
             number = alike[fault["kind"], fault["of"]] = alike.get((fault["kind"], fault["of"]), -1) + 1
-            for unit in range(1 if fault["of"] == "all" else len(cluster.workers) + (fault["of"] == "link" and bool(cluster.server))):
+            one = fault["of"] == "all" or (fault["of"] == "host" and cluster.case["host"])
+            for unit in range(1 if one else len(cluster.workers) + (fault["of"] == "link" and bool(cluster.server))):
                 self._add(fault, fault["of"], unit, f"{fault['kind']}/{number}")
 
     def _add(self, fault, of, number, stream):

@@ -209,7 +209,7 @@ class Worker(Node):
         self.spec, self.state, self.spells = spec, "member", []  # member, down, coming, absent, gone
         self.drawn, self.batches, self.computing, self.in_flight, self.accounted = 0, 0, [], 0, 0.0
         self.compute_s = self.wasted_s = self.down_s = self.communication_s = self.idle_s = 0.0
-        self.checkpointing_s = self.recovering_s = 0.0
+        self.checkpointing_s = self.recovering_s = self.booked = 0.0
         self.saving = self.recovering = False
         self.bytes_sent = self.bytes_received = 0
         self.enrolled, self.coding = True, 0
@@ -234,17 +234,18 @@ class Worker(Node):
 
     def begin_computing(self):
         self.account()
+        if not self.computing:
+            self.booked = self.clock.now
         self.computing.append(self.clock.now)
 
     def end_computing(self, since, wasted):
         self.account()
         self.computing.remove(since)
-        if self.computing and since > min(self.computing):
-            return  # a step within a gradient's time: both together are one span
+        span, self.booked = self.clock.now - self.booked, self.clock.now  # a step beside a gradient: both together are one span
         if wasted:
-            self.wasted_s += self.clock.now - since
+            self.wasted_s += span
         else:
-            self.compute_s += self.clock.now - since
+            self.compute_s += span
 
     def fly(self, more):
         self.account()
