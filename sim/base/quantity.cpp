@@ -208,6 +208,7 @@ std::string format_quantity(double value, Dimension dimension) {
   std::string best;
   std::tuple<bool, std::size_t, bool> least;  // an exponent, then length, then a point: each harder to read
   for (const Unit& unit : units) {
+    if (!unit.written) continue;
     const double scaled = value / unit.factor;
     if (!std::isfinite(scaled) || scaled == 0 || scaled * unit.factor != value) continue;
     Digits digits = shortest_digits(scaled);

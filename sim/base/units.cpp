@@ -20,10 +20,19 @@ constexpr Unit byte_units[] = {
     {"B", 0, 1}, {"kB", 3, 1}, {"MB", 6, 1}, {"GB", 9, 1}, {"KiB", 0, kibi}, {"MiB", 0, kibi* kibi}, {"GiB", 0, kibi* kibi* kibi}};
 constexpr OtherUnit other_sizes[] = {{"byte", "B"}, {"k", "kB"}, {"m", "MB"}, {"g", "GB"}};
 
-constexpr Unit rate_units[] = {{"B/s", 0, 1},      {"kB/s", 3, 1},     {"MB/s", 6, 1},           {"GB/s", 9, 1},
-                               {"TB/s", 12, 1},    {"KiB/s", 0, kibi}, {"MiB/s", 0, kibi* kibi}, {"GiB/s", 0, kibi* kibi* kibi},
-                               {"bps", 0, 0.125},  {"kbps", 3, 0.125}, {"Mbps", 6, 0.125},       {"Gbps", 9, 0.125},
-                               {"Tbps", 12, 0.125}};
+constexpr Unit rate_units[] = {{"B/s", 0, 1},
+                               {"kB/s", 3, 1},
+                               {"MB/s", 6, 1},
+                               {"GB/s", 9, 1},
+                               {"TB/s", 12, 1, {}, false},
+                               {"KiB/s", 0, kibi},
+                               {"MiB/s", 0, kibi* kibi},
+                               {"GiB/s", 0, kibi* kibi* kibi},
+                               {"bps", 0, 0.125},
+                               {"kbps", 3, 0.125},
+                               {"Mbps", 6, 0.125},
+                               {"Gbps", 9, 0.125},
+                               {"Tbps", 12, 0.125, {}, false}};
 
 constexpr Unit compute_units[] = {{"GFLOPS", 9, 1}, {"TFLOPS", 12, 1}};
 constexpr OtherUnit other_compute_rates[] = {{"gflop", "GFLOPS"}, {"tflop", "TFLOPS"}, {"gflop/s", "GFLOPS"}, {"tflop/s", "TFLOPS"}};

@@ -45,6 +45,7 @@ struct Unit {
   int exponent;
   double factor;
   std::array<const char*, 2> also = {};  // read alike; null: none
+  bool written = true;                   // in files; else only read
 };
 
 /// A unit in lower case as others write it, without the s of a plural.

@@ -98,7 +98,7 @@ TEST_CASE("a unit as others write it is reported with ours") {
   meant("bytes", Dimension::bytes, "B");
   for (const char* unit : {"TFLOP/s", "TFLOPs", "tflop"}) meant(unit, Dimension::compute, "TFLOPS");
   CHECK(has(refusal("1ps", Dimension::time), "unknown unit 'ps'; units of"));
-  CHECK(has(refusal("1Tbps", Dimension::rate), "unknown unit 'Tbps'; units of"));
+  CHECK(has(refusal("1Pbps", Dimension::rate), "unknown unit 'Pbps'; units of"));
   CHECK(has(refusal("1s", Dimension::rate), "unknown unit 's'; units of"));
 }
 

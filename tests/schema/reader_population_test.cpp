@@ -127,8 +127,8 @@ TEST_CASE("a relative path starts from the folder of the scenario") {
 
 TEST_CASE("wrong files are refused with line, column and name") {
   CHECK(wrong("slowdown,bandwidth\n1,10\n") == Lines{"2:3: bandwidth: 10 has no unit; write 10B/s, 10kB/s, 10MB/s, 10GB/s, 10TB/s, "
-                                                     "10KiB/s, 10MiB/s, 10GiB/s, 10bps, 10kbps, 10Mbps or "
-                                                     "10Gbps"});
+                                                     "10KiB/s, 10MiB/s, 10GiB/s, 10bps, 10kbps, 10Mbps, "
+                                                     "10Gbps or 10Tbps"});
   CHECK(wrong("# x\nslowdown\n\n  -1\n") == Lines{"4:3: slowdown: -1 is out of range; it must be at least 1e-6, at most 1e6"});
   CHECK(wrong("slowdown\n1\nabc\n0\n").size() == 2);
   CHECK(wrong("slowdown\nnan\n") == Lines{"2:1: slowdown: 'nan' is not finite; write a plain number such as 0.5"});
