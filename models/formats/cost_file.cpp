@@ -1,5 +1,6 @@
 // The cost of a model from a file that people have (model_file.hpp).
 #include "models/formats/model_file.hpp"
+#include "models/zoo/architecture.hpp"
 #include "models/zoo/cost_model.hpp"
 #include "sim/base/registry.hpp"
 

@@ -89,9 +89,9 @@ std::pair<std::string_view, std::string_view> around_accuracy(const MeasureRow& 
 std::span<const MeasureRow> measures() { return rows; }
 
 const MeasureRow& row_of(Measure measure) {
-  const auto* const found = std::ranges::find(rows, measure, &MeasureRow::measure);
-  if (found == rows.end()) throw std::logic_error("no such measure");
-  return *found;
+  for (const MeasureRow& row : rows)
+    if (row.measure == measure) return row;
+  throw std::logic_error("no such measure");
 }
 
 const MeasureRow* find_measure(std::string_view name) {
