@@ -4,6 +4,18 @@ if(NOT FILE)
   file(WRITE ${SOURCE} "#include <string_view>\nnamespace straggler::resources {\nstd::string_view ${NAME}();\nstd::string_view ${NAME}() { return {}; }\n}\n")
   return()
 endif()
+if(ARRAY)  # the assembler for WebAssembly includes no files
+  file(READ ${FILE} bytes HEX)
+  string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${bytes}")
+  file(WRITE ${SOURCE} "#include <string_view>
+namespace straggler::resources {
+static constexpr char bytes_of_${NAME}[] = {${bytes}'\\0'};
+std::string_view ${NAME}();
+std::string_view ${NAME}() { return {bytes_of_${NAME}, sizeof bytes_of_${NAME} - 1}; }
+}  // namespace straggler::resources
+")
+  return()
+endif()
 file(SHA256 ${FILE} hash)
 file(WRITE ${SOURCE} "// ${hash}
 #include <cstddef>

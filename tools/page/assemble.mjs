@@ -66,7 +66,7 @@ const parts = {
   worker: script(read(here, 'system.js') + read(here, 'worker.js')),
   data: script(JSON.stringify({examples: groups, text, labs: JSON.parse(read(here, 'labs.json'))})),
   charts: script([read(packages, 'echarts/dist/echarts.min.js'), about.phases,
-    ...['format', 'table', 'chart', 'kinds', 'cells', 'timeline', 'page'].map(name => web(name + '.js')),
+    ...about.scripts.map(name => web(name + '.js')),
     read(source, 'scenarios/serve/what_if.js')].join('\n')),
   app: script(["'use strict';\nconst byId = id => document.getElementById(id);\nconst straggler = window.straggler;",
     ...['client', 'address', 'images', 'editor', 'page'].map(name => read(here, 'web', name + '.js'))].join('\n')),

@@ -36,22 +36,23 @@
 
 namespace straggler {
 
-// The page itself holds the scripts and styles of charts; a core that said so drew pictures instead.
+// The page itself holds the scripts and styles of charts; a core that said so drew pictures instead. Ours are told by their files' names,
+// for assemble.mjs, which puts them in this order.
 namespace resources {
 std::string_view echarts() { return "of the page"; }
 std::string_view echarts_licences() { return {}; }
-std::string_view format_script() { return {}; }
-std::string_view axes_script() { return {}; }
-std::string_view table_script() { return {}; }
-std::string_view chart_script() { return {}; }
-std::string_view kinds_script() { return {}; }
-std::string_view cells_script() { return {}; }
-std::string_view arranged_script() { return {}; }
-std::string_view notes_script() { return {}; }
-std::string_view lines_script() { return {}; }
-std::string_view timeline_script() { return {}; }
-std::string_view selection_script() { return {}; }
-std::string_view page_script() { return {}; }
+std::string_view format_script() { return "format"; }
+std::string_view axes_script() { return "axes"; }
+std::string_view table_script() { return "table"; }
+std::string_view chart_script() { return "chart"; }
+std::string_view kinds_script() { return "kinds"; }
+std::string_view cells_script() { return "cells"; }
+std::string_view arranged_script() { return "arranged"; }
+std::string_view notes_script() { return "notes"; }
+std::string_view lines_script() { return "lines"; }
+std::string_view timeline_script() { return "timeline"; }
+std::string_view selection_script() { return "selection"; }
+std::string_view page_script() { return "page"; }
 std::string_view page_style() { return {}; }
 }  // namespace resources
 
@@ -246,7 +247,11 @@ Json preview(const Json& question) {
 
 /// For the script that puts the page together.
 Json about(const Json& /*question*/) {
-  return {{"version", version()}, {"phases", page_scripts().front()}, {"style", picture_style() + std::string(page_style())}};
+  const std::vector<std::string_view> scripts = page_scripts();  // the first is text, the others names (resources)
+  return {{"version", version()},
+          {"phases", scripts.front()},
+          {"scripts", std::vector(scripts.begin() + 1, scripts.end())},
+          {"style", picture_style() + std::string(page_style())}};
 }
 
 /// For tests: math_bits.hpp.
