@@ -15,9 +15,11 @@ let warm = false, address = '';
 const whatIf = straggler.whatIf({
   ended: 'The simulator has ended; load the page again.',
   async ask(settings) {
-    const budget = warm ? 45 : 150;  // code that runs for the first time is not compiled yet
+    const ask = budget => core.ask('preview', {...question(settings), budget});
+    if (warm) return ask(45);
+    await ask(150);  // code that runs for the first time is not compiled yet, and shows next to nothing
     warm = true;
-    return core.ask('preview', {...question(settings), budget});
+    return ask(100);
   },
   shown(answer) {
     byId('run').disabled = math.running;
@@ -78,7 +80,7 @@ function clear() {
   for (const id of ['said', 'files', 'compared', 'verdict-notes', 'command']) byId(id).replaceChildren();
   byId('verdict').hidden = true;
   show(byId('curve'), null);
-  for (const id of ['step', 'tables-step', 'copied']) byId(id).textContent = '';
+  for (const id of ['step', 'words-step', 'tables-step', 'copied']) byId(id).textContent = '';
 }
 
 // Long work: one at a time, beside the sliders, with a button that ends it.
@@ -90,6 +92,7 @@ async function work(step, words, act) {
   for (const id of starters) byId(id).disabled = true;
   byId('cancel').hidden = byId('progress').hidden = false;
   byId('progress').value = 0;
+  step.before(byId('cancel'), ' ', byId('progress'), ' ');
   step.textContent = words;
   worker().progress = (fraction, accuracy) => {
     byId('progress').value = fraction;
@@ -129,7 +132,7 @@ byId('run').onclick = () => work(byId('step'), 'Training:', async () => {
   return `Computed in ${texts.seconds(answer.wall_s)}.` + (answer.chart ? '' : ' There is no curve: training.evaluate.every gives one.');
 });
 
-const say = (name, words) => work(byId('step'), words, async () => {
+const say = (name, words) => work(byId('words-step'), words, async () => {
   const {text: said, warnings} = await worker().ask(name, question(whatIf.settings()));
   byId('said').replaceChildren(make('pre', {}, said), ...warnings.map(each => make('p', {className: 'warning'}, each)));
 });
