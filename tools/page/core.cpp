@@ -209,7 +209,7 @@ Json learn(const Json& question) {
 Json check(const Json& question) {
   const ChangedScenario asked = given(question);
   const Scenario& scenario = asked.changed;
-  const Experiment experiment(scenario, options_of({}));
+  const Experiment experiment(scenario, options_of(Json::object()));
   const Explanation explanation = experiment.explain();
   return {{"text", check_text(scenario, explanation, experiment.collective_times(), update_times(scenario), update_parts(scenario),
                               packet_events(scenario), {})},
@@ -221,7 +221,7 @@ Json explain_it(const Json& question) {
   constexpr std::int64_t most_apart = 64;  // workers, each of which is a run
   const ChangedScenario asked = given(question);
   ExplainOptions options;
-  options.run = options_of({});
+  options.run = options_of(Json::object());
   options.slowdowns = asked.changed.workers() <= most_apart;
   options.tell = [](std::size_t number, std::size_t count, const std::string&) {
     page_progress(static_cast<double>(number - 1) / static_cast<double>(count), -1);
