@@ -143,7 +143,7 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
       known.push_back({key, figure.title.c_str(), text_of_unit(figure.unit)});
   };
   for (const char* const key : {"price", "price_to_target", "energy_joules", "energy_to_target_joules"}) add_known(key);
-  for (const char* const key : {"lost_updates", "goodput", "ettr"}) add_known(key);
+  for (const char* const key : {"lost_updates", "goodput"}) add_known(key);
   if (speed_up) {
     scaling.push_back({"speed_up", "scaling speed-up", readable_number});
     for (const char* const key : {"scaling_efficiency", "step_s", "exposed_communication_s"}) {
