@@ -324,10 +324,13 @@ std::vector<Knob> knobs_of(const Scenario& now, const Scenario& base) {
   const JitterEntry& jitter_entry = Registry<JitterEntry>::instance().at(jitter.name);
   choice("jitter", jitter_names(first_device(base).jitter.name), jitter.name, jitter_entry.summary);
   add_parameters(knobs, "jitter.", jitter_entry.parameters, jitter, first_device(base).jitter, now, nullptr);
+  std::vector<const SchemeEntry*> entries;
+  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) entries.push_back(&entry);
+  std::ranges::stable_sort(entries, {}, [](const SchemeEntry* entry) { return entry->family; });
   std::vector<std::string> schemes, families;
-  for (const SchemeEntry& entry : Registry<SchemeEntry>::instance().entries()) {
-    schemes.push_back(entry.name);
-    families.emplace_back(family_choice.name_of(entry.family));
+  for (const SchemeEntry* const entry : entries) {
+    schemes.push_back(entry->name);
+    families.emplace_back(family_choice.name_of(entry->family));
   }
   const SchemeEntry& scheme_entry = Registry<SchemeEntry>::instance().at(scheme.name);
   choice("scheme", std::move(schemes), scheme.name, scheme_entry.summary);
