@@ -72,7 +72,8 @@ class PartialAllReduce final : public Scheme {
     Weights weights = node.initial_weights(), at = weights;  // of this round; that it computes at
     Words words(node);
     std::optional<Pending<GradientOperation>> computing;
-    bool joins = node.backend().now() > Time();  // it has not heard who is ready, and does not hold up the others in its first round
+    // It has not heard who is ready, and does not hold up the others in its first round.
+    bool joins = node.members_change() && node.backend().now() > Time();
     if (joins) words.say_joined();
     for (;; joins = false) {
       std::optional<Gradient> mine;
