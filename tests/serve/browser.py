@@ -13,7 +13,8 @@ def chromium(width=1400, height=1000):
     with tempfile.TemporaryDirectory() as profile:
         options = Options()
         for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-                     "--disable-component-update", "--disable-sync", "--force-prefers-reduced-motion", f"--user-data-dir={profile}", f"--window-size={width},{height}"):
+                     "--disable-component-update", "--disable-sync", "--force-prefers-reduced-motion", f"--user-data-dir={profile}",
+                     f"--window-size={width},{height}"):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))

@@ -36,8 +36,8 @@
 
 namespace straggler {
 
-// The page itself holds the scripts and styles of charts; a core that said so drew pictures instead. Ours are told by their files' names,
-// for assemble.mjs, which puts them in this order.
+// The page itself holds the scripts and styles of charts. Those of this project are here the names of their files: assemble.mjs reads them,
+// and puts the files into the page in this order.
 namespace resources {
 std::string_view echarts() { return "of the page"; }
 std::string_view echarts_licences() { return {}; }
