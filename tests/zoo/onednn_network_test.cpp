@@ -142,12 +142,15 @@ constexpr double direct_bound = 1e-5;
 
 }  // namespace
 
+// Each set in a process of its own. There the leak check is left out: LeakSanitizer of GCC 12 breaks off ("Tracer caught signal 11") while
+// it reads the threads of a process that has run oneDNN on some processors (google/sanitizers, issue 1353).
 TEST_CASE("the engine onednn in every set of kernels") {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   for (const std::string_view name : available_kernels()) {
     if (name == "generic" || (sanitized && name != available_kernels().back())) continue;
     CAPTURE(name);
-    const std::string command = "STRAGGLER_TEST_KERNELS=" + std::string(name) + " '" + self + "' --no-skip --test-case='onednn: *' >&2";
+    const std::string command =
+        "ASAN_OPTIONS=detect_leaks=0 STRAGGLER_TEST_KERNELS=" + std::string(name) + " '" + self + "' --no-skip --test-case='onednn: *' >&2";
     CHECK(std::system(command.c_str()) == 0);
   }
 }
