@@ -114,6 +114,8 @@ std::string chart_data(const LearningChart& chart) {
     json["y"]["log"] = logarithmic(values, false);
   }
   if (chart.crop != Crop::none) json["crop"] = chart.crop == Crop::both ? "xy" : "y";
+  for (const LearningEvent& event : chart.events)
+    json["events"].push_back({chart_number(event.seconds), event.through ? 1 : 0, event.name});
   if (!chart.group.empty()) json["group"] = chart.group;
   json["series"] = ChartJson::array();
   for (const LearningCurve& curve : chart.curves) json["series"].push_back(learning_json(curve));

@@ -64,7 +64,8 @@ struct LineChart {
   std::vector<std::pair<double, double>> ideal;  // a broken line, drawn as far as the curves reach
   std::string ideal_name;
   std::vector<Band> bands;
-  bool square = false;  // both axes alike: values against values of the same kind
+  std::vector<double> lines = {}, ticks = {};  // x of lines through the picture, and of ticks on its axis
+  bool square = false;                         // both axes alike: values against values of the same kind
 };
 SvgPicture draw(const LineChart& chart);
 
@@ -110,6 +111,12 @@ struct LearningCurve {
   std::vector<std::pair<std::string, std::string>> keys = {};  // of a single run: settings by which runs can be grouped
   std::string reached_by = {};                                 // "1 of 2": not all of its runs do
 };
+/// On the axis of time: a failure, a rollback, a checkpoint.
+struct LearningEvent {
+  double seconds = 0;
+  bool through = true;  // a line through the picture; else a tick on the axis
+  std::string name;     // "rollback"
+};
 /// What is shown first: all, where values differ, or besides only until all have reached the target that do.
 enum class Crop : std::uint8_t { none, values, both };
 inline constexpr std::size_t most_still_points = 600;  // of a curve that does not move
@@ -122,8 +129,9 @@ struct LearningChart {
   std::string target_name = {};
   std::size_t still_points = most_still_points;  // of a curve in the still pictures
   Crop crop = Crop::none;
-  std::string group = {};                // charts of one group show the same names
-  std::vector<LearningCurve> runs = {};  // each run by itself, where `curves` are means over seeds; for the script alone
+  std::vector<LearningEvent> events = {};  // the first axis is that of time
+  std::string group = {};                  // charts of one group show the same names
+  std::vector<LearningCurve> runs = {};    // each run by itself, where `curves` are means over seeds; for the script alone
 };
 /// One picture per axis, "LABEL over AXIS".
 std::vector<SvgPicture> draw(const LearningChart& chart);

@@ -144,6 +144,8 @@ SvgPicture draw(const LineChart& chart) {
   draw_x_axis(drawing, chart.x, x, head, base);
   draw_y_axis(drawing, chart, y, head, base);
   draw_bands(drawing, chart.bands, x, head, base);
+  for (const double at : chart.lines) drawing.line(x(at), head, x(at), base, "event");
+  for (const double at : chart.ticks) drawing.line(x(at), base - 8, x(at), base, "axis");
   if (crosses) drawing.text(left - 8, head + 16, "\u00d7 missed", SvgPicture::Anchor::end, "small dim");
   if (!chart.ideal.empty()) {
     std::string points;
@@ -179,6 +181,8 @@ std::vector<SvgPicture> draw(const LearningChart& chart) {
     line.linear_x = true;
     line.linear_y = chart.linear_y;
     const double last = last_shown(chart, axis);
+    if (axis == 0)
+      for (const LearningEvent& event : chart.events) (event.through ? line.lines : line.ticks).push_back(event.seconds);
     for (const LearningCurve& curve : chart.curves) {
       Curve drawn{curve.name, curve.colour, {}, {}};
       const std::size_t stride = curve.points.size() / chart.still_points + 1;

@@ -247,10 +247,46 @@ std::vector<double> target_reached(const ResultTable& thresholds, double target,
   return {};
 }
 
+/// Failures, rollbacks and checkpoints, by time; some of each kind where there are very many.
+std::vector<LearningEvent> events_of(const RunFiles& run) {
+  constexpr std::size_t most_lines = 60, most = 300;
+  std::vector<LearningEvent> lines, ticks;
+  if (!run.has("recovery.csv")) return lines;
+  const ResultTable table(run.folder / "recovery.csv");
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const double seconds = table.number(row, "time_s").value_or(0);
+    const std::string event = table.text(row, "event"), update = table.text(row, "update");
+    if (event == "checkpoint") {
+      ticks.push_back({seconds, false, "update " + update + " saved"});
+    } else if (event == "rollback" && !lines.empty() && lines.back().seconds == seconds) {
+      lines.back().name += ", back to update " + update;
+    } else {
+      lines.push_back({seconds, true, event == "failure" ? table.text(row, "unit") + " failed" : "back to update " + update});
+    }
+  }
+  const bool through = lines.size() <= most_lines;
+  for (LearningEvent& event : lines) event.through = through;
+  std::vector<LearningEvent> shown;
+  for (const auto& all : {ticks, lines})
+    for (std::size_t i = 0, step = all.size() / most + 1; i < all.size(); i += step) shown.push_back(all[i]);
+  return shown;
+}
+
+std::string words_of(const std::vector<LearningEvent>& events, bool failures) {
+  const bool lines = std::ranges::any_of(events, &LearningEvent::through), ticks = !std::ranges::all_of(events, &LearningEvent::through);
+  std::string words = lines ? "Lines are failures" : "";
+  if (ticks)
+    words += lines      ? ", ticks on the axis checkpoints"
+             : failures ? "Ticks on the axis are failures and checkpoints"
+                        : "Ticks on the axis are checkpoints";
+  return words + "; recovery.csv lists them.";
+}
+
 /// Accuracies, then losses and perplexities, each over all that a run uses up.
 std::vector<Figure> learning_figures(const RunFiles& run, const ResultTable& curve) {
   std::vector<Figure> figures;
   const ResultTable thresholds(run.folder / "thresholds.csv");
+  const std::vector<LearningEvent> events = events_of(run);
   for (const std::string what : {"accuracy", "loss", "perplexity"}) {
     const bool accuracy = what == "accuracy";
     if (what == "perplexity" && !curve.has("test_perplexity")) continue;  // the data are no symbols
@@ -259,6 +295,7 @@ std::vector<Figure> learning_figures(const RunFiles& run, const ResultTable& cur
     chart.y_title = what;
     chart.linear_y = accuracy;
     chart.crop = Crop::values;
+    chart.events = events;
     std::vector<CurveAxis> axes = {{"time_s", "simulated time", readable_seconds},
                                    {"epoch", "epochs", readable_number},
                                    {"update", "updates", readable_number},
@@ -283,7 +320,9 @@ std::vector<Figure> learning_figures(const RunFiles& run, const ResultTable& cur
       chart.target_name = "target " + readable_number(*target);
       if (chart.curves.front().name.starts_with("test")) chart.curves.front().reached = target_reached(thresholds, *target, axes);
     }
-    figures.push_back(figure_of(chart.label, thinning_words(points, drawn, "curve.csv"), chart));
+    std::string caption = thinning_words(points, drawn, "curve.csv");
+    if (!events.empty()) caption += (caption.empty() ? "" : " ") + words_of(events, run.count("failures").value_or(0) > 0);
+    figures.push_back(figure_of(chart.label, caption, chart));
   }
   return figures;
 }
@@ -304,7 +343,7 @@ std::string timeline_html(const RunFiles& run, const ResultTable& curve) {
   const bool by_time = run.scenario->training.evaluate.every_simulated_time.has_value();
   for (std::size_t row = 0; row < curve.rows() && !by_time; ++row)
     if (const auto update = curve.number(row, "update"), time = curve.number(row, "time_s");
-        update && time && *update > 0 && *time < finished.seconds)
+        update && time && *update > 0 && *time < finished.seconds && curve.number(row, "lost").value_or(0) == 0)
       finished.times.emplace_back(static_cast<std::uint64_t>(*update), *time);
   RunTimeline made = run_timeline(*run.scenario, finished);
   return made.figure ? "<h2 id=\"timeline\">Timeline</h2>\n" + html_of(*made.figure) : html_paragraph(made.why_not, "dim");

@@ -20,7 +20,7 @@ constexpr std::int64_t most_simulated_workers = 20'000, most_aggregators = 8;
 constexpr std::uint64_t most_simulated_events = 200'000;                       // of a run that is simulated to its end: less than 0.1 s
 constexpr std::uint64_t first_events = 60'000, first_events_of_a_worker = 12;  // of a longer one
 
-/// When each version was published.
+/// When each version was published; of one that a rollback lost and that was made again, the last time.
 class PublishingTimes final : public RecordSink {
  public:
   const std::vector<Time>& times() const { return times_; }  // [version - 1]
@@ -36,6 +36,10 @@ class PublishingTimes final : public RecordSink {
   }
   void choice(Rank, std::int32_t) override {}
   void span(Rank, Phase, Time, Time) override {}
+  void rolled_back(std::uint64_t version) override {
+    if (times_.size() > version) times_.resize(version);
+    contributed_.resize(times_.size());
+  }
   std::vector<Time> times_;
   std::vector<bool> contributed_;
   std::uint64_t contributions_ = 0;

@@ -19,9 +19,9 @@ namespace straggler {
 namespace fs = std::filesystem;
 
 const std::vector<std::string>& result_files() {
-  static const std::vector<std::string> files{"scenario.yaml", "order.csv",         "choices.csv",    "curve.csv", "thresholds.csv",
-                                              "staleness.csv", "epochs.csv",        "workers.csv",    "links.csv", "trace.json",
-                                              "report.html",   "model.safetensors", "vocabulary.txt", "run.json",  "summary.json"};
+  static const std::vector<std::string> files{
+      "scenario.yaml", "order.csv",    "choices.csv", "curve.csv",   "thresholds.csv",    "staleness.csv",  "epochs.csv", "workers.csv",
+      "links.csv",     "recovery.csv", "trace.json",  "report.html", "model.safetensors", "vocabulary.txt", "run.json",   "summary.json"};
   return files;
 }
 

@@ -48,6 +48,7 @@ void write_record(const ResultFolder& folder, const RunRecord& record, const Kep
   if (kept.staleness) table("staleness.csv", write_staleness);
   if (!record.epochs_record.empty()) table("epochs.csv", write_epochs);  // else the Recorder has written it
   if (kept.workers) table("workers.csv", write_workers);
+  if (record.recovery.there) table("recovery.csv", write_recovery);
   write_file(folder, "summary.json", summary_json(summarize(record)));
   if (kept.links) links.get();
 }

@@ -52,6 +52,15 @@ void write_curve(const RunRecord& record, OutFile& file) {
   }
 }
 
+void write_recovery(const RunRecord& record, OutFile& file) {
+  file.write("time_s,event,unit,update\n");
+  for (const RecoveryEvent& event : record.recovery.events) {
+    const bool failure = event.act == RecoveryAct::failure;
+    file.print("{},{},{},{}\n", seconds_text(event.at), RecoveryEvent::names[static_cast<std::size_t>(event.act)], event.unit,
+               failure ? std::string() : fmt::format("{}", event.update));
+  }
+}
+
 void write_thresholds(const RunRecord& record, OutFile& file) {
   file.write("threshold,time_s,last_below_s,updates,epochs,samples,bytes" + cost_columns(record) + "\n");
   for (const double threshold : record.thresholds) {

@@ -9,6 +9,7 @@
 namespace straggler {
 
 void write_curve(const RunRecord& record, OutFile& file);
+void write_recovery(const RunRecord& record, OutFile& file);
 void write_thresholds(const RunRecord& record, OutFile& file);
 void write_staleness(const RunRecord& record, OutFile& file);
 void write_epochs(const RunRecord& record, OutFile& file);

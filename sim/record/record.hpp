@@ -1,5 +1,6 @@
 // The record of a run: the content of all result files, in ticks, bytes and counts.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -94,17 +95,25 @@ struct Reached {
 /// (staleness, contributions), ascending.
 using StalenessHistogram = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
+/// A failure, or what was done about failures.
+enum class RecoveryAct : std::uint8_t { failure, checkpoint, rollback };
+struct RecoveryEvent {
+  Time at;
+  RecoveryAct act = RecoveryAct::failure;
+  std::string unit = {};                                                      // that failed
+  std::uint64_t update = 0;                                                   // the version that was saved, or from which work goes on
+  static constexpr std::array names = {"failure", "checkpoint", "rollback"};  // by act
+};
+
 /// Failures, and what they have cost.
 struct RecoveryRecord {
   bool there = false;  // the run may be rolled back, or has failures at random
   std::uint64_t rollbacks = 0, lost_updates = 0;
-  WideTicks lost = 0;                          // of all workers, waiting included
-  Time productive;                             // of the run: all but what was lost, and stops to save and recover
-  std::vector<Time> rolled_back_at, saved_at;  // the first of them, for pictures
-  static constexpr std::size_t most_shown = 10'000;
-  static void note(std::vector<Time>& list, Time when) {
-    if (list.size() < most_shown) list.push_back(when);
-  }
+  WideTicks lost = 0;                 // of all workers, waiting included
+  Time productive;                    // of the run: all but what was lost, and stops to save and recover
+  std::vector<RecoveryEvent> events;  // the first ones
+  static constexpr std::size_t most_events = 10'000;
+  bool notes() const { return events.size() < most_events; }
 };
 
 struct RunRecord {

@@ -63,7 +63,7 @@ void RunRecorder::resume(Time now) {
 void RunRecorder::saved(Time now) {
   kept_ = std::exchange(saving_, nullptr);
   if (!working_since_) note_spent(*kept_, now);
-  record_.recovery.note(record_.recovery.saved_at, now);
+  if (record_.recovery.notes()) record_.recovery.events.push_back({now, RecoveryAct::checkpoint, {}, kept_->latest->version});
   if (sink_) sink_->kept(kept_->latest->version);
 }
 
@@ -71,8 +71,8 @@ void RunRecorder::roll_back(Time now) {
   end_work(now);
   saving_ = nullptr;
   ++record_.recovery.rollbacks;
-  record_.recovery.note(record_.recovery.rolled_back_at, now);
   const std::uint64_t version = kept_->latest->version;
+  if (record_.recovery.notes()) record_.recovery.events.push_back({now, RecoveryAct::rollback, {}, version});
   record_.recovery.lost_updates += latest_->version - version;
   const ByPhase<WideTicks> sums = times_.sums(now);
   for (const PhaseRow& row : phase_rows)

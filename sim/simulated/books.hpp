@@ -70,8 +70,12 @@ class Books {
   void client_lost() { ++recorder_.record().clients.lost; }
   /// A unit failed; counted where units fail again and again.
   void count_failures() { recorder_.record().failures = 0; }
-  void failed() {
-    if (std::optional<std::uint64_t>& failures = recorder_.record().failures) ++*failures;
+  void failed(FaultUnit unit) {
+    RunRecord& record = recorder_.record();
+    if (!record.failures) return;
+    ++*record.failures;
+    if (record.recovery.notes())
+      record.recovery.events.push_back({world_.now(), RecoveryAct::failure, world_.cluster.faults.units->name(unit)});
   }
   /// A sentence for the user.
   void warn(std::string sentence) { recorder_.record().warnings.push_back(std::move(sentence)); }

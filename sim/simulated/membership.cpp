@@ -63,7 +63,7 @@ Process Membership::crash(const Fault& fault) {
 }
 
 void Membership::fail(Failure failure) {
-  run_.books.failed();
+  run_.books.failed(failure.unit);
   std::vector<Rank> hit;
   for (Rank worker = failure.workers.begin; worker < failure.workers.end; ++worker) {
     if (run_.workers.state(worker) == State::gone) continue;

@@ -33,6 +33,14 @@ TEST_CASE("thresholds.csv has a row for each, empty where not reached") {
         "0.95,,,,,,\n");
 }
 
+TEST_CASE("recovery.csv: failures by unit, checkpoints and rollbacks by version") {
+  RunRecord record = sample_record();
+  record.recovery.events = {{seconds(1), RecoveryAct::checkpoint, {}, 3},
+                            {seconds(1.5), RecoveryAct::failure, "host/1"},
+                            {seconds(1.5), RecoveryAct::rollback, {}, 3}};
+  CHECK(table(record, write_recovery) == "time_s,event,unit,update\n1,checkpoint,,3\n1.5,failure,host/1,\n1.5,rollback,,3\n");
+}
+
 TEST_CASE("staleness.csv") { CHECK(table(sample_record(), write_staleness) == "staleness,count\n0,1\n1,3\n5,2\n"); }
 
 TEST_CASE("epochs.csv") {

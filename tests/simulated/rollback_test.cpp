@@ -56,6 +56,17 @@ TEST_CASE("a crash loses what came after the checkpoint, and costs detection and
     CHECK(result.record.workers[i].samples == 1000);
     CHECK(result.record.workers[i].updates == 10);
   }
+  const std::vector<RecoveryEvent>& events = result.record.recovery.events;
+  const auto is = [](const RecoveryEvent& event, double at, RecoveryAct act, std::uint64_t update) {
+    return same(event.at, at) && event.act == act && event.update == update;
+  };
+  REQUIRE(events.size() == 5);
+  CHECK(is(events[0], 3 * c + save, RecoveryAct::checkpoint, 3));
+  CHECK(is(events[1], 6 * c + 2 * save, RecoveryAct::checkpoint, 6));
+  CHECK(is(events[2], failure, RecoveryAct::failure, 0));
+  CHECK(events[2].unit == "worker/1");
+  CHECK(is(events[3], failure, RecoveryAct::rollback, 6));
+  CHECK(is(events[4], end - c, RecoveryAct::checkpoint, 9));
   CHECK(figure(result, "failures") == 1);
   CHECK(figure(result, "rollbacks") == 1);
   CHECK(figure(result, "lost_updates") == 1);

@@ -127,6 +127,7 @@ void write_tables(const fs::path& folder, const Scenario& scenario, const RunRec
   table("epochs.csv", write_epochs);
   table("workers.csv", write_workers);
   table("links.csv", write_links);
+  if (record.recovery.there) table("recovery.csv", write_recovery);
   text("summary.json", summary_json(summarize(record)));
   text("scenario.yaml", write_scenario(scenario));
 }

@@ -112,6 +112,8 @@ kinds.line = function(given, view, palette) {
   const few = logX && !labels.size ? logLabels(...ends) : null, whole = (zoom) => !zoom || (zoom.x[0] < 0.01 && zoom.x[1] > 99.99);
   if (few && whole(view.zoom)) axisX.axisLabel.customValues = few;
   if (logX) Object.assign(axisX.axisLabel, {alignMinLabel: 'left', alignMaxLabel: 'right'});
+  const events = at === 0 ? spec.events || [] : [], close = (ends[1] - ends[0]) / 150;
+  if (events.length) series.push(marksOf(events, palette));
   series.push(...straggler.notesOf(
       visible, {at, target: spec.idealFlat, textX, palette, crop, ends, narrow, look: (each) => look(palette, each.look).colour}));
   const side = spec.square ? Math.max(200, Math.min(view.width - room - 64, 520)) : 0;
@@ -165,7 +167,7 @@ kinds.line = function(given, view, palette) {
         trigger: marksAlone ? 'item' : 'axis',
         axisPointer: {type: 'cross', label: {show: false}, lineStyle: {color: palette('dim')}, crossStyle: {color: palette('dim')}},
         formatter: (points) =>
-            lineHint(points, spec, view, {nameX, textY, px, py, low, high, colour: (each) => look(palette, each.look).colour}),
+            lineHint(points, spec, view, {nameX, textY, px, py, low, high, events, close, colour: (each) => look(palette, each.look).colour}),
       },
       series,
     },
@@ -205,7 +207,7 @@ function nearest(points, px, x) {
 }
 
 /// Every curve's value where the mouse is, or one mark's.
-function lineHint(points, spec, view, {nameX, textY, px, py, low, high, colour}) {
+function lineHint(points, spec, view, {nameX, textY, px, py, low, high, events, close, colour}) {
   const list = [].concat(points).filter((point) => point.seriesId && point.seriesId.startsWith('series'));
   if (!list.length) return '';
   const x = list[0].value[0], lines = [[null, nameX(x), true]];
@@ -224,6 +226,7 @@ function lineHint(points, spec, view, {nameX, textY, px, py, low, high, colour})
     if (series.area || !all.length || x < px(all[0]) || x > px(all[all.length - 1])) continue;
     say(series, nearest(all, px, x));
   }
+  for (const [at, , name] of events.filter(([at]) => Math.abs(at - x) < close).slice(0, 3)) lines.push([null, name + ' at ' + nameX(at)]);
   return hint(lines);
 }
 
@@ -259,6 +262,26 @@ function whiskers(points, px, low, high, colour, floor) {
       const [x, top] = api.coord([api.value(0), api.value(2)]), bottom = api.coord([api.value(0), Math.max(api.value(1), floor)])[1];
       const line = (x1, y1, x2, y2) => ({type: 'line', shape: {x1, y1, x2, y2}, style: {stroke: colour, lineWidth: 1.5}});
       return {type: 'group', children: [line(x, top, x, bottom), line(x - 4, top, x + 4, top), line(x - 4, bottom, x + 4, bottom)]};
+    },
+  };
+}
+
+/// Failures and rollbacks as lines through the picture, checkpoints as ticks on its axis.
+function marksOf(events, palette) {
+  return {
+    type: 'custom',
+    silent: true,
+    data: events.map(([x, through]) => [x, through]),
+    encode: {x: 0},
+    z: 1,
+    renderItem: (params, api) => {
+      const x = api.coord([api.value(0), 0])[0], {x: left, y, width, height} = params.coordSys, through = api.value(1) === 1;
+      if (x < left || x > left + width) return null;
+      return {
+        type: 'line',
+        shape: {x1: x, x2: x, y1: through ? y : y + height - 8, y2: y + height},
+        style: {stroke: palette(through ? 's1' : 'fg'), lineWidth: 1, opacity: 0.7},
+      };
     },
   };
 }
