@@ -29,6 +29,7 @@ Attempts checkpoint_interval(const AdvisedJob& job) {
     return left_out("nothing is saved: training.recovery.checkpoint would say what it costs");
   const std::optional<FailureForms> forms = failure_forms(job.scenario, job.blueprint);
   if (!forms) return left_out("no failures come at a rate, so no interval is known to be better");
+  if (forms->regular) return left_out("failures come at constant times: what is best depends on when, not on how often");
   if (!(forms->optimal > 0)) return left_out("saving takes no time, so to save after every update is best");
   Attempts out;
   const auto add = [&](const char* name, double seconds) {

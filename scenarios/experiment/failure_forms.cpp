@@ -14,7 +14,8 @@ std::optional<FailureForms> failure_forms(const Scenario& scenario, const Bluepr
   forms.save = policy.snapshot.seconds();
   forms.every = policy.every.seconds();
   forms.every_updates = policy.every_updates;
-  if (!(forms.save > 0)) return forms;
+  forms.regular = stops.regular;
+  if (forms.regular || !(forms.save > 0)) return forms;
   forms.optimal = reliability::optimal_interval(forms.job.rate, forms.save);
   forms.young = reliability::young_interval(forms.job.rate, forms.save);
   forms.daly = reliability::daly_interval(forms.job.rate, forms.save);

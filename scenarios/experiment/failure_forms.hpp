@@ -16,7 +16,9 @@ struct FailureForms {
   double save = 0;                  // for which a checkpoint stops work
   double every = 0;                 // work between two checkpoints; 0: see `every_updates`
   std::uint64_t every_updates = 0;  // 0 and no time: only the initial weights are saved
-  /// Of the least mean time, and two approximations; 0: saving takes no time, so that none is best.
+  bool regular = false;             // some failures come at constant times: the mean times of random ones say nothing
+  /// Of the least mean time, and two approximations; 0: saving takes no time, so that none is best, or
+  /// failures are regular.
   double optimal = 0, young = 0, daly = 0;
 
   /// Work between two checkpoints, where an update takes so long; none: nothing is saved.

@@ -10,6 +10,7 @@ namespace {
 
 /// "goodput 0.912 (first order 0.911)"
 std::string goodput_text(const FailureForms& forms, double interval) {
+  if (forms.regular) return "goodput is known where failures come at random; these come at constant times";
   return fmt::format("goodput {:.3f} (first order {:.3f})", reliability::long_run_goodput(interval, forms.save, forms.job),
                      reliability::first_order_goodput(interval, forms.save, forms.job));
 }

@@ -204,6 +204,21 @@ TEST_CASE("what a trace of one rank says of its GPU bounds what the host costs, 
     CHECK(left_out.contains(name));
 }
 
+TEST_CASE("no interval of checkpoints is said to be best where failures come at constant times") {
+  const auto why_not = [](const char* law) -> std::string {
+    const Job job{scenario_text(timed("{updates: 20}")),
+                  {"training.scheme=ssgd", "cluster.faults=[{kind: random, of: worker, every: " + std::string(law) + ", repair: 0s}]",
+                   "training.recovery={kind: rollback, checkpoint: {every: 1min, save: 1s}, restart: 10s}"}};
+    AdviseOptions options;
+    options.only = {"checkpoint_interval"};
+    for (const AdviceRow& row : job.advised(options).left_out)
+      if (row.name() == "checkpoint_interval") return row.why_not;
+    return "it is not left out";
+  };
+  CHECK(why_not("{kind: exponential, mean: 1h}") == "it is not left out");
+  CHECK(why_not("{kind: constant, mean: 1h}") == "failures come at constant times: what is best depends on when, not on how often");
+}
+
 TEST_CASE("a model parallel job needs its exchanges in every step, and a sharded one has no weights for steps of a rank alone") {
   const auto left_out = [](const std::string& facts) {
     TemporaryFolder folder;

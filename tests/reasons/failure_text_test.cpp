@@ -44,3 +44,12 @@ TEST_CASE("an interval in updates needs the time of an update") {
   forms.optimal = 0;
   CHECK(failure_text(forms, 3).best.empty());
 }
+
+TEST_CASE("the goodput of failures at random is not said of those at constant times") {
+  FailureForms forms = hourly();
+  forms.regular = true;
+  forms.optimal = forms.young = forms.daly = 0;
+  const FailureText text = failure_text(forms, 0);
+  CHECK(text.checkpoints == "after 900 s of work, 20 s each: goodput is known where failures come at random; these come at constant times");
+  CHECK(text.best.empty());
+}
