@@ -340,10 +340,11 @@ std::string timeline_html(const RunFiles& run, const ResultTable& curve) {
   finished.updates = run.count("updates").value_or(0);
   finished.events = run.count("events").value_or(0);
   // Evaluations that are due by time, and the one at the stop, evaluate an earlier update.
+  const auto lost = [&curve, known = curve.has("lost")](std::size_t row) { return known && curve.number(row, "lost") == 1.0; };
   const bool by_time = run.scenario->training.evaluate.every_simulated_time.has_value();
   for (std::size_t row = 0; row < curve.rows() && !by_time; ++row)
     if (const auto update = curve.number(row, "update"), time = curve.number(row, "time_s");
-        update && time && *update > 0 && *time < finished.seconds && curve.number(row, "lost").value_or(0) == 0)
+        update && time && *update > 0 && *time < finished.seconds && !lost(row))
       finished.times.emplace_back(static_cast<std::uint64_t>(*update), *time);
   RunTimeline made = run_timeline(*run.scenario, finished);
   return made.figure ? "<h2 id=\"timeline\">Timeline</h2>\n" + html_of(*made.figure) : html_paragraph(made.why_not, "dim");

@@ -37,6 +37,9 @@ TEST_CASE("a run whose updates were lost and made again has a timeline") {
   const std::string page = page_of(result.record);
   CHECK(has(page, "id=\"timeline\""));
   CHECK_FALSE(has(page, "There is no timeline"));
+  RunRecord undisturbed = result.record;  // its curve.csv has no column `lost`
+  undisturbed.recovery = {};
+  CHECK(has(page_of(undisturbed), "<h2>Figures</h2>"));
   RunRecord another = result.record;  // one that the scenario does not give
   for (CurvePoint& point : another.curve) point.time = point.time + Time::from_seconds(0.01);
   CHECK(has(page_of(another), "There is no timeline: simulating the run again gives another result"));
