@@ -1,6 +1,12 @@
 // What the page shows, as its address after "#": an example by its name or a scenario's text, packed, and the settings that were moved.
 const packing = {
-  async through(stream, bytes) { return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer()); },
+  /// Read part by part: of a Response whose bytes are damaged Firefox complains on its console, even where that is expected.
+  async through({writable, readable}, bytes) {
+    const writer = writable.getWriter(), reader = readable.getReader(), parts = [];
+    writer.write(bytes).then(() => writer.close()).catch(() => {});  // which the reader is told, too
+    for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value);
+    return new Uint8Array(await new Blob(parts).arrayBuffer());
+  },
   async pack(text) {
     const packed = await packing.through(new CompressionStream('deflate-raw'), new TextEncoder().encode(text));
     return btoa(Array.from(packed, byte => String.fromCharCode(byte)).join('')).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');

@@ -6,7 +6,7 @@ async function unpacked(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
   if (bytes[0] !== 0x1F || bytes[1] !== 0x8B) return bytes;
   try {
-    return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer());
+    return await packing.through(new DecompressionStream('gzip'), bytes);
   } catch {
     throw new Error(`${file.name}: is packed by gzip and damaged; get the whole file`);
   }

@@ -2,7 +2,7 @@
 const {make, texts, show, download} = straggler;
 const {examples, text, labs} = JSON.parse(byId('given-data').textContent);
 const items = new Map(examples.flatMap(group => group.items).map(item => [item.id, item]));
-const state = {example: '', yaml: '', edited: false, lab: '', step: 0, trained: false};
+const state = {example: '', yaml: '', edited: false, lab: '', step: 0};
 const core = new Core();
 let second;
 const worker = () => second ??= core.twin();
@@ -11,16 +11,11 @@ const embedded = new URLSearchParams(location.search).has('embed');
 const question = settings => ({yaml: state.yaml, file: state.edited ? '/page/scenario.yaml' : items.get(state.example).file, settings});
 
 // What if.
-let warm = false, address = '';
+let address = '';
 const whatIf = straggler.whatIf({
   ended: 'The simulator has ended; load the page again.',
-  async ask(settings) {
-    const ask = budget => core.ask('preview', {...question(settings), budget});
-    if (warm) return ask(45);
-    await ask(150);  // code that runs for the first time is not compiled yet, and shows next to nothing
-    warm = true;
-    return ask(100);
-  },
+  /// All is compared with the scenario as it is, so that gets more time; and it comes first, while code is not compiled yet.
+  ask: settings => core.ask('preview', {...question(settings), budget: Object.keys(settings).length ? 45 : 150}),
   shown(answer) {
     byId('run').disabled = math.running;
     byId('run').textContent = answer.as_it_is ? 'Run the math' : 'Run the math of both';
@@ -213,14 +208,13 @@ function showStep() {
     make('p', {}, step.do + ' ', make('b', {}, step.question)),
     make('details', {}, make('summary', {}, 'What the page shows'), make('p', {}, step.answer)));
 }
-/// A step that sets nothing up goes on with what is there.
+/// A step that sets nothing up has what the one before it set up.
 function startStep(id, number) {
   const lab = labOf(id);
   Object.assign(state, {lab: lab ? lab.id : '', step: lab ? Math.min(Math.max(number, 0), lab.steps.length - 1) : 0});
   showStep();
-  const step = lab?.steps[state.step];
-  if (step?.example) return choose(step.example, step.settings);
-  return remember();
+  const begun = lab?.steps.slice(0, state.step + 1).findLast(step => step.example);
+  return begun ? choose(begun.example, begun.settings) : remember();
 }
 byId('lab').onchange = () => startStep(byId('lab').value, 0);
 
