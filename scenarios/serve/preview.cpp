@@ -25,36 +25,11 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 constexpr double rates_share = 0.6;  // of the budget
-constexpr int most_budgets = 10;     // for the first update: a late answer is better than none
+constexpr int most_budgets = 10;     // for the first batches: a late answer is better than a wrong one
+constexpr int first_batches = 2;     // of a worker
 constexpr double drawn_batches = 4;  // of a worker
 constexpr std::size_t most_drawn_events = 2'000, most_links = 5'000;
 constexpr std::int64_t most_still_workers = 16;
-
-/// Ends a run at a time, or after its first update if that is later, or at once when it is superseded.
-class Cut final : public ProgressListener {
- public:
-  Cut(Clock::time_point end, Clock::time_point latest, const std::function<bool()>& superseded, std::optional<Time> until = std::nullopt)
-      : end_(end), latest_(latest), until_(until), superseded_(superseded) {}
-  void progress(const State& state) override {
-    fraction_ = state.fraction;
-    updates_ = state.updates;
-    passed_ = until_ && state.time > *until_;
-  }
-  bool interrupted() override {
-    over_ = over_ || (superseded_ && superseded_());
-    return over_ || passed_ || Clock::now() >= (updates_ > 0 ? end_ : latest_);
-  }
-  double fraction() const { return fraction_; }
-  bool over() const { return over_; }
-
- private:
-  Clock::time_point end_, latest_;
-  std::optional<Time> until_;
-  const std::function<bool()>& superseded_;
-  double fraction_ = 0;
-  std::uint64_t updates_ = 0;
-  bool passed_ = false, over_ = false;
-};
 
 /// When the last update was, and how many contributions went into all of them.
 class LastUpdate final : public RecordSink {
@@ -72,10 +47,44 @@ class LastUpdate final : public RecordSink {
   void span(Rank, Phase, Time, Time) override {}
 };
 
+/// Ends a run at a time, or, if that is later, once each worker has contributed so often on average that rates are those of the run and not
+/// of its start, or at once when it is superseded.
+class Cut final : public ProgressListener {
+ public:
+  Cut(Clock::time_point end, const std::function<bool()>& superseded, std::optional<Time> until = std::nullopt)
+      : end_(end), until_(until), superseded_(superseded) {}
+  /// Waits for contributions, but not beyond `latest`.
+  void wait_for(const LastUpdate& seen, std::uint64_t contributions, Clock::time_point latest) {
+    seen_ = &seen;
+    enough_ = contributions;
+    latest_ = latest;
+  }
+  void progress(const State& state) override {
+    fraction_ = state.fraction;
+    passed_ = until_ && state.time > *until_;
+  }
+  bool interrupted() override {
+    over_ = over_ || (superseded_ && superseded_());
+    return over_ || passed_ || Clock::now() >= (early() ? latest_ : end_);
+  }
+  double fraction() const { return fraction_; }
+  bool over() const { return over_; }
+  bool early() const { return seen_ != nullptr && seen_->contributions < enough_; }
+
+ private:
+  Clock::time_point end_, latest_;
+  std::optional<Time> until_;
+  const std::function<bool()>& superseded_;
+  const LastUpdate* seen_ = nullptr;
+  std::uint64_t enough_ = 0;
+  double fraction_ = 0;
+  bool passed_ = false, over_ = false;
+};
+
 /// The run again, up to `until`: all that happens between some workers of each group, or a picture of the first workers.
 void add_timeline(Preview& out, const Scenario& scenario, const RunRecord& record, Experiment& experiment, Time until,
                   Clock::time_point end, const std::function<bool()>& superseded) {
-  Cut cut(end, end, superseded, until + until);
+  Cut cut(end, superseded, until + until);
   std::vector<std::string> names;
   if (charts_move()) {
     TimelineStretch stretch;
@@ -137,12 +146,14 @@ Preview preview(const Scenario& given, std::chrono::milliseconds budget, const s
   options.timing_only = options.trace = true;
   Preview out;
   LastUpdate last;
-  Cut cut(start + std::chrono::duration_cast<Clock::duration>(rates_share * budget), start + most_budgets * budget, superseded);
+  Cut cut(start + std::chrono::duration_cast<Clock::duration>(rates_share * budget), superseded);
+  cut.wait_for(last, first_batches * static_cast<std::uint64_t>(scenario.workers()), start + most_budgets * budget);
   Experiment experiment(scenario, options);  // run twice: choosing an all-reduce takes as long as some updates
   const RunRecord record = experiment.run(&last, &cut);
   out.superseded = cut.over();
   if (out.superseded) return out;
   out.complete = record.outcome != Outcome::interrupted;
+  out.early = !out.complete && cut.early();
   out.fraction = out.complete ? 1 : std::clamp(cut.fraction(), 0.0, 1.0);
   out.updates = record.updates;
   out.simulated_seconds = (last.contributions > 0 ? last.time : record.end).seconds();
@@ -166,8 +177,8 @@ std::string extent_sentence(const Preview& preview) {
   const std::string wall = fmt::format("{:.0f} ms", 1000 * preview.wall_seconds);
   if (preview.complete) return fmt::format("Shows the whole run: {}, in {}.", updates, wall);
   if (preview.updates == 0) return fmt::format("A preview, stopped after {} of wall time, before the first update.", wall);
-  return fmt::format("A preview, stopped after {} of wall time: it shows the first {}, {} of the run.", wall, updates,
-                     share_text(preview.fraction));
+  return fmt::format("A preview, stopped after {} of wall time: it shows the first {}, {} of the run{}.", wall, updates,
+                     share_text(preview.fraction), preview.early ? "; workers have just begun, and rates may still change" : "");
 }
 
 Json figures_of(const Preview& preview) {

@@ -81,6 +81,19 @@ TEST_CASE("a preview is cut by wall time, says what it shows, and its rates are 
   CHECK(preview(base({"training.stop.updates=100000000"}), no_hurry, [] { return true; }).superseded);
 }
 
+TEST_CASE("a cut preview of workers that do not wait has the rates of the run, or says that they are those of its start") {
+  const auto seen_of = [](const char* workers, milliseconds budget) {
+    return preview(base({workers, "training.scheme=asgd", "workload.cost.bytes=8B", "training.stop.updates=100000000"}), budget, {});
+  };
+  constexpr double own_rate = 100 / batch_seconds;  // samples per second of one worker
+  const Preview seen = seen_of("cluster.workers=[{count: 1000, device: node}]", milliseconds(20));
+  CHECK_FALSE(seen.complete);
+  CHECK((seen.early || seen.samples_per_second() == doctest::Approx(1000 * own_rate).epsilon(0.02)));
+  const Preview start = seen_of("cluster.workers=[{count: 50000, device: node}]", milliseconds(1));  // to build it takes longer
+  CHECK(start.early);
+  CHECK((start.updates == 0 || extent_sentence(start).find("workers have just begun") != std::string::npos));
+}
+
 TEST_CASE("groups keep their shares when the number of workers moves, and hosts stay whole") {
   const Scenario two = base({"cluster.workers=[{count: 6, device: node}, {count: 2, device: node, slowdown: 3}]"});
   const auto counts = [&](const Json& settings) {
