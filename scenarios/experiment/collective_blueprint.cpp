@@ -181,6 +181,8 @@ void Blueprint::resolve_collective(const Scenario& scenario) {
     all_reduce = &Registry<CollectiveEntry>::instance().at(spec.algorithm);
     if (const std::string lacks = all_reduce->unfit(shape); !lacks.empty())
       throw_error(scenario, "cluster.network.collective.algorithm", spec.algorithm + " " + lacks);
+    if (const std::string wrong = all_reduce->contradiction(collective_parameters(scenario, *all_reduce)); !wrong.empty())
+      throw_error(scenario, "cluster.network.collective.algorithm", spec.algorithm + " " + wrong);
   }
   // Of two all-reduces one after another, the larger one.
   reduced_bytes = compression ? std::max(compression->bytes - compression->right_bytes, compression->right_bytes) : model_bytes;

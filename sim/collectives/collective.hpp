@@ -55,6 +55,8 @@ struct CollectiveEntry {
   std::function<bool(const CollectiveShape& shape)> exact = [](const CollectiveShape&) { return true; };
   /// Empty: runs on any shape. Otherwise what is missing ("needs a parameter server; add cluster.servers: {count: 1}").
   std::function<std::string(const CollectiveShape& shape)> unfit = [](const CollectiveShape&) { return std::string(); };
+  /// Empty: its parameters go together. Otherwise what is wrong, and what would be right ("2.4 has no LL128; use ...").
+  std::function<std::string(const Parameters&)> contradiction = [](const Parameters&) { return std::string(); };
   /// `links`: for algorithms that derive a number of pieces from them; zeros if unknown.
   std::function<std::unique_ptr<CollectiveSchedule>(std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
                                                     const Parameters&)>

@@ -322,6 +322,7 @@ CollectiveEntry entry(CollectiveKind operation, const char* summary) {
   nccl.operation = operation;
   nccl.reference = "NVIDIA/nccl, src/graph/tuning.cc";
   nccl.parameters = nccl_parameters();
+  nccl.contradiction = nccl_contradiction;
   nccl.library = true;
   nccl.choice = [operation](double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters& parameters) {
     return shape.workers < 2 ? std::string("nothing") : nccl_choice(bytes, HostChains(shape), links, parameters, operation).name();

@@ -389,6 +389,12 @@ std::vector<Parameter> nccl_parameters() {
        .choices = {"any", "LL", "LL128", "Simple"}}};
 }
 
+std::string nccl_contradiction(const Parameters& parameters) {
+  const Settings settings(parameters);
+  const bool ll128 = settings.protocol == static_cast<std::size_t>(NcclProtocol::ll128) + 1;
+  return settings.by_thresholds && ll128 ? "version 2.4 has no protocol LL128; use LL, Simple or any, or version 2.8 or 2.30" : "";
+}
+
 std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters,
                                  CollectiveKind operation) {
   const Settings settings(parameters);

@@ -46,6 +46,8 @@ struct NcclLine {
 
 /// The parameters of the collective `nccl`.
 std::vector<Parameter> nccl_parameters();
+/// As CollectiveEntry::contradiction.
+std::string nccl_contradiction(const Parameters& parameters);
 
 /// All lines that the shape, the links and the parameters allow, in the order of NCCL's table: at least one. Workers: at least 2.
 /// `parameters` complete. All-gathers and reduce-scatters are rings, whatever `algorithm` is.

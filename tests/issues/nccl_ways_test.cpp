@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/support/run.hpp"
+#include "tests/support/text.hpp"
 
 namespace nccl_ways_test {
 
@@ -58,6 +59,21 @@ TEST_CASE("NCCL on long ways: the time of a ring's bytes, and at most 4 % more, 
       CHECK(seconds < 1.04 * flowing);
     }
   }
+}
+
+TEST_CASE("NCCL 2.4, whose source has no LL128 (tag v2.4.8-1; 2.5.6 brought it), is refused with it, and with nothing else") {
+  const auto told = [](const std::string& version, const std::string& protocol) {
+    return error_of<std::exception>([&] {
+      seconds_of_all_reduce({"workload.cost={bytes: 1MiB}",
+                             "cluster.network.collective.algorithm={kind: nccl, version: " + version + ", protocol: " + protocol + "}"});
+    });
+  };
+  const std::string error = told("2.4", "LL128");
+  CHECK(error.find("cluster.network.collective.algorithm") != std::string::npos);
+  CHECK(error.find("version 2.4 has no protocol LL128; use LL, Simple or any, or version 2.8 or 2.30") != std::string::npos);
+  CHECK(error.find('\n') == std::string::npos);
+  for (const char* protocol : {"any", "LL", "Simple"}) CHECK(told("2.4", protocol).empty());
+  for (const char* version : {"2.8", "2.30"}) CHECK(told(version, "LL128").empty());
 }
 
 }  // namespace nccl_ways_test
