@@ -1,9 +1,15 @@
-// Gloo's all-reduce, which PyTorch's backend of that name takes: a ring, at any size. A rank's chunk of n/p bytes goes in at least two
-// segments of 1 MiB at most. Facts of github.com/facebookincubator/gloo, gloo/allreduce.cc and .h of commit cc441984: without an option for
-// it the algorithm is the ring, and maxSegmentSize is 1 MiB.
-//   T = 2(p-1) α + 2((p-1)/p) n β + ((p-1)/p) n γ, with 2k(p-1) messages of a rank, k = max(2, ⌈n / (p · 1 MiB)⌉)
-// The segments of a chunk are in progress together here. In Gloo two are, and the next chunk's first may follow before the last has
-// arrived: where α is about the time of a segment, that hides up to a third of T.
+// Gloo's all-reduce, which PyTorch's backend of that name takes: a ring, at any size. A rank's chunk of n/p bytes goes in k segments: at
+// least two, of at most 1 MiB. Facts of github.com/facebookincubator/gloo, gloo/allreduce.cc and gloo/transport/tcp/pair.cc of commit
+// cc441984: without an option for it the algorithm is the ring, and maxSegmentSize is 1 MiB. Two segments are in progress each way. A rank
+// posts the next receive and send when it has received the segment before the last one. A segment leaves when the word that its receiver
+// has posted (NOTIFY_RECV_READY) has come, and that word leaves its own host behind the segment that is leaving. Let S = n β / (p k) be the
+// time of a segment. A pair of segments takes
+//   2 α + S,  or where α < S:  2 S + α if the word is posted before the next segment leaves, else 2 S + 2 α.
+// In the reduce-scatter a rank adds up before it posts; in the all-gather it does not. We take the mean, max(2 α + S, 2 S + 3/2 α). With
+// N = (p-1) k segments a half:
+//   T = 2((p-1)/p) n β + ((p-1)/p) n γ + 2 α (2 + ⌊(N-1)/2⌋ (2 - min(1/2, S / α)))
+// The schedule has rounds of whole chunks, whose latency holds what the pairs wait for. In Gloo the sum of a segment may pass while the
+// other one flows; here it does not (docs/decisions/collective-libraries.md, 214).
 #include <algorithm>
 
 #include "sim/base/registry.hpp"
@@ -14,14 +20,28 @@ namespace straggler::collectives::gloo {
 namespace {
 
 constexpr std::uint64_t segment_bytes = 1 << 20;
-constexpr std::size_t least_segments = 2;
+constexpr std::size_t least_segments = 2, in_progress = 2;
+
+std::size_t segments_of_chunk(std::uint64_t bytes, std::size_t ranks) {
+  return std::max<std::size_t>(least_segments, (bytes + ranks * segment_bytes - 1) / (ranks * segment_bytes));
+}
+
+/// Over all segments of a half.
+double latencies_of_half(double bytes, std::size_t ranks, const UniformLinks& links) {
+  const std::size_t segments = segments_of_chunk(static_cast<std::uint64_t>(bytes), ranks), of_half = (ranks - 1) * segments;
+  const double flowing = bytes / static_cast<double>(ranks * segments) * links.beta;
+  constexpr double most_hidden = 0.5;
+  const double hidden = flowing < most_hidden * links.alpha ? flowing / links.alpha : most_hidden;  // of a pair's two latencies
+  return 2 + static_cast<double>((of_half - 1) / in_progress) * (2 - hidden);
+}
 
 class SegmentedRing final : public CollectiveSchedule {
  public:
-  SegmentedRing(std::uint64_t bytes, std::size_t ranks)
+  SegmentedRing(std::uint64_t bytes, std::size_t ranks, const UniformLinks& links)
       : ranks_(ranks),
-        segments_(std::max<std::size_t>(least_segments, (bytes + ranks * segment_bytes - 1) / (ranks * segment_bytes))),
-        chunks_(bytes, ranks * segments_) {}
+        segments_(segments_of_chunk(bytes, ranks)),
+        chunks_(bytes, ranks * segments_),
+        latency_share_(ranks < 2 ? 1 : latencies_of_half(static_cast<double>(bytes), ranks, links) / static_cast<double>(ranks - 1)) {}
   std::size_t ranks() const override { return ranks_; }
   std::size_t rounds() const override { return 2 * (ranks_ - 1); }
 
@@ -38,6 +58,7 @@ class SegmentedRing final : public CollectiveSchedule {
     if (scatters) out.reduced_bytes = out.received_bytes;
   }
 
+  double latency_share(std::size_t) const override { return latency_share_; }
   std::vector<Stretch> stretches() const override {
     if (ranks_ < 2) return {};
     return {{0, ranks_ - 1}, {ranks_ - 1, ranks_ - 1}};
@@ -49,6 +70,7 @@ class SegmentedRing final : public CollectiveSchedule {
   }
   std::size_t ranks_, segments_;
   Chunks chunks_;
+  double latency_share_;
 };
 
 CollectiveEntry entry() {
@@ -60,11 +82,12 @@ CollectiveEntry entry() {
   made.choice = [](double, const CollectiveShape&, const UniformLinks&, const Parameters&) { return std::string("ring"); };
   made.seconds = [](double bytes, const CollectiveShape& shape, const UniformLinks& links, const Parameters&) {
     const double p = static_cast<double>(shape.workers);
-    return 2 * (p - 1) * links.alpha + (p - 1) / p * bytes * (2 * links.beta + links.gamma);
+    const double latencies = shape.workers < 2 ? 0 : 2 * latencies_of_half(bytes, shape.workers, links);
+    return latencies * links.alpha + (p - 1) / p * bytes * (2 * links.beta + links.gamma);
   };
-  made.make = [](std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks&,
+  made.make = [](std::uint64_t bytes, const CollectiveShape& shape, const UniformLinks& links,
                  const Parameters&) -> std::unique_ptr<CollectiveSchedule> {
-    return std::make_unique<SegmentedRing>(bytes, shape.workers);
+    return std::make_unique<SegmentedRing>(bytes, shape.workers, links);
   };
   return made;
 }

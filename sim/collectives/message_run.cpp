@@ -73,7 +73,7 @@ struct MessageRun::Inside {
     std::int32_t rounds = 0;
     double wire_factor = 1;
     bool has_round_costs = false;  // of the schedule: some round costs something beside its messages and arithmetic
-    bool hides_latency = false;    // of the schedule: some round has less than its links' latency
+    bool scales_latency = false;   // of the schedule: some round has another latency than its links'
     std::size_t unfinished = 0;
     std::size_t room = 0;
     std::unique_ptr<Rank[]> ranks;  // [room]
@@ -120,8 +120,8 @@ struct MessageRun::Inside {
     const std::vector<Stretch> stretches = schedule.stretches();
     collective.has_round_costs =
         std::any_of(stretches.begin(), stretches.end(), [&](const Stretch& each) { return schedule.round_cost(each.first) > Time(); });
-    collective.hides_latency =
-        std::any_of(stretches.begin(), stretches.end(), [&](const Stretch& each) { return schedule.latency_share(each.first) < 1; });
+    collective.scales_latency =
+        std::any_of(stretches.begin(), stretches.end(), [&](const Stretch& each) { return schedule.latency_share(each.first) != 1; });
     collective.unfinished = schedule.ranks();
     if (collective.room < schedule.ranks()) {
       collective.room = schedule.ranks();
@@ -293,7 +293,7 @@ struct MessageRun::Inside {
     message.stage = Message::Stage::flowing;
     if (!plain) return let_shaped_flow(message);
     if (!connection.routed) route(connection, message);
-    message.latency = message.collective->hides_latency ? shown(connection.latency, message) : connection.latency;
+    message.latency = message.collective->scales_latency ? shown(connection.latency, message) : connection.latency;
     message.flow = network.start_on_route({connection.links.data(), connection.links.size()}, wire_bytes(message), Time(), message);
   }
   [[gnu::noinline]] void let_shaped_flow(Message& message) {
@@ -302,7 +302,7 @@ struct MessageRun::Inside {
     message.flow = network.start(carriage.flow(shown(carriage.before, message)), message);
   }
   [[gnu::noinline]] static Time shown(Time latency, const Message& message) {
-    if (!message.collective->hides_latency) return latency;
+    if (!message.collective->scales_latency) return latency;
     const double share = message.collective->schedule->latency_share(static_cast<std::size_t>(message.round));
     return Time::round_up(static_cast<double>(latency.ticks()) * share);
   }

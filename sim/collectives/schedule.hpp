@@ -52,8 +52,8 @@ class CollectiveSchedule {
   /// any in it. Rounds of one stretch cost the same.
   virtual Time start_cost() const { return Time(); }
   virtual Time round_cost(std::size_t /*round*/) const { return Time(); }
-  /// The share of its links' latency that a message of the round takes. The rest passes while other pieces of the library flow. Rounds of
-  /// one stretch have the same.
+  /// The share of its links' latency that a message of the round takes: below 1 where the rest passes while other pieces of the library
+  /// flow, above 1 where the message stands for several that wait for each other. Rounds of one stretch have the same.
   virtual double latency_share(std::size_t /*round*/) const { return 1; }
   /// Bytes on the wire for each byte of payload: a library's flags, and the share of a link that it leaves unused.
   virtual double wire_factor() const { return 1; }

@@ -1,5 +1,5 @@
-// Libraries that choose among algorithms: NCCL's lines and where they cross, Open MPI's rule, Gloo's ring; and what starting a collective
-// costs.
+// Libraries that choose among algorithms: NCCL's lines and where they cross, Open MPI's rule; and what starting a collective costs. Gloo:
+// gloo_test.cpp.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -381,23 +381,6 @@ TEST_CASE("openmpi takes its algorithm by ranks and bytes, and runs as that one"
     for (const std::uint64_t bytes : {std::uint64_t{4}, std::uint64_t{10'000}, std::uint64_t{100'000}, 10 * mebi}) {
       const Measured times = measure("openmpi", p, 1, bytes, {});
       check_close(times.stepwise, times.formula, 0.001);
-    }
-  }
-}
-
-TEST_CASE("gloo: a ring of at least two segments a chunk, of at most 1 MiB") {
-  for (const std::size_t p : {2u, 3u, 8u}) {
-    for (const std::uint64_t bytes : {std::uint64_t{4}, mebi, 2 * p * mebi, 2 * p * mebi + p, 64 * mebi}) {
-      CAPTURE(p);
-      CAPTURE(bytes);
-      const double n = static_cast<double>(bytes), ranks = static_cast<double>(p);
-      const double expected = 2 * (ranks - 1) * 2 * latency + 2 * (ranks - 1) / ranks * n / bandwidth;
-      World world(machines(p, 1));
-      const auto schedule = make_schedule(collective("gloo"), bytes, {p, 0, {}}, links);
-      check_close(world.stepwise(*schedule, {}), expected, 0.001);
-      const std::uint64_t segments = std::max<std::uint64_t>(2, (bytes + p * mebi - 1) / (p * mebi));
-      CHECK(world.messages == 2 * (p - 1) * p * segments);
-      check_close(world.fluid(*schedule, {}), expected, 0.001);
     }
   }
 }
