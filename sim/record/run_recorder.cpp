@@ -124,8 +124,7 @@ bool RunRecorder::published(const Weights& weights, const Contributions& made, T
   if (!epochs_end_later_) end_epochs(now);
 
   if (schedule_.due(latest_->version, epochs()) && evaluate(now)) return true;
-  if (stop_.updates && latest_->version >= *stop_.updates) return true;
-  return stop_.epochs && epochs() >= *stop_.epochs;
+  return stop_.ends_at(latest_->version, epochs());
 }
 
 const Weights& RunRecorder::latest_with_value() {
@@ -267,11 +266,11 @@ void RunRecorder::check_accounts() const {
   require(record_.bytes_sent == record_.bytes_received + record_.bytes_lost, "bytes sent are not bytes received and lost");
 }
 
-double RunRecorder::fraction_done(Time now) const {
+double StopRule::fraction_done(std::uint64_t version, double now_epochs, Time now) const {
   double fraction = 0;
-  if (stop_.epochs) fraction = std::max(fraction, epochs() / *stop_.epochs);
-  if (stop_.updates) fraction = std::max(fraction, static_cast<double>(latest_->version) / static_cast<double>(*stop_.updates));
-  if (stop_.simulated_time) fraction = std::max(fraction, now.seconds() / stop_.simulated_time->seconds());
+  if (epochs) fraction = std::max(fraction, now_epochs / *epochs);
+  if (updates) fraction = std::max(fraction, static_cast<double>(version) / static_cast<double>(*updates));
+  if (simulated_time) fraction = std::max(fraction, now.seconds() / simulated_time->seconds());
   return std::min(fraction, 1.0);
 }
 

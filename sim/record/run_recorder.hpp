@@ -23,6 +23,13 @@ struct StopRule {
   std::optional<std::uint64_t> updates;
   std::optional<Time> simulated_time;
   bool at_target = true;  // false: a target that was reached is only noted
+
+  /// A version with that many updates and epochs is the last. Time and accuracy are checked elsewhere.
+  bool ends_at(std::uint64_t version, double now_epochs) const {
+    return (updates && version >= *updates) || (epochs && now_epochs >= *epochs);
+  }
+  /// Share of the run that is over, at most 1; a target accuracy counts nothing.
+  double fraction_done(std::uint64_t version, double now_epochs, Time now) const;
 };
 
 /// When weights are evaluated, and when an accuracy counts as reached.
@@ -124,7 +131,7 @@ class RunRecorder {
   /// With its value, which latest() may lack until the run is over.
   const Weights& latest_with_value();
   RunRecord& record() { return record_; }
-  double fraction_done(Time now) const;
+  double fraction_done(Time now) const { return stop_.fraction_done(latest_->version, epochs(), now); }
   /// NaN if the number of samples per epoch is unknown.
   double epochs() const;
 

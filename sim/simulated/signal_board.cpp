@@ -53,16 +53,6 @@ void SignalBoard::broadcast(Rank from, std::uint64_t number) {
   }
 }
 
-void SignalBoard::arrive(Rank at, std::uint64_t number) {
-  Worker& reached = worker(at);
-  if (reached.highest && *reached.highest >= number) return;
-  reached.highest = number;
-  if (!reached.waiting || number < reached.waiting->number()) return;
-  SignalOperation* operation = std::exchange(reached.waiting, nullptr);
-  operation->came(number);
-  operation->complete();
-}
-
 void SignalBoard::arrive_at_all_but(Rank from, std::uint64_t number) {
   if (known_.number && *known_.number >= number) {
     if (known_.except == anyone || known_.except == from) return;
@@ -76,25 +66,15 @@ void SignalBoard::arrive_at_all_but(Rank from, std::uint64_t number) {
     if (rank != from) arrive(rank, number);
 }
 
-bool SignalBoard::wait(SignalOperation& operation) {
-  Worker& here = worker(operation.node().self());
-  if (here.highest && *here.highest >= operation.number()) {
-    operation.came(*here.highest);
-    return true;
-  }
-  here.waiting = &operation;
-  return false;
-}
+bool SignalBoard::wait(SignalOperation& operation) { return worker(operation.node().self()).wait(operation); }
 
 void SignalBoard::leave(SignalOperation& operation) noexcept {
-  if (workers_.empty()) return;
-  Worker& here = worker(operation.node().self());
-  if (here.waiting == &operation) here.waiting = nullptr;
+  if (!workers_.empty()) worker(operation.node().self()).leave(operation);
 }
 
 void SignalBoard::describe_waiting(std::vector<std::string>& who) const {
-  for (const Worker& worker : workers_)
-    if (worker.waiting) who.push_back(worker.waiting->describe());
+  for (const ReceivedSignals& worker : workers_)
+    if (worker.waiting()) who.push_back(worker.waiting()->describe());
 }
 
 }  // namespace straggler

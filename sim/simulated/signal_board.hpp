@@ -8,7 +8,7 @@
 
 #include "sim/cluster/fabric.hpp"
 #include "sim/engine/simulation.hpp"
-#include "sim/training/operations.hpp"
+#include "sim/training/received_signals.hpp"
 
 namespace straggler {
 
@@ -29,15 +29,11 @@ class SignalBoard {
 
  private:
   class Wave;
-  struct Worker {
-    std::optional<std::uint64_t> highest;
-    SignalOperation* waiting = nullptr;
-  };
-  void arrive(Rank at, std::uint64_t number);
+  void arrive(Rank at, std::uint64_t number) { worker(at).arrive(number); }
   void arrive_at_all_but(Rank from, std::uint64_t number);
 
   /// Made when first needed: most schemes send no signals.
-  Worker& worker(Rank rank) {
+  ReceivedSignals& worker(Rank rank) {
     if (workers_.empty()) workers_.resize(index_of(count_));
     return workers_[index_of(rank)];
   }
@@ -45,7 +41,7 @@ class SignalBoard {
   Simulation& simulation_;
   const Fabric& fabric_;
   Rank count_;
-  std::vector<Worker> workers_;  // [count_], or empty
+  std::vector<ReceivedSignals> workers_;  // [count_], or empty
   /// All workers but `except` (anyone: none lacks it) have got a signal of at least this number.
   struct {
     std::optional<std::uint64_t> number;

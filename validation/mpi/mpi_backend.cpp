@@ -14,9 +14,7 @@ std::int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::int64_t nap_after(std::int64_t idle_ns, bool quiet) {
-  return pause_after(std::chrono::nanoseconds(idle_ns), std::chrono::microseconds(quiet ? 250 : 100)).count();
-}
+constexpr std::chrono::microseconds longest_pause(bool quiet) { return std::chrono::microseconds(quiet ? 250 : 100); }
 
 Bytes bytes_of(std::string_view text) {
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
@@ -94,7 +92,7 @@ void MpiBackend::loop() {
                                      : task_.scheme.worker(node_);
   process_.watch(*this, 0);
   process_.start();
-  std::int64_t idle_since = steady_ns();
+  Patience patience;
   while (!stopping_) {
     if (interrupted() && publishes() && !votes()) {
       broken_off_ = true;
@@ -106,9 +104,9 @@ void MpiBackend::loop() {
     fire_due();
     if (thrown_) std::rethrow_exception(thrown_);
     if (any || queue_.fired() != fired)
-      idle_since = steady_ns();
+      patience.happened();
     else if (!stopping_)
-      wait(idle_since);
+      wait(patience.pause(longest_pause(channel_.quiet())));
   }
 }
 
@@ -122,14 +120,14 @@ void MpiBackend::fire_due() {
   while (!stopping_ && !thrown_ && !queue_.empty() && queue_.next() <= now()) queue_.fire_next();
 }
 
-void MpiBackend::wait(std::int64_t idle_since) {
-  std::int64_t span = nap_after(steady_ns() - idle_since, channel_.quiet());
+void MpiBackend::wait(std::chrono::nanoseconds pause) {
+  std::int64_t span = pause.count();
   if (!queue_.empty()) span = std::min(span, (queue_.next() - now()).ticks() / 1000);
   if (span <= 0) return;
   if (computing_.job)
     thread_.wait(*computing_.job, span);
   else
-    arrivals_.wait(least_pause.count(), span);
+    arrivals_.wait(Patience::least.count(), span);
 }
 
 /// After every rank's goodbye nothing is in flight: it is the last message between two ranks, and messages do not overtake each other.
@@ -138,12 +136,12 @@ void MpiBackend::drain() {
   if (computing_.job) computing_.job->cancelled = true;
   process_.reset();
   send_to_all(MessageKind::bye, {});
-  std::int64_t idle_since = steady_ns();
+  Patience patience;
   while (goodbyes_ < channel_.ranks() - 1 || !channel_.all_left()) {
     if (channel_.progress(*this))
-      idle_since = steady_ns();
+      patience.happened();
     else
-      arrivals_.wait(least_pause.count(), nap_after(steady_ns() - idle_since, channel_.quiet()));
+      arrivals_.wait(Patience::least.count(), patience.pause(longest_pause(channel_.quiet())).count());
   }
 }
 
@@ -168,7 +166,7 @@ bool MpiBackend::start(Operation& operation) {
     case Operation::Kind::receive:
       return start_mail(static_cast<MailOperation&>(operation));
     case Operation::Kind::signal:
-      return start_signal(static_cast<SignalOperation&>(operation));
+      return signals_.wait(static_cast<SignalOperation&>(operation));
     case Operation::Kind::all_reduce:
     case Operation::Kind::all_gather: {
       auto& collective = static_cast<CollectiveOperation&>(operation);
@@ -206,7 +204,7 @@ void MpiBackend::cancel(Operation& operation) noexcept {
     std::erase_if(ring->reducing, [&](const Reducing& each) { return each.operation == &operation; });
   if (operation.kind() == Operation::Kind::send) channel_.forget(operation);
   if (operation.kind() == Operation::Kind::receive) static_cast<MailOperation&>(operation).leave();
-  if (signal_.waiting == &operation) signal_.waiting = nullptr;
+  signals_.leave(operation);
 }
 
 void MpiBackend::due(Operation& operation) {
@@ -267,30 +265,11 @@ bool MpiBackend::start_mail(MailOperation& operation) {
   return true;
 }
 
-bool MpiBackend::start_signal(SignalOperation& operation) {
-  if (signal_.highest && *signal_.highest >= operation.number()) {
-    operation.came(*signal_.highest);
-    return true;
-  }
-  signal_.waiting = &operation;
-  return false;
-}
-
-void MpiBackend::signalled(std::uint64_t number) {
-  if (signal_.highest && *signal_.highest >= number) return;
-  signal_.highest = number;
-  if (!signal_.waiting || number < signal_.waiting->number()) return;
-  SignalOperation* const operation = std::exchange(signal_.waiting, nullptr);
-  operation->came(number);
-  operation->complete();
-}
-
 // Publishing and the stop
 
 bool MpiBackend::stops_at(const Weights& weights) const {
-  if (voted_) return true;
-  if (task_.stop.updates && weights->version >= *task_.stop.updates) return true;
-  return task_.stop.epochs && static_cast<double>(weights->progress) / static_cast<double>(task_.plan.epoch_samples) >= *task_.stop.epochs;
+  return voted_ ||
+         task_.stop.ends_at(weights->version, static_cast<double>(weights->progress) / static_cast<double>(task_.plan.epoch_samples));
 }
 
 /// If the scheme reduces, every worker reaches the same decision. Otherwise a server sends it, or the first of the workers with weights of
@@ -413,7 +392,7 @@ void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
       if (failure_.empty()) failure_.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       return;
     case MessageKind::signal:
-      if (!stopping_ && !draining_) signalled(Unpacker(bytes).get<std::uint64_t>());
+      if (!stopping_ && !draining_) signals_.arrive(Unpacker(bytes).get<std::uint64_t>());
       return;
     case MessageKind::ring:
       note(LogEntry::Kind::arrived, from);

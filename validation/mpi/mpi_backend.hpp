@@ -16,6 +16,7 @@
 #include "sim/engine/mailbox.hpp"
 #include "sim/record/own_versions.hpp"
 #include "sim/training/node.hpp"
+#include "sim/training/received_signals.hpp"
 #include "validation/mpi/channel.hpp"
 #include "validation/mpi/compute_thread.hpp"
 #include "validation/mpi/rank_log.hpp"
@@ -111,8 +112,6 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   bool take_computed();
   void compute_due(ComputeOperation& operation);
   bool start_mail(MailOperation& operation);
-  bool start_signal(SignalOperation& operation);
-  void signalled(std::uint64_t number);
   bool start_publish(PublishOperation& operation);
   bool stops_at(const Weights& weights) const;
   bool votes() const { return task_.votes && task_.plan.workers > 1; }
@@ -230,7 +229,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   void send_to_all(MessageKind kind, Bytes bytes);
   void loop();
   void fire_due();
-  void wait(std::int64_t idle_since);
+  void wait(std::chrono::nanoseconds pause);
   void drain();
   Time now() const override;
   /// From the beginning of the job to this start of it, `since_start` ns ago.
@@ -259,10 +258,7 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   } computing_;
   std::map<std::uint64_t, std::unique_ptr<Ring>> rings_;  // by number: the rings that this rank has joined
   std::map<std::uint64_t, std::deque<Bytes>> early_;      // by ring: messages for which this rank is not ready
-  struct {
-    std::optional<std::uint64_t> highest;
-    SignalOperation* waiting = nullptr;
-  } signal_;
+  ReceivedSignals signals_;
   struct {
     Payload payload = MembershipNotice();
     Packed packed;

@@ -6,16 +6,14 @@
 
 namespace straggler {
 
-inline constexpr std::chrono::nanoseconds least_pause = std::chrono::microseconds(20);
-constexpr std::chrono::nanoseconds pause_after(std::chrono::nanoseconds idle, std::chrono::nanoseconds most) {
-  return std::clamp(idle / 32, least_pause, most);
-}
-
 class Patience {
  public:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::nanoseconds least = std::chrono::microseconds(20);
   void happened() { since_ = Clock::now(); }
-  std::chrono::nanoseconds pause() const { return pause_after(Clock::now() - since_, std::chrono::milliseconds(2)); }
+  std::chrono::nanoseconds pause(std::chrono::nanoseconds most = std::chrono::milliseconds(2)) const {
+    return std::clamp((Clock::now() - since_) / 32, least, most);
+  }
 
  private:
   Clock::time_point since_ = Clock::now();

@@ -314,14 +314,8 @@ class RankRun {
   }
 
   void print_progress(Time now, const WeightsState& weights) {
-    const StopRule& stop = blueprint_->stop;
-    const double updates = static_cast<double>(weights.version);
     const double epochs = static_cast<double>(weights.progress) / static_cast<double>(blueprint_->plan.epoch_samples);
-    double fraction = 0;
-    if (stop.updates) fraction = std::max(fraction, updates / static_cast<double>(*stop.updates));
-    if (stop.epochs) fraction = std::max(fraction, epochs / *stop.epochs);
-    if (stop.simulated_time) fraction = std::max(fraction, now.seconds() / stop.simulated_time->seconds());
-    progress_.published(weights.version, epochs, std::min(fraction, 1.0));
+    progress_.published(weights.version, epochs, blueprint_->stop.fraction_done(weights.version, epochs, now));
   }
 
   static void warn_of_overruns(RunRecord& record, const std::vector<RankLog>& logs) {
