@@ -101,7 +101,7 @@ TEST_CASE("a gradient arrives with its value, and with how far the weights were 
   HeldValues sender(lineage);
   Gradient gradient;
   GradientState& state = gradient.edit();
-  state.averaged = 4;
+  state.averaged = 2.5;  // of unequal batches
   state.take(sender.made(21, {1, 2, 3, 4, 5}), {70, 3, 50});
   state.at.edit().version = 6;
   state.at.edit().progress = 600;
@@ -119,7 +119,7 @@ TEST_CASE("a gradient arrives with its value, and with how far the weights were 
     const Bytes bytes = packed(gradient, sender);
     const Payload payload = unpacked(there.values, bytes);
     const Gradient& got = std::get<Gradient>(payload);
-    CHECK(got->averaged == 4);
+    CHECK(got->averaged == 2.5f);
     CHECK(got->version() == 6);
     CHECK(got->progress() == 600);
     CHECK(got->at->value.key() == gradient->at->value.key());

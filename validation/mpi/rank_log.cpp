@@ -5,56 +5,38 @@
 
 namespace straggler {
 
+namespace {
+
+/// A Packer writes them, and an Unpacker reads them.
+template <class Way, class Log>
+void totals(Way& way, Log& log) {
+  way.each(log.samples_drawn, log.events, log.overruns.gradients, log.overruns.late, log.overruns.ticks, log.overruns.worst);
+}
+
+}  // namespace
+
 Bytes to_bytes(const RankLog& log) {
   Packer to;
-  to.put(log.samples_drawn);
-  to.put(log.events);
-  to.put(log.overruns.gradients);
-  to.put(log.overruns.late);
-  to.put(log.overruns.ticks);
-  to.put(log.overruns.worst);
+  totals(to, log);
   to.put(std::uint8_t{log.interrupted});
-  to.put_block(std::as_bytes(std::span(log.choices)));
-  to.put(std::uint64_t{log.entries.size()});
-  for (const LogEntry& entry : log.entries) {
-    to.put(entry.ticks);
-    to.put(entry.bytes);
-    to.put(entry.spared);
-    to.put(entry.peer);
-    to.put(static_cast<std::uint8_t>(entry.kind));
-  }
+  to.put_list(log.choices);
+  to.put_list(log.entries);
   return to.take();
 }
 
 RankLog log_from(std::span<const std::byte> bytes) {
   Unpacker from(bytes);
   RankLog log;
-  log.samples_drawn = from.get<std::uint64_t>();
-  log.events = from.get<std::uint64_t>();
-  log.overruns.gradients = from.get<std::uint64_t>();
-  log.overruns.late = from.get<std::uint64_t>();
-  log.overruns.ticks = from.get<std::int64_t>();
-  log.overruns.worst = from.get<std::int64_t>();
+  totals(from, log);
   log.interrupted = from.get<std::uint8_t>() != 0;
-  const std::span<const std::byte> choices = from.get_block();
-  log.choices.resize(choices.size() / sizeof(std::int32_t));
-  if (log.choices.size() * sizeof(std::int32_t) != choices.size()) throw std::logic_error("a rank's log is cut within a choice");
-  if (!choices.empty()) std::memcpy(log.choices.data(), choices.data(), choices.size());
-  constexpr std::uint64_t entry_bytes = 3 * sizeof(std::uint64_t) + sizeof(std::int32_t) + sizeof(std::uint8_t);
-  log.entries.resize(from.get_count(entry_bytes));
-  for (LogEntry& entry : log.entries) {
-    entry.ticks = from.get<std::int64_t>();
-    entry.bytes = from.get<std::uint64_t>();
-    entry.spared = from.get<double>();
-    entry.peer = from.get<std::int32_t>();
-    entry.kind = static_cast<LogEntry::Kind>(from.get<std::uint8_t>());
-  }
+  from.get_list(log.choices);
+  from.get_list(log.entries);
   return log;
 }
 
 namespace {
 
-struct Message {
+struct LoggedMessage {
   std::int64_t sent = 0, arrived = -1;
   std::uint64_t bytes = 0;
   double spared = 0;
@@ -63,7 +45,7 @@ struct Message {
 /// The k-th message from a to b is the k-th that b receives from a. Despite clock errors, it is booked to arrive no earlier than it was
 /// sent, and a rank's drops no earlier than the arrivals before them.
 struct Messages {
-  std::map<std::pair<Rank, Rank>, std::vector<Message>> ways;
+  std::map<std::pair<Rank, Rank>, std::vector<LoggedMessage>> ways;
   std::vector<std::int64_t> drops;  // rank by rank, in the order of their logs
 };
 
@@ -80,7 +62,7 @@ Messages pair_messages(const std::vector<RankLog>& logs) {
       if (entry.kind == LogEntry::Kind::dropped) messages.drops.push_back(std::max(entry.ticks, latest));
       if (entry.kind != LogEntry::Kind::arrived) continue;
       const std::pair<Rank, Rank> way{entry.peer, static_cast<Rank>(rank)};
-      Message& message = messages.ways.at(way).at(arrived[way]++);
+      LoggedMessage& message = messages.ways.at(way).at(arrived[way]++);
       message.arrived = std::max(entry.ticks, message.sent);
       latest = std::max(latest, message.arrived);
     }
@@ -127,7 +109,7 @@ std::vector<Booking> bookings(const RunCourse& course) {
   std::span<const std::int64_t> drops = messages.drops;
   for (const RankLog& log : course.logs) add_dropped(log, drops, all);
   for (const auto& [way, sent] : messages.ways)
-    for (const Message& message : sent) {
+    for (const LoggedMessage& message : sent) {
       all.push_back({message.sent, Booking::Kind::sent, way.first, way.second, message.bytes, message.statistics, message.spared});
       if (message.arrived >= 0) all.push_back({message.arrived, Booking::Kind::arrived, way.first, way.second, message.bytes});
     }

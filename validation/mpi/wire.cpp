@@ -151,8 +151,7 @@ class GivenNames {
 
 void pack_form(const CompressedForm& form, Packer& to) {
   to.put(form.bytes);
-  to.put(std::uint64_t{form.scalars.size()});
-  for (const double scalar : form.scalars) to.put(scalar);
+  to.put_list(form.scalars);
   to.put(form.right_bytes);
   to.put(std::uint8_t{form.factors != nullptr});
   if (form.factors) to.put(form.factors->both.empty() ? form.factors->left.key() : Key{});
@@ -163,8 +162,7 @@ template <class Vectors>
 CompressedForm unpack_form(Vectors& vectors, Unpacker& from) {
   CompressedForm form;
   form.bytes = from.get<std::uint64_t>();
-  form.scalars.resize(from.get_count(sizeof(double)));
-  for (double& scalar : form.scalars) scalar = from.get<double>();
+  from.get_list(form.scalars);
   form.right_bytes = from.get<std::uint64_t>();
   if (from.get<std::uint8_t>() == 0) return form;
   const Key left = from.get_key();
@@ -172,55 +170,20 @@ CompressedForm unpack_form(Vectors& vectors, Unpacker& from) {
   return form;
 }
 
-void pack_contribution(const Contribution& made, Packer& to) {
-  to.put(std::int64_t{made.worker});
-  to.put(std::uint64_t{made.steps});
-  to.put(std::uint64_t{made.samples});
-  to.put(std::uint64_t{made.read_version});
-  to.put(std::uint64_t{made.first_position});
-  to.put(made.spent.ticks());
-}
-
-Contribution unpack_contribution(Unpacker& from) {
-  Contribution made;
-  made.worker = static_cast<Rank>(from.get<std::int64_t>());
-  made.steps = static_cast<decltype(made.steps)>(from.get<std::uint64_t>());
-  made.samples = static_cast<decltype(made.samples)>(from.get<std::uint64_t>());
-  made.read_version = static_cast<decltype(made.read_version)>(from.get<std::uint64_t>());
-  made.first_position = static_cast<decltype(made.first_position)>(from.get<std::uint64_t>());
-  made.spent = Time::from_ticks(from.get<std::int64_t>());
-  return made;
-}
-
-template <class All>
-void pack_contributions(const All& made, Packer& to) {
-  to.put(std::uint64_t{made.size()});
-  for (const Contribution& each : made) pack_contribution(each, to);
-}
-
-void unpack_contributions(Contributions& made, Unpacker& from) {
-  for (auto count = from.get<std::uint64_t>(); count > 0; --count) made.push_back(unpack_contribution(from));
-}
+// Facts that a Packer writes and an Unpacker reads, in one order.
 
 /// The version facts of weights, without their values.
-void pack_standing(const WeightsState& state, Packer& to) {
-  to.put(std::int64_t{state.participants});
-  to.put(std::uint64_t{state.version});
-  to.put(std::uint64_t{state.progress});
-  to.put(std::uint64_t{state.local_samples});
+template <class Way, class State>
+void standing(Way& way, State& state) {
+  way.each(state.participants, state.version, state.progress, state.local_samples);
 }
 
-void unpack_standing(WeightsState& state, Unpacker& from) {
-  state.participants = static_cast<decltype(state.participants)>(from.get<std::int64_t>());
-  state.version = from.get<std::uint64_t>();
-  state.progress = from.get<std::uint64_t>();
-  state.local_samples = from.get<std::uint64_t>();
+template <class Way, class State>
+void contribution(Way& way, State& state) {
+  way.each(state.worker, state.steps, state.batch_samples, state.first_position, state.spent);
 }
 
-void pack_fragment(const Fragment& fragment, Packer& to) {
-  to.put(fragment.index);
-  to.put(fragment.count);
-}
+void pack_fragment(const Fragment& fragment, Packer& to) { to.each(fragment.index, fragment.count); }
 
 Fragment unpack_fragment(Unpacker& from) {
   const auto index = from.get<std::uint32_t>(), count = from.get<std::uint32_t>();
@@ -250,7 +213,7 @@ AttachedVectors unpack_attached(const Fragment& fragment, Vectors& vectors, Unpa
 
 template <class Vectors>
 void pack_weights(const WeightsState& state, const Vectors& vectors, Packer& to) {
-  pack_standing(state, to);
+  standing(to, state);
   pack_fragment(state.fragment(), to);
   const WeightsDifference* const difference = state.difference();
   to.put(std::uint8_t{difference != nullptr});
@@ -261,7 +224,7 @@ void pack_weights(const WeightsState& state, const Vectors& vectors, Packer& to)
   } else {
     vectors.pack(state.value, state.fragment(), to);
   }
-  pack_contributions(state.made(), to);
+  to.put_list(state.made());
   pack_attached(state.attached(), state.fragment(), vectors, to);
   to.put(std::uint8_t{state.push_weight() != nullptr});
   if (state.push_weight()) to.put(state.push_weight()->amount());
@@ -286,7 +249,7 @@ template <class Vectors>
 Weights unpack_weights(Vectors& vectors, Unpacker& from) {
   Weights weights;
   WeightsState& state = weights.edit();
-  unpack_standing(state, from);
+  standing(from, state);
   const Fragment fragment = unpack_fragment(from);
   if (!fragment.whole()) state.more.edit().fragment = fragment;
   if (from.get<std::uint8_t>() != 0)
@@ -294,7 +257,7 @@ Weights unpack_weights(Vectors& vectors, Unpacker& from) {
   else
     state.value = vectors.unpack(fragment, from);
   Contributions made;
-  unpack_contributions(made, from);
+  from.get_list(made);
   if (!made.empty()) state.more.edit().made = std::move(made);
   AttachedVectors attached = unpack_attached(fragment, vectors, from);
   if (!attached.empty()) state.more.edit().attached = std::move(attached);
@@ -307,8 +270,8 @@ Weights unpack_weights(Vectors& vectors, Unpacker& from) {
 /// stay behind: real ranks do not fuse.
 template <class Vectors>
 void pack_gradient(const GradientState& state, const Vectors& vectors, Packer& to) {
-  to.put(static_cast<std::int64_t>(state.averaged));
-  pack_standing(*state.at.operator->(), to);
+  to.put(state.averaged);
+  standing(to, *state.at.operator->());
   to.put(state.at->value.key());
   pack_fragment(state.fragment(), to);
   const std::optional<CompressedForm>& compressed = state.more.get().compressed;
@@ -319,16 +282,12 @@ void pack_gradient(const GradientState& state, const Vectors& vectors, Packer& t
   } else {
     vectors.pack(state.value(), state.fragment(), to);
   }
-  to.put(std::int64_t{state.worker});
-  to.put(std::uint64_t{state.steps});
-  to.put(std::uint64_t{state.batch_samples});
-  to.put(std::uint64_t{state.first_position});
-  to.put(state.spent.ticks());
+  contribution(to, state);
   to.put(std::uint8_t{state.more.there()});
   if (!state.more.there()) return;
   to.put(std::uint64_t{state.more.get().samples});
   to.put(std::uint8_t{state.more.get().of_weights});
-  pack_contributions(state.more.get().made, to);
+  to.put_list(state.more.get().made);
   pack_attached(state.attached(), state.fragment(), vectors, to);
 }
 
@@ -336,19 +295,15 @@ template <class Vectors>
 Gradient unpack_gradient(Vectors& vectors, Unpacker& from) {
   Gradient gradient;
   GradientState& state = gradient.edit();
-  state.averaged = static_cast<decltype(state.averaged)>(from.get<std::int64_t>());
+  state.averaged = from.get<float>();
   WeightsState& at = state.at.edit();
-  unpack_standing(at, from);
+  standing(from, at);
   at.value = Handle(from.get_key());
   const Fragment fragment = unpack_fragment(from);
   std::optional<CompressedForm> compressed;
   if (from.get<std::uint8_t>() != 0) compressed = unpack_form(vectors, from);
   Handle value = compressed ? vectors.unpack_compressed(*compressed, fragment, from) : vectors.unpack(fragment, from);
-  state.worker = static_cast<decltype(state.worker)>(from.get<std::int64_t>());
-  state.steps = static_cast<decltype(state.steps)>(from.get<std::uint64_t>());
-  state.batch_samples = static_cast<decltype(state.batch_samples)>(from.get<std::uint64_t>());
-  state.first_position = from.get<std::uint64_t>();
-  state.spent = Time::from_ticks(from.get<std::int64_t>());
+  contribution(from, state);
   state.derive(std::move(value));
   if (from.get<std::uint8_t>() == 0) return gradient;
   GradientState::More& more = state.more.edit();
@@ -356,8 +311,7 @@ Gradient unpack_gradient(Vectors& vectors, Unpacker& from) {
   more.compressed = std::move(compressed);
   more.samples = from.get<std::uint64_t>();
   more.of_weights = from.get<std::uint8_t>() != 0;
-  more.made.clear();
-  unpack_contributions(more.made, from);
+  from.get_list(more.made);
   more.attached = unpack_attached(fragment, vectors, from);
   return gradient;
 }

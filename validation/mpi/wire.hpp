@@ -84,9 +84,11 @@ class Packer {
   template <class T>
   requires std::is_arithmetic_v<T>
   void put(T value) { put_bytes(std::as_bytes(std::span(&value, 1))); }
-  void put(const Key& key) {
-    put(key.high);
-    put(key.low);
+  void put(const Key& key) { each(key.high, key.low); }
+  void put(Time time) { put(time.ticks()); }
+  template <class... T>
+  void each(const T&... values) {
+    (put(values), ...);
   }
   void put_floats(std::span<const float> values) {
     bytes_.resize((bytes_.size() + alignof(float) - 1) / alignof(float) * alignof(float), std::byte{0});
@@ -96,6 +98,11 @@ class Packer {
   void put_block(std::span<const std::byte> block) {
     put(std::uint64_t{block.size()});
     put_bytes(block);
+  }
+  /// Of values without pointers.
+  template <class List>
+  void put_list(const List& values) {
+    put_block(std::as_bytes(std::span(values.data(), values.size())));
   }
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
   Bytes take() { return std::move(bytes_); }
@@ -123,7 +130,18 @@ class Unpacker {
     at_ = (at_ + alignof(float) - 1) / alignof(float) * alignof(float);
     return {reinterpret_cast<const float*>(next(count * sizeof(float)).data()), count};
   }
+  template <class... T>
+  void each(T&... values) {
+    ((values = get<T>()), ...);
+  }
   std::span<const std::byte> get_block() { return next(get<std::uint64_t>()); }
+  template <class List>
+  void get_list(List& values) {
+    const std::span<const std::byte> block = get_block();
+    values.resize(block.size() / sizeof values[0]);
+    if (values.size() * sizeof values[0] != block.size()) fail();
+    if (!block.empty()) std::memcpy(values.data(), block.data(), block.size());
+  }
   /// The number of items that follow, each of at least so many bytes.
   std::uint64_t get_count(std::uint64_t least_bytes) {
     const auto count = get<std::uint64_t>();
