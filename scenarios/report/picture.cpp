@@ -39,7 +39,7 @@ std::string picture_style() {
 --s0:#5ab0ee;--s1:#ff9255;--s2:#3ec99b;--s3:#e895cd;--s4:#e6bd4a;--s5:#8fd3ff;--s6:#b9a3ff;--s7:#b5b5b5}}
 svg text{font-size:13px;fill:var(--fg);font-family:system-ui,'DejaVu Sans',sans-serif}
 svg .dim{fill:var(--dim)}svg .bold{font-weight:600}svg .small{font-size:11.5px}
-svg .grid{stroke:var(--rule)}svg .axis{stroke:var(--dim)}svg .event{stroke:var(--s1);stroke-opacity:.6}svg .ideal{stroke:var(--dim);stroke-dasharray:6 5;fill:none}
+svg .grid{stroke:var(--rule)}svg .axis{stroke:var(--dim)}svg .ideal{stroke:var(--dim);stroke-dasharray:6 5;fill:none}
 svg .course{fill:none;stroke:currentColor;stroke-width:2}svg .bar{stroke:currentColor;stroke-width:1.5}
 svg .full{fill:currentColor;stroke:none}svg .hollow{fill:var(--bg);stroke:currentColor;stroke-width:2}
 svg .level{fill:var(--s0)}svg .band{fill:var(--dim)}svg .grey{color:var(--dim)}svg .tie{fill:var(--panel);stroke:var(--dim);stroke-dasharray:2 3}
