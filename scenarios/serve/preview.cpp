@@ -26,7 +26,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr double rates_share = 0.6;  // of the budget
 constexpr int most_budgets = 10;     // for the first batches: a late answer is better than a wrong one
-constexpr int first_batches = 2;     // of a worker
+constexpr int most_first = 100;      // budgets for the first update: a late answer is better than none
+constexpr std::uint64_t few_batches = 2, more_batches = 16, many_batches = 1'000;  // of a worker; of all, where a worker has more than a few
 constexpr double drawn_batches = 4;  // of a worker
 constexpr std::size_t most_drawn_events = 2'000, most_links = 5'000;
 constexpr std::int64_t most_still_workers = 16;
@@ -47,16 +48,21 @@ class LastUpdate final : public RecordSink {
   void span(Rank, Phase, Time, Time) override {}
 };
 
-/// Ends a run at a time, or, if that is later, once each worker has contributed so often on average that rates are those of the run and not
-/// of its start, or at once when it is superseded.
+/// Contributions of all workers together until rates are those of the run and not of its start. Gradients of workers that do not wait are
+/// fresh at first: with n batches each the mean staleness is a share 1 / (2n) too low.
+std::uint64_t settled(std::uint64_t workers) { return workers * std::clamp(many_batches / workers, few_batches, more_batches); }
+
+/// Ends a run at a time, or, if that is later, once the first update is there and as many contributions as rates need, or at once when it
+/// is superseded.
 class Cut final : public ProgressListener {
  public:
   Cut(Clock::time_point end, const std::function<bool()>& superseded, std::optional<Time> until = std::nullopt)
       : end_(end), until_(until), superseded_(superseded) {}
-  /// Waits for contributions, but not beyond `latest`.
-  void wait_for(const LastUpdate& seen, std::uint64_t contributions, Clock::time_point latest) {
+  /// Waits for contributions, but for the first not beyond `first`, and for the others not beyond `latest`.
+  void wait_for(const LastUpdate& seen, std::uint64_t contributions, Clock::time_point first, Clock::time_point latest) {
     seen_ = &seen;
     enough_ = contributions;
+    first_ = first;
     latest_ = latest;
   }
   void progress(const State& state) override {
@@ -65,14 +71,14 @@ class Cut final : public ProgressListener {
   }
   bool interrupted() override {
     over_ = over_ || (superseded_ && superseded_());
-    return over_ || passed_ || Clock::now() >= (early() ? latest_ : end_);
+    return over_ || passed_ || Clock::now() >= (!early() ? end_ : seen_->contributions > 0 ? latest_ : first_);
   }
   double fraction() const { return fraction_; }
   bool over() const { return over_; }
   bool early() const { return seen_ != nullptr && seen_->contributions < enough_; }
 
  private:
-  Clock::time_point end_, latest_;
+  Clock::time_point end_, first_, latest_;
   std::optional<Time> until_;
   const std::function<bool()>& superseded_;
   const LastUpdate* seen_ = nullptr;
@@ -147,7 +153,7 @@ Preview preview(const Scenario& given, std::chrono::milliseconds budget, const s
   Preview out;
   LastUpdate last;
   Cut cut(start + std::chrono::duration_cast<Clock::duration>(rates_share * budget), superseded);
-  cut.wait_for(last, first_batches * static_cast<std::uint64_t>(scenario.workers()), start + most_budgets * budget);
+  cut.wait_for(last, settled(static_cast<std::uint64_t>(scenario.workers())), start + most_first * budget, start + most_budgets * budget);
   Experiment experiment(scenario, options);  // run twice: choosing an all-reduce takes as long as some updates
   const RunRecord record = experiment.run(&last, &cut);
   out.superseded = cut.over();

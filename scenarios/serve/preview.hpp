@@ -18,7 +18,7 @@ namespace straggler {
 struct Preview {
   bool complete = false;      // false: cut by wall time
   bool superseded = false;    // cut because a newer request replaced it; the rest is not filled in
-  bool early = false;         // cut before each worker contributed twice on average: the rates are those of the start
+  bool early = false;         // cut before workers contributed often enough: the rates are those of the start
   std::uint64_t updates = 0;  // that it shows; the rates are of these, up to the last of them
   double fraction = 0;        // of the run, 0 .. 1
   double simulated_seconds = 0, samples = 0, bytes_sent = 0;

@@ -95,6 +95,10 @@ TEST_CASE("a cut preview of workers that do not wait has the rates of the run, o
   CHECK((seen.early || seen.samples_per_second() == doctest::Approx(1000 * own_rate * rounds / std::ceil(rounds)).epsilon(0.02)));
   const Preview start = seen_of("cluster.workers=[{count: 50000, device: node}]", milliseconds(1));  // to build it takes longer
   CHECK(start.early);
+  // Seven others step between two batches of a worker, and 3.5 on average before its first: (3.5 + 15 * 7) / 16.
+  const Preview few = seen_of("cluster.workers=[{count: 8, device: node}]", milliseconds(1));
+  CHECK((few.early || few.staleness_mean >= 7 * (1 - 1 / 32.0)));
+  CHECK(few.staleness_mean <= 7);
   CHECK((start.updates == 0 || extent_sentence(start).find("workers have just begun") != std::string::npos));
 }
 
