@@ -15,7 +15,7 @@ straggler_packages=(
   chromium chromium-driver python3-selenium
   python3-torch  # 178 MB with libtorch: tests/python/check_layers
 )
-clang_packages=(clang lld libbenchmark-dev)  # tools/clang_syntax; lld links tests faster
+clang_packages=(clang-19 libclang-rt-19-dev lld libbenchmark-dev)  # tools/test asan, tools/clang_syntax; lld links tests faster
 # To build the page that holds the simulator (tools/page/build).
 page_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev-wasm32 wasi-libc dpkg-dev)
 # Brings what pages draw charts with; Debian's own are left alone where another npm is there.

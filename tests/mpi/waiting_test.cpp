@@ -13,9 +13,11 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/sanitized.hpp"
 #include "validation/mpi/freed_memory.hpp"
 
 using namespace straggler;
+using straggler::test::sanitized;
 
 namespace {
 
@@ -79,7 +81,7 @@ TEST_CASE("only the thread that asks for it goes behind messages") {
   CHECK(niceness() == before);
 }
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__GLIBC__)
 namespace {
 std::int64_t page_faults() {
   rusage used{};
@@ -88,7 +90,7 @@ std::int64_t page_faults() {
 }
 }  // namespace
 
-TEST_CASE("buffers of one size are mapped once") {
+TEST_CASE("buffers of one size are mapped once" * doctest::skip(sanitized)) {
   mallopt(M_MMAP_THRESHOLD, 1 << 22);  // as every program of Straggler does when it starts
   keep_freed_memory();
   constexpr std::size_t bytes = 1 << 20, page = 4096, rounds = 50;
