@@ -125,7 +125,8 @@ void Experiment::Implementation::simulate(Lineage& lineage, RunRecorder& recorde
   RecordSink* const trace = recorder.trace();
   const auto bytes_of = [&](std::size_t link) { return backend.network().use(static_cast<LinkId>(link)).bytes; };
   if (progress || trace) {
-    backend.simulation().set_pulse(trace ? options.pulse : 256, [&] {
+    const auto asked = progress ? progress->pulse() : std::nullopt;
+    backend.simulation().set_pulse(asked.value_or(trace ? 16 : 256), [&] {
       if (trace) trace->links(backend.simulation().now(), backend.network().links(), bytes_of);
       if (!progress) return;
       ProgressListener::State state;

@@ -31,6 +31,8 @@ class ProgressListener {
   virtual void progress(const State& state) = 0;
   /// True: the run ends here, with Outcome::interrupted.
   virtual bool interrupted() { return false; }
+  /// Events between two calls, and between two looks at the links where a sink sees them. None: 16 where a sink sees them, else 256.
+  virtual std::optional<std::uint64_t> pulse() const { return std::nullopt; }
 };
 
 /// The run could not continue (deadlock, memory budget).

@@ -32,8 +32,7 @@ struct SavingRule {
 struct RunOptions {
   bool timing_only = false;
   bool trace = false;
-  std::uint64_t pulse = 16;  // events between two looks at the links and at progress, of a trace
-  unsigned threads = 0;      // 0: all cores
+  unsigned threads = 0;  // 0: all cores
   std::string kernels = "auto";
   std::size_t memory_budget = 0;                // bytes of a run with math, data and all; 0: three quarters of the machine's
   std::optional<std::filesystem::path> replay;  // a result folder whose choices are forced

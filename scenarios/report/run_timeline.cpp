@@ -48,7 +48,9 @@ class PublishingTimes final : public RecordSink {
 /// Ends the run at a time, or after that number of polls.
 class Until final : public ProgressListener {
  public:
-  Until(Time end, std::function<bool()> stop) : end_(end), stop_(std::move(stop)) {}
+  Until(Time end, std::function<bool()> stop, bool each_event) : end_(end), stop_(std::move(stop)), each_event_(each_event) {}
+  /// Where links are drawn, they are looked at after each event.
+  std::optional<std::uint64_t> pulse() const override { return each_event_ ? 1 : 256; }
   void progress(const State& state) override { past_ = state.time > end_; }
   bool interrupted() override {
     cut_ = cut_ || (!past_ && stop_());
@@ -59,6 +61,7 @@ class Until final : public ProgressListener {
  private:
   Time end_;
   std::function<bool()> stop_;
+  const bool each_event_;
   bool past_ = false, cut_ = false;
 };
 
@@ -148,8 +151,7 @@ Pass simulate(const Scenario& scenario, RecordSink& sink, bool trace, Time end, 
   RunOptions options;
   options.timing_only = true;
   options.trace = trace;
-  if (trace) options.pulse = 1;  // links are looked at after each event
-  Until until(end, std::move(stop));
+  Until until(end, std::move(stop), trace);
   Pass pass;
   pass.record = Experiment(scenario, options).run(&sink, &until);
   pass.cut = until.cut();

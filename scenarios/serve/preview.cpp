@@ -27,8 +27,9 @@ using Json = nlohmann::ordered_json;
 constexpr double rates_share = 0.6;  // of the budget
 constexpr int most_budgets = 10;     // for the first batches: a late answer is better than a wrong one
 constexpr int most_first = 100;      // budgets for the first update: a late answer is better than none
-constexpr std::uint64_t few_batches = 2, more_batches = 16, many_batches = 1'000;  // of a worker; of all, where a worker has more than a few
-constexpr double drawn_batches = 4;  // of a worker
+constexpr std::uint64_t few_batches = 2, more_batches = 16,
+                        many_batches = 1'000;  // of a worker; of all, where a worker has more than a few
+constexpr double drawn_batches = 4;            // of a worker
 constexpr std::size_t most_drawn_events = 2'000, most_links = 5'000;
 constexpr std::int64_t most_still_workers = 16;
 
@@ -69,6 +70,8 @@ class Cut final : public ProgressListener {
     fraction_ = state.fraction;
     passed_ = until_ && state.time > *until_;
   }
+  /// Where links are drawn, they are looked at after each event.
+  std::optional<std::uint64_t> pulse() const override { return until_ ? 1 : 256; }
   bool interrupted() override {
     over_ = over_ || (superseded_ && superseded_());
     return over_ || passed_ || Clock::now() >= (!early() ? end_ : seen_->contributions > 0 ? latest_ : first_);
@@ -181,7 +184,7 @@ Preview preview(const Scenario& given, std::chrono::milliseconds budget, const s
 std::string extent_sentence(const Preview& preview) {
   const std::string updates = fmt::format("{} update{}", readable_count(preview.updates), preview.updates == 1 ? "" : "s");
   const std::string wall = fmt::format("{:.0f} ms", 1000 * preview.wall_seconds);
-  if (preview.complete) return fmt::format("Shows the whole run: {}, in {}.", updates, wall);
+  if (preview.complete) return fmt::format("Shows the whole run: {}, simulated in {}.", updates, wall);
   if (preview.updates == 0) return fmt::format("A preview, stopped after {} of wall time, before the first update.", wall);
   return fmt::format("A preview, stopped after {} of wall time: it shows the first {}, {} of the run{}.", wall, updates,
                      share_text(preview.fraction), preview.early ? "; workers have just begun, and rates may still change" : "");
