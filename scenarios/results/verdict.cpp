@@ -35,6 +35,12 @@ std::optional<double> per_sample(const RunResult& run, const std::optional<doubl
   return run.workers * *share * run.simulated_seconds / run.samples;
 }
 
+/// "worker 6, 3x slower" for "worker 6 (3x slower)": inside brackets there are no others.
+std::string without_brackets(std::string name) {
+  const auto at = name.rfind(" (");
+  return name.ends_with(')') && at != std::string::npos ? name.replace(at, 2, ", ").substr(0, name.size() - 1) : name;
+}
+
 /// What shrank most in the workers' time per sample; empty if the run as a whole was not faster. With other numbers of
 /// workers the times do not compare: then it is those.
 std::string where(const RunResult& a, const RunResult& b) {
@@ -60,7 +66,7 @@ std::string where(const RunResult& a, const RunResult& b) {
   if (!best) return {};
   const bool waits = best->phase == Phase::idle && !b.waited_for.empty();
   return fmt::format(" (its workers {} {} a sample instead of {}{})", best->verb, mine < noise ? "no time" : readable_seconds(mine),
-                     readable_seconds(other), waits ? ", as the other's wait for " + b.waited_for : std::string());
+                     readable_seconds(other), waits ? ", as the other's wait for " + without_brackets(b.waited_for) : std::string());
 }
 
 /// The two parts of a time to an accuracy, of a relative to b.

@@ -21,7 +21,7 @@ TEST_CASE("check, run, compare and the page say that workers 6 and 7 are 3x slow
   CHECK(alone.code == 0);
   CHECK_FALSE(has(alone.out, "waited for"));
   const auto compared = place.shell("straggler compare together alone");
-  CHECK_MESSAGE(has(compared.out, ", as the other's wait for workers 6 and 7 (3x slower))"), compared.out);
+  CHECK_MESSAGE(has(compared.out, ", as the other's wait for workers 6 and 7, 3x slower)"), compared.out);
   CHECK(has(place.read("together/report.html"), "worker 7 (3x slower), node"));
   CHECK_FALSE(has(place.read("together/report.html"), "worker 5 ("));
 }
