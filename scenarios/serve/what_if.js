@@ -20,7 +20,7 @@
 
   /// Draws what the server gave for a chart into a figure: data that move, or a still picture. Nothing: the figure is empty.
   const charts = new WeakMap();
-  function show(figure, drawn, limit) {
+  function show(figure, drawn, limit, others) {
     const still = figure.querySelector('.still');
     figure.classList.toggle('empty', !drawn);
     if (!drawn) return;
@@ -29,7 +29,7 @@
       return;
     }
     const spec = JSON.parse(drawn.data);
-    if (limit) spec.limit = limit;
+    if (limit) Object.assign(spec, {limit, others});
     if (charts.has(figure)) charts.get(figure).update(spec);
     else charts.set(figure, straggler.chart(figure, spec));
   }
@@ -133,6 +133,16 @@
       }));
     }
 
+    /// "Slow workers 0 instead of 2: ", of up to two settings.
+    function changes(answer) {
+      const of = (knobs, key) => knobs.find(knob => knob.key === key), text = knob => knob.choices || knob.type === 'switch' ? String(knob.value) : texts[knob.type](knob.value);
+      const moved = Object.keys(state.settings).map(key => [of(answer.knobs, key), of(state.own.knobs, key)])
+        .filter(([now, before]) => now?.is_set && (!before?.is_set || text(now) !== text(before)));
+      if (!moved.length) return '';
+      const said = moved.slice(0, 2).map(([now, before]) => `${now.label} ${text(now)}${before?.is_set ? ` instead of ${text(before)}` : ''}`);
+      return said.join(', ') + (moved.length > 2 ? ` and ${moved.length - 2} more` : '') + ': ';
+    }
+
     /// What the change does, in a sentence and in large numbers, where the page has room for them.
     function showChange(answer) {
       if (!byId('numbers')) return;
@@ -143,12 +153,13 @@
       let sentence = rate ? `An update takes ${step.text}.` : '';
       if (rate && before && !answer.as_it_is) {
         const ratio = rate.value / before.value;
-        numbers.unshift(number(texts.factor(ratio), 'as fast as it is'));
-        const words = Math.abs(ratio - 1) < 0.005 ? 'As fast as it is' : ratio >= 1.1 ? `${Number(ratio.toPrecision(3))} times as fast` :
+        numbers.unshift(number(texts.factor(ratio), 'as fast as unchanged'));
+        const words = Math.abs(ratio - 1) < 0.005 ? 'as fast as unchanged' : ratio >= 1.1 ? `${Number(ratio.toPrecision(3))} times as fast` :
           ratio > 1 ? `${((ratio - 1) * 100).toFixed(1)} % faster` : `${((1 - ratio) * 100).toFixed(1)} % slower`;
         const shares = ['compute', 'communication', 'idle'].map(key => [now.get(key), own.get(key)]).filter(([a, b]) => a && b);
         const [after, prior] = shares.sort(([a, b], [c, d]) => Math.abs(c.value - d.value) - Math.abs(a.value - b.value))[0] ?? [];
-        sentence = `${words}: an update takes ${step.text} instead of ${own.get('seconds_per_update').text}` +
+        const said = changes(answer) + words;
+        sentence = `${said[0].toUpperCase()}${said.slice(1)}. An update takes ${step.text} instead of ${own.get('seconds_per_update').text}` +
           (after && Math.abs(after.value - prior.value) >= 0.005 ?
             `, and workers are ${after.label} ${after.text} of the time instead of ${prior.text}` : '') + '.';
       }
@@ -166,11 +177,13 @@
       if (!before) return undefined;
       before.hidden = answer.as_it_is || !state.own?.timeline?.data || !answer.timeline?.data;
       if (before.hidden) return undefined;
-      const seconds = of => JSON.parse(of.timeline.data).stretches[0]?.seconds ?? Infinity, limit = Math.min(seconds(state.own), seconds(answer));
-      const kept = state.drawn === state.own && limit > 0.8 * state.limit && limit < 1.25 * state.limit;  // moves draw one of both
-      if (!kept) {
-        Object.assign(state, {drawn: state.own, limit});
-        show(before, state.own.timeline, limit);
+      const specs = [state.own, answer].map(of => JSON.parse(of.timeline.data));
+      const limit = Math.min(...specs.map(spec => spec.stretches[0]?.seconds ?? Infinity));
+      const names = specs.flatMap(spec => spec.lanes.map(lane => lane.name)), widest = names.reduce((a, b) => b.length > a.length ? b : a, '');
+      const kept = state.drawn === state.own && limit > 0.8 * state.limit && limit < 1.25 * state.limit && widest === state.widest;
+      if (!kept) {  // moves draw one of both
+        Object.assign(state, {drawn: state.own, limit, widest});
+        show(before, state.own.timeline, limit, [widest]);
         byId('before-title').textContent = titleOf('As it is', limit, state.own);
       }
       return state.limit;
@@ -190,7 +203,7 @@
       showChange(answer);
       show(byId('split'), answer.split);
       const limit = showBefore(answer);
-      show(byId('timeline'), answer.timeline, limit);
+      show(byId('timeline'), answer.timeline, limit, [state.widest]);
       byId('timeline-title').textContent = limit ? titleOf('Changed', limit, answer) : answer.timeline_label || 'Timeline: too little was simulated to draw one';
       byId('reset').disabled = answer.as_it_is;
       host.shown(answer);

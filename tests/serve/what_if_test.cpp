@@ -68,7 +68,7 @@ TEST_CASE("a preview has the rates of the closed form, for each knob") {
   CHECK(seen.shares[static_cast<std::size_t>(Phase::compute)] == about(batch_seconds / (batch_seconds + ring(4, rate))));
   CHECK((seen.timeline + seen.still).find("worker 3") != std::string::npos);
   CHECK(seen.timeline_label.ends_with(": 4 workers"));
-  CHECK(extent_sentence(seen).starts_with("Shows the whole run: 20 updates, in "));
+  CHECK(extent_sentence(seen).starts_with("Shows the whole run: 20 updates, simulated in "));
 }
 
 TEST_CASE("a preview is cut by wall time, says what it shows, and its rates are those of whole updates") {

@@ -18,9 +18,9 @@ function hint(lines) {
 }
 straggler.hint = hint;
 
-/// The names of rows beside an axis, cut where the window is narrow.
-function rowAxis(palette, names, width, bold) {
-  const room = Math.min(widest(names) + 12, width * 0.36);
+/// The names of rows beside an axis, cut where the window is narrow; with room for the `others`, of a chart below or above.
+function rowAxis(palette, names, width, bold, others) {
+  const room = Math.min(widest(names.concat(others || [])) + 12, width * 0.36);
   const style = axisStyle(palette);
   style.splitLine = {show: false};
   Object.assign(style.axisLabel, {

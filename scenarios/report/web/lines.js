@@ -106,12 +106,11 @@ kinds.line = function(given, view, palette) {
   const axisX = valueAxis(palette, x.title, x.unit, logX, ends, {nameGap: 30}, view, narrow ? 4 : 6);
   if (labels.size) {
     axisX.axisLabel.formatter = nameX;
-    axisX.axisLabel.customValues = labels.size <= 12 ? Array.from(labels.keys()) : null;
-    axisX.axisTick = {show: false};
+    axisX.axisLabel.customValues = axisX.axisTick.customValues = labels.size <= 12 ? Array.from(labels.keys()) : null;
   }
   const few = logX && !labels.size ? logLabels(...ends) : null, whole = (zoom) => !zoom || (zoom.x[0] < 0.01 && zoom.x[1] > 99.99);
-  if (few && whole(view.zoom)) axisX.axisLabel.customValues = few;
-  if (logX) Object.assign(axisX.axisLabel, {alignMinLabel: 'left', alignMaxLabel: 'right'});
+  if (few && whole(view.zoom)) axisX.axisLabel.customValues = axisX.axisTick.customValues = few;
+  if (logX && !labels.size) Object.assign(axisX.axisLabel, {alignMinLabel: 'left', alignMaxLabel: 'right'});
   const events = at === 0 ? spec.events || [] : [], close = (ends[1] - ends[0]) / 150;
   if (events.length) series.push(marksOf(events, palette));
   series.push(...straggler.notesOf(
@@ -143,7 +142,7 @@ kinds.line = function(given, view, palette) {
     canSmooth: given.series.some((each) => !each.area && each.line !== false && !spec.marks && each.points.length > 12),
     zoomed: few ?
         (echarts) => setTimeout(
-            () => echarts.isDisposed() || echarts.setOption({xAxis: {axisLabel: {customValues: whole(view.zoom) ? few : null}}}), 0) :
+            () => echarts.isDisposed() || echarts.setOption({xAxis: ticksAt(whole(view.zoom) ? few : null)}), 0) :
         logX || labels.size ? null :
                               straggler.afterZoom(x.unit, ...ends, view),
     link: (event) => (event.seriesId && event.seriesId.startsWith('series') ? linkOf(spec, event) : null),
@@ -175,6 +174,9 @@ kinds.line = function(given, view, palette) {
         (each) => each.points.map((point) => xs.map((_, k) => point[k]).concat([py(point), low(point), high(point), each.name])))),
   };
 };
+
+/// Labels and grid lines at these values; null: where ECharts finds them.
+const ticksAt = (values) => ({axisTick: {customValues: values}, axisLabel: {customValues: values}});
 
 /// Room above crosses, and round ends of a linear axis.
 function roomy([low, high], spec, logarithmic) {

@@ -111,7 +111,7 @@ function inWindow(params, api, times) {
 kinds.timeline = function(spec, view, palette) {
   const whole = spec.stretches.length, all = spec.stretches.concat(spec.views || []), place = Math.min(view.mode, all.length - 1);
   const stretch = all[place], data = place < whole ? unfolded(spec, stretch) : viewOf(spec, stretch), lanes = spec.lanes;
-  const names = lanes.map((lane) => lane.name), [axis, room] = rowAxis(palette, names, view.width);
+  const names = lanes.map((lane) => lane.name), [axis, room] = rowAxis(palette, names, view.width, null, spec.others);
   const colours = phases.map((phase) => look(palette, phase).colour), ground = palette('bg');
   const from = stretch.from, to = stretch.from + (spec.limit || stretch.seconds);
   const present = phases.map(
@@ -119,9 +119,12 @@ kinds.timeline = function(spec, view, palette) {
           (stretch.bins ? stretch.bins.some((row) => row.some((value, i) => i % phases.length === phase && value > 0)) :
                           data.spans.some((span) => span[3] === phase)));
   const items = phases.map((name, phase) => ({name, look: name, phase})).filter((item) => present[item.phase]);
-  if (data.messages.length) items.push({name: 'messages', look: 'fg', what: 'messages'});
+  if (data.messages.length) {
+    const weights = data.messages.filter((message) => message.what === 'weights').length, mixed = weights && weights < data.messages.length;
+    items.push({name: mixed ? 'messages (weights dashed)' : 'messages', look: 'fg', what: 'messages', sample: 'line'});
+  }
   if (data.updates.length) items.push({name: 'updates', look: 's3', what: 'updates'});
-  if (data.links.length) items.push({name: 'use of links', look: 's5', what: 'links'});
+  if (data.links.length) items.push({name: 'use of links', look: 's6', what: 'links'});
   const at = moment(stretch),
         hidden = new Set(items.filter((_, i) => view.hidden.has(i)).map((item) => (item.phase === undefined ? item.what : item.phase)));
   const common = {clip: true, animation: false}, series = [], hints = {};
@@ -188,11 +191,11 @@ kinds.timeline = function(spec, view, palette) {
         (params, api) => {
           const each = data.links[params.dataIndex], place = clipped(params, api, each[0], each[1], each[2]),
                 high = 22 * Math.min(1, each[3]);
-          return place && high > 0.2 ? rect(place.left, place.y + 11 - high, place.width + 0.3, high, {fill: palette('s5'), opacity: 0.8}) :
+          return place && high > 0.2 ? rect(place.left, place.y + 11 - high, place.width + 0.3, high, {fill: palette('s6'), opacity: 0.8}) :
                                        null;
         },
         (i) => [
-            [null, names[data.links[i][2]], true], [palette('s5'), share(data.links[i][3]) + ' of what it can carry'],
+            [null, names[data.links[i][2]], true], [palette('s6'), share(data.links[i][3]) + ' of what it can carry'],
             [null, 'from ' + at(data.links[i][0]) + ' to ' + at(data.links[i][1])]],
         1);
   let updatesZoomed = null;
@@ -266,6 +269,11 @@ function addUpdates(add, data, names, rows, palette, from, to, view, series, at)
           {type: 'line', shape: {x1: x, y1: area.y, x2: x, y2: bottom}, style: {stroke: palette('fg'), opacity: shown > 40 ? 0.16 : 0.32}}
         ];
         if (x - last > 12 + 7 * String(version).length) {
+          if (last < 0)
+            children.push({
+              type: 'text',
+              style: {text: 'update', x: area.x - 26, y: area.y - 5, align: 'right', verticalAlign: 'bottom', fill: palette('dim'), font: '11px sans-serif'}
+            });
           last = x;
           children.push({
             type: 'text',
