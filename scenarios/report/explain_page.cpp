@@ -46,14 +46,12 @@ std::vector<LargeNumber> numbers(const Explained& explained) {
   std::vector<LargeNumber> all;
   const std::vector<const CauseRow*> ranked = ranked_causes(explained);
   if (!ranked.empty() && ranked.front()->share.value_or(0) > 0.005)
-    all.push_back({percent(*ranked.front()->share), "of the time saved without " + label_of(ranked.front()->cause)});
+    all.push_back({percent(*ranked.front()->share), "less time without " + label_of(ranked.front()->cause)});
   if (const CauseRow& own = explained.row(Cause::nothing); own.figures) {
     const auto target = own.figures->time_to_target;
     all.push_back({readable_seconds(target ? *target : own.figures->simulated_seconds), target ? "to the target" : "simulated"});
     all.push_back({readable_number(own.figures->samples_per_second), "samples per second"});
   }
-  if (explained.slowdowns && explained.slowdowns->note.empty() && !explained.slowdowns->workers.empty())
-    all.push_back({fmt::format("{:.2f}x", explained.slowdowns->all()), "as long as with even workers"});
   return all;
 }
 
@@ -78,9 +76,9 @@ std::vector<Figure> costs(const Explained& explained) {
       left_out.push_back(label_of(row->cause));
   }
   if (chart.rows.empty()) return {};
-  std::string words = "Causes overlap: one hides another, so shares do not add up.";
+  std::string words;
   if (!left_out.empty())
-    words += fmt::format(" Not drawn, as {}: {}.", explained.by_rate() ? "nothing is gained" : "nothing is saved", listed(left_out));
+    words = fmt::format("Not drawn, as {}: {}.", explained.by_rate() ? "nothing is gained" : "nothing is saved", listed(left_out));
   return {figure_of(chart.label, words, chart)};
 }
 
@@ -177,9 +175,8 @@ std::string explain_page(const Explained& explained) {
   std::string body = fmt::format("<h1>Why {} takes as long as it does</h1>\n", xml_text(explained.name));
   body += html_numbers(numbers(explained)) + html_paragraph(words.front(), "answer");
   words.erase(words.begin());
-  body += html_list(words);
+  body += html_of(costs(explained)) + html_list(words);
   body += html_paragraph(fmt::format("Scheme {}. {}", explained.scheme, page_words(work_said(explained))), "dim");
-  body += html_of(costs(explained));
   if (const auto& slowdowns = explained.slowdowns)
     body += "<h2>Uneven workers</h2>\n" + with_meanings(html_list(page_words(slowdowns_said(*slowdowns)))) +
             html_of(slowdown_figures(*slowdowns));

@@ -20,9 +20,9 @@ class Findings {
 
   std::vector<Said> all() {
     if (view_.settings().empty()) return {};
+    if (plan_.series && plan_.x) courses();
     best();
     if (plan_.series) winners();
-    if (plan_.series && plan_.x) courses();
     speed_ups();
     if (view_.most_repeats() < 2)
       say(view_.exact() ? worded("Every setting ran once, which is enough: every seed has the same timing.")

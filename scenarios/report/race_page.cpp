@@ -34,6 +34,13 @@ std::vector<ShownSetting> settings_of(const RaceOutcome& outcome) {
   return settings;
 }
 
+/// "a, b or c".
+std::string either(const std::vector<std::string>& words) {
+  std::string text = listed(words);
+  if (words.size() > 1) text.replace(text.size() - words.back().size() - 5, 5, " or ");
+  return text;
+}
+
 class RacePage {
  public:
   explicit RacePage(const RaceOutcome& outcome)
@@ -42,16 +49,11 @@ class RacePage {
   std::string html(const Description& description, std::string_view folder) const {
     std::string body = fmt::format("<h1>{}: a race</h1>\n", xml_text(outcome_.name)) + html_paragraph(asked());
     body += html_numbers(numbers()) + html_list(said(), "findings");
+    const std::vector<std::size_t> all = order();
+    if (const std::vector<Figure> curves = sheets_.curves(all, goal()); !curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);
     std::vector<std::string> warnings;
     for (const std::string& warning : outcome_.warnings()) warnings.push_back("Warning: " + warning + ".");
     if (!warnings.empty()) body += html_list(warnings, "warning");
-    body +=
-        html_paragraph(std::string(interval_words) +
-                           " The family-wise error rate at each threshold is at most 5 %. \u201cNo difference\u201d: not significant, and "
-                           "tests exclude a difference of 10 %; \u201ctoo few seeds to tell\u201d: they do not.",
-                       "dim");
-    const std::vector<std::size_t> all = order();
-    if (const std::vector<Figure> curves = sheets_.curves(all, goal()); !curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);
     const std::string many = outcome_.by().plural;
     body += "<h2>" + many + " and reasons</h2>\n";
     std::vector<Figure> figures = race_figures(outcome_, sheets_);
@@ -61,6 +63,11 @@ class RacePage {
     body += "<h2>" + many + "</h2>\n" + times_table();
     if (outcome_.tuning) body += html_paragraph(scenario_paths(outcome_.tuning->paths), "dim");
     body += "<h2>Every pair</h2>\n" + pairs_table();
+    body +=
+        html_paragraph(std::string(interval_words) +
+                           " The family-wise error rate at each threshold is at most 5 %. \u201cNo difference\u201d: not significant, and "
+                           "tests exclude a difference of 10 %; \u201ctoo few seeds to tell\u201d: they do not.",
+                       "dim");
     body += sheets_.html();
     std::vector<std::string> tables{"race.csv", "verdicts.csv"};
     if (outcome_.tuning) tables.emplace_back("tuning.csv");
@@ -97,6 +104,12 @@ class RacePage {
     return all;
   }
 
+  std::string named(const std::vector<std::size_t>& entrants) const {
+    std::vector<std::string> names;
+    for (const std::size_t entrant : entrants) names.push_back(labels_[entrant]);
+    return names.size() > 2 ? fmt::format("{} others", names.size()) : either(names);
+  }
+
   std::vector<LargeNumber> numbers() const {
     const auto finish = deciding();
     if (!finish) return {};
@@ -104,10 +117,11 @@ class RacePage {
     const std::vector<RunValues> times = outcome_.times(outcome_.finishes[*finish]);
     const std::vector<std::size_t> all = order();
     const RepeatStatistics mine = statistics_of(times[all.front()]);
-    std::vector<LargeNumber> numbers{{labels_[all.front()], verdict.winner         ? "wins"
-                                                            : verdict.open.empty() ? "is ahead, but others are no worse"
-                                                                                   : "is ahead, too few seeds to tell"},
-                                     {outcome_.by().text(mine.mean), finish_title(outcome_.finishes[*finish])}};
+    std::vector<LargeNumber> numbers{
+        {labels_[all.front()], verdict.winner         ? "wins"
+                               : verdict.open.empty() ? "is ahead, but others are no worse"
+                                                      : "is ahead, too few seeds to tell it from " + named(verdict.open)},
+        {outcome_.by().text(mine.mean), finish_title(outcome_.finishes[*finish])}};
     if (all.size() < 2 || !(mine.mean > 0)) return numbers;
     const RepeatStatistics theirs = statistics_of(times[all[1]]);
     if (theirs.count > 0 && outcome_.by().measure == Measure::time)
@@ -134,7 +148,7 @@ class RacePage {
 
   std::string asked() const {
     const std::vector<StudyRun>& runs = outcome_.runs.front();
-    std::string text = fmt::format("{}, {}, on scenario {}? {} each, {}.", outcome_.by().question, listed(labels_), outcome_.name,
+    std::string text = fmt::format("{} on scenario {}: {}? {} each, {}.", outcome_.by().question, outcome_.name, either(labels_),
                                    runs.size() == 1 ? std::string("One run") : fmt::format("{} runs", runs.size()),
                                    outcome_.exact    ? std::string("without randomness")
                                    : outcome_.paired ? fmt::format("of the same seeds, {} to {}", runs.front().seed, runs.back().seed)
@@ -149,9 +163,14 @@ class RacePage {
 
   std::vector<std::string> said() const {
     std::vector<std::string> all;
-    for (std::size_t i = 0; i < outcome_.finishes.size(); ++i)
+    const auto say = [&](std::size_t i) {
       all.push_back(capital(finish_title(outcome_.finishes[i])) + ": " + sentence(outcome_.verdicts[i], labels_, outcome_.words()) + ".");
+    };
+    const auto first = deciding();
+    if (first) say(*first);
     for (const std::string& reason : race_reasons(outcome_)) all.push_back("Why: " + reason + ".");
+    for (std::size_t i = 0; i < outcome_.finishes.size(); ++i)
+      if (i != first) say(i);
     for (const std::string& note : outcome_.notes) all.push_back("Note: " + note + ".");
     return all;
   }

@@ -27,8 +27,10 @@
 #include "scenarios/schema/reader.hpp"
 #include "scenarios/schema/worker_names.hpp"
 #include "sim/base/readable.hpp"
+#include "sim/base/registry.hpp"
 #include "sim/base/xml_text.hpp"
 #include "sim/record/loss_warning.hpp"
+#include "sim/training/scheme.hpp"
 
 namespace straggler {
 namespace {
@@ -145,13 +147,29 @@ std::vector<std::string> reasons_of(const RunFiles& run) {
   return said;
 }
 
+/// "Simulated: asynchronous SGD (asgd) on 8 workers, lenet5 on fashion_mnist, seed 1."
+std::string what_ran(const RunFiles& run) {
+  const std::string scheme = run.text("scheme");
+  const SchemeEntry* const entry = Registry<SchemeEntry>::instance().find(scheme);
+  const std::string title = entry ? entry->summary.substr(0, entry->summary.find_first_of(":,")) : std::string();
+  const bool called = !title.empty() && title.size() < 40;
+  const std::uint64_t workers = run.count("workers").value_or(0);
+  std::string text = fmt::format("{}: {} on {} worker{}", run.real ? "Measured" : "Simulated",
+                                 called ? fmt::format("{} ({})", title, scheme) : scheme, readable_count(workers), workers == 1 ? "" : "s");
+  if (run.scenario && !run.scenario->workload.model.name.empty())
+    text += fmt::format(", {} on {}", run.scenario->workload.model.name, run.scenario->workload.data.name);
+  return fmt::format("{}, seed {}.", text, run.count("seed").value_or(0));
+}
+
 /// The answer in five seconds.
-std::string numbers_html(const RunFiles& run) {
+std::string numbers_html(const RunFiles& run, const AccuracyCurve& evaluations) {
   std::vector<LargeNumber> all;
   const std::optional<double> target = run.number("target_accuracy"), reached = run.number("time_to_target_s"),
                               accuracy = run.number("final_test_accuracy");
   const std::string time = readable_seconds(run.number("simulated_seconds").value_or(0));
-  if (target && reached) all.push_back({readable_seconds(*reached), "to " + readable_number(*target) + " test accuracy"});
+  const bool keeps = !reached || !target || !below_again(evaluations, *target, *reached);
+  if (target && reached)
+    all.push_back({readable_seconds(*reached), "to " + readable_number(*target) + " test accuracy" + (keeps ? "" : ", not kept")});
   if (accuracy)
     all.push_back({readable_score(*accuracy), "test accuracy after " + time + (target && !reached ? ", target missed" : "")});
   else
@@ -172,7 +190,7 @@ std::string findings_html(const RunFiles& run, const ResultTable& curve) {
   else if (target && run.with_math())
     said.push_back(fmt::format("The target of {} test accuracy is not reached in {}.", readable_number(*target), time));
   if (const auto accuracy = run.number("final_test_accuracy"))
-    said.push_back(fmt::format("At the stop, after {} and {} epochs, test accuracy is {}.", time,
+    said.push_back(fmt::format("The run stops after {} and {} epochs, at a test accuracy of {}.", time,
                                readable_number(run.number("epochs").value_or(0)), readable_score(*accuracy)));
   std::vector<std::pair<double, std::string>> shares;
   for (const PhaseRow& row : summary_phases)
@@ -192,7 +210,7 @@ std::string findings_html(const RunFiles& run, const ResultTable& curve) {
                                    : ""));
   for (const auto& warning : {warning_of_loss(curve), is_finished(run.summary) ? guess_warning(learned_of(run.summary)) : std::nullopt})
     if (warning) said.push_back("Warning: " + *warning + ".");
-  return numbers_html(run) + html_list(said, "findings");
+  return numbers_html(run, accuracies(curve)) + html_list(said, "findings");
 }
 
 std::string facts_html(const RunFiles& run, const ResultTable& curve) {
@@ -432,8 +450,7 @@ std::optional<Figure> links_figure(const RunFiles& run) {
 PageParts page_of(const RunFiles& run) {
   const fs::path& folder = run.folder;
   const std::string name = run.text("name");
-  std::string body = fmt::format("<h1>{}</h1>\n<p>{} on {} workers, seed {}.</p>\n", xml_text(name), xml_text(run.text("scheme")),
-                                 readable_count(run.count("workers").value_or(0)), run.count("seed").value_or(0));
+  std::string body = fmt::format("<h1>{}</h1>\n", xml_text(name)) + html_paragraph(what_ran(run));
   const ResultTable curve(folder / "curve.csv", std::numeric_limits<std::uintmax_t>::max());
   body += findings_html(run, curve);
   if (const std::vector<Figure> curves = learning_figures(run, curve); !curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);

@@ -175,7 +175,7 @@ std::vector<LargeNumber> numbers(const SweepView& view) {
   all.push_back({metric.text(mine), metric.title});
   const double times = metric.less_is_better ? worst / mine : mine / worst;
   if (last != best && std::isfinite(times) && times > 1)
-    all.push_back({fmt::format("{:.3g}x", times), "as good as " + view.short_name_of(view.settings()[last]) + ", the last"});
+    all.push_back({fmt::format("{:.3g}x", times), "as good as the last, " + view.short_name_of(view.settings()[last])});
   const RunResult result = view.result(best);
   if (const auto share = result.shares[Phase::compute]) all.push_back({share_text(*share), "of its workers' time computing"});
   all.push_back({readable_bytes(result.bytes_sent), "sent"});
@@ -236,8 +236,7 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const Descri
   if (sentences.empty()) {
     body += html_paragraph("No point is finished.");
   } else {
-    body +=
-        html_numbers(numbers(view)) + html_list(sentences, "findings") + html_paragraph(view.metric().why + " " + interval_words, "dim");
+    body += html_numbers(numbers(view)) + html_list(sentences, "findings") + html_paragraph(view.metric().why, "dim");
     const std::vector<ShownSetting> shown = shown_settings(view);
     const RunSheets sheets(shown, setting_looks(shown));
     std::vector<Figure> figures = sweep_figures(view, plan, sheets);
@@ -250,7 +249,8 @@ std::vector<std::pair<std::string, std::string>> sweep_report_files(const Descri
     if (!curves.empty()) body += "<h2>Learning</h2>\n" + html_of(curves);
     for (const Figure& figure : figures)
       for (std::size_t i = 0; i < figure.files.size(); ++i) files.emplace_back(figure.files[i], figure.drawings[i].standalone());
-    body += "<h2>All settings</h2>\n" + table(view, sheets, shown);
+    body += "<h2>All settings</h2>\n" + table(view, sheets, shown) +
+            html_paragraph(view.most_repeats() > 1 ? interval_words : "Times are simulated.", "dim");
     if (!view.axes().empty()) body += html_paragraph("In the scenario, " + paths_text(view), "dim");
     body += sheets.html();
   }

@@ -21,7 +21,7 @@ TEST_CASE("the page of a run shows its seed exactly, without separators") {
     folder.write("summary.json",
                  R"({"name": "x", "scheme": "asgd", "workers": 1200, "updates": 9007199254740993, "seed": )" + std::string(seed) + "}");
     const std::string page = run_page(folder.path());
-    CHECK_MESSAGE(has(page, "asgd on 1,200 workers, seed " + std::string(seed) + "."), seed);
+    CHECK_MESSAGE(has(page, "asynchronous SGD (asgd) on 1,200 workers, seed " + std::string(seed) + "."), seed);
     CHECK(has(page, "9,007,199,254,740,993"));
   }
 }

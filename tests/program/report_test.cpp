@@ -33,8 +33,9 @@ TEST_CASE("a run leaves a page, and `report` makes the same one again") {
   place.write("small.yaml", scenario);
   REQUIRE(place.shell("straggler run small.yaml --out here --quiet --threads 2").code == 0);
   const std::string page = place.read("here/report.html");
-  for (const char* const part : {"<h1>small</h1>", "asgd on 3 workers, seed 1.", "Test and train accuracy over simulated time",
-                                 "Where the time of each worker went", "worker 2, node", "Staleness", "Links by use", "name: small"})
+  for (const char* const part :
+       {"<h1>small</h1>", "Simulated: asynchronous SGD (asgd) on 3 workers, ", "Test and train accuracy over simulated time",
+        "Where the time of each worker went", "worker 2, node", "Staleness", "Links by use", "name: small"})
     CHECK_MESSAGE(has(page, part), part);
   CHECK_FALSE(has(shown(page), "http://"));
   CHECK_FALSE(has(shown(page), "https://"));
@@ -43,7 +44,7 @@ TEST_CASE("a run leaves a page, and `report` makes the same one again") {
   // What its first sentences say is what summary.json says.
   const auto accuracy = place.summary("here").at("final_test_accuracy").get<double>();
   char expected[32];
-  std::snprintf(expected, sizeof expected, "test accuracy is %.4f.", accuracy);
+  std::snprintf(expected, sizeof expected, "at a test accuracy of %.4f.", accuracy);
   CHECK(has(page, expected));
   REQUIRE(place.shell("rm here/report.html && straggler report here").code == 0);
   CHECK((place.read("here/report.html") == page));

@@ -66,7 +66,7 @@ RaceOutcome raced() {
 
 TEST_CASE("a race's page names the winner, if there is one, and counts missed runs") {
   const std::string page = race_page(raced(), description);
-  CHECK(has(page, "Who is first, fast, a and b, on scenario base? 5 runs each, of the same seeds, 7 to 11."));
+  CHECK(has(page, "Who is first on scenario base: fast, a or b? 5 runs each, of the same seeds, 7 to 11."));
   CHECK(has(page, "Tuned alike before, on samples that are held out: learning rate; 3 candidates each, 2 runs of each."));
   CHECK(has(page, "<li>Time to 0.5: fast wins.</li>"));
   CHECK(has(page, "<li>Time to 0.9: nobody reached it.</li>"));

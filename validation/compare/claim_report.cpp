@@ -59,16 +59,41 @@ std::vector<std::string> notes_on(const ClaimResult& result) {
     notes.push_back(fmt::format("noise of the measurement: MAPE {} of the held-out rows", share(*result.noise_floor)));
   for (const FixedSet& set : result.claim.set)
     notes.push_back(fmt::format("set: {} = {}, {}", set.path, set.yaml, set.source.empty() ? "without a source" : "source: " + set.source));
-  notes.push_back("bound: " + bound_text(result.claim));
+  notes.push_back("in one line: " + claim_line(result));
   for (const std::string& miss : misses(result)) notes.push_back("missed: " + miss);
   for (const std::string& warning : claim_warnings(result)) notes.push_back("warning: " + warning);
   return notes;
 }
 
+std::vector<LargeNumber> numbers_of(const ClaimResult& result) {
+  const auto allowed = [](const std::optional<double>& bound) { return bound ? ", at most " + share(*bound) + " claimed" : std::string(); };
+  if (result.held_out.rows == 0) return {};
+  return {{share(result.held_out.mape), "mean error" + allowed(result.claim.bound_mape)},
+          {share(result.held_out.max), "largest error" + allowed(result.claim.bound_max)},
+          {std::to_string(result.held_out.rows), result.held_out.rows == 1 ? "measurement" : "measurements"}};
+}
+
+/// What the numbers mean: the rows, what was fitted, and how often it was tried.
+std::string meaning(const ClaimResult& result) {
+  const Claim& claim = result.claim;
+  std::string text = claim.kind == Claim::Kind::replay ? "A replay, no prediction: the scenario's figures come from what was measured."
+                     : result.holds()                  ? "The claim holds."
+                                                       : "The claim is missed.";
+  if (claim.kind != Claim::Kind::replay)
+    text += result.fitted.rows > 0 ? fmt::format(" {} other measurements were used to fit {} value{}; none of these.", result.fitted.rows,
+                                                 result.fitted_values.size(), result.fitted_values.size() == 1 ? "" : "s")
+                                   : " Nothing was fitted to any measurement.";
+  if (claim.attempt > 1)
+    text += fmt::format(" It is attempt {}: {} of it or of its model {} tested on these rows before.", claim.attempt,
+                        claim.attempt == 2 ? "one version" : fmt::format("{} versions", claim.attempt - 1),
+                        claim.attempt == 2 ? "was" : "were");
+  return text;
+}
+
 std::string section(const ClaimResult& result) {
   const Claim& claim = result.claim;
   std::string out = fmt::format("<section><h2>{} {}</h2>\n", result.holds() ? "\u2713" : "\u2717", xml_text(claim.title));
-  out += html_paragraph(claim_line(result), "answer");
+  out += html_numbers(numbers_of(result)) + html_paragraph(meaning(result), "answer");
   if (!claim.source.empty()) out += html_paragraph("Source: " + claim.source);
   const auto beside = [&](const fs::path& file) {
     return fs::absolute(file).lexically_proximate(fs::absolute(claim.file).parent_path()).generic_string();
