@@ -80,6 +80,7 @@ class Both final : public RecordSink {
     first_.span(worker, phase, start, end);
     second_.span(worker, phase, start, end);
   }
+  void backward_pass(Rank worker, Time from, Time to) override { first_.backward_pass(worker, from, to); }
   void wasted(Rank worker, Time spent) override {
     first_.wasted(worker, spent);
     second_.wasted(worker, spent);

@@ -1,7 +1,9 @@
 #include "scenarios/report/stretches.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 namespace straggler {
 namespace {
@@ -86,6 +88,11 @@ void StretchSink::span(Rank worker, Phase phase, Time start, Time end) {
   if (computed_[lane].size() > most_computed) computed_[lane].pop_front();
 }
 
+void StretchSink::backward_pass(Rank worker, Time from, Time to) {
+  const std::size_t lane = lane_of(worker);
+  if (lane != nowhere) in_stretches(from, to, [&](std::size_t i) { stretches_[i].backward.push_back({lane, from, to}); });
+}
+
 /// Dropped work was computed shortly before: the latest computations in a row that took exactly that long.
 void StretchSink::wasted(Rank worker, Time spent) {
   const std::size_t lane = lane_of(worker);
@@ -159,6 +166,17 @@ void StretchSink::cut(Time at) {
   for (TimelineStretch& stretch : stretches_) stretch.to = std::min(stretch.to, std::max(stretch.from, at));
 }
 
+/// Passes of computations that turned out to be for nothing.
+void StretchSink::drop_wasted_passes(TimelineStretch& stretch) {
+  std::map<std::pair<std::size_t, Time>, Time> begun;  // by lane and end
+  for (const TimelineStretch::Span& span : stretch.spans)
+    if (span.phase == Phase::wasted) begun.emplace(std::pair(span.lane, span.end), span.start);
+  std::erase_if(stretch.backward, [&](const TimelineStretch::Pass& pass) {
+    const auto around = begun.lower_bound(std::pair(pass.lane, pass.end));
+    return around != begun.end() && around->first.first == pass.lane && around->second <= pass.start;
+  });
+}
+
 void StretchSink::finish() {
   drop_empty_lanes();
   for (TimelineStretch& stretch : stretches_) {
@@ -166,12 +184,16 @@ void StretchSink::finish() {
     std::erase_if(stretch.served, beyond);
     std::erase_if(stretch.collectives, beyond);
     std::erase_if(stretch.spans, beyond);
+    std::erase_if(stretch.backward, beyond);
+    drop_wasted_passes(stretch);
     std::erase_if(stretch.messages, [&](const MessageTrace& each) { return each.sent >= stretch.to; });
     std::erase_if(stretch.updates, [&](const TimelineStretch::Update& each) { return each.time > stretch.to; });
-    for (TimelineStretch::Span& span : stretch.spans) {
-      span.start = std::max(span.start, stretch.from);
-      span.end = std::min(span.end, stretch.to);
-    }
+    const auto clip = [&](auto& each) {
+      each.start = std::max(each.start, stretch.from);
+      each.end = std::min(each.end, stretch.to);
+    };
+    std::ranges::for_each(stretch.spans, clip);
+    std::ranges::for_each(stretch.backward, clip);
   }
 }
 

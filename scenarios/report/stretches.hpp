@@ -35,6 +35,10 @@ struct TimelineStretch {
     Phase phase;
     Time start, end;
   };
+  struct Pass {
+    std::size_t lane;
+    Time start, end;
+  };
   struct Served {
     std::size_t lane;
     const char* what;
@@ -46,6 +50,7 @@ struct TimelineStretch {
     std::vector<std::pair<std::size_t, std::uint64_t>> contributions;  // (lane, staleness)
   };
   std::vector<Span> spans;
+  std::vector<Pass> backward;  // within computations, where gradients leave in parts
   std::vector<Served> served;
   std::vector<MessageTrace> messages;  // between lanes
   std::vector<CollectiveTrace> collectives;
@@ -77,6 +82,7 @@ class StretchSink final : public RecordSink {
                     std::uint32_t steps, std::uint64_t samples) override;
   void choice(Rank, std::int32_t) override {}
   void span(Rank worker, Phase phase, Time start, Time end) override;
+  void backward_pass(Rank worker, Time from, Time to) override;
   void wasted(Rank worker, Time spent) override;
   void message(const MessageTrace& message) override;
   void collective(const CollectiveTrace& collective) override;
@@ -94,6 +100,7 @@ class StretchSink final : public RecordSink {
   void book(std::size_t lane, Phase phase, Time start, Time end, double sign);
   std::size_t lane_of(Rank rank) const;
   void drop_empty_lanes();
+  static void drop_wasted_passes(TimelineStretch& stretch);
 
   std::vector<TimelineLane> lanes_;
   std::vector<TimelineStretch> stretches_;

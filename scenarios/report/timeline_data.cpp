@@ -47,6 +47,11 @@ class StretchJson {
       updates.push_back(std::move(one));
     }
     json["spans"] = std::move(spans);
+    if (!stretch_.backward.empty()) {
+      ChartJson backward = ChartJson::array();
+      for (const TimelineStretch::Pass& pass : stretch_.backward) append(backward, {number(pass.lane), at(pass.start), at(pass.end)});
+      json["backward"] = std::move(backward);
+    }
     json["served"] = std::move(served);
     json["messages"] = std::move(messages);
     json["collectives"] = std::move(collectives);

@@ -211,6 +211,9 @@ class RecordSink {
   virtual bool epoch(const EpochRecord&) { return false; }
   /// With `--trace` only: a worker's activity from `start` to `end`.
   virtual void span(Rank worker, Phase phase, Time start, Time end) = 0;
+  /// With `--trace` only, of a computation whose gradient leaves in buckets, or that others' weights interrupt: its backward pass, or that
+  /// of a micro-batch. Its span() follows.
+  virtual void backward_pass(Rank /*worker*/, Time /*from*/, Time /*to*/) {}
   /// With `--trace` only: this much time reported as computing was wasted, since its result was dropped.
   virtual void wasted(Rank, Time) {}
   virtual void message(const MessageTrace&) {}

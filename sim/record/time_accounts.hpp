@@ -24,6 +24,8 @@ class TimeAccounts {
     if (closed_ || ++clocks_[index_of(worker)].computations > 1) return;
     change(worker, now, computing, true);
   }
+  /// Where spans are reported; null: nowhere.
+  RecordSink* sink() const { return trace_; }
   /// Returns the time booked as computing since it began, or since the one beside it began earlier.
   Time end_compute(Rank worker, Time now) {
     if (closed_) return clocks_[index_of(worker)].computed;

@@ -23,6 +23,7 @@ Computations::Computations(World& world, TimeAccounts& times)
     active_.push_back(host.busy_waiting ? static_cast<double>(host.workers.size()) : 0);
   }
   if (std::any_of(plan_.classes.begin(), plan_.classes.end(), loads)) loaders_.resize(plan_.compute_of.size());
+  if (times_.sink()) begun_.resize(plan_.compute_of.size());
 }
 
 std::span<const double> Computations::milestones(const ComputeOperation& operation) const {
@@ -183,6 +184,7 @@ void Computations::begin(ComputeOperation& operation) {
   const Rank rank = operation.node().self();
   operation.milestone() = 0;
   times_.begin_compute(rank, now());
+  if (!begun_.empty()) begun_[index_of(rank)] = now();
   set_computing(rank, !paused_);
   if (!managed_) return schedule_next(operation);
   Job& job = jobs_[index_of(rank)];
@@ -226,6 +228,7 @@ std::size_t Computations::due(ComputeOperation& operation) {
     }
     return passed;
   }
+  if (!begun_.empty()) trace_backward(operation);
   operation.span = times_.end_compute(worker, now());
   if (rebalancing_) {
     const Time price = operation.kind() == Operation::Kind::averaged_gradient ? plan_.price : Time();
@@ -241,6 +244,34 @@ std::size_t Computations::due(ComputeOperation& operation) {
     }
   }
   return passed;
+}
+
+/// In ticks of work at full speed. Where its speed changed meanwhile, that is spread evenly.
+void Computations::trace_backward(const ComputeOperation& operation) const {
+  const bool slice = operation.kind() == Operation::Kind::slice;
+  if (!slice && milestones(operation).size() < 2) return;
+  const Rank worker = operation.node().self();
+  const ComputeClass& own = class_of(worker);
+  const SliceOperation* const part = slice ? &static_cast<const SliceOperation&>(operation) : nullptr;
+  const Time whole = part ? part->progress().span : operation.span, done = part ? part->progress().done : operation.span;
+  const Time encoding = slice || plan_.encoding.empty() ? Time() : plan_.encoding[class_number(worker)];
+  const double computed = static_cast<double>((whole - plan_.price - encoding).ticks());
+  const double from = static_cast<double>((done - operation.span).ticks()), to = static_cast<double>(done.ticks());
+  if (to <= from) return;
+  const auto micros = part ? static_cast<std::size_t>(part->until().micro_batches) : own.micro_batches.size();
+  const Time begun = begun_[index_of(worker)];
+  const auto at = [&](double work) {
+    return begun + Time::from_ticks(std::llround((work - from) / (to - from) * static_cast<double>((now() - begun).ticks())));
+  };
+  double start = 0;
+  for (std::size_t micro = 0; micro < micros; ++micro) {
+    const double end =
+        own.micro_batches.size() == micros ? own.micro_batches[micro] : static_cast<double>(micro + 1) / static_cast<double>(micros);
+    const double first = std::max(from, computed * (start + (end - start) * own.forward));
+    const double last = std::min(to, computed * end + (micro + 1 == micros ? static_cast<double>(encoding.ticks()) : 0));
+    if (last > first) times_.sink()->backward_pass(worker, at(first), at(last));
+    start = end;
+  }
 }
 
 void Computations::stop(ComputeOperation& operation) noexcept {

@@ -97,6 +97,8 @@ class Computations final : public FlightWatch {
   Time fetched(const ComputeClass& own, Loader& loader, std::uint64_t epoch, std::int64_t count);
   Time taken_from_process(const ComputeClass& own, Loader& loader, std::uint64_t epoch, Time preparing);
   void begin(ComputeOperation& operation);
+  /// Where computations are seen: the backward passes of the one that ends now, if they show when something leaves or is needed.
+  void trace_backward(const ComputeOperation& operation) const;
   /// When the batch in progress is there, at full speed, from its beginning.
   Time time_until(const SliceOperation& operation) const;
   void schedule_next(ComputeOperation& operation);
@@ -124,6 +126,7 @@ class Computations final : public FlightWatch {
   std::vector<Job> jobs_;        // [workers]; empty if not managed
   std::vector<double> active_;   // [hosts]: workers that want a core
   std::vector<Loader> loaders_;  // [workers]: empty if no worker loads
+  std::vector<Time> begun_;      // [workers]: the computation in progress; empty if nobody sees it
 };
 
 }  // namespace straggler

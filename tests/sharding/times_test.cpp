@@ -47,6 +47,15 @@ TEST_CASE("stage 3 with gathers and reductions that computing hides: g + L (c_f 
       CHECK(worker.overlapped.seconds() == doctest::Approx(updates * ((2 * count - 2) * g + (count - 1) * r)).epsilon(1e-6));
     }
     check_books(result, true);
+    // Pieces of the backward pass are two thirds of each batch, within its spans of computing.
+    double passes = 0;
+    for (const Span& pass : result.sink.backward) {
+      passes += (pass.end - pass.start).seconds();
+      CHECK(std::ranges::any_of(result.sink.spans, [&](const Span& span) {
+        return span.worker == pass.worker && span.phase == Phase::compute && span.start <= pass.start && pass.end <= span.end;
+      }));
+    }
+    CHECK(passes == doctest::Approx(p * updates * batch_seconds * 2 / 3).epsilon(1e-9));
   }
 }
 

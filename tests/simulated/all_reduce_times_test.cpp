@@ -60,6 +60,32 @@ std::vector<MeasuredBucket> resnet18_buckets() {
 
 }  // namespace
 
+TEST_CASE("a trace has the backward passes of batches whose gradient leaves in buckets: the last two thirds of each micro-batch") {
+  const auto of = [](const std::string& collective, const std::string& batch) {
+    return run_timing(cluster(2), {"workload.cost={model: resnet18}", "training.stop={updates: 3}", "training.batch=" + batch,
+                                   "cluster.network.collective={algorithm: ring" + collective + "}"});
+  };
+  for (const int micro : {1, 4}) {
+    CAPTURE(micro);
+    const Result result = of(", bucket: 25MiB, overlap: true", fmt::format("{{per_worker: 100, accumulate: {}}}", micro));
+    std::size_t next = 0;
+    for (const Span& span : result.sink.spans) {
+      if (span.phase != Phase::compute) continue;
+      const double each = (span.end - span.start).seconds() / micro;
+      for (int m = 0; m < micro; ++m, ++next) {
+        REQUIRE(next < result.sink.backward.size());
+        const Span& pass = result.sink.backward[next];
+        CHECK(pass.worker == span.worker);
+        CHECK(pass.start.seconds() == doctest::Approx(span.start.seconds() + (m + 1.0 / 3) * each).epsilon(1e-9));
+        CHECK(pass.end.seconds() == doctest::Approx(span.start.seconds() + (m + 1) * each).epsilon(1e-9));
+      }
+    }
+    CHECK(next == result.sink.backward.size());
+    CHECK(next == static_cast<std::size_t>(2 * 3 * micro));
+  }
+  CHECK(of("", "{per_worker: 100}").sink.backward.empty());  // it leaves in one piece, when all is done
+}
+
 TEST_CASE("ResNet-18's buckets, overlapped with backward: each leaves when it is ready and the previous one is done") {
   const std::vector<MeasuredBucket> buckets = resnet18_buckets();
   REQUIRE(buckets.size() == 3);

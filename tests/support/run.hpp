@@ -30,7 +30,7 @@ class KeepingSink final : public RecordSink {
  public:
   std::vector<OrderRow> order, lost;  // lost: in rollbacks
   std::vector<std::pair<Rank, std::int32_t>> choices;
-  std::vector<Span> spans;
+  std::vector<Span> spans, backward;
   std::vector<std::pair<Rank, Time>> dropped;  // worker, time spent computing what was dropped
 
  private:
@@ -45,6 +45,7 @@ class KeepingSink final : public RecordSink {
   }
   void choice(Rank process, std::int32_t choice) override { choices.emplace_back(process, choice); }
   void span(Rank worker, Phase phase, Time start, Time end) override { spans.push_back({worker, phase, start, end}); }
+  void backward_pass(Rank worker, Time start, Time end) override { backward.push_back({worker, Phase::compute, start, end}); }
   void wasted(Rank worker, Time spent) override { dropped.emplace_back(worker, spent); }
 };
 

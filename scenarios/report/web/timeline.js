@@ -23,6 +23,8 @@ function unfolded(spec, stretch) {
   const at = (time) => stretch.from + (time / parts) * stretch.seconds;
   const spans = [], marks = [], all = stretch.spans || [];
   for (let i = 0; i < all.length; i += 4) spans.push([at(all[i + 2]), at(all[i + 3]), all[i], all[i + 1]]);
+  const backward = [], passes = stretch.backward || [];
+  for (let i = 0; i < passes.length; i += 3) backward.push([at(passes[i + 1]), at(passes[i + 2]), passes[i]]);
   const updates = (stretch.updates || []).map((update) => {
     for (let i = 2; i < update.length; i += 2) marks.push([at(update[1]), update[i], update[0], update[i + 1]]);
     return [at(update[1]), update[0]];
@@ -38,7 +40,7 @@ function unfolded(spec, stretch) {
   const links = [];
   for (const [lane, points] of stretch.links || [])
     for (let i = 0; i < points.length; i += 3) links.push([at(points[i]), at(points[i + 1]), lane, points[i + 2] / 1000]);
-  return (stretch.unfolded = {spans, marks, updates, messages, collectives, served, links});
+  return (stretch.unfolded = {spans, backward, marks, updates, messages, collectives, served, links});
 }
 
 /// What of a whole run lies in a view of it.
@@ -48,6 +50,7 @@ function viewOf(spec, view) {
   const overlaps = ([from, to]) => to >= first && from <= last, inside = ([time]) => time >= first && time <= last;
   return (view.unfolded = {
     spans: whole.spans.filter(overlaps),
+    backward: whole.backward.filter(overlaps),
     marks: whole.marks.filter(inside),
     updates: whole.updates.filter(inside),
     messages: whole.messages.filter((each) => overlaps([each.sent, each.arrived])),
@@ -119,6 +122,7 @@ kinds.timeline = function(spec, view, palette) {
           (stretch.bins ? stretch.bins.some((row) => row.some((value, i) => i % phases.length === phase && value > 0)) :
                           data.spans.some((span) => span[3] === phase)));
   const items = phases.map((name, phase) => ({name, look: name, phase})).filter((item) => present[item.phase]);
+  if (data.backward.length) items.push({name: 'backward', look: 'computing', what: 'backward', sample: 'box darker'});
   if (data.messages.length) {
     const weights = data.messages.filter((message) => message.what === 'weights').length, mixed = weights && weights < data.messages.length;
     items.push({name: mixed ? 'messages (weights dashed)' : 'messages', look: 'fg', what: 'messages', sample: 'line'});
@@ -157,6 +161,17 @@ kinds.timeline = function(spec, view, palette) {
         ];
       },
       2);
+  const computes = phases.indexOf('computing');
+  if (!hidden.has(computes) && !hidden.has('backward'))
+    add('backward', data.backward,
+        (params, api) => {
+          const place = clipped(params, api, ...data.backward[params.dataIndex]);
+          return place && rect(place.left, place.y - 10, place.width, 20, {fill: '#000', opacity: 0.28});
+        },
+        (i) => [
+            [null, names[data.backward[i][2]], true], [colours[computes], 'backward, ' + seconds(data.backward[i][1] - data.backward[i][0])],
+            [null, 'from ' + at(data.backward[i][0]) + ' to ' + at(data.backward[i][1])]],
+        2);
   const served = data.served.map((each) => [each.start, each.end, each.lane, each.what]);
   add('served', served,
       (params, api) => {
@@ -406,6 +421,7 @@ function sumsOf(spec, stretch, data, first, last) {
 function csvRows(data, names, stretch) {
   const rows = [['what', 'lane', 'start_s', 'end_s', 'to', 'bytes', 'version', 'staleness', 'share']];
   for (const [start, end, lane, phase] of data.spans) rows.push([phases[phase], names[lane], start, end]);
+  for (const [start, end, lane] of data.backward) rows.push(['backward', names[lane], start, end]);
   for (const each of data.served) rows.push([each.what, names[each.lane], each.start, each.end]);
   for (const each of data.messages)
     rows.push([each.what, names[each.from], each.sent, each.arrived, names[each.to], each.size, each.version < 0 ? null : each.version]);
