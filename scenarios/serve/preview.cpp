@@ -175,7 +175,7 @@ Preview preview(const Scenario& given, std::chrono::milliseconds budget, const s
     add_links(out, record.links);
     const double each = out.simulated_seconds * static_cast<double>(scenario.workers()) / static_cast<double>(last.contributions);
     const Time until = Time::from_seconds(std::min(drawn_batches * each, out.simulated_seconds));
-    add_timeline(out, scenario, record, experiment, until, start + budget, superseded);
+    add_timeline(out, scenario, record, experiment, until, Clock::now() + most_budgets * budget, superseded);
   }
   out.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return out;

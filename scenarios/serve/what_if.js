@@ -34,22 +34,31 @@
     else charts.set(figure, straggler.chart(figure, spec));
   }
 
-  /// `host`: ask(settings) promises an answer, or fails with a problem, whose `status` is 409 if it is to be asked again, and missing if
+  /// `host`: ask(settings, patiently) promises an answer, where host.patient says so of more of the run; or fails with a problem, whose `status` is 409 if it is to be asked again, and missing if
   /// nobody answers any more, which the sentence `ended` says; shown(answer) and refused(problem) are called after each.
   function whatIf(host) {
     const state = {settings: {}, own: null, knobs: []};
 
     const position = (knob, value) => Math.round(1000 * (knob.logarithmic
       ? Math.log(Math.max(value, knob.low) / knob.low) / Math.log(knob.high / knob.low) : (value - knob.low) / (knob.high - knob.low)));
+    /// A round number where the slider has no place nearer to it.
+    function onRound(value, knob) {
+      const unit = knob.type === 'rate' ? 8 : 1, power = 10 ** Math.floor(Math.log10(value * unit));
+      const near = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10].map(each => each * power / unit)
+        .find(each => Math.abs(Math.log(value / each)) <= 0.5 * Math.log(knob.high / knob.low) / 1000);
+      return Number((near ?? value).toPrecision(4));
+    }
     function valueAt(knob, place) {
       const share = place / 1000;
       if (knob.zero && place === 0) return 0;
       const value = share === 1 ? knob.high : knob.logarithmic ? knob.low * (knob.high / knob.low) ** share : knob.low + share * (knob.high - knob.low);
-      return knob.type === 'count' ? Math.round(value) : Number(value.toPrecision(4));
+      if (knob.type === 'count') return Math.round(value);
+      return knob.logarithmic && share < 1 ? onRound(value, knob) : Number(value.toPrecision(4));
     }
 
     function turn(key, value) {
-      state.settings[key] = value;
+      delete state.settings[key];
+      state.settings[key] = value;  // the last one
       // Parameters belong to a kind: those of another one mean nothing.
       if (key === 'scheme' || key === 'jitter')
         for (const other of Object.keys(state.settings)) if (other.startsWith(key + '.')) delete state.settings[other];
@@ -139,7 +148,7 @@
       const moved = Object.keys(state.settings).map(key => [of(answer.knobs, key), of(state.own.knobs, key)])
         .filter(([now, before]) => now?.is_set && (!before?.is_set || text(now) !== text(before)));
       if (!moved.length) return '';
-      const said = moved.slice(0, 2).map(([now, before]) => `${now.label} ${text(now)}${before?.is_set ? ` instead of ${text(before)}` : ''}`);
+      const said = moved.reverse().slice(0, 2).map(([now, before]) => `${now.label} ${text(now)}${before?.is_set ? ` instead of ${text(before)}` : ''}`);
       return said.join(', ') + (moved.length > 2 ? ` and ${moved.length - 2} more` : '') + ': ';
     }
 
@@ -191,6 +200,9 @@
 
     function showPreview(answer, milliseconds) {
       if (answer.as_it_is) state.own = answer;
+      state.shown = answer;
+      answer.whole ||= answer.complete;
+      delete byId('extent').dataset.finished;
       byId('problem').hidden = true;
       byId('extent').textContent = answer.extent;
       byId('extent').className = 'extent' + (answer.complete ? ' whole' : '');
@@ -239,6 +251,30 @@
       } while (waits.again);
       waits.busy = false;
       byId('answer').classList.remove('waits');
+      clearTimeout(state.later);
+      if (host.patient && state.shown && !(state.shown.whole && state.own.whole)) state.later = setTimeout(finish, 300);
+      else byId('extent').dataset.finished = 'true';
+    }
+
+    /// Sliders have rested: more of the run is shown, so that figures do not depend on how fast the computer is.
+    async function finish() {
+      if (waits.busy) return;
+      waits.busy = true;
+      try {
+        for (const of of ['own', 'shown']) {
+          if (waits.again || state[of].whole || (of === 'shown' && state.shown.as_it_is)) continue;
+          const start = performance.now(), answer = await host.ask(of === 'own' ? {} : state.settings, true);
+          answer.whole = true;
+          if (waits.again) continue;
+          if (of === 'shown' || state.shown.as_it_is) showPreview(answer, performance.now() - start);
+          else state.own = answer;
+        }
+        if (!waits.again && !state.shown.as_it_is) showChange(state.shown), showFigures(state.shown);
+        byId('extent').dataset.finished = 'true';
+      } catch { /* what is shown stays */
+      }
+      waits.busy = false;
+      if (waits.again) preview();
     }
 
     byId('reset').onclick = () => {

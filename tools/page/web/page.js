@@ -15,8 +15,11 @@ let address = '';
 const whatIf = straggler.whatIf({
   ended: 'The simulator has ended; load the page again.',
   /// All is compared with the scenario as it is, so that gets more time; and it comes first, while code is not compiled yet.
-  ask: settings => core.ask('preview', {...question(settings), budget: Object.keys(settings).length ? 45 : 150}),
+  patient: true,
+  ask: (settings, patiently) => core.ask('preview', {...question(settings), budget: patiently ? 600 : Object.keys(settings).length ? 45 : 150}),
   shown(answer) {
+    byId('answer').classList.remove('stale');
+    byId('learnt').classList.toggle('stale', math.of !== undefined && math.of !== JSON.stringify(question(whatIf.settings())));
     byId('run').disabled = math.running;
     byId('run').textContent = answer.as_it_is ? 'Run the math' : 'Run the math of both';
     editor.tell([]);
@@ -25,6 +28,7 @@ const whatIf = straggler.whatIf({
   refused(problem) {
     if (problem.status === 499) return;
     byId('run').disabled = true;
+    byId('answer').classList.add('stale');
     byId('reset').disabled = Object.keys(whatIf.settings()).length === 0;
     const placed = (problem.problems ?? []).filter(each => each.line > 0);
     if (placed.length) {
@@ -44,11 +48,13 @@ async function remember() {
   byId('whole').href = whole.href;
 }
 
+const nameOf = yaml => /^name:.*$/m.exec(yaml)?.[0];
 const editor = new Editor(typed => {
+  const other = nameOf(typed) !== nameOf(state.yaml);  // another scenario: what was moved was not its
   Object.assign(state, {yaml: typed, edited: true});
   byId('example').selectedIndex = -1;
   clear();
-  whatIf.start(whatIf.settings());
+  whatIf.start(other ? {} : whatIf.settings());
 });
 
 function choose(id, settings = {}) {
@@ -97,7 +103,8 @@ async function work(step, words, act) {
     const said = await act();
     step.textContent = said ?? '';
   } catch (problem) {
-    step.textContent = problem.message;
+    step.textContent = /no such (file|folder)/.test(problem.message) && /mnist/.test(problem.message + state.yaml) ?
+      'The math needs images that this page does not have: drop the files of Fashion-MNIST or MNIST on it, or take an example of "Learn: run the math".' : problem.message;
   }
   worker().progress = () => {};
   byId('cancel').hidden = byId('progress').hidden = true;
@@ -117,7 +124,9 @@ async function showTables(folders) {
 }
 
 byId('run').onclick = () => work(byId('step'), 'Training:', async () => {
-  const answer = await worker().ask('learn', {...question(whatIf.settings()), folder: '/out'});
+  const asked = question(whatIf.settings()), answer = await worker().ask('learn', {...asked, folder: '/out'});
+  math.of = JSON.stringify(asked);
+  byId('learnt').classList.toggle('stale', math.of !== undefined && math.of !== JSON.stringify(question(whatIf.settings())));
   byId('verdict').hidden = !answer.verdict;
   byId('verdict').textContent = answer.verdict ?? '';
   byId('verdict-notes').replaceChildren(...(answer.notes ?? []).map(note => make('li', {}, note)));
@@ -206,7 +215,7 @@ function showStep() {
       go('Back', -1, 'back'), go('Next', 1, 'next')),
     ...(state.step === 0 ? [make('p', {}, lab.about)] : []),
     make('p', {}, step.do + ' ', make('b', {}, step.question)),
-    make('details', {}, make('summary', {}, 'What the page shows'), make('p', {}, step.answer)));
+    make('details', {}, make('summary', {}, 'Answer'), make('p', {}, step.answer)));
 }
 /// A step that sets nothing up has what the one before it set up.
 function startStep(id, number) {
