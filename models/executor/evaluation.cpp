@@ -13,30 +13,45 @@ namespace {
 constexpr std::size_t chunk_rows = 1000;  // of samples with many places, a block of a gradient
 constexpr std::size_t remembered = 64;
 
-/// Chunks in any order on any thread; each stores its sums separately.
+std::size_t rows_of_a_chunk(const DataSplit& over, const Arithmetic& arithmetic) {
+  return over.places() == 1 ? chunk_rows : arithmetic.block();
+}
+
+ChunkSums sums_of(const float* weights, const DataSplit& over, std::size_t chunk, std::size_t rows, const Arithmetic& arithmetic,
+                  Scratch& scratch) {
+  ChunkSums sums;
+  const std::size_t first = chunk * rows;
+  sums.loss = arithmetic.loss(weights, over, first, std::min(over.count() - first, rows), sums.correct, scratch);
+  return sums;
+}
+
+/// Chunks in any order on any thread, here or elsewhere; each stores its sums separately.
 class ChunkJob final : public Job {
  public:
-  struct Sums {
-    double loss = 0;
-    std::uint64_t correct = 0;
-  };
-  ChunkJob(const float* weights, const DataSplit& over, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool)
+  ChunkJob(const RemoteValue& weights, EvaluationSet set, const DataSplit& over, const Arithmetic& arithmetic, Resources& resources,
+           ThreadPool& pool, std::span<RemoteThread* const> remote)
       : weights_(weights),
+        set_(set),
         over_(over),
         arithmetic_(arithmetic),
         resources_(resources),
         pool_(pool),
-        rows_(over.places() == 1 ? chunk_rows : arithmetic.block()),
-        sums_((over.count() + rows_ - 1) / rows_) {}
+        remote_(remote),
+        rows_(rows_of_a_chunk(over, arithmetic)),
+        sums_((over.count() + rows_ - 1) / rows_) {
+    for (std::size_t chunk = sums_.size(); chunk > 0; --chunk) left_.push_back(chunk - 1);
+  }
 
-  bool done() const noexcept override { return active_ == 0 && (failure_ || next_ == sums_.size()); }
-  const std::vector<Sums>& sums() const { return sums_; }
+  bool done() const noexcept override { return active_ == 0 && (failure_ || left_.empty()); }
+  const std::vector<ChunkSums>& sums() const { return sums_; }
   std::exception_ptr failure() const { return failure_; }
 
   bool step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept override {
-    if (failure_ || next_ == sums_.size()) return false;
+    if (failure_ || left_.empty()) return false;
+    RemoteThread* const to = thread < pool_.computing() ? nullptr : remote_[thread - pool_.computing()];
+    if (to && !to->there()) return false;
     try {
-      if (!resources_.prepare(resources_.scratch(thread), std::min(over_.count(), rows_))) {
+      if (!to && !resources_.prepare(resources_.scratch(thread), std::min(over_.count(), rows_))) {
         if (active_ > 0) return false;  // fewer concurrent threads need less
         throw MemoryBudgetExceeded(resources_.refusal());
       }
@@ -44,34 +59,45 @@ class ChunkJob final : public Job {
       failure_ = std::current_exception();
       return true;
     }
-    const std::size_t chunk = next_++;
+    const std::size_t chunk = left_.back();
+    left_.pop_back();
     ++active_;
-    std::condition_variable* const sleeper = next_ < sums_.size() ? pool_.sleeper() : nullptr;
+    std::condition_variable* sleeper = left_.empty() ? nullptr : pool_.sleeper();
     lock.unlock();
     if (sleeper) sleeper->notify_one();
     std::exception_ptr failure;
+    bool computed = true;
     try {
-      const std::size_t first = chunk * rows_, rows = std::min(over_.count() - first, rows_);
-      Sums& sums = sums_[chunk];
-      sums.loss = arithmetic_.loss(weights_, over_, first, rows, sums.correct, resources_.scratch(thread));
+      if (to)
+        computed = to->evaluate(weights_, set_, chunk, sums_[chunk]);
+      else
+        sums_[chunk] = sums_of(weights_.floats, over_, chunk, rows_, arithmetic_, resources_.scratch(thread));
     } catch (...) {
       failure = std::current_exception();
     }
     lock.lock();
     --active_;
     if (failure && !failure_) failure_ = failure;
+    if (!computed) {
+      left_.push_back(chunk);
+      sleeper = pool_.sleeper();
+      if (sleeper) sleeper->notify_one();
+    }
     return true;
   }
 
  private:
-  const float* const weights_;
+  const RemoteValue weights_;
+  const EvaluationSet set_;
   const DataSplit& over_;
   const Arithmetic& arithmetic_;
   Resources& resources_;
   ThreadPool& pool_;
+  const std::span<RemoteThread* const> remote_;
   const std::size_t rows_;  // of a chunk
-  std::vector<Sums> sums_;
-  std::size_t next_ = 0, active_ = 0;
+  std::vector<ChunkSums> sums_;
+  std::vector<std::size_t> left_;  // chunks, the next one last
+  std::size_t active_ = 0;
   std::exception_ptr failure_;
 };
 
@@ -91,15 +117,25 @@ void Evaluations::remember(const Key& weights, EvaluationSet set, const Evaluati
   if (known_.size() > remembered) known_.pop_front();
 }
 
-Evaluation Evaluations::evaluate(const Key& key, const float* weights, EvaluationSet set, const Arithmetic& arithmetic,
-                                 Resources& resources, ThreadPool& pool) {
+ChunkSums Evaluations::chunk(const float* weights, EvaluationSet set, std::uint64_t chunk, const Arithmetic& arithmetic,
+                             Resources& resources) {
   const DataSplit& over = samples(set);
-  ChunkJob job(weights, over, arithmetic, resources, pool);
+  const std::size_t rows = rows_of_a_chunk(over, arithmetic);
+  if (chunk >= (over.count() + rows - 1) / rows) throw std::logic_error("a chunk beyond the last one is to be evaluated");
+  if (!resources.prepare(resources.scratch(0), std::min(over.count(), rows))) throw MemoryBudgetExceeded(resources.refusal());
+  resources.count_evaluation();
+  return sums_of(weights, over, chunk, rows, arithmetic, resources.scratch(0));
+}
+
+Evaluation Evaluations::evaluate(const Key& key, const float* weights, EvaluationSet set, const Arithmetic& arithmetic,
+                                 Resources& resources, ThreadPool& pool, std::span<RemoteThread* const> remote) {
+  const DataSplit& over = samples(set);
+  ChunkJob job({key, weights}, set, over, arithmetic, resources, pool, remote);
   pool.run(job);
   if (job.failure()) std::rethrow_exception(job.failure());
   Evaluation result;
   std::uint64_t correct = 0;
-  for (const ChunkJob::Sums& sums : job.sums()) {
+  for (const ChunkSums& sums : job.sums()) {
     result.loss += sums.loss;
     correct += sums.correct;
   }

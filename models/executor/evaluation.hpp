@@ -1,10 +1,10 @@
 // Loss and accuracy of weights over a whole set, in chunks summed in order.
 #pragma once
 #include <deque>
-#include <exception>
-#include <utility>
+#include <span>
 #include <vector>
 
+#include "models/executor/remote.hpp"
 #include "models/executor/resources.hpp"
 #include "models/executor/thread_pool.hpp"
 #include "sim/lineage/evaluator.hpp"
@@ -21,7 +21,9 @@ class Evaluations {
   void remember(const Key& weights, EvaluationSet set, const Evaluation& result);
   /// Throws std::invalid_argument for a set without samples, MemoryBudgetExceeded.
   Evaluation evaluate(const Key& key, const float* weights, EvaluationSet set, const Arithmetic& arithmetic, Resources& resources,
-                      ThreadPool& pool);
+                      ThreadPool& pool, std::span<RemoteThread* const> remote);
+  /// One chunk of it, on this thread. Throws the same, and std::logic_error for a chunk that the set does not have.
+  ChunkSums chunk(const float* weights, EvaluationSet set, std::uint64_t chunk, const Arithmetic& arithmetic, Resources& resources);
 
  private:
   struct Known {

@@ -27,7 +27,8 @@ struct Executor::Implementation {
                  const ExecutorOptions& options)
       : lineage(lineage_),
         arithmetic(model, data, partition, kernels, options.seed, options.numerics, true),
-        pool(model.one_thread() ? 1 : thread_count(options.threads)),
+        remote(model.one_thread() ? std::span<RemoteThread* const>() : options.remote),
+        pool(model.one_thread() ? 1 : thread_count(options.threads), static_cast<unsigned>(remote.size())),
         resources(lineage, arithmetic, budget_bytes(options.memory_budget), pool.size()),
         evaluations(data, options.train_subset, options.seed),
         known(options.known) {
@@ -64,7 +65,7 @@ struct Executor::Implementation {
     for (std::size_t i = 0; i < plan.size(); ++i) arithmetic.prepare(plan[i].formula, plan[i].inputs.size());
     if (pool.size() == 1 || (plan.size() == 1 && arithmetic.lanes(node.formula) == 1 && !arithmetic.shared(node.formula)))
       return evaluate_in_order(plan, arithmetic, resources);
-    GraphJob job(plan, arithmetic, resources, pool);
+    GraphJob job(plan, arithmetic, resources, pool, remote);
     pool.run(job);
     if (job.failure()) std::rethrow_exception(job.failure());
   }
@@ -99,6 +100,7 @@ struct Executor::Implementation {
 
   Lineage& lineage;
   Arithmetic arithmetic;
+  const std::span<RemoteThread* const> remote;
   ThreadPool pool;
   Resources resources;
   Evaluations evaluations;
@@ -121,11 +123,29 @@ Evaluation Executor::evaluate(const Handle& weights, EvaluationSet set) {
   for (;;) {
     try {
       return implementation_->evaluations.evaluate(weights.key(), values.data(), set, implementation_->arithmetic,
-                                                   implementation_->resources, implementation_->pool);
+                                                   implementation_->resources, implementation_->pool, implementation_->remote);
     } catch (const MemoryBudgetExceeded&) {
       if (!implementation_->resources.set_aside_one(weights.node())) throw;
     }
   }
+}
+
+ChunkSums Executor::evaluate_chunk(std::span<const float> weights, EvaluationSet set, std::uint64_t chunk) {
+  if (weights.size() != length()) throw std::logic_error("weights that are not as long as the model has parameters");
+  return implementation_->evaluations.chunk(weights.data(), set, chunk, implementation_->arithmetic, implementation_->resources);
+}
+
+void Executor::gradient_lane(std::span<const float> weights, const Formula& formula, std::size_t lane, std::span<float> out) {
+  Arithmetic& arithmetic = implementation_->arithmetic;
+  Resources& resources = implementation_->resources;
+  arithmetic.prepare(formula, 1);
+  if (weights.size() != length() || out.size() != length() || lane >= arithmetic.lanes(formula) || arithmetic.sparse(formula, {}))
+    throw std::logic_error("a lane that the gradient does not have");
+  Scratch& scratch = resources.scratch(0);
+  if (!resources.prepare(scratch, arithmetic.largest_part(formula))) throw MemoryBudgetExceeded(resources.refusal());
+  const InputValue input{const_cast<float*>(weights.data()), false};  // is only read
+  std::fill(out.begin() + static_cast<std::ptrdiff_t>(arithmetic.model_length()), out.end(), 0.0f);
+  arithmetic.lane(formula, {&input, 1}, lane, out.data(), scratch);
 }
 
 std::optional<LossScale> Executor::loss_scale(const Handle& weights) {

@@ -1,4 +1,4 @@
-// Evaluates lineage on threads: each node once, on demand.
+// Evaluates lineage on threads, also those of other processes: each node once, on demand.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -7,6 +7,7 @@
 
 #include "models/data/dataset.hpp"
 #include "models/data/partition.hpp"
+#include "models/executor/evaluation_sums.hpp"
 #include "models/executor/executor_options.hpp"
 #include "models/zoo/model.hpp"
 #include "sim/lineage/evaluator.hpp"
@@ -30,6 +31,11 @@ class Executor final : public Evaluator, private ValueOwner {
   /// Stores a value that was computed elsewhere: a leaf's, or any other node's. Does nothing if the node has its value. Throws
   /// MemoryBudgetExceeded.
   void give(const Handle& handle, std::span<const float> values);
+  /// A part of `evaluate`, for another process. Throws std::logic_error for a chunk that the set does not have.
+  ChunkSums evaluate_chunk(std::span<const float> weights, EvaluationSet set, std::uint64_t chunk);
+  /// A part of a large gradient at these weights, for another process, into `out`. Throws std::logic_error for a lane that it does not
+  /// have.
+  void gradient_lane(std::span<const float> weights, const Formula& formula, std::size_t lane, std::span<float> out);
   ExecutorStatistics statistics() const;
   /// Takes all known values (ExecutorOptions::known) between live handles and known or evaluated nodes, so that their ancestors are
   /// released.

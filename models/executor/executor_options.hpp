@@ -15,6 +15,8 @@ struct MemoryBudgetExceeded : CannotContinue {
   using CannotContinue::CannotContinue;
 };
 
+class RemoteThread;
+
 struct ExecutorOptions {
   unsigned threads = 0;               // 0: all cores
   std::size_t memory_budget = 0;      // bytes for values and workspaces; 0: three quarters of the machine's memory
@@ -24,6 +26,7 @@ struct ExecutorOptions {
   std::span<const float> initial_weights = {};  // replace the model's own; they outlive the executor
   bool exchange_statistics = true;              // running statistics are averaged with the weights; false: the first one's are kept
   KnownValues* known = nullptr;                 // outlives the executor; null: none
+  std::span<RemoteThread* const> remote = {};   // likewise; not used where one thread must compute everything
 };
 
 struct ExecutorStatistics {

@@ -89,8 +89,8 @@ void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& reso
   }
 }
 
-GraphJob::GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool)
-    : plan_(plan), arithmetic_(arithmetic), resources_(resources), pool_(pool) {
+GraphJob::GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool, std::span<RemoteThread* const> remote)
+    : plan_(plan), arithmetic_(arithmetic), resources_(resources), pool_(pool), remote_(remote) {
   plan_.connect();
   for (std::size_t i = 0; i < plan_.size(); ++i)
     if (plan_.waiting(i) == 0) add_ready(i);
@@ -114,11 +114,13 @@ bool later(const Item& a, const Item& b) {
 
 void GraphJob::add_ready(std::size_t position) {
   const std::size_t lanes = arithmetic_.lanes(plan_[position].formula);
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    ready_.push_back({static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(lane)});
-    std::push_heap(ready_.begin(), ready_.end(), later<Item>);
-  }
+  for (std::size_t lane = 0; lane < lanes; ++lane) add_ready(Item{static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(lane)});
   if (lanes > 1) lanes_[static_cast<std::uint32_t>(position)] = {std::vector<float*>(lanes), lanes};
+}
+
+void GraphJob::add_ready(const Item& item) {
+  ready_.push_back(item);
+  std::push_heap(ready_.begin(), ready_.end(), later<Item>);
 }
 
 GraphJob::Item GraphJob::take_first() {
@@ -130,6 +132,18 @@ GraphJob::Item GraphJob::take_first() {
 
 bool GraphJob::step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept {
   if (failure_) return false;
+  if (thread >= pool_.computing()) {
+    bool sent = true;
+    ++active_;
+    try {
+      sent = send(lock, thread);
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      failure_ = std::current_exception();
+    }
+    --active_;
+    return sent;
+  }
   if (together_ && help(lock, thread)) return true;
   if (ready_.empty()) return false;
   // If memory is short only the first ready node may run, alone: that is the plan's order, which needs the least memory.
@@ -158,10 +172,90 @@ bool GraphJob::step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcep
   return true;
 }
 
+std::optional<GraphJob::Sent> GraphJob::choose_for(const RemoteThread& to) {
+  // Those whose weights are there come first, then the earliest ones, but the last lanes.
+  std::optional<Item> whole, lane;
+  bool whole_is_there = false, lane_is_there = false;
+  std::size_t wholes = 0;
+  for (const Item& item : ready_) {
+    const LineageNode& node = plan_[item.position];
+    if (node.formula.kind != Formula::Kind::gradient || arithmetic_.sparse(node.formula, {})) continue;
+    const NodeState& weights = resources_.states()[*node.inputs.front()];
+    if (weights.place != ValuePlace::here || weights.sparse) continue;
+    const bool is_there = to.holds(node.inputs.front()->key);
+    const auto lanes = lanes_.find(item.position);
+    if (lanes != lanes_.end() && (!lane || std::tie(is_there, item.lane) > std::tie(lane_is_there, lane->lane))) {
+      lane = item;
+      lane_is_there = is_there;
+    }
+    const auto is_its = [&](const Item& other) { return other.position == item.position; };
+    if (item.lane > 0) continue;
+    if (lanes != lanes_.end() && std::count_if(ready_.begin(), ready_.end(), is_its) < std::ssize(lanes->second.buffers)) continue;
+    ++wholes;
+    if (whole && (is_there < whole_is_there || (is_there == whole_is_there && item.position > whole->position))) continue;
+    whole = item;
+    whole_is_there = is_there;
+  }
+  if (whole && (wholes > 1 || !lane)) return Sent{*whole, PlannedChain(plan_, whole->position, resources_.states())};
+  if (lane) return Sent{*lane, PlannedChain::of_lane(plan_, lane->position, lane->lane, resources_.states())};
+  return std::nullopt;
+}
+
+bool GraphJob::send(std::unique_lock<std::mutex>& lock, unsigned thread) {
+  RemoteThread& to = *remote_[thread - pool_.computing()];
+  if (!to.there() || resources_.tight()) return false;
+  std::optional<Sent> sent = choose_for(to);
+  if (!sent) return false;
+  auto& [item, planned] = *sent;
+  RemoteChain& chain = planned.chain;
+  Buffers buffers(resources_);
+  for (RemoteChain::Output& output : chain.outputs) {
+    output.floats = resources_.fresh();
+    if (!output.floats) return false;  // without what is sent elsewhere, less is needed
+    buffers.add(output.floats);
+  }
+  std::erase_if(ready_, [&](const Item& each) { return each.position == item.position && (!chain.lane || each.lane == item.lane); });
+  std::make_heap(ready_.begin(), ready_.end(), later<Item>);
+  if (!chain.lane) lanes_.erase(item.position);
+  const bool done = wait_for(lock, to, chain);
+  if (!done && !chain.lane) {
+    add_ready(item.position);
+  } else if (!done) {
+    add_ready(item);
+  } else if (chain.lane) {
+    resources_.scratch(thread).values = {{const_cast<float*>(chain.inputs.front().floats), false}};
+    finish_lane(item, buffers.keep_first(), lock, thread);
+  } else {
+    while (!buffers.all().empty()) buffers.keep_first();
+    store(planned);
+  }
+  std::condition_variable* const sleeper = pool_.sleeper();
+  lock.unlock();
+  if (sleeper) sleeper->notify_one();
+  lock.lock();
+  return true;
+}
+
+bool GraphJob::wait_for(std::unique_lock<std::mutex>& lock, RemoteThread& to, const RemoteChain& chain) {
+  std::condition_variable* const sleeper = ready_.empty() ? nullptr : pool_.sleeper();
+  lock.unlock();
+  if (sleeper) sleeper->notify_one();
+  std::exception_ptr failure;
+  bool done = false;
+  try {
+    done = to.compute(chain);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  if (failure) std::rethrow_exception(failure);
+  return done;
+}
+
 bool GraphJob::share(const Item& item, const StepChain& chain, float* buffer, unsigned thread) {
   const Formula& formula = plan_[item.position].formula;
   // Threads that have nodes of their own need no share of this one.
-  if (together_ || !ready_.empty() || active_ >= pool_.size() || !arithmetic_.shared(formula)) return false;
+  if (together_ || !ready_.empty() || active_ >= pool_.size() || pool_.computing() == 1 || !arithmetic_.shared(formula)) return false;
   try {
     SharedScratch* const scratch = resources_.prepare_shared();
     if (!scratch) return false;
@@ -251,6 +345,25 @@ void GraphJob::store(std::size_t position, const StepChain& chain, float* buffer
   for (std::size_t i = position; i <= last; ++i)
     for (const std::uint32_t consumer : plan_.consumers(i))
       if (--plan_.waiting(consumer) == 0 && (consumer > last || consumer <= position)) add_ready(consumer);
+}
+
+void GraphJob::store(const PlannedChain& sent) {
+  std::vector<LineageNode*> nodes;
+  for (const std::uint32_t position : sent.positions) {
+    nodes.push_back(&plan_[position]);
+    plan_.finish(position);
+  }
+  for (std::size_t place = 0, next = 0; place < nodes.size(); ++place) {
+    const bool goes_out = next < sent.chain.outputs.size() && sent.chain.outputs[next].node == place;
+    if (goes_out)
+      resources_.store(*nodes[place], sent.chain.outputs[next++].floats, false);
+    else
+      resources_.computed_elsewhere(*nodes[place]);
+  }
+  finished_ += nodes.size();
+  for (const std::uint32_t position : sent.positions)
+    for (const std::uint32_t consumer : plan_.consumers(position))
+      if (plan_.find(consumer) && --plan_.waiting(consumer) == 0) add_ready(consumer);
 }
 
 }  // namespace straggler

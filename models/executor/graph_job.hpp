@@ -2,10 +2,12 @@
 #pragma once
 #include <exception>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "models/executor/plan.hpp"
+#include "models/executor/remote_chain.hpp"
 #include "models/executor/resources.hpp"
 #include "models/executor/thread_pool.hpp"
 
@@ -16,10 +18,11 @@ namespace straggler {
 void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& resources);
 
 /// Hands out the ready nodes of a plan, the earliest in its order first: a thread continues along its chain, and few values are live. If
-/// memory is short the work falls back to the plan's own order.
+/// memory is short the work falls back to the plan's own order. Chains go to the `remote` threads, for each of which one of the pool's
+/// waits.
 class GraphJob final : public Job {
  public:
-  GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool);
+  GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool, std::span<RemoteThread* const> remote);
   ~GraphJob();
   bool step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept override;
   bool done() const noexcept override { return active_ == 0 && (failure_ || finished_ == plan_.size()); }
@@ -49,6 +52,18 @@ class GraphJob final : public Job {
   /// Computes a piece of the shared gradient; false if none is there now.
   bool help(std::unique_lock<std::mutex>& lock, unsigned thread);
   Item take_first();
+  /// As step(), of a thread that waits for another process.
+  bool send(std::unique_lock<std::mutex>& lock, unsigned thread);
+  /// A ready gradient to send there, and its chain; of a large one that is the last ready one, a lane.
+  struct Sent {
+    Item item;
+    PlannedChain planned;
+  };
+  std::optional<Sent> choose_for(const RemoteThread& to);
+  /// Whether it has computed that. Meanwhile others go on.
+  bool wait_for(std::unique_lock<std::mutex>& lock, RemoteThread& to, const RemoteChain& chain);
+  void add_ready(const Item& item);
+  void store(const PlannedChain& sent);
   void evaluate(const Item& item, const StepChain& chain, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
   void finish_lane(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
   void store(std::size_t position, const StepChain& chain, float* buffer, bool sparse);
@@ -57,6 +72,7 @@ class GraphJob final : public Job {
   const Arithmetic& arithmetic_;
   Resources& resources_;
   ThreadPool& pool_;
+  const std::span<RemoteThread* const> remote_;
   std::vector<Item> ready_;  // a heap ordered by the plan, the first on top
   std::unordered_map<std::uint32_t, Lanes> lanes_;
   std::optional<Together> together_;

@@ -127,9 +127,13 @@ void Resources::store(LineageNode& node, float* buffer, bool sparse) noexcept {
     node.inputs.clear();
     return;
   }
+  count(node);
+  lineage_.evaluated(node);
+}
+
+void Resources::count(const LineageNode& node) noexcept {
   ++counts_.nodes;
   counts_.gradient_samples += Arithmetic::samples(node.formula);
-  lineage_.evaluated(node);
 }
 
 void Resources::take(LineageNode& node, float* buffer) noexcept {
@@ -196,6 +200,11 @@ void Resources::abandon(const LineageNode& node, float* buffer) noexcept {
 void Resources::pass_over(LineageNode& node) noexcept {
   states_[node].place = ValuePlace::elsewhere;
   lineage_.evaluated(node);
+}
+
+void Resources::computed_elsewhere(LineageNode& node) noexcept {
+  count(node);
+  pass_over(node);
 }
 
 void Resources::restore(const LineageNode& node, float* buffer) noexcept { keep(node, buffer, false); }

@@ -57,6 +57,8 @@ class Resources {
   bool set_aside_one(const LineageNode* keep);
   /// Marks it as evaluated, without a value; the inputs are released.
   void pass_over(LineageNode& node) noexcept;
+  /// The same, and counts it as computed: its consumers were computed with it, and are told of next.
+  void computed_elsewhere(LineageNode& node) noexcept;
   /// The value of a skipped node.
   void restore(const LineageNode& node, float* buffer) noexcept;
   /// The node's last reference is gone.
@@ -73,6 +75,7 @@ class Resources {
   /// The input that owns this buffer, which `begin` returned; null if it is a fresh one.
   NodeState* owner_of(const LineageNode& node, const float* buffer);
   void keep(const LineageNode& node, float* buffer, bool sparse) noexcept;
+  void count(const LineageNode& node) noexcept;
   /// Records how to recompute the node's value, while memory is short.
   void note_recipe(const LineageNode& node) noexcept;
   bool can_be_remade(const std::vector<Key>& inputs) const;

@@ -14,8 +14,8 @@ void relax() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(unsigned threads) {
-  for (unsigned thread = 1; thread < threads; ++thread) helpers_.emplace_back([this, thread] { help(thread); });
+ThreadPool::ThreadPool(unsigned threads, unsigned waiting) : computing_(threads) {
+  for (unsigned thread = 1; thread < threads + waiting; ++thread) helpers_.emplace_back([this, thread] { help(thread); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -24,6 +24,7 @@ ThreadPool::~ThreadPool() {
     stop_ = true;
   }
   helper_.notify_all();
+  waiter_.notify_all();
   for (std::thread& helper : helpers_) helper.join();
 }
 
@@ -49,10 +50,12 @@ void ThreadPool::help(unsigned thread) {
       }
       continue;
     }
-    if (job_ && (await_news(lock) || stop_)) continue;
-    ++helpers_asleep_;
-    helper_.wait(lock);
-    --helpers_asleep_;
+    const bool computes = thread < computing_;
+    if (computes && job_ && (await_news(lock) || stop_)) continue;
+    unsigned& asleep = computes ? helpers_asleep_ : waiters_asleep_;
+    ++asleep;
+    (computes ? helper_ : waiter_).wait(lock);
+    --asleep;
   }
 }
 
@@ -70,6 +73,7 @@ bool ThreadPool::await_news(std::unique_lock<std::mutex>& lock) {
 
 std::condition_variable* ThreadPool::sleeper() {
   ++news_;
+  if (waiters_asleep_ > 0) waiter_.notify_all();
   if (caller_asleep_) return &caller_;
   return helpers_asleep_ > 0 ? &helper_ : nullptr;
 }

@@ -1,4 +1,4 @@
-// Threads that work together on one job at a time; the caller's thread is one of them.
+// Threads that work together on one job at a time; the caller's thread is one of them. Others only wait for other processes' work.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -24,17 +24,19 @@ class Job {
 
 class ThreadPool {
  public:
-  /// `threads` in all, at least 1; `threads - 1` are started, and sleep while idle.
-  explicit ThreadPool(unsigned threads);
+  /// `threads` that compute, at least 1; `threads - 1` are started, and sleep while idle. After these `waiting` ones, which do not compute.
+  explicit ThreadPool(unsigned threads, unsigned waiting = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   unsigned size() const { return static_cast<unsigned>(helpers_.size()) + 1; }
+  /// Of these the first, which compute.
+  unsigned computing() const { return computing_; }
   /// Returns when the job is done. Idle threads sleep.
   void run(Job& job);
   /// For steps, with the lock held, when more pieces are available than the caller will take: the condition variable to notify, best after
-  /// unlocking, to wake a sleeping thread. Null if none sleeps. Threads that still wait awake see it too.
+  /// unlocking, to wake a sleeping thread. Null if none sleeps. Threads that still wait awake see it too, and those that do not compute.
   std::condition_variable* sleeper();
 
  private:
@@ -42,11 +44,12 @@ class ThreadPool {
   /// Waits awake for some microseconds, unlocked: less than it takes to wake up. True if there is news.
   bool await_news(std::unique_lock<std::mutex>& lock);
 
+  const unsigned computing_;
   std::mutex mutex_;
-  std::condition_variable helper_, caller_;  // separate: the end of a job wakes the caller alone
+  std::condition_variable helper_, caller_, waiter_;  // separate: the end of a job wakes the caller alone
   Job* job_ = nullptr;
   std::atomic<std::uint32_t> news_ = 0;  // changed under the mutex: pieces are available, or the job is done
-  unsigned helpers_asleep_ = 0;
+  unsigned helpers_asleep_ = 0, waiters_asleep_ = 0;
   bool caller_asleep_ = false;
   bool stop_ = false;
   std::vector<std::thread> helpers_;
