@@ -15,6 +15,7 @@
 #include "scenarios/serve/serve_resources.hpp"
 #include "sim/base/problem_text.hpp"
 #include "sim/base/shown_text.hpp"
+#include "sim/base/token.hpp"
 #include "sim/base/xml_text.hpp"
 
 namespace straggler {

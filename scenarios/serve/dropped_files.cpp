@@ -13,6 +13,7 @@
 #include "sim/base/problem_text.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/shown_text.hpp"
+#include "sim/base/token.hpp"
 
 namespace straggler {
 

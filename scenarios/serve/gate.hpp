@@ -25,7 +25,4 @@ class Gate {
   std::string port_, token_;
 };
 
-/// 128 random bits from the operating system, as 32 hexadecimal digits. Throws std::system_error.
-std::string new_token();
-
 }  // namespace straggler

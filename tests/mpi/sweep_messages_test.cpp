@@ -83,9 +83,9 @@ TEST_CASE("a finished point, evaluations and keys arrive to the bit") {
 
 TEST_CASE("a message that was cut off is an error") {
   Packer packer;
-  put_text(packer, "a text of some length");
+  packer.put_text("a text of some length");
   Bytes bytes = packer.take();
   bytes.pop_back();
   Unpacker unpacker(bytes);
-  CHECK_THROWS_AS(get_text(unpacker), std::logic_error);
+  CHECK_THROWS_AS(unpacker.get_text(), std::logic_error);
 }

@@ -5,6 +5,7 @@
 
 #include "scenarios/serve/desk.hpp"
 #include "scenarios/serve/gate.hpp"
+#include "sim/base/token.hpp"
 
 namespace straggler::test {
 namespace {

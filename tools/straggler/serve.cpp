@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "scenarios/serve/http_server.hpp"
+#include "sim/base/token.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
 

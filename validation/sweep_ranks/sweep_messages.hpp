@@ -54,9 +54,6 @@ inline Packer message(Talk what) {
   return packer;
 }
 
-void put_text(Packer& to, std::string_view text);
-std::string get_text(Unpacker& from);
-
 void put_setup(Packer& to, const RankSetup& setup);
 RankSetup get_setup(Unpacker& from);
 /// First the ticket, then the scenario as YAML. The scenario that is read back is equal, but does not know the places of its values. Throws

@@ -114,7 +114,7 @@ void SweepRank::set_up(Unpacker& from) {
   Packer packer = message(Talk::ready);
   packer.put(options_.identity.arguments);
   packer.put(options_.identity.build);
-  put_text(packer, problem);
+  packer.put_text(problem);
   post(std::move(packer));
   if (!problem.empty()) return;
   const unsigned jobs = setup_.jobs ? setup_.jobs : options_.cores;
@@ -128,7 +128,7 @@ void SweepRank::work() {
     work_at(*this, {setup_.threads, setup_.kernels}, data_);
   } catch (const std::exception& error) {
     Packer packer = message(Talk::broken);
-    put_text(packer, problem_text(error));
+    packer.put_text(problem_text(error));
     post(std::move(packer));
   }
   --working_;
@@ -201,7 +201,7 @@ void SweepRank::finish(std::uint64_t ticket, FinishedPoint point, AskedEvaluatio
 void SweepRank::fail(std::uint64_t ticket, const std::string& what) {
   Packer packer = message(Talk::fail);
   packer.put(ticket);
-  put_text(packer, what);
+  packer.put_text(what);
   post(std::move(packer));
 }
 

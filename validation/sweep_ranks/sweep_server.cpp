@@ -125,7 +125,7 @@ void SweepServer::arrived(Rank from, MessageKind /*kind*/, Bytes bytes) {
     case Talk::give_up:
       return end_point(from, what, unpacker);
     case Talk::broken:
-      if (pool_) pool_->abandon(std::make_exception_ptr(RunFailed(fmt::format("rank {}: {}", from, get_text(unpacker)))));
+      if (pool_) pool_->abandon(std::make_exception_ptr(RunFailed(fmt::format("rank {}: {}", from, unpacker.get_text()))));
       return;
     case Talk::interrupt:
       return options_.interrupt();
@@ -140,7 +140,7 @@ void SweepServer::arrived(Rank from, MessageKind /*kind*/, Bytes bytes) {
 void SweepServer::note_ready(Rank from, Unpacker& message) {
   Peer& sender = peer(from);
   const Key arguments = message.get_key(), build = message.get_key();
-  sender.problem = get_text(message);
+  sender.problem = message.get_text();
   sender.ready = true;
   if (build != options_.identity.build)
     sender.problem = "runs another build than rank 0; give all the same program";
@@ -187,7 +187,7 @@ void SweepServer::end_point(Rank from, Talk how, Unpacker& message) {
   const auto ticket = message.get<std::uint64_t>();
   if (!pool_ || peer(from).tickets.erase(ticket) == 0) return;
   const bool taken = guarded([&] {
-    if (how == Talk::fail) return pool_->fail(ticket, get_text(message));
+    if (how == Talk::fail) return pool_->fail(ticket, message.get_text());
     if (how == Talk::give_up) return pool_->give_up(ticket);
     FinishedPoint point = get_point(message);
     const auto all = message.get<std::uint64_t>();
