@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "models/data/blocks.hpp"
+#include "models/executor/remote.hpp"
 #include "scenarios/experiment/alone.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/math_plane.hpp"
@@ -73,6 +74,7 @@ struct Experiment::Implementation {
   DataCache names;  // where no data sets are shared
   std::vector<float> final_weights;
   ExecutorStatistics computed;
+  RemoteThreads* remote = nullptr;
   std::optional<std::uint64_t> known_version;  // up to which the store has values to continue from; none: it was not looked up
   Key known_root;                              // of the trajectory that this is about
   Key final_root, final_key;                   // of weights that the store may have
@@ -223,6 +225,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
     settings.threads = options.threads;
     settings.memory_budget = for_values;
     settings.known = values ? &*values : nullptr;
+    if (remote) settings.remote = remote->begin(root, blueprint.model->length() + blueprint.numerics.registers());
     executor = math->executor(lineage, settings);
   }
   if (stores) {
@@ -348,6 +351,8 @@ void Experiment::Implementation::describe(RunRecord& record, const Network& netw
 Experiment::Experiment(const Scenario& scenario, const RunOptions& options)
     : implementation_(std::make_unique<Implementation>(scenario, options)) {}
 Experiment::~Experiment() = default;
+
+void Experiment::compute_with(RemoteThreads& remote) { implementation_->remote = &remote; }
 
 RunRecord Experiment::run(RecordSink* sink, ProgressListener* progress) { return implementation_->run(sink, progress); }
 Experiment::FromStore Experiment::run_from_store(ProgressListener* progress) { return implementation_->run_from_store(progress); }

@@ -40,11 +40,15 @@ struct RunFailed : CannotContinue {
   using CannotContinue::CannotContinue;
 };
 
+class RemoteThreads;
+
 class Experiment {
  public:
   /// Reads the run's inputs. Throws ScenarioErrors or DataError if they are wrong.
   Experiment(const Scenario& scenario, const RunOptions& options);
   ~Experiment();
+  /// Threads of other processes, too, compute the math of run(); they outlive it.
+  void compute_with(RemoteThreads& remote);
   /// Runs to the stop. `sink` may be null. Throws RunFailed, MemoryBudgetExceeded.
   RunRecord run(RecordSink* sink, ProgressListener* progress);
   /// The result of a run with math, from the evaluations in the store, without any math.

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "scenarios/experiment/experiment.hpp"
-#include "scenarios/results/run_info.hpp"
 #include "validation/mpi/real_run.hpp"
 #include "validation/mpi/waiting.hpp"
 
@@ -19,13 +18,6 @@ Packer answer(Talk what, std::uint64_t number) {
 }
 
 }  // namespace
-
-RankIdentity identity_of(const std::vector<std::string>& arguments) {
-  Hasher given, build;
-  for (const std::string& each : arguments) given.add(std::string_view(each));
-  build.add(std::string_view(version())).add(std::string_view(compiler())).add(math_stamp());
-  return {given.key(), build.key()};
-}
 
 SweepServer::SweepServer(const Mpi& mpi, Options options)
     : options_(std::move(options)), channel_(mpi, std::nullopt), peers_(static_cast<std::size_t>(mpi.size())) {

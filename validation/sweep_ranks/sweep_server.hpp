@@ -13,18 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/ranks/rank_identity.hpp"
 #include "scenarios/sweep/point_pool.hpp"
 #include "validation/mpi/channel.hpp"
 #include "validation/mpi/patience.hpp"
 #include "validation/sweep_ranks/sweep_messages.hpp"
 
 namespace straggler {
-
-/// Values that must be equal on all ranks.
-struct RankIdentity {
-  Key arguments, build;
-};
-RankIdentity identity_of(const std::vector<std::string>& arguments);
 
 class SweepServer final : private ChannelUser {
  public:
