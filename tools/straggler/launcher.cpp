@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <string_view>
 
 #include "sim/base/machine.hpp"
@@ -23,8 +24,24 @@ namespace fs = std::filesystem;
 /// Set by the launcher in each process that it starts. Those nearest to MPI come first, and the first that is set counts: mpirun within a
 /// Slurm job inherits Slurm's. Of Slurm, only variables that srun sets in the tasks of a step: a batch script, which is one process, has
 /// SLURM_NTASKS and SLURM_PROCID, too. (Open MPI's manual of mpirun, "Exported environment variables"; MPICH's PMI; srun(1), "Output
-/// environment variables".)
-constexpr const char* sizes[] = {"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+/// environment variables".) `here`: how many run on this machine; of Slurm a list, which is a number if there is one machine.
+struct Names {
+  const char *processes, *rank, *here;
+};
+constexpr Names names[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+                           {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},
+                           {"PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS"},
+                           {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_STEP_TASKS_PER_NODE"}};
+
+std::optional<unsigned> number_in(const char* variable) {
+  const char* const value = std::getenv(variable);
+  if (value == nullptr) return std::nullopt;
+  try {
+    return static_cast<unsigned>(std::min<std::uint64_t>(parse_unsigned(value), 1'000'000));
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
 
 constexpr std::string_view shared[] = {"sweep", "race"};
 
@@ -32,17 +49,16 @@ constexpr std::string_view shared[] = {"sweep", "race"};
 
 bool is_shared_by_ranks(const std::string& command) { return std::ranges::find(shared, command) != std::end(shared); }
 
-unsigned launched_processes() {
-  for (const char* name : sizes) {
-    const char* const value = std::getenv(name);
-    if (value == nullptr) continue;
-    try {
-      return static_cast<unsigned>(std::clamp<std::uint64_t>(parse_unsigned(value), 1, 1'000'000));
-    } catch (const std::invalid_argument&) {
-      return 1;
-    }
+Launched launched() {
+  for (const Names& each : names) {
+    if (std::getenv(each.processes) == nullptr) continue;
+    Launched found;
+    found.processes = std::max(1u, number_in(each.processes).value_or(1));
+    found.rank = number_in(each.rank).value_or(0);
+    found.this_machine = number_in(each.here) == found.processes;
+    return found;
   }
-  return 1;
+  return {};
 }
 
 void hand_over_to_ranks(const std::vector<std::string>& arguments) {

@@ -5,8 +5,13 @@
 
 namespace straggler::cli {
 
-/// The number of processes that the launcher started together, from its environment variables; 1 without a launcher.
-unsigned launched_processes();
+/// This process among those that a launcher started together, from its environment variables; without a launcher the only one.
+struct Launched {
+  unsigned processes = 1, rank = 0;
+  bool this_machine = true;  // all of them run here
+};
+Launched launched();
+inline unsigned launched_processes() { return launched().processes; }
 
 /// Whether ranks can share the work of this command.
 bool is_shared_by_ranks(const std::string& command);

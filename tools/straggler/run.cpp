@@ -3,11 +3,14 @@
 #include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 
 #include "scenarios/experiment/data_cache.hpp"
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/experiment/run_checkpoint.hpp"
 #include "scenarios/experiment/trajectory_store.hpp"
+#include "scenarios/ranks/math_ranks.hpp"
+#include "scenarios/ranks/math_work.hpp"
 #include "scenarios/report/run_files.hpp"
 #include "scenarios/results/reader.hpp"
 #include "scenarios/results/recorder.hpp"
@@ -20,6 +23,7 @@
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
+#include "tools/straggler/launcher.hpp"
 #include "tools/straggler/program.hpp"
 #include "tools/straggler/progress.hpp"
 #include "tools/straggler/run_report.hpp"
@@ -59,6 +63,7 @@ po::options_description run_options() {
       "memory of the whole run with its data, such as 8GiB, without a unit in bytes; messages that wait for a server are not counted "
       "(default: three quarters of the usable memory)");
   add("force", "replaces the content of the folder, even results of another scenario or scheme");
+  add("alone", "runs by itself, even if a launcher (mpirun, srun) started several processes");
   return options;
 }
 
@@ -133,12 +138,26 @@ std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, 
   return request;
 }
 
+fs::path out_of(const Arguments& arguments, const Scenario& scenario) {
+  return arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / scenario.name;
+}
+
+void warn(const std::string& line) { print_text(stderr, "warning: {}\n", line); }
+
+/// In which rank 0 says where it listens, beside the results.
+fs::path rank_file(fs::path out) {
+  if (!out.has_filename()) out = out.parent_path();
+  return out += ".ranks";
+}
+
 /// Inputs and outputs of the run, in the order in which they are checked.
 class Run {
  public:
-  explicit Run(const Arguments& arguments) : options_(run_options(arguments)), kept_(kept_tables(arguments)), common_(arguments.common()) {
+  /// `given`: all arguments, if several processes were `started` for them.
+  Run(const Arguments& arguments, const std::vector<std::string>& given, const Launched& started)
+      : options_(run_options(arguments)), kept_(kept_tables(arguments)), common_(arguments.common()), started_(started), given_(given) {
     scenario_ = read_given_scenario(arguments);
-    request_.out = arguments.has("out") ? fs::path(arguments.get<std::string>("out")) : fs::path("results") / scenario_.name;
+    request_.out = out_of(arguments, scenario_);
     request_.scenario_name = scenario_.name;
     request_.scheme = scenario_.training.scheme.name;
     request_.scenario_file = scenario_.file;
@@ -159,7 +178,9 @@ class Run {
   int execute() {
     catch_interrupts();
     ResultFolder folder(request_);
+    const std::unique_ptr<MathRanks> ranks = other_ranks();
     Experiment experiment(scenario_, options_);
+    if (ranks) experiment.compute_with(*ranks);
     Recorder recorder(folder, kept_.order, options_.trace, scenario_.recovers());
     Progress progress(common_, [&] { return interrupt_requested() || recorder.failed(); });
     progress_ = &progress;
@@ -181,12 +202,33 @@ class Run {
           finish_checkpoint(file, record.outcome == Outcome::interrupted) && !common_.quiet)
         print_text(stderr, "{} is kept: --resume continues from it\n", file.string());
     if (!common_.quiet) print_warnings(record, recorder, wall_seconds);
+    if (!common_.quiet && ranks) print_text(stderr, "{}\n", ranks->shared());
     print_screen("{}", run_report(scenario_, record, folder.out()));
     if (kept_.page) print_page(folder.out() / "report.html");
+    if (ranks) ranks->close(exit_code(record.outcome));
     return exit_code(record.outcome);
   }
 
  private:
+  /// Null: there are none, or there is no math to share. Sets the options that all have in common.
+  std::unique_ptr<MathRanks> other_ranks() {
+    if (started_.processes == 1 || options_.timing_only) return nullptr;
+    MathRanks::Options options;
+    options.file = rank_file(request_.out);
+    options.ranks = started_.processes;
+    options.this_machine = started_.this_machine;
+    options.identity = identity_of(given_);
+    options.kernels = options_.kernels;
+    options.threads = options_.threads;
+    options.interrupted = interrupt_requested;
+    options.interrupt = request_interrupt;
+    options.warn = warn;
+    auto ranks = std::make_unique<MathRanks>(std::move(options));
+    options_.kernels = ranks->kernels();
+    options_.threads = ranks->threads();
+    return ranks;
+  }
+
   void refuse_to_replace_the_replayed() const {
     std::error_code error;
     if (options_.replay && fs::equivalent(*options_.replay, request_.out, error))
@@ -223,12 +265,39 @@ class Run {
   Scenario scenario_;
   ResultFolder::Request request_;
   Progress* progress_ = nullptr;  // during the run
+  const Launched started_;
+  const std::vector<std::string> given_;
 };
 
+/// A rank that computes for rank 0, which says everything.
+int compute_for_rank_0(const std::vector<std::string>& given, unsigned rank) {
+  if (!std::freopen("/dev/null", "w", stdout)) return Exit::cannot_go_on;
+  try {
+    Arguments arguments(run_command, run_options());
+    if (!arguments.parse(given, 1, 1) || arguments.flag("timing-only")) return Exit::done;
+    if (arguments.positional().front() == "-")
+      throw UsageError("standard input reaches only rank 0, but every rank reads the scenario; name a file");
+    const Scenario scenario = read_given_scenario(arguments);
+    catch_interrupts();
+    return straggler::compute_for_rank_0(scenario, {.file = rank_file(out_of(arguments, scenario)),
+                                                    .rank = rank,
+                                                    .identity = identity_of(given),
+                                                    .interrupted = interrupt_requested,
+                                                    .warn = warn});
+  } catch (...) {
+    // Rank 0 mostly says the same at once, and mpirun then ends this process.
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    throw;
+  }
+}
+
 int execute_run(const std::vector<std::string>& given) {
+  const bool alone = std::find(given.begin(), given.end(), "--alone") != given.end();
+  const Launched started = alone ? Launched() : launched();
+  if (started.rank > 0) return compute_for_rank_0(given, started.rank);
   Arguments arguments(run_command, run_options());
   if (!arguments.parse(given, 1, 1)) return Exit::done;
-  return Run(arguments).execute();
+  return Run(arguments, given, started).execute();
 }
 
 }  // namespace
@@ -241,7 +310,8 @@ const Command run_command{"run", "SCENARIO.yaml", "runs a scenario and writes it
                           "  straggler run scenario.yaml --replay results/first --out results/again\n"
                           "  straggler run scenario.yaml --checkpoint-every 10min\n"
                           "  straggler run scenario.yaml --resume\n"
-                          "  straggler init | straggler run -           # - is standard input\n",
+                          "  straggler init | straggler run -           # - is standard input\n"
+                          "  mpirun -n 8 straggler run scenario.yaml    # ranks share the math; likewise srun\n",
                           execute_run};
 
 }  // namespace straggler::cli
