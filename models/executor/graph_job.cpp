@@ -229,10 +229,7 @@ bool GraphJob::send(std::unique_lock<std::mutex>& lock, unsigned thread) {
     while (!buffers.all().empty()) buffers.keep_first();
     store(planned);
   }
-  std::condition_variable* const sleeper = pool_.sleeper();
-  lock.unlock();
-  if (sleeper) sleeper->notify_one();
-  lock.lock();
+  if (std::condition_variable* const sleeper = ready_.empty() ? nullptr : pool_.sleeper()) sleeper->notify_one();
   return true;
 }
 
