@@ -33,6 +33,7 @@ Arithmetic::Arithmetic(const Model& model, const Dataset& data, const Partition&
       draws_of_seed_(Hasher().add("draw").add(seed)),
       couples_(model.couples_samples()),
       numerics_(numerics) {
+  for (const LayerCost& layer : model.cost()) sample_flops_ += 3 * layer.forward_flops;  // backward: about two forward passes
   if (data.augment.any()) augmenter_.emplace(data.augment, data.info.shape, data.black);
 }
 
@@ -355,6 +356,11 @@ const SharedGradient* Arithmetic::shared(const Formula& formula) const {
   const SharedGradient* const able = model_.shared();
   const std::size_t rows = samples(formula);
   return able && parts(formula) == 1 && rows > panel_rows && able->work(rows) >= least_shared ? able : nullptr;
+}
+
+bool Arithmetic::pays_elsewhere(std::size_t samples, std::size_t vectors) const {
+  return sample_flops_ == 0 ||
+         sample_flops_ * static_cast<double>(samples) >= flops_a_byte * static_cast<double>(vectors * length() * sizeof(float));
 }
 
 std::uint64_t Arithmetic::draw(std::uint32_t stream, std::uint64_t position) const {

@@ -208,6 +208,7 @@ bool GraphJob::send(std::unique_lock<std::mutex>& lock, unsigned thread) {
   if (!sent) return false;
   auto& [item, planned] = *sent;
   RemoteChain& chain = planned.chain;
+  if (!pays(chain, to)) return false;
   Buffers buffers(resources_);
   for (RemoteChain::Output& output : chain.outputs) {
     output.floats = resources_.fresh();
@@ -231,6 +232,14 @@ bool GraphJob::send(std::unique_lock<std::mutex>& lock, unsigned thread) {
   }
   if (std::condition_variable* const sleeper = ready_.empty() ? nullptr : pool_.sleeper()) sleeper->notify_one();
   return true;
+}
+
+bool GraphJob::pays(const RemoteChain& chain, const RemoteThread& to) const {
+  std::size_t samples = 0, vectors = chain.outputs.size();
+  for (const RemoteChain::Node& node : chain.nodes) samples += Arithmetic::samples(*node.formula);
+  if (chain.lane) samples /= arithmetic_.lanes(*chain.nodes.front().formula);
+  for (const RemoteValue& input : chain.inputs) vectors += to.holds(input.key) ? 0 : 1;
+  return arithmetic_.pays_elsewhere(samples, vectors);
 }
 
 bool GraphJob::wait_for(std::unique_lock<std::mutex>& lock, RemoteThread& to, const RemoteChain& chain) {

@@ -60,6 +60,8 @@ class GraphJob final : public Job {
     PlannedChain planned;
   };
   std::optional<Sent> choose_for(const RemoteThread& to);
+  /// Whether it takes longer to compute than to send.
+  bool pays(const RemoteChain& chain, const RemoteThread& to) const;
   /// Whether it has computed that. Meanwhile others go on.
   bool wait_for(std::unique_lock<std::mutex>& lock, RemoteThread& to, const RemoteChain& chain);
   void add_ready(const Item& item);

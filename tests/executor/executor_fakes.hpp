@@ -24,7 +24,9 @@ class LeastSquares final : public Model {
   explicit LeastSquares(std::size_t features, bool couples = false) : features_(features), couples_(couples) {}
   std::size_t parameters() const override { return features_ + 1; }
   std::vector<TensorInfo> tensors() const override { return {{"w", {features_}, 0}, {"b", {1}, features_}}; }
-  std::vector<LayerCost> cost() const override { return {}; }
+  std::vector<LayerCost> cost() const override {
+    return flops > 0 ? std::vector<LayerCost>{{"all", 0, flops, 0}} : std::vector<LayerCost>();
+  }
   std::size_t workspace_bytes(std::size_t rows) const override { return rows * 4; }
   void initialize(std::uint64_t seed, float* weights) const override {
     RandomStream random(seed, "fake/initial");
@@ -68,6 +70,7 @@ class LeastSquares final : public Model {
   }
 
   mutable std::atomic<int> gradients = 0, evaluations = 0, fail_after = 0;
+  double flops = 0;  // of a forward pass of a sample; 0: unknown
   bool log_rows = false;
   mutable std::vector<std::size_t> logged;  // rows of each call of gradient
   unsigned meeting = 0;                     // number of calls of gradient that wait for each other

@@ -63,7 +63,8 @@ class Elsewhere final : public RemoteThread {
 
 /// A world whose executor also has these threads.
 struct Shared {
-  explicit Shared(const std::vector<int>& lost_after, unsigned threads = 1) : world(1) {
+  explicit Shared(const std::vector<int>& lost_after, unsigned threads = 1, double flops = 0) : world(1) {
+    world.model.flops = flops;
     for (const int each : lost_after) others.push_back(std::make_unique<Elsewhere>(world, each));
     for (const auto& each : others) all.push_back(each.get());
     ExecutorOptions options;
@@ -207,6 +208,18 @@ TEST_CASE("lanes of a large gradient are computed at the same time, and several 
     for (const auto& each : shared.others)
       for (const Elsewhere::Sent& sent : each->chains) ++(sent.lane ? lanes : wholes);
     CHECK((workers == 1 ? lanes : wholes) > 0);
+  }
+}
+
+TEST_CASE("what takes longer to send than to compute stays") {
+  // 20 gradients of 64 samples, each with its weights: two vectors.
+  const double least = flops_a_byte * static_cast<double>(2 * World(1).model.length() * sizeof(float)) / (3 * 64);
+  for (const double share : {0.9, 1.1}) {
+    CAPTURE(share);
+    Shared shared({-1, -1}, 1, share * least);
+    shared.world.model.meeting = share > 1 ? 3 : 0;
+    shared.world.value(synchronous(shared.world, 3, 20, 64));
+    for (const auto& each : shared.others) CHECK(each->chains.empty() == (share < 1));
   }
 }
 
