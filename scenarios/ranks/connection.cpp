@@ -56,7 +56,7 @@ void Connection::send_if_free(std::span<const std::byte> message) {
   if (lock) send_now(message, {});
 }
 
-void Connection::send_now(std::span<const std::byte> head, std::span<const std::byte> rest, int flags) {
+void Connection::send_now(std::span<const std::byte> head, std::span<const std::byte> rest) {
   std::uint64_t length = head.size() + rest.size();
   const auto part = [](const void* from, std::size_t bytes) { return iovec{const_cast<void*>(from), bytes}; };
   std::array<iovec, 3> parts{part(&length, sizeof length), part(head.data(), head.size()), part(rest.data(), rest.size())};
@@ -64,7 +64,7 @@ void Connection::send_now(std::span<const std::byte> head, std::span<const std::
     msghdr message{};
     message.msg_iov = &parts[first];
     message.msg_iovlen = parts.size() - first;
-    const ssize_t left = ::sendmsg(socket_, &message, MSG_NOSIGNAL | flags);
+    const ssize_t left = ::sendmsg(socket_, &message, MSG_NOSIGNAL);
     if (left < 0 && errno == EINTR) continue;
     if (left < 0) throw ConnectionLost(std::strerror(errno));
     auto gone = static_cast<std::size_t>(left);
@@ -103,14 +103,7 @@ void Connection::wait_at_most(std::chrono::milliseconds silence) {
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
 }
 
-void Connection::cut(std::span<const std::byte> last) noexcept {
-  try {
-    const std::unique_lock lock(sending_, std::try_to_lock);
-    if (lock && !last.empty()) send_now(last, {}, MSG_DONTWAIT);
-  } catch (const std::exception&) {  // it is gone, or does not read
-  }
-  ::shutdown(socket_, SHUT_RDWR);
-}
+void Connection::cut() noexcept { ::shutdown(socket_, SHUT_RDWR); }
 
 Listener::Listener(bool this_machine) : this_machine_(this_machine) {
   socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

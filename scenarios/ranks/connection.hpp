@@ -41,11 +41,11 @@ class Connection {
   void wait_at_most(std::chrono::milliseconds silence);
   std::uint64_t sent_bytes() const { return sent_; }
   std::uint64_t received_bytes() const { return received_; }
-  /// `send` and `receive` throw from now on, also those that other threads wait in. `last`: a message before that, if it can leave at once.
-  void cut(std::span<const std::byte> last = {}) noexcept;
+  /// `send` and `receive` throw from now on, also those that other threads wait in.
+  void cut() noexcept;
 
  private:
-  void send_now(std::span<const std::byte> head, std::span<const std::byte> rest, int flags = 0);
+  void send_now(std::span<const std::byte> head, std::span<const std::byte> rest);
   void receive_exactly(std::span<std::byte> to);
 
   const int socket_;

@@ -326,7 +326,8 @@ int compute_for_rank_0(const Scenario& scenario, const MathWork& work) {
     }
     return serve(*math, *root, set_up, *connection);
   } catch (const ConnectionLost&) {
-    throw CannotContinue(fmt::format("rank {}: rank 0 is lost, and with it the run", work.rank));
+    work.warn(fmt::format("rank {} ends: it is no longer connected to rank 0", work.rank));
+    return Exit::done;  // perhaps it only stood still: mpirun would end the run at an error
   }
 }
 

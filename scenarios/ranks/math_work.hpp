@@ -22,8 +22,8 @@ struct MathWork {
   std::function<void(const std::string&)> warn;  // one line
 };
 
-/// Works until rank 0 ends the run, and returns its exit code. Where rank 0 does not let it in, the run does without it: Exit::done, with
-/// which mpirun does not end the run. Throws CannotContinue if rank 0 is lost.
+/// Works until rank 0 ends the run, and returns its exit code. Where rank 0 does not let it in, or takes it for lost, the run goes on
+/// without it: Exit::done, with which mpirun does not end the run.
 int compute_for_rank_0(const Scenario& scenario, const MathWork& work);
 
 }  // namespace straggler

@@ -6,19 +6,8 @@
 #include <cstring>
 
 #include "models/executor/remote_chain.hpp"
-#include "sim/base/refusal.hpp"
 
 namespace straggler {
-
-namespace {
-
-Bytes leave_message(int code) {
-  Packer packer = message(RankTalk::leave);
-  packer.put(std::int32_t{code});
-  return packer.take();
-}
-
-}  // namespace
 
 class RankPeer::Thread final : public RemoteThread {
  public:
@@ -82,8 +71,10 @@ void RankPeer::leave(int code) {
     leaving_ = true;
     if (lost_) return;
   }
+  Packer packer = message(RankTalk::leave);
+  packer.put(std::int32_t{code});
   try {
-    connection_->send(leave_message(code));
+    connection_->send(packer.take());
   } catch (const ConnectionLost&) {
   }
 }
@@ -184,8 +175,7 @@ void RankPeer::listen() {
     lost_ = true;
     expected = leaving_ || (ready_ && !ready_->problem.empty());
   }
-  // A rank that only stood still then ends without an error, with which mpirun would end the run.
-  connection_->cut(leave_message(Exit::done));
+  connection_->cut();
   news_.notify_all();
   if (expected) return;
   listener_.warn(why == Connection::silent

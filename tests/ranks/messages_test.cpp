@@ -139,8 +139,7 @@ TEST_CASE("silence, an end and an impossible length are told apart") {
   Pair silent, gone, wrong;
   silent.other->wait_at_most(20ms);
   CHECK(why(*silent.other) == Connection::silent);
-  gone.one->cut(bytes_of("last words"));
-  CHECK(text_of(gone.other->receive(100)) == "last words");
+  gone.one->cut();
   CHECK(why(*gone.other) == "gone");
   CHECK_THROWS_AS(gone.one->send(bytes_of("more")), ConnectionLost);
   wrong.one->send(bytes_of(std::string(101, 'x')));
