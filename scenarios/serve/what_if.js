@@ -244,6 +244,7 @@
             await new Promise(later => setTimeout(later, 100));
             continue;
           }
+          byId('extent').dataset.finished = 'true';
           byId('problem').textContent = problem.status ? problem.message : host.ended;
           byId('problem').hidden = false;
           host.refused(problem);
@@ -252,7 +253,7 @@
       waits.busy = false;
       byId('answer').classList.remove('waits');
       clearTimeout(state.later);
-      if (host.patient && state.shown && !(state.shown.whole && state.own.whole)) state.later = setTimeout(finish, 300);
+      if (host.patient && !byId('extent').dataset.finished && state.own && !(state.shown.whole && state.own.whole)) state.later = setTimeout(finish, 300);
       else byId('extent').dataset.finished = 'true';
     }
 
@@ -261,18 +262,16 @@
       if (waits.busy) return;
       waits.busy = true;
       try {
-        for (const of of ['own', 'shown']) {
-          if (waits.again || state[of].whole || (of === 'shown' && state.shown.as_it_is)) continue;
-          const start = performance.now(), answer = await host.ask(of === 'own' ? {} : state.settings, true);
-          answer.whole = true;
-          if (waits.again) continue;
-          if (of === 'shown' || state.shown.as_it_is) showPreview(answer, performance.now() - start);
-          else state.own = answer;
+        const more = async (answer, settings) => answer.whole ? answer : Object.assign(await host.ask(settings, true), {whole: true});
+        const start = performance.now(), own = await more(state.own, {});
+        const shown = waits.again ? null : state.shown.as_it_is ? own : await more(state.shown, state.settings);
+        if (!waits.again) {
+          state.own = own;
+          showPreview(shown, performance.now() - start);
         }
-        if (!waits.again && !state.shown.as_it_is) showChange(state.shown), showFigures(state.shown);
-        byId('extent').dataset.finished = 'true';
       } catch { /* what is shown stays */
       }
+      byId('extent').dataset.finished = 'true';
       waits.busy = false;
       if (waits.again) preview();
     }
