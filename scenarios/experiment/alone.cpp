@@ -18,7 +18,7 @@ double seconds_of_batch(const Scenario& scenario, const Blueprint& blueprint, st
   const double computing = factor * slowdown_of(group, i) * seconds_of(blueprint.time_of(g, i), batch, pieces);
   const DeviceSpec& device = scenario.devices.at(group.device);
   const double state = static_cast<double>(blueprint.model_bytes) * 4 / static_cast<double>(blueprint.number_bytes());
-  return with_loading(computing, device, static_cast<double>(batch), blueprint.cost.input_bytes, state * inverse(device.update));
+  return with_loading(computing, group, device, static_cast<double>(batch), blueprint.cost.input_bytes, state * inverse(device.update));
 }
 
 }  // namespace

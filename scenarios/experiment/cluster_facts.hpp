@@ -39,12 +39,14 @@ inline bool shares_hosts(const ClusterSpec& cluster) {
 }
 
 /// Seconds from taking a batch to having computed it and `after` it, in the steady state: it is prepared by the worker, or by processes
-/// meanwhile, which may take longer; taken; and copied to the device.
-inline double with_loading(double computing, const DeviceSpec& device, double samples, double input_bytes, double after = 0) {
+/// meanwhile, which may take longer; taken; and copied to the device. No other worker's loader takes cores of its host.
+inline double with_loading(double computing, const WorkerGroup& group, const DeviceSpec& device, double samples, double input_bytes,
+                           double after = 0) {
   double loading = 0;
   if (device.loader) {
     const LoaderSpec& loader = *device.loader;
-    loading = loader.per_sample * samples / static_cast<double>(std::max<std::int64_t>(loader.workers, 1));
+    const std::int64_t processes = std::min(loader.workers, group.loader_cores.value_or(loader.workers));
+    loading = loader.per_sample * samples / static_cast<double>(std::max<std::int64_t>(processes, 1));
     if (loader.workers == 0)
       computing += std::exchange(loading, 0);  // it prepares its batch itself
     else if (loader.per_sample > 0)

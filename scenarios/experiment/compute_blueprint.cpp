@@ -96,8 +96,8 @@ Batches WorkloadBlueprint::batches_by_speed_of(const Scenario& scenario) const {
       const double slowdown = slowdown_of(group, row);
       const DeviceSpec& device = scenario.devices.at(group.device);
       kinds.push_back({(group.count - row + rows - 1) / rows, [&, slowdown](std::int64_t samples) {
-                         return with_loading(slowdown * seconds_of(time, samples, batch.accumulate), device, static_cast<double>(samples),
-                                             cost.input_bytes);
+                         return with_loading(slowdown * seconds_of(time, samples, batch.accumulate), group, device,
+                                             static_cast<double>(samples), cost.input_bytes);
                        }});
     }
   }
@@ -200,33 +200,56 @@ void add_workers(const Scenario& scenario, std::size_t g, ComputePlan& out) {
   }
 }
 
-/// Hosts that have fewer cores than workers, or whose workers slow each other.
-std::vector<SharedHost> shared_hosts(const ClusterSpec& spec) {
-  std::vector<SharedHost> out;
+/// Calls visit(group, its workers) for each host of the groups that `counts`. What a host has in common, all of its groups say.
+template <class Counts, class Visit>
+void each_host(const ClusterSpec& spec, Counts counts, Visit visit) {
   const std::vector<std::int64_t> taken = spec.seats_taken();
-  Rank worker = 0;
-  SharedHost host;
+  const WorkerGroup* last = nullptr;
+  std::vector<Rank> workers;
   const auto close = [&] {
-    const auto workers = static_cast<double>(host.workers.size());
-    if (workers > host.cores || (host.per_neighbour > 0 && workers > 1)) out.push_back(std::move(host));
-    host = {};
+    if (!workers.empty()) visit(*last, std::exchange(workers, {}));
   };
+  Rank worker = 0;
   for (std::size_t g = 0; g < spec.workers.size(); ++g) {
     const WorkerGroup& group = spec.workers[g];
-    const std::int64_t cores = group.cores_per_host.value_or(group.per_host);
-    if (cores >= group.per_host && group.neighbours == 0) {
+    if (!counts(group)) {
       worker += static_cast<Rank>(group.count);
       continue;
     }
     for (std::int64_t i = 0; i < group.count; ++i, ++worker) {
       if ((taken[g] + i) % group.per_host == 0) close();
-      host.cores = static_cast<double>(cores);
-      host.per_neighbour = group.neighbours;
-      host.busy_waiting = group.busy_waiting;
-      host.workers.push_back(worker);
+      last = &group;
+      workers.push_back(worker);
     }
   }
   close();
+}
+
+/// Hosts that have fewer cores than workers, or whose workers slow each other.
+std::vector<SharedHost> shared_hosts(const ClusterSpec& spec) {
+  std::vector<SharedHost> out;
+  const auto cores = [](const WorkerGroup& group) { return group.cores_per_host.value_or(group.per_host); };
+  const auto shares = [&](const WorkerGroup& group) { return cores(group) < group.per_host || group.neighbours > 0; };
+  each_host(spec, shares, [&](const WorkerGroup& group, std::vector<Rank> workers) {
+    const auto all = static_cast<std::int64_t>(workers.size());
+    if (all > cores(group) || (group.neighbours > 0 && all > 1))
+      out.push_back({static_cast<double>(cores(group)), group.neighbours, group.busy_waiting, std::move(workers)});
+  });
+  return out;
+}
+
+/// Hosts whose loaders have more processes than cores. Where one process loads for all, that of worker 0.
+std::vector<LoaderHost> loader_hosts(const ClusterSpec& spec, const ComputePlan& plan) {
+  std::vector<LoaderHost> out;
+  const auto has_cores = [](const WorkerGroup& group) { return group.loader_cores.has_value(); };
+  each_host(spec, has_cores, [&](const WorkerGroup& group, std::vector<Rank> workers) {
+    std::erase_if(workers, [&](Rank worker) {
+      return plan.classes[plan.class_of[index_of(worker)]].load_seconds_per_sample == 0 || (plan.load_apart && worker > 0);
+    });
+    std::int64_t processes = 0;
+    for (const Rank worker : workers) processes += plan.classes[plan.class_of[index_of(worker)]].processes();
+    if (processes > *group.loader_cores) out.push_back({static_cast<double>(*group.loader_cores), std::move(workers)});
+  });
   return out;
 }
 
@@ -283,6 +306,7 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
     return compute_of(*this, scenario, g, worker - first[g], worker);
   };
   out.hosts = shared_hosts(spec);
+  out.loader_hosts = loader_hosts(spec, out);
   return out;
 }
 

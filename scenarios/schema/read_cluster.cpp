@@ -99,6 +99,14 @@ Part<WorkerGroup> group_part() {
                                            .range = Range::between(1, 1e6),
                                            .meaning = "when more workers compute than there are cores, they share them equally",
                                            .otherwise = "one a worker"}),
+      written_if<WorkerGroup>([](const WorkerGroup& spec) { return spec.loader_cores.has_value(); },
+                              field(&WorkerGroup::loader_cores,
+                                    {.name = "loader_cores",
+                                     .type = ValueType::count,
+                                     .range = Range::between(1, 1e6),
+                                     .meaning = "cores of a host on which its workers' loaders prepare batches: when more processes of "
+                                                "`loader` prepare one, they share them equally",
+                                     .otherwise = "one a process"})),
       two_words(&WorkerGroup::busy_waiting, {.name = "waiting", .meaning = "`busy`: a worker that waits for messages occupies a core"},
                 "busy", "yield"),
       written_if<WorkerGroup>(
@@ -160,11 +168,13 @@ void share_host(Section& group, WorkerGroup& spec, const WorkerGroup* before) {
   differs("link", spec.link == before->link);
   differs("per_host", spec.per_host == before->per_host);
   differs("cores_per_host", spec.cores_per_host == before->cores_per_host);
+  differs("loader_cores", spec.loader_cores == before->loader_cores);
   differs("waiting", spec.busy_waiting == before->busy_waiting);
   differs("neighbours", spec.neighbours == before->neighbours);
   spec.link = before->link;
   spec.per_host = before->per_host;
   spec.cores_per_host = before->cores_per_host;
+  spec.loader_cores = before->loader_cores;
   spec.busy_waiting = before->busy_waiting;
   spec.neighbours = before->neighbours;
 }

@@ -124,6 +124,7 @@ struct WorkerGroup {
   std::optional<LinkSpec> link;                // overrides the network's
   std::int64_t per_host = 1;                   // workers that share a host and its NIC
   std::optional<std::int64_t> cores_per_host;  // none: one per worker
+  std::optional<std::int64_t> loader_cores;    // of a host, for loader processes; none: one per process
   bool busy_waiting = false;                   // a worker that waits occupies a core (`waiting: busy`)
   double neighbours = 0;                       // each other worker of its host that is active: share of a worker's time on top
   bool same_host = false;                      // begins on the last host of the group before; its link, per_host and cores hold here too

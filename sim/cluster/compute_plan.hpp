@@ -19,6 +19,9 @@ struct ComputeClass {
   Time loader_start;                        // of each process, one after another, when an epoch begins
   Time hand_over;                           // the worker's own time to receive a batch from a process
   double copy_seconds_per_sample = 0;       // host to device
+
+  /// That prepare batches, the worker's own one included; one of a class that prepares none.
+  std::uint32_t processes() const { return loaders == 0 ? 1 : loaders; }
 };
 
 /// Workers that share cores, or slow each other: all workers of the host.
@@ -29,19 +32,26 @@ struct SharedHost {
   std::vector<Rank> workers;
 };
 
+/// Workers whose loader processes share cores.
+struct LoaderHost {
+  double cores = 1;
+  std::vector<Rank> workers;
+};
+
 struct ComputePlan {
   std::function<WorkerCompute(Rank)> make;  // builds a worker's model when it first computes; objects it refers to outlive this
   SparseArray<WorkerCompute> compute;       // [workers]
   std::vector<Rank> compute_of;             // [workers]: index into compute; equal workers without random draws of their own share one
   std::vector<ComputeClass> classes;
-  std::vector<std::uint32_t> class_of;  // [workers]
-  std::vector<Time> encoding;           // [classes]: of an averaged gradient, on the same device, bucket by bucket; empty: free
-  std::vector<double> encoded;          // [milestones of several]: share of the gradient that is encoded by then
-  Time price;                           // of an averaged gradient, after backward: being one of several workers
-  double interference = 0;              // of an averaged gradient: share by which it slows while its buckets are in flight
-  std::vector<SharedHost> hosts;        // only hosts where cores may run short, or neighbours slow each other
-  bool speeds_change = false;           // slow spells or pauses may come
-  bool load_apart = false;              // computations find their batch ready: loading is a separate operation
+  std::vector<std::uint32_t> class_of;   // [workers]
+  std::vector<Time> encoding;            // [classes]: of an averaged gradient, on the same device, bucket by bucket; empty: free
+  std::vector<double> encoded;           // [milestones of several]: share of the gradient that is encoded by then
+  Time price;                            // of an averaged gradient, after backward: being one of several workers
+  double interference = 0;               // of an averaged gradient: share by which it slows while its buckets are in flight
+  std::vector<SharedHost> hosts;         // only hosts where cores may run short, or neighbours slow each other
+  std::vector<LoaderHost> loader_hosts;  // only hosts where those cores may run short
+  bool speeds_change = false;            // slow spells or pauses may come
+  bool load_apart = false;               // computations find their batch ready: loading is a separate operation
 
   /// The duration of `worker`'s computation number `call`, of `piece`, started at `start`.
   Time duration(Rank worker, const WorkPiece& piece, std::uint64_t call, Time start) {

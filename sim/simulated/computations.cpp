@@ -24,6 +24,16 @@ Computations::Computations(World& world, TimeAccounts& times)
   }
   if (std::any_of(plan_.classes.begin(), plan_.classes.end(), loads)) loaders_.resize(plan_.compute_of.size());
   if (times_.sink()) begun_.resize(plan_.compute_of.size());
+  if (!plan_.loader_hosts.empty()) seats_.resize(plan_.compute_of.size());
+  SharedLoader::Customers& customers = *this;
+  for (const LoaderHost& host : plan_.loader_hosts) {
+    const auto h = static_cast<std::uint32_t>(shared_loaders_.size());
+    SharedLoader& loader = *shared_loaders_.emplace_back(std::make_unique<SharedLoader>(simulation_.queue(), customers, host.cores));
+    for (const Rank worker : host.workers) {
+      seats_[index_of(worker)].host = h;
+      seats_[index_of(worker)].number = loader.add(worker, class_of(worker));
+    }
+  }
 }
 
 std::span<const double> Computations::milestones(const ComputeOperation& operation) const {
@@ -42,8 +52,14 @@ double Computations::share_until(const ComputeOperation& operation, std::size_t 
 }
 
 void Computations::start(ComputeOperation& operation, std::uint64_t call) {
+  const std::optional<Time> there = loaders_.empty() ? now() : loaded(operation);
+  if (there) return start_at(operation, call, now(), *there);
+  operation.milestone() = loading;
+  seats_[index_of(operation.node().self())].call = call;
+}
+
+void Computations::start_at(ComputeOperation& operation, std::uint64_t call, Time asked, Time there) {
   const Rank rank = operation.node().self();
-  const Time there = loaders_.empty() ? now() : loaded(operation);
   try {
     const DrawnBatch& batch = operation.batch();
     operation.span = plan_.duration(rank, {batch.work, batch.size, batch.number, batch.offset}, call, there);
@@ -54,7 +70,7 @@ void Computations::start(ComputeOperation& operation, std::uint64_t call) {
     if (!simulation_.queue().stops_before_limit()) throw;
     operation.span = Time::limit();  // the run stops first
   }
-  if (rebalancing_) rebalancing_->loads(rank, there - now());
+  if (rebalancing_) rebalancing_->loads(rank, there - asked);
   if (operation.kind() == Operation::Kind::slice) {
     auto& slice = static_cast<SliceOperation&>(operation);
     WorkProgress& progress = slice.progress();
@@ -62,9 +78,9 @@ void Computations::start(ComputeOperation& operation, std::uint64_t call) {
     progress.span = operation.span;
     operation.span = progress.done = time_until(slice);
   }
-  if (there == now()) return begin(operation);
+  if (there == now() && asked == now()) return begin(operation);
+  if (computes(operation)) times_.set_loading(rank, now(), true);
   operation.milestone() = loading;
-  times_.set_loading(rank, now(), true);
   simulation_.queue().at(there, operation);
 }
 
@@ -102,42 +118,89 @@ std::uint64_t epoch_of(const TrainingPlan& plan, const DrawnBatch& batch) {
 
 }  // namespace
 
-/// When the batch lies on the device.
-Time Computations::loaded(ComputeOperation& operation) {
+std::optional<Time> Computations::loaded(ComputeOperation& operation) {
   const Rank rank = operation.node().self();
   const ComputeClass& own = class_of(rank);
   if (plan_.load_apart || !loads(own)) return now();
   Loader& loader = loaders_[index_of(rank)];
-  if (loader.work == operation.batch().work) return std::max(now(), loader.last_ready);
-  loader.work = operation.batch().work;
-  return fetched(own, loader, epoch_of(operation.node().plan(), operation.batch()), operation.batch().size);
+  if (loader.work != operation.batch().work) {
+    loader.work = operation.batch().work;
+    return fetched(operation, operation.batch(), operation.batch().size);
+  }
+  if (seats_.empty() || !seats_[index_of(rank)].prepares) return std::max(now(), loader.last_ready);
+  wait_for_shared(operation);
+  return std::nullopt;
 }
 
 bool Computations::load(LoadOperation& operation) {
   const Rank rank = operation.node().self();
   const ComputeClass& own = class_of(rank);
   if (!loads(own)) return true;
-  const Time there = fetched(own, loaders_[index_of(rank)], epoch_of(operation.node().plan(), operation.first()), operation.samples());
-  if (there == now()) return true;
+  const std::optional<Time> there = fetched(operation, operation.first(), operation.samples());
+  if (!there) return false;
+  if (*there == now()) return true;
   times_.set_loading(rank, now(), true);
-  simulation_.queue().at(there, operation);
+  simulation_.queue().at(*there, operation);
   return false;
 }
 
-void Computations::loaded_or_given_up(const LoadOperation& operation) noexcept {
-  times_.set_loading(operation.node().self(), now(), false);
+/// The next batch is taken from the loader and copied to the device.
+std::optional<Time> Computations::fetched(Operation& operation, const DrawnBatch& first, std::int64_t count) {
+  const Rank rank = operation.node().self();
+  const TrainingPlan& plan = operation.node().plan();
+  const ComputeClass& own = class_of(rank);
+  Time taken = now();
+  if (SharedLoader* const shared = shared_loader(rank)) {
+    Seat& seat = seats_[index_of(rank)];
+    seat.samples = count;
+    SharedLoader::Wanted wanted = {.samples = count, .epoch = epoch_of(plan, first)};
+    if (!plan.endless && !plan.shared_stream && !plan_.load_apart) {
+      wanted.pass = static_cast<std::int64_t>(plan.pass_samples(rank));
+      wanted.left = wanted.pass - static_cast<std::int64_t>(first.position % plan.stream_samples[first.stream]) - count;
+    }
+    seat.prepares = !shared->take(seat.number, wanted);
+    if (seat.prepares) {
+      wait_for_shared(operation);
+      return std::nullopt;
+    }
+    if (own.loaders > 0) taken += own.hand_over;
+  } else if (own.load_seconds_per_sample > 0) {
+    const Time preparing = Time::from_seconds(own.load_seconds_per_sample * static_cast<double>(count));
+    taken = own.loaders == 0 ? later(now(), preparing)
+                             : taken_from_process(own, loaders_[index_of(rank)], epoch_of(plan, first), preparing) + own.hand_over;
+  }
+  return copied(rank, taken, count);
 }
 
-/// The next batch is taken from the loader and copied to the device: when it lies there.
-Time Computations::fetched(const ComputeClass& own, Loader& loader, std::uint64_t epoch, std::int64_t count) {
-  const auto samples = static_cast<double>(count);
-  Time taken = now();
-  if (own.load_seconds_per_sample > 0) {
-    const Time preparing = Time::from_seconds(own.load_seconds_per_sample * samples);
-    taken = own.loaders == 0 ? later(now(), preparing) : taken_from_process(own, loader, epoch, preparing) + own.hand_over;
-  }
-  loader.last_ready = later(taken, Time::from_seconds(own.copy_seconds_per_sample * samples));
-  return loader.last_ready;
+/// When it lies on the device.
+Time Computations::copied(Rank worker, Time taken, std::int64_t samples) {
+  const Time copy = Time::from_seconds(class_of(worker).copy_seconds_per_sample * static_cast<double>(samples));
+  return loaders_[index_of(worker)].last_ready = later(taken, copy);
+}
+
+void Computations::wait_for_shared(Operation& operation) {
+  const Rank worker = operation.node().self();
+  seats_[index_of(worker)].waiting = &operation;
+  seats_[index_of(worker)].asked = now();
+  times_.set_loading(worker, now(), true);
+}
+
+void Computations::prepared(Rank worker) {
+  Seat& seat = seats_[index_of(worker)];
+  seat.prepares = false;
+  const ComputeClass& own = class_of(worker);
+  const Time there = copied(worker, own.loaders > 0 ? now() + own.hand_over : now(), seat.samples);
+  Operation* const waiting = std::exchange(seat.waiting, nullptr);
+  if (!waiting) return;
+  if (waiting->kind() == Operation::Kind::load)
+    simulation_.queue().at(there, *waiting);
+  else
+    start_at(static_cast<ComputeOperation&>(*waiting), seat.call, seat.asked, there);
+}
+
+void Computations::stop_loading(Rank worker) noexcept {
+  times_.set_loading(worker, now(), false);
+  if (!seats_.empty()) seats_[index_of(worker)].waiting = nullptr;
 }
 
 /// In `ready` and `taken` the clock stands while the loader does.
@@ -163,10 +226,12 @@ Time Computations::taken_from_process(const ComputeClass& own, Loader& loader, s
 Time Computations::longest_loader_start() const {
   Time longest;
   for (const Loader& loader : loaders_) longest = std::max(longest, loader.starting);
+  for (const auto& shared : shared_loaders_) longest = std::max(longest, shared->longest_start());
   return longest;
 }
 
 void Computations::stall_loader(Rank worker, Time span) {
+  if (SharedLoader* const shared = shared_loader(worker)) return shared->stand(span);
   if (!loaders_.empty()) loaders_[index_of(worker)].stood += span;
 }
 
@@ -276,7 +341,7 @@ void Computations::trace_backward(const ComputeOperation& operation) const {
 
 void Computations::stop(ComputeOperation& operation) noexcept {
   const Rank worker = operation.node().self();
-  if (operation.milestone() == loading) return times_.set_loading(worker, now(), false);
+  if (operation.milestone() == loading) return stop_loading(worker);
   times_.discard_compute(worker, now());
   set_computing(worker, false);
   if (!managed_) return;
@@ -347,13 +412,19 @@ void Computations::set_slowness(Rank worker, double times_slower) {
   reschedule(job);
 }
 
-void Computations::set_down(Rank worker, bool down) {
-  if (!loaders_.empty()) {
-    Loader& loader = loaders_[index_of(worker)];
-    const Time starting = loader.starting;
-    loader = Loader();
-    loader.starting = starting;
+void Computations::start_loader_again(Rank worker) {
+  if (loaders_.empty()) return;
+  const Time starting = loaders_[index_of(worker)].starting;
+  loaders_[index_of(worker)] = Loader();
+  loaders_[index_of(worker)].starting = starting;
+  if (SharedLoader* const shared = shared_loader(worker)) {
+    shared->start_again(seats_[index_of(worker)].number);
+    seats_[index_of(worker)].prepares = false;
   }
+}
+
+void Computations::set_down(Rank worker, bool down) {
+  start_loader_again(worker);
   if (!managed_) return;
   Job& job = jobs_[index_of(worker)];
   if (job.down == down) return;

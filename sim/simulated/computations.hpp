@@ -11,6 +11,7 @@
 #include "sim/record/time_accounts.hpp"
 #include "sim/simulated/flight_watch.hpp"
 #include "sim/simulated/rebalancing.hpp"
+#include "sim/simulated/shared_loader.hpp"
 #include "sim/simulated/world.hpp"
 #include "sim/training/node.hpp"
 
@@ -22,7 +23,7 @@ namespace straggler {
 /// A worker's computation is `span` of work. Its event comes at each milestone, a share of that work; the last one is at 1 (an averaged
 /// gradient has one per bucket, others have just the end). With constant speed the end is start + span. Otherwise (hosts are shared, or
 /// speeds_change) the work done is updated at every change of speed.
-class Computations final : public FlightWatch {
+class Computations final : public FlightWatch, private SharedLoader::Customers {
  public:
   /// `world` and `times` outlive this. Takes `world.cluster.compute`.
   Computations(World& world, TimeAccounts& times);
@@ -45,7 +46,7 @@ class Computations final : public FlightWatch {
 
   /// True: the samples are there.
   bool load(LoadOperation& operation);
-  void loaded_or_given_up(const LoadOperation& operation) noexcept;
+  void loaded_or_given_up(const LoadOperation& operation) noexcept { stop_loading(operation.node().self()); }
   /// True: the host's process is done already.
   bool start_host_work(HostOperation& operation);
 
@@ -58,9 +59,7 @@ class Computations final : public FlightWatch {
   /// It is down (its cores are free, its loader restarts), or up again.
   void set_down(Rank worker, bool down);
   /// What its loader has prepared is lost.
-  void start_loader_again(Rank worker) {
-    if (!loaders_.empty()) loaders_[index_of(worker)] = Loader();
-  }
+  void start_loader_again(Rank worker);
   /// The longest time that a worker waited for the first batch of processes that had just started, all their starts together.
   Time longest_loader_start() const;
   /// All computing stops from now on; computations in progress continue afterwards.
@@ -91,11 +90,32 @@ class Computations final : public FlightWatch {
     Time starting;                           // from each start of its processes to their first batch, added up
   };
 
+  /// Of a worker at its host's shared loader.
+  struct Seat {
+    std::uint32_t host = ~0u, number = 0;
+    bool prepares = false;         // the worker's latest batch
+    std::int64_t samples = 0;      // of that
+    Operation* waiting = nullptr;  // for it
+    std::uint64_t call = 0;        // of a computation that waits
+    Time asked;
+  };
+
   const ComputeClass& class_of(Rank worker) const { return plan_.classes[class_number(worker)]; }
   static bool loads(const ComputeClass& each) { return each.load_seconds_per_sample > 0 || each.copy_seconds_per_sample > 0; }
-  Time loaded(ComputeOperation& operation);
-  Time fetched(const ComputeClass& own, Loader& loader, std::uint64_t epoch, std::int64_t count);
+  /// When the batch lies on the device; nothing: prepared() will be called.
+  std::optional<Time> loaded(ComputeOperation& operation);
+  std::optional<Time> fetched(Operation& operation, const DrawnBatch& first, std::int64_t count);
   Time taken_from_process(const ComputeClass& own, Loader& loader, std::uint64_t epoch, Time preparing);
+  Time copied(Rank worker, Time taken, std::int64_t samples);
+  void wait_for_shared(Operation& operation);
+  void prepared(Rank worker) override;
+  SharedLoader* shared_loader(Rank worker) {
+    const bool shares = !seats_.empty() && seats_[index_of(worker)].host != ~0u;
+    return shares ? shared_loaders_[seats_[index_of(worker)].host].get() : nullptr;
+  }
+  void stop_loading(Rank worker) noexcept;
+  /// Of a batch that the worker has asked for and that is on the device at `there`.
+  void start_at(ComputeOperation& operation, std::uint64_t call, Time asked, Time there);
   void begin(ComputeOperation& operation);
   /// Where computations are seen: the backward passes of the one that ends now, if they show when something leaves or is needed.
   void trace_backward(const ComputeOperation& operation) const;
@@ -127,6 +147,8 @@ class Computations final : public FlightWatch {
   std::vector<double> active_;   // [hosts]: workers that want a core
   std::vector<Loader> loaders_;  // [workers]: empty if no worker loads
   std::vector<Time> begun_;      // [workers]: the computation in progress; empty if nobody sees it
+  std::vector<std::unique_ptr<SharedLoader>> shared_loaders_;  // [ComputePlan::loader_hosts]
+  std::vector<Seat> seats_;                                    // [workers]; empty if none of those
 };
 
 }  // namespace straggler
