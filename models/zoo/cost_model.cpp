@@ -97,6 +97,10 @@ std::size_t CostLayer::parameters() const {
   return count;
 }
 
+bool CostLayer::dense() const {
+  return std::ranges::none_of(tensors, [](const TensorInfo& tensor) { return tensor.shape.size() > 2; });
+}
+
 std::size_t CostTable::parameters() const {
   std::size_t count = 0;
   for (const CostLayer& layer : layers) count += layer.parameters();
@@ -196,7 +200,10 @@ CostTable cost_table(const ModelEntry& entry, Parameters given) {
 }
 
 TrainingCost training_cost(const CostTable& table) {
-  return {3 * table.forward_flops(), 3 * float_bytes * static_cast<double>(table.parameters()), 3 * table.activation_bytes()};
+  double dense = 0;
+  for (const CostLayer& layer : table.layers)
+    if (layer.dense()) dense += layer.forward_flops;
+  return {3 * table.forward_flops(), 3 * float_bytes * static_cast<double>(table.parameters()), 3 * table.activation_bytes(), 3 * dense};
 }
 
 }  // namespace straggler

@@ -24,6 +24,8 @@ struct CostLayer {
   std::string block = {};      // LayerSpec::block
   double block_input = 0;      // of a block's first layer: fp32 bytes of what the block reads, unless a layer outside of blocks keeps them
   std::size_t parameters() const;
+  /// A product of matrices: it has no tensor of more than two dimensions, as a convolution's weights have.
+  bool dense() const;
 };
 
 /// In forward order.
@@ -61,9 +63,10 @@ CostTable cost_table(const Architecture& architecture);
 /// memory moved: weights are read forward, read backward, and their gradient is written; an activation is written forward, and backward it
 /// is read and its gradient written.
 struct TrainingCost {
-  double flops_per_sample = 0;  // 3 x forward
-  double fixed_bytes = 0;       // 3 x 4 bytes x parameters, independent of the batch
-  double bytes_per_sample = 0;  // 3 x activation_bytes
+  double flops_per_sample = 0;        // 3 x forward
+  double fixed_bytes = 0;             // 3 x 4 bytes x parameters, independent of the batch
+  double bytes_per_sample = 0;        // 3 x activation_bytes
+  double dense_flops_per_sample = 0;  // of flops_per_sample: CostLayer::dense
 };
 TrainingCost training_cost(const CostTable& table);
 

@@ -31,6 +31,9 @@ std::unique_ptr<ComputeTime> WorkloadBlueprint::compute_time(const Scenario& sce
   roofline.fixed_bytes = width * training.fixed_bytes;
   roofline.bytes_per_sample = width * training.bytes_per_sample;
   roofline.memory_bandwidth = spec.memory_bandwidth;
+  roofline.dense_flops_per_sample = training.dense_flops_per_sample;
+  roofline.dense_efficiency = half != nullptr ? half->dense_efficiency : spec.dense_efficiency;
+  roofline.memory_efficiency = spec.memory_efficiency;
   return at_place(scenario, place, [&] { return roofline_time(roofline); });
 }
 

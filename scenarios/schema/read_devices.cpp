@@ -94,6 +94,11 @@ Part<HalfRates> half_part() {
                                      .range = Range::above_to(0, 1),
                                      .meaning = "share of that peak",
                                      .otherwise = otherwise}),
+      field(&HalfRates::dense_efficiency, {.name = "dense_efficiency",
+                                           .type = ValueType::fraction,
+                                           .range = Range::above_to(0, 1),
+                                           .meaning = "the same of linear layers and attention",
+                                           .otherwise = otherwise + ", or `efficiency`"}),
       field(
           &HalfRates::launch,
           {.name = "launch", .type = ValueType::time, .range = any_time(), .meaning = "added to each computation", .otherwise = otherwise}),
@@ -113,7 +118,7 @@ Field<ComputeSpec> half_field(const char* key, const char* when, std::optional<H
     Section half = roofline.section(key);
     if (!half.given()) return;
     const std::optional<HalfRates>& base = whole.*member;
-    HalfRates rates = base.value_or(HalfRates{0, whole.efficiency, whole.launch, whole.issue});
+    HalfRates rates = base.value_or(HalfRates{0, whole.efficiency, whole.launch, whole.issue, whole.dense_efficiency});
     if (!base) half.require("peak", "write a compute rate such as 125TFLOPS: dense, without sparsity");
     half_part().read(half, rates);
     half.finish();
@@ -135,11 +140,23 @@ Part<ComputeSpec> roofline_part() {
                                        .range = Range::above_to(0, 1),
                                        .meaning = "share of the peak that training reaches",
                                        .otherwise = "`1`, or the profile's"}),
+      field(&ComputeSpec::dense_efficiency,
+            {.name = "dense_efficiency",
+             .type = ValueType::fraction,
+             .range = Range::above_to(0, 1),
+             .meaning = "the same of linear layers and attention; `efficiency` is then that of convolutions",
+             .otherwise = "`efficiency`, or the profile's"}),
       field(&ComputeSpec::memory_bandwidth, {.name = "memory_bandwidth",
                                              .type = ValueType::rate,
                                              .range = any_rate(),
                                              .meaning = "bandwidth of the device's memory",
                                              .otherwise = "required, or the profile's"}),
+      field(&ComputeSpec::memory_efficiency,
+            {.name = "memory_efficiency",
+             .type = ValueType::fraction,
+             .range = Range::above_to(0, 1),
+             .meaning = "share of it at which activations move; their time and that of the FLOPs then add up",
+             .otherwise = "none: the slower of both governs; or the profile's"}),
       field(&ComputeSpec::launch, {.name = "launch",
                                    .type = ValueType::time,
                                    .range = any_time(),

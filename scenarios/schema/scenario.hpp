@@ -41,6 +41,7 @@ inline constexpr ChoiceTable<Recompute> recompute_choice("recompute", {{Recomput
 /// The rates of a roofline in one 16-bit format.
 struct HalfRates {
   double peak = 0, efficiency = 1, launch = 0, issue = 0;  // FLOP per second; share; seconds
+  std::optional<double> dense_efficiency = {};             // of linear layers and attention; none: `efficiency`
   bool operator==(const HalfRates&) const = default;
 };
 
@@ -53,8 +54,11 @@ struct ComputeSpec {
   // roofline: launch + max(flops(b) / (peak · efficiency), bytes(b) / memory_bandwidth, operations · issue), counted from the cost model
   double issue = 0;                                       // seconds
   double peak = 0, efficiency = 1, memory_bandwidth = 0;  // FLOP per second; share; bytes per second
-  std::optional<HalfRates> fp16 = {}, bf16 = {};          // in those precisions, with half the bytes; none: as in fp32
-  double forward_fraction = 1.0 / 3;                      // of a batch's time; the rest is backward, layer by layer
+  // dense_efficiency: of linear layers and attention; none: `efficiency`. memory_efficiency: bytes take turns with FLOPs; none: the slower
+  // of both governs.
+  std::optional<double> dense_efficiency = {}, memory_efficiency = {};
+  std::optional<HalfRates> fp16 = {}, bf16 = {};  // in those precisions, with half the bytes; none: as in fp32
+  double forward_fraction = 1.0 / 3;              // of a batch's time; the rest is backward, layer by layer
   /// Those of a workload.precision, of a roofline; null: it has none, or is in fp32.
   const HalfRates* half_rates(NumberFormat precision) const;
   bool operator==(const ComputeSpec&) const = default;

@@ -61,11 +61,13 @@ void fill(const DeviceProfile& profile, DeviceSpec& spec) {
   spec.compute.peak = profile.peak_flops;
   spec.compute.efficiency = profile.efficiency;
   spec.compute.memory_bandwidth = profile.memory_bandwidth;
+  if (profile.dense_efficiency > 0) spec.compute.dense_efficiency = profile.dense_efficiency;
+  if (profile.memory_efficiency > 0) spec.compute.memory_efficiency = profile.memory_efficiency;
   spec.compute.launch = profile.launch;
   spec.compute.issue = profile.issue;
   if (profile.half_peak_flops > 0)
     spec.compute.fp16 = HalfRates{profile.half_peak_flops, profile.half_efficiency, profile.half_launch.value_or(profile.launch),
-                                  profile.half_issue.value_or(profile.issue)};
+                                  profile.half_issue.value_or(profile.issue), profile.half_dense_efficiency};
   if (profile.bfloat16) spec.compute.bf16 = spec.compute.fp16;
   if (profile.memory > 0) spec.memory = profile.memory;
   if (profile.busy_watts > 0) spec.known_busy = profile.busy_watts;

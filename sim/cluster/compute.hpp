@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,11 +40,16 @@ std::unique_ptr<ComputeTime> table_time(std::vector<std::pair<std::int64_t, doub
 
 /// launch + max(b · flops_per_sample / (peak · efficiency), (fixed_bytes + b · bytes_per_sample) / memory_bandwidth, issue), in seconds
 /// (Williams, Waterman & Patterson, Roofline, 2009; `issue`, what the host needs to issue all operations, is a third roof); overhead is
-/// launch plus the part that does not grow with b. FLOPs are of training (forward and backward). Throws std::invalid_argument on values
-/// that are negative, not finite, or no rate.
+/// launch plus the part that does not grow with b. FLOPs are of training (forward and backward). With `memory_efficiency` layers that
+/// memory binds take turns with those that arithmetic binds: arithmetic + fixed_bytes / memory_bandwidth + b · bytes_per_sample /
+/// (memory_bandwidth · memory_efficiency) in place of the first two roofs. Throws std::invalid_argument on values that are negative, not
+/// finite, or no rate.
 struct Roofline {
   double launch = 0, flops_per_sample = 0, peak = 0, efficiency = 1, fixed_bytes = 0, bytes_per_sample = 0, memory_bandwidth = 0;
   double issue = 0;
+  double dense_flops_per_sample = 0;            // of flops_per_sample: linear layers and attention
+  std::optional<double> dense_efficiency = {};  // of those; none: `efficiency`
+  std::optional<double> memory_efficiency = {};
 };
 std::unique_ptr<ComputeTime> roofline_time(const Roofline& roofline);
 

@@ -26,6 +26,7 @@ const Register<DeviceProfile> entry({
               "DDR4-2666, 128 GB/s) and memory (at most 768 GB) of a socket, a twentieth each: Intel ARK, Xeon Gold 6148; efficiency: "
               "epochs of ResNet-18 on CIFAR-10 on 16 cores of an unnamed Xeon (adityamwagh/hpml-hw, hw2); launch: not measured, 0; "
               "power: a twentieth of the 150 W of the socket, Intel ARK",
+    .error = "not known: no other step",
 });
 
 }  // namespace

@@ -55,6 +55,26 @@ TEST_CASE("roofline: the host's issuing is a third roof") {
   }
 }
 
+TEST_CASE("roofline: kinds of layers have their own efficiencies, and with memory_efficiency they take turns") {
+  Roofline roofline = example();
+  roofline.dense_flops_per_sample = 10e6;
+  roofline.dense_efficiency = 0.25;  // 30 MFLOP at 10 GFLOP/s and 10 at 5: 5 ms a sample instead of 4
+  for (const std::int64_t b : {1, 5, 6, 7, 100})
+    CHECK(seconds(*roofline_time(roofline), b) ==
+          doctest::Approx((5 + std::max(5.0 * static_cast<double>(b), 24.0 + static_cast<double>(b))) * 1e-3).epsilon(1e-14));
+  roofline.memory_efficiency = 0.25;  // 4 ms of activations a sample, beside the weights' 24 ms
+  for (const std::int64_t b : {1, 5, 6, 7, 100}) {
+    CHECK(seconds(*roofline_time(roofline), b) == doctest::Approx((5 + 24 + 9 * static_cast<double>(b)) * 1e-3).epsilon(1e-14));
+    CHECK(roofline_time(roofline)->at(b).per_sample == doctest::Approx(9e-3));
+  }
+  roofline.issue = 60e-3;  // above 24 + 9b ms until b = 4
+  for (std::int64_t b = 1; b <= 10; ++b)
+    CHECK(seconds(*roofline_time(roofline), b) ==
+          doctest::Approx((5 + std::max(60.0, 24 + 9 * static_cast<double>(b))) * 1e-3).epsilon(1e-14));
+  roofline.dense_flops_per_sample = 41e6;
+  CHECK_THROWS_WITH_AS(roofline_time(roofline), doctest::Contains("at most flops_per_sample"), std::invalid_argument);
+}
+
 TEST_CASE("roofline: without bytes it is affine, without FLOPs it is memory alone") {
   Roofline arithmetic = example();
   arithmetic.fixed_bytes = arithmetic.bytes_per_sample = 0;

@@ -84,11 +84,16 @@ TEST_CASE("built-in devices compute in 16 bits as their profiles say") {
   for (const DeviceProfile& device : Registry<DeviceProfile>::instance().entries()) {
     CAPTURE(device.name);
     const std::string own = "{profile: " + device.name + "}";
-    const auto roofline = [&](double peak, double efficiency, double launch, double issue, double width) {
-      return launch + std::max({batch * cost.flops_per_sample / (peak * efficiency),
-                                width * (cost.fixed_bytes + batch * cost.bytes_per_sample) / device.memory_bandwidth, issue * operations});
+    const auto roofline = [&](double peak, double efficiency, double dense, double launch, double issue, double width) {
+      if (device.memory_efficiency == 0)
+        return launch +
+               std::max({batch * cost.flops_per_sample / (peak * efficiency),
+                         width * (cost.fixed_bytes + batch * cost.bytes_per_sample) / device.memory_bandwidth, issue * operations});
+      const double arithmetic = (cost.flops_per_sample - cost.dense_flops_per_sample) / efficiency + cost.dense_flops_per_sample / dense;
+      const double bytes = cost.fixed_bytes + batch * cost.bytes_per_sample / device.memory_efficiency;
+      return launch + std::max(batch * arithmetic / peak + width * bytes / device.memory_bandwidth, issue * operations);
     };
-    const double fp32 = roofline(device.peak_flops, device.efficiency, device.launch, device.issue, 1);
+    const double fp32 = roofline(device.peak_flops, device.efficiency, device.dense_efficiency, device.launch, device.issue, 1);
     CHECK(seconds(own, "fp32") == doctest::Approx(fp32).epsilon(1e-12));
     if (device.half_peak_flops <= 0) {
       CHECK(seconds(own, "mixed") == seconds(own, "fp32"));
@@ -96,11 +101,12 @@ TEST_CASE("built-in devices compute in 16 bits as their profiles say") {
       continue;
     }
     ++with_figures;
-    const double half = roofline(device.half_peak_flops, device.half_efficiency, device.half_launch.value_or(device.launch),
-                                 device.half_issue.value_or(device.issue), 0.5);
+    const double half = roofline(device.half_peak_flops, device.half_efficiency, device.half_dense_efficiency,
+                                 device.half_launch.value_or(device.launch), device.half_issue.value_or(device.issue), 0.5);
     CHECK(seconds(own, "mixed") == doctest::Approx(half).epsilon(1e-12));
-    // Where the host's issuing binds, autocast's casts cost more than 16 bits save.
-    if (device.half_issue.value_or(device.issue) == 0) CHECK(seconds(own, "mixed") < seconds(own, "fp32"));
+    // Where the host's issuing binds, autocast's casts cost more than 16 bits save. On a B200 something else than arithmetic binds the
+    // convolutions of the benchmark in 16 bits (device_b200.cpp), so their rate is lower there.
+    if (device.half_issue.value_or(device.issue) == 0 && device.name != "b200") CHECK(seconds(own, "mixed") < seconds(own, "fp32"));
     CHECK(precision_warnings(own, "mixed").empty());
     CHECK(seconds(own, "bf16") == (device.bfloat16 ? seconds(own, "mixed") : seconds(own, "fp32")));
     CHECK(precision_warnings(own, "bf16").size() == (device.bfloat16 ? 0 : 1));
@@ -110,9 +116,12 @@ TEST_CASE("built-in devices compute in 16 bits as their profiles say") {
 
 TEST_CASE("single figures of a built-in device's 16 bits can be replaced") {
   const TrainingCost cost = resnet18();
-  const double reached = 112e12 * 0.5;
+  const DeviceProfile& v100 = Registry<DeviceProfile>::instance().at("v100");
+  const double dense = cost.dense_flops_per_sample / v100.half_dense_efficiency;
+  const double arithmetic = batch * ((cost.flops_per_sample - cost.dense_flops_per_sample) / 0.5 + dense) / 112e12;
+  const double memory = (cost.fixed_bytes + batch * cost.bytes_per_sample / v100.memory_efficiency) / 2 / 900e9;
   CHECK(seconds("{profile: v100, compute: {roofline: {fp16: {efficiency: 0.5}}}}", "mixed") ==
-        doctest::Approx(18.7e-3 + batch * cost.flops_per_sample / reached).epsilon(1e-12));
+        doctest::Approx(18.7e-3 + arithmetic + memory).epsilon(1e-12));
   try {
     explained("{profile: k80, compute: {roofline: {fp16: {efficiency: 0.5}}}}", "mixed");
     FAIL("accepted");

@@ -25,7 +25,7 @@ const std::vector<Slip> devices = {
     {"efficiency: 0.4", "efficiency: `40", {"40 is out of range; it must be above 0, at most 1"}},
     {"efficiency: 0.4",
      "`eficiency: 0.4",
-     {"did you mean 'efficiency'? known: efficiency, launch, peak; all 7: straggler list keys devices.compute.roofline"}},
+     {"did you mean 'efficiency'? known: efficiency, dense_efficiency, launch; all 9: straggler list keys devices.compute.roofline"}},
     {"launch: 5ms}",
      "launch: 5ms}, `launch: 5ms",
      {"devices.gpu.compute.launch: goes only with a table; with affine write it as overhead"}},

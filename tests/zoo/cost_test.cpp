@@ -252,6 +252,9 @@ TEST_CASE("training costs three forward passes, three passes over the weights an
   CHECK(cost.flops_per_sample == 6.0 * 555'422'720);
   CHECK(cost.fixed_bytes == 12.0 * 11'173'962);
   CHECK(cost.bytes_per_sample == 3 * table.activation_bytes());
+  CHECK(cost.dense_flops_per_sample == 3.0 * 2 * 512 * 10);  // its last layer
+  const TrainingCost bert = training_cost(table_of("bert_base"));
+  CHECK(bert.dense_flops_per_sample == bert.flops_per_sample);
 }
 
 TEST_CASE("layers that do not fit are refused with the layer's name") {

@@ -59,22 +59,28 @@ const std::vector<Group>& groups() {
 /// Rates as a scenario writes them under `fp16`.
 std::string half_rates(const DeviceProfile& device) {
   if (device.half_peak_flops <= 0) return "none";
-  return fmt::format("{{peak: {}, efficiency: {}, launch: {}, issue: {}}}", format_quantity(device.half_peak_flops, Dimension::compute),
-                     format_number(device.half_efficiency), format_quantity(device.half_launch.value_or(device.launch), Dimension::time),
+  return fmt::format("{{peak: {}, efficiency: {}, dense_efficiency: {}, launch: {}, issue: {}}}",
+                     format_quantity(device.half_peak_flops, Dimension::compute), format_number(device.half_efficiency),
+                     format_number(device.half_dense_efficiency),
+                     format_quantity(device.half_launch.value_or(device.launch), Dimension::time),
                      format_quantity(device.half_issue.value_or(device.issue), Dimension::time));
 }
 
 std::vector<std::pair<std::string, std::string>> figures_of(const DeviceProfile& device) {
+  const auto share = [](double value) { return value > 0 ? format_number(value) : "none"; };
   return {{"peak", format_quantity(device.peak_flops, Dimension::compute)},
           {"efficiency", format_number(device.efficiency)},
+          {"dense_efficiency", share(device.dense_efficiency)},
           {"memory_bandwidth", format_quantity(device.memory_bandwidth, Dimension::rate)},
+          {"memory_efficiency", share(device.memory_efficiency)},
           {"launch", format_quantity(device.launch, Dimension::time)},
           {"issue", format_quantity(device.issue, Dimension::time)},
           {"fp16", half_rates(device)},
           {"bf16", device.bfloat16 ? half_rates(device) : "none"},
           {"memory", format_quantity(device.memory, Dimension::bytes)},
           {"host_to_device", device.host_to_device > 0 ? format_quantity(device.host_to_device, Dimension::rate) : "none"},
-          {"power", device.busy_watts > 0 ? format_quantity(device.busy_watts, Dimension::power) : "none"}};
+          {"power", device.busy_watts > 0 ? format_quantity(device.busy_watts, Dimension::power) : "none"},
+          {"error", device.error}};
 }
 
 /// For four workers in one rack; 0: it has no such role.
