@@ -273,6 +273,15 @@ std::vector<LinkId> Fabric::inside_links(Rank rank) const {
   return own;
 }
 
+std::vector<LevelLink> Fabric::level_links(Rank rank) const {
+  const Inside& in = *inside_;
+  if (!in.is_rank(rank)) throw std::out_of_range("there is no rank " + std::to_string(rank) + "; there are " + std::to_string(in.ranks));
+  if (!in.intra) return {};
+  std::vector<LevelLink> all = in.intra->above(rank);
+  for (LevelLink& each : all) each.link += static_cast<LinkId>(in.buses);
+  return all;
+}
+
 bool Fabric::is_inside(LinkId link) const { return link >= inside_->buses; }
 
 std::vector<Rank> Fabric::racks() const {

@@ -76,6 +76,8 @@ class Fabric {
   std::vector<LinkId> nic_links(Rank rank) const;
   /// The rank's links inside its host: onto the bus and off it, and those of NVLink; empty without `intra`.
   std::vector<LinkId> inside_links(Rank rank) const;
+  /// The links of the switch and of the socket above it; empty for ranks that are no workers, and without these levels.
+  std::vector<LevelLink> level_links(Rank rank) const;
   bool is_inside(LinkId link) const;
   /// [racks]: the first worker of each, where the topology has racks (Topology::rack).
   std::vector<Rank> racks() const;

@@ -51,11 +51,13 @@ HostInside::HostInside(const HostLevels& intra, const std::vector<std::uint32_t>
     for (std::size_t host = 0; host < taken.size(); ++host) {
       first[host] = static_cast<std::uint32_t>(groups_[which].size());
       for (std::size_t number = 0; number * each < taken[host]; ++number)
-        groups_[which].push_back({static_cast<std::uint32_t>(host), static_cast<std::uint32_t>(number)});
+        groups_[which].push_back({static_cast<std::uint32_t>(host), static_cast<std::uint32_t>(number), 0});
     }
     group_of_[which].assign(ranks, none);
-    for (std::size_t rank = 0; rank < workers; ++rank)
+    for (std::size_t rank = 0; rank < workers; ++rank) {
       group_of_[which][rank] = first[host_of[rank]] + static_cast<std::uint32_t>(seat[rank] / each);
+      ++groups_[which][group_of_[which][rank]].workers;
+    }
     next += 2 * groups_[which].size();
   }
   first_switch_[levels] = next;
@@ -154,6 +156,17 @@ std::vector<LinkId> HostInside::own(Rank rank) const {
     if (first > 0 && nvlink_of_.empty()) break;
     out.push_back(static_cast<LinkId>(first + 2 * index_of(rank)));
     out.push_back(static_cast<LinkId>(first + 2 * index_of(rank) + 1));
+  }
+  return out;
+}
+
+std::vector<LevelLink> HostInside::above(Rank rank) const {
+  std::vector<LevelLink> out;
+  for (std::size_t which = 0; which < levels; ++which) {
+    const std::uint32_t of = group(which, rank);
+    if (of == none) continue;
+    for (const std::size_t way : {0, 1})
+      out.push_back({static_cast<LinkId>(first_switch_[which] + 2 * std::size_t{of} + way), groups_[which][of].workers});
   }
   return out;
 }

@@ -22,6 +22,12 @@ struct HostLevel {
 /// on the bus above all switches.
 enum class CardPlace : std::uint8_t { beside, pcie_switch, bus };
 
+/// A link that several workers of a host share.
+struct LevelLink {
+  LinkId link = 0;
+  std::uint32_t workers = 0;
+};
+
 /// Of each rank's own links, and of the levels above and beside them (Placement::Intra).
 struct HostLevels {
   double bytes_per_second = 0;
@@ -50,12 +56,15 @@ class HostInside {
   void from_card(Rank to, Route& out) const;
   /// A rank's own links.
   std::vector<LinkId> own(Rank rank) const;
+  /// The links up and down of the levels above a worker; empty for other ranks.
+  std::vector<LevelLink> above(Rank rank) const;
 
  private:
   static constexpr std::size_t levels = 2;  // switches, sockets
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Group {
     std::uint32_t host = 0, number = 0;  // in its host
+    std::uint32_t workers = 0;
   };
   const HostLevel& level(std::size_t which) const { return which == 0 ? intra_.pcie_switch : intra_.socket; }
   std::uint32_t group(std::size_t which, Rank rank) const { return group_of_[which].empty() ? none : group_of_[which][index_of(rank)]; }

@@ -357,6 +357,17 @@ void Computations::share_inside_links(Rank worker, bool computes) {
   const double share = world_.cluster.share_while_computing;
   for (const LinkId link : world_.cluster.fabric->inside_links(worker))
     world_.network.set_capacity(link, world_.cluster.fabric->bytes_per_second(link) * (computes ? share : 1));
+  if (on_levels_.empty()) {
+    on_levels_.resize(plan_.compute_of.size());
+    computing_.resize(world_.cluster.fabric->links());
+  }
+  if (on_levels_[index_of(worker)] == computes) return;
+  on_levels_[index_of(worker)] = computes;
+  for (const LevelLink& level : world_.cluster.fabric->level_links(worker)) {
+    computing_[level.link] += computes ? 1 : -1u;
+    const double slowed = static_cast<double>(computing_[level.link]) / level.workers;
+    world_.network.set_capacity(level.link, world_.cluster.fabric->bytes_per_second(level.link) * (1 - (1 - share) * slowed));
+  }
 }
 
 double Computations::rate_of(const Job& job) const {

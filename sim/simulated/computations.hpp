@@ -126,7 +126,7 @@ class Computations final : public FlightWatch, private SharedLoader::Customers {
   void reschedule(Job& job);
   void change_host(const Job& job);
   double rate_of(const Job& job) const;
-  /// Its links inside its host have only a share of their bandwidth while it computes.
+  /// Its links inside its host have only a share of their bandwidth while it computes, and of those of a level its part has.
   void set_computing(Rank worker, bool computes) {
     if (world_.cluster.share_while_computing != 1) share_inside_links(worker, computes);
   }
@@ -142,11 +142,13 @@ class Computations final : public FlightWatch, private SharedLoader::Customers {
   Rebalancing* rebalancing_ = nullptr;  // null: batches stay
   bool managed_;                        // speeds are not always 1
   bool paused_ = false;
-  Time host_free_;               // when the process that drives all workers finished the work that they last waited for
-  std::vector<Job> jobs_;        // [workers]; empty if not managed
-  std::vector<double> active_;   // [hosts]: workers that want a core
-  std::vector<Loader> loaders_;  // [workers]: empty if no worker loads
-  std::vector<Time> begun_;      // [workers]: the computation in progress; empty if nobody sees it
+  Time host_free_;                        // when the process that drives all workers finished the work that they last waited for
+  std::vector<Job> jobs_;                 // [workers]; empty if not managed
+  std::vector<double> active_;            // [hosts]: workers that want a core
+  std::vector<bool> on_levels_;           // [workers]: it counts in `computing_`; empty without ComputePlan's share
+  std::vector<std::uint32_t> computing_;  // [links]: of a level in a host: workers below it that compute
+  std::vector<Loader> loaders_;           // [workers]: empty if no worker loads
+  std::vector<Time> begun_;               // [workers]: the computation in progress; empty if nobody sees it
   std::vector<std::unique_ptr<SharedLoader>> shared_loaders_;  // [ComputePlan::loader_hosts]
   std::vector<Seat> seats_;                                    // [workers]; empty if none of those
 };

@@ -38,6 +38,26 @@ Time latency(const Fabric& fabric, Rank from, Rank to) {
   return route.latency;
 }
 
+TEST_CASE("the levels above a worker, and how many share them") {
+  // Seven workers on one host, in switches of two below sockets of four, and a server beside them.
+  HostLevels levels;
+  levels.bytes_per_second = 1e9;
+  levels.pcie_switch = {2, 2e9, Time()};
+  levels.socket = {4, 3e9, Time()};
+  const HostInside inside(levels, std::vector<std::uint32_t>(8, 0), 7);
+  const auto above = [&](Rank rank) {
+    std::vector<std::pair<double, std::uint32_t>> out;
+    for (const LevelLink& each : inside.above(rank)) out.emplace_back(inside.bytes_per_second(each.link), each.workers);
+    return out;
+  };
+  using Levels = std::vector<std::pair<double, std::uint32_t>>;
+  CHECK(above(0) == Levels{{2e9, 2}, {2e9, 2}, {3e9, 4}, {3e9, 4}});
+  CHECK(above(6) == Levels{{2e9, 1}, {2e9, 1}, {3e9, 3}, {3e9, 3}});
+  CHECK(inside.above(0)[2].link == inside.above(3)[2].link);
+  CHECK(inside.above(0)[2].link != inside.above(4)[2].link);
+  CHECK(inside.above(7).empty());
+}
+
 TEST_CASE("inside a host: a message goes up to where both meet, and down again") {
   const Fabric fabric = make_fabric(tree());
   // Four cables of cards; two ways a rank; two a switch, of four on each host; two a socket, of two.

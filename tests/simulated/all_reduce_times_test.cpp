@@ -134,35 +134,41 @@ TEST_CASE("ResNet-18's buckets, overlapped with backward: each leaves when it is
   }
 }
 
-TEST_CASE("ways inside a host have a share of their bandwidth while their worker computes") {
+TEST_CASE("ways inside a host, of workers and of levels, have a share of their bandwidth while their workers compute") {
   const std::vector<MeasuredBucket> buckets = resnet18_buckets();
-  for (const double rate : {2e9, 0.5e9}) {
-    for (const double share : {1.0, 0.3}) {
-      for (const int p : {2, 4}) {
-        for (const std::string fidelity : {"fluid", "stepwise"}) {
-          CAPTURE(rate);
-          CAPTURE(share);
-          CAPTURE(p);
-          CAPTURE(fidelity);
-          // Without latency a bucket is just bytes: at the share of the rate until the end of backward, at all of it behind.
-          double through = 0;
-          for (const MeasuredBucket& bucket : buckets) {
-            const double begin = std::max(through, c * (1 + 2 * bucket.ready) / 3);
-            const double bytes = 2 * (p - 1) * bucket.bytes / p, early = std::max(0.0, c - begin) * share * rate;
-            through = bytes <= early ? begin + bytes / share / rate : std::max(begin, c) + (bytes - early) / rate;
+  for (const std::string level : {"", "switch", "socket"}) {
+    CAPTURE(level);
+    for (const double rate : {2e9, 0.5e9}) {
+      for (const double share : {1.0, 0.3}) {
+        for (const int p : {2, 4}) {
+          for (const std::string fidelity : {"fluid", "stepwise"}) {
+            CAPTURE(rate);
+            CAPTURE(share);
+            CAPTURE(p);
+            CAPTURE(fidelity);
+            // Without latency a bucket is just bytes: at the share of the rate until the end of backward, at all of it behind.
+            double through = 0;
+            for (const MeasuredBucket& bucket : buckets) {
+              const double begin = std::max(through, c * (1 + 2 * bucket.ready) / 3);
+              const double bytes = 2 * (p - 1) * bucket.bytes / p, early = std::max(0.0, c - begin) * share * rate;
+              through = bytes <= early ? begin + bytes / share / rate : std::max(begin, c) + (bytes - early) / rate;
+            }
+            const std::string workers = std::to_string(p), bandwidth = std::to_string(static_cast<int>(rate / 1e6));
+            const Result result = run_timing(
+                cluster(p), {fmt::format("cluster.workers=[{{count: {0}, device: node, per_host: {0}}}]", workers),
+                             "cluster.network.topology={kind: hosts}",
+                             // A ring crosses each group's way once: the level limits it as a worker's own way does.
+                             "cluster.network.intra={latency: 0s, while_computing: " + std::to_string(share) + ", bandwidth: " +
+                                 (level.empty() ? bandwidth + "MB/s}"
+                                                : "1000GB/s, " + level + ": {workers: " + std::to_string(p / 2) +
+                                                      ", latency: 0s, bandwidth: " + bandwidth + "MB/s}}"),
+                             "workload.cost={model: resnet18}", "training.stop={updates: 3}",
+                             "cluster.network.collective={algorithm: ring, bucket: 25MiB, first_bucket: 1MiB, overlap: true, fidelity: " +
+                                 fidelity + "}"});
+            CHECK(near_to(result.record.end, 3 * through, 1e-6));
+            check_bytes(result, false);
+            check_time(result);
           }
-          const std::string workers = std::to_string(p), bandwidth = std::to_string(static_cast<int>(rate / 1e6));
-          const Result result = run_timing(
-              cluster(p),
-              {fmt::format("cluster.workers=[{{count: {0}, device: node, per_host: {0}}}]", workers),
-               "cluster.network.topology={kind: hosts}",
-               "cluster.network.intra={bandwidth: " + bandwidth + "MB/s, latency: 0s, while_computing: " + std::to_string(share) + "}",
-               "workload.cost={model: resnet18}", "training.stop={updates: 3}",
-               "cluster.network.collective={algorithm: ring, bucket: 25MiB, first_bucket: 1MiB, overlap: true, fidelity: " + fidelity +
-                   "}"});
-          CHECK(near_to(result.record.end, 3 * through, 1e-6));
-          check_bytes(result, false);
-          check_time(result);
         }
       }
     }
