@@ -38,7 +38,11 @@ std::vector<Parameter> columns() {
           {.name = "operations",
            .type = ValueType::amount,
            .meaning = "that a framework issues one by one; default: 1",
-           .range = Range::between(0, 1e6)}};
+           .range = Range::between(0, 1e6)},
+          {.name = "convolution",
+           .type = ValueType::amount,
+           .meaning = "1: of devices that tell them apart it has the efficiency of convolutions, not of dense layers; default: 0",
+           .range = Range::between(0, 1)}};
 }
 
 /// Rows of CSV. `place`: for errors; empty: they were checked where they stand in the scenario.
@@ -60,6 +64,7 @@ class List {
     if (count_ == 0) refuse("has no layers; write a line of names and a line for each layer, such as conv1,9408,236M");
     CostTable table = std::move(rows_).table(place_, "layers");
     table.knows_activations = knows_activations_;
+    for (std::size_t i = 0; i < table.layers.size(); ++i) table.layers[i].convolution = convolutions_[i];
     if (assumed_flops_ > 0)
       table.notes.push_back(fmt::format("sizes: assumed: FLOPs forward are 2 per parameter in {} layer{} without flops", assumed_flops_,
                                         assumed_flops_ == 1 ? "" : "s"));
@@ -99,7 +104,7 @@ class List {
       refuse(fmt::format("has {} fields, but the line of names has {}; write as many", splitter_.fields().size(), columns_of_.size()));
     if (++count_ > most_layers) refuse(fmt::format("is of layer {}; at most {} can be read", count_, most_layers));
     std::string name = fmt::format("layer {}", count_);
-    std::optional<double> parameters, flops, activations, operations;
+    std::optional<double> parameters, flops, activations, operations, convolution;
     for (std::size_t i = 0; i < columns_of_.size(); ++i) {
       const std::string_view text = splitter_.fields()[i].text;
       const Parameter& column = columns_[columns_of_[i]];
@@ -109,13 +114,15 @@ class List {
         std::optional<double>& figure = column.name == "parameters"    ? parameters
                                         : column.name == "flops"       ? flops
                                         : column.name == "activations" ? activations
-                                                                       : operations;
+                                        : column.name == "operations"  ? operations
+                                                                       : convolution;
         figure = number(column, text);
       }
     }
     if (!parameters) refuse("has no parameters; write a whole number such as 9408, or 0");
     if (!flops) ++assumed_flops_;
     knows_activations_ = knows_activations_ && activations.has_value();
+    convolutions_.push_back(convolution.value_or(0) == 1);
     std::vector<LayerRows::Tensor> tensors;
     if (*parameters > 0) tensors.push_back({name, {static_cast<std::size_t>(*parameters)}});
     rows_.add(std::move(name), std::move(tensors), flops.value_or(2 * *parameters) / 2, activations.value_or(0),
@@ -127,6 +134,7 @@ class List {
   std::vector<std::size_t> columns_of_;  // of the fields of a line: indices of columns_
   CsvSplitter splitter_;
   LayerRows rows_;
+  std::vector<bool> convolutions_;  // [rows]
   std::size_t line_ = 0, count_ = 0, assumed_flops_ = 0;
   bool knows_activations_ = true;
 };
@@ -145,7 +153,8 @@ const Register<ModelEntry> sizes({
           .type = ValueType::rows,
           .required = true,
           .meaning = "layers in forward order: `name`, `parameters`, `flops` (forward, of one sample; a multiply-add is 2; default: "
-                     "2 per parameter), `activations` (numbers that backward reads), `operations` (that a framework issues; default: 1)",
+                     "2 per parameter), `activations` (numbers that backward reads), `operations` (that a framework issues; default: 1), "
+                     "`convolution` (1: it is one)",
           .columns = columns()},
          {.name = "input_bytes", .type = ValueType::bytes, .fallback = "0B", .meaning = "of a sample, which are copied to the device"}},
     .cost_table =

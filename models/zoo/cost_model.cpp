@@ -98,7 +98,7 @@ std::size_t CostLayer::parameters() const {
 }
 
 bool CostLayer::dense() const {
-  return std::ranges::none_of(tensors, [](const TensorInfo& tensor) { return tensor.shape.size() > 2; });
+  return !convolution && std::ranges::none_of(tensors, [](const TensorInfo& tensor) { return tensor.shape.size() > 2; });
 }
 
 std::size_t CostTable::parameters() const {

@@ -24,6 +24,7 @@ struct CostLayer {
   std::string block = {};      // LayerSpec::block
   double block_input = 0;      // of a block's first layer: fp32 bytes of what the block reads, unless a layer outside of blocks keeps them
   std::size_t parameters() const;
+  bool convolution = false;  // where its tensors have no shapes
   /// A product of matrices: it has no tensor of more than two dimensions, as a convolution's weights have.
   bool dense() const;
 };

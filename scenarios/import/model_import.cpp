@@ -65,10 +65,13 @@ Json cost_json(const CostTable& table) {
 
 std::string layers_csv(const CostTable& table) {
   std::string csv = "name,parameters,flops,operations";
-  csv += table.knows_activations ? ",activations\n" : "\n";
+  const bool convolutions = !std::ranges::all_of(table.layers, &CostLayer::dense);
+  csv += fmt::format("{}{}\n", table.knows_activations ? ",activations" : "", convolutions ? ",convolution" : "");
   for (const CostLayer& layer : table.layers) {
     csv += fmt::format("{},{},{:.0f},{}", csv_text(on_one_line(layer.name)), layer.parameters(), layer.forward_flops, layer.operations);
-    csv += table.knows_activations ? fmt::format(",{:.0f}\n", layer.activation_bytes / sizeof(float)) : "\n";
+    if (table.knows_activations) csv += fmt::format(",{:.0f}", layer.activation_bytes / sizeof(float));
+    if (convolutions) csv += layer.dense() ? ",0" : ",1";
+    csv += "\n";
   }
   return csv;
 }
