@@ -64,7 +64,7 @@ inline constexpr std::size_t most_lanes = 16;
 /// Threads share a gradient of at least this many multiply-adds, a tenth of a millisecond.
 inline constexpr double least_shared = 5e6;
 
-/// A thread makes about so many floating-point operations while a byte is sent to another process and received there.
+/// FLOPs that a thread does in the time that one byte takes to another process, about (measured over TCP on one machine).
 inline constexpr double flops_a_byte = 32;
 
 class Arithmetic {
@@ -110,7 +110,8 @@ class Arithmetic {
   /// Bytes that the threads share for this many rows.
   std::size_t shared_bytes(std::size_t rows) const { return model_.shared()->shared_bytes(rows) + gathered_floats(rows) * sizeof(float); }
   std::unique_ptr<Workspace> shared_workspace(std::size_t rows) const { return model_.shared()->shared_workspace(rows); }
-  /// Whether gradients of so many samples take longer to compute than so many vectors to send. True if the model does not know its cost.
+  /// Whether the gradients of `samples` take longer to compute than `vectors` of the model's length to send. True where the model's cost is
+  /// unknown.
   bool pays_elsewhere(std::size_t samples, std::size_t vectors) const;
   /// Turns a sum of scaled gradients at `weights` into the gradient as sent.
   void finish(const float* weights, float* gradient) const;
@@ -199,7 +200,7 @@ class Arithmetic {
   const bool panels_;  // gradients read their inputs as panels
   const Partition& partition_;
   std::optional<Augmenter> augmenter_;
-  double sample_flops_ = 0;  // of the gradient of one; 0: unknown
+  double sample_flops_ = 0;  // of the gradient of one sample; 0: unknown
   const Kernels& kernels_;
   const std::uint64_t seed_;
   const Hasher draws_of_seed_;

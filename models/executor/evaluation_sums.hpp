@@ -3,7 +3,7 @@
 
 namespace straggler {
 
-/// Of a chunk of an evaluation.
+/// The loss and the correct samples of one chunk of an evaluation.
 struct ChunkSums {
   double loss = 0;
   std::uint64_t correct = 0;

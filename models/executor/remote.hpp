@@ -33,7 +33,7 @@ struct RemoteChain {
   std::vector<RemoteValue> inputs;
   std::vector<Node> nodes;
   std::vector<Output> outputs;
-  std::optional<std::uint32_t> lane;  // of a chain that is one gradient: this lane alone, which is not the value of its key
+  std::optional<std::uint32_t> lane;  // set: the chain is one gradient, of which only this lane is computed
 };
 
 /// One of them. One thread at a time calls it, and waits for the result; `holds` may be called meanwhile.

@@ -49,10 +49,6 @@ class LastUpdate final : public RecordSink {
   void span(Rank, Phase, Time, Time) override {}
 };
 
-/// Contributions of all workers together until rates are those of the run and not of its start. Gradients of workers that do not wait are
-/// fresh at first: with n batches each the mean staleness is a share 1 / (2n) too low.
-std::uint64_t settled(std::uint64_t workers) { return workers * std::clamp(many_batches / workers, few_batches, more_batches); }
-
 /// Ends a run at a time, or, if that is later, once the first update is there and as many contributions as rates need, or at once when it
 /// is superseded.
 class Cut final : public ProgressListener {
@@ -148,6 +144,10 @@ void add_staleness(Preview& out, const StalenessHistogram& histogram) {
 
 }  // namespace
 
+std::uint64_t settled_contributions(std::uint64_t workers) {
+  return workers * std::clamp(many_batches / workers, few_batches, more_batches);
+}
+
 Preview preview(const Scenario& given, std::chrono::milliseconds budget, const std::function<bool()>& superseded) {
   const Clock::time_point start = Clock::now();
   const Scenario scenario = without_learning(given);
@@ -156,7 +156,8 @@ Preview preview(const Scenario& given, std::chrono::milliseconds budget, const s
   Preview out;
   LastUpdate last;
   Cut cut(start + std::chrono::duration_cast<Clock::duration>(rates_share * budget), superseded);
-  cut.wait_for(last, settled(static_cast<std::uint64_t>(scenario.workers())), start + most_first * budget, start + most_budgets * budget);
+  cut.wait_for(last, settled_contributions(static_cast<std::uint64_t>(scenario.workers())), start + most_first * budget,
+               start + most_budgets * budget);
   Experiment experiment(scenario, options);  // run twice: choosing an all-reduce takes as long as some updates
   const RunRecord record = experiment.run(&last, &cut);
   out.superseded = cut.over();

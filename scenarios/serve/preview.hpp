@@ -36,6 +36,11 @@ struct Preview {
   double seconds_per_update() const { return updates > 0 ? simulated_seconds / static_cast<double>(updates) : 0; }
 };
 
+/// Contributions of all workers together until rates are those of the run and not of its start: 16 of each, or fewer where there are many
+/// workers, but at least 2. Gradients of workers that do not wait are fresh at first: after n batches of each, the mean staleness is a
+/// share 1 / (2n) too low.
+std::uint64_t settled_contributions(std::uint64_t workers);
+
 /// Runs without math. Two runs share the budget of wall time: one for the rates, and one that draws the beginning. `superseded` (may be
 /// empty) is asked every few hundred events, and ends both runs. Throws ScenarioErrors, DataError, RunFailed.
 Preview preview(const Scenario& scenario, std::chrono::milliseconds budget, const std::function<bool()>& superseded);

@@ -95,6 +95,9 @@ TEST_CASE("a cut preview of workers that do not wait has the rates of the run, o
   CHECK((seen.early || seen.samples_per_second() == doctest::Approx(1000 * own_rate * rounds / std::ceil(rounds)).epsilon(0.02)));
   const Preview start = seen_of("cluster.workers=[{count: 50000, device: node}]", milliseconds(1));  // to build it takes longer
   CHECK(start.early);
+  for (const auto& [workers, batches] :
+       {std::pair<std::uint64_t, std::uint64_t>{1, 16}, {8, 16}, {62, 16}, {100, 10}, {500, 2}, {100'000, 2}})
+    CHECK(settled_contributions(workers) == workers * batches);
   // Seven others step between two batches of a worker, and 3.5 on average before its first: (3.5 + 15 * 7) / 16.
   const Preview few = seen_of("cluster.workers=[{count: 8, device: node}]", milliseconds(1));
   CHECK((few.early || few.staleness_mean >= 7 * (1 - 1 / 32.0)));
