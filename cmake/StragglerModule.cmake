@@ -43,8 +43,8 @@ function(straggler_seldom target)
 endfunction()
 
 # straggler_inlined(target): g++ bounds how much inlining may enlarge a compilation unit (inline-unit-growth, 40 %), however hot a call is.
-# Where a whole room is one unit, that bound refuses small functions that every message passes: with a wider one an update of asynchronous
-# SGD takes 8 % fewer instructions, and a room 5 % longer to compile (decision 128).
+# Where a whole room is one unit, that bound refuses small functions that every message passes: rooms that each message passes get a wider
+# one (decision 128).
 function(straggler_inlined target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND STRAGGLER_TOGETHER)
     target_compile_options(${target} PRIVATE
@@ -72,13 +72,17 @@ function(straggler_together target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-# straggler_module(name FOLDER folder [LINKS targets...] [WITHOUT patterns...] [NOT_SANITIZED patterns...]): all .cpp files of the folder
-# (not of its subfolders), as an object library, so that the linker never drops entries that register themselves. Files that match the
-# patterns are left out: those of NOT_SANITIZED from sanitizer builds, where no test calls them. STRAGGLER_REPLACED: files, from the
-# project's folder, for which the build has stand-ins.
+# straggler_module(name FOLDER folder [LINKS targets...] [ONLY patterns...] [WITHOUT patterns...] [NOT_SANITIZED patterns...]): all .cpp
+# files of the folder (not of its subfolders), or those that match a pattern of ONLY, as an object library, so that the linker never drops
+# entries that register themselves. Files of WITHOUT are left out, those of NOT_SANITIZED from sanitizer builds, where no test calls them.
+# STRAGGLER_REPLACED: files, from the project's folder, for which the build has stand-ins.
 function(straggler_module name)
-  cmake_parse_arguments(M "" "FOLDER" "LINKS;WITHOUT;NOT_SANITIZED" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${M_FOLDER}/*.cpp)
+  cmake_parse_arguments(M "" "FOLDER" "LINKS;ONLY;WITHOUT;NOT_SANITIZED" ${ARGN})
+  if(NOT M_ONLY)
+    set(M_ONLY *.cpp)
+  endif()
+  list(TRANSFORM M_ONLY PREPEND ${PROJECT_SOURCE_DIR}/${M_FOLDER}/)
+  file(GLOB sources CONFIGURE_DEPENDS ${M_ONLY})
   if(STRAGGLER_SANITIZE)
     list(APPEND M_WITHOUT ${M_NOT_SANITIZED})
   endif()
@@ -97,8 +101,10 @@ function(straggler_module name)
     if(M_FOLDER MATCHES "^(validation|models/(data|formats|safetensors|quantization)|scenarios/(advise|experiment|import|race|reasons|report|results|schema|search|serve|sweep))")
       straggler_seldom(${name})
     endif()
-    if(M_FOLDER MATCHES "^sim/")
+    if(M_FOLDER MATCHES "^sim/(engine|network|training|simulated|record)")
       straggler_inlined(${name})
+    endif()
+    if(M_FOLDER MATCHES "^sim/")
       straggler_profiled(${name})
     endif()
     if(NOT M_FOLDER MATCHES "^(sim|models)")

@@ -56,7 +56,7 @@ class Operation : public Event {
   Operation(Participant& owner, Kind what) : kind_(what), node_(&owner) {}
   ~Operation() = default;
 
-  bool await_suspend(std::coroutine_handle<> waiter) {
+  [[gnu::always_inline]] bool await_suspend(std::coroutine_handle<> waiter) {
     set_waiter(waiter);
     return !begin();
   }
@@ -173,18 +173,18 @@ template <class T>
 class [[nodiscard]] Pending {
  public:
   template <class... Arguments>
-  Pending(OperationSlot& slot, Participant& node, Arguments&&... arguments)
+  [[gnu::always_inline]] Pending(OperationSlot& slot, Participant& node, Arguments&&... arguments)
       : operation_(slot.make<T>(node, std::forward<Arguments>(arguments)...)) {}
   Pending(Pending&& o) noexcept : operation_(std::exchange(o.operation_, nullptr)) {}
   Pending& operator=(Pending&&) = delete;
-  ~Pending() {
+  [[gnu::always_inline]] ~Pending() {
     if (operation_) slot_of(*operation_).destroy(operation_);
   }
   T& operator*() const { return *operation_; }
   T* operator->() const { return operation_; }
   bool await_ready() const noexcept { return operation_->state() == Operation::State::done; }
-  bool await_suspend(std::coroutine_handle<> waiter) { return operation_->await_suspend(waiter); }
-  decltype(auto) await_resume() { return operation_->await_resume(); }
+  [[gnu::always_inline]] bool await_suspend(std::coroutine_handle<> waiter) { return operation_->await_suspend(waiter); }
+  [[gnu::always_inline]] decltype(auto) await_resume() { return operation_->await_resume(); }
 
  private:
   T* operation_;

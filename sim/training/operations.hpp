@@ -158,7 +158,7 @@ class MailOperation : public Operation, public Mailbox<MessagePointer>::Receiver
   MessagePointer message;
 
  protected:
-  ~MailOperation() { give_up(); }
+  [[gnu::always_inline]] ~MailOperation() { give_up(); }
 
  private:
   void take(MessagePointer item) final;
