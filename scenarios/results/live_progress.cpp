@@ -1,4 +1,4 @@
-#include "scenarios/serve/live_progress.hpp"
+#include "scenarios/results/live_progress.hpp"
 
 #include <fmt/format.h>
 

@@ -8,10 +8,10 @@
 #include "scenarios/experiment/experiment.hpp"
 #include "scenarios/report/compare_page.hpp"
 #include "scenarios/report/run_files.hpp"
+#include "scenarios/results/live_progress.hpp"
 #include "scenarios/results/recorder.hpp"
 #include "scenarios/results/verdict.hpp"
 #include "scenarios/results/whole_files.hpp"
-#include "scenarios/serve/live_progress.hpp"
 #include "sim/base/problem_text.hpp"
 
 namespace straggler {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "scenarios/results/live_progress.hpp"
 #include "scenarios/results/result_folder.hpp"
-#include "scenarios/serve/live_progress.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/text_lines.hpp"

@@ -25,8 +25,9 @@ const Register<DeviceProfile> entry({
     .half_launch = 0.82e-3,
     .half_issue = 112e-6,
     .bfloat16 = true,
-    .source = "peaks, memory, its bandwidth and PCIe 5.0 x16 (128 GB/s for both directions): NVIDIA H200 data sheet (half of what it states "
-              "with sparsity); efficiencies, launch and issue: those of the h100, which is the same chip; power: NVIDIA H200 data sheet",
+    .source =
+        "peaks, memory, its bandwidth and PCIe 5.0 x16 (128 GB/s for both directions): NVIDIA H200 data sheet (half of what it states "
+        "with sparsity); efficiencies, launch and issue: those of the h100, which is the same chip; power: NVIDIA H200 data sheet",
 });
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scenarios/results/live_progress.hpp"
 #include "scenarios/results/result_folder.hpp"
-#include "scenarios/serve/live_progress.hpp"
 #include "scenarios/serve/result_list.hpp"
 #include "tests/support/folder.hpp"
 

@@ -1,0 +1,42 @@
+// The first program of tools/quickstart, linked before the other commands are compiled.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+#include "tests/program/small_scenario.hpp"
+#include "tests/program/workplace.hpp"
+
+namespace first_program_test {
+
+using straggler::test::small;
+using straggler::test::Workplace;
+
+TEST_CASE("the first program runs and compares as the whole one does, to the same bytes, and has no other command") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  std::map<std::string, std::string> of[2];
+  std::string table[2];
+  const std::string programs[] = {STRAGGLER_FIRST_PROGRAM, "straggler"};
+  for (int i : {0, 1}) {
+    for (const char* scheme : {"asgd", "ssgd"}) {
+      const auto done = place.shell(programs[i] + " run small.yaml --force --out " + scheme + " --set training.scheme=" + scheme);
+      REQUIRE_MESSAGE(done.code == 0, done.err);
+      for (const auto& [name, text] : place.files(scheme))
+        if (name != "run.json") of[i][scheme + ("/" + name)] = text;
+    }
+    const auto compared = place.shell(programs[i] + " compare asgd ssgd --out compared");
+    REQUIRE_MESSAGE(compared.code == 0, compared.err);
+    table[i] = compared.out;
+    of[i]["page"] = place.read("compared/report.html");
+  }
+  CHECK(of[0].size() > 10);
+  CHECK(of[0] == of[1]);
+  CHECK(table[0] == table[1]);
+
+  const auto other = place.shell(programs[0] + " sweep small.yaml");
+  CHECK(other.code == 2);
+  CHECK(other.err == "straggler: unknown command 'sweep'; known: run, compare (see straggler --help)\n");
+}
+
+}  // namespace first_program_test
