@@ -35,10 +35,14 @@ if(STRAGGLER_FUZZ OR (STRAGGLER_SANITIZE AND NOT STRAGGLER_SANITIZE STREQUAL "th
   endif()
 endif()
 
-# straggler_seldom(target): release builds compile what runs little, around simulation, math and rows of results, in little time.
+# straggler_seldom(target): what runs little, around simulation, math and rows of results, is compiled in little time: in release builds, and
+# under sanitizers, which take two to three times as long to optimize it.
 function(straggler_seldom target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)  # a fifth less to compile than -O1
+  endif()
+  if(STRAGGLER_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
   endif()
 endfunction()
 
