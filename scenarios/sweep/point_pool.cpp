@@ -191,10 +191,11 @@ PointPool::Turn PointPool::take(std::optional<PointWork>& work) {
     const std::uint64_t ticket = next_ticket_++;
     ++progress_.running;
     const PointRequest request = point.request;
+    const std::string id = point.id;
     under_way_.emplace(ticket, UnderWay{std::move(point), {}});
     lock.unlock();
     try {
-      work = PointWork{ticket, request.read(), request.timing_only};
+      work = PointWork{ticket, request.read(), request.timing_only, id};
       return Turn::work;
     } catch (const std::exception& error) {
       fail(ticket, problem_text(error));

@@ -5,7 +5,9 @@
 #include <chrono>
 
 #include "scenarios/experiment/experiment.hpp"
+#include "scenarios/experiment/run_checkpoint.hpp"
 #include "scenarios/results/measures.hpp"
+#include "scenarios/results/run_info.hpp"
 #include "scenarios/results/run_sketch.hpp"
 #include "scenarios/results/text.hpp"
 #include "sim/base/problem_text.hpp"
@@ -33,19 +35,28 @@ void add_validation_loss(const RunRecord& record, std::vector<SummaryField>& fie
 
 void run(const PointWork& point, PointDesk& desk, const WorkerOptions& worker, DataCache& data) {
   const auto start = std::chrono::steady_clock::now();
-  const auto finished = [&](const RunRecord& record, AskedEvaluations asked) {
-    if (record.outcome == Outcome::interrupted) return desk.give_up(point.ticket);
-    const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    std::vector<SummaryField> fields = point_fields(record);
-    if (point.scenario.training.evaluate.split == EvaluateSpec::Split::validation) add_validation_loss(record, fields);
-    desk.finish(point.ticket, {std::move(fields), wall, written(sketch_of(point.scenario, record))}, asked);
-  };
   RunOptions options;
   options.timing_only = point.timing_only;
   options.threads = worker.threads;
   options.kernels = worker.kernels;
   options.store = point.timing_only || point.scenario.training.evaluate.noise_scale ? nullptr : desk.store();
   options.data = &data;
+  if (worker.checkpoints && !point.timing_only && !point.scenario.training.evaluate.noise_scale) {
+    const PointCheckpoints& asked = *worker.checkpoints;
+    std::filesystem::create_directories(asked.folder);
+    options.checkpoint = checkpoint_beside(asked.folder / point.id, version(), compiler());
+    options.checkpoint->interval = asked.interval;
+    options.checkpoint->resume = true;
+    options.store = nullptr;
+  }
+  const auto finished = [&](const RunRecord& record, AskedEvaluations asked) {
+    if (record.outcome == Outcome::interrupted) return desk.give_up(point.ticket);
+    if (options.checkpoint) finish_checkpoint(options.checkpoint->file, false);
+    const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::vector<SummaryField> fields = point_fields(record);
+    if (point.scenario.training.evaluate.split == EvaluateSpec::Split::validation) add_validation_loss(record, fields);
+    desk.finish(point.ticket, {std::move(fields), wall, written(sketch_of(point.scenario, record))}, asked);
+  };
   Watcher watcher(desk);
   Experiment experiment(point.scenario, options);
   AskedEvaluations asked;

@@ -249,3 +249,36 @@ TEST_CASE("times to thresholds stand beside the other scalars; one that is misse
   CHECK(of("time_to_0.3_s_count") == "2");
   CHECK(of("time_to_0.999_s_count") == "0");
 }
+
+TEST_CASE("an interrupted point continues from its checkpoint, to the same results") {
+  const Files files;
+  const Sweep sweep = sweep_of(files, "set: {training.stop: {epochs: 60}}\naxes: {training.optimizer.learning_rate: [0.1, 0.05]}\n");
+  const std::filesystem::path folder = files.folder() / "checkpoints";
+  const auto saved = [&] {
+    std::vector<std::filesystem::path> found;
+    if (std::filesystem::exists(folder))
+      for (const auto& entry : std::filesystem::directory_iterator(folder))
+        if (entry.path().extension() == ".checkpoint") found.push_back(entry.path());
+    return found;
+  };
+  PoolOptions options;
+  options.worker.checkpoints = {folder, {.updates = 1}};
+  SweepState state(":memory:");
+  PointPool pool(options, state, nullptr, [&](const SweepProgress&) { return !saved().empty(); });
+  REQUIRE(run_sweep(sweep, {}, state, pool).interrupted);
+  REQUIRE(saved().size() == 1);
+
+  // What was saved is what the point begins with.
+  const std::filesystem::path file = saved().front(), aside = files.folder() / "aside";
+  std::filesystem::rename(file, aside);
+  files.write("checkpoints/" + file.filename().string(), "not a checkpoint");
+  const Swept damaged = run(sweep, state, nullptr, {}, options);
+  REQUIRE(damaged.outcome.failures.size() == 1);
+  CHECK(damaged.outcome.failures.front().find(file.filename().string()) != std::string::npos);
+
+  std::filesystem::rename(aside, file);
+  const Swept resumed = run(sweep, state, nullptr, {}, options);
+  CHECK(resumed.outcome.failures.empty());
+  CHECK(saved().empty());
+  CHECK(resumed.points == run_afresh(sweep).points);
+}

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "models/kernels/kernels.hpp"
+#include "scenarios/experiment/run_checkpoint.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "sim/base/format_version.hpp"
 #include "sim/base/machine.hpp"
@@ -110,6 +111,14 @@ std::filesystem::path Arguments::file(const char* name) const {
   if (!folder.empty() && !std::filesystem::is_directory(folder, error))
     throw UsageError(fmt::format("--{} {}: there is no folder {}; make it, or name another file", name, given.string(), folder.string()));
   return given;
+}
+
+CheckpointInterval Arguments::checkpoint_interval(const char* name) const {
+  try {
+    return straggler::checkpoint_interval(get<std::string>(name));
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--{}{}", name, error.what()));
+  }
 }
 
 void Arguments::read_common() {

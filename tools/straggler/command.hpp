@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/executor/checkpoint.hpp"
 #include "sim/base/progress_line.hpp"
 #include "sim/base/refusal.hpp"
 #include "sim/base/shown_text.hpp"
@@ -83,6 +84,8 @@ class Arguments {
   std::uint64_t count(const char* name, std::uint64_t least) const;
   /// The name of a file that can be created in an existing folder. Throws UsageError.
   std::filesystem::path file(const char* name) const;
+  /// Of wall-clock time or updates, above 0. Throws UsageError.
+  CheckpointInterval checkpoint_interval(const char* name) const;
 
  private:
   void read_common();

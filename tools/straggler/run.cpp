@@ -129,11 +129,7 @@ std::optional<CheckpointRequest> checkpoint_request(const Arguments& arguments, 
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }
-  try {
-    if (every) request->interval = checkpoint_interval(arguments.get<std::string>("checkpoint-every"));
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(std::string("--checkpoint-every") + error.what());
-  }
+  if (every) request->interval = arguments.checkpoint_interval("checkpoint-every");
   request->resume = arguments.flag("resume");
   return request;
 }

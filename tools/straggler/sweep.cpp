@@ -34,6 +34,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* sweep_file = "sweep.sqlite";
+constexpr const char* checkpoints = "checkpoints";  // of running points
 
 po::options_description sweep_options() {
   po::options_description options("Options", help_width);
@@ -51,6 +52,9 @@ po::options_description sweep_options() {
       "within "
       "SHARE of the mean, such as 2%; at most 30 times");
   add_pool_options(add);
+  add("checkpoint-every", po::value<std::string>()->value_name("INTERVAL"),
+      "also saves the state of running points in DIR/checkpoints, from which the same command continues: every INTERVAL of wall-clock time "
+      "(10min) or every N updates (5000); such points do not use the store");
   add("dry-run", "lists the points, how many are finished, and the known cost of the others; computes and writes nothing");
   add("force", "starts again, even in a folder that holds something else");
   return options;
@@ -133,8 +137,8 @@ class SweepCommand {
   int run() {
     SearchFile search = read_search(input_file(arguments_.positional().front()));
     if (search.searches()) refuse_for_searches();
-    read_options(search.sweep);
     out_ = arguments_.has("out") ? fs::path(arguments_.get<std::string>("out")) : fs::path("results") / search.sweep.name;
+    read_options(search.sweep);
     if (arguments_.flag("resume") && !fs::exists(out_ / sweep_file))
       throw UsageError(fmt::format("--resume: there is no {} in {}; name the sweep's folder with --out, or leave --resume out", sweep_file,
                                    out_.string()));
@@ -213,6 +217,8 @@ class SweepCommand {
       line.clear();
       finish(state.description(), sweep.columns(), outcome);
     }
+    std::error_code ignored;
+    fs::remove(out_ / checkpoints, ignored);  // if it is empty
     print_warnings(outcome, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     print_page(out_ / "report.html");
     if (outcome.interrupted) return Exit::interrupted;
@@ -232,7 +238,11 @@ class SweepCommand {
     const bool force = arguments_.flag("force");
     open_results(out_, sweep_file, "sweep", force);
     was_ours_ = fs::exists(out_ / sweep_file);
-    if (force && was_ours_ && may_go()) remove_state(out_, sweep_file);
+    if (force && was_ours_ && may_go()) {
+      remove_state(out_, sweep_file);
+      std::error_code ignored;
+      fs::remove_all(out_ / checkpoints, ignored);
+    }
   }
 
   /// Writes its table and prints its sentences; the outcome has no rows.
@@ -257,6 +267,11 @@ class SweepCommand {
   void read_options(Sweep& sweep) {
     pool_ = read_pool_options(arguments_);
     options_.timing_only = arguments_.flag("timing-only");
+    if (arguments_.has("checkpoint-every")) {
+      if (options_.timing_only || sweep.timing_only)
+        throw UsageError("--checkpoint-every needs the math, which this sweep leaves out; remove it, or what says timing only");
+      pool_.worker.checkpoints = {out_ / checkpoints, arguments_.checkpoint_interval("checkpoint-every")};
+    }
     if (arguments_.has("set")) options_.more = arguments_.get<std::vector<std::string>>("set");
     if (arguments_.has("shard")) options_.shard = shard_of(arguments_.get<std::string>("shard"));
     if (arguments_.has("until-ci")) sweep.until = until_of(arguments_.get<std::string>("until-ci"));
