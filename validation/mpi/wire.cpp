@@ -94,6 +94,10 @@ class GivenValues {
       values_.give(handle, whole_);
       return handle;
     }
+    if (later_.empty()) {  // straight from the message
+      values_.give(handle, from.get_floats(cut_.length));
+      return handle;
+    }
     whole_.resize(cut_.length);
     std::ranges::copy(from.get_floats(cut_.main), whole_.begin());
     get_later();
@@ -364,6 +368,8 @@ Payload unpack_payload(Vectors vectors, Unpacker& from) {
 
 std::vector<Bytes> pack(const Payload& payload, const Cut& cut, Values& values) {
   std::vector<Packer> packers(cut.parts().size());
+  constexpr std::size_t heads = 512;  // of a payload and of its vectors; a longer one grows
+  packers.front().reserve(heads + vectors_in(payload).size() * (cut.main * sizeof(float) + heads));
   pack_payload(payload, WithValues(cut, values, std::span(packers).subspan(1)), packers.front());
   std::vector<Bytes> parts;
   for (Packer& each : packers) parts.push_back(each.take());
