@@ -17,7 +17,7 @@ struct PointWork {
   std::uint64_t ticket = 0;  // names it at the desk
   Scenario scenario;
   bool timing_only = false;
-  std::string id = {};  // of its results; empty where another process has the desk
+  std::string id = {};  // names its results; empty if the point came from another process
 };
 
 /// Evaluations that a point requested, and those of them that were in the store.

@@ -368,7 +368,7 @@ Payload unpack_payload(Vectors vectors, Unpacker& from) {
 
 std::vector<Bytes> pack(const Payload& payload, const Cut& cut, Values& values) {
   std::vector<Packer> packers(cut.parts().size());
-  constexpr std::size_t heads = 512;  // of a payload and of its vectors; a longer one grows
+  constexpr std::size_t heads = 512;  // bytes for the fields of a payload, and of each vector, before its values
   packers.front().reserve(heads + vectors_in(payload).size() * (cut.main * sizeof(float) + heads));
   pack_payload(payload, WithValues(cut, values, std::span(packers).subspan(1)), packers.front());
   std::vector<Bytes> parts;
