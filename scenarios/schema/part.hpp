@@ -5,6 +5,8 @@
 //       field(&LoaderSpec::workers, {.name = "workers", .type = ValueType::count, .range = Range::between(0, 1e6)}),
 //   });
 #pragma once
+#include <concepts>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -40,73 +42,80 @@ Texts kind_texts(const Kind& kind, KindGroup group, const Vocabulary& vocabulary
 /// As a scenario would write it.
 std::string text_of_value(ValueType type, const Value& value);
 
-template <class Spec>
-struct Field {
-  ScenarioKey key;
-  /// An absent or wrong value leaves the spec unchanged.
-  std::function<void(Section&, Spec&)> read;
-  /// Appends nothing where the value is absent.
-  std::function<void(Texts&, const Spec&, const WriteContext&)> write;
-  std::function<bool(const Spec&, const Spec&)> same;
-  /// The path, below this key, of the first key that `decides` and differs; empty: none.
-  std::function<std::string(const Spec&, const Spec&)> deciding = {};
+namespace part {
 
-  std::string difference(const Spec& a, const Spec& b) const {
-    if (deciding)
-      if (std::string path = deciding(a, b); !path.empty()) return path;
-    return key.decides && !same(a, b) ? key.name : std::string();
-  }
+// Declarations for specs of any type: `void*` is the spec. One kind of function object serves all parts, so that a key costs the compiler
+// little; Field and Part give it its type.
+using Read = std::function<void(Section&, void*)>;
+using Write = std::function<void(Texts&, const void*, const WriteContext&)>;
+using Same = std::function<bool(const void*, const void*)>;
+using Difference = std::function<std::string(const void*, const void*)>;
+using When = std::function<bool(const void*)>;
+
+struct Row {
+  ScenarioKey key;
+  Read read;
+  Write write;
+  Same same;
+  Difference deciding = {};
+
+  std::string difference(const void* a, const void* b) const;
 };
 
-template <class Spec>
-class Part {
+class Rows {
  public:
-  /// A field that moves into its part: elements of a braced list are constant, and would be copied.
-  struct Movable {
-    mutable Field<Spec> field;
-    Movable(Field<Spec> given) : field(std::move(given)) {}
-  };
-  explicit Part(std::initializer_list<Movable> fields) : Part(moved(fields)) {}
-  explicit Part(std::vector<Field<Spec>> fields) : fields_(std::make_shared<const std::vector<Field<Spec>>>(std::move(fields))) {}
-
-  void read(Section& section, Spec& spec) const {
-    for (const Field<Spec>& field : *fields_) field.read(section, spec);
-  }
-  Texts texts(const Spec& spec, const WriteContext& context) const {
-    Texts out;
-    for (const Field<Spec>& field : *fields_) field.write(out, spec, context);
-    return out;
-  }
-  std::vector<ScenarioKey> keys() const {
-    std::vector<ScenarioKey> out;
-    out.reserve(fields_->size());
-    for (const Field<Spec>& field : *fields_) out.push_back(field.key);
-    return out;
-  }
-  bool same(const Spec& a, const Spec& b) const {
-    for (const Field<Spec>& field : *fields_)
-      if (!field.same(a, b)) return false;
-    return true;
-  }
-  /// The path of the first key that `decides` and differs; empty: none.
-  std::string difference(const Spec& a, const Spec& b) const {
-    for (const Field<Spec>& field : *fields_)
-      if (std::string path = field.difference(a, b); !path.empty()) return path;
-    return {};
-  }
+  explicit Rows(std::vector<Row> rows) : rows_(std::make_shared<const std::vector<Row>>(std::move(rows))) {}
+  void read(Section& section, void* spec) const;
+  Texts texts(const void* spec, const WriteContext& context) const;
+  std::vector<ScenarioKey> keys() const;
+  bool same(const void* a, const void* b) const;
+  std::string difference(const void* a, const void* b) const;
 
  private:
-  static std::vector<Field<Spec>> moved(std::initializer_list<Movable> given) {
-    std::vector<Field<Spec>> fields;
-    fields.reserve(given.size());
-    for (const Movable& each : given) fields.push_back(std::move(each.field));
-    return fields;
-  }
-
-  std::shared_ptr<const std::vector<Field<Spec>>> fields_;  // of all copies
+  std::shared_ptr<const std::vector<Row>> rows_;  // of all copies
 };
 
-namespace part {
+/// What a type of numbers, switches or texts takes and gives.
+struct Scalar {
+  bool is_switch;
+  void (*put)(void* member, const Value& value);
+  std::optional<Value> (*get)(const void* member, ValueType type);  // none: not written
+  bool (*same)(const void* a, const void* b);
+};
+/// A word of a table, and its enumerator.
+using Words = std::vector<std::pair<std::string, std::int64_t>>;
+struct Enumeration {
+  void (*put)(void* member, std::int64_t value);
+  std::int64_t (*get)(const void* member);
+};
+/// What an optional member holds.
+struct Held {
+  const void* (*get)(const void* member);                             // null: nothing
+  void (*put)(void* member, const std::function<void(void*)>& fill);  // a fresh one, filled
+};
+
+// The functions below of the same names. `at`: where the member lies in the spec, in bytes. `fresh`: a fresh spec, whose value the key
+// documents.
+Row scalar(std::size_t at, const Scalar& scalar, ScenarioKey key, const void* fresh);
+Row choice(std::size_t at, const Enumeration& enumeration, Words words, ScenarioKey key, const void* fresh);
+Row two_words(std::size_t at, ScenarioKey key, std::string on, std::string off, const void* fresh);
+Row written_if(When when, Row inner);
+Row only_if(When when, Row inner);
+Row within(std::size_t at, Row inner);
+Row map(ScenarioKey key, Rows keys, Read check);
+Row held(std::size_t at, const Held& held, Row inner);
+Row kind(std::size_t at, ScenarioKey key, Rows beside);
+
+template <class Spec>
+const Spec& fresh() {
+  static const Spec spec{};
+  return spec;
+}
+template <class Spec, class Member>
+std::size_t offset(Member Spec::*member) {
+  const Spec& spec = fresh<Spec>();
+  return static_cast<std::size_t>(reinterpret_cast<const char*>(&(spec.*member)) - reinterpret_cast<const char*>(&spec));
+}
 
 template <class T>
 struct Unwrapped {
@@ -119,127 +128,189 @@ struct Unwrapped<std::optional<T>> {
   static constexpr bool optional = true;
 };
 
-/// Asks for it, and notes that it is missing if it must not be.
-inline std::optional<Value> read_scalar(Section& section, const ScenarioKey& key) {
-  if (key.required) section.require(key.name, key.remedy);
-  return section.value(key.parameter());
-}
-
-inline bool any_required(const std::vector<ScenarioKey>& keys) {
-  for (const ScenarioKey& key : keys)
-    if (key.required) return true;
-  return false;
-}
-
-/// Its key documents the value of a fresh spec.
-template <class Spec>
-Field<Spec> with_fallback(Field<Spec> made) {
-  if (made.key.required || !made.key.otherwise.empty()) return made;
-  static const Vocabulary none;
-  Texts texts;
-  made.write(texts, Spec{}, WriteContext{none});
-  if (!texts.empty()) made.key.fallback = texts[0].second;
-  return made;
+template <class Member>
+constexpr Scalar scalar_of() {
+  using Type = typename Unwrapped<Member>::type;
+  using Kept = std::conditional_t<std::is_same_v<Type, bool> || std::is_same_v<Type, double> || std::is_same_v<Type, std::string>, Type,
+                                  std::int64_t>;
+  return {
+      .is_switch = std::is_same_v<Type, bool>,
+      .put =
+          [](void* member, const Value& value) {
+            Member& to = *static_cast<Member*>(member);
+            if constexpr (std::is_same_v<Kept, std::int64_t>) {
+              if (const double* bytes = std::get_if<double>(&value)) {
+                to = static_cast<std::int64_t>(*bytes);  // a size, kept as a whole number
+                return;
+              }
+            }
+            to = std::get<Kept>(value);
+          },
+      .get = [](const void* member, ValueType type) -> std::optional<Value> {
+        const Member& from = *static_cast<const Member*>(member);
+        const Type* held = nullptr;
+        if constexpr (Unwrapped<Member>::optional) {
+          if (from) held = &*from;
+        } else {
+          held = &from;
+        }
+        if (held == nullptr) return std::nullopt;
+        if constexpr (std::is_same_v<Type, std::string>)
+          if (!Unwrapped<Member>::optional && held->empty()) return std::nullopt;
+        if constexpr (std::is_same_v<Kept, std::int64_t>)
+          if (type == ValueType::bytes) return static_cast<double>(*held);
+        return Kept(*held);
+      },
+      .same = [](const void* a, const void* b) { return *static_cast<const Member*>(a) == *static_cast<const Member*>(b); },
+  };
 }
 
 }  // namespace part
 
+/// A function of a part's spec.
+template <class Spec>
+struct Reading {
+  part::Read of_any;
+
+  Reading() = default;
+  explicit Reading(part::Read given) : of_any(std::move(given)) {}
+  template <std::invocable<Section&, Spec&> F>
+  Reading(F given) : of_any([given = std::move(given)](Section& section, void* spec) { given(section, *static_cast<Spec*>(spec)); }) {}
+  void operator()(Section& section, Spec& spec) const { of_any(section, &spec); }
+};
+template <class Spec>
+struct Writing {
+  part::Write of_any;
+
+  Writing() = default;
+  explicit Writing(part::Write given) : of_any(std::move(given)) {}
+  template <std::invocable<Texts&, const Spec&, const WriteContext&> F>
+  Writing(F given)
+      : of_any([given = std::move(given)](Texts& out, const void* spec, const WriteContext& context) {
+          given(out, *static_cast<const Spec*>(spec), context);
+        }) {}
+  void operator()(Texts& out, const Spec& spec, const WriteContext& context) const { of_any(out, &spec, context); }
+};
+template <class Spec>
+struct Sameness {
+  part::Same of_any;
+
+  Sameness() = default;
+  explicit Sameness(part::Same given) : of_any(std::move(given)) {}
+  template <std::invocable<const Spec&, const Spec&> F>
+  Sameness(F given)
+      : of_any([given = std::move(given)](const void* a, const void* b) {
+          return given(*static_cast<const Spec*>(a), *static_cast<const Spec*>(b));
+        }) {}
+  bool operator()(const Spec& a, const Spec& b) const { return of_any(&a, &b); }
+};
+
+template <class Spec>
+struct Field {
+  ScenarioKey key;
+  /// An absent or wrong value leaves the spec unchanged.
+  Reading<Spec> read;
+  /// Appends nothing where the value is absent.
+  Writing<Spec> write;
+  Sameness<Spec> same;
+  /// The path, below this key, of the first key that `decides` and differs; empty: none.
+  part::Difference deciding = {};
+
+  static Field of(part::Row row) {
+    return {std::move(row.key), Reading<Spec>(std::move(row.read)), Writing<Spec>(std::move(row.write)),
+            Sameness<Spec>(std::move(row.same)), std::move(row.deciding)};
+  }
+  part::Row row() && {
+    return {std::move(key), std::move(read.of_any), std::move(write.of_any), std::move(same.of_any), std::move(deciding)};
+  }
+};
+
+template <class Spec>
+class Part {
+ public:
+  /// A field that moves into its part: elements of a braced list are constant, and would be copied.
+  struct Movable {
+    mutable part::Row row;
+    Movable(Field<Spec> given) : row(std::move(given).row()) {}
+  };
+  explicit Part(std::initializer_list<Movable> fields) : rows(moved(fields)) {}
+  explicit Part(std::vector<Field<Spec>> fields) : rows(moved(fields)) {}
+
+  void read(Section& section, Spec& spec) const { rows.read(section, &spec); }
+  Texts texts(const Spec& spec, const WriteContext& context) const { return rows.texts(&spec, context); }
+  std::vector<ScenarioKey> keys() const { return rows.keys(); }
+  bool same(const Spec& a, const Spec& b) const { return rows.same(&a, &b); }
+  /// The path of the first key that `decides` and differs; empty: none.
+  std::string difference(const Spec& a, const Spec& b) const { return rows.difference(&a, &b); }
+
+  part::Rows rows;
+
+ private:
+  static std::vector<part::Row> moved(std::initializer_list<Movable> given) {
+    std::vector<part::Row> rows;
+    rows.reserve(given.size());
+    for (const Movable& each : given) rows.push_back(std::move(each.row));
+    return rows;
+  }
+  static std::vector<part::Row> moved(std::vector<Field<Spec>>& given) {
+    std::vector<part::Row> rows;
+    rows.reserve(given.size());
+    for (Field<Spec>& each : given) rows.push_back(std::move(each).row());
+    return rows;
+  }
+};
+
 /// A number, switch, word or path. An optional member that is absent is not written, nor is an empty text; any other always is.
 template <class Spec, class Member>
 Field<Spec> field(Member Spec::*member, ScenarioKey key) {
-  using Type = typename part::Unwrapped<Member>::type;
-  using Held = std::conditional_t<std::is_same_v<Type, bool> || std::is_same_v<Type, double> || std::is_same_v<Type, std::string>, Type,
-                                  std::int64_t>;
-  if (std::is_same_v<Type, bool>) key.type = ValueType::boolean;
-  Field<Spec> made{key, {}, {}, {}};
-  const auto its = std::make_shared<const ScenarioKey>(std::move(key));
-  made.read = [member, its](Section& section, Spec& spec) {
-    if (const std::optional<Value> value = part::read_scalar(section, *its)) {
-      if constexpr (std::is_same_v<Held, std::int64_t>) {
-        if (const double* bytes = std::get_if<double>(&*value)) {
-          spec.*member = static_cast<std::int64_t>(*bytes);  // a size, kept as a whole number
-          return;
-        }
-      }
-      spec.*member = std::get<Held>(*value);
-    }
-  };
-  made.write = [member, its](Texts& out, const Spec& spec, const WriteContext&) {
-    const auto add = [&](const Type& held) {
-      Value value = Held(held);
-      if constexpr (std::is_same_v<Held, std::int64_t>)
-        if (its->type == ValueType::bytes) value = static_cast<double>(held);
-      out.emplace_back(its->name, text_of_value(its->type, value));
-    };
-    if constexpr (part::Unwrapped<Member>::optional) {
-      if (spec.*member) add(*(spec.*member));
-    } else if constexpr (std::is_same_v<Type, std::string>) {
-      if (!(spec.*member).empty()) add(spec.*member);
-    } else {
-      add(spec.*member);
-    }
-  };
-  made.same = [member](const Spec& a, const Spec& b) { return a.*member == b.*member; };
-  return part::with_fallback(std::move(made));
+  static constexpr part::Scalar scalar = part::scalar_of<Member>();
+  return Field<Spec>::of(part::scalar(part::offset(member), scalar, std::move(key), &part::fresh<Spec>()));
 }
 
 /// One of a table's words.
 template <class Spec, class Enumerator>
 Field<Spec> field(Enumerator Spec::*member, const ChoiceTable<Enumerator>& table, ScenarioKey key) {
-  key.type = ValueType::choice;
-  key.choices = table.names();
+  static constexpr part::Enumeration enumeration = {
+      .put = [](void* to, std::int64_t value) { *static_cast<Enumerator*>(to) = static_cast<Enumerator>(value); },
+      .get = [](const void* from) { return static_cast<std::int64_t>(*static_cast<const Enumerator*>(from)); },
+  };
+  part::Words words;
+  for (std::string& name : table.names()) {
+    const auto value = static_cast<std::int64_t>(*table.find(name));
+    words.emplace_back(std::move(name), value);
+  }
   key.name = std::string(table.parameter_name());
-  Field<Spec> made{key, {}, {}, {}};
-  const auto its = std::make_shared<const ScenarioKey>(std::move(key));
-  made.read = [member, table, its](Section& section, Spec& spec) {
-    if (const std::optional<Value> value = part::read_scalar(section, *its)) spec.*member = *table.find(std::get<std::string>(*value));
-  };
-  made.write = [member, table, its](Texts& out, const Spec& spec, const WriteContext&) {
-    out.emplace_back(its->name, yaml_scalar(std::string(table.name_of(spec.*member))));
-  };
-  made.same = [member](const Spec& a, const Spec& b) { return a.*member == b.*member; };
-  return part::with_fallback(std::move(made));
+  return Field<Spec>::of(part::choice(part::offset(member), enumeration, std::move(words), std::move(key), &part::fresh<Spec>()));
 }
 
 /// A switch of two words.
 template <class Spec>
 Field<Spec> two_words(bool Spec::*member, ScenarioKey key, std::string on, std::string off) {
-  key.type = ValueType::choice;
-  if (key.choices.empty()) key.choices = {on, off};
-  Field<Spec> made{key, {}, {}, {}};
-  const auto its = std::make_shared<const ScenarioKey>(std::move(key));
-  made.read = [member, its, on](Section& section, Spec& spec) {
-    if (const std::optional<Value> value = part::read_scalar(section, *its)) spec.*member = std::get<std::string>(*value) == on;
-  };
-  made.write = [member, its, on, off](Texts& out, const Spec& spec, const WriteContext&) {
-    out.emplace_back(its->name, spec.*member ? on : off);
-  };
-  made.same = [member](const Spec& a, const Spec& b) { return a.*member == b.*member; };
-  return part::with_fallback(std::move(made));
+  return Field<Spec>::of(part::two_words(part::offset(member), std::move(key), std::move(on), std::move(off), &part::fresh<Spec>()));
 }
+
+namespace part {
+template <class Spec>
+When of_any(std::function<bool(const Spec&)> when) {
+  return [when = std::move(when)](const void* spec) { return when(*static_cast<const Spec*>(spec)); };
+}
+}  // namespace part
 
 /// Written only where `when(spec)`.
 template <class Spec>
 Field<Spec> written_if(std::function<bool(const Spec&)> when, Field<Spec> inner) {
-  inner.write = [when = std::move(when), write = inner.write](Texts& out, const Spec& spec, const WriteContext& context) {
-    if (when(spec)) write(out, spec, context);
-  };
-  return inner;
+  return Field<Spec>::of(part::written_if(part::of_any<Spec>(std::move(when)), std::move(inner).row()));
 }
 
 /// Read and written only where `when(spec)`, which may depend on earlier fields.
 template <class Spec>
 Field<Spec> only_if(std::function<bool(const Spec&)> when, Field<Spec> inner) {
-  inner.read = [when, read = inner.read](Section& section, Spec& spec) {
-    if (when(spec)) read(section, spec);
-  };
-  inner.key.conditional = true;
-  return written_if<Spec>(std::move(when), std::move(inner));
+  return Field<Spec>::of(part::only_if(part::of_any<Spec>(std::move(when)), std::move(inner).row()));
 }
 
 /// A key that `read` asks the section for; of files that no writer writes.
 template <class Spec>
-Field<Spec> read_by(ScenarioKey key, std::function<void(Section&, Spec&)> read) {
+Field<Spec> read_by(ScenarioKey key, Reading<Spec> read) {
   return {std::move(key), std::move(read), [](Texts&, const Spec&, const WriteContext&) {}, [](const Spec&, const Spec&) { return true; }};
 }
 
@@ -252,48 +323,17 @@ Field<Spec> read_before(ScenarioKey key) {
 /// A field of a member.
 template <class Spec, class Inner>
 Field<Spec> within(Inner Spec::*member, Field<Inner> inner) {
-  Field<Spec> made{inner.key, {}, {}, {}};
-  made.read = [member, read = inner.read](Section& section, Spec& spec) { read(section, spec.*member); };
-  made.write = [member, write = inner.write](Texts& out, const Spec& spec, const WriteContext& context) {
-    write(out, spec.*member, context);
-  };
-  made.same = [member, same = inner.same](const Spec& a, const Spec& b) { return same(a.*member, b.*member); };
-  const auto held = std::make_shared<const Field<Inner>>(std::move(inner));
-  made.deciding = [member, held](const Spec& a, const Spec& b) { return held->difference(a.*member, b.*member); };
-  return made;
+  return Field<Spec>::of(part::within(part::offset(member), std::move(inner).row()));
 }
 
 /// Reports inconsistencies between the keys of a map, after finish().
 template <class Spec>
-using CheckOf = std::function<void(Section&, Spec&)>;
+using CheckOf = Reading<Spec>;
 
 /// A map of the keys of `part`, kept in the spec itself.
 template <class Spec>
 Field<Spec> map(ScenarioKey key, const Part<Spec>& part, CheckOf<Spec> check = {}) {
-  key.shape = ScenarioKey::Shape::map;
-  key.keys = part.keys();
-  Field<Spec> made{key, {}, {}, {}};
-  const auto its = std::make_shared<const ScenarioKey>(std::move(key));
-  made.read = [part, its, check](Section& section, Spec& spec) {
-    if (its->required && section.require(its->name, its->remedy) == nullptr) return;
-    if (section.find(its->name) == nullptr && part::any_required(its->keys)) return;  // an absent map lacks nothing
-    Section inside = section.section(its->name);
-    part.read(inside, spec);
-    inside.finish();
-    if (check) check(inside, spec);
-  };
-  made.write = [part, its](Texts& out, const Spec& spec, const WriteContext& context) {
-    WriteContext deeper = context;
-    deeper.indent += "  ";
-    const Texts texts = part.texts(spec, deeper);
-    if (!texts.empty()) out.emplace_back(its->name, its->block ? block_map(texts, deeper.indent) : flow_map(texts));
-  };
-  made.same = [part](const Spec& a, const Spec& b) { return part.same(a, b); };
-  made.deciding = [part, its](const Spec& a, const Spec& b) {
-    const std::string path = part.difference(a, b);
-    return path.empty() ? path : its->name + "." + path;
-  };
-  return made;
+  return Field<Spec>::of(part::map(std::move(key), part.rows, std::move(check.of_any)));
 }
 
 /// A map of the keys of `part`, kept in a member. An optional member is there where the map is.
@@ -301,24 +341,23 @@ template <class Spec, class Member>
 Field<Spec> map(Member Spec::*member, ScenarioKey key, const Part<typename part::Unwrapped<Member>::type>& part,
                 CheckOf<typename part::Unwrapped<Member>::type> check = {}) {
   using Inner = typename part::Unwrapped<Member>::type;
+  part::Row inner = part::map(std::move(key), part.rows, std::move(check.of_any));
   if constexpr (!part::Unwrapped<Member>::optional) {
-    return within(member, map<Inner>(std::move(key), part, std::move(check)));
+    return Field<Spec>::of(part::within(part::offset(member), std::move(inner)));
   } else {
-    const auto inner = std::make_shared<const Field<Inner>>(map<Inner>(std::move(key), part, std::move(check)));
-    Field<Spec> made{inner->key, {}, {}, {}};
-    made.read = [member, inner](Section& section, Spec& spec) {
-      if (section.find(inner->key.name) == nullptr) return;
-      Inner fresh;
-      inner->read(section, fresh);
-      spec.*member = fresh;
+    static constexpr part::Held held = {
+        .get = [](const void* from) -> const void* {
+          const Member& there = *static_cast<const Member*>(from);
+          return there ? &*there : nullptr;
+        },
+        .put =
+            [](void* to, const std::function<void(void*)>& fill) {
+              Inner fresh;
+              fill(&fresh);
+              *static_cast<Member*>(to) = std::move(fresh);
+            },
     };
-    made.write = [member, inner](Texts& out, const Spec& spec, const WriteContext& context) {
-      if (spec.*member) inner->write(out, *(spec.*member), context);
-    };
-    made.same = [member, same = inner->same](const Spec& a, const Spec& b) {
-      return (a.*member).has_value() == (b.*member).has_value() && (!(a.*member) || same(*(a.*member), *(b.*member)));
-    };
-    return made;
+    return Field<Spec>::of(part::held(part::offset(member), held, std::move(inner)));
   }
 }
 
@@ -368,29 +407,7 @@ Field<Spec> list(std::vector<Item> Spec::*member, ScenarioKey key, const Part<It
 /// `{kind: NAME, …}`, with the keys of `beside`, kept in the spec itself, beside those of the kind.
 template <class Spec>
 Field<Spec> kind(Kind Spec::*member, ScenarioKey key, const Part<Spec>& beside = Part<Spec>({})) {
-  key.shape = ScenarioKey::Shape::kind;
-  key.keys = beside.keys();
-  Field<Spec> made{key, {}, {}, {}};
-  const auto its = std::make_shared<const ScenarioKey>(std::move(key));
-  const Part<Spec> held = beside;
-  made.read = [member, held, its](Section& section, Spec& spec) {
-    const YamlNode* node = its->required ? section.require(its->name, its->remedy) : section.find(its->name);
-    if (node == nullptr && its->fallback_kind.empty()) return;
-    spec.*member = read_kind(section.context(), node, section.path_of(its->name), section.place_of(its->name), *its->kind,
-                             its->fallback_kind, [&](Section& inside) { held.read(inside, spec); });
-  };
-  made.write = [member, held, its](Texts& out, const Spec& spec, const WriteContext& context) {
-    if ((spec.*member).name.empty()) return;
-    Texts texts = kind_texts(spec.*member, *its->kind, context.vocabulary);
-    for (auto& text : held.texts(spec, context)) texts.push_back(std::move(text));
-    out.emplace_back(its->name, flow_map(texts));
-  };
-  made.same = [member, held](const Spec& a, const Spec& b) { return a.*member == b.*member && held.same(a, b); };
-  made.deciding = [held, its](const Spec& a, const Spec& b) {
-    const std::string path = held.difference(a, b);
-    return path.empty() ? path : its->name + "." + path;
-  };
-  return made;
+  return Field<Spec>::of(part::kind(part::offset(member), std::move(key), beside.rows));
 }
 
 }  // namespace straggler
