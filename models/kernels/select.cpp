@@ -45,14 +45,17 @@ bool has_f16c() {
 std::vector<const Kernels*> runnable() {
   std::vector<const Kernels*> sets = {&generic::table};
 #if defined(__x86_64__)
+  const auto add = [&](bool runs, const Kernels& set) {
+    if (runs && !set.name.empty()) sets.push_back(&set);  // without a name: left out of this program
+  };
   // Each level includes the one before it.
   const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
   const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c() && __builtin_cpu_supports("bmi2");
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (v2) sets.push_back(&kernels_v2::table);
-  if (v3) sets.push_back(&kernels_v3::table);
-  if (v4) sets.push_back(&kernels_v4::table);
+  add(v2, kernels_v2::table);
+  add(v3, kernels_v3::table);
+  add(v4, kernels_v4::table);
 #elif defined(__wasm__)
   sets.push_back(&kernels_v2::table);
 #endif

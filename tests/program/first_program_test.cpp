@@ -39,4 +39,16 @@ TEST_CASE("the first program runs and compares as the whole one does, to the sam
   CHECK(other.err == "straggler: unknown command 'sweep'; known: run, compare (see straggler --help)\n");
 }
 
+TEST_CASE("what the first program does not link is not built for it") {
+  const Workplace place;
+  const std::string ninja = "ninja -C $(dirname " STRAGGLER_FIRST_PROGRAM ")/.. -t query ";
+  const auto program = place.shell(ninja + "first/straggler");  // with the folders whose objects must be there
+  CHECK(program.out.find("|| models/kernels/models_kernels\n") != std::string::npos);
+  for (const char* room :
+       {"models_other_kernels", "models_formats", "scenarios_sweep", "scenarios_import", "scenarios_serve", "validation_"}) {
+    CAPTURE(room);
+    CHECK(program.out.find(room) == std::string::npos);
+  }
+}
+
 }  // namespace first_program_test
