@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import torch
 
 _MOMENTUM = 0.1  # with which runs follow running statistics, PyTorch's default
+_EVALUATED = 32  # samples at once on a CPU: larger feature maps come from the system and go back to it in each layer, in up to 20 times the time
 
 
 class TorchModel:
@@ -83,7 +84,7 @@ class TorchModel:
         own = ("training", "_parameters", "_buffers", "_modules")
         layers = [(path, type(each), {name: value for name, value in vars(each).items() if name not in own})
                   for path, each in self._module.named_modules()]
-        return content_of(repr(self._module), layers, kept, self._loss, self._make)
+        return content_of(repr(self._module), layers, kept, self._loss, self._make, _EVALUATED)
 
     def initial(self, seed: int) -> Dict[str, numpy.ndarray]:
         """The module's own weights, for any seed; or those of a module that is made for the seed."""
@@ -154,16 +155,24 @@ class TorchModel:
         """(sum of losses, number right). Right is the largest output, or, of a single one, whether it is above 0."""
         try:
             self._hold(weights, False)
+            losses, right = 0.0, 0
+            rows = _EVALUATED if self._on_cpu else len(inputs)
             with self._torch.no_grad():
-                outputs, wanted = self._module(self._moved(inputs)), self._moved(labels)
-                loss = float(self._mean_loss(outputs, wanted)) * len(inputs)
-                if outputs.dim() == wanted.dim() or outputs.shape[-1] == 1:
-                    right = (outputs.reshape(wanted.shape) > 0) == (wanted > 0)
-                else:
-                    right = outputs.argmax(-1 if outputs.shape[:-1] == wanted.shape else 1) == wanted
-                return loss, int(right.sum())
+                for first in range(0, len(inputs), rows):
+                    some, of = self._evaluated(inputs[first:first + rows], labels[first:first + rows])
+                    losses, right = losses + some, right + of
+            return losses, right
         finally:
             self._let_go()
+
+    def _evaluated(self, inputs: numpy.ndarray, labels: numpy.ndarray) -> Tuple[float, int]:
+        outputs, wanted = self._module(self._moved(inputs)), self._moved(labels)
+        loss = float(self._mean_loss(outputs, wanted)) * len(inputs)
+        if outputs.dim() == wanted.dim() or outputs.shape[-1] == 1:
+            right = (outputs.reshape(wanted.shape) > 0) == (wanted > 0)
+        else:
+            right = outputs.argmax(-1 if outputs.shape[:-1] == wanted.shape else 1) == wanted
+        return loss, int(right.sum())
 
     def __repr__(self) -> str:
         return "<straggler.model_from_torch of {}, version {}>".format(*self._straggler_model)
