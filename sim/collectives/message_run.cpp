@@ -54,7 +54,7 @@ struct MessageRun::Inside {
     CollectiveRank id() const { return static_cast<CollectiveRank>(this - collective->ranks.get()); }
     std::int32_t round = -1;      // the one it is in; -1: it has not begun
     std::uint32_t sending = 0;    // rendezvous of this round that are not over for it
-    std::uint32_t receiving = 0;  // messages to it of this round that have not come
+    std::uint32_t receiving = 0;  // messages to it of this round, and of those before, that have not come
     Collective* collective = nullptr;
     Connection* connection = nullptr;  // that it sent on last
     CollectiveRank connected_to = 0;
@@ -63,6 +63,9 @@ struct MessageRun::Inside {
     std::uint64_t reduced_bytes = 0;
     Time library;  // the library's cost of this round, if the schedule has such costs
     EarlyMessages early;
+    // Of a schedule that lets ranks be ahead:
+    std::int32_t in_order = 0;  // the first round whose message has not come; messages of later ones that have
+    EarlyMessages overtaking;
   };
 
   struct Collective {
@@ -72,6 +75,7 @@ struct MessageRun::Inside {
     std::span<const std::uint32_t> places;
     std::int32_t rounds = 0;
     double wire_factor = 1;
+    std::uint32_t ahead = 0;       // of the schedule
     bool has_round_costs = false;  // of the schedule: some round costs something beside its messages and arithmetic
     bool scales_latency = false;   // of the schedule: some round has another latency than its links'
     std::size_t unfinished = 0;
@@ -117,6 +121,7 @@ struct MessageRun::Inside {
     collective.places = places;
     collective.rounds = static_cast<std::int32_t>(schedule.rounds());
     collective.wire_factor = schedule.wire_factor();
+    collective.ahead = static_cast<std::uint32_t>(schedule.ahead());
     const std::vector<Stretch> stretches = schedule.stretches();
     collective.has_round_costs =
         std::any_of(stretches.begin(), stretches.end(), [&](const Stretch& each) { return schedule.round_cost(each.first) > Time(); });
@@ -131,8 +136,11 @@ struct MessageRun::Inside {
       Rank& rank = collective.ranks[r];
       rank.collective = &collective;
       rank.round = -1;
+      rank.receiving = 0;
       rank.early.clear();
       rank.met_early = false;
+      rank.in_order = 0;
+      rank.overtaking.clear();
       rank.connection = nullptr;
     }
     return opened++;
@@ -167,7 +175,10 @@ struct MessageRun::Inside {
       go_on(rank);
   }
 
-  bool waits(const Rank& rank) const { return rank.sending > 0 || rank.receiving > 0; }
+  bool waits(const Rank& rank) const {
+    const bool last = rank.round + 1 >= rank.collective->rounds;
+    return rank.sending > 0 || rank.receiving > (last ? 0 : rank.collective->ahead);
+  }
 
   /// Enters the next round, and continues through all rounds that need not wait.
   void go_on(Rank& rank) {
@@ -175,7 +186,7 @@ struct MessageRun::Inside {
       rank.collective->schedule->part(rank.id(), static_cast<std::size_t>(rank.round), part);
       const std::uint32_t early = rank.met_early ? take_early(rank) : 0;
       if (early > part.receives) throw_unexpected(rank, rank.round);
-      rank.receiving = part.receives - early;
+      rank.receiving += part.receives - early;
       if (costs.reduce_seconds_per_byte != 0) rank.reduced_bytes = part.reduced_bytes;
       if (rank.collective->has_round_costs) {
         const bool takes_part = !part.sends.empty() || part.receives > 0;
@@ -267,7 +278,7 @@ struct MessageRun::Inside {
     if (watched) watch.posted(message.collective->number, message.from, message.to, message.bytes);
     Connection& connection = connection_of(message);
     message.connection = &connection;
-    if (together) return let_flow(message);
+    if (!in_turn(message)) return let_flow(message);
     message.next = nullptr;
     (connection.first ? connection.last->next : connection.first) = &message;
     connection.last = &message;
@@ -276,6 +287,9 @@ struct MessageRun::Inside {
     else
       message.stage = Message::Stage::waiting;
   }
+
+  /// Whether it waits for those before it on its connection. Packets of a rank that is ahead wait for one another in the network.
+  bool in_turn(const Message& message) const { return !together && (message.collective->ahead == 0 || !network.packets()); }
 
   Connection& connection_of(const Message& message) {
     Rank& sender = message.collective->ranks[message.from];
@@ -318,7 +332,7 @@ struct MessageRun::Inside {
   static double wire_bytes(const Message& message) { return static_cast<double>(message.bytes) * message.collective->wire_factor; }
 
   void left(Message& message) {
-    if (!together) {
+    if (in_turn(message)) {
       Connection& connection = *message.connection;
       connection.first = message.next;
       if (connection.first) let_flow(*connection.first);
@@ -362,10 +376,26 @@ struct MessageRun::Inside {
     const std::int32_t round = message.round;
     message.stage = Message::Stage::idle;
     message.next = std::exchange(idle, &message);
+    receiver.collective->ahead == 0 ? came(receiver, round) : came_in_order(receiver, round);
+  }
+
+  /// A message that overtakes another waits for it, as on one connection: a rank that is ahead passes on what came first.
+  void came_in_order(Rank& receiver, std::int32_t round) {
+    if (round < receiver.in_order) throw_unexpected(receiver, round);
+    if (round > receiver.in_order) return receiver.overtaking.add(static_cast<std::size_t>(round - receiver.in_order - 1));
+    bool more = true;
+    while (more) {
+      more = receiver.overtaking.take() > 0;
+      came(receiver, receiver.in_order++);
+    }
+  }
+
+  void came(Rank& receiver, std::int32_t round) {
     if (round > receiver.round) return keep_early(receiver, static_cast<std::size_t>(round - receiver.round - 1));
-    if (round < receiver.round || receiver.receiving == 0) throw_unexpected(receiver, round);
+    const bool expected = receiver.round - round <= static_cast<std::int32_t>(receiver.collective->ahead) && receiver.receiving > 0;
+    if (!expected) throw_unexpected(receiver, round);
     --receiver.receiving;
-    advance(receiver);
+    if (!receiver.scheduled()) advance(receiver);
   }
 
   // A rank's way

@@ -48,6 +48,9 @@ class CollectiveSchedule {
   virtual void part(CollectiveRank rank, std::size_t round, RoundPart& out) const = 0;
   /// Covers all rounds, in order.
   virtual std::vector<Stretch> stretches() const = 0;
+  /// Rounds of which a rank need not have received its share before it goes on; all are received at the end. Above 0 each rank
+  /// receives one message in each round.
+  virtual std::size_t ahead() const { return 0; }
   /// A library's own time, equal on all ranks: once, before a rank's first round; and in a round, after the messages of each rank that has
   /// any in it. Rounds of one stretch cost the same.
   virtual Time start_cost() const { return Time(); }

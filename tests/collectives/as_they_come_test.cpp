@@ -308,6 +308,41 @@ TEST_CASE("latencies pass while a slow link is busy: a ring whose ranks do not w
   }
 }
 
+// Of k slices of s seconds each, slice q leaves when slice q - k has come and slice q - 1 has left, so that k slices take max(k s, s + α)
+// on equal links, and the last one's latency passes at the end.
+TEST_CASE("a ring in slices hides the latency behind the other slices") {
+  constexpr std::size_t p = 4, laps = 3;
+  constexpr double s = 20 * alpha, rounds = 2 * (p - 1) * laps;
+  for (const double latencies : {1.0, 30.0}) {  // below and above the time of a slice
+    for (const std::size_t slices : {2u, 3u}) {
+      CAPTURE(slices);
+      CAPTURE(latencies);
+      const auto k = static_cast<double>(slices);
+      const double chunk = std::round(k * s * bytes_per_second), a = latencies * alpha;
+      World world(p, Nic{bytes_per_second, bytes_per_second, Time::from_seconds(a / 2)});  // a message crosses two links
+      const auto ring = make_schedule(collective("ring"), static_cast<std::uint64_t>(chunk) * p * laps, {p, 0, {}}, {},
+                                      {{"chunk", chunk}, {"slices", static_cast<std::int64_t>(slices)}});
+      const double end = (rounds - 1) * std::max(k * s, s + a) + k * s + a;
+      for (const double each : AsTheyCome(world).run(*ring, std::vector<double>(p, 0))) CHECK(each == doctest::Approx(end).epsilon(1e-3));
+    }
+  }
+}
+
+// Large slices take s and then a latency of a > s, so a pair takes s + a. The last lap has small slices, of s' and a' with s' + a' < s. Its
+// first one leaves when the first of the last large pair has come, and comes before the second one, which comes s later. It counts then.
+TEST_CASE("a slice that overtakes the one before it waits for it") {
+  constexpr std::size_t p = 4;
+  constexpr double s = 20 * alpha, a = 30 * alpha, small = alpha, rounds = 2 * (p - 1);
+  const auto bytes = [](double seconds) { return static_cast<std::uint64_t>(std::llround(seconds * bytes_per_second)); };
+  World world(equal_hosts(p, 1, 0, nic), "max_min", {{2 * small * bytes_per_second, 1, 1}, {1e15, a / alpha, 1}});
+  const auto ring = make_schedule(collective("ring"), p * 2 * (bytes(s) + bytes(small)), {p, 0, {}}, {},
+                                  {{"chunk", 2 * s * bytes_per_second}, {"slices", std::int64_t{2}}});
+  AsTheyCome run(world);
+  const double end = rounds * (s + a) + s + rounds * (small + alpha);
+  for (const double each : run.run(*ring, std::vector<double>(p, 0))) check_near(each, end);
+  for (CollectiveRank rank = 0; rank < p; ++rank) CHECK(run.received[rank] == ring->bytes_received(rank));
+}
+
 TEST_CASE("a run in which ranks start as they come, destroyed in flight, leaves nothing") {
   for (const CollectiveEntry& entry : collectives()) {
     for (const double when : {1e-6, 12e-6, 500e-6, 3e-3}) {

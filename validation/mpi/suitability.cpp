@@ -63,6 +63,8 @@ void refuse_cluster(const Scenario& scenario, const Blueprint& blueprint) {
                 "real ranks reduce around a ring, not by " + collective.algorithm + "; take ring");
   if (collective.parameters.has("chunk"))
     throw_error(scenario, "cluster.network.collective.algorithm.chunk", "real ranks send a step's chunk in one message; remove it");
+  if (collective.parameters.has("slices") && collective.parameters.count("slices") > 1)
+    throw_error(scenario, "cluster.network.collective.algorithm.slices", "real ranks send a step's chunk in one message; make it 1");
   if (collective.overlap || collective.bucket)
     throw_error(scenario, collective.overlap ? "cluster.network.collective.overlap" : "cluster.network.collective.bucket",
                 "a real gradient is reduced in one piece when backward is done; remove it");
