@@ -32,6 +32,7 @@ struct Executor::Implementation {
         resources(lineage, arithmetic, budget_bytes(options.memory_budget), pool.size()),
         evaluations(data, options.train_subset, options.seed),
         known(options.known) {
+    if (options.choose_threads && remote.empty()) choice.emplace(pool.computing());
     if (known) take = [this](LineageNode& node) { return take_one(node); };
     arithmetic.start_from(options.initial_weights);
     if (!options.exchange_statistics && model.statistics() > 0) arithmetic.keep_first_statistics();
@@ -65,8 +66,9 @@ struct Executor::Implementation {
     for (std::size_t i = 0; i < plan.size(); ++i) arithmetic.prepare(plan[i].formula, plan[i].inputs.size());
     if (pool.size() == 1 || (plan.size() == 1 && arithmetic.lanes(node.formula) == 1 && !arithmetic.shared(node.formula)))
       return evaluate_in_order(plan, arithmetic, resources);
-    GraphJob job(plan, arithmetic, resources, pool, remote);
-    pool.run(job);
+    GraphJob job(plan, arithmetic, resources, pool, remote, choice ? &*choice : nullptr);
+    pool.run(job, choice ? choice->threads() : pool.computing());
+    if (choice) choice->pause(seconds_now());
     if (job.failure()) std::rethrow_exception(job.failure());
   }
 
@@ -106,6 +108,7 @@ struct Executor::Implementation {
   Evaluations evaluations;
   KnownValues* const known;
   Plan::Take take;
+  std::optional<ThreadChoice> choice;
 };
 
 Executor::Executor(Lineage& lineage, const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels,
@@ -229,7 +232,13 @@ bool Executor::restore(const Key& key, std::span<const float> values) {
   return true;
 }
 
-ExecutorStatistics Executor::statistics() const { return implementation_->resources.statistics(); }
+ExecutorStatistics Executor::statistics() const {
+  ExecutorStatistics now = implementation_->resources.statistics();
+  const std::optional<ThreadChoice>& choice = implementation_->choice;
+  now.threads = choice ? choice->fastest() : implementation_->pool.computing();
+  now.threads_compared = choice && choice->compared();
+  return now;
+}
 
 void Executor::release(LineageNode& node) noexcept { implementation_->resources.release(node); }
 

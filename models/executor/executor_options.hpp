@@ -19,6 +19,7 @@ class RemoteThread;
 
 struct ExecutorOptions {
   unsigned threads = 0;               // 0: all cores
+  bool choose_threads = false;        // of these as many as are fastest; not with `remote`
   std::size_t memory_budget = 0;      // bytes for values and workspaces; 0: three quarters of the machine's memory
   std::size_t train_subset = 10'000;  // samples of EvaluationSet::train_subset, chosen by the seed
   std::uint64_t seed = 1;
@@ -34,6 +35,8 @@ struct ExecutorStatistics {
   std::uint64_t taken = 0;                                         // node values taken from KnownValues
   std::size_t values = 0, peak_value_bytes = 0;
   std::uint64_t set_aside = 0, remade = 0;  // values evicted to free memory, and those of them that were recomputed
+  unsigned threads = 0;                     // that compute gradients; if they were chosen, the fastest number
+  bool threads_compared = false;
 };
 
 }  // namespace straggler

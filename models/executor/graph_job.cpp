@@ -89,8 +89,10 @@ void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& reso
   }
 }
 
-GraphJob::GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool, std::span<RemoteThread* const> remote)
-    : plan_(plan), arithmetic_(arithmetic), resources_(resources), pool_(pool), remote_(remote) {
+GraphJob::GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool, std::span<RemoteThread* const> remote,
+                   ThreadChoice* choice)
+    : plan_(plan), arithmetic_(arithmetic), resources_(resources), pool_(pool), remote_(remote), choice_(choice) {
+  if (choice_) choice_->resume(seconds_now());
   plan_.connect();
   for (std::size_t i = 0; i < plan_.size(); ++i)
     if (plan_.waiting(i) == 0) add_ready(i);
@@ -261,7 +263,9 @@ bool GraphJob::wait_for(std::unique_lock<std::mutex>& lock, RemoteThread& to, co
 bool GraphJob::share(const Item& item, const StepChain& chain, float* buffer, unsigned thread) {
   const Formula& formula = plan_[item.position].formula;
   // Threads that have nodes of their own need no share of this one.
-  if (together_ || !ready_.empty() || active_ >= pool_.size() || pool_.computing() == 1 || !arithmetic_.shared(formula)) return false;
+  if (together_ || !ready_.empty() || active_ >= pool_.size() - pool_.computing() + pool_.admitted() || pool_.admitted() == 1 ||
+      !arithmetic_.shared(formula))
+    return false;
   try {
     SharedScratch* const scratch = resources_.prepare_shared();
     if (!scratch) return false;
@@ -341,6 +345,7 @@ void GraphJob::finish_lane(const Item& item, float* buffer, std::unique_lock<std
 
 void GraphJob::store(std::size_t position, const StepChain& chain, float* buffer, bool sparse) {
   LineageNode& node = plan_[position];
+  const bool gradient = node.formula.kind == Formula::Kind::gradient;
   const std::size_t last = position + (chain.weights ? chain.length() : 0);
   for (std::size_t i = position; i <= last; ++i) plan_.finish(i);
   if (chain.weights)
@@ -348,9 +353,15 @@ void GraphJob::store(std::size_t position, const StepChain& chain, float* buffer
   else
     resources_.store(node, buffer, sparse);
   finished_ += last - position + 1;
+  if (gradient && choice_) choose_threads();
   for (std::size_t i = position; i <= last; ++i)
     for (const std::uint32_t consumer : plan_.consumers(i))
       if (--plan_.waiting(consumer) == 0 && (consumer > last || consumer <= position)) add_ready(consumer);
+}
+
+void GraphJob::choose_threads() {
+  const std::size_t others = together_ || active_ == 0 ? 0 : active_ - 1;  // a shared gradient is one
+  if (choice_->advance(seconds_now(), resources_.gradient_samples(), others)) pool_.admit(choice_->threads());
 }
 
 void GraphJob::store(const PlannedChain& sent) {

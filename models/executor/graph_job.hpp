@@ -9,6 +9,7 @@
 #include "models/executor/plan.hpp"
 #include "models/executor/remote_chain.hpp"
 #include "models/executor/resources.hpp"
+#include "models/executor/thread_choice.hpp"
 #include "models/executor/thread_pool.hpp"
 
 namespace straggler {
@@ -19,10 +20,11 @@ void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& reso
 
 /// Hands out the ready nodes of a plan, the earliest in its order first: a thread continues along its chain, and few values are live. If
 /// memory is short the work falls back to the plan's own order. Chains go to the `remote` threads, for each of which one of the pool's
-/// waits.
+/// waits. A `choice` sets how many threads take part, and is told of each gradient.
 class GraphJob final : public Job {
  public:
-  GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool, std::span<RemoteThread* const> remote);
+  GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool, std::span<RemoteThread* const> remote,
+           ThreadChoice* choice = nullptr);
   ~GraphJob();
   bool step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept override;
   bool done() const noexcept override { return active_ == 0 && (failure_ || finished_ == plan_.size()); }
@@ -69,12 +71,15 @@ class GraphJob final : public Job {
   void evaluate(const Item& item, const StepChain& chain, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
   void finish_lane(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
   void store(std::size_t position, const StepChain& chain, float* buffer, bool sparse);
+  /// Asks the choice after a gradient.
+  void choose_threads();
 
   Plan& plan_;
   const Arithmetic& arithmetic_;
   Resources& resources_;
   ThreadPool& pool_;
   const std::span<RemoteThread* const> remote_;
+  ThreadChoice* const choice_;
   std::vector<Item> ready_;  // a heap ordered by the plan, the first on top
   std::unordered_map<std::uint32_t, Lanes> lanes_;
   std::optional<Together> together_;

@@ -69,6 +69,7 @@ class Resources {
   bool tight() const { return buffers_.tight(); }
   Scratch& scratch(unsigned thread) { return scratch_[thread]; }
   ExecutorStatistics statistics() const;
+  std::uint64_t gradient_samples() const { return counts_.gradient_samples; }
   void count_evaluation() { ++counts_.evaluations; }
 
  private:

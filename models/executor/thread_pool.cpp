@@ -14,7 +14,7 @@ void relax() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(unsigned threads, unsigned waiting) : computing_(threads) {
+ThreadPool::ThreadPool(unsigned threads, unsigned waiting) : computing_(threads), admitted_(threads) {
   for (unsigned thread = 1; thread < threads + waiting; ++thread) helpers_.emplace_back([this, thread] { help(thread); });
 }
 
@@ -25,12 +25,14 @@ ThreadPool::~ThreadPool() {
   }
   helper_.notify_all();
   waiter_.notify_all();
+  dismissed_.notify_all();
   for (std::thread& helper : helpers_) helper.join();
 }
 
-void ThreadPool::run(Job& job) {
+void ThreadPool::run(Job& job, unsigned admitted) {
   std::unique_lock lock(mutex_);
   job_ = &job;
+  admit(admitted);
   while (!job.done()) {
     if (job.step(lock, 0) || await_news(lock)) continue;
     caller_asleep_ = true;
@@ -43,20 +45,31 @@ void ThreadPool::run(Job& job) {
 void ThreadPool::help(unsigned thread) {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    if (job_ && job_->step(lock, thread)) {
+    const bool computes = thread < computing_;
+    const bool takes_part = !computes || thread < admitted_;
+    if (takes_part && job_ && job_->step(lock, thread)) {
       if (job_ && job_->done()) {
         ++news_;
         if (caller_asleep_) caller_.notify_one();
       }
       continue;
     }
-    const bool computes = thread < computing_;
-    if (computes && job_ && (await_news(lock) || stop_)) continue;
-    unsigned& asleep = computes ? helpers_asleep_ : waiters_asleep_;
+    if (takes_part && computes && job_ && (await_news(lock) || stop_)) continue;
+    if (takes_part != (!computes || thread < admitted_)) continue;
+    if (!takes_part)  // its last step may have made pieces available
+      if (std::condition_variable* const next = sleeper()) next->notify_one();
+    unsigned& asleep = !takes_part ? dismissed_asleep_ : computes ? helpers_asleep_ : waiters_asleep_;
     ++asleep;
-    (computes ? helper_ : waiter_).wait(lock);
+    (!takes_part ? dismissed_ : computes ? helper_ : waiter_).wait(lock);
     --asleep;
   }
+}
+
+void ThreadPool::admit(unsigned threads) {
+  if (threads == admitted_) return;
+  (threads > admitted_ ? dismissed_ : helper_).notify_all();  // all sleep again where they belong
+  admitted_ = threads;
+  ++news_;
 }
 
 bool ThreadPool::await_news(std::unique_lock<std::mutex>& lock) {

@@ -33,8 +33,12 @@ class ThreadPool {
   unsigned size() const { return static_cast<unsigned>(helpers_.size()) + 1; }
   /// Of these the first, which compute.
   unsigned computing() const { return computing_; }
-  /// Returns when the job is done. Idle threads sleep.
-  void run(Job& job);
+  /// Returns when the job is done. Idle threads sleep. Of those that compute, the first `admitted` take part.
+  void run(Job& job, unsigned admitted);
+  void run(Job& job) { run(job, computing_); }
+  unsigned admitted() const { return admitted_; }
+  /// For steps, with the lock held: so many of those that compute, at least 1, take further pieces.
+  void admit(unsigned threads);
   /// For steps, with the lock held, when more pieces are available than the caller will take: the condition variable to notify, best after
   /// unlocking, to wake a sleeping thread. Null if none sleeps. Threads that still wait awake see it too, and those that do not compute.
   std::condition_variable* sleeper();
@@ -46,10 +50,12 @@ class ThreadPool {
 
   const unsigned computing_;
   std::mutex mutex_;
-  std::condition_variable helper_, caller_, waiter_;  // separate: the end of a job wakes the caller alone
+  // Separate: the end of a job wakes the caller alone, and a piece wakes none that may not take it.
+  std::condition_variable helper_, caller_, waiter_, dismissed_;
   Job* job_ = nullptr;
   std::atomic<std::uint32_t> news_ = 0;  // changed under the mutex: pieces are available, or the job is done
-  unsigned helpers_asleep_ = 0, waiters_asleep_ = 0;
+  unsigned admitted_;
+  unsigned helpers_asleep_ = 0, waiters_asleep_ = 0, dismissed_asleep_ = 0;
   bool caller_asleep_ = false;
   bool stop_ = false;
   std::vector<std::thread> helpers_;

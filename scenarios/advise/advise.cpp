@@ -187,6 +187,7 @@ class Adviser {
     scenario.training.evaluate.noise_scale = true;
     RunOptions run;
     run.threads = options_.run.threads;
+    run.choose_threads = options_.run.choose_threads;
     run.kernels = options_.run.kernels;
     Watch watch(options_.interrupted);
     const RunRecord record = Experiment(scenario, run).run(nullptr, &watch);

@@ -223,6 +223,7 @@ RunRecord Experiment::Implementation::run(RecordSink* sink, ProgressListener* pr
   if (math) {
     ExecutorOptions settings;
     settings.threads = options.threads;
+    settings.choose_threads = options.choose_threads;
     settings.memory_budget = for_values;
     settings.known = values ? &*values : nullptr;
     if (remote) settings.remote = remote->begin(root, blueprint.model->length() + blueprint.numerics.registers());

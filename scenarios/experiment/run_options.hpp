@@ -32,7 +32,8 @@ struct SavingRule {
 struct RunOptions {
   bool timing_only = false;
   bool trace = false;
-  unsigned threads = 0;  // 0: all cores
+  unsigned threads = 0;         // 0: all cores
+  bool choose_threads = false;  // of these as many as are fastest
   std::string kernels = "auto";
   std::size_t memory_budget = 0;                // bytes of a run with math, data and all; 0: three quarters of the machine's
   std::optional<std::filesystem::path> replay;  // a result folder whose choices are forced

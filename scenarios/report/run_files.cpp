@@ -11,7 +11,8 @@ void write_run_files(const ResultFolder& folder, const Scenario& scenario, const
   write_record(folder, record, kept);
   write_file(folder, "scenario.yaml", write_scenario(scenario));
   if (!options.timing_only) write_model(folder, experiment.tensors(), experiment.final_weights(), experiment.vocabulary());
-  const unsigned threads = options.threads ? options.threads : this_machine().cores;
+  const unsigned given = options.threads ? options.threads : this_machine().cores;
+  const unsigned threads = options.choose_threads && !options.timing_only ? experiment.computed().threads : given;
   RunInfo info{wall_seconds, record.events, threads, experiment.kernels()};
   info.recomputed = experiment.recomputed();
   if (!options.timing_only) info.engine = experiment.engine();

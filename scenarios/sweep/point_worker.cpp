@@ -38,6 +38,7 @@ void run(const PointWork& point, PointDesk& desk, const WorkerOptions& worker, D
   RunOptions options;
   options.timing_only = point.timing_only;
   options.threads = worker.threads;
+  options.choose_threads = worker.choose_threads;
   options.kernels = worker.kernels;
   options.store = point.timing_only || point.scenario.training.evaluate.noise_scale ? nullptr : desk.store();
   options.data = &data;

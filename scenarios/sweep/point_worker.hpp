@@ -20,6 +20,7 @@ struct WorkerOptions {
   unsigned threads = 1;  // of each point's math
   std::string kernels = "auto";
   std::optional<PointCheckpoints> checkpoints = {};
+  bool choose_threads = false;  // RunOptions
 };
 
 /// Timing first: math is run only for evaluations that the desk's store does not know. An error in one point fails that point; ResultsError

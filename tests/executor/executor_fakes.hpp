@@ -189,11 +189,12 @@ inline Batch batch(std::uint32_t stream, std::uint64_t position, std::uint32_t s
 /// Everything that an executor needs. Members are destroyed in reverse: the executor before the lineage.
 struct World {
   explicit World(unsigned threads, std::size_t features = 8, std::size_t train = 3000, std::size_t budget = 0, bool couples = false,
-                 std::size_t train_subset = 10'000)
+                 std::size_t train_subset = 10'000, bool choose_threads = false)
       : model(features, couples), data(dataset(features, train, 2500)), partition(train), naive(kernels()), lineage(Math::lazy, Key{1, 2}) {
     register_rules();
     ExecutorOptions options;
     options.threads = threads;
+    options.choose_threads = choose_threads;
     options.memory_budget = budget;
     options.train_subset = train_subset;
     options.seed = 3;

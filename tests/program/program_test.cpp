@@ -18,6 +18,7 @@
 namespace program_test {
 
 namespace fs = std::filesystem;
+using straggler::test::on_small_cluster;
 using straggler::test::small;
 using straggler::test::Workplace;
 
@@ -27,7 +28,7 @@ TEST_CASE("all files but run.json are byte-identical, for any number of threads"
   for (const char* scheme : {"asgd", "{kind: nonblocking, minibatch: 16}", "ssgd"}) {
     CAPTURE(scheme);
     std::map<std::string, std::string> first;
-    for (const char* threads : {"1", "2", "8"}) {
+    for (const char* threads : {"1", "2", "8", "auto"}) {
       const auto done = place.shell("straggler run small.yaml --trace --out r --force --threads " + std::string(threads) +
                                     " --set \"training.scheme=" + scheme + "\"");
       REQUIRE_MESSAGE(done.code == 0, done.err);
@@ -40,6 +41,24 @@ TEST_CASE("all files but run.json are byte-identical, for any number of threads"
       for (const auto& file : files) CHECK_MESSAGE(first[file.first] == file.second, file.first);
     }
   }
+}
+
+TEST_CASE("--threads auto says how many it took, and run.json does; of timing alone there is nothing to choose") {
+  const Workplace place;
+  place.write("tiny.yaml", on_small_cluster(8, 2000, 100, "  stop: {updates: 300000}\n"));
+  const auto done = place.shell("straggler run tiny.yaml --out r --keep none --progress none --threads auto");
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  const nlohmann::json info = nlohmann::json::parse(place.read("r/run.json"));
+  const std::uint64_t threads = info["threads"], all = info["machine"]["cores"];
+  const std::string line = all == 1 ? "threads: all 1; the run was too short to compare\n"
+                                    : "threads: " + std::to_string(threads) + " of " + std::to_string(all) + " computed fastest\n";
+  CHECK_MESSAGE(done.err.find(line) != std::string::npos, done.err);
+  CHECK(threads <= all);
+  const auto timing = place.shell("straggler run tiny.yaml --out t --keep none --timing-only --threads auto");
+  CHECK(timing.err.find("threads:") == std::string::npos);
+  CHECK(nlohmann::json::parse(place.read("t/run.json"))["threads"] == all);
+  CHECK(place.shell("straggler run tiny.yaml --threads atuo")
+            .err.find("--threads is 'atuo'; it must be a whole number of at least 1, or auto") != std::string::npos);
 }
 
 TEST_CASE("every instruction set gives the same times, and losses within 1e-3") {

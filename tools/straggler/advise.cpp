@@ -129,6 +129,7 @@ int execute_advise(const std::vector<std::string>& given) {
   AdviseOptions options;
   options.run.timing_only = arguments.flag("timing-only");
   options.run.threads = arguments.common().threads;
+  options.run.choose_threads = arguments.common().choose_threads;
   options.run.kernels = given_kernels(arguments);
   options.file = job.scenario.string();
   options.imported = job.imported;

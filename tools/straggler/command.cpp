@@ -51,7 +51,8 @@ Arguments::Arguments(const Command& command, po::options_description own)
   auto add = shared_.add_options();
   if (command.program == std::string_view("straggler"))
     add("threads", po::value<std::string>()->value_name("N"),
-        "threads for the math (default: all cores that affinity and control groups allow); results do not depend on it");
+        "threads for the math, or auto: as many of these as prove fastest (default: all cores that affinity and control groups allow); "
+        "results do not depend on it");
   add("quiet", "only errors on standard error");
   add("progress", po::value<std::string>()->value_name("HOW"), "auto, bar, plain or none; on standard error (default: auto)");
   add("help,h", "this page");
@@ -91,14 +92,14 @@ bool Arguments::parse(const std::vector<std::string>& arguments, std::size_t lea
   return true;
 }
 
-std::uint64_t Arguments::count(const char* name, std::uint64_t least) const {
+std::uint64_t Arguments::count(const char* name, std::uint64_t least, const char* otherwise) const {
   const std::string& text = get<std::string>(name);
   try {
     const std::uint64_t value = parse_unsigned(text);
     if (value >= least) return value;
   } catch (const std::invalid_argument&) {
   }
-  throw UsageError(fmt::format("--{} is {}; it must be a whole number of at least {}", name, in_quotes(text), least));
+  throw UsageError(fmt::format("--{} is {}; it must be a whole number of at least {}{}", name, in_quotes(text), least, otherwise));
 }
 
 std::filesystem::path Arguments::file(const char* name) const {
@@ -122,8 +123,9 @@ CheckpointInterval Arguments::checkpoint_interval(const char* name) const {
 }
 
 void Arguments::read_common() {
-  if (has("threads")) {
-    const std::uint64_t threads = count("threads", 1);
+  common_.choose_threads = has("threads") && get<std::string>("threads") == "auto";
+  if (has("threads") && !common_.choose_threads) {
+    const std::uint64_t threads = count("threads", 1, ", or auto");
     if (threads > most_threads) throw UsageError(fmt::format("--threads is {}; it must be at most {}", threads, most_threads));
     common_.threads = static_cast<unsigned>(threads);
   }

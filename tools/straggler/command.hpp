@@ -58,7 +58,8 @@ std::vector<std::string> list_groups();
 
 /// The common options.
 struct Common {
-  unsigned threads = 0;  // 0: all cores
+  unsigned threads = 0;         // 0: all cores
+  bool choose_threads = false;  // of these as many as are fastest
   bool quiet = false;
   ProgressStyle progress = ProgressStyle::automatic;  // none if quiet
 };
@@ -80,8 +81,8 @@ class Arguments {
   const Value& get(const char* name) const {
     return values_[name].as<Value>();
   }
-  /// A whole number of at least `least`. Throws UsageError.
-  std::uint64_t count(const char* name, std::uint64_t least) const;
+  /// A whole number of at least `least`. Throws UsageError, which says what `otherwise` may be given.
+  std::uint64_t count(const char* name, std::uint64_t least, const char* otherwise = "") const;
   /// The name of a file that can be created in an existing folder. Throws UsageError.
   std::filesystem::path file(const char* name) const;
   /// Of wall-clock time or updates, above 0. Throws UsageError.

@@ -52,6 +52,7 @@ int execute_explain(const std::vector<std::string>& given) {
   ExplainOptions options;
   options.run.timing_only = arguments.flag("timing-only");
   options.run.threads = arguments.common().threads;
+  options.run.choose_threads = arguments.common().choose_threads;
   options.run.kernels = given_kernels(arguments);
   options.tell = teller(arguments.common());
   options.interrupted = interrupt_requested;

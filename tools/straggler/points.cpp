@@ -35,6 +35,7 @@ PoolOptions read_pool_options(const Arguments& arguments) {
   pool.jobs = arguments.has("jobs") ? static_cast<unsigned>(std::min<std::uint64_t>(arguments.count("jobs", 1), most_jobs)) : cores;
   const unsigned threads = arguments.common().threads;
   pool.worker.threads = threads ? threads : std::max(1u, cores / pool.jobs);
+  pool.worker.choose_threads = arguments.common().choose_threads;
   if (arguments.has("kernels")) pool.worker.kernels = arguments.get<std::string>("kernels");
   if (arguments.has("store")) arguments.file("store");  // its errors are reported before anything is written
   try {

@@ -20,6 +20,7 @@
 #include "scenarios/results/results.hpp"
 #include "scenarios/results/run_info.hpp"
 #include "scenarios/sweep/evaluation_file.hpp"
+#include "sim/base/machine.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/interrupt.hpp"
@@ -105,6 +106,7 @@ RunOptions run_options(const Arguments& arguments) {
   options.timing_only = arguments.flag("timing-only");
   options.trace = arguments.flag("trace");
   options.threads = arguments.common().threads;
+  options.choose_threads = arguments.common().choose_threads;
   options.memory_budget = memory_budget(arguments);
   options.kernels = given_kernels(arguments);
   if (arguments.has("replay")) {
@@ -198,6 +200,7 @@ class Run {
           finish_checkpoint(file, record.outcome == Outcome::interrupted) && !common_.quiet)
         print_text(stderr, "{} is kept: --resume continues from it\n", file.string());
     if (!common_.quiet) print_warnings(record, recorder, wall_seconds);
+    if (!common_.quiet && options_.choose_threads && !options_.timing_only) print_choice(experiment.computed());
     if (!common_.quiet && ranks) print_text(stderr, "{}\n", ranks->shared());
     print_screen("{}", run_report(scenario_, record, folder.out()));
     if (kept_.page) print_page(folder.out() / "report.html");
@@ -222,6 +225,7 @@ class Run {
     auto ranks = std::make_unique<MathRanks>(std::move(options));
     options_.kernels = ranks->kernels();
     options_.threads = ranks->threads();
+    options_.choose_threads = false;
     return ranks;
   }
 
@@ -251,6 +255,14 @@ class Run {
     for (const std::string& warning : record.warnings) print_text(stderr, "warning: {}\n", warning);
     if (const std::string note = recorder.trace_note(); !note.empty()) print_text(stderr, "note: {}\n", note);
     print_text(stderr, "took {:.2f} s, {} events\n", wall_seconds, record.events);
+  }
+
+  static void print_choice(const ExecutorStatistics& computed) {
+    const unsigned all = usable_cores();
+    if (computed.threads_compared)
+      print_text(stderr, "threads: {} of {} computed fastest\n", computed.threads, all);
+    else
+      print_text(stderr, "threads: all {}; the run was too short to compare\n", all);
   }
 
   std::unique_ptr<EvaluationFile> store_;
