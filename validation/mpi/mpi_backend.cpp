@@ -106,7 +106,13 @@ void MpiBackend::fire_due() {
   while (!stop_.stopping() && !thrown_ && !queue_.empty() && queue_.next() <= now()) queue_.fire_next();
 }
 
+bool MpiBackend::only_computes() const {
+  return computations_.running() && !world_.task.emulated && world_.channel.quiet() && !mail_.first_waiting() && !signals_.waiting() &&
+         rings_.idle();
+}
+
 std::chrono::nanoseconds MpiBackend::pause() const {
+  if (only_computes()) return std::chrono::milliseconds(1);
   return patience_.pause(std::chrono::microseconds(world_.channel.quiet() ? 250 : 100));
 }
 

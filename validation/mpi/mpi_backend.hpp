@@ -81,7 +81,10 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   std::uint64_t samples_until(Rank worker, std::uint64_t version);
   void loop();
   void fire_due();
+  /// Until messages are looked for again.
   std::chrono::nanoseconds pause() const;
+  /// Computes, and no message that may come is waited for.
+  bool only_computes() const;
   void wait();
   void drain();
 

@@ -25,6 +25,8 @@ class RankComputations {
   void drop();
   /// Takes a computed gradient's value. True: there was one.
   bool take_computed();
+  /// A gradient is being computed now.
+  bool running() const { return job_ != nullptr; }
   /// Waits until the gradient is computed, at most this long. False: none is being computed.
   bool wait(std::int64_t nanoseconds);
 

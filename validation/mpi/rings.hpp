@@ -1,6 +1,7 @@
 // The rings around which this rank's collectives move: one of all workers, and one of each group. In a ring one collective follows another,
 // in the order in which all its ranks begin them.
 #pragma once
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -19,6 +20,10 @@ class Rings {
   void cancel(const Operation& operation) noexcept;
   /// The next message of a ring, from this rank's left neighbour.
   void arrived(Bytes message);
+  /// No collective that this rank has begun is under way.
+  bool idle() const {
+    return std::ranges::all_of(rings_, [](const auto& each) { return each.second.joined.empty(); });
+  }
 
  private:
   struct Ring {
