@@ -69,6 +69,31 @@ TEST_CASE("a connection that is made after many waits is found") {
   CHECK(found);
 }
 
+TEST_CASE("a doorbell ends a wait of another process, and a ring before the wait is not lost") {
+  const Doorbell own;
+  REQUIRE(own.name() != Doorbell::Name{});
+  CHECK_FALSE(own.wait(millisecond));
+  const Doorbell::Name name = own.name();
+  std::thread caller([&name] {
+    const Doorbell other;
+    nap(20 * millisecond);
+    CHECK(other.ring(name));
+  });
+  CHECK(own.wait(hour));
+  caller.join();
+  for (int i = 0; i < 1000; ++i) CHECK(own.ring(name));  // more than the socket holds
+  CHECK(own.wait(hour));
+  CHECK_FALSE(own.wait(millisecond));
+  Doorbell::Name gone;
+  {
+    const Doorbell other;
+    gone = other.name();
+    CHECK(gone != name);
+  }
+  CHECK_FALSE(own.ring(gone));
+  CHECK_FALSE(own.ring({}));
+}
+
 TEST_CASE("only the thread that asks for it goes behind messages") {
   const auto niceness = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
   const int before = niceness();

@@ -76,6 +76,24 @@ struct Channel::Implementation {
   MPI_Comm group = MPI_COMM_NULL;
   std::vector<std::deque<Incoming>> incoming;  // [ranks], in the order of sending
   std::size_t arriving = 0;
+  SocketWait arrivals;
+  Doorbell doorbell;
+  std::vector<Doorbell::Name> doorbells;  // [ranks]; empty: ranks cannot wake each other
+
+  void find_doorbells(Rank ranks) {
+    struct Place {
+      std::uint64_t boot;
+      Doorbell::Name name;
+    };
+    const Place own{number_of_this_boot(), doorbell.name()};
+    std::vector<Place> all(static_cast<std::size_t>(ranks));
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, group);
+    int mine = 1, everybodys = 0;
+    for (const Place& each : all) mine = mine && each.boot == own.boot && doorbell.ring(each.name);
+    MPI_Allreduce(&mine, &everybodys, 1, MPI_INT, MPI_MIN, group);
+    for (const Place& each : all)
+      if (everybodys) doorbells.push_back(each.name);
+  }
 };
 
 Channel::Channel(const Mpi& mpi, std::optional<Rank> server) : mpi_(std::make_unique<Implementation>()) {
@@ -85,6 +103,7 @@ Channel::Channel(const Mpi& mpi, std::optional<Rank> server) : mpi_(std::make_un
   MPI_Comm_split(MPI_COMM_WORLD, 0, server && rank == 0 ? 2 * *server + 1 : 2 * rank, &mpi_->group);
   MPI_Comm_rank(mpi_->group, &self_);
   mpi_->incoming.resize(static_cast<std::size_t>(ranks_));
+  mpi_->find_doorbells(ranks_);
 }
 
 Channel::~Channel() { MPI_Comm_free(&mpi_->group); }
@@ -97,6 +116,16 @@ void Channel::send(Rank to, MessageKind kind, std::shared_ptr<const Bytes> bytes
   Pending& pending = outgoing_.back();
   MPI_Isend(pending.bytes->data(), static_cast<int>(pending.bytes->size()), MPI_BYTE, to, static_cast<int>(kind), mpi_->group,
             &pending.request);
+  if (wakes()) mpi_->doorbell.ring(mpi_->doorbells[index_of(to)]);
+}
+
+bool Channel::wakes() const { return !mpi_->doorbells.empty(); }
+
+void Channel::await_message(std::int64_t least, std::int64_t most) {
+  if (wakes())
+    mpi_->doorbell.wait(most);
+  else
+    mpi_->arrivals.wait(least, most);
 }
 
 void Channel::forget(const Operation& operation) noexcept {

@@ -83,6 +83,10 @@ class Channel {
   /// Advances all pending messages, and notifies. True: something has happened.
   bool progress(ChannelUser& user);
   bool all_left() const { return outgoing_.empty(); }
+  /// Sleeps until messages should be looked for, at most `most` ns: until another rank has sent one, where all are on one machine.
+  void await_message(std::int64_t least, std::int64_t most);
+  /// All ranks wake each other so.
+  bool wakes() const;
   /// No message is in flight to or from this rank, as far as it knows.
   bool quiet() const;
 

@@ -113,13 +113,15 @@ bool MpiBackend::only_computes() const {
 
 std::chrono::nanoseconds MpiBackend::pause() const {
   if (only_computes()) return std::chrono::milliseconds(1);
-  return patience_.pause(std::chrono::microseconds(world_.channel.quiet() ? 250 : 100));
+  const bool quiet = world_.channel.quiet();
+  const auto most = std::chrono::microseconds(quiet ? 250 : 100);
+  return quiet && world_.channel.wakes() && !computations_.running() ? most : patience_.pause(most);
 }
 
 void MpiBackend::wait() {
   std::int64_t span = pause().count();
   if (!queue_.empty()) span = std::min(span, (queue_.next() - now()).ticks() / 1000);
-  if (span > 0 && !computations_.wait(span)) arrivals_.wait(Patience::least.count(), span);
+  if (span > 0 && !computations_.wait(span)) world_.channel.await_message(Patience::least.count(), span);
 }
 
 /// After every rank's goodbye nothing is in flight: it is the last message between two ranks, and messages do not overtake each other.
@@ -132,7 +134,7 @@ void MpiBackend::drain() {
     if (world_.channel.progress(*this))
       patience_.happened();
     else
-      arrivals_.wait(Patience::least.count(), pause().count());
+      world_.channel.await_message(Patience::least.count(), pause().count());
   }
 }
 

@@ -13,7 +13,6 @@
 #include "validation/mpi/rank_computations.hpp"
 #include "validation/mpi/rank_publications.hpp"
 #include "validation/mpi/rings.hpp"
-#include "validation/mpi/waiting.hpp"
 
 namespace straggler {
 
@@ -100,7 +99,6 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   ReceivedSignals signals_;
   Mailbox<MessagePointer> mail_;
   Patience patience_;
-  SocketWait arrivals_;
   Rank goodbyes_ = 0;
   std::exception_ptr thrown_;
   Process process_;  // last: its frame dies first

@@ -3,9 +3,12 @@
 #include <dirent.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
@@ -53,6 +56,44 @@ bool SocketWait::wait(std::int64_t least, std::int64_t most) {
   if (most <= least) return false;
   const timespec rest = timespec_of(most - least);
   return ppoll(connections_.data(), connections_.size(), &rest, nullptr) > 0;
+}
+
+Doorbell::Doorbell() : socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+  // Linux gives a socket that is bound to no path a name of its own in the abstract namespace: a zero byte and five digits.
+  sockaddr_un own{};
+  own.sun_family = AF_UNIX;
+  socklen_t length = sizeof(sa_family_t);
+  auto* const address = reinterpret_cast<sockaddr*>(&own);
+  if (socket_ < 0 || bind(socket_, address, length) != 0) return;
+  length = sizeof own;
+  if (getsockname(socket_, address, &length) != 0) return;
+  const std::size_t characters = length - offsetof(sockaddr_un, sun_path);
+  if (characters < 2 || characters >= name_.size() || own.sun_path[0] != 0) return;
+  std::copy_n(own.sun_path, characters, name_.begin());
+}
+
+Doorbell::~Doorbell() {
+  if (socket_ >= 0) close(socket_);
+}
+
+bool Doorbell::ring(const Name& other) const {
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  std::copy(other.begin(), other.end(), to.sun_path);
+  const auto characters = static_cast<socklen_t>(std::find(other.begin() + 1, other.end(), '\0') - other.begin());
+  if (characters < 2) return false;
+  const auto* const address = reinterpret_cast<const sockaddr*>(&to);
+  return sendto(socket_, nullptr, 0, 0, address, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path)) + characters) == 0 ||
+         errno == EAGAIN;  // it has been rung often
+}
+
+bool Doorbell::wait(std::int64_t nanoseconds) const {
+  pollfd own{socket_, POLLIN, 0};
+  const timespec span = timespec_of(nanoseconds);
+  if (ppoll(&own, 1, &span, nullptr) <= 0) return false;
+  char none = 0;
+  while (recv(socket_, &none, sizeof none, 0) >= 0) continue;
+  return true;
 }
 
 void SocketWait::find_connections() {

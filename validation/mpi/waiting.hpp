@@ -2,6 +2,7 @@
 #pragma once
 #include <poll.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -27,6 +28,26 @@ class SocketWait {
 
   std::vector<pollfd> connections_;
   std::uint64_t waits_ = 0, next_look_ = 0;
+};
+
+/// By which processes of one machine wake each other: a datagram socket, whose name the kernel chooses. A ring holds nothing, and means:
+/// look for messages. Rings of other programs cost one look.
+class Doorbell {
+ public:
+  using Name = std::array<char, 8>;  // all zero: none
+  Doorbell();
+  ~Doorbell();
+  Doorbell(const Doorbell&) = delete;
+  Doorbell& operator=(const Doorbell&) = delete;
+  const Name& name() const { return name_; }
+  /// False if there is no such doorbell.
+  bool ring(const Name& other) const;
+  /// At most this long. True if it was rung, perhaps before.
+  bool wait(std::int64_t nanoseconds) const;
+
+ private:
+  int socket_;
+  Name name_{};
 };
 
 }  // namespace straggler
