@@ -69,7 +69,9 @@ inline const Scenario& scenario_of(const std::string& yaml, const std::vector<st
   return *kept;
 }
 
-inline Result run(const std::string& yaml, const std::vector<std::string>& sets = {}, const RunOptions& options = {}) {
+/// On one thread, unless told otherwise: passing tiny gradients between threads takes longer than computing them.
+inline Result run(const std::string& yaml, const std::vector<std::string>& sets = {}, RunOptions options = {}) {
+  if (options.threads == 0) options.threads = 1;
   Experiment experiment(scenario_of(yaml, sets), options);
   Result result;
   result.record = experiment.run(&result.sink, nullptr);
