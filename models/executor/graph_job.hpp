@@ -20,7 +20,7 @@ void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& reso
 
 /// Hands out the ready nodes of a plan, the earliest in its order first: a thread continues along its chain, and few values are live. If
 /// memory is short the work falls back to the plan's own order. Chains go to the `remote` threads, for each of which one of the pool's
-/// waits. A `choice` sets how many threads take part, and is told of each gradient.
+/// waits. A `choice` decides how many threads take part; each finished gradient is reported to it.
 class GraphJob final : public Job {
  public:
   GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool, std::span<RemoteThread* const> remote,

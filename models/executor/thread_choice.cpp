@@ -5,13 +5,13 @@
 namespace straggler {
 namespace {
 
-constexpr double budget = 0.01;                                // of the time, that comparisons may lose
+constexpr double budget = 0.01;                                // share of the time that comparisons may lose
 constexpr double shortest_slice = 2e-3, longest_slice = 5e-2;  // in seconds
-constexpr double expected_loss = 0.5;                          // of a challenger's slice
+constexpr double expected_loss = 0.5;                          // share of a challenger's slice
 constexpr int pairs_to_win = 3;
 constexpr double more_must_save = 0.02, fewer_may_lose = 0.005;
 constexpr double rest = 4;                    // after a challenger has lost, times its trial
-constexpr std::size_t rounds_of_a_slice = 4;  // of the gradients in flight
+constexpr std::size_t rounds_of_a_slice = 4;  // each as many gradients as are in flight
 
 std::vector<unsigned> powers_of_two_to(unsigned most) {
   std::vector<unsigned> counts;

@@ -33,7 +33,7 @@ class ThreadChoice {
  private:
   struct Trial {
     std::size_t other;
-    double start;             // of the time spent
+    double start;             // time spent when it began
     bool challenges = false;  // the challenger computes
     int pairs = 0;
     // Seconds a sample, added over the pairs: of the fastest number so far, and of the challenger.

@@ -37,7 +37,7 @@ class ThreadPool {
   void run(Job& job, unsigned admitted);
   void run(Job& job) { run(job, computing_); }
   unsigned admitted() const { return admitted_; }
-  /// For steps, with the lock held: so many of those that compute, at least 1, take further pieces.
+  /// For steps, with the lock held: from now on the first `threads` computing threads, at least 1, take pieces.
   void admit(unsigned threads);
   /// For steps, with the lock held, when more pieces are available than the caller will take: the condition variable to notify, best after
   /// unlocking, to wake a sleeping thread. Null if none sleeps. Threads that still wait awake see it too, and those that do not compute.

@@ -63,7 +63,7 @@ struct MessageRun::Inside {
     std::uint64_t reduced_bytes = 0;
     Time library;  // the library's cost of this round, if the schedule has such costs
     EarlyMessages early;
-    // Of a schedule that lets ranks be ahead:
+    // Used by schedules that let ranks be ahead:
     std::int32_t in_order = 0;  // the first round whose message has not come; messages of later ones that have
     EarlyMessages overtaking;
   };
@@ -75,9 +75,9 @@ struct MessageRun::Inside {
     std::span<const std::uint32_t> places;
     std::int32_t rounds = 0;
     double wire_factor = 1;
-    std::uint32_t ahead = 0;       // of the schedule
-    bool has_round_costs = false;  // of the schedule: some round costs something beside its messages and arithmetic
-    bool scales_latency = false;   // of the schedule: some round has another latency than its links'
+    std::uint32_t ahead = 0;       // CollectiveSchedule::ahead
+    bool has_round_costs = false;  // CollectiveSchedule::ahead: some round costs something beside its messages and arithmetic
+    bool scales_latency = false;   // CollectiveSchedule::ahead: some round has another latency than its links'
     std::size_t unfinished = 0;
     std::size_t room = 0;
     std::unique_ptr<Rank[]> ranks;  // [room]
