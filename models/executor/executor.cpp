@@ -66,9 +66,12 @@ struct Executor::Implementation {
     for (std::size_t i = 0; i < plan.size(); ++i) arithmetic.prepare(plan[i].formula, plan[i].inputs.size());
     if (pool.size() == 1 || (plan.size() == 1 && arithmetic.lanes(node.formula) == 1 && !arithmetic.shared(node.formula)))
       return evaluate_in_order(plan, arithmetic, resources);
-    GraphJob job(plan, arithmetic, resources, pool, remote, choice ? &*choice : nullptr);
-    pool.run(job, choice ? choice->threads() : pool.computing());
-    if (choice) choice->pause(seconds_now());
+    ThreadChoice* const chosen = choice ? &*choice : nullptr;
+    GraphJob job(plan, arithmetic, resources, pool, remote, pace, chosen);
+    pool.run(job, GraphJob::threads(pace, chosen, pool));
+    const double end = seconds_now();
+    pace.pause(end);
+    if (chosen && !pace.alone()) chosen->pause(end);
     if (job.failure()) std::rethrow_exception(job.failure());
   }
 
@@ -109,6 +112,7 @@ struct Executor::Implementation {
   KnownValues* const known;
   Plan::Take take;
   std::optional<ThreadChoice> choice;
+  NodePace pace;
 };
 
 Executor::Executor(Lineage& lineage, const Model& model, const Dataset& data, const Partition& partition, const Kernels& kernels,
@@ -235,8 +239,9 @@ bool Executor::restore(const Key& key, std::span<const float> values) {
 ExecutorStatistics Executor::statistics() const {
   ExecutorStatistics now = implementation_->resources.statistics();
   const std::optional<ThreadChoice>& choice = implementation_->choice;
-  now.threads = choice ? choice->fastest() : implementation_->pool.computing();
-  now.threads_compared = choice && choice->compared();
+  const bool alone = implementation_->pace.alone();
+  now.threads = alone ? 1 : choice ? choice->fastest() : implementation_->pool.computing();
+  now.threads_compared = choice && (alone || choice->compared());
   return now;
 }
 

@@ -90,9 +90,11 @@ void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& reso
 }
 
 GraphJob::GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool, std::span<RemoteThread* const> remote,
-                   ThreadChoice* choice)
-    : plan_(plan), arithmetic_(arithmetic), resources_(resources), pool_(pool), remote_(remote), choice_(choice) {
-  if (choice_) choice_->resume(seconds_now());
+                   NodePace& pace, ThreadChoice* choice)
+    : plan_(plan), arithmetic_(arithmetic), resources_(resources), pool_(pool), remote_(remote), pace_(pace), choice_(choice) {
+  const double now = seconds_now();
+  pace_.resume(now);
+  if (choice_ && !pace_.alone()) choice_->resume(now);
   plan_.connect();
   for (std::size_t i = 0; i < plan_.size(); ++i)
     if (plan_.waiting(i) == 0) add_ready(i);
@@ -353,10 +355,23 @@ void GraphJob::store(std::size_t position, const StepChain& chain, float* buffer
   else
     resources_.store(node, buffer, sparse);
   finished_ += last - position + 1;
-  if (gradient && choice_) choose_threads();
+  if (remote_.empty() && pace_.count(last - position + 1)) look_at_pace();
+  if (gradient && choice_ && !pace_.alone()) choose_threads();
   for (std::size_t i = position; i <= last; ++i)
     for (const std::uint32_t consumer : plan_.consumers(i))
       if (--plan_.waiting(consumer) == 0 && (consumer > last || consumer <= position)) add_ready(consumer);
+}
+
+void GraphJob::look_at_pace() {
+  const double now = seconds_now();
+  if (!pace_.look(now)) return;
+  if (choice_ && pace_.alone()) choice_->pause(now);
+  if (choice_ && !pace_.alone()) choice_->go_on(now, resources_.gradient_samples());
+  pool_.admit(threads(pace_, choice_, pool_));
+}
+
+unsigned GraphJob::threads(const NodePace& pace, const ThreadChoice* choice, const ThreadPool& pool) {
+  return pace.alone() ? 1 : choice ? choice->threads() : pool.computing();
 }
 
 void GraphJob::choose_threads() {

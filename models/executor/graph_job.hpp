@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "models/executor/node_pace.hpp"
 #include "models/executor/plan.hpp"
 #include "models/executor/remote_chain.hpp"
 #include "models/executor/resources.hpp"
@@ -20,11 +21,14 @@ void evaluate_in_order(Plan& plan, const Arithmetic& arithmetic, Resources& reso
 
 /// Hands out the ready nodes of a plan, the earliest in its order first: a thread continues along its chain, and few values are live. If
 /// memory is short the work falls back to the plan's own order. Chains go to the `remote` threads, for each of which one of the pool's
-/// waits. A `choice` decides how many threads take part; each finished gradient is reported to it.
+/// waits. Of nodes as small as `pace` says, the caller's thread computes all. Else a `choice` decides how many threads take part; each
+/// finished gradient is reported to it.
 class GraphJob final : public Job {
  public:
   GraphJob(Plan& plan, const Arithmetic& arithmetic, Resources& resources, ThreadPool& pool, std::span<RemoteThread* const> remote,
-           ThreadChoice* choice = nullptr);
+           NodePace& pace, ThreadChoice* choice = nullptr);
+  /// That take part from the start.
+  static unsigned threads(const NodePace& pace, const ThreadChoice* choice, const ThreadPool& pool);
   ~GraphJob();
   bool step(std::unique_lock<std::mutex>& lock, unsigned thread) noexcept override;
   bool done() const noexcept override { return active_ == 0 && (failure_ || finished_ == plan_.size()); }
@@ -71,6 +75,7 @@ class GraphJob final : public Job {
   void evaluate(const Item& item, const StepChain& chain, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
   void finish_lane(const Item& item, float* buffer, std::unique_lock<std::mutex>& lock, unsigned thread);
   void store(std::size_t position, const StepChain& chain, float* buffer, bool sparse);
+  void look_at_pace();
   /// Asks the choice after a gradient.
   void choose_threads();
 
@@ -79,6 +84,7 @@ class GraphJob final : public Job {
   Resources& resources_;
   ThreadPool& pool_;
   const std::span<RemoteThread* const> remote_;
+  NodePace& pace_;
   ThreadChoice* const choice_;
   std::vector<Item> ready_;  // a heap ordered by the plan, the first on top
   std::unordered_map<std::uint32_t, Lanes> lanes_;

@@ -32,6 +32,11 @@ void ThreadChoice::pause(double now) {
   last_ = now;
 }
 
+void ThreadChoice::go_on(double now, std::uint64_t samples) {
+  resume(now);
+  begin_slice(samples);
+}
+
 bool ThreadChoice::advance(double now, std::uint64_t samples, std::size_t in_flight) {
   pause(now);
   if (settling_ > 0) {

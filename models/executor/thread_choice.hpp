@@ -26,6 +26,8 @@ class ThreadChoice {
 
   /// The clock runs from here to `pause`.
   void resume(double now) { last_ = now; }
+  /// As resume, after `samples` in all, some of which others decided about.
+  void go_on(double now, std::uint64_t samples);
   void pause(double now);
   /// A gradient is finished, `samples` in all are, and `in_flight` gradients are being computed. True if threads() has changed.
   bool advance(double now, std::uint64_t samples, std::size_t in_flight);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <random>
 
+#include "models/executor/node_pace.hpp"
 #include "models/executor/thread_choice.hpp"
 #include "models/executor/thread_pool.hpp"
 #include "tests/executor/executor_checks.hpp"
@@ -34,6 +35,26 @@ struct Machine {
   std::function<double(unsigned)> samples_a_second;
   double now = 0;
   std::uint64_t samples = 0;
+};
+
+/// Nodes that all threads, or the caller's alone, finish in known times.
+struct Nodes {
+  void compute(std::size_t count) {
+    pace.resume(now);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double seconds = pace.alone() ? alone : together;
+      now += seconds;
+      spent += seconds;
+      by_caller += pace.alone();
+      if (pace.count(1)) pace.look(now);
+    }
+    pace.pause(now);
+    now += 100;  // in which nothing is computed
+  }
+  double alone, together;  // seconds a node
+  NodePace pace = {};
+  double now = 0, spent = 0;
+  std::size_t by_caller = 0;
 };
 
 double peak_at(double best, double threads) { return 1e6 * (threads <= best ? threads : best * best / threads); }
@@ -122,6 +143,40 @@ TEST_CASE("the number of threads follows the machine, and other programs' noise 
   CHECK(right >= 18);
 }
 
+TEST_CASE("the caller computes nodes alone that take less time so, in one plan or in many") {
+  for (const std::size_t plan : {1u, 3u, 1'000'000u}) {
+    CAPTURE(plan);
+    const auto computed = [plan](double alone, double together) {
+      Nodes nodes{alone, together};
+      for (std::size_t rest = 1'000'000; rest > 0; rest -= std::min(rest, plan)) nodes.compute(std::min(rest, plan));
+      return nodes;
+    };
+    const Nodes tiny = computed(0.2e-6, 5e-6);
+    CHECK(tiny.by_caller > 990'000);
+    CHECK(tiny.spent < 1.1 * 1'000'000 * 0.2e-6);  // the others' ways included
+    const Nodes small = computed(5e-6, 4e-6);
+    CHECK(small.by_caller < 10'000);
+    CHECK(small.spent < 1.01 * 1'000'000 * 4e-6);
+    CHECK(computed(40e-6, 21e-6).by_caller == 0);  // not even tried
+  }
+}
+
+TEST_CASE("nodes that become large, or small, are computed by other threads soon") {
+  Nodes nodes{0.2e-6, 5e-6};
+  nodes.compute(10'000'000);
+  CHECK(nodes.pace.alone());
+  nodes.alone = 1e-3;
+  nodes.together = 0.5e-3;
+  const std::size_t before = nodes.by_caller;
+  nodes.compute(1000);
+  CHECK(!nodes.pace.alone());
+  CHECK(nodes.by_caller - before <= 8);
+  nodes.alone = 0.2e-6;
+  nodes.together = 5e-6;
+  nodes.compute(10'000);
+  CHECK(nodes.pace.alone());
+}
+
 TEST_CASE("threads that are dismissed take no piece, and all pieces are done") {
   ThreadPool pool(6);
   for (unsigned round = 0; round < 20; ++round) {
@@ -149,7 +204,7 @@ TEST_CASE("values do not depend on how many threads are chosen while they are co
     }
     return std::pair(world.value(weights), round);
   };
-  World choosing(4, 8, 3000, 0, false, 10'000, true), one(1);
+  World choosing(4, 256, 3000, 0, false, 10'000, true), one(1, 256);
   const auto [values, rounds] = descend_for(choosing, 100'000, true);
   CHECK(choosing.executor->statistics().threads_compared);
   CHECK(choosing.executor->statistics().threads <= 4);
