@@ -34,7 +34,8 @@ double moved(const std::vector<float>& from, const std::vector<float>& to) {
 
 }  // namespace
 
-TEST_CASE("a norm that no gradient reaches changes no bit and no time of any scheme; a small one bounds how far the weights get") {
+TEST_CASE("a norm that no gradient reaches changes no bit and no time of any scheme; a small one bounds how far the weights get" *
+          long_case) {
   // Each gradient that is computed moves some weights by lr c at most, wherever it is clipped. Corrections (SCAFFOLD's and FedDyn's
   // variates, delay compensation) are made of such gradients, and outer steps of SGD multiply what they step along: by less than 10.
   const double c = 1e-4, rate = 0.05;

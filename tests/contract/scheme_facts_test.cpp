@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "scenarios/report/timeline.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/variants.hpp"
 
 using namespace straggler;
@@ -43,7 +44,7 @@ TEST_CASE("every scheme: no contribution is staler than the stated bound") {
   }
 }
 
-TEST_CASE("every scheme: updates have the stated bytes") {
+TEST_CASE("every scheme: updates have the stated bytes" * long_case) {
   for (const SchemeVariant& variant : all_scheme_variants()) {
     const std::string scheme = variant.text();
     CAPTURE(scheme);

@@ -158,7 +158,7 @@ TEST_CASE("every scheme names its rule and its paper, or is plain SGD") {
   }
 }
 
-TEST_CASE("every scheme learns") {
+TEST_CASE("every scheme learns" * long_case) {
   for (const Variant& variant : variants()) {
     CAPTURE(variant.scheme);
     const Result result = run(uneven(variant), {"training.stop.epochs=15", "training.optimizer.learning_rate=0.02"});

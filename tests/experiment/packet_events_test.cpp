@@ -5,6 +5,7 @@
 
 #include "scenarios/schema/reader.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -47,7 +48,7 @@ TEST_CASE("the events of a run with packets are within 5 % of the estimate") {
     }
 }
 
-TEST_CASE("events extrapolated from larger packets are within a fifth of those of the run") {
+TEST_CASE("events extrapolated from larger packets are within a fifth of those of the run" * long_case) {
   for (const char* scheme : schemes) {
     CAPTURE(scheme);
     const std::vector<std::string> sets = with(scheme, "{kind: packets, packet: 1448B, window: 256KiB}");

@@ -7,6 +7,7 @@
 #include "sim/base/quantity.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -47,7 +48,8 @@ double synchronous_step(const std::string& jitter, std::uint64_t steps) {
 
 }  // namespace
 
-TEST_CASE("synchronous SGD: the slowest of 16 exponential batches takes H_16 times the mean, where the batch does not divide the part") {
+TEST_CASE("synchronous SGD: the slowest of 16 exponential batches takes H_16 times the mean, where the batch does not divide the part" *
+          long_case) {
   // The longest of 16 exponential times of mean 1 has mean H_16 = sum 1/k = 3.381 and variance sum 1/k^2 = 1.584. So the mean of 10^5 has a
   // standard error of 0.12 %, and 1 % is eight of them.
   double harmonic = 0;
@@ -55,7 +57,7 @@ TEST_CASE("synchronous SGD: the slowest of 16 exponential batches takes H_16 tim
   CHECK(synchronous_step("exponential", 100'000) == doctest::Approx(harmonic).epsilon(0.01));
 }
 
-TEST_CASE("synchronous SGD: the slowest of 16 Pareto batches, where the batch does not divide the part") {
+TEST_CASE("synchronous SGD: the slowest of 16 Pareto batches, where the batch does not divide the part" * long_case) {
   // P(X > x) = (m / x)^3 above m = 2/3, so that the mean is 1. With U uniform X = m U^(-1/3), and the longest of n has the smallest U, of
   // density n (1 - u)^(n-1): E max = m n B(2/3, n) = m Γ(n+1) Γ(2/3) / Γ(n + 2/3) = 2.298, E max^2 = m^2 Γ(n+1) Γ(1/3) / Γ(n + 1/3) = 7.6.
   // So the mean of 10^5 has a standard error of 0.21 %, and 1 % is nearly five of them.
@@ -64,7 +66,7 @@ TEST_CASE("synchronous SGD: the slowest of 16 Pareto batches, where the batch do
   CHECK(synchronous_step("{kind: pareto, alpha: 3}", 100'000) == doctest::Approx(expected).epsilon(0.01));
 }
 
-TEST_CASE("asynchronous SGD: one gradient in 16 is fresh, where the batch does not divide the part") {
+TEST_CASE("asynchronous SGD: one gradient in 16 is fresh, where the batch does not divide the part" * long_case) {
   // Exponential times have no memory: after each update all 16 workers are equally likely to come next, and a gradient is fresh if its
   // worker made the update before, too. The whole time is overhead, so that the last, smaller batch of an epoch takes as long as the
   // others. Of n updates the share has the standard error sqrt(1/16 · 15/16 / n), 0.31 % of 1/16 for the 10^5 updates of each worker: 1 %

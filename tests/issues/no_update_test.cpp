@@ -7,6 +7,7 @@
 #include "sim/training/node.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace no_update_test {
 
@@ -98,7 +99,7 @@ TEST_CASE("a server that steps and never publishes ends the run with an error") 
   }
 }
 
-TEST_CASE("workers that never publish end the run after many passes over the data, and many gradients of each") {
+TEST_CASE("workers that never publish end the run after many passes over the data, and many gradients of each" * long_case) {
   constexpr int workers = 3;
   constexpr std::uint64_t samples = 40'000, batch = 10;  // of the generated points
   const std::vector<std::string> sets = {"training.scheme=alone", "workload.data={kind: coordinates, samples: 40000}",
@@ -149,7 +150,7 @@ TEST_CASE("updates in between begin the count anew") {
   CHECK(run_timing(cluster(1), {"training.scheme={kind: forgets, every: 9000}", "training.stop={updates: 25}"}).record.updates == 25);
 }
 
-TEST_CASE("clients that always go before they can answer are named, with what would help") {
+TEST_CASE("clients that always go before they can answer are named, with what would help" * long_case) {
   // A step takes 100 ms, and three are a contribution. In each second client 1 stays for 250 ms, and so does client 2, 100 ms later: each
   // begins three steps. Client 0 never comes.
   const TemporaryFolder folder;

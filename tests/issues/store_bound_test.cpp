@@ -8,6 +8,7 @@
 
 #include "scenarios/sweep/evaluation_file.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace straggler;
 using straggler::test::TemporaryFolder;
@@ -64,7 +65,7 @@ TEST_CASE("more than the store may hold is not written, and a file that was too 
   CHECK(std::filesystem::file_size(path) <= cap);
 }
 
-TEST_CASE("the log of several writers does not grow without end") {
+TEST_CASE("the log of several writers does not grow without end" * test::long_case) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "store.sqlite";
   constexpr std::uint64_t cap = 64 << 20;

@@ -111,13 +111,15 @@ TEST_CASE("check estimates the memory of every scheme, with the math and for tim
 TEST_CASE("check estimates what compressed messages and their error feedback take") {
   const Workplace place;
   place.write("memory.yaml", scenario);
-  for (const char* scheme : {"ssgd", "asgd"}) {
+  for (const char* scheme : {"asgd", "ssgd"}) {
     check_estimate(place, scheme, 16, true, "top_k");
     check_estimate(place, scheme, 20'000, false, "top_k");
+    if (!straggler::test::check_long) break;
   }
   for (const char* scheme : {"{kind: local_sgd, steps: 2}", "{kind: easgd, period: 1}"}) {
     check_estimate(place, scheme, 16, true, "top_k");
     check_estimate(place, scheme, 10'000, false, "top_k");
+    if (!straggler::test::check_long) break;
   }
 }
 

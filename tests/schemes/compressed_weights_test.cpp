@@ -92,7 +92,7 @@ TEST_CASE("compressors that lose the size of a change are refused for weights") 
   CHECK(refusal_of(with(of_gradients, {"training.compression=signsgd"})).empty());
 }
 
-TEST_CASE("top_k of all values has the weights of uncompressed messages up to rounding, in both directions") {
+TEST_CASE("top_k of all values has the weights of uncompressed messages up to rounding, in both directions" * long_case) {
   int variants = 0, same_order = 0, other = 0;
   for (const SchemeVariant& variant : all_scheme_variants()) {
     if (!variant.entry->compressible(variant.parameters)) continue;

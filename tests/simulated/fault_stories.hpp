@@ -12,8 +12,8 @@ namespace straggler::test {
 
 /// How many random stories are drawn for each variant, and one in how many moments is tried: all of them by tools/check_long, fewer under
 /// sanitizers.
-inline const std::uint64_t draws = check_long ? 60 : sanitized ? 1 : 8;
-inline const int one_moment_in = check_long ? 1 : sanitized ? 9 : 3;
+inline const std::uint64_t draws = check_long ? 60 : sanitized ? 1 : 5;
+inline const int one_moment_in = check_long ? 1 : sanitized ? 9 : 4;
 
 struct Variant {
   std::string scheme, on_failure;

@@ -6,6 +6,7 @@
 
 #include "sim/training/scheme.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace overload_contract_test {
 
@@ -16,6 +17,7 @@ TEST_CASE("every scheme says whether its workers send on without an answer") {
   std::size_t unanswered = 0;
   for (const SchemeVariant& variant : all_scheme_variants()) {
     if (variant.exchange() != Exchange::server || variant.entry->only_workers) continue;
+    if (sanitized && variant.entry->unanswered && unanswered > 0) continue;  // each allocates a quarter of a million messages
     const std::string scheme = variant.text();
     CAPTURE(scheme);
     RunOptions options;
