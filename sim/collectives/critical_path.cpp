@@ -67,7 +67,7 @@ void CriticalPath::add(const Stretch& stretch) {
 
 void CriticalPath::collect(std::size_t round) {
   const double per_message = costs_.per_message.seconds();
-  const double library = schedule_.round_cost(round).seconds(), wire_factor = schedule_.wire_factor();
+  const double library = schedule_.round_cost(round).seconds();
   const double latency_share = schedule_.latency_share(round);
   for (std::size_t r = 0; r < schedule_.ranks(); ++r) {
     const auto rank = static_cast<CollectiveRank>(r);
@@ -80,7 +80,7 @@ void CriticalPath::collect(std::size_t round) {
     participants_.push_back({rank, receiving, arithmetic});
     for (const RoundPart::Send& send : part_.sends) {
       sending_[rank] += costs_.per_byte * static_cast<double>(send.bytes);
-      transport_.plan(place(rank), place(send.to), static_cast<double>(send.bytes) * wire_factor, carriage_);
+      transport_.plan(place(rank), place(send.to), static_cast<double>(send.bytes) * schedule_.wire_factor(rank, send.to), carriage_);
       messages_.push_back({rank, send.to, hops_.size(), 0, carriage_.before.seconds() * latency_share,
                            carriage_.after.seconds() * latency_share, carriage_.bytes, carriage_.most_bytes_per_second});
       if (carriage_.bytes > 0) put_on_links(carriage_, static_cast<double>(send.bytes));

@@ -74,7 +74,6 @@ struct MessageRun::Inside {
     const CollectiveSchedule* schedule = nullptr;
     std::span<const std::uint32_t> places;
     std::int32_t rounds = 0;
-    double wire_factor = 1;
     std::uint32_t ahead = 0;       // CollectiveSchedule::ahead
     bool has_round_costs = false;  // CollectiveSchedule::ahead: some round costs something beside its messages and arithmetic
     bool scales_latency = false;   // CollectiveSchedule::ahead: some round has another latency than its links'
@@ -120,7 +119,6 @@ struct MessageRun::Inside {
     collective.schedule = &schedule;
     collective.places = places;
     collective.rounds = static_cast<std::int32_t>(schedule.rounds());
-    collective.wire_factor = schedule.wire_factor();
     collective.ahead = static_cast<std::uint32_t>(schedule.ahead());
     const std::vector<Stretch> stretches = schedule.stretches();
     collective.has_round_costs =
@@ -329,7 +327,9 @@ struct MessageRun::Inside {
   void plan(const Message& message) {
     transport.plan(place(message, message.from), place(message, message.to), wire_bytes(message), carriage);
   }
-  static double wire_bytes(const Message& message) { return static_cast<double>(message.bytes) * message.collective->wire_factor; }
+  static double wire_bytes(const Message& message) {
+    return static_cast<double>(message.bytes) * message.collective->schedule->wire_factor(message.from, message.to);
+  }
 
   void left(Message& message) {
     if (in_turn(message)) {

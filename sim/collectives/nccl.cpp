@@ -1,4 +1,4 @@
-// NCCL: a ring, a tree or NVLS with protocol LL, LL128 or Simple, whichever is fastest for the message by NCCL's own model
+// NCCL: a ring, a tree, NVLS or NVLSTree with protocol LL, LL128 or Simple, whichever is fastest for the message by NCCL's own model
 // (nccl_tuning.hpp). The library's latencies come on top of those of the links, as its own model adds those of network cards.
 //
 // NCCL cuts a message so finely that it pays latencies once and keeps links full meanwhile. So the rounds here are steps of latency, and
@@ -9,6 +9,8 @@
 //   tree in one host: 2(g-1) rounds in which n/2(g-1) go up and down the chain of its ranks
 //   tree over m hosts: 2⌊lg m⌋ rounds in which the trees' shares of n go up and down two binary trees of hosts, and the chains inside
 //   NVLS: everybody sends to everybody in two rounds, n + n/p bytes in all; the switch adds up and multiplies
+//   NVLSTree over m hosts: in 2⌊lg m⌋ rounds the bytes of NVLS inside hosts, and beside them the trees' shares of n between GPUs of one
+//   place
 // With several cards on each host that many of them run side by side, each over a share of n, and each by another card.
 // Where several ranks share one of several hosts, g - 1 rounds without bytes before and behind these take the chains' own latency.
 #include <bit>
@@ -40,7 +42,7 @@ class Schedule : public CollectiveSchedule {
   std::size_t ranks() const override { return chains_.workers(); }
   Time start_cost() const override { return Time::from_seconds(line_.start); }
   double latency_share(std::size_t) const override { return line_.latency_share; }
-  double wire_factor() const override { return line_.wire_factor; }
+  double wire_factor(CollectiveRank, CollectiveRank) const override { return line_.wire_factor; }
 
  protected:
   std::size_t host_of(CollectiveRank rank) const { return chains_.host_of[rank]; }
@@ -258,6 +260,63 @@ class Nvls final : public Schedule {
   Chunks pieces_;
 };
 
+/// The latencies of hosts have a round without bytes in front and behind: to the first of a host, and from it.
+class NvlsTree final : public Schedule {
+ public:
+  NvlsTree(std::uint64_t bytes, const HostChains& chains, const NcclLine& line)
+      : Schedule(chains, line), tree_(chains_.hosts()), between_(2 * tree_.height()), shares_(bytes, chains_.fewest), bytes_(bytes) {}
+  std::size_t rounds() const override { return 1 + between_ + 1; }
+  Time round_cost(std::size_t round) const override { return is_between(round) ? Time::from_seconds(line_.between_round) : Time(); }
+  std::vector<Stretch> stretches() const override { return {{0, 1}, {1, between_}, {1 + between_, 1}}; }
+  double wire_factor(CollectiveRank from, CollectiveRank to) const override { return host_of(from) == host_of(to) ? line_.wire_factor : 1; }
+
+  void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
+    out.clear();
+    const std::size_t host = host_of(rank), at = member(rank), others = chains_.size(host) - 1;
+    if (!is_between(round)) {
+      const bool sends = (round == 0) == (at > 0);
+      if (!sends) out.receives = static_cast<std::uint32_t>(at > 0 ? 1 : others);
+      if (sends && at > 0) send(out, head(host), 0);
+      if (sends && at == 0)
+        for (std::size_t to = 1; to <= others; ++to) send(out, of_host(host, to), 0);
+      return;
+    }
+    const std::size_t piece = round - 1;
+    for (std::size_t away = 1; away <= others; ++away) {
+      const std::size_t to = (at + away) % (others + 1), from = (at + others + 1 - away) % (others + 1);
+      send(out, of_host(host, to), switched(at, away - 1, others, piece));
+      receive(out, switched(from, away - 1, others, piece), false);
+    }
+    if (at >= chains_.fewest) return;
+    for (std::size_t t = 0; t < DoubleTree::trees; ++t) {
+      const std::uint64_t bytes = Chunks(Chunks(shares_.size(at), DoubleTree::trees).size(t), between_).size(piece);
+      const DoubleTree::Node node = tree_.node(t, static_cast<CollectiveRank>(host));
+      if (node.level < tree_.height()) {
+        send(out, of_host(node.parent, at), bytes);
+        receive(out, bytes, false);
+      }
+      for (std::size_t c = 0; c < node.children; ++c) {
+        send(out, of_host(node.child[c].rank, at), bytes);
+        receive(out, bytes, true);
+      }
+    }
+  }
+
+ private:
+  bool is_between(std::size_t round) const { return round > 0 && round <= between_; }
+  CollectiveRank of_host(std::size_t host, std::size_t at) const { return chains_.members[chains_.first[host] + at]; }
+  /// What a member sends to one of the others of its host in a round: all, and its share of the sum.
+  std::uint64_t switched(std::size_t at, std::size_t other, std::size_t others, std::size_t piece) const {
+    const std::uint64_t all = bytes_ + (at < chains_.fewest ? shares_.size(at) : 0);
+    return Chunks(Chunks(all, between_).size(piece), others).size(other);
+  }
+
+  DoubleTree tree_;  // over hosts
+  std::size_t between_;
+  Chunks shares_;  // of those in charge
+  std::uint64_t bytes_;
+};
+
 /// Schedules of equal shape side by side, each over a share of the bytes.
 class Channels final : public CollectiveSchedule {
  public:
@@ -267,7 +326,7 @@ class Channels final : public CollectiveSchedule {
   Time start_cost() const override { return each_.front()->start_cost(); }
   Time round_cost(std::size_t round) const override { return each_.front()->round_cost(round); }
   double latency_share(std::size_t round) const override { return each_.front()->latency_share(round); }
-  double wire_factor() const override { return each_.front()->wire_factor(); }
+  double wire_factor(CollectiveRank from, CollectiveRank to) const override { return each_.front()->wire_factor(from, to); }
   std::vector<Stretch> stretches() const override { return each_.front()->stretches(); }
 
   void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
@@ -292,6 +351,8 @@ std::unique_ptr<CollectiveSchedule> on_chains(std::uint64_t bytes, const HostCha
   switch (line.algorithm) {
     case NcclAlgorithm::nvls:
       return std::make_unique<Nvls>(bytes, chains, line);
+    case NcclAlgorithm::nvls_tree:
+      return std::make_unique<NvlsTree>(bytes, chains, line);
     case NcclAlgorithm::tree:
       if (one_host) return std::make_unique<Chain>(bytes, chains, line);
       return std::make_unique<Tree>(bytes, chains, line);
@@ -307,7 +368,8 @@ std::unique_ptr<CollectiveSchedule> make(CollectiveKind operation, std::uint64_t
   const HostChains chains(shape);
   if (shape.workers < 2) return std::make_unique<PlainRing>(bytes, chains, NcclLine{}, operation);
   const NcclLine line = nccl_choice(static_cast<double>(bytes), chains, links, parameters, operation);
-  if (chains.channels() == 1) return on_chains(bytes, chains, line, operation);
+  // The GPUs of NVLSTree use their own cards.
+  if (chains.channels() == 1 || line.algorithm == NcclAlgorithm::nvls_tree) return on_chains(bytes, chains, line, operation);
   const Chunks shares(bytes, chains.channels());
   std::vector<std::unique_ptr<CollectiveSchedule>> each;
   for (std::size_t channel = 0; channel < chains.channels(); ++channel)
@@ -334,8 +396,8 @@ CollectiveEntry entry(CollectiveKind operation, const char* summary) {
   nccl.make = std::bind_front(make, operation);
   return nccl;
 }
-const Register<CollectiveEntry> registered(entry(CollectiveKind::all_reduce,
-                                                 "NCCL's choice for each message: ring, tree or NVLS, protocol LL, LL128 or Simple"));
+const Register<CollectiveEntry> registered(
+    entry(CollectiveKind::all_reduce, "NCCL's choice for each message: ring, tree, NVLS or NVLSTree, protocol LL, LL128 or Simple"));
 const RegisterCollective gather(entry(CollectiveKind::all_gather, "NCCL's ring, protocol LL, LL128 or Simple"));
 const RegisterCollective scatter(entry(CollectiveKind::reduce_scatter, "NCCL's ring, protocol LL, LL128 or Simple"));
 

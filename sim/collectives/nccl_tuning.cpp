@@ -1,108 +1,25 @@
-// Facts of github.com/NVIDIA/nccl, src/graph/tuning.cc, as figures:
-//   2.8: commit 01afd20a, about NCCL 2.8 to 2.9.  2.30: commit 5067397c, NCCL 2.30.7.
-// Per algorithm and protocol: a base latency, a latency of a step (NVLink, PCIe, network), and a share of the bus's bandwidth. The steps:
-// a ring over p GPUs takes 2(p-1), of them 2(m-1) between the m hosts; a tree 2(g-1) along the chains of g GPUs inside hosts and
-// 2⌊lg m⌋ between them; NVLS has one latency for the whole.
-// Not taken over: NVLS over several hosts and NVLSTree, CollNet, PAT; limits of a channel unless `channels` says how many there are.
+// NCCL's lines, of the figures in nccl_facts.hpp. The steps: a ring over p GPUs takes 2(p-1), of them 2(m-1) between the m hosts; a tree
+// 2(g-1) along the chains of g GPUs inside hosts and 2⌊lg m⌋ between them; NVLS has one latency for the whole, and NVLSTree 2⌊lg m⌋ steps
+// between hosts in addition.
 #include "sim/collectives/nccl_tuning.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include "sim/collectives/double_tree.hpp"
+#include "sim/collectives/nccl_facts.hpp"
 #include "sim/collectives/nccl_threshold.hpp"
 
 namespace straggler {
 namespace {
 
-constexpr double no_limit = std::numeric_limits<double>::infinity();
-constexpr std::size_t algorithms = 2, protocols = 3, generations = 4;  // tree, ring; LL, LL128, Simple; Volta, Ampere, Hopper, Blackwell
-constexpr double us = 1e-6, gb = 1e9;
+using namespace nccl_facts;
 
-using ByProtocol = double[protocols];
-using ByAlgorithm = ByProtocol[algorithms];
-
-struct Constants {
-  ByAlgorithm base, nvlink, pcie, network;  // us
-  // By protocol: powers of two from 64 B on. The tree's bandwidth at medium sizes; 1 beyond the last.
-  std::vector<std::vector<double>> tree_correction;
-  double tree_share;                                                                                         // of the bus's bandwidth
-  double tree_ll, tree_ll128_one_host, tree_ll128_hosts;                                                     // of the tree's
-  double ring_ll, ring_ll128;                                                                                // of the bus's
-  double channel_ring_ll128[generations], channel_tree_ll128[generations][3], channel_tree[generations][3];  // GB/s; 1, 2, more hosts
-};
-
-const Constants& constants_2_8() {
-  static const Constants constants{
-      .base = {{4.4, 4.4, 0}, {3.6, 10.0, 8.4}},
-      .nvlink = {{0.52, 1.2, 28}, {0.47, 1.9, 3.4}},
-      .pcie = {{1.0, 1.9, 28}, {1.0, 2.5, 5.7}},
-      .network = {{5.0, 8.5, 50}, {2.7, 4.0, 9.6}},
-      .tree_correction = {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1},
-                          {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .5, .6, .6, .7, .7, .8, .9, .9, 1},
-                          {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .5, .5, .6, .6, .7, .8, .9}},
-      .tree_share = 0.9,
-      .tree_ll = 1 / 3.8,
-      .tree_ll128_one_host = 7.0 / 9,
-      .tree_ll128_hosts = 0.915,
-      .ring_ll = 1.0 / 4,
-      .ring_ll128 = 0.92,
-      .channel_ring_ll128 = {16.7, 16.7, 16.7, 16.7},
-      .channel_tree_ll128 = {{no_limit, no_limit, no_limit},
-                             {no_limit, no_limit, no_limit},
-                             {no_limit, no_limit, no_limit},
-                             {no_limit, no_limit, no_limit}},
-      .channel_tree = {{no_limit, no_limit, no_limit},
-                       {no_limit, no_limit, no_limit},
-                       {no_limit, no_limit, no_limit},
-                       {no_limit, no_limit, no_limit}},
-  };
-  return constants;
-}
-
-const Constants& constants_2_30() {
-  static const Constants constants{
-      .base = {{6.8, 14.0, 8.4}, {6.6, 14.0, 8.4}},
-      .nvlink = {{0.6, 1.25, 4.0}, {0.6, 1.9, 3.4}},
-      .pcie = {{1.0, 1.9, 4.0}, {1.0, 2.5, 5.7}},
-      .network = {{5.0, 8.5, 14}, {2.7, 4.0, 14.0}},
-      .tree_correction = {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1},
-                          {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1},
-                          {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9}},
-      .tree_share = 0.92,
-      .tree_ll = 1 / 3.8,
-      .tree_ll128_one_host = 7.0 / 9,
-      .tree_ll128_hosts = 120.0 / 128,
-      .ring_ll = 0.5,
-      .ring_ll128 = 0.92,
-      .channel_ring_ll128 = {20, 20, 36.7, 40},
-      .channel_tree_ll128 = {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}},
-      .channel_tree = {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}},
-  };
-  return constants;
-}
-
-// Of 2.8 alone. GB/s of a tree at most, other protocols and Volta first, then LL128 on Ampere: on up to two hosts, on more.
-constexpr double tree_most[2][2] = {{110, 80}, {130, 105}};
-constexpr double lonely_ring_ll128 = 0.7;            // share of a ring with LL128 where hosts have fewer than two GPUs on average
-constexpr double half_ring_ll = 1.0 / 3;             // the same with LL, of an all-gather or a reduce-scatter in one host
-constexpr double half_ring_ll128[2] = {15.2, 18.3};  // GB/s a channel with LL128: of a reduce-scatter, of an all-gather
-constexpr double ll_over_hosts = 1.8;                // times the latency of LL's steps inside hosts, where a ring crosses hosts
-// Long messages start more slowly: from a certain size on, a ring over hosts with Simple has its latencies times this factor.
-constexpr double simple_over_hosts = 1.9, simple_over_hosts_since_ampere = 1.4;
-
-// From here on of 2.30 alone. GB/s that LL reaches at most: in one host by the GPU; on two, and on more, as with Intel's processors.
-constexpr double ll_most_one_host[generations] = {39.0, 87.7, 141.0, 282.0};
-constexpr double ll_most_two_hosts = 39.0, ll_most_hosts = 20.4;
-constexpr double nvls_share[generations] = {0, 0, 0.85, 0.74};
-constexpr double nvls_latency = 25;
-constexpr std::size_t most_without_nvls = 2;  // GPUs of a host
-// In a ring over hosts, a step inside a host costs at least as much as posting to the network.
-constexpr double posting = 1.0, posting_simple = 3.0;
+constexpr std::size_t blackwell = 3, forced_nvls = 3;  // places among the choices
 
 /// A choice's place among those of its parameter.
 std::size_t choice_of(const Parameters& parameters, const char* name) {
@@ -122,13 +39,15 @@ struct Settings {
         nvls(parameters.flag("nvls")),
         algorithm(choice_of(parameters, "algorithm")),
         protocol(choice_of(parameters, "protocol")),
-        channels(parameters.has("channels") ? static_cast<double>(parameters.count("channels")) : 0) {}
+        channels(parameters.has("channels") ? static_cast<double>(parameters.count("channels")) : 0),
+        reported(parameters.has("reported_latency") ? std::optional(parameters.number("reported_latency")) : std::nullopt) {}
   bool by_thresholds, recent;  // 2.4; 2.30
   const Constants& constants;
   std::size_t gpu;
   bool nvlink, nvls;
   std::size_t algorithm, protocol;  // 0: any; else one more than the enumerator's place in `choices`
   double channels;                  // 0: not known
+  std::optional<double> reported;   // seconds
 };
 
 /// The common inputs of all lines of one message.
@@ -146,6 +65,12 @@ struct Message {
   bool one_host() const { return chains.hosts() == 1; }
   bool alone_on_hosts() const { return chains.most == 1; }
   std::size_t few_hosts() const { return std::min<std::size_t>(chains.hosts(), 3) - 1; }
+  double levels() const { return static_cast<double>(std::bit_width(chains.hosts()) - 1); }  // of a tree over hosts
+  /// Seconds that NCCL rates a step between hosts at beyond what `seconds` has for it. What a network reports counts twice with Simple: it
+  /// flushes what has come.
+  double unpaid(NcclProtocol protocol, double plateau = 1) const {
+    return settings.reported ? plateau * *settings.reported * (protocol == NcclProtocol::simple ? 2 : 1) - links.alpha : 0;
+  }
   /// GB/s that LL reaches at most; since 2.30.
   double most_ll() const {
     if (one_host()) return ll_most_one_host[settings.gpu];
@@ -259,6 +184,7 @@ NcclLine ring_line(const Message& message, std::size_t protocol) {
   line.rated += ends * (line.inside_round + links.intra_alpha) + rounds * (line.between_round + links.alpha);
   if (protocol == 2) line.latency_share = latency_share(rounds, links.alpha, flowing);
   line.seconds = line.rated - rounds * links.alpha * (1 - line.latency_share);
+  line.rated += rounds * message.unpaid(line.protocol, plateau);
   return line;
 }
 
@@ -277,14 +203,14 @@ NcclLine tree_line(const Message& message, std::size_t protocol) {
   line.seconds = line.start + 2 * (static_cast<double>(most) - 1) * (line.inside_round + links.intra_alpha);
   if (!message.one_host()) {
     const TreeLoad load = nccl_tree_load(message.chains.hosts());
-    const auto height = static_cast<double>(std::bit_width(message.chains.hosts()) - 1);
     bytes_seconds = std::max(bytes_seconds, static_cast<double>(load.sent) / 2 * links.beta / message.cards());
     added += static_cast<double>(load.added) / 2;
-    line.seconds += 2 * height * (line.between_round + links.alpha);
+    line.seconds += 2 * message.levels() * (line.between_round + links.alpha);
   }
   constexpr double both_ways = 2;  // NCCL rates a tree at half of the bandwidth, on any number of hosts
   const double adding = message.bytes * added * links.gamma;
-  line.rated = line.seconds + adding + message.bytes * both_ways * message.tree_beta() / tree_share(message, protocol, message.tree_beta());
+  line.rated = line.seconds + 2 * message.levels() * message.unpaid(line.protocol) + adding +
+               message.bytes * both_ways * message.tree_beta() / tree_share(message, protocol, message.tree_beta());
   line.seconds += message.bytes * line.wire_factor * bytes_seconds + adding;
   return line;
 }
@@ -301,6 +227,40 @@ NcclLine nvls_line(const Message& message) {
   line.seconds = latency + (1 + 1 / p) * message.bytes / share * message.links.intra_beta;
   line.rated = latency + 2 * (p - 1) / p * message.bytes / (2 * share * of_channels) * message.links.intra_beta;
   return line;
+}
+
+/// As many GPUs of each host as the smallest has are in charge of equal shares of the message. Each has the switch of its host add its
+/// share up, exchanges it with those of its place on the other hosts in two trees, and has the switch hand the sum out. NCCL limits what
+/// each of them does, and on Blackwell corrects it as trees.
+NcclLine nvls_tree_line(const Message& message) {
+  const Settings& settings = message.settings;
+  const UniformLinks& links = message.links;
+  NcclLine line{.algorithm = NcclAlgorithm::nvls_tree, .protocol = NcclProtocol::simple};
+  line.start = us * nvls_latency;
+  line.between_round = us * nvls_tree_network;
+  const bool two = message.chains.hosts() == 2;
+  const double share = nvls_share[settings.gpu], heads = static_cast<double>(message.chains.fewest), p = message.workers();
+  const double steps = 2 * message.levels(), latency = line.start + 2 * links.intra_alpha + steps * (line.between_round + links.alpha);
+  const double corrected = settings.gpu == blackwell ? tree_correction(message, static_cast<std::size_t>(line.protocol)) : 1;
+  const double limit = 1 / (heads * head_nvls_tree[settings.gpu][two ? 0 : 1] * gb), around = 2 * (p - 1) / p;
+  const double link = (1 + 1 / heads) * links.intra_beta, inside = std::max(link / share, around * limit) / corrected;
+  if (link > 0) line.wire_factor = inside / link;
+  const TreeLoad load = nccl_tree_load(message.chains.hosts());
+  const double of_card = message.chains.channels() > 1 ? static_cast<double>(message.chains.per_card) / heads : 1;
+  const double between = static_cast<double>(load.sent) / 2 * of_card * links.beta;
+  line.seconds = latency + message.bytes * (std::max(inside, between) + static_cast<double>(load.added) / 2 / heads * links.gamma);
+  // Rated by the narrowest of: twice NVLS, on a graph of at most twice the bandwidth between hosts; the network, twice on two hosts; the
+  // limit.
+  const double of_network = links.beta / message.cards();
+  const double rated =
+      std::max({std::max(links.intra_beta, of_network / 2) / (2 * share * (heads - 1) / heads), of_network / (two ? 2 : 1), limit});
+  line.rated = latency + steps * message.unpaid(line.protocol) + around * message.bytes * rated / corrected;
+  return line;
+}
+
+/// Whether a switch of each host reduces.
+bool has_nvls(const Settings& settings, const HostChains& chains) {
+  return settings.nvls && settings.recent && chains.fewest > most_without_nvls && nvls_share[settings.gpu] > 0;
 }
 
 /// Of NCCL 2.4. What the parameters force is the only line of its kind.
@@ -331,11 +291,10 @@ HostChains::HostChains(const CollectiveShape& shape) : host_of(shape.workers) {
     members.insert(members.end(), ranks.begin(), ranks.end());
     first.push_back(members.size());
     most = std::max(most, ranks.size());
+    fewest = fewest == 0 ? ranks.size() : std::min(fewest, ranks.size());
   }
   per_card = shape.workers_per_card;
   if (per_card == 0 || hosts.size() == 1) return;
-  std::size_t fewest = most;
-  for (const auto& [name, ranks] : hosts) fewest = std::min(fewest, ranks.size());
   cards = (fewest + per_card - 1) / per_card;
 }
 
@@ -351,7 +310,7 @@ HostChains HostChains::of_channel(std::size_t channel) const {
 }
 
 std::string NcclLine::name() const {
-  static const char* const algorithm_names[] = {"tree", "ring", "NVLS"};
+  static const char* const algorithm_names[] = {"tree", "ring", "NVLS", "NVLSTree"};
   static const char* const protocol_names[] = {"LL", "LL128", "Simple"};
   return std::string(algorithm_names[static_cast<std::size_t>(algorithm)]) + ", " + protocol_names[static_cast<std::size_t>(protocol)];
 }
@@ -376,12 +335,22 @@ std::vector<Parameter> nccl_parameters() {
       {.name = "nvls",
        .type = ValueType::boolean,
        .fallback = "false",
-       .meaning = "an NVSwitch that reduces: hopper or blackwell, version 2.30, all ranks on one host, at least 3"},
+       .meaning = "NVSwitches that reduce: hopper or blackwell, version 2.30, at least 3 ranks on each host"},
       {.name = "channels",
        .type = ValueType::count,
        .meaning = "NCCL's channels, each with a limit of its bandwidth; default: no such limits",
        .range = Range::between(1, 64)},
-      {.name = "algorithm", .type = ValueType::choice, .fallback = "any", .meaning = "as NCCL_ALGO", .choices = {"any", "tree", "ring"}},
+      {.name = "reported_latency",
+       .type = ValueType::time,
+       .meaning =
+           "that the network's plugin reports, and NCCL chooses by: AWS EFA 75us (p5en 35us), InfiniBand and sockets 0s; default: that of "
+           "the links",
+       .range = Range::at_least(0)},
+      {.name = "algorithm",
+       .type = ValueType::choice,
+       .fallback = "any",
+       .meaning = "as NCCL_ALGO; nvls: NVLS on one host, NVLSTree over several, any where there is none",
+       .choices = {"any", "tree", "ring", "nvls"}},
       {.name = "protocol",
        .type = ValueType::choice,
        .fallback = "any",
@@ -392,7 +361,12 @@ std::vector<Parameter> nccl_parameters() {
 std::string nccl_contradiction(const Parameters& parameters) {
   const Settings settings(parameters);
   const bool ll128 = settings.protocol == static_cast<std::size_t>(NcclProtocol::ll128) + 1;
-  return settings.by_thresholds && ll128 ? "version 2.4 has no protocol LL128; use LL, Simple or any, or version 2.8 or 2.30" : "";
+  if (settings.by_thresholds && ll128) return "version 2.4 has no protocol LL128; use LL, Simple or any, or version 2.8 or 2.30";
+  if (settings.algorithm == forced_nvls && !(settings.nvls && settings.recent))
+    return "algorithm nvls needs NVSwitches that reduce, and a version that uses them; add nvls: true and version: 2.30";
+  if (settings.reported && !settings.recent)
+    return "versions 2.4 and 2.8 do not ask a network for its latency; leave reported_latency out, or use version 2.30";
+  return "";
 }
 
 std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters,
@@ -400,19 +374,19 @@ std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const U
   const Settings settings(parameters);
   const Message message{bytes, chains, links, settings, operation};
   const bool all_reduce = operation == CollectiveKind::all_reduce;
+  const bool simple = settings.protocol == 0 || settings.protocol == 3;
+  const bool nvls = all_reduce && simple && has_nvls(settings, chains);
+  const std::size_t forced = settings.algorithm == forced_nvls && !nvls ? 0 : settings.algorithm;
   std::vector<NcclLine> lines;
   for (std::size_t algorithm = all_reduce ? 0 : 1; algorithm < algorithms; ++algorithm) {
-    if (all_reduce && settings.algorithm != 0 && settings.algorithm != algorithm + 1) continue;
+    if (all_reduce && forced != 0 && forced != algorithm + 1) continue;
     for (std::size_t protocol = 0; protocol < protocols; ++protocol) {
       const bool ll128 = settings.nvlink && !settings.by_thresholds;  // 2.4 has none
       if (settings.protocol != 0 ? settings.protocol != protocol + 1 : protocol == 1 && !ll128) continue;
       lines.push_back(algorithm == 0 ? tree_line(message, protocol) : ring_line(message, protocol));
     }
   }
-  const bool simple = settings.protocol == 0 || settings.protocol == 3;
-  if (all_reduce && settings.nvls && settings.recent && settings.algorithm == 0 && simple && message.one_host() &&
-      chains.workers() > most_without_nvls && nvls_share[settings.gpu] > 0)
-    lines.push_back(nvls_line(message));
+  if (nvls && (forced == 0 || forced == forced_nvls)) lines.push_back(message.one_host() ? nvls_line(message) : nvls_tree_line(message));
   return lines;
 }
 

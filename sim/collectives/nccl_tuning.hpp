@@ -9,7 +9,7 @@
 
 namespace straggler {
 
-enum class NcclAlgorithm { tree, ring, nvls };
+enum class NcclAlgorithm { tree, ring, nvls, nvls_tree };
 enum class NcclProtocol { ll, ll128, simple };
 
 /// Hosts of a shape, and where their workers are.
@@ -25,7 +25,7 @@ struct HostChains {
   std::vector<std::uint32_t> members;   // [workers]: ranks, host after host, both in ascending order
   std::vector<std::size_t> first;       // [hosts + 1]: where the members of a host begin
   std::vector<std::size_t> host_of;     // [workers]: by rank, the number of its host
-  std::size_t most = 0;                 // workers of the largest host
+  std::size_t most = 0, fewest = 0;     // workers of the largest and of the smallest host
   std::size_t cards = 1, per_card = 0;  // of the host with the fewest; workers that share one (0: all of a host)
 };
 
@@ -38,7 +38,7 @@ struct NcclLine {
   double inside_round = 0;   // of the library, for a step inside a host
   double between_round = 0;  // the same for a step between hosts, including its steps inside hosts
   double latency_share = 1;  // of a link between hosts: the rest passes while other pieces flow
-  double wire_factor = 1;
+  double wire_factor = 1;    // with NVLSTree: inside hosts
   double seconds = 0;        // on these links, with the arithmetic
   double rated = 0;          // the same by NCCL's own model
   std::string name() const;  // "tree, LL128"

@@ -59,7 +59,7 @@ class CollectiveSchedule {
   /// flow, above 1 where the message stands for several that wait for each other. Rounds of one stretch have the same.
   virtual double latency_share(std::size_t /*round*/) const { return 1; }
   /// Bytes on the wire for each byte of payload: a library's flags, and the share of a link that it leaves unused.
-  virtual double wire_factor() const { return 1; }
+  virtual double wire_factor(CollectiveRank /*from*/, CollectiveRank /*to*/) const { return 1; }
   /// Payload over all rounds; the default adds up part(). Long schedules know better.
   virtual std::uint64_t bytes_sent(CollectiveRank rank) const;
   virtual std::uint64_t bytes_received(CollectiveRank rank) const;
