@@ -5,10 +5,10 @@
 // the bytes that a link carries are spread evenly over them:
 //   ring in one host, or with one rank on each: 2(p-1) rounds of n/p bytes
 //   ring over m hosts of g: 2(m-1) rounds of (p-1)/(m-1) n/p bytes along the chains inside hosts and from host to host
-//   all-gathers and reduce-scatters: half of the rounds of a ring
-//   tree in one host: 2(g-1) rounds in which n/2(g-1) go up and down the chain of its ranks
-//   tree over m hosts: 2⌊lg m⌋ rounds in which the trees' shares of n go up and down two binary trees of hosts, and the chains inside
-//   NVLS: everybody sends to everybody in two rounds, n + n/p bytes in all; the switch adds up and multiplies
+//   all-gathers and reduce-scatters: half of the rounds of a ring; PAT with one rank on each host: ⌈lg p⌉ rounds, in which blocks of n/p go
+//   to the rank 2^j away, of a gather the farthest first: 1, 2, 4, ... blocks tree in one host: 2(g-1) rounds in which n/2(g-1) go up and
+//   down the chain of its ranks tree over m hosts: 2⌊lg m⌋ rounds in which the trees' shares of n go up and down two binary trees of hosts,
+//   and the chains inside NVLS: everybody sends to everybody in two rounds, n + n/p bytes in all; the switch adds up and multiplies
 //   NVLSTree over m hosts: in 2⌊lg m⌋ rounds the bytes of NVLS inside hosts, and beside them the trees' shares of n between GPUs of one
 //   place
 // With several cards on each host that many of them run side by side, each over a share of n, and each by another card.
@@ -317,6 +317,39 @@ class NvlsTree final : public Schedule {
   std::uint64_t bytes_;
 };
 
+/// Block b reaches the rank v behind its own in the round whose distance is v's lowest bit. A reduce-scatter sends sums back.
+class Pat final : public Schedule {
+ public:
+  Pat(std::uint64_t bytes, const HostChains& chains, const NcclLine& line, CollectiveKind operation)
+      : Schedule(chains, line), scatters_(operation == CollectiveKind::reduce_scatter), blocks_(bytes, ranks()) {}
+  std::size_t rounds() const override { return static_cast<std::size_t>(std::bit_width(ranks() - 1)); }
+  Time round_cost(std::size_t) const override { return Time::from_seconds(line_.between_round); }
+  std::vector<Stretch> stretches() const override {
+    std::vector<Stretch> all;
+    for (std::size_t round = 0; round < rounds(); ++round) all.push_back({round, 1});
+    return all;
+  }
+
+  void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
+    out.clear();
+    const std::size_t away = std::size_t{1} << (scatters_ ? round : rounds() - 1 - round), p = ranks(), at = place_[rank];
+    const std::size_t behind = (at + away) % p, before = (at + p - away) % p;
+    send(out, chains_.members[scatters_ ? before : behind], reached(scatters_ ? at : behind, away));
+    receive(out, reached(scatters_ ? behind : at, away), scatters_);
+  }
+
+ private:
+  /// The bytes of the blocks that reach a rank over this distance.
+  std::uint64_t reached(std::size_t at, std::size_t away) const {
+    std::uint64_t bytes = 0;
+    for (std::size_t v = away; v < ranks(); v += 2 * away) bytes += blocks_.size((at + ranks() - v) % ranks());
+    return bytes;
+  }
+
+  bool scatters_;
+  Chunks blocks_;
+};
+
 /// Schedules of equal shape side by side, each over a share of the bytes.
 class Channels final : public CollectiveSchedule {
  public:
@@ -356,6 +389,8 @@ std::unique_ptr<CollectiveSchedule> on_chains(std::uint64_t bytes, const HostCha
     case NcclAlgorithm::tree:
       if (one_host) return std::make_unique<Chain>(bytes, chains, line);
       return std::make_unique<Tree>(bytes, chains, line);
+    case NcclAlgorithm::pat:
+      return std::make_unique<Pat>(bytes, chains, line, operation);
     case NcclAlgorithm::ring:
       break;
   }
@@ -398,8 +433,8 @@ CollectiveEntry entry(CollectiveKind operation, const char* summary) {
 }
 const Register<CollectiveEntry> registered(
     entry(CollectiveKind::all_reduce, "NCCL's choice for each message: ring, tree, NVLS or NVLSTree, protocol LL, LL128 or Simple"));
-const RegisterCollective gather(entry(CollectiveKind::all_gather, "NCCL's ring, protocol LL, LL128 or Simple"));
-const RegisterCollective scatter(entry(CollectiveKind::reduce_scatter, "NCCL's ring, protocol LL, LL128 or Simple"));
+const RegisterCollective gather(entry(CollectiveKind::all_gather, "NCCL's ring, protocol LL, LL128 or Simple, or PAT"));
+const RegisterCollective scatter(entry(CollectiveKind::reduce_scatter, "NCCL's ring, protocol LL, LL128 or Simple, or PAT"));
 
 }  // namespace
 }  // namespace straggler::collectives::nccl

@@ -1,7 +1,7 @@
 // Facts of github.com/NVIDIA/nccl, src/graph/tuning.cc, as figures:
 //   2.8: commit 01afd20a, about NCCL 2.8 to 2.9.  2.30: commit 5067397c, NCCL 2.30.7.
 // Per algorithm and protocol: a base latency, a latency of a step (NVLink, PCIe, network), and a share of the bus's bandwidth.
-// Not taken over: CollNet, and NVLS over several hosts with it; PAT; limits of a channel unless `channels` says how many there are.
+// Not taken over: CollNet, and NVLS over several hosts with it; limits of a channel unless `channels` says how many there are.
 #pragma once
 #include <cstddef>
 #include <limits>
@@ -48,6 +48,8 @@ inline constexpr double nvls_latency = 25, nvls_tree_network = 20.9;
 // GB/s of NVLSTree at most, of each GPU of a host that is in charge of a share: on two hosts, on more.
 inline constexpr double head_nvls_tree[generations][2] = {{0, 0}, {0, 0}, {57.7, 45.5}, {96, 80}};
 inline constexpr std::size_t most_without_nvls = 2;  // GPUs of a host
+// PAT: us at first, and for each rank; a level's share of a tree's step between hosts; share of the bus.
+inline constexpr double pat_base = 8, pat_rank = 2.8, pat_level = 1 / 3.5, pat_share = 0.75;
 // In a ring over hosts, a step inside a host costs at least as much as posting to the network.
 inline constexpr double posting = 1.0, posting_simple = 3.0;
 

@@ -263,6 +263,24 @@ bool has_nvls(const Settings& settings, const HostChains& chains) {
   return settings.nvls && settings.recent && chains.fewest > most_without_nvls && nvls_share[settings.gpu] > 0;
 }
 
+/// A tree for each block, all at once: in ⌈lg p⌉ rounds the blocks of a round travel together, the farthest first. Of an all-gather or, the
+/// other way round, a reduce-scatter.
+NcclLine pat_line(const Message& message) {
+  const UniformLinks& links = message.links;
+  NcclLine line{.algorithm = NcclAlgorithm::pat, .protocol = NcclProtocol::simple};
+  const double p = message.workers(), step = us * message.settings.constants.network[0][2];
+  line.start = us * (pat_base + pat_rank * p);
+  line.between_round = pat_level * step;
+  line.wire_factor = 1 / pat_share;
+  const auto rounds = static_cast<double>(std::bit_width(message.chains.workers() - 1));
+  const double gathered = (p - 1) / p * message.bytes;
+  const double adding = message.operation == CollectiveKind::reduce_scatter ? gathered * links.gamma : 0;
+  line.seconds = line.start + rounds * (line.between_round + links.alpha) + gathered * line.wire_factor * message.beta() + adding;
+  line.rated = line.start + message.levels() * pat_level * (step + links.alpha + message.unpaid(line.protocol)) +
+               message.bytes * line.wire_factor * message.tree_beta() + adding;
+  return line;
+}
+
 /// Of NCCL 2.4. What the parameters force is the only line of its kind.
 NcclLine by_thresholds(const std::vector<NcclLine>& lines, const Message& message) {
   const Settings& settings = message.settings;
@@ -310,7 +328,7 @@ HostChains HostChains::of_channel(std::size_t channel) const {
 }
 
 std::string NcclLine::name() const {
-  static const char* const algorithm_names[] = {"tree", "ring", "NVLS", "NVLSTree"};
+  static const char* const algorithm_names[] = {"tree", "ring", "NVLS", "NVLSTree", "PAT"};
   static const char* const protocol_names[] = {"LL", "LL128", "Simple"};
   return std::string(algorithm_names[static_cast<std::size_t>(algorithm)]) + ", " + protocol_names[static_cast<std::size_t>(protocol)];
 }
@@ -387,6 +405,8 @@ std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const U
     }
   }
   if (nvls && (forced == 0 || forced == forced_nvls)) lines.push_back(message.one_host() ? nvls_line(message) : nvls_tree_line(message));
+  if (!all_reduce && simple && settings.recent && forced == 0 && !message.one_host() && message.alone_on_hosts())
+    lines.push_back(pat_line(message));
   return lines;
 }
 

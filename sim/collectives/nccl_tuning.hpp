@@ -9,7 +9,7 @@
 
 namespace straggler {
 
-enum class NcclAlgorithm { tree, ring, nvls, nvls_tree };
+enum class NcclAlgorithm { tree, ring, nvls, nvls_tree, pat };
 enum class NcclProtocol { ll, ll128, simple };
 
 /// Hosts of a shape, and where their workers are.
@@ -50,7 +50,7 @@ std::vector<Parameter> nccl_parameters();
 std::string nccl_contradiction(const Parameters& parameters);
 
 /// All lines that the shape, the links and the parameters allow, in the order of NCCL's table: at least one. Workers: at least 2.
-/// `parameters` complete. All-gathers and reduce-scatters are rings, whatever `algorithm` is.
+/// `parameters` complete. All-gathers and reduce-scatters are rings, or PAT with `algorithm: any`.
 std::vector<NcclLine> nccl_lines(double bytes, const HostChains& chains, const UniformLinks& links, const Parameters& parameters,
                                  CollectiveKind operation = CollectiveKind::all_reduce);
 /// The fastest by NCCL's own model; ties go to the first.
