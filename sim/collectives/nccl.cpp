@@ -1,16 +1,16 @@
-// NCCL: a ring, a tree, NVLS or NVLSTree with protocol LL, LL128 or Simple, whichever is fastest for the message by NCCL's own model
+// NCCL: a ring, a tree, NVLS, NVLSTree or PAT with protocol LL, LL128 or Simple, whichever is fastest for the message by NCCL's own model
 // (nccl_tuning.hpp). The library's latencies come on top of those of the links, as its own model adds those of network cards.
 //
 // NCCL cuts a message so finely that it pays latencies once and keeps links full meanwhile. So the rounds here are steps of latency, and
 // the bytes that a link carries are spread evenly over them:
 //   ring in one host, or with one rank on each: 2(p-1) rounds of n/p bytes
 //   ring over m hosts of g: 2(m-1) rounds of (p-1)/(m-1) n/p bytes along the chains inside hosts and from host to host
-//   all-gathers and reduce-scatters: half of the rounds of a ring; PAT with one rank on each host: ⌈lg p⌉ rounds, in which blocks of n/p go
-//   to the rank 2^j away, of a gather the farthest first: 1, 2, 4, ... blocks tree in one host: 2(g-1) rounds in which n/2(g-1) go up and
-//   down the chain of its ranks tree over m hosts: 2⌊lg m⌋ rounds in which the trees' shares of n go up and down two binary trees of hosts,
-//   and the chains inside NVLS: everybody sends to everybody in two rounds, n + n/p bytes in all; the switch adds up and multiplies
-//   NVLSTree over m hosts: in 2⌊lg m⌋ rounds the bytes of NVLS inside hosts, and beside them the trees' shares of n between GPUs of one
-//   place
+//   all-gathers and reduce-scatters: half of the rounds of a ring
+//   PAT, with one rank on each host: ⌈lg p⌉ rounds, in which blocks of n/p go 2^j ranks away, of a gather the farthest first
+//   tree in one host: 2(g-1) rounds in which n/2(g-1) go up and down the chain of its ranks
+//   tree over m hosts: 2⌊lg m⌋ rounds in which the trees' shares of n go up and down two binary trees of hosts, and the chains inside
+//   NVLS: everybody sends to everybody in two rounds, n + n/p bytes in all; the switch adds up and multiplies
+//   NVLSTree over m hosts: 2⌊lg m⌋ rounds of latency, and one of NVLS' bytes inside hosts beside the trees' shares of n between them
 // With several cards on each host that many of them run side by side, each over a share of n, and each by another card.
 // Where several ranks share one of several hosts, g - 1 rounds without bytes before and behind these take the chains' own latency.
 #include <bit>
@@ -260,36 +260,48 @@ class Nvls final : public Schedule {
   Chunks pieces_;
 };
 
-/// The latencies of hosts have a round without bytes in front and behind: to the first of a host, and from it.
+/// Rounds without bytes for the latencies: to the first of a host, up and down the trees, and from the first. Before the last one a round
+/// without latency carries all bytes, those inside hosts beside those between them.
 class NvlsTree final : public Schedule {
  public:
   NvlsTree(std::uint64_t bytes, const HostChains& chains, const NcclLine& line)
-      : Schedule(chains, line), tree_(chains_.hosts()), between_(2 * tree_.height()), shares_(bytes, chains_.fewest), bytes_(bytes) {}
-  std::size_t rounds() const override { return 1 + between_ + 1; }
-  Time round_cost(std::size_t round) const override { return is_between(round) ? Time::from_seconds(line_.between_round) : Time(); }
-  std::vector<Stretch> stretches() const override { return {{0, 1}, {1, between_}, {1 + between_, 1}}; }
+      : Schedule(chains, line), tree_(chains_.hosts()), bulk_(1 + 2 * tree_.height()), shares_(bytes, chains_.fewest), bytes_(bytes) {}
+  std::size_t rounds() const override { return bulk_ + 2; }
+  Time round_cost(std::size_t round) const override { return is_tree(round) ? Time::from_seconds(line_.between_round) : Time(); }
+  double latency_share(std::size_t round) const override { return round == bulk_ ? 0 : 1; }
+  std::vector<Stretch> stretches() const override { return {{0, 1}, {1, bulk_ - 1}, {bulk_, 1}, {bulk_ + 1, 1}}; }
   double wire_factor(CollectiveRank from, CollectiveRank to) const override { return host_of(from) == host_of(to) ? line_.wire_factor : 1; }
 
   void part(CollectiveRank rank, std::size_t round, RoundPart& out) const override {
     out.clear();
     const std::size_t host = host_of(rank), at = member(rank), others = chains_.size(host) - 1;
-    if (!is_between(round)) {
-      const bool sends = (round == 0) == (at > 0);
-      if (!sends) out.receives = static_cast<std::uint32_t>(at > 0 ? 1 : others);
-      if (sends && at > 0) send(out, head(host), 0);
-      if (sends && at == 0)
-        for (std::size_t to = 1; to <= others; ++to) send(out, of_host(host, to), 0);
-      return;
-    }
-    const std::size_t piece = round - 1;
+    if (round == bulk_) inside(host, at, others, out);
+    if (round == bulk_ || is_tree(round)) return between(host, at, round == bulk_, out);
+    const bool sends = (round == 0) == (at > 0);
+    if (!sends) out.receives = static_cast<std::uint32_t>(at > 0 ? 1 : others);
+    if (sends && at > 0) send(out, head(host), 0);
+    if (sends && at == 0)
+      for (std::size_t to = 1; to <= others; ++to) send(out, of_host(host, to), 0);
+  }
+
+ private:
+  bool is_tree(std::size_t round) const { return round > 0 && round < bulk_; }
+  CollectiveRank of_host(std::size_t host, std::size_t at) const { return chains_.members[chains_.first[host] + at]; }
+
+  /// Its message to the switch, and its share of the sum.
+  void inside(std::size_t host, std::size_t at, std::size_t others, RoundPart& out) const {
     for (std::size_t away = 1; away <= others; ++away) {
-      const std::size_t to = (at + away) % (others + 1), from = (at + others + 1 - away) % (others + 1);
-      send(out, of_host(host, to), switched(at, away - 1, others, piece));
-      receive(out, switched(from, away - 1, others, piece), false);
+      send(out, of_host(host, (at + away) % (others + 1)), Chunks(switched(at), others).size(away - 1));
+      receive(out, Chunks(switched((at + others + 1 - away) % (others + 1)), others).size(away - 1), false);
     }
+  }
+  std::uint64_t switched(std::size_t at) const { return bytes_ + (at < chains_.fewest ? shares_.size(at) : 0); }
+
+  /// To those of its place.
+  void between(std::size_t host, std::size_t at, bool bulk, RoundPart& out) const {
     if (at >= chains_.fewest) return;
     for (std::size_t t = 0; t < DoubleTree::trees; ++t) {
-      const std::uint64_t bytes = Chunks(Chunks(shares_.size(at), DoubleTree::trees).size(t), between_).size(piece);
+      const std::uint64_t bytes = bulk ? Chunks(shares_.size(at), DoubleTree::trees).size(t) : 0;
       const DoubleTree::Node node = tree_.node(t, static_cast<CollectiveRank>(host));
       if (node.level < tree_.height()) {
         send(out, of_host(node.parent, at), bytes);
@@ -302,17 +314,8 @@ class NvlsTree final : public Schedule {
     }
   }
 
- private:
-  bool is_between(std::size_t round) const { return round > 0 && round <= between_; }
-  CollectiveRank of_host(std::size_t host, std::size_t at) const { return chains_.members[chains_.first[host] + at]; }
-  /// What a member sends to one of the others of its host in a round: all, and its share of the sum.
-  std::uint64_t switched(std::size_t at, std::size_t other, std::size_t others, std::size_t piece) const {
-    const std::uint64_t all = bytes_ + (at < chains_.fewest ? shares_.size(at) : 0);
-    return Chunks(Chunks(all, between_).size(piece), others).size(other);
-  }
-
   DoubleTree tree_;  // over hosts
-  std::size_t between_;
+  std::size_t bulk_;
   Chunks shares_;  // of those in charge
   std::uint64_t bytes_;
 };

@@ -14,8 +14,8 @@ using namespace straggler;
 namespace {
 
 constexpr double us = 1e-6, gb = 1e9;
-constexpr double latency = 1e-6, inside_latency = 0.3e-6;
-constexpr double share = 0.85;  // of NVLink that NVLS uses on Hopper
+constexpr double latency = 50e-6, inside_latency = 0.3e-6;  // far hosts: a latency that is lost would show
+constexpr double share = 0.85;                              // of NVLink that NVLS uses on Hopper
 
 struct Case {
   std::size_t hosts, per_host, per_card;
@@ -75,8 +75,8 @@ TEST_CASE("NVLSTree takes the longest of n + n/g on each GPU's link at 0.85, of 
     World world(c.placement());
     const auto schedule = make_schedule(collective("nccl"), bytes, c.shape(), c.links(), given());
     const double stepwise = world.stepwise(*schedule, {});
-    check_close(stepwise, expected, 0.02);
-    check_close(world.fluid(*schedule, {}), stepwise, 0.02);
+    check_close(stepwise, expected, 0.001);
+    check_close(world.fluid(*schedule, {}), expected, 0.001);
     // Only GPUs add up, and only what comes from other hosts: in an inner node two halves of each GPU's share.
     CollectiveCosts arithmetic;
     arithmetic.reduce_seconds_per_byte = 1e-9;
@@ -161,7 +161,7 @@ TEST_CASE("NVLSTree is there where switches reduce, on several hosts, for all-re
   CHECK(choice({}, c, 8) == "tree, LL");
   // A ring's bus has 400 GB/s, NVLSTree 8 · 45.5 on more than two hosts, and 8 · 57.7 on two: the ring's latencies are what it pays for
   // that.
-  CHECK(choice({}, c, 1e9) == "ring, Simple");
+  CHECK(choice({}, c, 1e10) == "ring, Simple");
   CHECK(choice({}, {2, 8, 1, 50e9, 370e9}, 1e9) == "NVLSTree, Simple");
   CHECK(choice({}, {1, 8, 8, 50e9, 370e9}) == "NVLS, Simple");
   CHECK(choice({{"nvls", false}}, c) != "NVLSTree, Simple");
