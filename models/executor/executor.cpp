@@ -169,6 +169,12 @@ std::span<const float> Executor::value(const Handle& handle) {
   return {implementation_->resources.dense_value(node), implementation_->arithmetic.length()};
 }
 
+std::shared_ptr<const float> Executor::hold(const Handle& handle) {
+  const float* const floats = value(handle).data();
+  ++implementation_->state(*handle.node()).holders;
+  return {floats, [this, handle](const float*) { --implementation_->state(*handle.node()).holders; }};
+}
+
 void Executor::take_known() {
   if (!implementation_->known) return;
   implementation_->resources.know_nodes();
@@ -183,11 +189,22 @@ void Executor::give(const Handle& handle, std::span<const float> values) {
   if (node.evaluated) return;
   if (values.size() != implementation_->arithmetic.length())
     throw std::logic_error("a value that is not as long as the model has parameters");
-  if (node.formula.kind != Formula::Kind::leaf) implementation_->arithmetic.prepare(node.formula, node.inputs.size());
+  LentFloats buffer = lend();
+  std::copy(values.begin(), values.end(), buffer.get());
+  give(handle, std::move(buffer));
+}
+
+LentFloats Executor::lend() {
   float* const buffer = implementation_->resources.fresh();
   if (!buffer) throw MemoryBudgetExceeded(implementation_->resources.refusal());
-  std::copy(values.begin(), values.end(), buffer);
-  implementation_->resources.store(node, buffer, false);
+  return {buffer, [this](float* back) { implementation_->resources.give(back); }};
+}
+
+void Executor::give(const Handle& handle, LentFloats values) {
+  LineageNode& node = implementation_->node_of(handle);
+  if (node.evaluated) return;
+  if (node.formula.kind != Formula::Kind::leaf) implementation_->arithmetic.prepare(node.formula, node.inputs.size());
+  implementation_->resources.store(node, values.release(), false);
 }
 
 void Executor::pass_over(const Handle& value) {

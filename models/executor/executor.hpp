@@ -1,6 +1,7 @@
 // Evaluates lineage on threads, also those of other processes: each node once, on demand.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,6 +16,9 @@
 
 namespace straggler {
 
+/// A place for a value that no node has yet. Unless it is given, it goes back to where it is from.
+using LentFloats = std::unique_ptr<float[], std::function<void(float*)>>;
+
 /// One executor serves one lineage; it must be destroyed before it.
 class Executor final : public Evaluator, private ValueOwner {
  public:
@@ -28,9 +32,14 @@ class Executor final : public Evaluator, private ValueOwner {
   std::size_t model_length() const;
   /// Forces it. Valid while the handle lives and until the next call.
   std::span<const float> value(const Handle& handle);
+  /// Forces it. It stays in place while the result lives, also for other threads; the result is copied and dropped on this one.
+  std::shared_ptr<const float> hold(const Handle& handle);
   /// Stores a value that was computed elsewhere: a leaf's, or any other node's. Does nothing if the node has its value. Throws
   /// MemoryBudgetExceeded.
   void give(const Handle& handle, std::span<const float> values);
+  /// The same without a copy: the value is written, on any thread, to what `lend` returns, which may throw MemoryBudgetExceeded.
+  LentFloats lend();
+  void give(const Handle& handle, LentFloats values);
   /// A part of `evaluate`, for another process. Throws std::logic_error for a chunk that the set does not have.
   ChunkSums evaluate_chunk(std::span<const float> weights, EvaluationSet set, std::uint64_t chunk);
   /// A part of a large gradient at these weights, for another process, into `out`. Throws std::logic_error for a lane that it does not

@@ -20,7 +20,8 @@ struct NodeState {
   float* value = nullptr;  // ValuePlace::here
   std::uint32_t mark = 0;  // in an active plan: the node's position plus one; else 0
   ValuePlace place = ValuePlace::none;
-  bool sparse = false;  // the value's form: SparseRows
+  bool sparse = false;        // the value's form: SparseRows
+  std::uint16_t holders = 0;  // of the value in its place
 
   /// False: it must be evaluated on demand.
   bool evaluated() const { return place != ValuePlace::none && place != ValuePlace::set_aside; }

@@ -175,7 +175,7 @@ bool Resources::set_aside_one(const LineageNode* keep) {
   });
   LineageNode* victim = nullptr;
   for (const auto& [node, inputs] : recipes_) {
-    if (node == keep || waited_for.count(node) > 0 || !can_be_remade(inputs)) continue;
+    if (node == keep || states_[*node].holders > 0 || waited_for.count(node) > 0 || !can_be_remade(inputs)) continue;
     if (!victim || node->key < victim->key) victim = lineage_.find(node->key);
   }
   if (!victim) return false;

@@ -52,8 +52,8 @@ class Resources {
   /// The value, densified; the node has one in memory.
   float* dense_value(const LineageNode& node);
   /// Evicts a value that no unevaluated node waits for and that its rule can recompute from values in memory (or, for the initial weights,
-  /// from the seed). The node holds those inputs again, and is re-evaluated on demand, to the same bits. False if there is none; `keep` is
-  /// exempt.
+  /// from the seed). The node holds those inputs again, and is re-evaluated on demand, to the same bits. False if there is none; `keep` and
+  /// what has holders are exempt.
   bool set_aside_one(const LineageNode* keep);
   /// Marks it as evaluated, without a value; the inputs are released.
   void pass_over(LineageNode& node) noexcept;

@@ -131,6 +131,29 @@ TEST_CASE("values that follow from others by a rule make room and are made again
   }
 }
 
+TEST_CASE("a value that is held stays in its place, however short memory is, and is set aside once nobody holds it") {
+  World tight(1, 8, 3000, 6 * value_bytes + workspace);
+  const Handle initial = tight.lineage.initial(), gradient = tight.lineage.gradient(initial, batch(0, 0, 4));
+  const std::vector<Handle> ends = fan(tight, initial, gradient);
+  const auto remade_for_one = [&](const Handle& end) {
+    for (const Handle& each : ends)
+      if (each.key() != end.key()) tight.executor->force(each);
+    const std::uint64_t before = tight.executor->statistics().remade;
+    tight.executor->force(end);
+    return tight.executor->statistics().remade - before;
+  };
+  for (const Handle& end : ends) {
+    std::shared_ptr<const float> held = tight.executor->hold(end);
+    const std::vector<float> before(held.get(), held.get() + 9);
+    CHECK(remade_for_one(end) == 0);
+    CHECK(tight.executor->value(end).data() == held.get());
+    CHECK(std::equal(before.begin(), before.end(), held.get()));
+  }
+  std::uint64_t remade = 0;
+  for (const Handle& end : ends) remade += remade_for_one(end);
+  CHECK(remade > 0);
+}
+
 TEST_CASE("with memory for all nothing is set aside; without inputs to make it of, nothing can be") {
   World plenty(1);
   const Handle initial = plenty.lineage.initial(), gradient = plenty.lineage.gradient(initial, batch(0, 0, 4));

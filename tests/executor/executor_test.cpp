@@ -166,6 +166,22 @@ TEST_CASE("a value that was computed elsewhere is taken as it is: a leaf's, or a
   CHECK(world.executor->statistics().values == before);
 }
 
+TEST_CASE("a place is lent for a value from elsewhere, which is taken without a copy; what is not given comes back") {
+  World world(1);
+  LentFloats place = world.executor->lend();
+  float* const at = place.get();
+  std::fill_n(at, 9, 2.5f);
+  const Handle leaf = world.lineage.leaf(Key{5, 6});
+  CHECK(world.executor->statistics().values == 1);
+  world.executor->give(leaf, std::move(place));
+  CHECK(world.executor->value(leaf).data() == at);
+  CHECK(world.value(leaf) == std::vector<float>(9, 2.5f));
+  world.executor->give(leaf, world.executor->lend());  // has its value already
+  CHECK(world.value(leaf) == std::vector<float>(9, 2.5f));
+  { const LentFloats dropped = world.executor->lend(); }
+  CHECK(world.executor->statistics().values == 1);
+}
+
 TEST_CASE("a single gradient has the bits of the lineage's, and can be called off") {
   World world(2);
   const Handle initial = world.lineage.initial();
