@@ -9,7 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -128,5 +133,22 @@ TEST_CASE("buffers of one size are mapped once" * doctest::skip(sanitized)) {
   const std::int64_t before = page_faults();
   for (std::size_t i = 0; i < rounds; ++i) use();
   CHECK(page_faults() - before < static_cast<std::int64_t>(bytes / page));  // mapped anew, each round would fault on each page
+}
+
+TEST_CASE("buffers may lie on huge pages" * doctest::skip(sanitized)) {
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) return;
+  keep_freed_memory();
+  const std::vector<char> buffer(24 << 20);  // of new memory; its first page may be an old one
+  const auto at = reinterpret_cast<std::uintptr_t>(&buffer[buffer.size() / 2]);
+  std::ifstream maps("/proc/self/smaps");
+  bool within = false, found = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) within = begin <= at && at < end;
+    if (!within || line.find("VmFlags:") == std::string::npos) continue;
+    found = true;
+    CHECK(line.find(" hg") != std::string::npos);
+  }
+  CHECK(found);
 }
 #endif
