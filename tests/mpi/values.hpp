@@ -1,6 +1,7 @@
 // Values by name, without any math.
 #pragma once
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -11,10 +12,16 @@ namespace straggler {
 
 class HeldValues final : public Values {
  public:
+  static constexpr std::size_t lent = 5000;  // floats of a vector that is apart
   explicit HeldValues(Lineage& lineage) : lineage_(lineage) {}
   std::span<const float> of(const Handle& handle) override { return stored_.at(handle.key()); }
   Handle named(const Key& key) override { return lineage_.leaf(key); }
   void give(const Handle& handle, std::span<const float> values) override { stored_[handle.key()].assign(values.begin(), values.end()); }
+  std::shared_ptr<const float> hold(const Handle& handle) override {
+    return {stored_.at(handle.key()).data(), [handle](const float*) {}};
+  }
+  LentFloats lend() override { return {new float[lent], std::default_delete<float[]>()}; }
+  void give(const Handle& handle, LentFloats values) override { give(handle, std::span(values.get(), lent)); }
   bool has(const Handle& handle) const override { return known(handle); }
   Handle moved(const Handle& from, const Handle& move) override {
     const TrainingPlan plan;

@@ -163,6 +163,53 @@ TEST_CASE("names travel without values, and refer to nodes that can be given one
   CHECK(!there.values.known(value));
 }
 
+TEST_CASE("long vectors travel apart, and are given the places in which they were received; fragments and statistics stay inside") {
+  constexpr std::size_t floats_apart = HeldValues::lent;
+  Lineage lineage(Math::lazy, Key{1, 2});
+  HeldValues sender(lineage);
+  std::vector<float> long_one(floats_apart), other(floats_apart);
+  for (std::size_t i = 0; i < floats_apart; ++i) long_one[i] = static_cast<float>(i), other[i] = -long_one[i];
+  Weights weights;
+  weights.edit().value = sender.made(31, long_one);
+  weights.edit().more.edit().attached = {{"none", Handle()}, {"momentum", sender.made(32, other)}};
+  const auto packed_apart = [&](const Payload& payload, const Cut& cut, std::size_t inside) {
+    std::vector<std::shared_ptr<const float>> apart;
+    const std::vector<Bytes> parts = pack(payload, cut, sender, &apart);
+    CHECK(parts.front().size() >= inside);
+    CHECK(parts.front().size() < inside + 512);
+    return std::pair(parts, apart);
+  };
+  constexpr std::size_t all = 2 * floats_apart * sizeof(float);
+  const Cut cut(floats_apart, floats_apart);
+  const auto [parts, apart] = packed_apart(weights, cut, 0);
+  REQUIRE(apart.size() == 2);
+  CHECK(apart[0].get() == sender.of(weights->value).data());  // no copy
+  CHECK(packed_apart(weights, Cut(floats_apart, floats_apart - 1), all - 2 * sizeof(float)).second.empty());
+  CHECK(packed_apart(Token{3, 8}, cut, 8).second.empty());
+  Weights piece = weights;
+  piece.edit().more.edit().fragment = {1, 2};
+  CHECK(packed_apart(piece, cut, all / 2).second.empty());
+
+  for (const std::size_t there_are : {0u, 1u, 2u, 3u}) {
+    Receiver there;
+    std::vector<LentFloats> received;
+    for (std::size_t k = 0; k < there_are; ++k) {
+      received.push_back(there.values.lend());
+      std::copy_n(apart[std::min<std::size_t>(k, 1)].get(), floats_apart, received.back().get());
+    }
+    if (there_are != 2) {
+      CHECK_THROWS_AS(unpack(cut, there.values, parts, received), std::logic_error);
+      continue;
+    }
+    const Payload payload = unpack(cut, there.values, parts, received);
+    const Weights& got = std::get<Weights>(payload);
+    CHECK(floats(there.values.of(got->value)) == long_one);
+    REQUIRE(got->attached().size() == 2);
+    CHECK(got->attached()[0].value.empty());
+    CHECK(floats(there.values.of(got->attached()[1].value)) == other);
+  }
+}
+
 TEST_CASE("a message that was cut short is an error, wherever the cut is; so is one with more bytes") {
   Lineage lineage(Math::lazy, Key{1, 2});
   HeldValues sender(lineage);

@@ -62,7 +62,8 @@ Mpi::Verdict Mpi::agree(int code) const {
 }
 
 struct Channel::Pending {
-  std::shared_ptr<const Bytes> bytes;
+  std::shared_ptr<const void> keeper;
+  MessageKind kind;
   MPI_Request request;
   Operation* operation;
 };
@@ -70,6 +71,7 @@ struct Channel::Pending {
 struct Channel::Implementation {
   struct Incoming {
     Bytes bytes;
+    LentFloats vector;  // instead
     MessageKind kind;
     MPI_Request request;
   };
@@ -108,15 +110,18 @@ Channel::Channel(const Mpi& mpi, std::optional<Rank> server) : mpi_(std::make_un
 
 Channel::~Channel() { MPI_Comm_free(&mpi_->group); }
 
-void Channel::send(Rank to, MessageKind kind, std::shared_ptr<const Bytes> bytes, Operation* operation) {
-  if (bytes->size() > most_bytes)
-    throw std::length_error("a message of " + std::to_string(bytes->size()) +
+void Channel::send(Rank to, MessageKind kind, std::span<const std::byte> bytes, std::shared_ptr<const void> keeper, Operation* operation) {
+  if (bytes.size() > most_bytes)
+    throw std::length_error("a message of " + std::to_string(bytes.size()) +
                             " bytes is more than MPI takes at once, 2 GiB; take a smaller model");
-  outgoing_.push_back({std::move(bytes), MPI_REQUEST_NULL, operation});
-  Pending& pending = outgoing_.back();
-  MPI_Isend(pending.bytes->data(), static_cast<int>(pending.bytes->size()), MPI_BYTE, to, static_cast<int>(kind), mpi_->group,
-            &pending.request);
-  if (wakes()) mpi_->doorbell.ring(mpi_->doorbells[index_of(to)]);
+  outgoing_.push_back({std::move(keeper), kind, MPI_REQUEST_NULL, operation});
+  MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, static_cast<int>(kind), mpi_->group, &outgoing_.back().request);
+  const bool more_follows = kind == MessageKind::vector || kind == MessageKind::part;
+  if (!more_follows) ring(to);
+}
+
+void Channel::ring(Rank other) const {
+  if (wakes()) mpi_->doorbell.ring(mpi_->doorbells[index_of(other)]);
 }
 
 bool Channel::wakes() const { return !mpi_->doorbells.empty(); }
@@ -133,7 +138,9 @@ void Channel::forget(const Operation& operation) noexcept {
     if (pending.operation == &operation) pending.operation = nullptr;
 }
 
-bool Channel::quiet() const { return outgoing_.empty() && mpi_->arriving == 0; }
+bool Channel::waits_asleep() const {
+  return mpi_->arriving == 0 && std::ranges::all_of(outgoing_, [](const Pending& each) { return each.kind == MessageKind::vector; });
+}
 
 bool Channel::progress(ChannelUser& user) {
   bool any = false;
@@ -157,10 +164,17 @@ bool Channel::progress(ChannelUser& user) {
     if (!found) break;
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
+    const auto bytes = static_cast<std::size_t>(size);
     auto& from = mpi_->incoming[static_cast<std::size_t>(status.MPI_SOURCE)];
-    from.push_back({Bytes(static_cast<std::size_t>(size)), static_cast<MessageKind>(status.MPI_TAG), MPI_REQUEST_NULL});
+    from.push_back({{}, nullptr, static_cast<MessageKind>(status.MPI_TAG), MPI_REQUEST_NULL});
     Implementation::Incoming& arriving = from.back();
-    MPI_Imrecv(arriving.bytes.data(), size, MPI_BYTE, &message, &arriving.request);
+    const bool vector = arriving.kind == MessageKind::vector;
+    if (vector)
+      arriving.vector = user.place_for(bytes);
+    else
+      arriving.bytes.resize(bytes);
+    void* const place = vector ? static_cast<void*>(arriving.vector.get()) : arriving.bytes.data();
+    MPI_Imrecv(place, size, MPI_BYTE, &message, &arriving.request);
     ++mpi_->arriving;
     any = true;
   }
@@ -169,12 +183,16 @@ bool Channel::progress(ChannelUser& user) {
     while (!from.empty()) {
       int done = 0;
       MPI_Test(&from.front().request, &done, MPI_STATUS_IGNORE);
+      if (from.front().kind == MessageKind::vector) ring(static_cast<Rank>(rank));  // it has left, or its sender has to help
       if (!done) break;
       Implementation::Incoming message = std::move(from.front());
       from.pop_front();
       --mpi_->arriving;
       any = true;
-      user.arrived(static_cast<Rank>(rank), message.kind, std::move(message.bytes));
+      if (message.kind == MessageKind::vector)
+        user.arrived(static_cast<Rank>(rank), std::move(message.vector));
+      else
+        user.arrived(static_cast<Rank>(rank), message.kind, std::move(message.bytes));
     }
   }
   return any;

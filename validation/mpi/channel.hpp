@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ class Operation;
 
 /// The kind of a message: its MPI tag.
 enum class MessageKind : std::uint8_t {
+  vector,     // of a payload of a scheme, whose parts follow
   part,       // of a payload of a scheme, whose next part follows
   payload,    // its last part
   ring,       // a step of an all-reduce
@@ -34,6 +37,9 @@ class ChannelUser {
  public:
   /// In the order of sending, for each sender.
   virtual void arrived(Rank from, MessageKind kind, Bytes bytes) = 0;
+  /// A vector of so many bytes comes: where it is received, and then it has arrived.
+  virtual LentFloats place_for(std::size_t /*bytes*/) { throw std::logic_error("a vector between ranks that have no values"); }
+  virtual void arrived(Rank /*from*/, LentFloats /*vector*/) {}
   /// The last byte of a message that `operation` waits for has left (as far as MPI can tell: a small message has left once it is buffered).
   virtual void left(Operation& operation) = 0;
 
@@ -77,7 +83,11 @@ class Channel {
 
   /// `operation`, if not null, is completed when the message and everything else sent for it have left. Throws std::length_error beyond
   /// most_bytes.
-  void send(Rank to, MessageKind kind, std::shared_ptr<const Bytes> bytes, Operation* operation);
+  void send(Rank to, MessageKind kind, const std::shared_ptr<const Bytes>& bytes, Operation* operation) {
+    send(to, kind, *bytes, bytes, operation);
+  }
+  /// `keeper` keeps the bytes until they have left.
+  void send(Rank to, MessageKind kind, std::span<const std::byte> bytes, std::shared_ptr<const void> keeper, Operation* operation);
   /// It is no longer awaited; its bytes still leave.
   void forget(const Operation& operation) noexcept;
   /// Advances all pending messages, and notifies. True: something has happened.
@@ -88,7 +98,9 @@ class Channel {
   /// All ranks wake each other so.
   bool wakes() const;
   /// No message is in flight to or from this rank, as far as it knows.
-  bool quiet() const;
+  bool quiet() const { return outgoing_.empty() && waits_asleep(); }
+  /// Nothing is coming, and only vectors are leaving: their receivers ring, if they can.
+  bool waits_asleep() const;
 
   /// On the rank `root`: everybody's bytes, by rank; elsewhere nothing. All ranks call it, when no message is in flight. Throws
   /// std::length_error on all if one has more than most_bytes.
@@ -102,6 +114,7 @@ class Channel {
  private:
   struct Pending;
   std::int64_t clock_offset();
+  void ring(Rank other) const;
 
   struct Implementation;
   std::unique_ptr<Implementation> mpi_;

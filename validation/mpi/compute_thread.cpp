@@ -18,30 +18,16 @@ ComputeThread::~ComputeThread() {
     const std::lock_guard lock(mutex_);
     quit_ = true;
     for (const auto& job : jobs_) job->cancelled = true;
-    for (const auto& job : spare_)
-      if (job) job->cancelled = true;
   }
   begun_.notify_one();
   thread_.join();
 }
 
-std::shared_ptr<ComputeThread::Job> ComputeThread::start(std::span<const float> weights, const Batch& batch) {
-  std::shared_ptr<Job> job;
-  {
-    const std::lock_guard lock(mutex_);  // under which the thread releases a job
-    for (std::shared_ptr<Job>& spare : spare_) {
-      if (!spare) spare = std::make_shared<Job>(gradient_.length());
-      if (spare.use_count() == 1) job = spare;
-      if (job) break;
-    }
-  }
-  if (!job) job = std::make_shared<Job>(gradient_.length());
-  std::copy(weights.begin(), weights.end(), job->weights.get());
-  job->batch = batch;
-  job->failure = nullptr;
-  job->cancelled = job->done = false;
+std::shared_ptr<ComputeThread::Job> ComputeThread::start(std::shared_ptr<const float> weights, const Batch& batch, LentFloats gradient) {
+  const auto job = std::make_shared<Job>(std::move(weights), batch, std::move(gradient));
   {
     const std::lock_guard lock(mutex_);
+    while (!jobs_.empty() && jobs_.front()->done) jobs_.pop_front();
     jobs_.push_back(job);
   }
   begun_.notify_one();
@@ -55,13 +41,15 @@ void ComputeThread::wait(const Job& job, std::int64_t nanoseconds) {
 
 void ComputeThread::work() {
   for (;;) {
-    std::shared_ptr<Job> job;
+    Job* job = nullptr;
     {
       std::unique_lock lock(mutex_);
-      begun_.wait(lock, [this] { return quit_ || !jobs_.empty(); });
+      begun_.wait(lock, [&] {
+        const auto next = std::ranges::find_if(jobs_, [](const auto& each) { return !each->done; });
+        job = next == jobs_.end() ? nullptr : next->get();
+        return quit_ || job;
+      });
       if (quit_) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
     }
     try {
       if (!job->cancelled) gradient_.compute(job->weights.get(), job->batch, job->cancelled, job->gradient.get());
@@ -71,7 +59,6 @@ void ComputeThread::work() {
     {
       const std::lock_guard lock(mutex_);
       job->done = true;
-      job.reset();
     }
     ended_.notify_one();
   }

@@ -7,20 +7,21 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <thread>
 
+#include "models/executor/executor.hpp"
 #include "models/executor/single_gradient.hpp"
 
 namespace straggler {
 
 class ComputeThread {
  public:
-  /// Shared by both threads: the waiting process may end before the computation.
+  /// Of the thread that starts it; kept until it is computed, though cancelled.
   struct Job {
-    explicit Job(std::size_t length) : weights(allocate_aligned(length)), gradient(allocate_aligned(length)) {}
-    AlignedFloats weights, gradient;
+    Job(std::shared_ptr<const float> at, const Batch& of, LentFloats into) : weights(std::move(at)), batch(of), gradient(std::move(into)) {}
+    std::shared_ptr<const float> weights;
     Batch batch;
+    LentFloats gradient;
     std::exception_ptr failure;
     std::atomic<bool> cancelled{false}, done{false};
   };
@@ -31,8 +32,8 @@ class ComputeThread {
   ComputeThread(const ComputeThread&) = delete;
   ComputeThread& operator=(const ComputeThread&) = delete;
 
-  /// One after another; a cancelled one ends at the next layer.
-  std::shared_ptr<Job> start(std::span<const float> weights, const Batch& batch);
+  /// One after another, into `gradient`; a cancelled one ends at the next layer.
+  std::shared_ptr<Job> start(std::shared_ptr<const float> weights, const Batch& batch, LentFloats gradient);
   /// Waits until the job is done, at most this long.
   void wait(const Job& job, std::int64_t nanoseconds);
 
@@ -42,8 +43,7 @@ class ComputeThread {
   SingleGradient& gradient_;
   std::mutex mutex_;
   std::condition_variable begun_, ended_;
-  std::deque<std::shared_ptr<Job>> jobs_;
-  std::shared_ptr<Job> spare_[2];  // reused when no other pointer holds them
+  std::deque<std::shared_ptr<Job>> jobs_;  // not done, but for those at the front
   bool quit_ = false;
   std::thread thread_;
 };

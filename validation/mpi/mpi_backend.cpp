@@ -112,10 +112,9 @@ bool MpiBackend::only_computes() const {
 }
 
 std::chrono::nanoseconds MpiBackend::pause() const {
-  if (only_computes()) return std::chrono::milliseconds(1);
-  const bool quiet = world_.channel.quiet();
-  const auto most = std::chrono::microseconds(quiet ? 250 : 100);
-  return quiet && world_.channel.wakes() && !computations_.running() ? most : patience_.pause(most);
+  constexpr std::chrono::nanoseconds long_pause = std::chrono::milliseconds(1);
+  if (only_computes() || (world_.channel.wakes() && world_.channel.waits_asleep() && !computations_.running())) return long_pause;
+  return patience_.pause(std::chrono::microseconds(world_.channel.quiet() ? 250 : 100));
 }
 
 void MpiBackend::wait() {
@@ -222,6 +221,16 @@ void MpiBackend::signal_workers(Rank, SyncSignal signal) {
 
 // Messages
 
+LentFloats MpiBackend::place_for(std::size_t bytes) {
+  try {
+    if (bytes != world_.task.cut.length * sizeof(float)) throw std::logic_error("a vector of another length from another rank");
+    return world_.values.lend();
+  } catch (...) {  // it must be received all the same: its sender waits for that
+    if (!thrown_) thrown_ = std::current_exception();
+    return {new float[bytes / sizeof(float) + 1], std::default_delete<float[]>()};
+  }
+}
+
 void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
   switch (kind) {
     case MessageKind::bye:
@@ -231,8 +240,9 @@ void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
     case MessageKind::averaged:
     case MessageKind::forget:
       return publications_.told(from, kind, bytes);
+    case MessageKind::vector:
     case MessageKind::sweep:
-      throw std::logic_error("a message of a sweep in a run");
+      throw std::logic_error("a message that is of no run");
     case MessageKind::stop:
       return stop_.told(bytes);
     case MessageKind::signal:
@@ -245,7 +255,7 @@ void MpiBackend::arrived(Rank from, MessageKind kind, Bytes bytes) {
     case MessageKind::part:
     case MessageKind::payload:
       world_.note(LogEntry::Kind::arrived, from);
-      if (stop_.stopping()) return;
+      if (stop_.stopping() || thrown_) return;
       if (MessagePointer message = post_.arrived(from, std::move(bytes), kind == MessageKind::payload)) mail_.put(std::move(message));
       return;
   }

@@ -70,6 +70,10 @@ class MpiBackend final : public Backend, private ChannelUser, private ProcessWat
   Time now() const override { return world_.now(); }
   // ChannelUser
   void arrived(Rank from, MessageKind kind, Bytes bytes) override;
+  LentFloats place_for(std::size_t bytes) override;
+  void arrived(Rank from, LentFloats vector) override {
+    if (!stop_.stopping() && !thrown_) post_.arrived(from, std::move(vector));
+  }
   void left(Operation& operation) override { operation.complete(); }
   // ProcessWatcher
   void process_ended(std::uint32_t id, std::exception_ptr failure) noexcept override;

@@ -13,7 +13,8 @@ void RankComputations::start(ComputeOperation& operation) {
   if (world_.task.emulated)
     end_ += world_.task.compute.duration(node_.self(), {batch.work, batch.size, batch.number, batch.offset}, call, start_);
   // A step that led to these weights is evaluated here, within the time of the draw.
-  job_ = thread_.start(world_.values.of(operation.weights()->value), batch);
+  std::shared_ptr<const float> weights = world_.values.hold(operation.weights()->value);
+  job_ = thread_.start(std::move(weights), batch, world_.values.lend());
 }
 
 bool RankComputations::take_computed() {
@@ -21,7 +22,8 @@ bool RankComputations::take_computed() {
   const std::shared_ptr<ComputeThread::Job> job = std::exchange(job_, nullptr);
   if (job->failure) std::rethrow_exception(job->failure);
   gradient_ = lineage_.gradient(operation_->weights()->value, operation_->batch());
-  world_.values.give(gradient_, {job->gradient.get(), world_.task.cut.length});
+  world_.values.give(gradient_, std::move(job->gradient));
+  job->weights.reset();
   const Time computed = world_.now();
   if (world_.task.emulated) note_overrun(computed);
   queue_.at(std::max(computed, end_), *operation_);

@@ -4,14 +4,15 @@
 
 namespace straggler {
 
-RankPost::RankPost(RankWorld& world) : world_(world), wire_bytes_(world.task.cut.wire_bytes()), parts_(index_of(world.channel.ranks())) {}
+RankPost::RankPost(RankWorld& world) : world_(world), wire_bytes_(world.task.cut.wire_bytes()), coming_(index_of(world.channel.ranks())) {}
 
 RankPost::Packed RankPost::packed(const Payload& payload) {
   const auto* weights = std::get_if<Weights>(&payload);
   const auto* before = std::get_if<Weights>(&last_packed_.payload);
   if (weights && before && weights->operator->() == before->operator->()) return last_packed_.packed;
   Packed packed;
-  for (Bytes& part : pack(payload, world_.task.cut, world_.values)) packed.push_back(std::make_shared<const Bytes>(std::move(part)));
+  for (Bytes& part : pack(payload, world_.task.cut, world_.values, &packed.vectors))
+    packed.parts.push_back(std::make_shared<const Bytes>(std::move(part)));
   if (world_.self() >= world_.task.plan.workers && weights) {
     last_packed_.payload = payload;
     last_packed_.packed = packed;
@@ -27,9 +28,12 @@ void RankPost::send(Rank to, const Payload& payload, Operation* operation) {
   keep_sent(to, payload);
   const Packed packed = this->packed(payload);
   const Parts parts = wire_bytes_.parts_of(payload);
-  for (std::size_t k = 0; k < packed.size(); ++k) {
+  for (std::size_t k = 0; k < packed.parts.size(); ++k) {
     note_sent(to, k < parts.size() ? parts[k] : Part(), k == 0 ? wire_bytes_.spared_of(payload) : 0);
-    world_.channel.send(to, k + 1 < packed.size() ? MessageKind::part : MessageKind::payload, packed[k], operation);
+    if (k == 0)
+      for (const std::shared_ptr<const float>& each : packed.vectors)
+        world_.channel.send(to, MessageKind::vector, std::as_bytes(std::span(each.get(), world_.task.cut.length)), each, operation);
+    world_.channel.send(to, k + 1 < packed.parts.size() ? MessageKind::part : MessageKind::payload, packed.parts[k], operation);
   }
 }
 
@@ -39,11 +43,11 @@ void RankPost::send_step(Rank to, Bytes bytes, const Part& part, double spared) 
 }
 
 MessagePointer RankPost::arrived(Rank from, Bytes part, bool last) {
-  std::vector<Bytes>& parts = parts_[index_of(from)];
-  parts.push_back(std::move(part));
+  Coming& coming = coming_[index_of(from)];
+  coming.parts.push_back(std::move(part));
   if (!last) return nullptr;
-  const std::vector<Bytes> all = std::exchange(parts, {});
-  auto message = std::make_unique<Message>(from, world_.self(), unpack(world_.task.cut, world_.values, all));
+  Coming all = std::exchange(coming, {});
+  auto message = std::make_unique<Message>(from, world_.self(), unpack(world_.task.cut, world_.values, all.parts, all.vectors));
   forget_sent(from, message->payload);
   return message;
 }

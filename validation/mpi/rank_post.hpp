@@ -17,6 +17,8 @@ class RankPost {
   void send(Rank to, const Payload& payload, Operation* operation);
   /// A part of a message; with the last part the message is there. Null: others are still to come.
   MessagePointer arrived(Rank from, Bytes part, bool last);
+  /// A vector of the next message.
+  void arrived(Rank from, LentFloats vector) { coming_[index_of(from)].vectors.push_back(std::move(vector)); }
   /// A step of a collective.
   void send_step(Rank to, Bytes bytes, const Part& part, double spared);
   /// A contribution that has arrived goes into no version.
@@ -31,8 +33,10 @@ class RankPost {
   const WireBytes& wire_bytes() const { return wire_bytes_; }
 
  private:
-  /// By part.
-  using Packed = std::vector<std::shared_ptr<const Bytes>>;
+  struct Packed {
+    std::vector<std::shared_ptr<const float>> vectors;  // apart
+    std::vector<std::shared_ptr<const Bytes>> parts;
+  };
   Packed packed(const Payload& payload);
   /// To the ranks from `first` to before `end`, but to this one.
   void tell(Rank first, Rank end, MessageKind kind, Bytes word);
@@ -45,8 +49,12 @@ class RankPost {
   struct {
     Payload payload = MembershipNotice();
     Packed packed;
-  } last_packed_;                          // a broadcast is packed once
-  std::vector<std::vector<Bytes>> parts_;  // [ranks]: of a message of which others are still to come
+  } last_packed_;  // a broadcast is packed once
+  struct Coming {
+    std::vector<LentFloats> vectors;
+    std::vector<Bytes> parts;
+  };
+  std::vector<Coming> coming_;  // [ranks]: of a message of which others are still to come
   /// Weights sent from a server or an aggregator to a rank below it, where messages are compressed: kept until a message arrives that
   /// builds on later ones.
   std::map<Rank, std::deque<Handle>> sent_;

@@ -68,6 +68,9 @@ class RankValues final : public Values {
   std::span<const float> of(const Handle& handle) override { return executor_.value(handle); }
   Handle named(const Key& key) override { return lineage_.leaf(key); }
   void give(const Handle& handle, std::span<const float> values) override { executor_.give(handle, values); }
+  std::shared_ptr<const float> hold(const Handle& handle) override { return executor_.hold(handle); }
+  LentFloats lend() override { return executor_.lend(); }
+  void give(const Handle& handle, LentFloats values) override { executor_.give(handle, std::move(values)); }
   bool has(const Handle& handle) const override {
     const LineageNode* const node = handle.node();
     return node && (node->evaluated || node->formula.kind != Formula::Kind::leaf);

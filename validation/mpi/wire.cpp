@@ -34,10 +34,12 @@ Handle known_in(Values& values, const Key& key) {
 class WithValues {
  public:
   /// `later`: of the parts after the main one.
-  WithValues(const Cut& cut, Values& values, std::span<Packer> later) : cut_(cut), values_(values), later_(later) {}
+  WithValues(const Cut& cut, Values& values, std::span<Packer> later, std::vector<std::shared_ptr<const float>>* apart)
+      : cut_(cut), values_(values), later_(later), apart_(cut.apart() ? apart : nullptr) {}
   void pack(const Handle& handle, const Fragment& fragment, Packer& to) const {
     to.put(handle.key());
     if (handle.empty()) return;
+    if (apart_ && fragment.whole()) return apart_->push_back(values_.hold(handle));
     const std::span<const float> all = values_.of(handle);
     if (!fragment.whole()) {
       to.put_floats(all.subspan(cut_.begin_of(fragment), cut_.of(fragment).length));
@@ -72,6 +74,7 @@ class WithValues {
   const Cut& cut_;
   Values& values_;
   std::span<Packer> later_;
+  std::vector<std::shared_ptr<const float>>* const apart_;
 };
 
 class NamesAlone {
@@ -82,7 +85,8 @@ class NamesAlone {
 
 class GivenValues {
  public:
-  GivenValues(const Cut& cut, Values& values, std::span<Unpacker> later) : cut_(cut), values_(values), later_(later) {}
+  GivenValues(const Cut& cut, Values& values, std::span<Unpacker> later, std::span<LentFloats>& apart)
+      : cut_(cut), values_(values), later_(later), apart_(apart) {}
   Handle unpack(const Fragment& fragment, Unpacker& from) {
     const Key key = from.get_key();
     if (key == Key{}) return {};
@@ -92,6 +96,11 @@ class GivenValues {
       whole_.assign(cut_.length, 0.0f);
       std::copy(piece.begin(), piece.end(), whole_.begin() + static_cast<std::ptrdiff_t>(cut_.begin_of(fragment)));
       values_.give(handle, whole_);
+      return handle;
+    }
+    if (!apart_.empty()) {
+      values_.give(handle, std::move(apart_.front()));
+      apart_ = apart_.subspan(1);
       return handle;
     }
     if (later_.empty()) {  // straight from the message
@@ -134,6 +143,7 @@ class GivenValues {
   const Cut& cut_;
   Values& values_;
   std::span<Unpacker> later_;
+  std::span<LentFloats>& apart_;  // those that no vector is given yet
   std::vector<float> whole_;
 };
 
@@ -366,23 +376,25 @@ Payload unpack_payload(Vectors vectors, Unpacker& from) {
 
 }  // namespace
 
-std::vector<Bytes> pack(const Payload& payload, const Cut& cut, Values& values) {
+std::vector<Bytes> pack(const Payload& payload, const Cut& cut, Values& values, std::vector<std::shared_ptr<const float>>* apart) {
   std::vector<Packer> packers(cut.parts().size());
   constexpr std::size_t heads = 512;  // bytes for the fields of a payload, and of each vector, before its values
-  packers.front().reserve(heads + vectors_in(payload).size() * (cut.main * sizeof(float) + heads));
-  pack_payload(payload, WithValues(cut, values, std::span(packers).subspan(1)), packers.front());
+  const std::size_t inside = apart && cut.apart() && fragment_of(payload).whole() ? 0 : cut.main * sizeof(float);
+  packers.front().reserve(heads + vectors_in(payload).size() * (inside + heads));
+  pack_payload(payload, WithValues(cut, values, std::span(packers).subspan(1), apart), packers.front());
   std::vector<Bytes> parts;
   for (Packer& each : packers) parts.push_back(each.take());
   while (parts.size() > 1 && parts.back().empty()) parts.pop_back();
   return parts;
 }
 
-Payload unpack(const Cut& cut, Values& values, std::span<const Bytes> parts) {
+Payload unpack(const Cut& cut, Values& values, std::span<const Bytes> parts, std::span<LentFloats> apart) {
   const std::size_t count = cut.parts().size();
   std::vector<Unpacker> unpackers(parts.begin(), parts.end());
   if (unpackers.size() < count) unpackers.resize(count, Unpacker({}));
-  Payload payload = unpack_payload(GivenValues(cut, values, std::span(unpackers).subspan(1, count - 1)), unpackers.front());
-  if (!std::ranges::all_of(unpackers, &Unpacker::done)) throw std::logic_error("a message between ranks has more bytes than its payload");
+  Payload payload = unpack_payload(GivenValues(cut, values, std::span(unpackers).subspan(1, count - 1), apart), unpackers.front());
+  if (!std::ranges::all_of(unpackers, &Unpacker::done) || !apart.empty())
+    throw std::logic_error("a message between ranks has more bytes than its payload");
   return payload;
 }
 

@@ -4,11 +4,13 @@
 #include <boost/container/static_vector.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "models/compression/compressor.hpp"
+#include "models/executor/executor.hpp"
 #include "sim/base/packing.hpp"
 #include "sim/training/envelope.hpp"
 
@@ -22,6 +24,10 @@ class Values {
   /// A name made by another rank.
   virtual Handle named(const Key& key) = 0;
   virtual void give(const Handle& handle, std::span<const float> values) = 0;
+  /// Executor::hold, and what follows there.
+  virtual std::shared_ptr<const float> hold(const Handle& handle) = 0;
+  virtual LentFloats lend() = 0;
+  virtual void give(const Handle& handle, LentFloats values) = 0;
   /// It has a value, or follows from some.
   virtual bool has(const Handle& handle) const = 0;
   /// Algebra::moved: a name, whose value follows on request.
@@ -59,6 +65,8 @@ struct Cut {
     if (main < length) all.push_back({Part::Kind::statistics, main, length - main});
     return all;
   }
+  /// Payloads may keep whole vectors out of their bytes: those of one part, from 4 KiB on, below which MPI copies messages anyway.
+  bool apart() const { return main == length && length * sizeof(float) >= 4096; }
   WireBytes wire_bytes() const { return {main * sizeof(float), main * sizeof(float), (length - main) * sizeof(float), sizeof(float)}; }
   std::size_t begin_of(const Fragment& fragment) const { return parameters * fragment.index / fragment.count; }
   std::size_t end_of(const Fragment& fragment) const {
@@ -80,10 +88,11 @@ inline std::uint64_t take_last_number(Bytes& message) {
   return number;
 }
 
-/// A payload's parts, with the values of its vectors: in the main one everything else, too. Empty ones at the end are left out.
-std::vector<Bytes> pack(const Payload& payload, const Cut& cut, Values& values);
-/// Throws std::logic_error if the parts have less or more than a payload.
-Payload unpack(const Cut& cut, Values& values, std::span<const Bytes> parts);
+/// A payload's parts, with the values of its vectors: in the main one everything else, too. Empty ones at the end are left out. Vectors
+/// that may be apart go to `apart`, if there is one.
+std::vector<Bytes> pack(const Payload& payload, const Cut& cut, Values& values, std::vector<std::shared_ptr<const float>>* apart = nullptr);
+/// `apart`: of the cut's length, those that came apart. Throws std::logic_error if there is less or more than a payload.
+Payload unpack(const Cut& cut, Values& values, std::span<const Bytes> parts, std::span<LentFloats> apart = {});
 /// Names alone: the unpacked payload refers to nodes whose values must still be given.
 void pack_names(const Payload& payload, Packer& to);
 Payload unpack_names(Values& values, Unpacker& from);
