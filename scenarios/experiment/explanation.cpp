@@ -165,6 +165,12 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
     out.warnings.push_back("cluster.servers is not used: " + out.scheme + " exchanges without a server" + hosts_of_idle(servers));
   if (scenario.cluster.aggregators != AggregatorSpec{} && blueprint.plan.aggregation.count() == 0)
     out.warnings.push_back("cluster.aggregators is not used: " + out.scheme + " has no aggregators");
+  const CollectiveSpec& collective = scenario.cluster.network.collective;
+  if (collective.parameters.has("slices") && collective.parameters.count("slices") > 1 &&
+      collective.start != CollectiveSpec::Start::as_they_come)
+    out.warnings.push_back(
+        "cluster.network.collective.algorithm.slices: each slice pays a latency, which other slices hide only with fidelity: stepwise and "
+        "start: as_they_come");
   const Parameters& compression = scenario.training.compression.parameters;
   if (compression.has("direction") && compression.text("direction") == "both" && blueprint.servers == 0)
     out.warnings.push_back("training.compression.direction: both has no effect: " + out.scheme + " has no server that answers");

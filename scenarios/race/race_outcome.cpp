@@ -1,6 +1,11 @@
 #include "scenarios/race/race_outcome.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "scenarios/sweep/stored_outcome.hpp"
+#include "sim/base/readable.hpp"
 
 namespace straggler {
 
@@ -70,8 +75,46 @@ Endings RaceOutcome::endings() const {
   return all;
 }
 
+namespace {
+
+/// An accuracy is seen at the first evaluation after it is reached: warns if that may be much of the time to it.
+std::optional<std::string> coarse_evaluations(const RaceOutcome& outcome) {
+  constexpr double much = 0.2;
+  const Finish& finish = outcome.finishes.front();
+  if (finish.accuracy == 0) return std::nullopt;
+  double most = much, apart = 0;
+  std::string whose;
+  for (std::size_t i = 0; i < outcome.runs.size(); ++i) {
+    double seconds = 0, gaps = 0;
+    std::size_t reached = 0;
+    for (const StudyRun& run : outcome.runs[i]) {
+      const RunSketch sketch = read_sketch(run.sketch);
+      const auto row = std::ranges::find(sketch.thresholds, finish.accuracy, &ThresholdResult::threshold);
+      if (row == sketch.thresholds.end() || !row->seconds || sketch.evaluations > most_sketched) continue;
+      double before = 0;
+      for (const SketchPoint& point : sketch.curve)
+        if (point.time_s < *row->seconds) before = point.time_s;
+      seconds += *row->seconds;
+      gaps += *row->seconds - before;
+      ++reached;
+    }
+    if (reached == 0 || gaps <= most * seconds) continue;
+    most = gaps / seconds;
+    apart = gaps / static_cast<double>(reached);
+    whose = outcome.entrants[i].label;
+  }
+  if (whose.empty()) return std::nullopt;
+  return fmt::format(
+      "evaluations of {} are {} apart at {}, {} of its time to it, which may be that much too long; write a shorter "
+      "training.evaluate.every",
+      whose, readable_seconds(apart), finish.name, readable_share(most));
+}
+
+}  // namespace
+
 std::vector<std::string> RaceOutcome::warnings() const {
   std::vector<std::string> all;
+  if (const std::optional<std::string> coarse = coarse_evaluations(*this)) all.push_back(*coarse);
   if (two_optima) all.push_back(*two_optima);
   for (const Tuned& each : tuned) all.insert(all.end(), each.warnings.begin(), each.warnings.end());
   for (const std::string& note : endings().notes()) all.push_back(note);

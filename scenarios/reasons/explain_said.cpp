@@ -295,10 +295,11 @@ std::vector<Said> slowdowns_said(const Slowdowns& slowdowns) {
   const double share = *slowdowns.slowest_share;
   const Said who =
       slowdowns.slowest == 1 ? Said{SaidName{ranked.front()->name}} : Said(fmt::format("the slowest {} workers", slowdowns.slowest));
-  out.push_back(share > 1
-                    ? worded("If only {} were even, the run would be faster than with all workers even (share of the lost time M_W = {}).",
-                             who, times_text(share))
-                    : worded("If only {} were even, {} of the lost time would be saved (M_W).", who, fmt::format("{:.0f} %", 100 * share)));
+  out.push_back(
+      share > 1 ? worded("If only {} were even, the run would be faster than with all workers even (share of the lost time M_W = {}).", who,
+                         times_text(share))
+      : share < 0 ? worded("If only {} were even, the run would take longer (share of the lost time M_W = {}).", who, times_text(share))
+                  : worded("If only {} were even, {} of the lost time would be saved (M_W).", who, fmt::format("{:.0f} %", 100 * share)));
   return out;
 }
 

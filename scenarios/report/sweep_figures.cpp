@@ -144,11 +144,16 @@ class SweepFigures {
 
   /// `first`: of several pictures.
   void add_curves(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown, bool first) {
+    LineChart chart = line_chart(plan, facet, shown);
+    const auto some_missed = [](const Curve& curve) { return std::ranges::any_of(curve.points, &ChartPoint::some_missed); };
     std::vector<std::string> notes;
-    if (view_.most_repeats() > 1) notes.emplace_back("Bars are 95 % intervals of the mean; a hollow mark: some repeats missed the target.");
+    if (view_.most_repeats() > 1) notes.emplace_back("Bars are 95 % intervals of the mean.");
+    if (std::ranges::any_of(chart.curves, some_missed)) notes.emplace_back("Hollow marks: some repeats missed the target.");
+    if (std::ranges::any_of(chart.curves, [](const Curve& curve) { return !curve.notes.empty(); }))
+      notes.emplace_back("Peak: the best value; knee: the first with 90 % of what is gained by then.");
     if (first) add_chosen(plan, notes);
     figures_.push_back(figure_of(titled(shown.title + " over " + axis(*plan.x).title, plan, facet),
-                                 fmt::format("{}", fmt::join(notes, " ")), line_chart(plan, facet, shown)));
+                                 fmt::format("{}", fmt::join(notes, " ")), std::move(chart)));
   }
 
   void add_speed_up(const ChartPlan& plan, const std::vector<std::size_t>& facet, const Shown& shown) {

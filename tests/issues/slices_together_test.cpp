@@ -1,6 +1,8 @@
 // Ranks of a ring in slices may be a message ahead of their neighbours: where all start together, that was an internal error.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "tests/support/run.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -41,6 +43,19 @@ TEST_CASE("a ring in slices moves the bytes of a whole one, on any hosts and how
         for (const char* slices : {", slices: 2", ", slices: 3", ", slices: 64", ", slices: 2, chunk: 100kB"})
           CHECK(bytes(slices) == whole);
       }
+}
+
+TEST_CASE("slices that hide no latency are warned of") {
+  const auto warned = [](const std::string& how) {
+    RunOptions options;
+    options.timing_only = true;
+    const auto warnings = Experiment(scenario_of(on_hosts(2, 2, how), {}), options).explain().warnings;
+    return std::ranges::any_of(warnings,
+                               [](const std::string& each) { return each.find("each slice pays a latency") != std::string::npos; });
+  };
+  CHECK(warned("algorithm: {kind: ring, slices: 2}"));
+  CHECK_FALSE(warned("algorithm: {kind: ring, slices: 1}"));
+  CHECK_FALSE(warned("algorithm: {kind: ring, slices: 2}, start: as_they_come"));
 }
 
 // 2(p - 1) steps of k slices, each of which arrives before the next one leaves.

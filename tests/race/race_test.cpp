@@ -103,6 +103,26 @@ TEST_CASE("a race that tunes nothing says so, with the learning rate that all sh
   for (const std::string& note : tuned.notes()) CHECK(note.find("tuned") == std::string::npos);
 }
 
+TEST_CASE("a race whose evaluations are far apart says how late the finish may be seen") {
+  const auto warnings_at = [](const std::string& every) {
+    std::string text = scenario;
+    const std::string usual = "every: {epochs: 0.5}";
+    text.replace(text.find(usual), usual.size(), "every: {epochs: " + every + "}");
+    Track place("ssgd,asgd", text);
+    place.race.seeds = 2;
+    const Raced raced = place.run();
+    std::string all;
+    for (const std::string& warning : raced.outcome.warnings()) all += "warning: " + warning + "\n";
+    CHECK(raced.table.find(all) != std::string::npos);
+    return all;
+  };
+  CHECK(warnings_at("0.1").find("apart at") == std::string::npos);
+  const std::string coarse = warnings_at("20");  // it is there long before the first one
+  CHECK(
+      coarse.find(" apart at 0.6, 100.0 % of its time to it, which may be that much too long; write a shorter training.evaluate.every\n") !=
+      std::string::npos);
+}
+
 TEST_CASE("timing alone without randomness: one run of each, and no test of what is certain") {
   std::string text = scenario;
   const std::string jitter = ", jitter: {kind: lognormal, sigma: 0.3}";

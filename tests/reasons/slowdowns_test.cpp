@@ -121,6 +121,12 @@ TEST_CASE("even workers are reported as even") {
   Slowdowns nearly = all;
   nearly.seconds = 0.9954 * nearly.ideal_seconds;
   CHECK(plain(slowdowns_said(nearly).front()).find("would take as long (slowdown S = 0.995).") != std::string::npos);
+  Slowdowns worse = all;  // as where the others wait for one another more
+  worse.seconds = 1.02 * worse.ideal_seconds;
+  worse.slowest = 3;
+  worse.slowest_share = -1.25;
+  CHECK(plain(slowdowns_said(worse).back()) ==
+        "If only the slowest 3 workers were even, the run would take longer (share of the lost time M_W = -1.25).");
 }
 
 }  // namespace slowdowns_test

@@ -59,7 +59,7 @@ function shapeOf(note, area, palette) {
     type: 'group',
     children: [
       {type: 'line', shape: {x1: x, y1: y, x2: x, y2: bottom}, style: {stroke: note.colour, lineWidth: 1.4, lineDash: [3, 3]}},
-      {type: 'circle', shape: {cx: x, cy: y, r: 5.5}, style: {fill: palette('bg'), stroke: note.colour, lineWidth: 2.4}},
+      {type: 'circle', shape: {cx: x, cy: y, r: 8}, style: {fill: null, stroke: note.colour, lineWidth: 1.6}},
       {
         type: 'text',
         style: {
