@@ -59,11 +59,11 @@ const Register<ElementwiseEntry> residual_entry({.name = "residual",
                                                  .gradient = 0,
                                                  .apply = apply_residual});
 
-const Register<CompressorEntry> none({.name = "none",
-                                      .summary = "gradients and weights travel as they are",
-                                      .reference = "",
-                                      .formula = "C(v) = v",
-                                      .message = "4 d for d parameters, 2 d in 16 bits"});
+const Register<CompressorEntry> none_entry({.name = "none",
+                                            .summary = "gradients and weights travel as they are",
+                                            .reference = "",
+                                            .formula = "C(v) = v",
+                                            .message = "4 d for d parameters, 2 d in 16 bits"});
 
 }  // namespace
 }  // namespace straggler

@@ -79,13 +79,13 @@ void apply(const Kernels& kernels, const Extent& extent, const std::vector<const
   std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
 }
 
-const Register<ElementwiseEntry> entry({.name = "compressed_pieces",
-                                        .summary = "pieces of a gradient, each compressed alone; zero elsewhere",
-                                        .parameters = {},
-                                        .in_place = -1,
-                                        .statistics = StatisticsRule::carry,
-                                        .gradient = 0,
-                                        .apply = apply});
+const Register<ElementwiseEntry> pieces_entry({.name = "compressed_pieces",
+                                               .summary = "pieces of a gradient, each compressed alone; zero elsewhere",
+                                               .parameters = {},
+                                               .in_place = -1,
+                                               .statistics = StatisticsRule::carry,
+                                               .gradient = 0,
+                                               .apply = apply});
 
 }  // namespace
 }  // namespace compression::pieces

@@ -102,13 +102,13 @@ void apply(const Kernels&, const Extent& extent, const std::vector<const float*>
   std::copy_n(inputs[0] + extent.own, extent.registers, out + extent.own);
 }
 
-const Register<ElementwiseEntry> entry({.name = "compressed_mean",
-                                        .summary = "mean of compressed vectors, of the numbers that an all-reduce moves",
-                                        .parameters = {},
-                                        .in_place = -1,
-                                        .statistics = StatisticsRule::carry,
-                                        .gradient = 0,
-                                        .apply = apply});
+const Register<ElementwiseEntry> mean_entry({.name = "compressed_mean",
+                                             .summary = "mean of compressed vectors, of the numbers that an all-reduce moves",
+                                             .parameters = {},
+                                             .in_place = -1,
+                                             .statistics = StatisticsRule::carry,
+                                             .gradient = 0,
+                                             .apply = apply});
 
 }  // namespace
 }  // namespace compression::sums

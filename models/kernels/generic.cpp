@@ -25,12 +25,6 @@ using Panel = Eigen::Matrix<float, Dynamic, lanes, Eigen::RowMajor>;  // [featur
 /// One number per sample of a panel. Its size is fixed, so that all lanes are computed alike.
 using Lanes = Eigen::Array<float, 1, lanes>;
 
-/// Eigen blocks long products by the caches that it detects. Bits must not depend on the machine, so the sizes are fixed here.
-[[maybe_unused]] const bool same_blocks_everywhere = [] {
-  Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 4 << 20);
-  return true;
-}();
-
 Index signed_size(std::size_t size) { return static_cast<Index>(size); }
 
 /// Panel p of a batch, and its number of samples. Products touch no other lanes: padding may hold NaN.

@@ -6,7 +6,13 @@
 namespace straggler {
 namespace {
 
-// generic.cpp fixes the cache sizes by which Eigen blocks long products, program-wide.
+/// Eigen blocks long products by the caches that it detects. Bits must not depend on the machine, so the sizes are fixed here, also for the
+/// generic kernels.
+[[maybe_unused]] const bool same_blocks_everywhere = [] {
+  Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 4 << 20);
+  return true;
+}();
+
 using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 Eigen::Map<const Matrix> matrix(const float* data, std::size_t rows, std::size_t columns) {

@@ -43,11 +43,12 @@ bool has_f16c() {
 
 /// The sets that the processor and the operating system (which must save the registers) support, slowest first.
 std::vector<const Kernels*> runnable() {
-  std::vector<const Kernels*> sets = {&generic::table};
-#if defined(__x86_64__)
+  std::vector<const Kernels*> sets;
   const auto add = [&](bool runs, const Kernels& set) {
     if (runs && !set.name.empty()) sets.push_back(&set);  // without a name: left out of this program
   };
+  add(true, generic::table);
+#if defined(__x86_64__)
   // Each level includes the one before it.
   const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
   const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c() && __builtin_cpu_supports("bmi2");
@@ -57,7 +58,7 @@ std::vector<const Kernels*> runnable() {
   add(v3, kernels_v3::table);
   add(v4, kernels_v4::table);
 #elif defined(__wasm__)
-  sets.push_back(&kernels_v2::table);
+  add(true, kernels_v2::table);
 #endif
   return sets;
 }
@@ -77,7 +78,7 @@ const Kernels& select_kernels(std::string_view name) {
     if (set->name == name) return *set;
     known += ", " + std::string(set->name);
   }
-  if (name == "auto") return *sets.back();
+  if (name == "auto" && !sets.empty()) return *sets.back();
   throw std::invalid_argument("no kernels '" + std::string(name) + "' on this processor; known: " + known);
 }
 

@@ -118,7 +118,7 @@ class Steps {
   bool rectified_ = false;  // whether the last step's output is
 };
 
-const Register<NetworkEngine> engine({
+const Register<NetworkEngine> panels_engine({
     .name = "panels",
     .summary = "own kernels, 32 samples or places side by side: chains of convolutions, ReLUs, pools and linear layers; transformers",
     .computes = [](const Architecture& architecture,

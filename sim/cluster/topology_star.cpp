@@ -37,7 +37,7 @@ class Star final : public SwitchedTopology {
   std::optional<Time> of_all_;  // latency of every route; none: they differ, and cards of unequal links take a search
 };
 
-const Register<TopologyEntry> entry(
+const Register<TopologyEntry> star_entry(
     {"star",
      "one switch without a limit, one link to every host: to every worker and server, or to the per_host workers that share one",
      {},

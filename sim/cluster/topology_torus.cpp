@@ -181,15 +181,16 @@ std::unique_ptr<Topology> make(const Parameters& parameters, const TopologyReque
   return make_torus(request, dims, core_of(parameters, request));
 }
 
-const Register<TopologyEntry> entry({"torus", "a grid of switches whose rows are rings, an end point on each; dimension-ordered routes",
-                                     with_core({{"dims",
-                                                 ValueType::counts,
-                                                 {},
-                                                 true,
-                                                 "switches along each dimension; their product is the number of end points",
-                                                 Range::at_least(1),
-                                                 {}}}),
-                                     [](const Parameters& parameters, TopologyRequest request) { return make(parameters, request); }});
+const Register<TopologyEntry> torus_entry(
+    {"torus", "a grid of switches whose rows are rings, an end point on each; dimension-ordered routes",
+     with_core({{"dims",
+                 ValueType::counts,
+                 {},
+                 true,
+                 "switches along each dimension; their product is the number of end points",
+                 Range::at_least(1),
+                 {}}}),
+     [](const Parameters& parameters, TopologyRequest request) { return make(parameters, request); }});
 
 }  // namespace
 

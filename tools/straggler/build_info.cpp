@@ -1,16 +1,14 @@
 // What was built: the header is written at each build (cmake/write_build_info.cmake), and only this file sees it.
 #include "build_info.hpp"
 
-#include <fmt/format.h>
-
 #include <boost/version.hpp>
 
-#include "tools/straggler/command.hpp"
+#include "tools/straggler/command_list.hpp"
 
 namespace straggler::cli {
 
 std::string built_commit() { return STRAGGLER_COMMIT; }
 
-std::string build_details() { return fmt::format("{}, {}, Boost {}", STRAGGLER_BUILD_TYPE, STRAGGLER_PROCESSOR, BOOST_LIB_VERSION); }
+std::string build_details() { return STRAGGLER_BUILD_TYPE ", " STRAGGLER_PROCESSOR ", Boost " BOOST_LIB_VERSION; }
 
 }  // namespace straggler::cli

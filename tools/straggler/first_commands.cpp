@@ -1,5 +1,5 @@
 // The commands of the first program of tools/quickstart.
-#include "tools/straggler/command.hpp"
+#include "tools/straggler/command_list.hpp"
 
 namespace straggler::cli {
 

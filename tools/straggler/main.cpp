@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tools/straggler/command.hpp"
+#include "sim/base/refusal.hpp"
 #include "tools/straggler/launcher.hpp"
 #include "tools/straggler/program.hpp"
 
