@@ -91,7 +91,7 @@ TEST_CASE("an all-gather or a reduce-scatter: half of an all-reduce's steps and 
       REQUIRE_MESSAGE(done.code == 0, done.err);
       CHECK(done.out.starts_with(collective == "all_gather" ? "# all-gather (float) of 16 ranks on 16 hosts, "
                                                             : "# reduce-scatter (float, sum) of 16 ranks on 16 hosts, "));
-      CHECK(has(done.out, "# nccl takes ring, LL from 4 B; "));
+      CHECK(has(done.out, "# nccl takes PAT, Simple from 4 B; ring, Simple from "));  // one rank a host
       Table table = table_of(done.out);
       CHECK(table.size() == 5);
       const std::map<std::string, double> rounds = {{"ring", 15}, {"hierarchical", 15}, {"halving_doubling", 4}, {"bruck", 4}};
