@@ -114,10 +114,10 @@ std::optional<std::string> coarse_evaluations(const RaceOutcome& outcome) {
 
 std::vector<std::string> RaceOutcome::warnings() const {
   std::vector<std::string> all;
-  if (const std::optional<std::string> coarse = coarse_evaluations(*this)) all.push_back(*coarse);
   if (two_optima) all.push_back(*two_optima);
   for (const Tuned& each : tuned) all.insert(all.end(), each.warnings.begin(), each.warnings.end());
   for (const std::string& note : endings().notes()) all.push_back(note);
+  if (const std::optional<std::string> coarse = coarse_evaluations(*this)) all.push_back(*coarse);
   return all;
 }
 
