@@ -4,9 +4,9 @@
 
 namespace straggler {
 
-/// All threads, or the caller's alone: which takes less time a node. Found while nodes are computed, over the plans of a run, by looking
-/// at the clock now and then: nodes that take microseconds are computed the other way for some time, and again when the last answer has
-/// become old. Clocks are the caller's, in seconds.
+/// Decides whether all threads compute the nodes of a run, or the caller's thread alone, whichever takes less time per node. While nodes
+/// take microseconds, it tries the other way for one slice of nodes, keeps the faster one, and tries again later. It counts across plans.
+/// The caller reads the clock, in seconds.
 class NodePace {
  public:
   /// The caller's thread is to compute all nodes.
@@ -17,7 +17,7 @@ class NodePace {
     seconds_ += now - last_;
     last_ = now;
   }
-  /// So many more nodes are finished. True if it is time for `look`.
+  /// Counts finished nodes. True if `look` is to be called.
   bool count(std::size_t nodes) {
     nodes_ += nodes;
     if (nodes_ < look_at_) return false;
@@ -32,11 +32,11 @@ class NodePace {
   void begin_slice();
 
   bool alone_ = false;
-  bool trial_ = false;                   // of the way that is not known to be the faster one
-  double other_ = 0;                     // seconds a node of the faster way, during a trial
-  double last_ = 0, seconds_ = 0;        // of this slice
-  std::size_t nodes_ = 0, look_at_ = 8;  // of this slice
-  std::size_t rest_ = 0, until_trial_ = 0;
+  bool trial_ = false;                      // this slice tries the other way
+  double other_ = 0;                        // during a trial: seconds per node before it
+  double last_ = 0, seconds_ = 0;           // of this slice
+  std::size_t nodes_ = 0, look_at_ = 8;     // of this slice
+  std::size_t rest_ = 0, until_trial_ = 0;  // nodes between trials, and until the next one
 };
 
 }  // namespace straggler

@@ -21,7 +21,7 @@ struct NodeState {
   std::uint32_t mark = 0;  // in an active plan: the node's position plus one; else 0
   ValuePlace place = ValuePlace::none;
   bool sparse = false;        // the value's form: SparseRows
-  std::uint16_t holders = 0;  // of the value in its place
+  std::uint16_t holders = 0;  // Executor::hold: the value stays where it is
 
   /// False: it must be evaluated on demand.
   bool evaluated() const { return place != ValuePlace::none && place != ValuePlace::set_aside; }

@@ -316,7 +316,7 @@ class NvlsTree final : public Schedule {
 
   DoubleTree tree_;  // over hosts
   std::size_t bulk_;
-  Chunks shares_;  // of those in charge
+  Chunks shares_;  // one for each GPU of a host that is in charge
   std::uint64_t bytes_;
 };
 
