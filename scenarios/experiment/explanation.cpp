@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "models/zoo/architecture.hpp"
 #include "scenarios/experiment/advice.hpp"
 #include "scenarios/experiment/blueprint.hpp"
 #include "scenarios/experiment/device_memory.hpp"
 #include "scenarios/experiment/memory.hpp"
+#include "sim/base/registry.hpp"
 #include "sim/training/shards.hpp"
 
 namespace straggler {
@@ -41,6 +43,22 @@ void add_precision_warnings(const Scenario& scenario, std::vector<std::string>& 
                     "efficiency: ...}}, or measured times as a table",
                     group.device, format));
   }
+}
+
+/// The images of the costs; where these are small and not the data's, how others are had.
+std::string cost_input(const Kind& model, const Blueprint& blueprint) {
+  constexpr std::size_t usual_side = 224;  // of ImageNet, which is mostly meant
+  const ModelEntry& entry = Registry<ModelEntry>::instance().at(model.name);
+  if (!entry.cost_network) return {};
+  const Shape image = entry.cost_network(complete(entry.cost_parameters, model.parameters)).input;
+  if (image.height == 1 || image.width == 1) return {};
+  const std::string text = shape_text(image);
+  const std::vector<std::size_t> of_data = blueprint.data.shape;
+  const bool given = model.parameters.has("input") || of_data == std::vector<std::size_t>{image.channels, image.height, image.width};
+  if (given || image.height >= usual_side) return text;
+  for (const ModelEntry& other : Registry<ModelEntry>::instance().entries())
+    if (other.has_own_cost() && other.name.starts_with(model.name + "_")) return text + ", not those of " + other.name;
+  return text + "; of others by {kind: layers, input: [3, 224, 224], layers: FILE}, or by {kind: file, path: FILE} (docs/networks.md)";
 }
 
 /// They are there for background traffic and for all-reduces by servers.
@@ -146,6 +164,7 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   if (scenario.workload.cost.model) {
     out.cost_model = scenario.workload.cost.model->name;
     out.cost_parameters = blueprint.cost.parameters();
+    out.cost_input = cost_input(*scenario.workload.cost.model, blueprint);
     out.layers.clear();
     for (const CostLayer& layer : blueprint.cost.layers)
       out.layers.push_back({layer.name, layer.parameters(), layer.forward_flops, layer.activation_bytes});
@@ -166,11 +185,12 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
   if (scenario.cluster.aggregators != AggregatorSpec{} && blueprint.plan.aggregation.count() == 0)
     out.warnings.push_back("cluster.aggregators is not used: " + out.scheme + " has no aggregators");
   const CollectiveSpec& collective = scenario.cluster.network.collective;
-  if (collective.parameters.has("slices") && collective.parameters.count("slices") > 1 &&
+  if (blueprint.all_reduce && collective.parameters.has("slices") && collective.parameters.count("slices") > 1 &&
       collective.start != CollectiveSpec::Start::as_they_come)
     out.warnings.push_back(
-        "cluster.network.collective.algorithm.slices: each slice pays a latency, which other slices hide only with fidelity: stepwise and "
-        "start: as_they_come");
+        fmt::format("cluster.network.collective.algorithm.slices is {}, and each slice pays a latency that nothing hides where ranks start "
+                    "together; write fidelity: stepwise and start: as_they_come beside algorithm, where other slices hide it, or slices: 1",
+                    collective.parameters.count("slices")));
   const Parameters& compression = scenario.training.compression.parameters;
   if (compression.has("direction") && compression.text("direction") == "both" && blueprint.servers == 0)
     out.warnings.push_back("training.compression.direction: both has no effect: " + out.scheme + " has no server that answers");

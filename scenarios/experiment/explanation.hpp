@@ -61,6 +61,7 @@ struct Explanation {
   std::vector<std::string> warnings, training_warnings;  // training_warnings: where the model is trained
   std::string cost_model;                                // source of times and bytes; empty: the trained model
   std::size_t cost_parameters = 0;
+  std::string cost_input;  // "3 x 32 x 32", with how to get others where these are not the data's; empty: no images
   std::vector<std::uint64_t> bucket_bytes;
   /// Shared states.
   struct Sharded {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "models/compression/compressor.hpp"
 #include "scenarios/experiment/experiment.hpp"
@@ -53,29 +54,28 @@ RunRecord timed(const Scenario& scenario, const WhatIf& what_if, Deadline& deadl
   }
 }
 
-/// Its curve has a point for each update, number 0 included.
-RunRecord up_to(std::uint64_t updates, const Scenario& scenario, const WhatIf& what_if, Deadline& deadline) {
+/// With the evaluations and the stop of the run itself, and that many updates at most.
+RunRecord at_most(std::uint64_t updates, const EvaluateSpec& evaluate, const Scenario& scenario, const WhatIf& what_if,
+                  Deadline& deadline) {
   Scenario run = without_learning(scenario);
-  run.training.evaluate.every_updates = 1;
-  run.training.stop = {};
-  run.training.stop.updates = static_cast<std::int64_t>(updates);
-  return timed(run, what_if, deadline);
-}
-
-/// With the stop and the evaluations of the run itself, and that many updates at most.
-RunRecord at_most(std::uint64_t updates, const Scenario& scenario, const WhatIf& what_if, Deadline& deadline) {
-  Scenario run = without_learning(scenario);
-  run.training.evaluate = scenario.training.evaluate;
+  run.training.evaluate = evaluate;
   const auto most = static_cast<std::int64_t>(updates);
   run.training.stop.updates = std::min(run.training.stop.updates.value_or(most), most);
   return timed(run, what_if, deadline);
+}
+
+/// Its curve has a point for each update, number 0 included.
+RunRecord up_to(std::uint64_t updates, const Scenario& scenario, const WhatIf& what_if, Deadline& deadline) {
+  EvaluateSpec each = without_learning(scenario).training.evaluate;
+  each.every_updates = 1;
+  return at_most(updates, each, scenario, what_if, deadline);
 }
 
 /// Where nobody contributes, the run itself shows whether it is refused: it may end before. Throws ScenarioErrors where it is.
 void try_itself(const Scenario& scenario, const WhatIf& what_if, Deadline& deadline) {
   constexpr std::uint64_t patience = 10'000;
   try {
-    at_most(patience, scenario, what_if, deadline);
+    at_most(patience, scenario.training.evaluate, scenario, what_if, deadline);
   } catch (const NotTimed&) {
   }
 }
@@ -93,7 +93,7 @@ TimedUpdates timed_updates(const Scenario& scenario, const WhatIf& what_if, doub
   const SchemeEntry& entry = Registry<SchemeEntry>::instance().at(scenario.training.scheme.name);
   const bool asynchronous = entry.asynchronous(complete(entry.parameters, scenario.training.scheme.parameters));
   const std::uint64_t makers = asynchronous ? static_cast<std::uint64_t>(scenario.workers()) : 1;
-  const std::uint64_t first = 20 + 2 * makers, last = first + 20 + 4 * makers;
+  const std::uint64_t settled = 20 + 2 * makers, last = settled + 20 + 4 * makers;
   Deadline deadline(most_wall_seconds);
   TimedUpdates out;
   try {
@@ -106,7 +106,9 @@ TimedUpdates timed_updates(const Scenario& scenario, const WhatIf& what_if, doub
   if (out.last() == 0) throw NotTimed(fmt::format("the run ends before its first update ({})", name_of(out.outcome)));
   if (out.last() < last) out.gone_on = up_to(out.last(), scenario, what_if, deadline);  // to its last update, and no longer
   if (out.gone_on.empty_updates == out.last()) try_itself(scenario, what_if, deadline);
-  if (out.last() > first) out.begun = up_to(first, scenario, what_if, deadline);
+  const bool stopped = out.outcome == Outcome::completed;  // a shorter run leaves out as large a part
+  const std::uint64_t first = stopped ? settled * out.last() / last : settled;
+  if (first > 0 && out.last() > first) out.begun = up_to(first, scenario, what_if, deadline);
   return out;
 }
 
@@ -122,7 +124,7 @@ std::optional<TimedUpdates> timed_if_possible(const Scenario& scenario, const Wh
 std::optional<RunRecord> first_updates(const Scenario& scenario, std::uint64_t updates, double most_wall_seconds) {
   Deadline deadline(most_wall_seconds);
   try {
-    return at_most(updates, scenario, {}, deadline);
+    return at_most(updates, scenario.training.evaluate, scenario, {}, deadline);
   } catch (const NotTimed&) {
   } catch (const ScenarioErrors&) {
   }
@@ -148,9 +150,12 @@ std::optional<UpdateTimes> update_times(const Scenario& scenario) {
   constexpr double most_wall_seconds = 5;
   const bool compresses = Registry<CompressorEntry>::instance().at(scenario.training.compression.name).rule != nullptr;
   if (!compresses) return std::nullopt;
-  const std::optional<TimedUpdates> compressed = timed_if_possible(scenario, {}, most_wall_seconds);
+  Scenario endless = scenario;
+  endless.training.stop = {};
+  endless.training.stop.updates = std::numeric_limits<std::int64_t>::max();
+  const std::optional<TimedUpdates> compressed = timed_if_possible(endless, {}, most_wall_seconds);
   if (!compressed || compressed->seconds() == 0) return std::nullopt;
-  const std::optional<TimedUpdates> whole = timed_if_possible(uncompressed(scenario), {}, most_wall_seconds);
+  const std::optional<TimedUpdates> whole = timed_if_possible(uncompressed(endless), {}, most_wall_seconds);
   if (!whole || whole->seconds() == 0) return std::nullopt;
   return UpdateTimes{compressed->seconds(), whole->seconds()};
 }

@@ -9,8 +9,9 @@
 
 namespace straggler {
 
-/// Updates first() + 1 to last() of the timing alone, whatever the scenario's stop is: those of a cluster in step, since the first ones are
-/// left out. A run that ends before (its outcome is not `completed`) is taken from its start to its last update.
+/// Updates first() + 1 to last() of the timing alone: those of a cluster in step, since the first ones are left out. All are updates of the
+/// run: one whose stop comes earlier leaves out as large a part of what it makes. One that ends otherwise before (its outcome is not
+/// `completed`) is taken from its start to its last update.
 struct TimedUpdates {
   std::optional<RunRecord> begun;        // the run up to update first(); none: there is no earlier one
   RunRecord gone_on;                     // the same run up to update last()
@@ -39,7 +40,7 @@ std::optional<RunRecord> first_updates(const Scenario& scenario, std::uint64_t u
 /// The timing alone of that many updates, whatever the scenario's stop is; the sink gets all spans. False instead of an exception.
 bool observe_updates(const Scenario& scenario, std::uint64_t updates, RecordSink& sink, double most_wall_seconds);
 
-/// Seconds per update.
+/// Seconds per update of a cluster in step, whatever the scenario's stop is.
 struct UpdateTimes {
   double compressed = 0, whole = 0;
 };

@@ -287,7 +287,9 @@ std::string check_text(const Scenario& scenario, const Explanation& explanation,
   line(out, "engine", explanation.engine);
   if (scenario.workload.precision != NumberFormat::fp32) line(out, "precision", described_precision(scenario));
   if (!explanation.cost_model.empty())
-    line(out, "costs of", fmt::format("{}, {} parameters", explanation.cost_model, readable_count(explanation.cost_parameters)));
+    line(out, "costs of",
+         fmt::format("{}, {} parameters{}", explanation.cost_model, readable_count(explanation.cost_parameters),
+                     explanation.cost_input.empty() ? "" : ", on images of " + explanation.cost_input));
   if (!explanation.bucket_bytes.empty()) {
     std::string sizes;
     for (std::size_t i = 0; i < std::min<std::size_t>(explanation.bucket_bytes.size(), 8); ++i)

@@ -55,6 +55,21 @@ TEST_CASE("check says that a server nobody uses keeps its host in the network") 
   CHECK(run_timing(cluster(2)).record.end == run_timing(cluster(2), {"cluster.servers.count=0"}).record.end);
 }
 
+TEST_CASE("check says of which images costs are, and how others are had where these are small and not the data's") {
+  const auto input = [](const std::string& model, const Sets& more = {}) {
+    Sets sets{"workload={data: none, cost: {model: " + model + "}}"};
+    sets.insert(sets.end(), more.begin(), more.end());
+    return explained(sets).cost_input;
+  };
+  CHECK(input("resnet50") == "3 x 32 x 32, not those of resnet50_imagenet");
+  CHECK(input("resnet50_imagenet") == "3 x 224 x 224");
+  CHECK(input("resnet18").starts_with("3 x 32 x 32; of others by {kind: layers, input: [3, 224, 224], layers: FILE}, or by "));
+  CHECK(input("resnet18", {"workload.data={kind: synthetic_images}", "workload.model=resnet8"}) == "3 x 32 x 32");  // as the data
+  CHECK(input("{kind: layers, input: [3, 64, 64], layers: [flatten, {linear: classes}]}") == "3 x 64 x 64");
+  CHECK(input("bert_base").empty());
+  CHECK(input("{kind: even, parameters: 1M, layers: 2}").empty());
+}
+
 TEST_CASE("check warns of a group that begins on a new host beside one that has room") {
   const auto told = [](const std::string& workers) { return warnings_with(explained({"cluster.workers=" + workers}), "same_host: true"); };
   CHECK(told("[{count: 63, device: node, per_host: 8}, {count: 1, device: node, per_host: 8, slowdown: 2}]") == 1);

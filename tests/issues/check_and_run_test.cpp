@@ -46,7 +46,7 @@ TEST_CASE("no phase of an update is below 0, also where a short run ends in a wa
   // Update 22 of the first run completes an epoch and waits 20 ms for its serial part; the run of 46 updates loads its next batch
   // meanwhile.
   const Scenario epochs = scenario({"devices.node.loader={per_sample: 0.5ms, workers: 0}", "workload.data={kind: none, samples: 1100}",
-                                    "workload.cost.bytes=4kB", "workload.serial_per_epoch=20ms"},
+                                    "workload.cost.bytes=4kB", "workload.serial_per_epoch=20ms", "training.stop={updates: 100}"},
                                    1);
   const UpdateParts parts = patient_parts(epochs);
   REQUIRE(parts.first == 22);

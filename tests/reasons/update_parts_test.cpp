@@ -106,6 +106,28 @@ TEST_CASE("a slow spell that lasts is in the update and binds it; one that comes
   CHECK(later.changes);
 }
 
+TEST_CASE("the updates of the mean are updates of the run, whatever ends it, and leave out the first ones") {
+  // An update is a batch. 400 samples of 40,000 are an update of four workers, so a hundredth of an epoch.
+  const std::string fast = "cluster.network.link={bandwidth: 1GB/s, latency: 0s}";
+  const auto window = [&](const std::string& stop) {
+    const UpdateParts parts = parts_of({by_ring, ring, fast, "workload.data={kind: coordinates, samples: 40000}", "training.stop=" + stop});
+    CAPTURE(stop);
+    CHECK(parts.outcome == Outcome::completed);
+    CHECK(parts.seconds == doctest::Approx(batch).epsilon(1e-4));
+    CHECK(parts.first < parts.last);
+    return std::pair(parts.first, parts.last);
+  };
+  const auto whole = window("{updates: 1000}");
+  CHECK(whole.first > 0);
+  for (const std::uint64_t updates : {20u, 10u, 1u}) {
+    const std::pair cut(whole.first * updates / whole.second, updates);  // as large a part is left out
+    CHECK(window("{updates: " + std::to_string(updates) + "}") == cut);
+    CHECK(window("{epochs: " + std::to_string(0.01 * static_cast<double>(updates)) + "}") == cut);
+    CHECK(window("{simulated_time: " + std::to_string(batch * (static_cast<double>(updates) + 0.5)) + "s}") == cut);
+  }
+  CHECK(window("{updates: 1000, target_accuracy: 0.9}") == whole);  // nothing is evaluated
+}
+
 TEST_CASE("no update, no parts") {
   CHECK(update_parts(read_scenario_text(cluster(5000), "test.yaml", {by_ring})).why_not == "there are more than 4,096 workers");
 }
