@@ -104,6 +104,7 @@ class Measuring {
     const bool timed_out = stop.simulated_time && record.end >= Time::from_seconds(*stop.simulated_time);
     const bool ended_early = !is_finished(record.outcome);
     shared_.target = target;
+    shared_.sustain = scenario_.training.evaluate.sustain;
     shared_.made = timed_out || ended_early;
     if (shared_.made) {
       shared_.updates = record.updates;

@@ -44,6 +44,7 @@ struct ChangeRow {
 /// The work that all rows share: that of the run until the target, or until one of its bounds, or the updates that it made.
 struct SharedWork {
   std::optional<double> target;          // of the scenario
+  std::int64_t sustain = 1;              // evaluations in a row that must reach it
   std::optional<double> epochs;          // the bounds, where the run reached one of them
   std::optional<std::uint64_t> updates;  // likewise; or that the run made until its time was over, or until it ended
   bool made = false;                     // the latter

@@ -252,9 +252,11 @@ Said bounds_said(const SharedWork& work) {
 Said work_said(const Explained& explained) {
   const SharedWork& work = explained.work;
   const std::string target = work.target ? format_number(*work.target) : std::string();
+  const std::string in_a_row = fmt::format("{} evaluations in a row", work.sustain);
   Said said;
   if (explained.by_target)
-    said = worded("Each row takes the time to a test accuracy of {}.", target);
+    said = worded("Each row takes the time to a test accuracy of {}{}.", target,
+                  work.sustain > 1 ? ": to the first of " + in_a_row + " that reach it" : std::string());
   else if (work.made)
     said = worded("Each row makes the {} that the run made until {}.", updates_text(*work.updates),
                   work.ended ? fmt::format("it ended ({})", name_of(*work.ended)) : std::string("its simulated time was over"));
@@ -263,7 +265,7 @@ Said work_said(const Explained& explained) {
   if (work.target && explained.timing_only)
     said.add(worded(" Timing alone has no accuracies: the target of {} is left out.", target));
   else if (work.missed)
-    said.add(worded(" The run does not reach its target of {}.", target));
+    said.add(worded(" The run does not reach its target of {}{}.", target, work.sustain > 1 ? " in " + in_a_row : std::string()));
   return said;
 }
 

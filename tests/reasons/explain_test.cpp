@@ -186,6 +186,21 @@ TEST_CASE("rows do the same work: a stop by time becomes the updates that were m
   CHECK_THROWS_AS(explained(cluster(4), {"training.stop={simulated_time: 1ms}"}), RunFailed);
 }
 
+TEST_CASE("a target must hold for some evaluations, and the sentence about the compared time says for how many") {
+  Explained reached;
+  reached.by_target = true;
+  reached.work.target = 0.8;
+  CHECK(plain(work_said(reached)) == "Each row takes the time to a test accuracy of 0.8.");
+  reached.work.sustain = 3;
+  CHECK(plain(work_said(reached)) ==
+        "Each row takes the time to a test accuracy of 0.8: to the first of 3 evaluations in a row that reach it.");
+  const Explained missed = explained(cluster(2),
+                                     {"workload.data={kind: coordinates, samples: 400, test_samples: 100}", updates(6),
+                                      "training.stop.target_accuracy=0.999", "training.evaluate={every: {updates: 1}, sustain: 4}"},
+                                     false);
+  CHECK(plain(work_said(missed)).ends_with(" The run does not reach its target of 0.999 in 4 evaluations in a row."));
+}
+
 TEST_CASE("a small change that lowers the rate is said to lower it, with the reason where it is known") {
   // With per_host 4 the 13th worker is alone on a 4th host.
   const std::vector<std::string> hosts = {"cluster.workers=[{count: 12, device: node, per_host: 4}]", "training.scheme=ssgd", updates(20)};

@@ -53,6 +53,8 @@ AccuracyCurve accuracies(const RunRecord& record) {
 void add_time(Lines& lines, const RunRecord& record, double accuracy) {
   const Reached first = reached(record.curve, accuracy, record.sustain);
   std::string value = "not reached";
+  if (!first.at && std::ranges::any_of(accuracies(record), [accuracy](const auto& point) { return point.second >= accuracy; }))
+    value += fmt::format(" in {} evaluations in a row", record.sustain);  // but in fewer
   if (first.at) {
     const double seconds = first.at->time.seconds();
     value = fmt::format("{} ({} updates, epoch {}, {})", readable_seconds(seconds), readable_count(first.at->update),
