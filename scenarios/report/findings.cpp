@@ -6,7 +6,7 @@
 #include <map>
 
 #include "scenarios/results/verdict.hpp"
-#include "scenarios/sweep/bound_setting.hpp"
+#include "scenarios/sweep/time_of_setting.hpp"
 #include "sim/base/readable.hpp"
 
 namespace straggler {
@@ -132,9 +132,9 @@ class Findings {
       say(worded("{}{} gets there in {}, which {} {}.", begin, first, value(order.front()), second, how_missed(a, b, at->threshold)));
     if (missed) return;
     // That more workers handle more samples is no reason.
-    const std::string mine = bound_words(view_.settings()[order.front()]), theirs = bound_words(view_.settings()[*other]);
+    const std::string mine = most_time(view_.settings()[order.front()]), theirs = most_time(view_.settings()[*other]);
     if (view_.metric().speed && a.workers != b.workers && !mine.empty() && !theirs.empty()) {
-      say(worded("{}{} is bound by {}; {} by {}.", begin, first, mine, second, theirs));
+      say(worded("{}the workers of {} are mostly {}; those of {} {}.", begin, first, mine, second, theirs));
       return;
     }
     std::string why;

@@ -16,8 +16,8 @@
 #include "scenarios/report/sweep_why.hpp"
 #include "scenarios/report/units.hpp"
 #include "scenarios/results/figures.hpp"
-#include "scenarios/sweep/bound_setting.hpp"
 #include "scenarios/sweep/sweep_tables.hpp"
+#include "scenarios/sweep/time_of_setting.hpp"
 #include "sim/base/readable.hpp"
 #include "sim/base/text_lines.hpp"
 #include "sim/base/xml_text.hpp"
@@ -199,13 +199,13 @@ std::string table(const SweepView& view, const RunSheets& sheets, const std::vec
   }
   const bool any = std::any_of(busiest.begin(), busiest.end(), [](const std::string& link) { return !link.empty(); });
   if (any) head.emplace_back("busiest link");
-  head.insert(head.begin() + static_cast<std::ptrdiff_t>(words), "bound by");
+  head.insert(head.begin() + static_cast<std::ptrdiff_t>(words), "most time");
   std::vector<std::vector<std::string>> rows;
   for (const ReportSetting& setting : view.settings()) {
     std::vector<std::string> row;
     for (std::size_t axis = 0; axis < view.axes().size(); ++axis) row.push_back(view.axes()[axis].labels[setting.at[axis]]);
-    const std::string bound = bound_words(setting);
-    row.push_back(bound.empty() ? "\u2013" : bound);
+    const std::string words_of_time = most_time(setting);
+    row.push_back(words_of_time.empty() ? "\u2013" : words_of_time);
     row.push_back(std::to_string(setting.rows.size()));
     if (!finished) row.push_back(setting.endings().outcomes());
     for (const Column& column : columns) {

@@ -12,8 +12,8 @@
 #include "scenarios/results/figures.hpp"
 #include "scenarios/results/text.hpp"
 #include "scenarios/statistics/statistics.hpp"
-#include "scenarios/sweep/bound_setting.hpp"
 #include "scenarios/sweep/derived_scalars.hpp"
+#include "scenarios/sweep/time_of_setting.hpp"
 #include "sim/base/csv.hpp"
 #include "sim/base/readable.hpp"
 
@@ -155,10 +155,10 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     for (const Column& column : *more) rows[0].emplace_back(column.title);
   const Endings endings = Endings::of(outcome.rows);
   if (!endings.all_finished()) rows[0].emplace_back("outcome");
-  std::vector<std::string> bound;  // [settings]
-  for (const SweptSetting& setting : settings) bound.push_back(bound_word(setting));
-  const bool any_bound = std::ranges::any_of(bound, [](const std::string& word) { return !word.empty(); });
-  if (any_bound) rows[0].emplace_back("bound by");
+  std::vector<std::string> phases;  // [settings]
+  for (const SweptSetting& setting : settings) phases.push_back(longest_phase(setting));
+  const bool any_phase = std::ranges::any_of(phases, [](const std::string& word) { return !word.empty(); });
+  if (any_phase) rows[0].emplace_back("most time");
   for (const SweptSetting& setting : settings) {
     std::vector<std::string> row = outcome.groups[setting.group].labels;
     row.push_back(std::to_string(setting.rows.size()));
@@ -169,7 +169,7 @@ std::string sweep_table(const std::vector<std::string>& columns, const SweepOutc
     for (const std::vector<Column>* const more : {&known, &scaling})
       for (const Column& column : *more) row.push_back(of(setting, column.key, column.text));
     if (!endings.all_finished()) row.push_back(setting.endings().outcomes());
-    if (any_bound) row.push_back(bound[rows.size() - 1]);
+    if (any_phase) row.push_back(phases[rows.size() - 1]);
     rows.push_back(std::move(row));
   }
   std::string text = aligned(rows, columns.size());

@@ -8,8 +8,8 @@
 #include "scenarios/report/run_keys.hpp"
 #include "scenarios/report/sweep_why.hpp"
 #include "scenarios/report/units.hpp"
-#include "scenarios/results/bound_words.hpp"
-#include "scenarios/sweep/bound_setting.hpp"
+#include "scenarios/results/most_time.hpp"
+#include "scenarios/sweep/time_of_setting.hpp"
 #include "sim/base/readable.hpp"
 #include "tests/report/made_up_sweep.hpp"
 
@@ -49,17 +49,17 @@ LearningFigure two_seeds() {
 
 }  // namespace
 
-TEST_CASE("a run is bound by the largest part of its workers' time, with the reason that its figures hold") {
-  CHECK(bound_words(spent(0.95, 0.03, 0.02), "", 0) == "computing, 95.0 % of the time");
-  CHECK(bound_words(spent(0.6, 0.3, 0.1), "", 0) == "computing, 60.0 % of the time; then communicating, 30.0 %");
+TEST_CASE("the largest part of workers' time is a phase, with the reason that figures hold; what binds is not said") {
+  CHECK(most_time(spent(0.95, 0.03, 0.02), "", 0) == "computing, 95.0 % of the time");
+  CHECK(most_time(spent(0.6, 0.3, 0.1), "", 0) == "computing, 60.0 % of the time; then communicating, 30.0 %");
   RunResult waits = spent(0.4, 0.1, 0.5);
-  CHECK(bound_words(waits, "", 0) == "waiting: workers are idle 50.0 % of the time");
+  CHECK(most_time(waits, "", 0) == "idle, 50.0 % of the time");
   waits.waited_for = "worker 7 (3x slower)";
-  CHECK(bound_words(waits, "", 0) == "slow workers: the others are idle 50.0 % of the time for worker 7 (3x slower)");
-  CHECK(bound_words(spent(0.2, 0.8, 0), "server/0:up", 0.98) ==
-        "bandwidth: workers communicate 80.0 % of the time, server/0:up carries 98.0 % of its capacity");
-  CHECK(bound_words(spent(0.2, 0.8, 0), "server/0:up", 0.05).starts_with("communicating, 80.0 % of the time, though no link"));
-  CHECK(bound_words(RunResult(), "", 0).empty());
+  CHECK(most_time(waits, "", 0) == "idle, 50.0 % of the time, waiting for worker 7 (3x slower)");
+  CHECK(most_time(spent(0.2, 0.8, 0), "server/0:up", 0.98) ==
+        "communicating, 80.0 % of the time; server/0:up carries 98.0 % of its capacity");
+  CHECK(most_time(spent(0.2, 0.8, 0), "server/0:up", 0.05).starts_with("communicating, 80.0 % of the time, though no link"));
+  CHECK(most_time(RunResult(), "", 0).empty());
 }
 
 TEST_CASE("a peak inside a curve is marked, and the first point with nine tenths of its gain") {
@@ -95,7 +95,7 @@ TEST_CASE("along an axis a page says what of a worker's time a sample grows and 
       words[0] ==
       "From workers 1 to 8, of a worker's time a sample: computing stays at 500 ms; communicating grows from 100 ms to 400 ms, 4 times as "
       "long; idle shrinks from 400 ms to 100 ms.");
-  CHECK(bound_words(view.settings()[0]) == "computing, 50.0 % of the time; then idle, 40.0 %");
+  CHECK(most_time(view.settings()[0]) == "computing, 50.0 % of the time; then idle, 40.0 %");
 }
 
 TEST_CASE("runs are grouped by settings that some of them share") {

@@ -1,15 +1,15 @@
-#include "scenarios/sweep/bound_setting.hpp"
+#include "scenarios/sweep/time_of_setting.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "scenarios/results/bound_words.hpp"
+#include "scenarios/results/most_time.hpp"
 #include "scenarios/results/run_sketch.hpp"
 #include "scenarios/sweep/sweep_run.hpp"
 
 namespace straggler {
 
-std::string bound_words(const SweptSetting& setting) {
+std::string most_time(const SweptSetting& setting) {
   std::string link;
   double use = 0;
   std::vector<RunResult> runs;
@@ -20,12 +20,12 @@ std::string bound_words(const SweptSetting& setting) {
     link = sketch.busiest_link;
     use = sketch.busiest_use;
   }
-  return runs.empty() ? std::string() : bound_words(mean_of(runs), link, std::min(use, 1.0));
+  return runs.empty() ? std::string() : most_time(mean_of(runs), link, std::min(use, 1.0));
 }
 
-std::string bound_word(const SweptSetting& setting) {
-  const std::string words = bound_words(setting);
-  return words.substr(0, words.find_first_of(",:"));
+std::string longest_phase(const SweptSetting& setting) {
+  const std::string words = most_time(setting);
+  return words.substr(0, words.find(','));
 }
 
 }  // namespace straggler
