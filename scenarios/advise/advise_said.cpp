@@ -154,6 +154,8 @@ std::vector<Said> advise_said(const Advice& advice) {
   std::vector<Said> out{binding_said(advice)};
   const std::vector<const AdviceRow*> best = best_three(advice);
   if (best.empty()) out.push_back(nothing_said(advice));
+  if (!best.empty() && !ranked_by(advice.by) && best.back()->remedy->list != best.front()->remedy->list)
+    out.push_back(Said("The best of the lists, A before B before C; gains are ranked within a list only."));
   constexpr const char* places[] = {"First", "Second", "Third"};
   for (std::size_t i = 0; i < best.size(); ++i) out.push_back(worded("{}, {}", places[i], gain_said(advice, *best[i])));
   if (advice.binding == Binding::jitter)

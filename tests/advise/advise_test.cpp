@@ -352,9 +352,13 @@ TEST_CASE("the best of each list is named, other machines too, before others of 
   CAPTURE(advise_text(advice));
   const std::vector<std::string> said = plain(advise_said(advice));
   CHECK(best_of_each(advice, list_a).size() > 1);
-  CHECK(said[1].starts_with("First, " + first_of(advice, list_a).name() + " ("));
-  CHECK(said[2].starts_with("Second, " + first_of(advice, list_b).name() + " ("));
-  CHECK(said[3].starts_with("Third, " + first_of(advice, list_c).name() + " ("));
+  CHECK(said[1] == "The best of the lists, A before B before C; gains are ranked within a list only.");
+  CHECK(said[2].starts_with("First, " + first_of(advice, list_a).name() + " ("));
+  CHECK(said[3].starts_with("Second, " + first_of(advice, list_b).name() + " ("));
+  CHECK(said[4].starts_with("Third, " + first_of(advice, list_c).name() + " ("));
+  AdviseOptions of_one_list;
+  of_one_list.only = {"replace_slow", "algorithm"};
+  CHECK(plain(advise_said(Job{scenario_text(text)}.advised(of_one_list)))[1].starts_with("First, "));  // a ranking
 }
 
 TEST_CASE("a pipeline's doctor: the stage that has more than its part, and what replacing a worker saves") {
