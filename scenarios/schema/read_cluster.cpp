@@ -15,7 +15,11 @@ namespace straggler {
 namespace {
 
 constexpr double most_servers = 1e6;
-constexpr const char* describe_a_device = "; or describe it, as devices: {node: {compute: {affine: {overhead: 2ms, per_sample: 0.35ms}}}}";
+/// Where the file has no section `devices`.
+std::string without_devices(const std::string& name) {
+  return "; there is no section devices, which would describe it: add devices: {" + (is_name(name) ? name : "node") +
+         ": {compute: {affine: {overhead: 2ms, per_sample: 0.35ms}}}}";
+}
 
 Field<WorkerGroup> device_name_field() {
   Field<WorkerGroup> made = field(&WorkerGroup::device, {.name = "device",
@@ -39,7 +43,7 @@ Field<WorkerGroup> device_name_field() {
     if (!context.devices_given) {
       if (all_built_in.empty()) return;
       const std::string unknown = unknown_kind(KindGroup::device, "built-in device", spec.device, all_built_in);
-      context.problems.add(node->place, group.path_of("device"), absent ? unknown : unknown + describe_a_device);
+      context.problems.add(node->place, group.path_of("device"), absent ? unknown : unknown + without_devices(spec.device));
       devices[spec.device] = *built_in_device(context, all_built_in.front());
       return;
     }

@@ -104,9 +104,9 @@ bool all_built_in(const Scenario& scenario) {
 }
 
 void require_devices(Section& top) {
-  const std::vector<std::string> built_in = top.context().vocabulary.names(KindGroup::device);
-  top.require("devices", "write devices: {node: {compute: {affine: {overhead: 2ms, per_sample: 0.35ms}}}}" +
-                             (built_in.empty() ? std::string() : ", or name built-in devices only: " + joined(built_in)));
+  top.require("devices",
+              "write devices: {node: {compute: {affine: {overhead: 2ms, per_sample: 0.35ms}}}}, or name built-in devices only: straggler "
+              "list devices");
 }
 
 /// The section whose key is nearly `devices`, which is reported as unknown; null: none.
@@ -127,9 +127,14 @@ Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, cons
                       .bytes_per_worker = options.bytes_per_worker};
   Scenario scenario;
   scenario.file = file;
+  if (root.type != YamlNode::Type::map) {
+    problems.add(
+        root.place, {},
+        "is " + what_stands(root) + "; write a map that begins with 'straggler: 1' and has devices, cluster, workload and training");
+    return scenario;
+  }
   Section top(context, &root, "", Place{});
-  // Reported: further errors would only repeat it.
-  if (root.type != YamlNode::Type::map || is_of_another_version(top, FileKind::scenario)) return scenario;
+  if (is_of_another_version(top, FileKind::scenario)) return scenario;  // reported: further errors would only repeat it
   read_head(top, scenario);
   const auto part = [&](const char* key, const char* remedy) {
     const YamlNode* node = top.require(key, remedy);
@@ -140,12 +145,16 @@ Scenario read_tree(const YamlNode& root, const std::filesystem::path& file, cons
   if (devices != nullptr) scenario.devices = read_devices(Section(context, devices, "devices", top.place_of("devices")));
   context.devices = &scenario.devices;
   context.devices_given = devices != nullptr;
-  if (auto [given, section] = part("cluster", "write cluster: {workers: [...], network: {...}}"); given)
+  if (auto [given, section] =
+          part("cluster", "write cluster: {workers: [{count: 8, device: node}], network: {link: {bandwidth: 1Gbps, latency: 50us}}}");
+      given)
     scenario.cluster = read_cluster(section);
   if (devices == nullptr && !all_built_in(scenario)) require_devices(top);
-  if (auto [given, section] = part("workload", "write workload: {model: ..., data: ...}"); given)
+  if (auto [given, section] = part("workload", "write workload: {model: {kind: mlp, hidden: [64]}, data: coordinates}"); given)
     scenario.workload = read_workload(section);
-  if (auto [given, section] = part("training", "write training: {scheme: ..., batch: ..., stop: ...}"); given)
+  if (auto [given, section] =
+          part("training", "write training: {scheme: ssgd, batch: {per_worker: 64}, optimizer: {learning_rate: 0.1}, stop: {epochs: 5}}");
+      given)
     scenario.training = read_training(section);
   top.finish();
   check_together(top, scenario);

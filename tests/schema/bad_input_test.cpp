@@ -316,6 +316,43 @@ TEST_CASE("files that are no scenarios are refused") {
   CHECK(holding(good) == "accepted");
 }
 
+TEST_CASE("a section that is missing is one line, and what it says to write makes the scenario whole") {
+  const std::vector<std::pair<std::string, std::string>> sections = {
+      {"straggler", "straggler: 1\n"},
+      {"devices", "devices: {node: {compute: {affine: {overhead: 2ms}}}}\n"},
+      {"cluster", "cluster: {workers: [{count: 2, device: node}], network: {link: {bandwidth: 1Gbps, latency: 0s}}}\n"},
+      {"workload", "workload: {model: softmax, data: coordinates}\n"},
+      {"training", "training: {scheme: ssgd, batch: {global: 64}, optimizer: {learning_rate: 0.1}, stop: {epochs: 1}}\n"}};
+  const auto without = [&](const std::string& left_out) {
+    std::string text;
+    for (const auto& [key, line] : sections)
+      if (key != left_out) text += line;
+    return text;
+  };
+  const auto refusals = [](const std::string& text) -> std::vector<std::string> {
+    try {
+      read_scenario_text(text, "s.yaml");
+    } catch (const ScenarioErrors& refused) {
+      return refused.lines();
+    }
+    return {};
+  };
+  CHECK(refusals(without("")).empty());
+  for (const auto& section : sections) {
+    const std::string& key = section.first;
+    CAPTURE(key);
+    const std::vector<std::string> lines = refusals(without(key));
+    REQUIRE(lines.size() == 1);
+    CAPTURE(lines[0]);
+    std::size_t begin = lines[0].rfind(" " + key + ": ");
+    if (begin == std::string::npos) begin = lines[0].find("'" + key + ": ");  // in quotes
+    REQUIRE(begin != std::string::npos);
+    std::string sample = lines[0].substr(begin + 1);
+    sample = key == "straggler" ? "straggler: 1" : sample.substr(0, sample.rfind('}') + 1);
+    CHECK_MESSAGE(refusals(sample + "\n" + without(key)).empty(), sample);
+  }
+}
+
 TEST_CASE("alias bombs and nesting without end are refused before they hurt") {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {

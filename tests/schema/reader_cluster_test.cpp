@@ -88,12 +88,12 @@ training: {scheme: ssgd, batch: {global: 64}, optimizer: {learning_rate: 0.1}, s
   CHECK(alone.devices.at("h100").memory == 80e9);
   CHECK(errors(text, {"cluster.workers[0].device=gpu"}) ==
         std::vector<std::string>{"--set cluster.workers[0].device=gpu: cluster.workers[0].device: unknown built-in device 'gpu'; known: "
-                                 "cpu_core, h100; or describe it, as devices: {node: {compute: {affine: {overhead: 2ms, per_sample: "
-                                 "0.35ms}}}}"});
+                                 "cpu_core, h100; there is no section devices, which would describe it: add devices: {gpu: {compute: "
+                                 "{affine: {overhead: 2ms, per_sample: 0.35ms}}}}"});
   CHECK(errors(text, {"cluster.workers[0].device=H100"}) ==
         std::vector<std::string>{"--set cluster.workers[0].device=H100: cluster.workers[0].device: unknown built-in device 'H100'; did "
-                                 "you mean 'h100'? known: cpu_core, h100; or describe it, as devices: {node: {compute: {affine: "
-                                 "{overhead: 2ms, per_sample: 0.35ms}}}}"});
+                                 "you mean 'h100'? known: cpu_core, h100; there is no section devices, which would describe it: add "
+                                 "devices: {H100: {compute: {affine: {overhead: 2ms, per_sample: 0.35ms}}}}"});
 }
 
 TEST_CASE("hosts: workers of one host, its cores and how workers wait") {
