@@ -225,6 +225,13 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::topology, "lan", ""},
     {KindGroup::topology, "dragonfly+", ""},
     {KindGroup::topology, "dragonflyplus", ""},
+    {KindGroup::data, "mnist", "fashion_mnist"},  // with its path
+    {KindGroup::data, "emnist", "idx"},
+    {KindGroup::data, "kmnist", "idx"},
+    {KindGroup::data, "text8", "text"},
+    {KindGroup::data, "shakespeare", "characters"},
+    {KindGroup::data, "wikitext", "characters"},
+    {KindGroup::data, "openwebtext", "tokens"},
     {KindGroup::partition, "contiguous", "sorted_runs"},
     {KindGroup::partition, "niid", ""},
     {KindGroup::partition, "noniid", ""},
@@ -238,6 +245,9 @@ constexpr OtherKind other_kinds[] = {
     {KindGroup::device, "h200", ""},
     {KindGroup::device, "gh200", ""},
     {KindGroup::device, "gb200", ""},
+    {KindGroup::machine, "v100", "dgx1"},
+    {KindGroup::machine, "a100", "dgx_a100"},
+    {KindGroup::machine, "h100", "dgx_h100"},
     {KindGroup::cost_model, "resnext50", ""},
     {KindGroup::cost_model, "wideresnet50", ""},
     {KindGroup::cost_model, "seresnet50", ""},
@@ -275,6 +285,9 @@ constexpr Absent absent[] = {
     {KindGroup::model, "", "torch pytorch torchvision tensorflow keras jax flax huggingface onnx .pt .pth .onnx .safetensors .h5",
      "straggler.layers in Python lists a PyTorch module, which then trains; for timing, workload.cost: {model: {kind: file, path: FILE}} "
      "reads a config.json, a torchinfo summary, an ONNX model or a safetensors file"},
+    {KindGroup::data, "", "imagenet imagenet1k ilsvrc2012 tinyimagenet coco",
+     "photographs of that size are not read; for timing, leave data out and write workload.cost: {model: resnet50_imagenet}, else "
+     "data: {kind: synthetic_images, height: 224, width: 224}"},
     {KindGroup::device, "", "cuda rocm mps tpu",
      "the math runs on CPUs, and a device is only the times of one; name a built-in device such as h100, or describe yours in devices"},
 };

@@ -13,7 +13,7 @@ const Register<HostMachine> entry({
     .summary = "8 V100, NVLink mesh",
     .bandwidth = 120e9,
     .latency = 2e-6,
-    .source = "6 NVLinks of 20 GB/s (SM70_NVLINK_BW of src/graph/topo.h, NVIDIA/nccl), used by rings over the mesh; latency: typical",
+    .source = "6 NVLinks of 20 GB/s (SM70_NVLINK_BW of src/graph/topo.h, NVIDIA/nccl), used by rings over the mesh; latency: a guess",
 });
 
 }  // namespace

@@ -10,7 +10,7 @@ const Register<HostMachine> entry({
     .summary = "8 A100, NVSwitch",
     .bandwidth = 240e9,
     .latency = 2e-6,
-    .source = "12 NVLinks of 20 GB/s (SM80_NVLINK_BW of src/graph/topo.h, NVIDIA/nccl); latency: typical",
+    .source = "12 NVLinks of 20 GB/s (SM80_NVLINK_BW of src/graph/topo.h, NVIDIA/nccl); latency: a guess",
 });
 
 }  // namespace

@@ -10,7 +10,7 @@ const Register<HostMachine> entry({
     .summary = "8 H100, NVSwitch",
     .bandwidth = 370.8e9,
     .latency = 2e-6,
-    .source = "18 NVLinks of 20.6 GB/s (SM90_NVLINK_BW of src/graph/topo.h, NVIDIA/nccl); latency: typical",
+    .source = "18 NVLinks of 20.6 GB/s (SM90_NVLINK_BW of src/graph/topo.h, NVIDIA/nccl); latency: a guess",
 });
 
 }  // namespace

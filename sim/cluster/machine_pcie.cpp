@@ -10,7 +10,7 @@ const Register<HostMachine> entry({
     .summary = "PCIe 3.0 x16, one switch for all",
     .bandwidth = 12e9,
     .latency = 5e-6,
-    .source = "PCI_BW of src/graph/topo.h, NVIDIA/nccl; latency: typical",
+    .source = "PCI_BW of src/graph/topo.h, NVIDIA/nccl; latency: a guess",
 });
 
 }  // namespace

@@ -14,7 +14,7 @@ const Register<HostMachine> entry({
     .latency = 5e-6,
     .pcie_switch = {2, 10e9, 0},
     .socket = {4, 8.33e9, 0},
-    .source = "PCI_BW, SKL_QPI_BW (10 GB/s) and INTEL_P2P_OVERHEAD (6/5) of src/graph/topo.h, NVIDIA/nccl; latency: typical",
+    .source = "PCI_BW, SKL_QPI_BW (10 GB/s) and INTEL_P2P_OVERHEAD (6/5) of src/graph/topo.h, NVIDIA/nccl; latency: a guess",
 });
 
 }  // namespace

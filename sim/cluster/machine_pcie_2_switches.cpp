@@ -14,7 +14,7 @@ const Register<HostMachine> entry({
     .bandwidth = 12e9,
     .latency = 5e-6,
     .pcie_switch = {4, 10e9, 0},
-    .source = "PCI_BW, and INTEL_P2P_OVERHEAD (6/5) across the root, of src/graph/topo.h, NVIDIA/nccl; latency: typical",
+    .source = "PCI_BW, and INTEL_P2P_OVERHEAD (6/5) across the root, of src/graph/topo.h, NVIDIA/nccl; latency: a guess",
 });
 
 }  // namespace

@@ -14,7 +14,7 @@ const Register<HostMachine> entry({
     .bandwidth = 6.4e9,
     .latency = 5e-6,
     .while_computing = 0.25,
-    .source = "bandwidth: hosts of 4 V100 (docs/validation.md); while_computing: DDP on 4 L4 (decision 53); latency: typical",
+    .source = "bandwidth: hosts of 4 V100 (docs/validation.md); while_computing: DDP on 4 L4 (decision 53); latency: a guess",
 });
 
 }  // namespace

@@ -13,7 +13,7 @@ const Register<HostMachine> entry({
     .bandwidth = 24e9,
     .latency = 5e-6,
     .nvlink = {2, 48e9, 2e-6},
-    .source = "PCIe 4.0 is twice PCI_BW; 4 NVLinks of 12 GB/s (SM86_NVLINK_BW); src/graph/topo.h, NVIDIA/nccl; latencies: typical",
+    .source = "PCIe 4.0 is twice PCI_BW; 4 NVLinks of 12 GB/s (SM86_NVLINK_BW); src/graph/topo.h, NVIDIA/nccl; latencies: a guess",
 });
 
 }  // namespace

@@ -16,10 +16,53 @@ TEST_CASE("a group of `list`, or what a sweep file holds, in a command's place")
   const Workplace place;
   const auto refused = [&](const std::string& word) { return place.shell("straggler " + word).err; };
   CHECK(refused("schemes") == "straggler: unknown command 'schemes'; did you mean 'list schemes'? (see straggler --help)\n");
-  CHECK(refused("search") == "straggler: unknown command 'search'; did you mean 'sweep'? (see straggler --help)\n");
+  CHECK(refused("search").starts_with("straggler: unknown command 'search'; did you mean 'sweep'? known: sweep, "));
   const std::string check = refused("chek");
   CHECK(check.starts_with("straggler: unknown command 'chek'; did you mean 'check'? known: check, "));
   CHECK(check.ends_with(" more (see straggler --help)\n"));
+}
+
+TEST_CASE("a word of the field names the command, the group or the entry that is meant, and help of a command is its page") {
+  const Workplace place;
+  const auto meant = [&](const std::string& arguments, const std::string& word) {
+    const auto done = place.shell("straggler " + arguments);
+    CAPTURE(arguments);
+    CHECK(done.code == 2);
+    CHECK(std::count(done.err.begin(), done.err.end(), '\n') == 1);
+    CHECK_MESSAGE(done.err.find("did you mean '" + word + "'?") != std::string::npos, done.err);
+    const std::string tried = "straggler " + (arguments.starts_with("list ") ? "list " + word : word + " --help");
+    CHECK_MESSAGE(place.shell(tried).code == 0, tried);  // what is named is there
+  };
+  for (const auto& [other, ours] : std::vector<std::pair<std::string, std::string>>{
+           {"train", "run"}, {"simulate", "run"}, {"lint", "check"}, {"why", "explain"}, {"tune", "race"}, {"new", "init"}})
+    meant(other, ours);
+  for (const auto& [other, ours] : std::vector<std::pair<std::string, std::string>>{{"allreduce", "collectives"},
+                                                                                    {"All-Reduce", "collectives"},
+                                                                                    {"pytorch", "frameworks"},
+                                                                                    {"gpus", "devices"},
+                                                                                    {"datasets", "data"},
+                                                                                    {"networks", "topologies"},
+                                                                                    {"formats", "imports"},
+                                                                                    {"parameters", "keys"},
+                                                                                    {"model", "models"},
+                                                                                    {"ring", "collectives ring"},
+                                                                                    {"lars", "optimizers lars"},
+                                                                                    {"asgd", "schemes asgd"}})
+    meant("list " + other, ours);
+  const auto refused = [&](const std::string& arguments) { return place.shell("straggler " + arguments).err; };
+  for (const std::string command : {"list frameworks ", "init --framework "})
+    for (const auto& [other, ours] : std::vector<std::pair<std::string, std::string>>{
+             {"pytorch", "ddp"}, {"PyTorch-DDP", "ddp"}, {"zero", "fsdp"}, {"gloo", "ddp_gloo"}})
+      CHECK(refused(command + other).find("unknown framework '" + other + "'; did you mean '" + ours + "'? known: ") != std::string::npos);
+  CHECK(refused("init --machine a100").find("did you mean 'dgx_a100'?") != std::string::npos);
+  CHECK(refused("list sandwich").find("unknown group 'sandwich'; known: ") != std::string::npos);
+  for (const std::string help : {"--help check", "help check", "-h check"})
+    CHECK(place.shell("straggler " + help).out == place.shell("straggler check --help").out);
+  CHECK(refused("help chek").find("unknown command 'chek'; did you mean 'check'?") != std::string::npos);
+  CHECK(refused("list data mnist").find("did you mean 'fashion_mnist'?") != std::string::npos);
+  CHECK(refused("list data shakespeare").find("did you mean 'characters'?") != std::string::npos);
+  CHECK(refused("list data ImageNet").find("unknown data 'ImageNet': photographs of that size are not read; ") != std::string::npos);
+  CHECK(refused("help train").find("did you mean 'run'?") != std::string::npos);
 }
 
 TEST_CASE("list GROUP NAME: one entry of any group, as the whole group has it; a wrong name gets one line") {

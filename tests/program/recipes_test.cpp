@@ -38,6 +38,10 @@ TEST_CASE("every recipe is valid as it is, without a warning, and says its error
       CHECK(has(text, "on another table: "));
       CHECK(has(text, "name: " + framework + "_" + machine + "\n"));
       CHECK(has(text, "intra: {machine: " + machine + "}"));
+      for (const char* const figures : {"workers: [", "link: {", "cost: {", "batch: {"}) {  // those of nobody's measurement
+        const std::size_t begin = text.find(figures);
+        CHECK_MESSAGE(has(text.substr(begin, text.find('\n', begin) - begin), "# guess"), figures);
+      }
       const auto check = place.shell(init + " | straggler check -");
       CHECK_MESSAGE(check.code == 0, check.err);
       CHECK(check.err == "");
@@ -59,6 +63,10 @@ TEST_CASE("a recipe states errors where they were measured, and that there is no
   CHECK(place.shell("straggler init --machine dgx1 --framework byteps mine.yaml").code == 0);
   CHECK(has(place.read("mine.yaml"), "servers: {count: 2}"));
   CHECK(place.shell("straggler init --machine dgx1 mine.yaml").code == 2);  // never over another
+  CHECK(has(place.shell("straggler init --machine dgx1").out,
+            "per_step: 6ms} # per_step: fitted to 1 and 2 hosts of 4 V100 (claim puhti_ddp)"));
+  for (const auto& entry : nlohmann::json::parse(place.shell("straggler list machines --json").out))
+    CHECK(has(entry["reference"], ": a guess"));  // no latency inside a host has a source
 }
 
 TEST_CASE("an unknown machine or framework is refused with the nearest one") {
@@ -69,7 +77,8 @@ TEST_CASE("an unknown machine or framework is refused with the nearest one") {
     CHECK(done.out.empty());
     return done.err;
   };
-  CHECK(has(refused("--machine dgx2"), "unknown machine 'dgx2'; did you mean 'dgx1'?"));
+  CHECK(has(refused("--machine dgx2"), "unknown machine 'dgx2'; known: dgx1, "));  // another machine
+  CHECK(has(refused("--machine dgx"), "unknown machine 'dgx'; did you mean 'dgx1'?"));
   CHECK(has(refused("--framework hovorod"), "unknown framework 'hovorod'; did you mean 'horovod'?"));
   CHECK(has(refused("--framework DDP"), "unknown framework 'DDP'"));
   CHECK(has(refused("--machine \"\""), "--machine is empty"));

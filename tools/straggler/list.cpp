@@ -21,6 +21,7 @@
 #include "sim/training/scheme.hpp"
 #include "tools/straggler/command.hpp"
 #include "tools/straggler/file_formats.hpp"
+#include "tools/straggler/meant_words.hpp"
 #include "tools/straggler/model_layers.hpp"
 #include "tools/straggler/recipes.hpp"
 #include "tools/straggler/scheme_page.hpp"
@@ -200,7 +201,7 @@ std::vector<Entry> entries_of(const Group& group, const std::string& name) {
     if (entry.name == name) return {entry};
     known.push_back(entry.name);
   }
-  if (group.name == "frameworks") throw UsageError(unknown_name("framework", name, known, "straggler list frameworks"));
+  if (group.name == "frameworks") throw UsageError(unknown_word(WordKind::framework, name, known, "straggler list frameworks"));
   if (!group.kind) throw UsageError(unknown_name("format", name, known, "straggler list imports"));
   throw UsageError(unknown_kind(*group.kind, name_of(*group.kind), name, known));
 }
@@ -398,13 +399,16 @@ std::vector<std::string> groups_and_keys() {
 const Group& group_called(const std::string& name) {
   for (const Group& group : groups())
     if (group.name == name) return group;
-  throw UsageError(unknown_name("group", name, groups_and_keys(), "straggler list"));
+  for (const Group& group : groups())
+    for (const Entry& entry : all_entries_of(group))
+      if (entry.name == name) throw UsageError(fmt::format("unknown group {}; did you mean '{} {}'?", in_quotes(name), group.name, name));
+  throw UsageError(unknown_word(WordKind::group, name, groups_and_keys(), "straggler list"));
 }
 
 int execute_list(const std::vector<std::string>& given) {
   boost::program_options::options_description own("Options", help_width);
   own.add_options()("json", "as JSON: an array of entries, of one NAME that entry, or without a group an object of such arrays")(
-      "markdown", "keys and schemes as Markdown, as in the documentation")(
+      "markdown", "keys, schemes or the kinds of a group as Markdown, as in the documentation")(
       "layers", "tensors of a model by name, with shapes, bytes and FLOPs of one sample; a model is a NAME or a FILE that describes one")(
       "yaml", "a model as a list of layers, for model: {kind: layers}; where only sizes are known, for cost.model: {kind: sizes}")(
       "set", boost::program_options::value<std::vector<std::string>>()->composing()->value_name("PARAMETER=VALUE"),
@@ -416,9 +420,11 @@ int execute_list(const std::vector<std::string>& given) {
     return list_keys(arguments.positional().size() > 1 ? arguments.positional()[1] : std::string(), arguments);
   if (list_one_model(arguments)) return Exit::done;
   if (arguments.flag("markdown")) {
-    if (arguments.positional() != std::vector<std::string>{"schemes"})
-      throw UsageError("--markdown is for keys and schemes: straggler list keys --markdown, straggler list schemes --markdown");
-    print_scheme_page();
+    const std::optional<KindGroup> kind =
+        arguments.positional().size() == 1 ? group_called(arguments.positional().front()).kind : std::nullopt;
+    const bool words = kind && *kind != KindGroup::device && *kind != KindGroup::machine;
+    if (!words) throw UsageError("--markdown is for keys and for one group of kinds: straggler list schemes --markdown");
+    *kind == KindGroup::scheme ? print_scheme_page() : print_kind_table(*kind);
     return Exit::done;
   }
   if (!arguments.positional().empty()) {

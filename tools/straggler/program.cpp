@@ -15,6 +15,7 @@
 #include "sim/base/problem_text.hpp"
 #include "sim/base/suggest.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/meant_words.hpp"
 
 namespace straggler::cli {
 namespace {
@@ -47,13 +48,13 @@ std::string output_problem(const std::string& why) {
                      written_results.empty() ? std::string() : "; the results are in " + written_results);
 }
 
-/// What stands in a command's place but is the word of another; empty if none is known.
-std::string meant_command(const std::string& word) {
+const Command& command_called(const std::string& name) {
+  for (const Command* command : commands())
+    if (name == command->name) return *command;
   const std::vector<std::string> groups = list_groups();
-  if (std::find(groups.begin(), groups.end(), word) != groups.end()) return "list " + word;
-  for (const char* of_a_sweep : {"search", "find", "crossover"})
-    if (word == of_a_sweep) return "sweep";
-  return {};
+  if (std::ranges::find(groups, name) != groups.end())
+    throw UsageError(fmt::format("unknown command {}; did you mean 'list {}'?", in_quotes(name), name));
+  throw UsageError(unknown_word(WordKind::command, name, command_names()));
 }
 
 int dispatch(const std::vector<std::string>& arguments) {
@@ -63,6 +64,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   }
   const std::string& first = arguments.front();
   if (first == "--help" || first == "-h" || first == "help") {
+    if (arguments.size() > 1) return command_called(arguments[1]).run({"--help"});
     print_overview(stdout);
     return Exit::done;
   }
@@ -70,13 +72,8 @@ int dispatch(const std::vector<std::string>& arguments) {
     print_text("{}", version_text());
     return Exit::done;
   }
-  for (const Command* command : commands())
-    if (first == command->name) return command->run({arguments.begin() + 1, arguments.end()});
-  const bool option = first.rfind('-', 0) == 0;
-  if (option) throw UsageError(unknown_name("option", first, {"--help", "--version"}));
-  if (const std::string meant = meant_command(first); !meant.empty())
-    throw UsageError("unknown command " + in_quotes(first) + "; did you mean '" + meant + "'?");
-  throw UsageError(unknown_name("command", first, command_names()));
+  if (first.starts_with('-')) throw UsageError(unknown_name("option", first, {"--help", "--version"}));
+  return command_called(first).run({arguments.begin() + 1, arguments.end()});
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "scenarios/schema/other_names.hpp"
 #include "sim/base/registry.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/cluster/host_machine.hpp"
 #include "tools/straggler/command.hpp"
+#include "tools/straggler/meant_words.hpp"
 
 namespace straggler::cli {
 
@@ -42,6 +44,12 @@ std::string collective_of(const Framework& framework, const Inside& inside) {
   return fmt::format("{{algorithm: {}, overlap: true}}", nccl_on(inside));
 }
 
+/// Where its figures come from.
+std::string source_of(const Framework& framework, const Inside& inside) {
+  if (framework.name == "ddp" && inside.machine == "dgx1") return "per_step: fitted to 1 and 2 hosts of 4 V100 (claim puhti_ddp)";
+  return framework.source;
+}
+
 std::string text_of(const std::optional<RecipeError>& error) {
   if (!error) return "no table";
   return fmt::format("{}: {} in the mean, {} at most (claim {})", error->what, error->mean, error->largest, error->claim);
@@ -55,14 +63,15 @@ const Evidence* evidence_of(const std::string& framework, const std::string& mac
   return found;
 }
 
-template <class Row>
-const Row& row_called(const char* what, const std::vector<Row>& rows, const std::string& name, const char* all) {
+/// Of that name; `unknown`: what to say of others, from the known names.
+template <class Row, class Unknown>
+const Row& row_called(const std::vector<Row>& rows, const std::string& name, const Unknown& unknown) {
   std::vector<std::string> known;
   for (const Row& row : rows) {
     if (row.name == name) return row;
     known.push_back(row.name);
   }
-  throw UsageError(unknown_name(what, name, known, all));
+  throw UsageError(unknown(known));
 }
 
 }  // namespace
@@ -81,8 +90,11 @@ std::vector<std::pair<std::string, std::string>> errors_of(const Framework& fram
 
 std::string recipe(const std::string& machine, const std::string& framework) {
   const HostMachine& host =
-      row_called("machine", Registry<HostMachine>::instance().entries(), machine.empty() ? "pcie" : machine, "straggler list machines");
-  const Framework& job = row_called("framework", frameworks(), framework.empty() ? "ddp" : framework, "straggler list frameworks");
+      row_called(Registry<HostMachine>::instance().entries(), machine.empty() ? "pcie" : machine,
+                 [&](const std::vector<std::string>& known) { return unknown_kind(KindGroup::machine, "machine", machine, known); });
+  const Framework& job = row_called(frameworks(), framework.empty() ? "ddp" : framework, [&](const std::vector<std::string>& known) {
+    return unknown_word(WordKind::framework, framework, known, "straggler list frameworks");
+  });
   const Inside inside = inside_of(host.name);
   const int hosts = job.one_host ? 1 : 2;
 
@@ -92,34 +104,27 @@ std::string recipe(const std::string& machine, const std::string& framework) {
   text += "#   where it was found: " + text_of(evidence != nullptr ? evidence->found : std::nullopt) + "\n";
   text += "#   on another table: " + text_of(evidence != nullptr ? evidence->tested : std::nullopt) + "\n";
   if (evidence == nullptr) text += "#   So it is a guess from the parts of other recipes: measure before you trust it.\n";
-  text += "# Set what you know: time of a batch (straggler import of a trace), hosts, links. Which choice fits: docs/choosing.md.\n";
+  text +=
+      "# A line marked \"guess\" has figures without a source: put yours in their place (straggler import of a trace has most of them).\n";
+  text += "# The inside of a host has sources: straggler list machines " + host.name + ". Which choice fits: docs/choosing.md.\n";
   text += fmt::format("straggler: 1\nname: {}_{}\nseed: 1\n\n", job.name, host.name);
-  text += fmt::format(
-      "cluster:\n"
-      "  workers: [{{count: {}, device: {}, per_host: {}}}]    # device: straggler list devices, or a measured time of a batch\n",
-      hosts * inside.workers, inside.device, inside.workers);
-  if (job.servers) text += fmt::format("  servers: {{count: {}}}                                # one for each host\n", hosts);
-  text += fmt::format(
-      "  network:\n"
-      "    topology: {{kind: hosts}}\n"
-      "    link: {{bandwidth: 10Gbps, latency: 15us}}            # of a host; what iperf3 and ping say\n"
-      "    intra: {{machine: {}}}\n",
-      host.name);
-  if (!job.one_host) text += fmt::format("    collective: {}\n", collective_of(job, inside));
-  text += fmt::format(
-      "\n"
-      "workload:\n"
-      "  model: {{kind: mlp, hidden: [16]}}                     # what trains, if you let it\n"
-      "  data: {{kind: coordinates}}\n"
-      "  cost: {{model: resnet50_imagenet}}                     # whose bytes and times count; straggler list models\n"
-      "\n"
-      "training:\n"
-      "  scheme: {}\n"
-      "{}"
-      "  batch: {{per_worker: 32}}\n"
-      "  optimizer: {{kind: sgd, learning_rate: 0.1}}\n"
-      "  stop: {{updates: 20}}\n",
-      job.scheme, job.extra);
+  const auto line = [&](const std::string& yaml, std::string_view comment) { text += fmt::format("{:<58} # {}\n", yaml, comment); };
+  text += "cluster:\n";
+  line(fmt::format("  workers: [{{count: {}, device: {}, per_host: {}}}]", hosts * inside.workers, inside.device, inside.workers),
+       fmt::format("guess: {}; device: straggler list devices, or a measured time of a batch", hosts == 1 ? "one host" : "two hosts"));
+  if (job.servers) line(fmt::format("  servers: {{count: {}}}", hosts), "one for each host");
+  text += "  network:\n    topology: {kind: hosts}\n";
+  line("    link: {bandwidth: 10Gbps, latency: 15us}",
+       hosts == 1 ? "guess: of a host to others, of which there are none here" : "guess: of a host to others; what iperf3 and ping say");
+  line(fmt::format("    intra: {{machine: {}}}", host.name), "between the GPUs of a host");
+  if (!job.one_host) line("    collective: " + collective_of(job, inside), source_of(job, inside));
+  text += "\nworkload:\n";
+  line("  model: {kind: mlp, hidden: [16]}", "what trains, if you let it");
+  text += "  data: {kind: coordinates}\n";
+  line("  cost: {model: resnet50_imagenet}", "guess: whose bytes and times count; straggler list models");
+  text += fmt::format("\ntraining:\n  scheme: {}\n{}", job.scheme, job.extra);
+  line("  batch: {per_worker: 32}", "guess");
+  text += "  optimizer: {kind: sgd, learning_rate: 0.1}\n  stop: {updates: 20}\n";
   return text;
 }
 

@@ -138,4 +138,17 @@ void print_scheme_page() {
   print_text("\n");
 }
 
+void print_kind_table(KindGroup group) {
+  print_text("| kind | parameter | default | meaning |\n| --- | --- | --- | --- |\n");
+  for (const Word& word : Vocabulary::from_registries().words.at(group)) {
+    print_text("| `{}` | | | {} |\n", word.name, word.summary);
+    for (const Parameter& parameter : word.parameters) {
+      const std::string absent = parameter.required ? "required" : parameter.fallback ? "`" + *parameter.fallback + "`" : "optional";
+      const std::string allowed =
+          parameter.choices.empty() ? parameter.range.text() : fmt::format("`{}`", fmt::join(parameter.choices, "`, `"));
+      print_text("| | `{}` | {} | {}{}{} |\n", parameter.name, absent, parameter.meaning, allowed.empty() ? "" : "; ", allowed);
+    }
+  }
+}
+
 }  // namespace straggler::cli

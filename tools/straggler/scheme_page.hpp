@@ -1,4 +1,4 @@
-// All schemes as a page, generated from their entries.
+// Kinds as Markdown, generated from their entries: all schemes as a page, other groups as a table.
 #pragma once
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/schema/vocabulary.hpp"
 #include "sim/training/scheme.hpp"
 
 namespace straggler::cli {
@@ -21,5 +22,7 @@ std::string either(const std::vector<SchemeVariant>& variants, const Fact& fact)
 
 /// As Markdown: a comparison table, and a section for each scheme with its rule and its picture, images/schemes/NAME.svg.
 void print_scheme_page();
+/// The kinds of a group, each with a row for each of its parameters.
+void print_kind_table(KindGroup group);
 
 }  // namespace straggler::cli
