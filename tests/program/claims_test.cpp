@@ -1,6 +1,8 @@
 // `straggler validate` and `straggler calibrate` as users meet them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "tests/program/workplace.hpp"
 #include "tests/support/scenarios.hpp"
 #include "tests/support/text.hpp"
@@ -115,6 +117,19 @@ TEST_CASE("validate: a folder that holds something else is refused, before anyth
   CHECK(place.shell("straggler validate loose.yaml --out mine").code == 0);  // ours by now
   fs::create_directory(place.folder() / "empty");
   CHECK(place.shell("straggler validate loose.yaml --out empty").code == 0);
+}
+
+TEST_CASE("calibrate says of a file that is no table that it is none, in one line") {
+  const Workplace place;
+  for (const char* const text : {"straggler: 1\nname: a\ncluster: {workers: [{count: 2, device: v100}]}\n", "hello\n"}) {
+    place.write("given", text);
+    const auto refused = place.shell("straggler calibrate given");
+    CHECK(refused.code == 2);
+    CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') == 1);
+    CHECK_MESSAGE(has(refused.err, "given: cannot be calibrated: it is no table, nor the output of a benchmark"), refused.err);
+  }
+  place.write("given", "size,colour\n1,2\n");
+  CHECK(has(place.shell("straggler calibrate given").err, "cannot be calibrated: its columns are size, colour; give "));
 }
 
 TEST_CASE("calibrate: entries on standard output, or in a file that nothing else wrote") {

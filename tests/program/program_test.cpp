@@ -43,6 +43,31 @@ TEST_CASE("all files but run.json are byte-identical, for any number of threads"
   }
 }
 
+TEST_CASE("check --graph refuses a folder that is not there before it explains anything") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const auto done = place.shell("straggler check small.yaml --graph nowhere/cluster.dot");
+  CHECK(done.code == 2);
+  CHECK(done.out.empty());
+  CHECK(done.err.find("--graph nowhere/cluster.dot: there is no folder nowhere; ") != std::string::npos);
+}
+
+TEST_CASE("a threshold that too few evaluations have is not reached in as many in a row") {
+  const Workplace place;
+  place.write("small.yaml", small);
+  const auto of = [&](const std::string& threshold, const std::string& sustain) {
+    const auto done =
+        place.shell("straggler run small.yaml --out r --force --set \"training.evaluate={every: {epochs: 0.5}, thresholds: [" + threshold +
+                    "], sustain: " + sustain + "}\"");
+    REQUIRE_MESSAGE(done.code == 0, done.err);
+    const std::size_t line = done.out.find("time to " + threshold);
+    return done.out.substr(line, done.out.find('\n', line) - line);
+  };
+  CHECK(of("0.01", "100").ends_with(" not reached in 100 evaluations in a row"));  // 3 epochs have seven
+  CHECK(of("0.999", "100").ends_with(" not reached"));
+  CHECK(of("0.01", "2").find("not reached") == std::string::npos);
+}
+
 TEST_CASE("--threads auto says how many it took, and run.json does; of timing alone there is nothing to choose") {
   const Workplace place;
   place.write("tiny.yaml", on_small_cluster(8, 2000, 100, "  stop: {updates: 300000}\n"));

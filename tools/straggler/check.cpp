@@ -28,6 +28,7 @@ int execute_check(const std::vector<std::string>& given) {
   add("json", "prints the lines and tables as one JSON object, times in seconds");
   Arguments arguments(check_command, own);
   if (!arguments.parse(given, 1, 1)) return Exit::done;
+  const std::string graph = arguments.has("graph") ? arguments.file("graph").string() : std::string();
   std::vector<std::string> sets;
   if (arguments.has("set")) sets = arguments.get<std::vector<std::string>>("set");
   const Scenario scenario = read_scenario(input_file(arguments.positional().front()), sets);
@@ -48,7 +49,7 @@ int execute_check(const std::vector<std::string>& given) {
     std::fflush(stdout);  // on a terminal warnings come last
     for (const std::string& warning : warnings) print_text(stderr, "warning: {}\n", warning);
   }
-  if (arguments.has("graph")) experiment.write_graph(arguments.get<std::string>("graph"));
+  if (!graph.empty()) experiment.write_graph(graph);
   return Exit::done;
 }
 

@@ -47,7 +47,7 @@ Time drawn_until(const Arguments& arguments) {
     const double seconds = parse_quantity(given, Dimension::time);
     if (seconds > 0 && seconds < Time::limit().seconds() / 2) return Time::from_seconds(seconds);
   } catch (const std::invalid_argument& error) {
-    throw UsageError(fmt::format("--until: {}; give a time such as 10s", error.what()));
+    throw UsageError(fmt::format("--until: {}", error.what()));
   }
   throw UsageError(fmt::format("--until is {}; give a time above 0s and below 50 days", given));
 }

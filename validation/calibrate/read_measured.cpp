@@ -32,8 +32,11 @@ Recognized recognize(const std::string& text) {
 }
 
 [[noreturn]] void refuse_unknown(const std::string& text, const std::filesystem::path& file) {
-  const std::string_view begin = trimmed(text);
-  const bool table = !begin.empty() && std::string_view("{[<").find(begin.front()) == std::string_view::npos;
+  std::string_view head;  // the first line that is neither blank nor a comment
+  TextLines lines(text);
+  for (std::string_view line; (head.empty() || head.front() == '#') && lines.next(line);) head = trimmed(line);
+  const bool table = !head.empty() && std::string_view("{[<").find(head.front()) == std::string_view::npos &&
+                     head.find_first_of(",;\t") != std::string_view::npos;
   refuse_format(file, "cannot be calibrated: " + (table ? "its columns are " + shortened(joined(CsvTable(text, file).columns()), 400)
                                                         : "it is no table, nor the output of a benchmark that calibrate knows"));
 }
