@@ -74,29 +74,55 @@ TEST_CASE("a connection that is made after many waits is found") {
   CHECK(found);
 }
 
-TEST_CASE("a doorbell ends a wait of another process, and a ring before the wait is not lost") {
-  const Doorbell own;
-  REQUIRE(own.name() != Doorbell::Name{});
-  CHECK_FALSE(own.wait(millisecond));
-  const Doorbell::Name name = own.name();
-  std::thread caller([&name] {
-    const Doorbell other;
+TEST_CASE("a doorbell ends a sleep, also of another mapping, and a ring before the sleep is not lost") {
+  const std::string name = "/straggler-test-" + std::to_string(getpid());
+  Doorbells own, others, none;
+  REQUIRE_FALSE(none.open(name, 3));
+  REQUIRE(own.make(name, 3));
+  REQUIRE(others.open(name, 3));
+  CHECK_FALSE(none.make(name, 3));  // the name is taken
+  Doorbells::forget(name);
+  CHECK_FALSE(none.open(name, 3));
+  CHECK(none.empty());
+
+  CHECK_FALSE(own.wait(1, own.rings(1), millisecond));
+  std::thread caller([&others] {
     nap(20 * millisecond);
-    CHECK(other.ring(name));
+    others.ring(1, 2);
   });
-  CHECK(own.wait(hour));
+  CHECK(own.wait(1, 0, hour));
   caller.join();
-  for (int i = 0; i < 1000; ++i) CHECK(own.ring(name));  // more than the socket holds
-  CHECK(own.wait(hour));
-  CHECK_FALSE(own.wait(millisecond));
-  Doorbell::Name gone;
-  {
-    const Doorbell other;
-    gone = other.name();
-    CHECK(gone != name);
+  CHECK(own.rings(1) == 1);
+  CHECK(own.messages(1) == 2);
+  CHECK(own.wait(1, 0, hour));
+  CHECK_FALSE(own.wait(1, 1, millisecond));
+  others.confirm(1);
+  CHECK(own.wait(1, 1, hour));
+  CHECK(own.confirmed(1) == 1);
+  CHECK(own.messages(1) == 2);
+  for (const std::size_t other : {std::size_t{0}, std::size_t{2}}) CHECK(own.rings(other) == 0);
+  others.close();
+  CHECK(others.empty());
+}
+
+TEST_CASE("no ring is lost between two threads that wake each other") {
+  const std::string name = "/straggler-test-" + std::to_string(getpid());
+  constexpr std::uint32_t rounds = 2000;
+  Doorbells bells;
+  REQUIRE(bells.make(name, 2));
+  Doorbells::forget(name);
+  std::thread answering([&bells] {
+    for (std::uint32_t k = 0; k < rounds; ++k) {
+      CHECK(bells.wait(1, k, hour));
+      bells.ring(0, 1);
+    }
+  });
+  for (std::uint32_t k = 0; k < rounds; ++k) {
+    bells.ring(1);
+    CHECK(bells.wait(0, k, hour));
+    CHECK(bells.messages(0) == k + 1);
   }
-  CHECK_FALSE(own.ring(gone));
-  CHECK_FALSE(own.ring({}));
+  answering.join();
 }
 
 TEST_CASE("only the thread that asks for it goes behind messages") {

@@ -1,13 +1,18 @@
 #include "validation/mpi/channel.hpp"
 
+#include <fmt/format.h>
 #include <mpi.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <deque>
 #include <fstream>
 #include <limits>
+#include <utility>
 
 #include "validation/mpi/waiting.hpp"
 
@@ -16,6 +21,9 @@ namespace straggler {
 namespace {
 
 constexpr std::int64_t millisecond = 1'000'000;
+/// MPI takes a message from its place only when its receiver is ready for it, who then tells the sender. Shorter ones it copies at once; if
+/// it does not, the sender looks for itself.
+constexpr std::size_t long_message = 4096;  // bytes
 
 std::int64_t steady_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -63,7 +71,7 @@ Mpi::Verdict Mpi::agree(int code) const {
 
 struct Channel::Pending {
   std::shared_ptr<const void> keeper;
-  MessageKind kind;
+  bool is_long;
   MPI_Request request;
   Operation* operation;
 };
@@ -72,6 +80,7 @@ struct Channel::Implementation {
   struct Incoming {
     Bytes bytes;
     LentFloats vector;  // instead
+    bool is_long;
     MessageKind kind;
     MPI_Request request;
   };
@@ -79,22 +88,31 @@ struct Channel::Implementation {
   std::vector<std::deque<Incoming>> incoming;  // [ranks], in the order of sending
   std::size_t arriving = 0;
   SocketWait arrivals;
-  Doorbell doorbell;
-  std::vector<Doorbell::Name> doorbells;  // [ranks]; empty: ranks cannot wake each other
+  Doorbells doorbells;                     // [ranks]; empty: ranks cannot wake each other
+  std::vector<std::uint32_t> untold;       // [ranks]: messages sent to it since it was last rung
+  std::uint32_t rings = 0, confirmed = 0;  // of this rank's doorbell, when it looked
+  std::uint32_t taken = 0;                 // messages received
+  bool look = true;                        // though nothing was told
 
-  void find_doorbells(Rank ranks) {
-    struct Place {
-      std::uint64_t boot;
-      Doorbell::Name name;
-    };
-    const Place own{number_of_this_boot(), doorbell.name()};
-    std::vector<Place> all(static_cast<std::size_t>(ranks));
-    MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, group);
-    int mine = 1, everybodys = 0;
-    for (const Place& each : all) mine = mine && each.boot == own.boot && doorbell.ring(each.name);
-    MPI_Allreduce(&mine, &everybodys, 1, MPI_INT, MPI_MIN, group);
-    for (const Place& each : all)
-      if (everybodys) doorbells.push_back(each.name);
+  /// Ranks of one machine, unless its network is divided: then messages come long after their rings.
+  void find_doorbells(Rank self) {
+    std::array<char, 64> name{};
+    bool mine = true;
+    if (self == 0) {
+      fmt::format_to_n(name.data(), name.size() - 1, "/straggler-{}-{}", getpid(), steady_now());
+      mine = doorbells.make(name.data(), untold.size());
+    }
+    MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, group);
+    struct stat network {};
+    mine = mine && (self == 0 || doorbells.open(name.data(), untold.size())) && stat("/proc/self/ns/net", &network) == 0;
+    const auto number = static_cast<std::int64_t>(network.st_ino);
+    std::array<std::int64_t, 3> least{mine, number, -number};
+    MPI_Allreduce(MPI_IN_PLACE, least.data(), static_cast<int>(least.size()), MPI_INT64_T, MPI_MIN, group);
+    if (self == 0) Doorbells::forget(name.data());
+    if (least[0] == 0 || least[1] != -least[2]) doorbells.close();
+  }
+  void ring(Rank other) {
+    if (!doorbells.empty()) doorbells.ring(index_of(other), std::exchange(untold[index_of(other)], 0));
   }
 };
 
@@ -105,7 +123,8 @@ Channel::Channel(const Mpi& mpi, std::optional<Rank> server) : mpi_(std::make_un
   MPI_Comm_split(MPI_COMM_WORLD, 0, server && rank == 0 ? 2 * *server + 1 : 2 * rank, &mpi_->group);
   MPI_Comm_rank(mpi_->group, &self_);
   mpi_->incoming.resize(static_cast<std::size_t>(ranks_));
-  mpi_->find_doorbells(ranks_);
+  mpi_->untold.resize(static_cast<std::size_t>(ranks_));
+  mpi_->find_doorbells(self_);
 }
 
 Channel::~Channel() { MPI_Comm_free(&mpi_->group); }
@@ -114,21 +133,22 @@ void Channel::send(Rank to, MessageKind kind, std::span<const std::byte> bytes, 
   if (bytes.size() > most_bytes)
     throw std::length_error("a message of " + std::to_string(bytes.size()) +
                             " bytes is more than MPI takes at once, 2 GiB; take a smaller model");
-  outgoing_.push_back({std::move(keeper), kind, MPI_REQUEST_NULL, operation});
+  outgoing_.push_back({std::move(keeper), bytes.size() >= long_message, MPI_REQUEST_NULL, operation});
   MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, static_cast<int>(kind), mpi_->group, &outgoing_.back().request);
+  ++mpi_->untold[index_of(to)];
   const bool more_follows = kind == MessageKind::vector || kind == MessageKind::part;
-  if (!more_follows) ring(to);
-}
-
-void Channel::ring(Rank other) const {
-  if (wakes()) mpi_->doorbell.ring(mpi_->doorbells[index_of(other)]);
+  if (!more_follows) mpi_->ring(to);
 }
 
 bool Channel::wakes() const { return !mpi_->doorbells.empty(); }
 
+void Channel::wake() const {
+  if (wakes()) mpi_->doorbells.ring(index_of(self_));
+}
+
 void Channel::await_message(std::int64_t least, std::int64_t most) {
   if (wakes())
-    mpi_->doorbell.wait(most);
+    mpi_->look = !mpi_->doorbells.wait(index_of(self_), mpi_->rings, most);
   else
     mpi_->arrivals.wait(least, most);
 }
@@ -138,15 +158,28 @@ void Channel::forget(const Operation& operation) noexcept {
     if (pending.operation == &operation) pending.operation = nullptr;
 }
 
-bool Channel::waits_asleep() const {
-  return mpi_->arriving == 0 && std::ranges::all_of(outgoing_, [](const Pending& each) { return each.kind == MessageKind::vector; });
-}
+bool Channel::waits_asleep() const { return mpi_->arriving == 0 && !expects() && std::ranges::all_of(outgoing_, &Pending::is_long); }
+
+bool Channel::expects() const { return wakes() && static_cast<std::int32_t>(mpi_->doorbells.messages(index_of(self_)) - mpi_->taken) > 0; }
 
 bool Channel::progress(ChannelUser& user) {
+  const bool look = !wakes() || mpi_->look;
+  bool left = look;
+  if (wakes()) {
+    mpi_->rings = mpi_->doorbells.rings(index_of(self_));
+    const std::uint32_t confirmed = mpi_->doorbells.confirmed(index_of(self_));
+    left = std::exchange(mpi_->confirmed, confirmed) != confirmed || look;
+  }
+  bool any = test_outgoing(user, left);
+  any = probe(user, look) || any;
+  return test_incoming(user) || any;
+}
+
+bool Channel::test_outgoing(ChannelUser& user, bool long_ones) {
   bool any = false;
   for (std::size_t i = 0; i < outgoing_.size();) {
     int done = 0;
-    MPI_Test(&outgoing_[i].request, &done, MPI_STATUS_IGNORE);
+    if (long_ones || !outgoing_[i].is_long) MPI_Test(&outgoing_[i].request, &done, MPI_STATUS_IGNORE);
     if (!done) {
       ++i;
       continue;
@@ -157,16 +190,27 @@ bool Channel::progress(ChannelUser& user) {
     const auto also_for_it = [&](const Pending& pending) { return pending.operation == operation; };
     if (operation && std::none_of(outgoing_.begin(), outgoing_.end(), also_for_it)) user.left(*operation);
   }
-  for (int found = 1; found != 0;) {  // a matched probe and a receive of its own: incoming messages have any length
+  return any;
+}
+
+/// A matched probe and a receive of its own: incoming messages have any length. MPI looks for messages when a probe has found none, so the
+/// next one finds them.
+bool Channel::probe(ChannelUser& user, bool unexpected) {
+  bool any = false;
+  for (int misses = wakes() ? 2 : 1; misses > 0 && (unexpected || expects());) {
+    int found = 0;
     MPI_Message message;
     MPI_Status status;
     MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, mpi_->group, &found, &message, &status);
-    if (!found) break;
+    if (!found) {
+      --misses;
+      continue;
+    }
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
     const auto bytes = static_cast<std::size_t>(size);
     auto& from = mpi_->incoming[static_cast<std::size_t>(status.MPI_SOURCE)];
-    from.push_back({{}, nullptr, static_cast<MessageKind>(status.MPI_TAG), MPI_REQUEST_NULL});
+    from.push_back({{}, nullptr, bytes >= long_message, static_cast<MessageKind>(status.MPI_TAG), MPI_REQUEST_NULL});
     Implementation::Incoming& arriving = from.back();
     const bool vector = arriving.kind == MessageKind::vector;
     if (vector)
@@ -176,14 +220,20 @@ bool Channel::progress(ChannelUser& user) {
     void* const place = vector ? static_cast<void*>(arriving.vector.get()) : arriving.bytes.data();
     MPI_Imrecv(place, size, MPI_BYTE, &message, &arriving.request);
     ++mpi_->arriving;
+    ++mpi_->taken;
     any = true;
   }
+  return any;
+}
+
+bool Channel::test_incoming(ChannelUser& user) {
+  bool any = false;
   for (std::size_t rank = 0; mpi_->arriving > 0 && rank < mpi_->incoming.size(); ++rank) {
     auto& from = mpi_->incoming[rank];
     while (!from.empty()) {
       int done = 0;
       MPI_Test(&from.front().request, &done, MPI_STATUS_IGNORE);
-      if (from.front().kind == MessageKind::vector) ring(static_cast<Rank>(rank));  // it has left, or its sender has to help
+      if (from.front().is_long && wakes()) mpi_->doorbells.confirm(rank);
       if (!done) break;
       Implementation::Incoming message = std::move(from.front());
       from.pop_front();

@@ -95,11 +95,13 @@ class Channel {
   bool all_left() const { return outgoing_.empty(); }
   /// Sleeps until messages should be looked for, at most `most` ns: until another rank has sent one, where all are on one machine.
   void await_message(std::int64_t least, std::int64_t most);
-  /// All ranks wake each other so.
+  /// All ranks wake each other so, and themselves.
   bool wakes() const;
+  /// Ends a sleep of this rank; on any thread.
+  void wake() const;
   /// No message is in flight to or from this rank, as far as it knows.
   bool quiet() const { return outgoing_.empty() && waits_asleep(); }
-  /// Nothing is coming, and only vectors are leaving: their receivers ring, if they can.
+  /// Nothing is coming, and only long messages are leaving: their receivers ring, if they can.
   bool waits_asleep() const;
 
   /// On the rank `root`: everybody's bytes, by rank; elsewhere nothing. All ranks call it, when no message is in flight. Throws
@@ -114,7 +116,11 @@ class Channel {
  private:
   struct Pending;
   std::int64_t clock_offset();
-  void ring(Rank other) const;
+  /// This rank was told of more messages than have come.
+  bool expects() const;
+  bool test_outgoing(ChannelUser& user, bool long_ones);
+  bool probe(ChannelUser& user, bool unexpected);
+  bool test_incoming(ChannelUser& user);
 
   struct Implementation;
   std::unique_ptr<Implementation> mpi_;

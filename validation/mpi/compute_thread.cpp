@@ -7,8 +7,8 @@
 
 namespace straggler {
 
-ComputeThread::ComputeThread(SingleGradient& gradient, bool in_background)
-    : gradient_(gradient), thread_([this, in_background] {
+ComputeThread::ComputeThread(SingleGradient& gradient, bool in_background, std::function<void()> ended)
+    : gradient_(gradient), tell_(std::move(ended)), thread_([this, in_background] {
         if (in_background) go_behind_messages();
         work();
       }) {}
@@ -23,15 +23,36 @@ ComputeThread::~ComputeThread() {
   thread_.join();
 }
 
-std::shared_ptr<ComputeThread::Job> ComputeThread::start(std::shared_ptr<const float> weights, const Batch& batch, LentFloats gradient) {
-  const auto job = std::make_shared<Job>(std::move(weights), batch, std::move(gradient));
+void ComputeThread::start(std::shared_ptr<Job> job) {
   {
     const std::lock_guard lock(mutex_);
     while (!jobs_.empty() && jobs_.front()->done) jobs_.pop_front();
-    jobs_.push_back(job);
+    jobs_.push_back(std::move(job));
   }
   begun_.notify_one();
-  return job;
+}
+
+bool ComputeThread::compute_here(Job& job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (next()) return false;
+  }
+  compute(job);
+  job.done = true;
+  return true;
+}
+
+void ComputeThread::compute(Job& job) {
+  try {
+    if (!job.cancelled) gradient_.compute(job.weights.get(), job.batch, job.cancelled, job.gradient.get());
+  } catch (...) {
+    job.failure = std::current_exception();
+  }
+}
+
+ComputeThread::Job* ComputeThread::next() const {
+  const auto next = std::ranges::find_if(jobs_, [](const auto& each) { return !each->done; });
+  return next == jobs_.end() ? nullptr : next->get();
 }
 
 void ComputeThread::wait(const Job& job, std::int64_t nanoseconds) {
@@ -45,22 +66,18 @@ void ComputeThread::work() {
     {
       std::unique_lock lock(mutex_);
       begun_.wait(lock, [&] {
-        const auto next = std::ranges::find_if(jobs_, [](const auto& each) { return !each->done; });
-        job = next == jobs_.end() ? nullptr : next->get();
+        job = next();
         return quit_ || job;
       });
       if (quit_) return;
     }
-    try {
-      if (!job->cancelled) gradient_.compute(job->weights.get(), job->batch, job->cancelled, job->gradient.get());
-    } catch (...) {
-      job->failure = std::current_exception();
-    }
+    compute(*job);
     {
       const std::lock_guard lock(mutex_);
       job->done = true;
     }
     ended_.notify_one();
+    tell_();
   }
 }
 

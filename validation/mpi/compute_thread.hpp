@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -25,22 +26,29 @@ class ComputeThread {
     std::exception_ptr failure;
     std::atomic<bool> cancelled{false}, done{false};
   };
-  /// `gradient` outlives it, and is used by this thread only. In the background: messages of all ranks on the machine go first. An emulated
-  /// computation needs its gradient only at its end.
-  ComputeThread(SingleGradient& gradient, bool in_background);
+  /// `gradient` outlives it, and is used by this thread only, which calls `ended` after each job. In the background: messages of all ranks
+  /// on the machine go first. An emulated computation needs its gradient only at its end.
+  ComputeThread(
+      SingleGradient& gradient, bool in_background, std::function<void()> ended = [] {});
   ~ComputeThread();
   ComputeThread(const ComputeThread&) = delete;
   ComputeThread& operator=(const ComputeThread&) = delete;
 
-  /// One after another, into `gradient`; a cancelled one ends at the next layer.
-  std::shared_ptr<Job> start(std::shared_ptr<const float> weights, const Batch& batch, LentFloats gradient);
+  /// One after another; a cancelled one ends at the next layer.
+  void start(std::shared_ptr<Job> job);
+  /// On the caller's thread. False, and nothing done, while another one is being computed.
+  bool compute_here(Job& job);
   /// Waits until the job is done, at most this long.
   void wait(const Job& job, std::int64_t nanoseconds);
 
  private:
   void work();
+  void compute(Job& job);
+  /// The first one that is not done; null: there is none. The caller holds the mutex.
+  Job* next() const;
 
   SingleGradient& gradient_;
+  const std::function<void()> tell_;
   std::mutex mutex_;
   std::condition_variable begun_, ended_;
   std::deque<std::shared_ptr<Job>> jobs_;  // not done, but for those at the front

@@ -95,6 +95,7 @@ void MpiBackend::loop() {
     const std::uint64_t fired = queue_.fired();
     fire_due();
     if (thrown_) std::rethrow_exception(thrown_);
+    if (!stop_.stopping()) any = computations_.begin(only_computes()) || any;
     if (any || queue_.fired() != fired)
       patience_.happened();
     else if (!stop_.stopping())
@@ -112,15 +113,16 @@ bool MpiBackend::only_computes() const {
 }
 
 std::chrono::nanoseconds MpiBackend::pause() const {
-  constexpr std::chrono::nanoseconds long_pause = std::chrono::milliseconds(1);
-  if (only_computes() || (world_.channel.wakes() && world_.channel.waits_asleep() && !computations_.running())) return long_pause;
-  return patience_.pause(std::chrono::microseconds(world_.channel.quiet() ? 250 : 100));
+  using namespace std::chrono_literals;
+  if (world_.channel.wakes() && world_.channel.waits_asleep()) return patience_.rest();
+  return patience_.pause(only_computes() ? 1ms : world_.channel.quiet() ? 250us : 100us);
 }
 
 void MpiBackend::wait() {
   std::int64_t span = pause().count();
   if (!queue_.empty()) span = std::min(span, (queue_.next() - now()).ticks() / 1000);
-  if (span > 0 && !computations_.wait(span)) world_.channel.await_message(Patience::least.count(), span);
+  if (span <= 0) return;
+  if (world_.channel.wakes() || !computations_.wait(span)) world_.channel.await_message(Patience::least.count(), span);
 }
 
 /// After every rank's goodbye nothing is in flight: it is the last message between two ranks, and messages do not overtake each other.

@@ -14,6 +14,9 @@ class Patience {
   std::chrono::nanoseconds pause(std::chrono::nanoseconds most = std::chrono::milliseconds(2)) const {
     return std::clamp((Clock::now() - since_) / 32, least, most);
   }
+  /// Of a rank that messages wake: it looks for itself after as long again, since MPI may keep one back until its sender looks.
+  static constexpr std::chrono::nanoseconds asleep = std::chrono::milliseconds(2);
+  std::chrono::nanoseconds rest() const { return std::clamp<std::chrono::nanoseconds>(Clock::now() - since_, asleep, 10 * asleep); }
 
  private:
   Clock::time_point since_ = Clock::now();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "validation/mpi/patience.hpp"
+
 namespace straggler {
 
 void RankComputations::start(ComputeOperation& operation) {
@@ -14,8 +16,17 @@ void RankComputations::start(ComputeOperation& operation) {
     end_ += world_.task.compute.duration(node_.self(), {batch.work, batch.size, batch.number, batch.offset}, call, start_);
   // A step that led to these weights is evaluated here, within the time of the draw.
   std::shared_ptr<const float> weights = world_.values.hold(operation.weights()->value);
-  job_ = thread_.start(std::move(weights), batch, world_.values.lend());
+  job_ = std::make_shared<ComputeThread::Job>(std::move(weights), batch, world_.values.lend());
+  begun_ = false;
 }
+
+bool RankComputations::begin(bool alone) {
+  if (!job_ || std::exchange(begun_, true)) return false;
+  if (!alone || !is_short() || !thread_.compute_here(*job_)) thread_.start(job_);
+  return true;
+}
+
+bool RankComputations::is_short() const { return pace_ * job_->batch.size <= std::chrono::duration<double>(Patience::asleep).count(); }
 
 bool RankComputations::take_computed() {
   if (!job_ || !job_->done) return false;
@@ -25,6 +36,7 @@ bool RankComputations::take_computed() {
   world_.values.give(gradient_, std::move(job->gradient));
   job->weights.reset();
   const Time computed = world_.now();
+  pace_ = std::min(pace_, (computed - start_).seconds() / job->batch.size);
   if (world_.task.emulated) note_overrun(computed);
   queue_.at(std::max(computed, end_), *operation_);
   return true;

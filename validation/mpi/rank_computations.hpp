@@ -1,5 +1,6 @@
 // The gradients that a rank computes, one at a time: on a thread of its own. Emulated, a gradient takes the time that was drawn for it.
 #pragma once
+#include <limits>
 #include <memory>
 
 #include "sim/engine/event_queue.hpp"
@@ -17,6 +18,9 @@ class RankComputations {
 
   /// The operation's event comes when its gradient is computed, and its time is over.
   void start(ComputeOperation& operation);
+  /// Has the gradient computed that was started last. `alone`: nothing else waits for this thread, which computes a short one itself,
+  /// rather than wake another thread and be woken by it. False: none was started.
+  bool begin(bool alone);
   bool is_of(const Operation& operation) const { return &operation == operation_; }
   /// Its event has come.
   void end(ComputeOperation& operation);
@@ -32,6 +36,7 @@ class RankComputations {
 
  private:
   void note_overrun(Time computed);
+  bool is_short() const;
 
   RankWorld& world_;
   Node& node_;
@@ -40,8 +45,10 @@ class RankComputations {
   EventQueue& queue_;
   ComputeOperation* operation_ = nullptr;
   std::shared_ptr<ComputeThread::Job> job_;  // null: computed, and waiting for its time
+  bool begun_ = false;                       // the job
   Time start_, end_;
-  Handle gradient_;  // keeps its value until the scheme takes it
+  double pace_ = std::numeric_limits<double>::infinity();  // shortest time of a sample so far, in seconds
+  Handle gradient_;                                        // keeps its value until the scheme takes it
 };
 
 }  // namespace straggler

@@ -288,7 +288,7 @@ class RankRun {
     values_ = std::make_unique<RankValues>(*lineage_, *executor_, blueprint_->plan);
     gradient_ = std::make_unique<SingleGradient>(*blueprint_->model, *math_->data, *math_->partition, *blueprint_->kernels, scenario_.seed,
                                                  blueprint_->numerics);
-    thread_ = std::make_unique<ComputeThread>(*gradient_, options_.emulated);
+    thread_ = std::make_unique<ComputeThread>(*gradient_, options_.emulated, [this] { channel_->wake(); });
     RankTask task{.plan = blueprint_->plan, .scheme = *blueprint_->scheme};
     task.has_server = has_server_;
     task.reduces = blueprint_->scheme_entry->all_reduces(scenario_.training.scheme.parameters);

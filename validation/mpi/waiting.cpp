@@ -1,14 +1,16 @@
 #include "validation/mpi/waiting.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
@@ -58,42 +60,50 @@ bool SocketWait::wait(std::int64_t least, std::int64_t most) {
   return ppoll(connections_.data(), connections_.size(), &rest, nullptr) > 0;
 }
 
-Doorbell::Doorbell() : socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
-  // Linux gives a socket that is bound to no path a name of its own in the abstract namespace: a zero byte and five digits.
-  sockaddr_un own{};
-  own.sun_family = AF_UNIX;
-  socklen_t length = sizeof(sa_family_t);
-  auto* const address = reinterpret_cast<sockaddr*>(&own);
-  if (socket_ < 0 || bind(socket_, address, length) != 0) return;
-  length = sizeof own;
-  if (getsockname(socket_, address, &length) != 0) return;
-  const std::size_t characters = length - offsetof(sockaddr_un, sun_path);
-  if (characters < 2 || characters >= name_.size() || own.sun_path[0] != 0) return;
-  std::copy_n(own.sun_path, characters, name_.begin());
-}
+Doorbells::~Doorbells() { close(); }
 
-Doorbell::~Doorbell() {
-  if (socket_ >= 0) close(socket_);
-}
-
-bool Doorbell::ring(const Name& other) const {
-  sockaddr_un to{};
-  to.sun_family = AF_UNIX;
-  std::copy(other.begin(), other.end(), to.sun_path);
-  const auto characters = static_cast<socklen_t>(std::find(other.begin() + 1, other.end(), '\0') - other.begin());
-  if (characters < 2) return false;
-  const auto* const address = reinterpret_cast<const sockaddr*>(&to);
-  return sendto(socket_, nullptr, 0, 0, address, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path)) + characters) == 0 ||
-         errno == EAGAIN;  // it has been rung often
-}
-
-bool Doorbell::wait(std::int64_t nanoseconds) const {
-  pollfd own{socket_, POLLIN, 0};
-  const timespec span = timespec_of(nanoseconds);
-  if (ppoll(&own, 1, &span, nullptr) <= 0) return false;
-  char none = 0;
-  while (recv(socket_, &none, sizeof none, 0) >= 0) continue;
+bool Doorbells::open(const std::string& name, std::size_t ranks, bool make) {
+  const int file = shm_open(name.c_str(), make ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, S_IRUSR | S_IWUSR);
+  if (file < 0) return false;
+  const std::size_t bytes = ranks * sizeof(Bell);
+  void* const memory = make && ftruncate(file, static_cast<off_t>(bytes)) != 0
+                           ? MAP_FAILED
+                           : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ::close(file);
+  if (memory == MAP_FAILED) return false;
+  auto* const first = static_cast<Bell*>(memory);
+  if (make) std::uninitialized_value_construct_n(first, ranks);
+  bells_ = {first, ranks};
   return true;
+}
+
+void Doorbells::close() {
+  if (!empty()) munmap(bells_.data(), bells_.size_bytes());
+  bells_ = {};
+}
+
+void Doorbells::forget(const std::string& name) { shm_unlink(name.c_str()); }
+
+void Doorbells::ring(std::size_t rank, std::uint32_t messages) const {
+  Bell& bell = bells_[rank];
+  bell.messages += messages;
+  ++bell.rings;
+  // In one order of all: either this thread sees that the rank is asleep, or the rank sees the ring before it sleeps.
+  if (bell.asleep != 0) syscall(SYS_futex, &bell.rings, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+void Doorbells::confirm(std::size_t rank) const {
+  ++bells_[rank].confirmed;
+  ring(rank);
+}
+
+bool Doorbells::wait(std::size_t rank, std::uint32_t rings, std::int64_t nanoseconds) const {
+  Bell& bell = bells_[rank];
+  const timespec span = timespec_of(nanoseconds);
+  bell.asleep = 1;
+  if (bell.rings == rings) syscall(SYS_futex, &bell.rings, FUTEX_WAIT, rings, &span, nullptr, 0);
+  bell.asleep = 0;
+  return bell.rings != rings;
 }
 
 void SocketWait::find_connections() {

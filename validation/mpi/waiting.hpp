@@ -2,8 +2,11 @@
 #pragma once
 #include <poll.h>
 
-#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace straggler {
@@ -30,24 +33,39 @@ class SocketWait {
   std::uint64_t waits_ = 0, next_look_ = 0;
 };
 
-/// By which processes of one machine wake each other: a datagram socket, whose name the kernel chooses. A ring holds nothing, and means:
-/// look for messages. Rings of other programs cost one look.
-class Doorbell {
+/// By which the ranks of one machine wake each other: words of shared memory, on which each rank sleeps. Who sends a rank messages adds
+/// their number and rings. Ringing is safe on any thread; one thread of each rank waits.
+class Doorbells {
  public:
-  using Name = std::array<char, 8>;  // all zero: none
-  Doorbell();
-  ~Doorbell();
-  Doorbell(const Doorbell&) = delete;
-  Doorbell& operator=(const Doorbell&) = delete;
-  const Name& name() const { return name_; }
-  /// False if there is no such doorbell.
-  bool ring(const Name& other) const;
-  /// At most this long. True if it was rung, perhaps before.
-  bool wait(std::int64_t nanoseconds) const;
+  Doorbells() = default;  // of no rank
+  ~Doorbells();
+  Doorbells(const Doorbells&) = delete;
+  Doorbells& operator=(const Doorbells&) = delete;
+  /// Makes them in memory of that name, or opens those that another process has made. False if that cannot be done.
+  bool make(const std::string& name, std::size_t ranks) { return open(name, ranks, true); }
+  bool open(const std::string& name, std::size_t ranks) { return open(name, ranks, false); }
+  void close();
+  /// Once all have opened them: the name is free again.
+  static void forget(const std::string& name);
+  bool empty() const { return bells_.empty(); }
+
+  void ring(std::size_t rank, std::uint32_t messages = 0) const;
+  /// Its message has left, or it has to help.
+  void confirm(std::size_t rank) const;
+  /// How often it was rung, how many messages it was told of, and how often one was confirmed; all wrap around.
+  std::uint32_t rings(std::size_t rank) const { return bells_[rank].rings; }
+  std::uint32_t messages(std::size_t rank) const { return bells_[rank].messages; }
+  std::uint32_t confirmed(std::size_t rank) const { return bells_[rank].confirmed; }
+  /// Sleeps until it was rung more often than `rings`, at most so many ns. True: it was.
+  bool wait(std::size_t rank, std::uint32_t rings, std::int64_t nanoseconds) const;
 
  private:
-  int socket_;
-  Name name_{};
+  struct alignas(64) Bell {
+    std::atomic<std::uint32_t> rings{0}, messages{0}, confirmed{0}, asleep{0};
+  };
+  bool open(const std::string& name, std::size_t ranks, bool make);
+
+  std::span<Bell> bells_;
 };
 
 }  // namespace straggler
