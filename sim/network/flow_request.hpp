@@ -30,7 +30,8 @@ struct LinkUse {
 /// The state of a link's queue of packets. It includes the packet that is leaving.
 struct QueueUse {
   double longest_bytes = 0;
-  double byte_seconds = 0;  // integral of its bytes over time
+  double byte_seconds = 0;                       // integral of its bytes over time
+  std::uint64_t lost_packets = 0, timeouts = 0;  // packets that found it full; of connections whose first link it is
 };
 
 /// The network's view of a message or a whole collective. Plain ones (volume 1, no most) are served fastest by far.

@@ -214,6 +214,7 @@ void Network::set_packets(const PacketSizes& sizes) {
   if (!(sizes.acknowledgement >= 0) || !std::isfinite(sizes.acknowledgement) || sizes.idle < Time())
     throw std::invalid_argument("acknowledgements of " + std::to_string(sizes.acknowledgement) + " bytes, and " +
                                 std::to_string(sizes.idle.seconds()) + " s idle: give finite numbers, 0 or more");
+  if (!(sizes.buffer >= 1)) throw std::invalid_argument("queues of " + std::to_string(sizes.buffer) + " bytes: give 1 or more");
   inside_->packets.emplace(inside_->queue, sizes);
   for (LinkId l = 0; l < inside_->sharing.links(); ++l) inside_->packets->add_link(inside_->sharing.committed(l));
 }
@@ -297,6 +298,7 @@ LinkUse Network::use(LinkId id) const {
 }
 
 bool Network::packets() const { return inside_->packets.has_value(); }
+bool Network::losses() const { return inside_->packets && inside_->packets->losses(); }
 
 QueueUse Network::queue(LinkId id) const {
   inside_->check(id);

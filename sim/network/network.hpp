@@ -44,8 +44,8 @@ class Network final : public ContinuousModel {
   void set_contention(bool contention);
   /// Messages are packets from now on, and wait in the links' queues, instead of flows that share links: they have no volumes and weight 1.
   /// Call before the first flow. Throws std::invalid_argument unless packet and window are positive and finite, the initial window
-  /// positive, acknowledgement and idle time 0 or more, and at least one packet may be at the first link; std::logic_error without
-  /// contention. A later set_contention(false) undoes it.
+  /// positive, acknowledgement and idle time 0 or more, the buffer at least 1, and at least one packet may be at the first link;
+  /// std::logic_error without contention. A later set_contention(false) undoes it.
   void set_packets(const PacketSizes& sizes);
 
   /// A message: `latency` passes first, then `bytes` flow over all links of `route` at once (any length, no link twice),
@@ -69,6 +69,7 @@ class Network final : public ContinuousModel {
   double rate(FlowId flow) const;
   LinkUse use(LinkId link) const;
   bool packets() const;               // messages are packets
+  bool losses() const;                // and queues have an end
   QueueUse queue(LinkId link) const;  // 0 unless they are
   std::size_t flows() const;          // started, not arrived, not cancelled
   std::size_t links() const;

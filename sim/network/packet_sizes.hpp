@@ -17,6 +17,8 @@ struct PacketSizes {
   /// trip a connection's window is halved, and again after each further one, but not below this. Infinite: it is `window` at once.
   double initial = std::numeric_limits<double>::infinity();
   Time idle = {};
+  /// Of each link's queue, the packet that is leaving included, at least 1; an empty one takes any packet. Infinite: nothing is lost.
+  double buffer = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace straggler

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "sim/engine/later.hpp"
+#include "sim/network/recovery.hpp"
 
 namespace straggler::packets {
 
@@ -93,7 +94,7 @@ double Sender::excess(Time now) const {
 QueueUse Length::use(Time now) const {
   Length later = *this;
   later.advance(now);
-  return {longest_, later.byte_ticks_ / ticks_per_second};
+  return {.longest_bytes = longest_, .byte_seconds = later.byte_ticks_ / ticks_per_second};
 }
 
 // Queues
@@ -103,7 +104,8 @@ Queues::Queues(EventQueue& queue, const PacketSizes& sizes)
       sizes_(sizes),
       link_kind_(queue.register_handler(&Queues::on_link, this, nullptr, &Queues::timer_of_link)),
       message_kind_(queue.register_handler(&Queues::on_message, this, nullptr, &Queues::timer_of_message)),
-      delay_kind_(queue.register_handler(&Queues::on_delay, this, nullptr, &Queues::timer_of_delay)) {}
+      delay_kind_(queue.register_handler(&Queues::on_delay, this, nullptr, &Queues::timer_of_delay)),
+      clock_kind_(queue.register_handler(&Queues::on_clock, this, nullptr, &Queues::timer_of_clock)) {}
 
 Queues::~Queues() {
   for (const Link& link : links_)
@@ -112,6 +114,15 @@ Queues::~Queues() {
     if (message.timed) queue_.cancel(message.timer);
   for (const Delay& delay : delays_)
     if (delay.scheduled) queue_.cancel(delay.timer);
+  for (const Clock& clock : clocks_)
+    if (clock.scheduled) queue_.cancel(clock.timer);
+}
+
+QueueUse Queues::queue(LinkId l) const {
+  QueueUse use = links_[l].length.use(queue_.now());
+  use.lost_packets = links_[l].lost;
+  use.timeouts = links_[l].timeouts;
+  return use;
 }
 
 void Queues::set_capacity(LinkId l, double rate) {
@@ -190,24 +201,28 @@ void Queues::finish(Index i) {
 Connection& Queues::connection_of(const FlowRequest& request, Index i) {
   const bool own = request.connection == FlowRequest::own_connection;
   Connection& found = connections_[own ? mark | i : request.connection];
-  if (own || found.window == 0)
+  if (own || found.window == 0) {
     found.window = std::min(sizes_.initial, std::max(sizes_.window, sizes_.packet));
-  else
+    if (losses()) begin_to_watch(found, request.one_way);
+  } else {
     rest(found);
+  }
   return found;
 }
 
 /// Its window after a time without a packet.
 void Queues::rest(Connection& connection) {
-  if (connection.present > 0) return;
+  if (connection.present > 0 || (connection.recovery && !connection.recovery->resting())) return;
   const double timeout = static_cast<double>(sizes_.idle.ticks()) + connection.round_trip;
   double idle = ticks_between(connection.last_sent, queue_.now());
+  if (connection.recovery) connection.recovery->rest(connection.window, queue_.now() - connection.last_sent);
   for (; idle > timeout && connection.window > sizes_.initial; idle -= timeout)
     connection.window = std::max(sizes_.initial, connection.window / 2);
 }
 
 /// As many packets as window, first queue and rate allow.
 void Queues::send(Connection& connection) {
+  if (connection.recovery && !send_lost(connection)) return;
   while (!connection.waiting.empty() && connection.at_first < sizes_.at_first) {
     const Index i = connection.waiting.front();
     Message& message = messages_[i];
@@ -215,6 +230,7 @@ void Queues::send(Connection& connection) {
     const double bytes = next_bytes(connection, message);
     if (bytes == 0) return;
     if (queue_.now() < message.next_departure) return wake_up(i, message.next_departure);
+    if (connection.recovery && !has_room(links_[message.route.front()], bytes)) return refuse(connection, message.route.front());
     message.unsent -= bytes;
     if (message.unsent == 0) connection.waiting.pop_front();
     send_packet(connection, i, bytes);
@@ -233,7 +249,13 @@ void Queues::send_packet(Connection& connection, Index i, double bytes) {
   ++connection.present;
   ++message.travelling;
   ++message.present;
-  enter(message.route.front(), {i, 0, false, bytes, bytes, now});
+  std::uint32_t number = 0;
+  if (connection.recovery) {
+    number = connection.recovery->send(connection, i, bytes, message.unsent == 0, now);
+    ++message.present;
+    set_clock(connection);
+  }
+  enter(message.route.front(), {i, 0, false, number, bytes, bytes, now});
 }
 
 /// Of the packet that the window lets go now: a whole one, or what it still holds if that is a third of it; 0: none.
@@ -264,6 +286,7 @@ void Queues::woken(Index i) {
 
 void Queues::enter(LinkId l, const Packet& packet) {
   Link& link = links_[l];
+  if (!has_room(link, packet.bytes)) return lose(link, packet);
   link.waiting.push_back(packet);
   link.length.add(queue_.now(), packet.bytes);
   if (link.waiting.size() > 1) return;
@@ -318,6 +341,7 @@ void Queues::move_on(Packet packet) {
 /// A packet is there, but for the latency. The call to the owner comes last: it may start messages.
 void Queues::came(const Packet& packet) {
   Message& message = messages_[packet.message];
+  if (message.connection->recovery) return received(packet);
   Arrival* const arrival = --message.travelling == 0 && message.unsent == 0 ? message.arrival : nullptr;
   if (arrival) finish(packet.message);
   if (message.latency > Time())
@@ -341,6 +365,7 @@ void Queues::answer(Packet packet) {
 void Queues::acknowledged(const Packet& packet) {
   Message& message = messages_[packet.message];
   Connection& connection = *message.connection;
+  if (connection.recovery) return reported(packet);
   const double round_trip = ticks_between(packet.sent, queue_.now());
   connection.round_trip += connection.round_trip == 0 ? round_trip : (round_trip - connection.round_trip) / 8;
   const double most = std::min(std::max(sizes_.window, sizes_.packet), 2 * connection.most_unacknowledged);

@@ -4,18 +4,20 @@
 // traffic, SIGCOMM 1991). Only some of its packets lie in the queue of its first link, its host's own one (TCP small queues,
 // Linux 3.6). A connection begins with a small window, which doubles with each round trip (slow start: Allman, Paxson and Blanton, RFC
 // 5681, 2009), and does so again after it was idle (4.1 there; Linux halves the window for each timeout). Queues have no end, so nothing is
-// lost.
+// lost, unless PacketSizes::buffer says otherwise: then a packet that finds no room is lost, and each connection has a Recovery.
 #pragma once
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/ring.hpp"
 #include "sim/engine/time.hpp"
+#include "sim/network/connection.hpp"
 #include "sim/network/flow_request.hpp"
 #include "sim/network/packet_sizes.hpp"
 
@@ -66,6 +68,7 @@ class Length {
     advance(now);
     bytes_ = last ? 0 : bytes_ - bytes;
   }
+  double bytes() const { return bytes_; }
   QueueUse use(Time now) const;
 
  private:
@@ -76,16 +79,6 @@ class Length {
 
   double bytes_ = 0, longest_ = 0, byte_ticks_ = 0;
   Time since_;
-};
-
-/// Messages of one connection leave one after another, as the bytes of a TCP connection do.
-struct Connection {
-  double window = 0;      // bytes; 0: new
-  double round_trip = 0;  // ticks, smoothed
-  Time last_sent = {};
-  double unacknowledged = 0, most_unacknowledged = 0;  // bytes; most: since there were none
-  std::uint64_t at_first = 0, present = 0;             // packets in the queue of the first link; under way, acknowledgements included
-  Ring<std::uint32_t> waiting = {};                    // messages with bytes to send, in order; the first one is sending
 };
 
 class Queues {
@@ -110,7 +103,8 @@ class Queues {
   std::uint64_t started() const { return started_; }    // in total
   std::size_t scheduled() const { return scheduled_; }  // events in the queue
   LinkUse use(LinkId link) const { return links_[link].sender.use(queue_.now()); }
-  QueueUse queue(LinkId link) const { return links_[link].length.use(queue_.now()); }
+  QueueUse queue(LinkId link) const;
+  bool losses() const { return sizes_.buffer < std::numeric_limits<double>::infinity(); }
   double worst_overload() const;
 
  private:
@@ -119,6 +113,7 @@ class Queues {
     Index message;
     std::uint32_t hop;  // place of the link in its route
     bool acknowledgement;
+    std::uint32_t number;  // with a Recovery: the packet's; of an acknowledgement: how many have arrived
     double bytes;
     double payload;  // of the packet, or of the one that it acknowledges
     Time sent;       // that one
@@ -130,6 +125,14 @@ class Queues {
     Ring<Packet> waiting;  // the first one is the sender's
     EventQueue::Timer timer{};
     bool timed = false;
+    std::uint64_t lost = 0, timeouts = 0;  // packets that found no room; of connections that begin here
+  };
+  /// A connection's timer, if it has a Recovery.
+  struct Clock {
+    Connection* connection = nullptr;
+    bool scheduled = false;
+    Time when = {};  // not after Recovery::due()
+    EventQueue::Timer timer{};
   };
   struct Message {
     Arrival* arrival = nullptr;  // null: it has arrived or was cancelled
@@ -139,7 +142,7 @@ class Queues {
     Time latency;                               // one way
     double ticks_a_byte = 0;                    // least time between the beginnings of two packets, by the first one's bytes
     Time next_departure;                        // by that
-    std::uint64_t travelling = 0, present = 0;  // packets under way; and acknowledgements
+    std::uint64_t travelling = 0, present = 0;  // packets under way; and acknowledgements, and those that a Recovery keeps
     std::uint32_t generation = 1;
     EventQueue::Timer timer{};  // before it begins, or between two packets
     bool timed = false, begun = false;
@@ -154,9 +157,12 @@ class Queues {
   static void on_link(void* self, std::uint32_t id) { static_cast<Queues*>(self)->first_has_left(id); }
   static void on_message(void* self, std::uint32_t id) { static_cast<Queues*>(self)->woken(id); }
   static void on_delay(void* self, std::uint32_t id) { static_cast<Queues*>(self)->delay_over(id); }
+  static void on_clock(void* self, std::uint32_t id) { static_cast<Queues*>(self)->clock_strikes(id); }
   static EventQueue::Timer& timer_of_link(void* self, std::uint32_t id) { return static_cast<Queues*>(self)->links_[id].timer; }
   static EventQueue::Timer& timer_of_message(void* self, std::uint32_t id) { return static_cast<Queues*>(self)->messages_[id].timer; }
   static EventQueue::Timer& timer_of_delay(void* self, std::uint32_t id) { return static_cast<Queues*>(self)->delays_[id].timer; }
+
+  static EventQueue::Timer& timer_of_clock(void* self, std::uint32_t id) { return static_cast<Queues*>(self)->clocks_[id].timer; }
 
   FlowId name_of(Index i) const { return mark | FlowId{messages_[i].generation} << 32 | i; }
   Index take_place();
@@ -179,9 +185,22 @@ class Queues {
   void wake_up(Index i, Time when);
   void woken(Index i);
 
+  // Where queues have an end: losses.cpp.
+  bool has_room(const Link& link, double bytes) const { return link.length.bytes() + bytes <= sizes_.buffer || link.waiting.empty(); }
+  void begin_to_watch(Connection& connection, Time one_way);
+  void lose(Link& link, const Packet& packet);
+  void refuse(Connection& connection, LinkId l);
+  bool send_lost(Connection& connection);
+  void send_again(Connection& connection, std::uint32_t number);
+  void received(const Packet& packet);
+  void reported(const Packet& packet);
+  void forget(Index i);
+  void set_clock(Connection& connection);
+  void clock_strikes(std::uint32_t place);
+
   EventQueue& queue_;
   const PacketSizes sizes_;
-  EventQueue::Kind link_kind_, message_kind_, delay_kind_;
+  EventQueue::Kind link_kind_, message_kind_, delay_kind_, clock_kind_;
   std::vector<Link> links_;
   /// By name; that of a message alone by its place and `mark`. Never walked through.
   std::unordered_map<std::uint64_t, Connection> connections_;
@@ -189,6 +208,8 @@ class Queues {
   std::vector<Index> vacant_;
   std::vector<Delay> delays_;
   std::vector<std::uint32_t> vacant_delays_;
+  std::vector<Clock> clocks_;
+  std::vector<Index> complete_;  // of received()
   std::size_t size_ = 0, scheduled_ = 0;
   std::uint64_t started_ = 0;
 };

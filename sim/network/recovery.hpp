@@ -1,0 +1,110 @@
+// What a TCP connection knows of its packets where queues have an end: which ones have arrived, which are lost, when to send again, and
+// how the window follows. One object has both ends of the connection. An acknowledgement says everything that has arrived (selective
+// acknowledgements: Mathis, Mahdavi, Floyd and Romanow, RFC 2018, 1996, without their limit of blocks), and brings back when its packet
+// was sent (timestamps: RFC 7323).
+//
+// A packet is lost if one that was sent later has arrived, and, outside of a recovery, if three segments have arrived beyond the first gap
+// or a quarter of the least round trip has passed (RACK: Cheng, Cardwell, Dukkipati and Jha, RFC 8985, 2021). If nothing is acknowledged
+// for two round trips, the last packet is sent again as a probe (the same, 7). If that does not help, after a timeout (Paxson, Allman, Chu
+// and Sargent, RFC 6298, 2011) all is lost, and slow start begins again. A loss reduces the window once a round trip (Cubic), and in
+// proportion to what arrives (Mathis, Dukkipati and Cheng, RFC 6937, 2013).
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "sim/engine/ring.hpp"
+#include "sim/engine/time.hpp"
+#include "sim/network/connection.hpp"
+#include "sim/network/cubic.hpp"
+
+namespace straggler::packets {
+
+class Recovery {
+ public:
+  /// Sizes in bytes. `round_trip`, in ticks: what the handshake has measured.
+  Recovery(double packet, double largest_window, double round_trip);
+
+  /// Packets are numbered from 0. Numbers and counts of others are their last 32 bits.
+  using Number = std::uint32_t;
+  struct Packet {
+    std::uint32_t message;
+    std::uint8_t copies;  // under way, by what the sender knows
+    bool last;            // of its message
+    bool arrived, acknowledged;
+    double bytes;
+    Time sent;  // the last copy
+  };
+
+  // The sender.
+  Number send(Connection& connection, std::uint32_t message, double bytes, bool last, Time now);
+  /// The first packet that is lost and was not sent again.
+  std::optional<Number> lost();
+  bool may_send_again(const Connection& connection, Number number) const;
+  const Packet& send_again(Connection& connection, Number number, Time now);
+  /// An acknowledgement, of a packet that was sent at `sent`, says that `count` packets have arrived.
+  void acknowledged(Connection& connection, Number count, Time sent, Time now);
+  /// Messages of packets that need not be kept any more, one for each.
+  std::optional<std::uint32_t> take_done();
+  /// The host's own queue has refused a packet, which stays unsent (tcp_enter_cwr() in net/ipv4/tcp_output.c).
+  void refused(Connection& connection, Time now);
+  bool resting() const { return packets_.empty(); }
+  const Packet& packet(Number number) const { return packets_.at_position(number); }
+  /// Of a connection that does not rest: the message of its first packet that is not acknowledged.
+  std::uint32_t oldest() const { return packets_.front().message; }
+  void rest(double window, Time idle) { cubic_.rest(window, idle); }
+
+  /// When expired() is due unless something happens before; never() if it is not.
+  Time due() const { return due_; }
+  /// A packet to send again at once, if there is one; true: it was a timeout.
+  std::pair<std::optional<Number>, bool> expired(Connection& connection, Time now);
+
+  // The receiver.
+  void arrives(Number number, Time sent);
+  Number arrivals() const { return static_cast<Number>(arrived_); }
+  /// The next message of which all has arrived, and all before it.
+  std::optional<std::uint32_t> take_complete();
+
+ private:
+  enum class State : std::uint8_t { open, reduced, recovers, timed_out };  // until `until_` is acknowledged
+  enum class Purpose : std::uint8_t { gap, probe, timeout };
+  struct Copy {
+    Number number;
+    Time sent;
+  };
+
+  std::uint64_t place(Number number) const;
+  bool evidence() const { return state_ >= State::recovers || selected_ > 2.5 * segment_; }
+  double timeout() const;
+  void measure(Connection& connection, double round_trip);
+  double declare_lost(Connection& connection);
+  void begin_to_reduce(const Connection& connection, State state);
+  void set_window(Connection& connection, double window) const;
+  void reduce_in_proportion(Connection& connection, double delivered, double lost, bool advanced);
+  bool before_newest(const Copy& copy) const;
+  bool gap();
+  void set_timer(const Connection& connection, Time now);
+
+  double packet_, segment_, largest_window_;
+  Cubic cubic_;
+  double variation_, least_ = 0;  // ticks, of round trips; least: 0: none yet
+  State state_ = State::open;
+  Purpose purpose_ = Purpose::timeout;
+  Time due_ = Time::never();
+  std::uint32_t timeouts_ = 0;                               // in sequence
+  std::uint64_t until_ = 0;                                  // of the state: number of the first packet after it
+  double before_ = 0;                                        // window when recovery began
+  double delivered_ = 0, sent_ = 0;                          // bytes in this recovery
+  std::uint64_t round_ends_ = 0;                             // HyStart's round: number of the first packet after it
+  std::optional<Copy> probe_;                                // since the last acknowledgement
+  Copy newest_{0, Time::from_ticks(-1)};                     // of all copies that are acknowledged
+  double selected_ = 0;                                      // bytes acknowledged after a gap
+  Ring<Packet> packets_;                                     // from the first one that is not acknowledged on; positions are numbers
+  Ring<Copy> copies_;                                        // under way or acknowledged, in the order in which they were sent
+  Ring<std::uint64_t> lost_;                                 // numbers, to be sent again in this order
+  Ring<std::uint32_t> done_;                                 // messages
+  Ring<Copy> unreported_;                                    // have arrived, in order; the sender does not know
+  std::uint64_t arrived_ = 0, reported_ = 0, complete_ = 0;  // packets; complete: all before it have arrived
+};
+
+}  // namespace straggler::packets
