@@ -12,6 +12,7 @@ constexpr double least_timeout = 0.2 * of_second;         // beyond the round tr
 constexpr double most_timeout = 120.0 * of_second;        // TCP_RTO_MAX
 constexpr double late_acknowledgement = 0.2 * of_second;  // of a single segment: RFC 8985, 7.2
 constexpr double least_of_probe = 2e-3 * of_second;       // TCP_TIMEOUT_MIN at 1000 Hz
+constexpr double tick = 4e-3 * of_second;  // by which timers are late in the mean, at 250 Hz: calc_index() in kernel/time/timer.c
 constexpr double rounding = 1e-6;
 }  // namespace
 
@@ -205,7 +206,7 @@ void Recovery::refused(Connection& connection, Time now) {
     cubic_.reduce(connection.window);
     set_window(connection, cubic_.threshold());
     purpose_ = Purpose::timeout;
-    due_ = now + Time::round_up(connection.round_trip + timeout());
+    due_ = now + Time::round_up(connection.round_trip + timeout() + tick);
   }
 }
 
@@ -245,7 +246,7 @@ void Recovery::set_timer(const Connection& connection, Time now) {
       wait = probe;
     }
   }
-  due_ = now + Time::round_up(wait);
+  due_ = now + Time::round_up(wait + tick);
 }
 
 std::pair<std::optional<Recovery::Number>, bool> Recovery::expired(Connection& connection, Time now) {

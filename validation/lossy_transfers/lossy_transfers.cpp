@@ -32,6 +32,7 @@ void simulate(double bits_per_second, double burst, double limit, int connection
   network.set_packets({.packet = segment,
                        .window = send_buffer,
                        .acknowledgement = 66,
+                       .at_first = 2,
                        .initial = 10 * segment,
                        .idle = Time::from_seconds(0.2),
                        .buffer = limit * payload});
