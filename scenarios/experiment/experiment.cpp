@@ -307,6 +307,7 @@ void Experiment::Implementation::describe(RunRecord& record, const Network& netw
   const auto is_used = [](const LinkUse& use) { return use.bytes != 0 || use.busy != Time(); };
   record.links.size = blueprint.fabric->links();
   record.links.queues = network.packets();
+  record.links.losses = network.losses();
   std::size_t used_links = 0;
   for (std::size_t id = 0; id < record.links.size; ++id) used_links += is_used(network.use(static_cast<LinkId>(id)));
   const bool all = 2 * used_links > record.links.size;
@@ -344,6 +345,8 @@ void Experiment::Implementation::describe(RunRecord& record, const Network& netw
     row.busy = uses->used[*place].busy;
     if (uses->queues.empty()) return row;
     row.longest_queue_bytes = uses->queues[*place].longest_bytes;
+    row.lost_packets = uses->queues[*place].lost_packets;
+    row.timeouts = uses->queues[*place].timeouts;
     row.mean_queue_bytes = seconds > 0 ? uses->queues[*place].byte_seconds / seconds : 0;
     return row;
   };

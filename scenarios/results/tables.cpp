@@ -141,7 +141,8 @@ void write_workers(const RunRecord& record, OutFile& file) {
 
 void write_links(const RunRecord& record, OutFile& file) {
   file.write("link,from,to,bandwidth_bytes_per_s,bytes,busy_s,utilization");
-  file.write(record.links.queues ? ",longest_queue_bytes,mean_queue_bytes\n" : "\n");
+  if (record.links.queues) file.write(",longest_queue_bytes,mean_queue_bytes");
+  file.write(record.links.losses ? ",lost_packets,timeouts\n" : "\n");
   const double seconds = record.end.seconds();
   for (std::size_t i = 0; i < record.links.size; ++i) {
     const LinkRecord link = record.links.row(i);
@@ -162,6 +163,12 @@ void write_links(const RunRecord& record, OutFile& file) {
       at = write_number(at, link.longest_queue_bytes);
       *at++ = ',';
       at = write_number(at, link.mean_queue_bytes);
+    }
+    if (record.links.losses) {
+      *at++ = ',';
+      at = write_count(at, link.lost_packets);
+      *at++ = ',';
+      at = write_count(at, link.timeouts);
     }
     *at++ = '\n';
     file.advance(at);

@@ -3,7 +3,11 @@
 // 1991). The network does it all. Defaults are Linux's: segmentation offload sends up to 64 KiB as one packet (GSO_LEGACY_MAX_SIZE), a send
 // buffer grows to 4 MiB (tcp_wmem), a connection begins with 10 segments of 1448 bytes (Chu and others, RFC 6928, 2013) and is idle after
 // 200 ms and a round trip (TCP_RTO_MIN), two packets of it wait in the host's own queue (TCP small queues: tcp_small_queue_check() in
-// net/ipv4/tcp_output.c), and an acknowledgement is an Ethernet frame of 14 + 20 + 32 bytes.
+// net/ipv4/tcp_output.c), and an acknowledgement is an Ethernet frame of 14 + 20 + 32 bytes. With a `buffer` packets are lost and sent
+// again, as Linux does (sim/network/recovery.hpp).
+#include <limits>
+#include <optional>
+
 #include "sim/base/registry.hpp"
 #include "sim/cluster/transport.hpp"
 #include "sim/network/packet_sizes.hpp"
@@ -39,11 +43,15 @@ const Register<SharingEntry> entry(
       {"idle", ValueType::time, "200ms", false, "a timeout without a packet, to which a round trip is added", Range::at_least(0)},
       {"at_first", ValueType::count, "2", false, "packets of a connection that may wait in the queue of its first link",
        Range::at_least(1)},
-      {"acknowledgement", ValueType::bytes, "66B", false, "size of the acknowledgement of a packet", Range::at_least(0)}},
+      {"acknowledgement", ValueType::bytes, "66B", false, "size of the acknowledgement of a packet", Range::at_least(0)},
+      {"buffer", ValueType::bytes, std::nullopt, false,
+       "bytes that each link's queue holds; packets beyond them are lost and sent again, as by TCP with CUBIC; absent: nothing is lost",
+       Range::at_least(1)}},
      [](const Parameters& p) {
        return std::make_unique<Packets>(PacketSizes{p.number("packet"), p.number("window"), p.number("acknowledgement"),
                                                     static_cast<std::uint64_t>(p.count("at_first")), p.number("initial"),
-                                                    Time::from_seconds(p.number("idle"))});
+                                                    Time::from_seconds(p.number("idle")),
+                                                    p.has("buffer") ? p.number("buffer") : std::numeric_limits<double>::infinity()});
      }});
 
 }  // namespace

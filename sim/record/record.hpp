@@ -58,12 +58,14 @@ struct LinkRecord {
   double bytes_per_second = 0, bytes = 0;
   Time busy;
   double longest_queue_bytes = 0, mean_queue_bytes = 0;  // where messages are packets; the mean is that over the run's time
+  std::uint64_t lost_packets = 0, timeouts = 0;          // where queues have an end; timeouts: of connections that begin here
 };
 
 /// Rows that are made on demand: a million workers have two million links.
 struct LinkTable {
   std::size_t size = 0;
   bool queues = false;  // messages were packets
+  bool losses = false;  // and queues had an end
   std::function<LinkRecord(std::size_t)> row;
   /// Of the row its bytes and bytes per second, without the names, which take longer to make; empty: there is no shorter way.
   std::function<std::pair<double, double>(std::size_t)> load = {};

@@ -99,3 +99,15 @@ TEST_CASE("links.csv has the queues where messages are packets") {
         "link,from,to,bandwidth_bytes_per_s,bytes,busy_s,utilization,longest_queue_bytes,mean_queue_bytes\n"
         "worker 0 up,worker 0,switch,125000000,250000000,2.5,0.25,131072,1024.5\n");
 }
+
+TEST_CASE("links.csv has losses and timeouts where queues have an end") {
+  RunRecord record = sample_record();
+  record.links.size = 1;
+  record.links.queues = record.links.losses = true;
+  record.links.row = [](std::size_t) {
+    return LinkRecord{"worker 0 up", "worker 0", "switch", 125e6, 250e6, seconds(2.5), 131072, 1024.5, 17, 3};
+  };
+  CHECK(table(record, write_links) ==
+        "link,from,to,bandwidth_bytes_per_s,bytes,busy_s,utilization,longest_queue_bytes,mean_queue_bytes,lost_packets,timeouts\n"
+        "worker 0 up,worker 0,switch,125000000,250000000,2.5,0.25,131072,1024.5,17,3\n");
+}
