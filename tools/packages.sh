@@ -7,10 +7,11 @@ program_packages=(
 )
 python_packages=(pybind11-dev python3-dev python3-numpy python3-pandas)
 mpi_packages=(libopenmpi-dev openmpi-bin)
-# To run every test.
-straggler_packages=(
-  "${program_packages[@]}" "${python_packages[@]}" "${mpi_packages[@]}"
-  ccache clang-format-14 doctest-dev python3-jsonschema python3-yaml
+# To compile everything, with its tests.
+compiled_packages=("${program_packages[@]}" "${python_packages[@]}" "${mpi_packages[@]}" ccache doctest-dev)
+# What tests run beside it.
+tests_packages=(
+  clang-format-14 python3-jsonschema python3-yaml
   python3-pip python3-setuptools python3-venv python3-wheel python3-matplotlib python3-ipykernel python3-nbclient
   chromium chromium-driver python3-selenium
   python3-torch  # 178 MB with libtorch: tests/python/check_layers
@@ -19,7 +20,8 @@ clang_packages=(clang-19 libclang-rt-19-dev lld libbenchmark-dev)  # tools/test 
 # To build the page that holds the simulator (tools/page/build).
 page_packages=(clang-19 lld-19 llvm-19 libclang-rt-19-dev-wasm32 wasi-libc dpkg-dev)
 # Brings what pages draw charts with; Debian's own are left alone where another npm is there.
-command -v npm >/dev/null || { straggler_packages+=(nodejs npm); page_packages+=(nodejs npm); }
+command -v npm >/dev/null || { compiled_packages+=(nodejs npm); page_packages+=(nodejs npm); }
+straggler_packages=("${compiled_packages[@]}" "${tests_packages[@]}")
 
 # install_missing PACKAGE...: installs those that are not there; as root, or with sudo.
 install_missing() {

@@ -377,7 +377,7 @@ TEST_CASE("file: truncated and damaged files are refused, never worse") {
       CHECK(refusal(folder.write(name, whole.substr(0, length))) != "accepted");
     }
     // Any byte replaced: accepted or refused, but nothing else.
-    for (std::size_t at = 0; at < whole.size(); at += test::sanitized ? 3 : 1) {
+    for (std::size_t at = 0; at < whole.size(); at += test::sanitized ? 6 : test::check_long ? 1 : 3) {
       for (const char damage : {'\0', '<', '"', '{', '}', '\xff', '\\', '-'}) {
         std::string damaged = whole;
         damaged[at] = damage;

@@ -351,13 +351,13 @@ TEST_CASE("every scheme comes to rest where the pulls of those cancel that are c
 
 TEST_CASE("compressed messages of alike workers end where whole ones do, though some were lost") {
   // A tenth of what a run has to go is left after 92 updates at the most, of what the last fault has changed, too.
-  const int updates = sanitized ? 60 : 1200;
+  const int updates = sanitized ? 60 : 800;
   const PointData points(alike);
   std::size_t at_rest = 0, tried = 0;
   for (SchemeVariant variant : all_scheme_variants()) {
     if (variant.entry->only_workers || failure_choices(*variant.entry).front() == "abort" || variant.one_host()) continue;
     if (!fits(*variant.entry, variant.parameters, workers) || !variant.entry->compressible(variant.parameters)) continue;
-    if (!check_long && ++tried % 4 != 1) continue;
+    if (!check_long && ++tried % (sanitized ? 8 : 4) != 1) continue;
     ParameterTexts given = variant.given;
     given.insert(variant.entry->with_compression.begin(), variant.entry->with_compression.end());
     variant = variant_of(*variant.entry, given);

@@ -92,7 +92,7 @@ TEST_CASE("every scheme: the same scenario and seed give the same run, with any 
     RunOptions options;
     options.threads = 1;
     const Result one = run(uneven(variant), {}, options);
-    for (const unsigned threads : {2u, 8u}) {
+    for (const unsigned threads : tried<unsigned>({2, 8})) {
       options.threads = threads;
       const Result other = run(uneven(variant), {}, options);
       CHECK(one.weights == other.weights);

@@ -90,7 +90,7 @@ TEST_CASE("a network's gradient and step have the bits of one after the other, o
   constexpr float rate = 0.125f;
   for (const Architecture& architecture : {std::move(build).build(), dense_network({784, 200, 200, 10}), dense_network({2, 128, 4})}) {
     const std::size_t features = architecture.input.size();
-    for (const Kernels* kernels : all_kernels()) {
+    for (const Kernels* kernels : tried(all_kernels())) {
       CAPTURE(kernels->name);
       const PanelNetwork model(architecture, {*kernels});
       const SteppedGradient* const stepped = model.stepped();

@@ -90,6 +90,7 @@ TEST_CASE("where all data lie at one point, every scheme with every compressor a
       if (!compressor.rule) continue;
       CAPTURE(compressor.name);
       for (const std::string direction : {"up", "both"}) {
+        if (sanitized && direction == "up") continue;
         CAPTURE(direction);
         std::string kind = "training.compression={kind: " + compressor.name + ", error_feedback: true, direction: " + direction;
         // One of three values where it is the largest; of values that are drawn two, since one waits for long and steps have momentum.

@@ -93,7 +93,7 @@ TEST_CASE("every scheme, every on_failure, every fault: an outcome with a name, 
       if (fidelity == "stepwise" && !variant.all_reduce) continue;
       for (const int struck : {13, 22, 61}) {
         if (one_moment_in > 2 && struck != 22) continue;
-        for (const Story& story : tried(stories(workers, struck), 2)) {
+        for (const Story& story : tried(stories(workers, struck), 3)) {
           CAPTURE(variant.scheme);
           CAPTURE(fidelity);
           CAPTURE(story.faults);
@@ -120,7 +120,7 @@ TEST_CASE("every scheme with buckets, overlapped or not: a fault may strike betw
     for (const std::string collective : {"{bucket: 200B, overlap: true}", "{bucket: 200B, overlap: true, fidelity: stepwise}",
                                          "{bucket: 200B}", "{bucket: 200B, fidelity: stepwise}"}) {
       for (int struck = 3; struck < 60; struck += 7 * one_moment_in) {
-        for (const Story& story : tried(stories(4, struck), 2)) {
+        for (const Story& story : tried(stories(4, struck), 3)) {
           CAPTURE(variant.scheme);
           CAPTURE(collective);
           CAPTURE(story.faults);
