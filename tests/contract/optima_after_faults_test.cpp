@@ -351,7 +351,7 @@ TEST_CASE("every scheme comes to rest where the pulls of those cancel that are c
 
 TEST_CASE("compressed messages of alike workers end where whole ones do, though some were lost") {
   // A tenth of what a run has to go is left after 92 updates at the most, of what the last fault has changed, too.
-  const int updates = sanitized ? 60 : 800;
+  const int updates = sanitized ? 60 : 1200;
   const PointData points(alike);
   std::size_t at_rest = 0, tried = 0;
   for (SchemeVariant variant : all_scheme_variants()) {
