@@ -11,8 +11,8 @@ constexpr double least_window = 16;          // segments
 constexpr double in_train = 2e-3;            // seconds between acknowledgements of one train, at most
 constexpr double of_burst = 4 * 65536;       // bytes that may be acknowledged at once: their time at the connection's rate, at most 1 ms
 constexpr double longest_of_burst = 1e-3;    // seconds
-constexpr std::uint32_t enough_samples = 8;  // of a round
-constexpr double eighth = 1.0 / 8;           // of the least round trip, by which a round may be later
+constexpr std::uint32_t enough_samples = 8;  // before a round is judged
+constexpr double eighth = 1.0 / 8;           // of the least round trip: a round that is later by more ends slow start
 constexpr double later_least = 4e-3, later_most = 16e-3;
 // CUBIC's, beyond the header's.
 constexpr double most_a_segment = 0.5;                               // growth for each segment acknowledged: RFC 9438, 4.4

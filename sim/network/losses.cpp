@@ -18,7 +18,7 @@ void Queues::begin_to_watch(Connection& connection, Time one_way) {
   }
 }
 
-/// Nobody is told.
+/// A packet found no room: its sender does not know.
 void Queues::lose(Link& link, const Packet& packet) {
   ++link.lost;
   --messages_[packet.message].connection->present;
