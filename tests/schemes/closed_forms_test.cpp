@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/support/run.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace straggler;
 using namespace straggler::test;
@@ -16,7 +17,7 @@ constexpr std::uint64_t model_bytes = 4 * parameters;
 
 }  // namespace
 
-TEST_CASE("synchronous SGD with exponential compute takes H_p / mu an update on average") {
+TEST_CASE("synchronous SGD with exponential compute takes H_p / mu an update on average" * long_case) {
   // The longest of p exponential times of mean m has mean m H_p and variance m^2 sum 1/k^2.
   for (const int p : {2, 8}) {
     const int updates = 4000;

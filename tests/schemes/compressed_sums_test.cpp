@@ -8,6 +8,7 @@
 #include "tests/schemes/compressed_runs.hpp"
 #include "tests/simulated/books.hpp"
 #include "tests/support/replay.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace straggler::compressed_sums_test {
 
@@ -68,7 +69,7 @@ TEST_CASE("powersgd without room for factors has the weights of uncompressed gra
   }
 }
 
-TEST_CASE("powersgd learns as uncompressed gradients do, by server and by all-reduce; a replay has its bits") {
+TEST_CASE("powersgd learns as uncompressed gradients do, by server and by all-reduce; a replay has its bits" * long_case) {
   const Sets longer = {"training.stop={updates: 400}"};
   for (const Sets& way : {by_server, by_all_reduce}) {
     const Result plain = run(cluster(3), with(way, longer)), compressed = run(cluster(3), with(way, with(longer, {rank_of(1)})));

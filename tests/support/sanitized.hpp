@@ -19,7 +19,8 @@ inline constexpr bool sanitized = __has_feature(address_sanitizer);
 inline constexpr bool sanitized = false;
 #endif
 
-/// Decorates a case that is many equal steps (the mean of a law), whose code shorter cases run, too: left out under sanitizers.
+/// Decorates a case that is many equal steps (the mean of a law, the end of a long training), whose code shorter cases run, too: left out
+/// under sanitizers.
 inline const doctest::skip long_case(sanitized);
 
 inline const bool check_long = !sanitized && std::getenv("STRAGGLER_CHECK_LONG") != nullptr;

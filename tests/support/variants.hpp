@@ -5,6 +5,7 @@
 
 #include "sim/training/scheme.hpp"
 #include "tests/support/run.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/schemes.hpp"
 
 namespace straggler::test {
@@ -23,7 +24,7 @@ inline Variant on_cluster(const SchemeVariant& variant) {
 inline std::vector<Variant> variants() {
   std::vector<Variant> all;
   for (const SchemeVariant& variant : all_scheme_variants()) all.push_back(on_cluster(variant));
-  return all;
+  return one_in(sanitized ? 3 : 1, all);  // under sanitizers each is in a third of the cases
 }
 
 /// Heterogeneous, jittered, with a network that matters and a server that takes time; on one host, a memory that matters. Five workers;
