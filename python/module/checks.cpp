@@ -53,6 +53,7 @@ py::dict explain_run(const py::dict& given, const py::dict& how, const py::objec
   ExplainOptions options;
   options.run.timing_only = source.timing_only;
   options.run.threads = how["threads"].cast<unsigned>();
+  options.run.choose_threads = how["choose_threads"].cast<bool>();
   options.slowdowns = true;
   std::atomic<bool> stop = false;
   std::atomic<std::size_t> run = 0, runs = 0;
@@ -93,6 +94,7 @@ py::dict advise_run(const py::dict& given, const py::dict& how, const py::object
   AdviseOptions options;
   options.run.timing_only = source.timing_only;
   options.run.threads = how["threads"].cast<unsigned>();
+  options.run.choose_threads = how["choose_threads"].cast<bool>();
   options.only = how["only"].cast<std::vector<std::string>>();
   const bool all = how["all"].cast<bool>();
   const auto by = how["by"].cast<std::string>();

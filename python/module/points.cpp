@@ -111,6 +111,7 @@ class Points {
     const auto jobs = how["jobs"].cast<unsigned>(), threads = how["threads"].cast<unsigned>();
     pool.jobs = jobs ? std::min(jobs, most_jobs) : cores;
     pool.worker.threads = threads ? threads : std::max(1u, cores / pool.jobs);
+    pool.worker.choose_threads = how["choose_threads"].cast<bool>();
     pool.worker.kernels = how["kernels"].cast<std::string>();
     select_kernels(pool.worker.kernels);  // throws std::invalid_argument
     return pool;

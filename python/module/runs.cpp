@@ -94,6 +94,7 @@ RunOptions options_of(const Source& source, const py::dict& how) {
   RunOptions options;
   options.timing_only = source.timing_only;
   options.threads = how["threads"].cast<unsigned>();
+  options.choose_threads = how["choose_threads"].cast<bool>();
   options.kernels = how["kernels"].cast<std::string>();
   select_kernels(options.kernels);  // throws std::invalid_argument
   if (!how["replay"].is_none()) options.replay = how["replay"].cast<std::string>();

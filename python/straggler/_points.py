@@ -15,7 +15,7 @@ from . import _straggler, _tables
 from ._errors import ResultsError, ScenarioError, shown
 from ._models import Arrays, Given, given
 from ._progress import Progress, Teller
-from ._source import ScenarioLike, Settings, count, flag, flow, label, path, sets, source, text_or_path, word
+from ._source import ScenarioLike, Settings, count, flag, flow, label, path, sets, source, text_or_path, threads_of, word
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -61,9 +61,10 @@ def _free(out: Optional[PathLike], state: Optional[str] = None) -> Optional[str]
     return folder
 
 
-def _pool(hand: Given, jobs: int, threads: int, kernels: str, set: Settings, timing_only: bool, out: Optional[str]) -> Dict[str, Any]:
+def _pool(hand: Given, jobs: int, threads: Union[int, str], kernels: str, set: Settings, timing_only: bool,
+          out: Optional[str]) -> Dict[str, Any]:
     """What sweeps and races are told alike."""
-    return {**hand.how(), "jobs": count("jobs", jobs), "threads": count("threads", threads, most=_straggler.most_threads),
+    return {**hand.how(), "jobs": count("jobs", jobs), **threads_of(threads),
             "kernels": word("kernels", kernels), "sets": [*hand.sets, *sets(set)], "timing_only": flag("timing_only", timing_only),
             "out": out}
 
@@ -141,7 +142,7 @@ class Race(_Points):
 
 
 def sweep(sweep: ScenarioLike, jobs: int = 0, out: Optional[PathLike] = None, set: Settings = None, timing_only: bool = False,
-          progress: Progress = False, *, model: Any = None, data: Optional[Arrays] = None, threads: int = 0,
+          progress: Progress = False, *, model: Any = None, data: Optional[Arrays] = None, threads: Union[int, str] = 0,
           kernels: str = "auto") -> Sweep:
     """Runs a sweep file: a path, a text of YAML, or a dict. Relative paths in a text or a dict start from the current folder.
 
@@ -184,7 +185,7 @@ def _changed(entrants: Optional[Mapping[str, Mapping[str, Any]]]) -> List[str]:
 def race(scenario: ScenarioLike, schemes: Union[Mapping[str, Any], Sequence[Any]], *, tune: Sequence[str] = (), budget: int = 20,
          tuning_seeds: int = 1, seeds: int = 5, paired: bool = True, entrants: Optional[Mapping[str, Mapping[str, Any]]] = None,
          set: Settings = None, timing_only: bool = False, jobs: int = 0, out: Optional[PathLike] = None,
-         progress: Progress = False, model: Any = None, data: Optional[Arrays] = None, threads: int = 0,
+         progress: Progress = False, model: Any = None, data: Optional[Arrays] = None, threads: Union[int, str] = 0,
          kernels: str = "auto", by: str = "time") -> Race:
     """A race: which scheme is first at every threshold, and is that significant?
 
@@ -241,14 +242,14 @@ class Explained(_Files):
 
 
 def explain(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
-            out: Optional[PathLike] = None, *, model: Any = None, data: Optional[Arrays] = None, threads: int = 0,
+            out: Optional[PathLike] = None, *, model: Any = None, data: Optional[Arrays] = None, threads: Union[int, str] = 0,
             progress: Progress = False) -> Explained:
     """Runs the same work with one cause of its time removed after the other: jitter, slow workers, bandwidth, latency, the server, …
 
     out: a folder, new or empty, for the tables and the page.  progress: True, or a function of (number of the run, runs).
     model, data: as in `run`."""
     folder, hand = _free(out), given(model, data)
-    how = {**hand.how(), "threads": count("threads", threads, most=_straggler.most_threads), "out": folder}
+    how = {**hand.how(), **threads_of(threads), "out": folder}
     with Teller(progress, lambda run, runs: (run / max(runs, 1), f"run {run} of {runs}")) as tell:
         return Explained(_straggler.explain(source(scenario, set, seed, timing_only, hand.sets), how, tell), folder)
 
@@ -266,7 +267,7 @@ class Advice(_Files):
 
 def advise(scenario: Union[ScenarioLike, "Imported"], set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
            out: Optional[PathLike] = None, *, only: Sequence[str] = (), by: str = "rate", all: bool = False, model: Any = None,
-           data: Optional[Arrays] = None, threads: int = 0, progress: Progress = False) -> Advice:
+           data: Optional[Arrays] = None, threads: Union[int, str] = 0, progress: Progress = False) -> Advice:
     """Tries what people can change about a job, one remedy at a time: a scenario, the folder of an import, or an
     `Imported`.
 
@@ -277,7 +278,7 @@ def advise(scenario: Union[ScenarioLike, "Imported"], set: Settings = None, seed
         return scenario.advise(set=set, seed=seed, timing_only=timing_only, out=out, only=only, by=by, all=all, model=model, data=data,
                                threads=threads, progress=progress)
     folder, hand = _free(out), given(model, data)
-    how = {**hand.how(), "threads": count("threads", threads, most=_straggler.most_threads), "out": folder,
+    how = {**hand.how(), **threads_of(threads), "out": folder,
            "only": [word("only", name) for name in ([only] if isinstance(only, str) else only)], "by": word("by", by),
            "all": flag("all", all)}
     with Teller(progress, lambda run, runs: (run / max(runs, 1), f"remedy {run} of {runs}")) as tell:

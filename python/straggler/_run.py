@@ -13,7 +13,7 @@ from . import _straggler, _tables
 from ._errors import ResultsError, shown
 from ._models import Arrays, Given, given, title_of
 from ._progress import Progress, Teller
-from ._source import ScenarioLike, Settings, count, flag, label, path, sets, source, word
+from ._source import ScenarioLike, Settings, flag, label, path, sets, source, threads_of, word
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -149,7 +149,7 @@ def _quantity(name: str, value: Union[int, str], wanted: str, unit: str = "") ->
 
 def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None, timing_only: bool = False,
         out: Optional[PathLike] = None, progress: Progress = False, *, model: Any = None, data: Optional[Arrays] = None,
-        replay: Union[None, PathLike, Run] = None, trace: bool = False, threads: int = 0, kernels: str = "auto",
+        replay: Union[None, PathLike, Run] = None, trace: bool = False, threads: Union[int, str] = 0, kernels: str = "auto",
         force: bool = False, checkpoint_every: Union[None, int, str] = None, resume: bool = False,
         memory: Union[None, int, str] = None) -> Run:
     """Runs a scenario: a path, a text of YAML, or a dict.
@@ -159,7 +159,8 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
     data: in the place of workload.data, Arrays.
     timing_only: the timing alone, without the math.  out: a folder for the results; by default they are kept until the Run is dropped.
     progress: True, or a function of (simulated seconds, epochs, updates, fraction done, test accuracy or None).
-    replay: a result folder, or a Run, whose choices are forced.  trace: also trace.json.  threads: of the math; 0 is all cores.
+    replay: a result folder, or a Run, whose choices are forced.  trace: also trace.json.  threads: of the math; 0 is all
+    cores, "auto" as many of them as are fastest.
     memory: of the whole run with its data, as "8GiB" or bytes; by default three quarters of the machine's.
     force: replaces the folder's content, even results of another scenario.
     checkpoint_every: saves the math in OUT.checkpoint: "10min" of wall-clock time, or a number of updates.  resume: continues from there
@@ -181,9 +182,8 @@ def run(scenario: ScenarioLike, set: Settings = None, seed: Optional[int] = None
             raise ValueError(f"{title_of(model)}, cannot be resumed, since it lives in this process; leave checkpoint_every and resume out")
     hand = given(model, data)
     asked = source(scenario, set, seed, timing_only, hand.sets)
-    threads = count("threads", threads, most=_straggler.most_threads)
     replayed = replay.folder if isinstance(replay, Run) else replay  # `replay` stays: its folder goes with it
-    how = {**hand.how(), "page": out is not None, "force": force, "threads": threads, "kernels": kernels, "trace": trace, "memory": memory,
+    how = {**hand.how(), "page": out is not None, "force": force, **threads_of(threads), "kernels": kernels, "trace": trace, "memory": memory,
            "replay": None if replayed is None else path("replay", replayed), "checkpoint_every": checkpoint_every, "resume": resume}
     if out is None:
         owns: Optional[str] = tempfile.mkdtemp(prefix="straggler-")

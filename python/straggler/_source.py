@@ -5,6 +5,7 @@ import os
 import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
+from . import _straggler
 from ._errors import shown
 
 ScenarioLike = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -149,6 +150,15 @@ def count(name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
     if not least <= int(value) <= most:
         raise ValueError(f"{name} is {value}; write a whole number from {least} to {most}")
     return int(value)
+
+
+def threads_of(threads: Any) -> Dict[str, Any]:
+    """What a call says of threads: a number, 0 for all cores, or "auto": of these as many as are fastest."""
+    if isinstance(threads, str):
+        if threads != "auto":
+            raise TypeError(f"threads is {shown(threads)}; write a whole number, or 'auto' for as many as are fastest")
+        return {"threads": 0, "choose_threads": True}
+    return {"threads": count("threads", threads, most=_straggler.most_threads), "choose_threads": False}
 
 
 def text_or_path(scenario: ScenarioLike, what: str = "scenario") -> Dict[str, str]:
