@@ -19,6 +19,7 @@
 #include "sim/base/registry.hpp"
 #include "tests/optimizers/handle_values.hpp"
 #include "tests/support/math_helpers.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace straggler::test::pytorch_test {
 namespace {
@@ -93,7 +94,7 @@ std::pair<double, double> distances(const std::vector<Scalar>& weights, const Re
 
 }  // namespace
 
-TEST_CASE("ten steps in double equal PyTorch's to 1e-10") {
+TEST_CASE("ten steps in double equal PyTorch's to 1e-10" * long_case) {
   const ReferenceNetwork<double> network(multilayer_perceptron(widths));
   ReferenceNetwork<double>::Memory memory = network.memory();
   for (const bool nesterov : {false, true}) {
