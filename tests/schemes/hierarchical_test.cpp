@@ -29,7 +29,7 @@ std::map<std::string, double> bytes_on_links(const RunRecord& record) {
 
 }  // namespace
 
-TEST_CASE("one aggregator that averages k times is fedavg of k times as many updates: the same weights, bit for bit") {
+TEST_CASE("one aggregator that averages k times is fedavg of k times as many updates: the same weights, bit for bit" * long_case) {
   // The server averages one aggregator: its weights as they are. The aggregator's averages are those of fedavg's server, of the same parts
   // in the same order; clients of unequal parts, so that shares differ. The rate falls with the samples of all clients, which both count.
   const std::string unequal = "workload.data.partition={kind: dirichlet, alpha: 0.5}";
