@@ -11,6 +11,15 @@
 
 namespace straggler {
 
+namespace {
+
+MemoryTraffic counted_traffic(const TrainingCost& training, bool half) {
+  const double width = half ? 0.5 : 1;  // of a number, in 4 bytes
+  return {width * training.fixed_bytes, width * training.bytes_per_sample};
+}
+
+}  // namespace
+
 std::unique_ptr<ComputeTime> WorkloadBlueprint::compute_time(const Scenario& scenario, const ComputeSpec& spec,
                                                              const std::string& place) const {
   if (spec.form == ComputeSpec::Form::affine) return affine_time(spec.overhead, spec.per_sample);
@@ -21,15 +30,15 @@ std::unique_ptr<ComputeTime> WorkloadBlueprint::compute_time(const Scenario& sce
                 "an affine time or a table here");
   const TrainingCost training = training_cost(cost);
   const HalfRates* half = spec.half_rates(scenario.workload.precision);
-  const double width = half != nullptr ? 0.5 : 1;  // of a number, in 4 bytes
   Roofline roofline;
   roofline.launch = half != nullptr ? half->launch : spec.launch;
   roofline.issue = (half != nullptr ? half->issue : spec.issue) * static_cast<double>(cost.operations());
   roofline.flops_per_sample = training.flops_per_sample;
   roofline.peak = half != nullptr ? half->peak : spec.peak;
   roofline.efficiency = half != nullptr ? half->efficiency : spec.efficiency;
-  roofline.fixed_bytes = width * training.fixed_bytes;
-  roofline.bytes_per_sample = width * training.bytes_per_sample;
+  const MemoryTraffic traffic = counted_traffic(training, half != nullptr);
+  roofline.fixed_bytes = traffic.overhead;
+  roofline.bytes_per_sample = traffic.per_sample;
   roofline.memory_bandwidth = spec.memory_bandwidth;
   roofline.dense_flops_per_sample = training.dense_flops_per_sample;
   roofline.dense_efficiency = half != nullptr ? half->dense_efficiency : spec.dense_efficiency;
@@ -61,6 +70,19 @@ std::unique_ptr<ComputeTime> WorkloadBlueprint::with_recomputing(std::unique_ptr
   return std::make_unique<LongerTime>(std::move(time), 1 + recomputed * device.compute.forward_fraction);
 }
 
+MemoryTraffic WorkloadBlueprint::traffic_of(const Scenario& scenario, std::size_t g) const {
+  const WorkerGroup& group = scenario.cluster.workers[g];
+  const DeviceSpec& device = scenario.devices.at(group.device);
+  if (device.memory_traffic) return *device.memory_traffic;
+  if (cost.layers.empty())
+    throw_error(scenario, "cluster.workers[" + std::to_string(g) + "].memory_bandwidth",
+                "the bytes that a batch moves are counted from the model's layers, and workload.cost.bytes has none; write devices." +
+                    group.device + ".memory_traffic: {overhead: 300MB, per_sample: 2MB} or the like");
+  const MemoryTraffic traffic = counted_traffic(training_cost(cost), numerics.precision != Precision::fp32);
+  const double passes = 1 + recomputed * device.compute.forward_fraction;
+  return {traffic.overhead * passes, traffic.per_sample * passes};
+}
+
 double WorkloadBlueprint::forward_fraction(const DeviceSpec& device) const {
   return device.compute.forward_fraction / (1 + recomputed * device.compute.forward_fraction);
 }
@@ -70,6 +92,7 @@ void WorkloadBlueprint::resolve_times(const Scenario& scenario) {
   row_times.resize(groups.size());
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const DeviceSpec& device = scenario.devices.at(groups[g].device);
+    group_traffic.push_back(groups[g].memory_bandwidth ? traffic_of(scenario, g) : MemoryTraffic());
     group_times.push_back(with_recomputing(compute_time(scenario, device.compute, "devices." + groups[g].device + ".compute"), device));
     for (const DeviceRow& row : groups[g].rows) {
       const bool own = row.overhead || row.per_sample;
@@ -228,15 +251,18 @@ void each_host(const ClusterSpec& spec, Counts counts, Visit visit) {
   close();
 }
 
-/// Hosts that have fewer cores than workers, or whose workers slow each other.
+/// Hosts that have fewer cores than workers, whose memory has a limit, or whose workers slow each other.
 std::vector<SharedHost> shared_hosts(const ClusterSpec& spec) {
   std::vector<SharedHost> out;
   const auto cores = [](const WorkerGroup& group) { return group.cores_per_host.value_or(group.per_host); };
-  const auto shares = [&](const WorkerGroup& group) { return cores(group) < group.per_host || group.neighbours > 0; };
+  const auto shares = [&](const WorkerGroup& group) {
+    return cores(group) < group.per_host || group.memory_bandwidth || group.neighbours > 0;
+  };
   each_host(spec, shares, [&](const WorkerGroup& group, std::vector<Rank> workers) {
     const auto all = static_cast<std::int64_t>(workers.size());
-    if (all > cores(group) || (group.neighbours > 0 && all > 1))
-      out.push_back({static_cast<double>(cores(group)), group.neighbours, group.busy_waiting, std::move(workers)});
+    if (all > cores(group) || group.memory_bandwidth || (group.neighbours > 0 && all > 1))
+      out.push_back({static_cast<double>(cores(group)), group.neighbours, group.busy_waiting,
+                     group.memory_bandwidth.value_or(0) / static_cast<double>(Time::ticks_per_second), std::move(workers)});
   });
   return out;
 }
@@ -300,6 +326,8 @@ ComputePlan Blueprint::compute_plan(const Scenario& scenario) const {
     const DeviceSpec& device = scenario.devices.at(group.device);
     out.classes.push_back(class_of(device, forward_fraction(device), early, share_of_last_micro_batch(g), cost.input_bytes));
     if (plan.accumulate > 1) out.classes.back().micro_batches = ends_of_micro_batches(g);
+    out.classes.back().traffic = group_traffic[g].overhead;
+    out.classes.back().traffic_per_sample = group_traffic[g].per_sample;
     first.push_back(static_cast<Rank>(out.compute_of.size()));
     add_workers(scenario, g, out);
   }

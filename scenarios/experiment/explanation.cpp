@@ -102,6 +102,9 @@ Explanation explain(const Scenario& scenario, const Blueprint& blueprint, const 
     row.device = group.device;
     row.batch = batch;
     row.batch_seconds = group.slowdown * seconds_of(*blueprint.group_times[g], batch, blueprint.plan.accumulate);
+    const MemoryTraffic& traffic = blueprint.group_traffic[g];
+    row.traffic = traffic.overhead * static_cast<double>(std::min(batch, blueprint.plan.accumulate)) +
+                  traffic.per_sample * static_cast<double>(batch);
     row.jitter = device.jitter.name;
     row.jitter_mean = Registry<JitterEntry>::instance().at(device.jitter.name).mean_of(device.jitter.parameters);
     row.bytes_per_second = link.up;

@@ -29,6 +29,7 @@ struct Explanation {
     std::string device;
     std::int64_t batch = 0;    // samples, of its first worker
     double batch_seconds = 0;  // mean time of one batch, before jitter
+    double traffic = 0;        // bytes that it moves in the host's memory; 0: none, or that has no limit
     std::string jitter;
     double jitter_mean = 1;
     double bytes_per_second = 0, latency = 0;

@@ -40,6 +40,7 @@ struct WorkloadBlueprint {
   StreamSizes streams;
   std::vector<std::unique_ptr<ComputeTime>> group_times;             // [groups]
   std::vector<std::vector<std::unique_ptr<ComputeTime>>> row_times;  // [groups][rows of the population]; null: the group's
+  std::vector<MemoryTraffic> group_traffic;  // [groups]: of a micro-batch, in the hosts' memory; 0 where that has no limit
   Numerics numerics;
   Recompute recompute = Recompute::none;
   double recomputed = 0;                    // share of forward's FLOPs that backward computes again
@@ -90,6 +91,8 @@ struct WorkloadBlueprint {
   void resolve_recompute(const Scenario& scenario);
   std::unique_ptr<ComputeTime> with_recomputing(std::unique_ptr<ComputeTime> time, const DeviceSpec& device) const;
   std::unique_ptr<ComputeTime> compute_time(const Scenario& scenario, const ComputeSpec& spec, const std::string& place) const;
+  /// Throws ScenarioErrors where it is not known.
+  MemoryTraffic traffic_of(const Scenario& scenario, std::size_t g) const;
   void resolve_times(const Scenario& scenario);
   Batches batches_by_speed_of(const Scenario& scenario) const;
   void resolve_batches(const Scenario& scenario);

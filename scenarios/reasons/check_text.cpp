@@ -34,6 +34,13 @@ std::string device_memory(const Explanation::Group& group) {
                      readable_bytes(*group.memory), readable_count(static_cast<std::uint64_t>(group.largest_batch)));
 }
 
+/// Demand of a computing worker and the bandwidth of its host's memory, if that is limited.
+std::string memory_traffic(const Explanation::Group& group, const std::optional<double>& bandwidth) {
+  if (!bandwidth) return {};
+  return fmt::format("; a batch moves {}, alone {}/s of {} in the host's memory", readable_bytes(group.traffic),
+                     readable_bytes(group.traffic / group.batch_seconds), format_quantity(*bandwidth, Dimension::rate));
+}
+
 /// A line for each number of samples that workers hold at a time.
 void add_held(std::string& out, const Explanation& explanation) {
   std::vector<std::int64_t> shown;
@@ -82,7 +89,8 @@ void add_groups(std::string& out, const Scenario& scenario, const Explanation& e
                      readable_seconds(group.batch_seconds), write_jitter(scenario.devices.at(group.device)),
                      std::abs(group.jitter_mean - 1) < shown_mean ? "" : " of mean " + readable_number(group.jitter_mean),
                      format_quantity(group.bytes_per_second, Dimension::rate), readable_seconds(group.latency)) +
-             device_memory(group) + availability_of(scenario.cluster.workers[g]) +
+             memory_traffic(group, scenario.cluster.workers[g].memory_bandwidth) + device_memory(group) +
+             availability_of(scenario.cluster.workers[g]) +
              (group.rows > 0 ? fmt::format("; or as in the {} rows of its population", group.rows) : "") +
              (explanation.groups.size() > 1 ? "; " + names.group(g) : ""));
   }

@@ -80,6 +80,7 @@ Scenario evened(const Scenario& scenario, const Blueprint& blueprint, double bat
       group.device = name;
       if (!has(kept.kinds, WorkKind::computing)) {
         even.jitter = Kind{"none", {}};
+        even.memory_traffic = device.memory_traffic;
         even.update = device.update;
         even.compress = device.compress;
         const std::int64_t batch = blueprint.plan.batches.usual(blueprint.first_of_group[part.of]);

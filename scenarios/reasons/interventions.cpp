@@ -66,6 +66,7 @@ void even_workers(Counterfactual& setting, const Blueprint& blueprint) {
   for (const WorkerGroup& each : scenario.cluster.workers) {
     DeviceSpec& device = scenario.devices.at(each.device);
     device.compute = like.compute;
+    device.memory_traffic = like.memory_traffic;
     device.update = like.update;
     device.compress = like.compress;
     device.loader = like.loader;
@@ -210,6 +211,10 @@ void free_checkpoints(Counterfactual& setting, const Blueprint& blueprint) {
   recovery->checkpoint->save_is_rate = false;
 }
 
+void free_memory(Counterfactual& setting, const Blueprint& /*blueprint*/) {
+  for (WorkerGroup& group : setting.scenario.cluster.workers) group.memory_bandwidth.reset();
+}
+
 void remove_compression(Counterfactual& setting, const Blueprint& /*blueprint*/) {
   setting.scenario = uncompressed(std::move(setting.scenario));
 }
@@ -239,10 +244,18 @@ constexpr Row rows[] = {
     {Cause::start_up, "start_up", "the start of loaders", "with loaders that start in no time", remove_start_up},
     {Cause::failures, "failures", "failures", "without failures", remove_failures},
     {Cause::checkpoints, "checkpoints", "checkpoints", "with checkpoints that take no time", free_checkpoints},
+    {Cause::memory, "memory", "the memory of hosts", "with unlimited memory bandwidth", free_memory},
 };
 
-/// Others do not ask for it.
-bool is_of_recovery(Cause cause) { return cause == Cause::failures || cause == Cause::checkpoints; }
+bool limits_memory(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.cluster.workers, [](const WorkerGroup& group) { return group.memory_bandwidth.has_value(); });
+}
+
+/// Scenarios that lack what these are of do not ask for them.
+bool is_asked(Cause cause, const Scenario& scenario) {
+  if (cause == Cause::failures || cause == Cause::checkpoints) return scenario.recovers();
+  return cause != Cause::memory || limits_memory(scenario);
+}
 
 bool compresses(const Scenario& scenario) {
   return Registry<CompressorEntry>::instance().at(scenario.training.compression.name).rule != nullptr;
@@ -329,6 +342,8 @@ std::string why_absent(Cause cause, const Scenario& scenario, const Blueprint& b
       return scenario.training.recovery && scenario.training.recovery->checkpoint ? "" : "nothing is saved";
     case Cause::compression:
       return compresses(scenario) ? "" : "nothing is compressed";
+    case Cause::memory:
+      return limits_memory(scenario) ? "" : "the memory of hosts has no limit";
     default:
       return {};
   }
@@ -437,7 +452,7 @@ std::vector<double> batch_seconds(const Scenario& scenario, const Blueprint& blu
 std::vector<Intervention> interventions(const Scenario& scenario, const Blueprint& blueprint, bool timing_only) {
   std::vector<Intervention> out{{Cause::nothing, {scenario, {}}, {}, {}}};
   for (const Row& row : rows) {
-    if (is_of_recovery(row.cause) && !scenario.recovers()) continue;
+    if (!is_asked(row.cause, scenario)) continue;
     Intervention one{row.cause, {scenario, {}}, {}, why_refused(row.cause, scenario, blueprint, timing_only)};
     if (one.refused.empty()) one.absent = why_absent(row.cause, scenario, blueprint);
     if (one.refused.empty() && one.absent.empty()) row.remove(one.setting, blueprint);

@@ -33,6 +33,7 @@ enum class Cause {
   start_up,
   failures,
   checkpoints,
+  memory,
   all
 };
 /// As tables and files call it: "slow_workers".

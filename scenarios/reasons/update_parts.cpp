@@ -138,7 +138,7 @@ void set_phases(const Scenario& scenario, const TimedUpdates& runs, bool asynchr
 bool binds_updates(Cause cause) {
   constexpr std::array binding = {Cause::faults,      Cause::jitter,      Cause::slow_workers, Cause::bandwidth, Cause::latency,
                                   Cause::contention,  Cause::collectives, Cause::server,       Cause::loaders,   Cause::launches,
-                                  Cause::distributed, Cause::failures,    Cause::checkpoints};
+                                  Cause::distributed, Cause::failures,    Cause::checkpoints,  Cause::memory};
   return std::ranges::find(binding, cause) != binding.end();
 }
 

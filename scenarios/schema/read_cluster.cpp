@@ -111,6 +111,15 @@ Part<WorkerGroup> group_part() {
                                      .meaning = "cores of a host on which its workers' loaders prepare batches: when more processes of "
                                                 "`loader` prepare one, they share them equally",
                                      .otherwise = "one a process"})),
+      written_if<WorkerGroup>(
+          [](const WorkerGroup& spec) { return spec.memory_bandwidth.has_value(); },
+          field(&WorkerGroup::memory_bandwidth,
+                {.name = "memory_bandwidth",
+                 .type = ValueType::rate,
+                 .range = any_rate(),
+                 .meaning = "bandwidth of a host's memory: its workers share it while they compute, by the bytes that a "
+                            "batch moves ([model.md](model.md#compute))",
+                 .otherwise = "unlimited"})),
       two_words(&WorkerGroup::busy_waiting, {.name = "waiting", .meaning = "`busy`: a worker that waits for messages occupies a core"},
                 "busy", "yield"),
       written_if<WorkerGroup>(
@@ -173,12 +182,14 @@ void share_host(Section& group, WorkerGroup& spec, const WorkerGroup* before) {
   differs("per_host", spec.per_host == before->per_host);
   differs("cores_per_host", spec.cores_per_host == before->cores_per_host);
   differs("loader_cores", spec.loader_cores == before->loader_cores);
+  differs("memory_bandwidth", spec.memory_bandwidth == before->memory_bandwidth);
   differs("waiting", spec.busy_waiting == before->busy_waiting);
   differs("neighbours", spec.neighbours == before->neighbours);
   spec.link = before->link;
   spec.per_host = before->per_host;
   spec.cores_per_host = before->cores_per_host;
   spec.loader_cores = before->loader_cores;
+  spec.memory_bandwidth = before->memory_bandwidth;
   spec.busy_waiting = before->busy_waiting;
   spec.neighbours = before->neighbours;
 }

@@ -321,6 +321,18 @@ Part<LoaderSpec> loader_part() {
   });
 }
 
+Part<MemoryTraffic> traffic_part() {
+  return Part<MemoryTraffic>({
+      field(&MemoryTraffic::overhead,
+            {.name = "overhead",
+             .type = ValueType::bytes,
+             .range = Range::at_least(0),
+             .meaning = "a mini-batch of b samples moves `overhead + b * per_sample` bytes to and from the host's memory"}),
+      field(&MemoryTraffic::per_sample,
+            {.name = "per_sample", .type = ValueType::bytes, .range = Range::at_least(0), .meaning = "bytes per sample"}),
+  });
+}
+
 /// Fills in the device's values from its profile. False: the profile is unknown.
 bool read_profile(Section& device, DeviceSpec& spec) {
   const YamlNode* node = device.find("profile");
@@ -401,6 +413,11 @@ const Part<DeviceSpec>& device_part() {
                .meaning =
                    "a batch that does not fit is refused, with what would; `check` lists what training holds ([memory](model.md#memory))",
                .otherwise = "unlimited, or the profile's"}),
+        map(&DeviceSpec::memory_traffic,
+            {.name = "memory_traffic",
+             .meaning = "only where `workers[i].memory_bandwidth` limits a host",
+             .otherwise = "the bytes of a roofline, counted from the model's layers"},
+            traffic_part()),
         field(&DeviceSpec::price_per_hour,
               price_key("price of an hour of one worker, in any currency ([money and energy](money.md))", "not counted")),
         power_field(&DeviceSpec::power, "power of one worker by what it does ([money and energy](money.md))", &DeviceSpec::known_busy),

@@ -81,6 +81,12 @@ struct LoaderSpec {
   bool operator==(const LoaderSpec&) const = default;
 };
 
+/// Bytes that computing b samples moves between a worker and its host's memory: overhead + b · per_sample.
+struct MemoryTraffic {
+  double overhead = 0, per_sample = 0;
+  bool operator==(const MemoryTraffic&) const = default;
+};
+
 /// Watts.
 struct PowerSpec {
   double busy = 0, idle = 0;
@@ -98,9 +104,10 @@ struct DeviceSpec {
   std::optional<LoaderSpec> loader;      // none: batches are there at once
   std::optional<double> host_to_device;  // bytes per second for copying a batch's inputs; none: free
   std::optional<double> memory;          // bytes
-  std::optional<double> price_per_hour;  // of a worker; none: not counted
-  std::optional<PowerSpec> power;        // none: its energy is not counted
-  std::optional<double> known_busy;      // watts, of the profile's data sheet
+  std::optional<MemoryTraffic> memory_traffic;  // none: counted from the model's layers
+  std::optional<double> price_per_hour;         // of a worker; none: not counted
+  std::optional<PowerSpec> power;               // none: its energy is not counted
+  std::optional<double> known_busy;             // watts, of the profile's data sheet
   bool operator==(const DeviceSpec&) const = default;
 };
 
@@ -129,6 +136,7 @@ struct WorkerGroup {
   std::int64_t per_host = 1;                   // workers that share a host and its NIC
   std::optional<std::int64_t> cores_per_host;  // none: one per worker
   std::optional<std::int64_t> loader_cores;    // of a host, for loader processes; none: one per process
+  std::optional<double> memory_bandwidth;      // bytes per second of a host's memory, for all of its workers; none: without limit
   bool busy_waiting = false;                   // a worker that waits occupies a core (`waiting: busy`)
   double neighbours = 0;                       // each other worker of its host that is active: share of a worker's time on top
   bool same_host = false;                      // begins on the last host of the group before; its link, per_host and cores hold here too

@@ -13,22 +13,24 @@ namespace straggler {
 struct ComputeClass {
   std::vector<double> milestones = {1};  // of an averaged gradient: shares of a batch's time at which its buckets are there; the last is 1
   double forward = 1.0 / 3;              // share of a micro-batch's time
-  std::vector<double> micro_batches = {1};  // share of a batch's time at which each is over
-  double load_seconds_per_sample = 0;       // of one loader process; 0: batches are there at once
-  std::uint32_t loaders = 1, prefetch = 2;  // 0 loaders: the worker prepares its batches itself, when it needs them
-  Time loader_start;                        // of each process, one after another, when an epoch begins
-  Time hand_over;                           // the worker's own time to receive a batch from a process
-  double copy_seconds_per_sample = 0;       // host to device
+  std::vector<double> micro_batches = {1};     // share of a batch's time at which each is over
+  double load_seconds_per_sample = 0;          // of one loader process; 0: batches are there at once
+  std::uint32_t loaders = 1, prefetch = 2;     // 0 loaders: the worker prepares its batches itself, when it needs them
+  Time loader_start;                           // of each process, one after another, when an epoch begins
+  Time hand_over;                              // the worker's own time to receive a batch from a process
+  double copy_seconds_per_sample = 0;          // host to device
+  double traffic = 0, traffic_per_sample = 0;  // bytes of the host's memory that each micro-batch moves, and each of its samples
 
   /// That prepare batches, the worker's own one included; one of a class that prepares none.
   std::uint32_t processes() const { return loaders == 0 ? 1 : loaders; }
 };
 
-/// Workers that share cores, or slow each other: all workers of the host.
+/// Workers that share cores or memory, or slow each other: all workers of the host.
 struct SharedHost {
   double cores = 1;
-  double per_neighbour = 0;   // each other active worker adds that share to a worker's time
-  bool busy_waiting = false;  // a waiting worker occupies a core, too
+  double per_neighbour = 0;          // each other active worker adds that share to a worker's time
+  bool busy_waiting = false;         // a waiting worker occupies a core, too
+  double memory_bytes_per_tick = 0;  // of its memory; 0: without limit
   std::vector<Rank> workers;
 };
 
@@ -48,7 +50,7 @@ struct ComputePlan {
   std::vector<double> encoded;           // [milestones of several]: share of the gradient that is encoded by then
   Time price;                            // of an averaged gradient, after backward: being one of several workers
   double interference = 0;               // of an averaged gradient: share by which it slows while its buckets are in flight
-  std::vector<SharedHost> hosts;         // only hosts where cores may run short, or neighbours slow each other
+  std::vector<SharedHost> hosts;         // only hosts where cores or memory may run short, or neighbours slow each other
   std::vector<LoaderHost> loader_hosts;  // only hosts where those cores may run short
   bool speeds_change = false;            // slow spells or pauses may come
   bool load_apart = false;               // computations find their batch ready: loading is a separate operation

@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "sim/engine/later.hpp"
-
 namespace straggler {
 
 Computations::Computations(World& world, TimeAccounts& times)
@@ -109,132 +107,6 @@ Time Computations::time_until(const SliceOperation& operation) const {
   return std::min(span, Time::round_up(static_cast<double>((span - plan_.price).ticks()) * share));
 }
 
-namespace {
-
-/// The pass over its data in which the batch lies.
-std::uint64_t epoch_of(const TrainingPlan& plan, const DrawnBatch& batch) {
-  return batch.position / (plan.shared_stream ? plan.train_samples : plan.stream_samples[batch.stream]);
-}
-
-}  // namespace
-
-std::optional<Time> Computations::loaded(ComputeOperation& operation) {
-  const Rank rank = operation.node().self();
-  const ComputeClass& own = class_of(rank);
-  if (plan_.load_apart || !loads(own)) return now();
-  Loader& loader = loaders_[index_of(rank)];
-  if (loader.work != operation.batch().work) {
-    loader.work = operation.batch().work;
-    return fetched(operation, operation.batch(), operation.batch().size);
-  }
-  if (seats_.empty() || !seats_[index_of(rank)].prepares) return std::max(now(), loader.last_ready);
-  wait_for_shared(operation);
-  return std::nullopt;
-}
-
-bool Computations::load(LoadOperation& operation) {
-  const Rank rank = operation.node().self();
-  const ComputeClass& own = class_of(rank);
-  if (!loads(own)) return true;
-  const std::optional<Time> there = fetched(operation, operation.first(), operation.samples());
-  if (!there) return false;
-  if (*there == now()) return true;
-  times_.set_loading(rank, now(), true);
-  simulation_.queue().at(*there, operation);
-  return false;
-}
-
-/// The next batch is taken from the loader and copied to the device.
-std::optional<Time> Computations::fetched(Operation& operation, const DrawnBatch& first, std::int64_t count) {
-  const Rank rank = operation.node().self();
-  const TrainingPlan& plan = operation.node().plan();
-  const ComputeClass& own = class_of(rank);
-  Time taken = now();
-  if (SharedLoader* const shared = shared_loader(rank)) {
-    Seat& seat = seats_[index_of(rank)];
-    seat.samples = count;
-    SharedLoader::Wanted wanted = {.samples = count, .epoch = epoch_of(plan, first)};
-    if (!plan.endless && !plan.shared_stream && !plan_.load_apart) {
-      wanted.pass = static_cast<std::int64_t>(plan.pass_samples(rank));
-      wanted.left = wanted.pass - static_cast<std::int64_t>(first.position % plan.stream_samples[first.stream]) - count;
-    }
-    seat.prepares = !shared->take(seat.number, wanted);
-    if (seat.prepares) {
-      wait_for_shared(operation);
-      return std::nullopt;
-    }
-    if (own.loaders > 0) taken += own.hand_over;
-  } else if (own.load_seconds_per_sample > 0) {
-    const Time preparing = Time::from_seconds(own.load_seconds_per_sample * static_cast<double>(count));
-    taken = own.loaders == 0 ? later(now(), preparing)
-                             : taken_from_process(own, loaders_[index_of(rank)], epoch_of(plan, first), preparing) + own.hand_over;
-  }
-  return copied(rank, taken, count);
-}
-
-/// When it lies on the device.
-Time Computations::copied(Rank worker, Time taken, std::int64_t samples) {
-  const Time copy = Time::from_seconds(class_of(worker).copy_seconds_per_sample * static_cast<double>(samples));
-  return loaders_[index_of(worker)].last_ready = later(taken, copy);
-}
-
-void Computations::wait_for_shared(Operation& operation) {
-  const Rank worker = operation.node().self();
-  seats_[index_of(worker)].waiting = &operation;
-  seats_[index_of(worker)].asked = now();
-  times_.set_loading(worker, now(), true);
-}
-
-void Computations::prepared(Rank worker) {
-  Seat& seat = seats_[index_of(worker)];
-  seat.prepares = false;
-  const ComputeClass& own = class_of(worker);
-  const Time there = copied(worker, own.loaders > 0 ? now() + own.hand_over : now(), seat.samples);
-  Operation* const waiting = std::exchange(seat.waiting, nullptr);
-  if (!waiting) return;
-  if (waiting->kind() == Operation::Kind::load)
-    simulation_.queue().at(there, *waiting);
-  else
-    start_at(static_cast<ComputeOperation&>(*waiting), seat.call, seat.asked, there);
-}
-
-void Computations::stop_loading(Rank worker) noexcept {
-  times_.set_loading(worker, now(), false);
-  if (!seats_.empty()) seats_[index_of(worker)].waiting = nullptr;
-}
-
-/// In `ready` and `taken` the clock stands while the loader does.
-Time Computations::taken_from_process(const ComputeClass& own, Loader& loader, std::uint64_t epoch, Time preparing) {
-  const Time clock = now() - loader.stood;
-  const bool starts = loader.ready.empty() || (own.loader_start > Time() && loader.epoch != epoch);
-  if (starts) {
-    const Time started = clock + Time::from_ticks(own.loader_start.ticks() * own.loaders);
-    loader.ready.assign(own.loaders, started);
-    loader.taken.assign(std::size_t{own.loaders} * own.prefetch, started);
-    loader.batches = 0;
-    loader.epoch = epoch;
-  }
-  Time& process = loader.ready[loader.batches % loader.ready.size()];
-  Time& room = loader.taken[loader.batches % loader.taken.size()];
-  process = std::max(process, room) + preparing;
-  room = std::max(clock, process);
-  ++loader.batches;
-  if (starts) loader.starting += room - clock;
-  return room + loader.stood;
-}
-
-Time Computations::longest_loader_start() const {
-  Time longest;
-  for (const Loader& loader : loaders_) longest = std::max(longest, loader.starting);
-  for (const auto& shared : shared_loaders_) longest = std::max(longest, shared->longest_start());
-  return longest;
-}
-
-void Computations::stall_loader(Rank worker, Time span) {
-  if (SharedLoader* const shared = shared_loader(worker)) return shared->stand(span);
-  if (!loaders_.empty()) loaders_[index_of(worker)].stood += span;
-}
-
 bool Computations::start_host_work(HostOperation& operation) {
   const HostWork& work = operation.work();
   if (work.loader_stands) stall_loader(operation.node().self(), work.span);
@@ -256,13 +128,25 @@ void Computations::begin(ComputeOperation& operation) {
   job.operation = &operation;
   job.done = 0;
   job.since = now();
+  if (shares_memory(job)) job.traffic = traffic_of(operation);
   if (paused_) times_.set_paused(rank, now(), true);
   if (job.host != ~0u && !plan_.hosts[job.host].busy_waiting) {
     ++active_[job.host];
     change_host(job);
   } else {
-    reschedule(job);
+    change(job);
   }
+}
+
+/// Those of a slice's whole batch are spread over it.
+double Computations::traffic_of(const ComputeOperation& operation) const {
+  const ComputeClass& own = class_of(operation.node().self());
+  const bool slice = operation.kind() == Operation::Kind::slice;
+  const Time span = slice ? static_cast<const SliceOperation&>(operation).progress().span : operation.span;
+  if (span == Time()) return 0;
+  const auto samples = static_cast<double>(operation.batch().size);
+  const double pieces = std::min(samples, static_cast<double>(own.micro_batches.size()));
+  return (own.traffic * pieces + own.traffic_per_sample * samples) / static_cast<double>(span.ticks());
 }
 
 /// At full speed.
@@ -285,12 +169,10 @@ std::size_t Computations::due(ComputeOperation& operation) {
   }
   const std::size_t passed = ++operation.milestone();
   if (passed < milestones(operation).size()) {
-    if (managed_) {
-      settle(jobs_[index_of(worker)]);
-      reschedule(jobs_[index_of(worker)]);
-    } else {
+    if (managed_)
+      change(jobs_[index_of(worker)]);
+    else
       schedule_next(operation);
-    }
     return passed;
   }
   if (!begun_.empty()) trace_backward(operation);
@@ -303,10 +185,7 @@ std::size_t Computations::due(ComputeOperation& operation) {
   if (managed_) {
     Job& job = jobs_[index_of(worker)];
     job.operation = nullptr;
-    if (job.host != ~0u && !plan_.hosts[job.host].busy_waiting) {
-      --active_[job.host];
-      change_host(job);
-    }
+    leave_host(job);
   }
   return passed;
 }
@@ -348,9 +227,14 @@ void Computations::stop(ComputeOperation& operation) noexcept {
   Job& job = jobs_[index_of(worker)];
   if (paused_) times_.set_paused(worker, now(), false);
   job.operation = nullptr;
-  if (job.host == ~0u || plan_.hosts[job.host].busy_waiting) return;
-  --active_[job.host];
-  change_host(job);
+  leave_host(job);
+}
+
+void Computations::leave_host(const Job& job) {
+  if (job.host == ~0u) return;
+  const SharedHost& host = plan_.hosts[job.host];
+  if (!host.busy_waiting) --active_[job.host];
+  if (!host.busy_waiting || host.memory_bytes_per_tick > 0) change_host(job);
 }
 
 void Computations::share_inside_links(Rank worker, bool computes) {
@@ -370,7 +254,7 @@ void Computations::share_inside_links(Rank worker, bool computes) {
   }
 }
 
-double Computations::rate_of(const Job& job) const {
+double Computations::own_rate(const Job& job) const {
   if (paused_) return 0;
   double rate = 1 / job.slowness;
   if (job.flights > 0 && job.operation->milestone() > 0) rate /= 1 + plan_.interference;
@@ -390,16 +274,17 @@ void Computations::settle(Job& job) {
 /// After settle().
 void Computations::reschedule(Job& job) {
   if (!job.operation) return;
-  job.rate = rate_of(job);
+  job.rate = std::min(own_rate(job), job.memory_rate);
   job.operation->cancel();
   if (job.rate == 0) return;
   const double work = static_cast<double>(job.operation->span.ticks()) * share_until(*job.operation, job.operation->milestone());
   simulation_.queue().after(simulation_.queue().span(std::max(0.0, work - job.done) / job.rate), *job.operation);
 }
 
-/// The number of workers that want a core has changed there.
 void Computations::change_host(const Job& changed) {
-  for (const Rank worker : plan_.hosts[changed.host].workers) {
+  const SharedHost& host = plan_.hosts[changed.host];
+  if (host.memory_bytes_per_tick > 0) share_memory(host);
+  for (const Rank worker : host.workers) {
     Job& job = jobs_[index_of(worker)];
     if (!job.operation) continue;
     settle(job);
@@ -407,31 +292,49 @@ void Computations::change_host(const Job& changed) {
   }
 }
 
+void Computations::change(Job& job) {
+  if (shares_memory(job)) return change_host(job);
+  settle(job);
+  reschedule(job);
+}
+
+/// While all stand, nobody needs a share.
+void Computations::share_memory(const SharedHost& host) {
+  if (paused_) return;
+  const auto shares = [&](const Job& job) { return job.operation && job.traffic > 0; };
+  memory_.clear();
+  memory_.capacity.push_back(host.memory_bytes_per_tick);
+  for (const Rank worker : host.workers) {
+    const Job& job = jobs_[index_of(worker)];
+    if (!shares(job)) continue;
+    memory_.weight.push_back(1);
+    memory_.most.push_back(own_rate(job) * job.traffic);
+    memory_.crossed.push_back(0);
+    memory_.first.push_back(static_cast<std::uint32_t>(memory_.crossed.size()));
+  }
+  solver_.solve(memory_);
+  std::size_t n = 0;
+  for (const Rank worker : host.workers) {
+    Job& job = jobs_[index_of(worker)];
+    job.memory_rate = std::numeric_limits<double>::infinity();
+    if (!shares(job)) continue;
+    if (solver_.bottleneck()[n] != fluid::MaxMinSolver::own_most) job.memory_rate = solver_.level()[n] / job.traffic;
+    ++n;
+  }
+}
+
 void Computations::flight(Rank worker, bool begins) {
   Job& job = jobs_[index_of(worker)];
   const bool flew = job.flights > 0;
   job.flights += begins ? 1 : -1u;
-  if (flew == (job.flights > 0) || !job.operation) return;
-  settle(job);
-  reschedule(job);
+  if (flew != (job.flights > 0) && job.operation) change(job);
 }
 
 void Computations::set_slowness(Rank worker, double times_slower) {
   Job& job = jobs_[index_of(worker)];
   settle(job);
   job.slowness = times_slower;
-  reschedule(job);
-}
-
-void Computations::start_loader_again(Rank worker) {
-  if (loaders_.empty()) return;
-  const Time starting = loaders_[index_of(worker)].starting;
-  loaders_[index_of(worker)] = Loader();
-  loaders_[index_of(worker)].starting = starting;
-  if (SharedLoader* const shared = shared_loader(worker)) {
-    shared->start_again(seats_[index_of(worker)].number);
-    seats_[index_of(worker)].prepares = false;
-  }
+  if (job.operation) change(job);
 }
 
 void Computations::set_down(Rank worker, bool down) {
@@ -460,6 +363,8 @@ void Computations::pause() {
 
 void Computations::resume() {
   paused_ = false;
+  for (const SharedHost& host : plan_.hosts)
+    if (host.memory_bytes_per_tick > 0) share_memory(host);
   for (Rank worker = 0; index_of(worker) < jobs_.size(); ++worker) {
     Job& job = jobs_[index_of(worker)];
     if (!job.operation) continue;

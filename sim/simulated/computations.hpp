@@ -1,6 +1,7 @@
 // Computations and their ends: batches that must be loaded first, shared cores, slow spells and pauses.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -8,6 +9,7 @@
 
 #include "sim/cluster/compute_plan.hpp"
 #include "sim/engine/simulation.hpp"
+#include "sim/network/max_min.hpp"
 #include "sim/record/time_accounts.hpp"
 #include "sim/simulated/flight_watch.hpp"
 #include "sim/simulated/rebalancing.hpp"
@@ -18,7 +20,8 @@
 namespace straggler {
 
 /// Processor sharing (Kleinrock 1967): if more workers want cores than there are, each gets an equal share of them. In addition, active
-/// neighbours on a host may slow each other.
+/// neighbours on a host may slow each other, and computations share the bandwidth of its memory: a computation moves its bytes evenly over
+/// its work, and if all at their own speeds would move more than the memory does, they have max-min fair shares of it.
 ///
 /// A worker's computation is `span` of work. Its event comes at each milestone, a share of that work; the last one is at 1 (an averaged
 /// gradient has one per bucket, others have just the end). With constant speed the end is start + span. Otherwise (hosts are shared, or
@@ -73,6 +76,8 @@ class Computations final : public FlightWatch, private SharedLoader::Customers {
     double done = 0;                        // ticks of work, at `since`
     double rate = 1;                        // work per tick
     double slowness = 1;
+    double traffic = 0;                                            // bytes per tick of work
+    double memory_rate = std::numeric_limits<double>::infinity();  // work per tick that its share of the memory allows
     Time since;
     std::uint32_t host = ~0u;
     std::uint32_t flights = 0;  // messages in flight, where these slow it
@@ -124,8 +129,17 @@ class Computations final : public FlightWatch, private SharedLoader::Customers {
   void schedule_next(ComputeOperation& operation);
   void settle(Job& job);
   void reschedule(Job& job);
+  /// Requires: the job is of a shared host. All jobs there get new speeds.
   void change_host(const Job& job);
-  double rate_of(const Job& job) const;
+  /// It computes no longer.
+  void leave_host(const Job& job);
+  /// Its own speed has changed.
+  void change(Job& job);
+  void share_memory(const SharedHost& host);
+  bool shares_memory(const Job& job) const { return job.host != ~0u && plan_.hosts[job.host].memory_bytes_per_tick > 0; }
+  double traffic_of(const ComputeOperation& operation) const;
+  /// With as much memory as it wants.
+  double own_rate(const Job& job) const;
   /// Its links inside its host have only a share of their bandwidth while it computes, and of those of a level its part has.
   void set_computing(Rank worker, bool computes) {
     if (world_.cluster.share_while_computing != 1) share_inside_links(worker, computes);
@@ -151,6 +165,8 @@ class Computations final : public FlightWatch, private SharedLoader::Customers {
   std::vector<Time> begun_;               // [workers]: the computation in progress; empty if nobody sees it
   std::vector<std::unique_ptr<SharedLoader>> shared_loaders_;  // [ComputePlan::loader_hosts]
   std::vector<Seat> seats_;                                    // [workers]; empty if none of those
+  fluid::MaxMinProblem memory_;                                // of one host, while its shares are found
+  fluid::MaxMinSolver solver_;
 };
 
 }  // namespace straggler

@@ -83,7 +83,8 @@ TEST_CASE("same_host: impossible groups are refused at their place") {
   for (const char* first : {"{count: 16, device: node, per_host: 8}", "{count: 4, device: node}"})
     CHECK(group_error_of("[" + std::string(first) + ", {count: 2, device: node, same_host: true}]")
               .find("cluster.workers[1].same_host: the last host of the previous group is full") != std::string::npos);
-  for (const char* own : {"link: {bandwidth: 2Gbps}", "per_host: 4", "cores_per_host: 2", "loader_cores: 2", "waiting: busy"}) {
+  for (const char* own :
+       {"link: {bandwidth: 2Gbps}", "per_host: 4", "cores_per_host: 2", "loader_cores: 2", "memory_bandwidth: 20GB/s", "waiting: busy"}) {
     CAPTURE(own);
     const std::string key(own, std::string(own).find(':'));
     CHECK(group_error_of("[{count: 7, device: node, per_host: 8}, {count: 1, device: node, same_host: true, " + std::string(own) + "}]")

@@ -44,6 +44,10 @@ Json groups_of(const Scenario& scenario, const Explanation& explanation) {
     json["memory_parts"] = memory_of(group);
     json["memory_used_has_activations"] = group.counts_activations;
     json["largest_batch"] = group.memory && group.counts_activations ? count_or_null(std::floor(group.largest_batch)) : Json();
+    if (const std::optional<double>& bandwidth = scenario.cluster.workers[g].memory_bandwidth) {
+      json["memory_traffic_bytes"] = group.traffic;
+      json["memory_bytes_per_second"] = *bandwidth;
+    }
     groups.push_back(std::move(json));
   }
   return groups;

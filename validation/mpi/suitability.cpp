@@ -81,6 +81,8 @@ void refuse_devices(const Scenario& scenario) {
       throw_error(scenario, "devices." + group.device + ".compress", "real ranks encode and decode at their own speed; remove it");
     if (group.cores_per_host && *group.cores_per_host < group.per_host)
       throw_error(scenario, "cluster.workers[" + std::to_string(g) + "].cores_per_host", "shared cores are not emulated; remove it");
+    if (group.memory_bandwidth)
+      throw_error(scenario, "cluster.workers[" + std::to_string(g) + "].memory_bandwidth", "shared memory is not emulated; remove it");
   }
 }
 
